@@ -1,0 +1,25 @@
+/** What a key may do. `ledger:admin` and `admin` are for operators; a merchant's key carries only payment scopes. */
+export const Scopes = {
+  paymentsRead: 'payments:read',
+  paymentsWrite: 'payments:write',
+  ledgerAdmin: 'ledger:admin',
+  admin: 'admin',
+} as const;
+
+export type Scope = (typeof Scopes)[keyof typeof Scopes];
+
+export const ALL_SCOPES: readonly Scope[] = Object.values(Scopes);
+export const PAYMENT_SCOPES: readonly Scope[] = [Scopes.paymentsRead, Scopes.paymentsWrite];
+
+/** Names of the outputs that the stacks print and that the local start, the operator's commands and the tests read. */
+export const StackOutput = {
+  apiUrl: 'ApiUrl',
+  sandboxUrl: 'SandboxUrl',
+  idempotencyTable: 'IdempotencyTableName',
+  ledgerTable: 'LedgerTableName',
+  registryTable: 'RegistryTableName',
+  viewsTable: 'ViewsTableName',
+  paymentsFunction: 'PaymentsFunctionName',
+} as const;
+
+export const StackName = { data: 'PayonceData', service: 'PayonceService', sandbox: 'PayonceSandbox' } as const;

@@ -1,0 +1,63 @@
+/**
+ * The sandbox processor's HTTP contract, in JSON over plain HTTP. Its caller (the processor adapter) and its
+ * implementation both import it from here.
+ *
+ *   POST /charges                  header `Idempotency-Key`; CreateCharge → 201 Charge | 402 ProcessorError (with the declined charge's id)
+ *   GET  /charges/{id}             Charge | 404
+ *   GET  /charges?key=<key>        ChargeList; strong: what was answered is there
+ *   GET  /charges?payment=<id>     ChargeList of all charges whose metadata.payment is that id
+ *   POST /charges/{id}/capture     header `Idempotency-Key`; { amount? } → 200 Charge
+ *   POST /charges/{id}/void        header `Idempotency-Key`; → 200 Charge
+ *   POST /charges/{id}/refunds     header `Idempotency-Key`; { amount? } → 201 Refund
+ *   PUT  /control/failures         SwitchedFailures → 200; the next `count` calls of POST /charges behave like `source`
+ *   GET  /control/failures         SwitchedFailures
+ *   GET  /health                   200 { "status": "ok" }; a read, used as the circuit breaker's probe
+ */
+export type ChargeStatus = 'authorized' | 'succeeded' | 'declined' | 'voided';
+
+export interface CreateCharge {
+  /** Minor units, a positive safe integer. */
+  readonly amount: number;
+  /** ISO 4217, upper case. */
+  readonly currency: string;
+  readonly source: string;
+  readonly capture: 'automatic' | 'manual';
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface Charge {
+  readonly id: string;
+  readonly object: 'charge';
+  readonly amount: number;
+  readonly amount_captured: number;
+  readonly amount_refunded: number;
+  readonly currency: string;
+  readonly status: ChargeStatus;
+  readonly failure: { readonly code: string; readonly message: string } | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Unix seconds. */
+  readonly created: number;
+}
+
+export interface ChargeList {
+  readonly data: readonly Charge[];
+}
+
+export interface Refund {
+  readonly id: string;
+  readonly object: 'refund';
+  readonly charge: string;
+  readonly amount: number;
+  readonly status: 'succeeded';
+}
+
+export interface ProcessorError {
+  readonly error: { readonly code: string; readonly message: string; readonly charge?: string };
+}
+
+export interface SwitchedFailures {
+  /** How many of the next calls are affected; 0 switches it off. */
+  readonly count: number;
+  /** The magic source whose first-send trouble those calls show, for example `tok_timeout_charged`. */
+  readonly source: string;
+}

@@ -1,0 +1,35 @@
+/** Key attributes and index names, as the stacks create them and the adapters use them. */
+
+/** Partition and sort key of the Ledger, the Registry, the Views and the sandbox's books. */
+export const KeyAttribute = { partition: 'pk', sort: 'sk' } as const;
+
+/**
+ * Idempotency: partition key `pk` only. Open claims are found by a sparse keys-only index, whose two attributes exist
+ * only while the claim is open.
+ */
+export const IdempotencyTable = {
+  partitionKey: 'pk',
+  /** Unix seconds; set only by the completing write, so that an unfinished record never expires. */
+  timeToLiveAttribute: 'expiresAt',
+  openClaimsIndex: {
+    name: 'open-claims',
+    /** Number, 0 to 31. */
+    partitionKey: 'openShard',
+    /** Number, Unix milliseconds. */
+    sortKey: 'claimedAtMs',
+  },
+} as const;
+
+/** Ledger: `pk` = `PAY#<payment id>`, `sk` = `T#<sequence, six digits>`. Outcomes carry the index attributes, pending transitions do not. */
+export const LedgerTable = {
+  recentOutcomesIndex: {
+    name: 'recent-outcomes',
+    /** String, `<shard>#<UTC minute>`. */
+    partitionKey: 'outcomeBucket',
+    /** String, `<Unix milliseconds>#<payment id>#<sequence>`. */
+    sortKey: 'outcomeOrder',
+  },
+} as const;
+
+/** How many partitions spread the writes of each index. */
+export const INDEX_SHARDS = 32;

@@ -1,0 +1,16 @@
+/**
+ * The limits in time that both sides need, each with its reason. A request's whole life fits into the gateway's 29 s
+ * (AWS: "Amazon API Gateway quotas", integration timeout of a REST API).
+ */
+
+/** A client is answered within this time; what is not known by then is committed as 202. Seconds. */
+export const REQUEST_BUDGET_SECONDS = 20;
+
+/** The function is ended here, so that an owner is provably gone when its lease runs out. Seconds. */
+export const PAYMENTS_TIMEOUT_SECONDS = 24;
+
+/** How long a claim keeps rivals out. Longer than the function lives; seconds. */
+export const LEASE_SECONDS = 25;
+
+/** The sandbox must outlive its slowest answer, which is longer than a caller waits. Seconds. */
+export const SANDBOX_TIMEOUT_SECONDS = 29;
