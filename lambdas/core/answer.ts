@@ -1,0 +1,102 @@
+import type { Payment } from './payment.ts';
+import { NOT_ATTEMPTED } from './payment.ts';
+import type { FirstDetails } from './transition.ts';
+
+/** What a client gets, and what is stored and replayed verbatim: status, the headers that carry meaning, and the body's text. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export const JSON_TYPE = 'application/json';
+export const PROBLEM_TYPE = 'application/problem+json';
+
+export interface Problem {
+  readonly status: number;
+  /** Stable and machine readable. */
+  readonly code: string;
+  readonly title: string;
+  readonly detail: string;
+  /** The field at fault. */
+  readonly param?: string;
+}
+
+/** The body of an error (RFC 9457); `extra` holds extension members. */
+export function problemBody(problem: Problem, requestId: string, extra: Readonly<Record<string, unknown>> = {}): string {
+  const { status, code, title, detail, param } = problem;
+  return JSON.stringify({
+    type: 'about:blank',
+    title,
+    status,
+    code,
+    detail,
+    ...(param === undefined ? {} : { param }),
+    request_id: requestId,
+    ...extra,
+  });
+}
+
+/** A payment as the API shows it; amounts in minor units, times in Unix seconds. */
+export function paymentObject(payment: Payment, details: FirstDetails): Record<string, unknown> {
+  return {
+    id: payment.id,
+    object: 'payment',
+    amount: payment.amountMinor,
+    amount_captured: payment.amountCapturedMinor,
+    amount_refunded: payment.amountRefundedMinor,
+    currency: payment.currency,
+    status: payment.status,
+    source: payment.source,
+    capture: payment.capture,
+    processor: { name: payment.processorName, charge_id: payment.chargeId ?? null },
+    failure: payment.failure ?? null,
+    reference: payment.reference ?? null,
+    description: details.description ?? null,
+    metadata: details.metadata ?? {},
+    created: Math.floor(payment.createdAtMs / 1000),
+    livemode: payment.mode === 'live',
+  };
+}
+
+/**
+ * The answer to the request that made this payment, from its state alone: whoever renders it, the owner, a retry or a
+ * sweeper, gets the same bytes.
+ */
+export function creationAnswer(payment: Payment, details: FirstDetails): Answer {
+  const location = { location: `/v1/payments/${payment.id}` };
+  const body = paymentObject(payment, details);
+  switch (payment.status) {
+    case 'succeeded':
+    case 'requires_capture':
+      return { status: 201, headers: { 'content-type': JSON_TYPE, ...location }, body: JSON.stringify(body) };
+    case 'processing':
+    case 'requires_action':
+    case 'needs_review':
+    case 'canceled':
+      return { status: 202, headers: { 'content-type': JSON_TYPE, ...location }, body: JSON.stringify(body) };
+    case 'failed':
+      return {
+        status: payment.failure?.code === NOT_ATTEMPTED ? 409 : 402,
+        headers: { 'content-type': PROBLEM_TYPE },
+        body: problemBody(failureProblem(payment), details.requestId, { payment: body }),
+      };
+  }
+}
+
+function failureProblem(payment: Payment): Problem {
+  if (payment.failure?.code === NOT_ATTEMPTED) {
+    return {
+      status: 409,
+      code: 'payment_not_attempted',
+      title: 'Payment not attempted',
+      detail: 'The processor was never asked and nobody was charged. Start again with a new Idempotency-Key.',
+    };
+  }
+  return {
+    status: 402,
+    code: 'payment_failed',
+    title: 'Payment failed',
+    detail: payment.failure?.message ?? 'The processor refused the payment.',
+  };
+}

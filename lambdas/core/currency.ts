@@ -1,0 +1,39 @@
+/**
+ * Active currencies of ISO 4217 and how many decimals their minor unit has. Amounts travel as integers of minor units
+ * everywhere, so the decimals serve only limits and display.
+ */
+const DECIMALS_BY_CURRENCIES: readonly (readonly [decimals: number, codes: string])[] = [
+  [0, 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF'],
+  [
+    2,
+    'AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CNY COP CRC ' +
+      'CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR ' +
+      'JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD ' +
+      'NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN ' +
+      'SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD UYU UZS VED VES WST XCD YER ZAR ZMW ZWG',
+  ],
+  [3, 'BHD IQD JOD KWD LYD OMR TND'],
+];
+
+const DECIMALS: ReadonlyMap<string, number> = new Map(
+  DECIMALS_BY_CURRENCIES.flatMap(([decimals, codes]) => codes.split(' ').map((code) => [code, decimals] as const)),
+);
+
+/** The largest payment has twelve digits (nine before the decimals of a three-decimal currency): sums of thousands of them stay safe integers. */
+const LARGEST_AMOUNT_MINOR_BY_DECIMALS: ReadonlyMap<number, number> = new Map([
+  [0, 9_999_999_999],
+  [2, 999_999_999_999],
+  [3, 999_999_999_999],
+]);
+
+export const CURRENCIES: readonly string[] = [...DECIMALS.keys()].sort();
+
+export function isCurrency(code: string): boolean {
+  return DECIMALS.has(code);
+}
+
+/** The largest amount of one payment in this currency, in minor units; undefined when the currency is not known. */
+export function largestAmountMinor(currency: string): number | undefined {
+  const decimals = DECIMALS.get(currency);
+  return decimals === undefined ? undefined : LARGEST_AMOUNT_MINOR_BY_DECIMALS.get(decimals);
+}

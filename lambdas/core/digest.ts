@@ -1,0 +1,31 @@
+/** The two functions that the pure core needs from the platform; both are deterministic. */
+export interface Digest {
+  /** SHA-256 (FIPS 180-4) of the UTF-8 bytes of `text`. */
+  readonly sha256: (text: string) => Uint8Array;
+  /** The canonical form of a JSON value (RFC 8785). */
+  readonly canonicalJson: (value: unknown) => string;
+}
+
+const BASE32_ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
+
+/** RFC 4648 base32 in lower case and without padding: safe in addresses, header values and key attributes. */
+export function base32(bytes: Uint8Array): string {
+  let text = '';
+  let buffer = 0;
+  let bits = 0;
+  for (const byte of bytes) {
+    buffer = (buffer << 8) | byte;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      text += BASE32_ALPHABET[(buffer >> bits) & 31];
+    }
+    buffer &= (1 << bits) - 1;
+  }
+  return bits === 0 ? text : text + BASE32_ALPHABET[(buffer << (5 - bits)) & 31];
+}
+
+/** Equality of two digests. Not in constant time: for values that are no secrets. */
+export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && left.every((byte, index) => byte === right[index]);
+}

@@ -1,0 +1,38 @@
+declare const brand: unique symbol;
+
+/** 1 to 128 visible ASCII characters, as the client chose them. Never logged in clear. */
+export type IdempotencyKey = string & { readonly [brand]: 'IdempotencyKey' };
+
+export type ParsedIdempotencyKey =
+  | { readonly kind: 'key'; readonly key: IdempotencyKey }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'invalid'; readonly reason: string };
+
+const RAW_KEY = /^[\x21-\x7e]{1,128}$/;
+/** A String of RFC 8941, section 3.3.3: only `"` and `\` are escaped. */
+const QUOTED_KEY = /^"(?:[^"\\]|\\["\\])*"$/;
+
+/**
+ * Reads the header's values: `k` and `"k"` are the same key (draft-ietf-httpapi-idempotency-key-header, section 2.1);
+ * the same value given twice is one value, two distinct ones are an error.
+ */
+export function parseIdempotencyKey(values: readonly string[]): ParsedIdempotencyKey {
+  const keys = new Set<string>();
+  for (const value of values) {
+    const key = unquote(value.trim());
+    if (key === undefined) return { kind: 'invalid', reason: 'a quoted key must end with a quote and escape only " and \\' };
+    keys.add(key);
+  }
+  if (keys.size === 0) return { kind: 'missing' };
+  if (keys.size > 1) return { kind: 'invalid', reason: 'the header was given with more than one value' };
+  const [key = ''] = keys;
+  if (key === '') return { kind: 'missing' };
+  if (!RAW_KEY.test(key)) return { kind: 'invalid', reason: 'a key is 1 to 128 visible ASCII characters' };
+  return { kind: 'key', key: key as IdempotencyKey };
+}
+
+function unquote(value: string): string | undefined {
+  if (!value.startsWith('"')) return value;
+  if (!QUOTED_KEY.test(value)) return undefined;
+  return value.slice(1, -1).replaceAll(/\\(["\\])/g, '$1');
+}

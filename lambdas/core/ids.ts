@@ -1,0 +1,66 @@
+import type { Digest } from './digest.ts';
+import { base32 } from './digest.ts';
+import type { IdempotencyKey } from './idempotency-key.ts';
+
+declare const brand: unique symbol;
+type Branded<Name extends string> = string & { readonly [brand]: Name };
+
+/** `pay_…`: derived from the request that made the payment. */
+export type PaymentId = Branded<'PaymentId'>;
+
+/** Names one thing that must happen once; the key at the processor, the same on every attempt. A payment's own id is the operation id of its charge. */
+export type OperationId = Branded<'OperationId'>;
+
+/** Who holds a claim: fresh for every attempt, so that a stale owner's write fails its condition (a fencing token). */
+export type OwnerToken = Branded<'OwnerToken'>;
+
+export type TenantId = Branded<'TenantId'>;
+
+export type Mode = 'test' | 'live';
+
+/** What an idempotency key is good for: one tenant, one mode, one method, one resolved path. */
+export interface KeyScope {
+  readonly tenantId: TenantId;
+  readonly mode: Mode;
+  readonly method: string;
+  /** The path as called, with its ids in place, for example `/v1/payments`. */
+  readonly path: string;
+  readonly key: IdempotencyKey;
+}
+
+/** 160 of the 256 bits: beyond guessing and beyond chance collisions, and 32 letters long. */
+const ID_BYTES = 20;
+const PAYMENT_ID = /^pay_[a-z2-7]{32}$/;
+
+/**
+ * The payment that this request makes, today and for ever: derived, not minted, so that the idempotency record, the
+ * payment and the processor's key find each other without an index, and a lost record cannot become a second charge.
+ */
+export function derivePaymentId(digest: Digest, scope: KeyScope): PaymentId {
+  // A JSON array, not joined text: no choice of path and key can be read as another choice.
+  const text = JSON.stringify([scope.tenantId, scope.mode, scope.method, scope.path, scope.key]);
+  return `pay_${base32(digest.sha256(text).subarray(0, ID_BYTES))}` as PaymentId;
+}
+
+/** The operation that charges a payment goes by the payment's own id. */
+export function chargeOperation(paymentId: PaymentId): OperationId {
+  return paymentId as string as OperationId;
+}
+
+/** @returns undefined when `text` is not of the form of a payment id */
+export function parsePaymentId(text: string): PaymentId | undefined {
+  return PAYMENT_ID.test(text) ? (text as PaymentId) : undefined;
+}
+
+/** Reads back an operation id that this system wrote. */
+export function storedOperationId(text: string): OperationId {
+  return text as OperationId;
+}
+
+export function ownerToken(text: string): OwnerToken {
+  return text as OwnerToken;
+}
+
+export function tenantId(text: string): TenantId {
+  return text as TenantId;
+}

@@ -1,0 +1,13 @@
+/** A bug in this program, never a fault of the world: nobody catches it but the edge. */
+class InvariantViolation extends Error {
+  override readonly name = 'InvariantViolation';
+}
+
+/**
+ * An assertion that stays on in production.
+ *
+ * @throws InvariantViolation when `condition` does not hold
+ */
+export function invariant(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new InvariantViolation(message);
+}
