@@ -1,0 +1,75 @@
+import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
+import {
+  BatchGetCommand,
+  type BatchGetCommandInput,
+  type BatchGetCommandOutput,
+  type DynamoDBDocumentClient,
+  TransactWriteCommand,
+  type TransactWriteCommandInput,
+} from '@aws-sdk/lib-dynamodb';
+
+/** What the books need of DynamoDB. */
+export interface DynamoDbAccess {
+  readonly client: DynamoDBDocumentClient;
+  readonly tableName: string;
+  readonly wait: (milliseconds: number) => Promise<void>;
+}
+
+/** A rival's transaction on the same items is over in milliseconds; each attempt waits twice as long as the last. */
+const MAX_ATTEMPTS = 5;
+const FIRST_BACKOFF_MS = 20;
+
+/** DynamoDB's own limit for one BatchGetItem. */
+const BATCH_SIZE = 100;
+
+const TRANSIENT_REASONS = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
+
+/**
+ * Writes all items or none. 'refused' means that a condition did not hold; a conflict with a rival's transaction is
+ * tried again. Throws what DynamoDB throws when that does not help.
+ */
+export async function transact(
+  { client, wait }: DynamoDbAccess,
+  items: NonNullable<TransactWriteCommandInput['TransactItems']>,
+): Promise<'applied' | 'refused'> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await client.send(new TransactWriteCommand({ TransactItems: items }));
+      return 'applied';
+    } catch (error) {
+      const reasons = error instanceof TransactionCanceledException ? (error.CancellationReasons ?? []) : [];
+      if (reasons.some(({ Code }) => Code === 'ConditionalCheckFailed')) {
+        return 'refused';
+      }
+      if (attempt === MAX_ATTEMPTS || !reasons.some(({ Code }) => TRANSIENT_REASONS.has(Code ?? ''))) {
+        throw error;
+      }
+      await wait(FIRST_BACKOFF_MS * 2 ** attempt);
+    }
+  }
+}
+
+/** Reads all the items consistently, in no particular order; keys without an item are left out. */
+export async function getAll(
+  { client, tableName, wait }: DynamoDbAccess,
+  keys: readonly Record<string, string>[],
+): Promise<unknown[]> {
+  const items: unknown[] = [];
+  for (let start = 0; start < keys.length; start += BATCH_SIZE) {
+    let request: BatchGetCommandInput['RequestItems'] = {
+      [tableName]: { Keys: keys.slice(start, start + BATCH_SIZE), ConsistentRead: true },
+    };
+    for (let attempt = 1; request?.[tableName] !== undefined; attempt += 1) {
+      if (attempt > MAX_ATTEMPTS) {
+        throw new Error(`DynamoDB left keys unprocessed ${MAX_ATTEMPTS} times`);
+      }
+      if (attempt > 1) {
+        await wait(FIRST_BACKOFF_MS * 2 ** attempt);
+      }
+      const page: BatchGetCommandOutput = await client.send(new BatchGetCommand({ RequestItems: request }));
+      items.push(...(page.Responses?.[tableName] ?? []));
+      request = page.UnprocessedKeys;
+    }
+  }
+  return items;
+}

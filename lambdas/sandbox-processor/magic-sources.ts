@@ -1,0 +1,77 @@
+/**
+ * Magic sources: what each payment source makes the sandbox do, in one table. `first` is the first send of an
+ * idempotency key (a call without a key is always a first one), `later` every send of the same key after it.
+ *
+ * | source                   | first send                                  | later sends            |
+ * |--------------------------|---------------------------------------------|------------------------|
+ * | tok_ok                   | charged, 201                                | the same charge        |
+ * | tok_declined             | declined charge in the books, 402           | the same decline       |
+ * | tok_slow                 | charged, 201 after 3 s                      | the same, after 3 s    |
+ * | tok_flaky                | not charged, 500                            | charged, 201           |
+ * | tok_rate_limited         | not charged, 429 with Retry-After           | charged, 201           |
+ * | tok_timeout_charged      | charged, no answer for 15 s, then 504       | the same charge, 201   |
+ * | tok_timeout_not_charged  | not charged, no answer for 15 s, then 504   | charged, 201           |
+ * | tok_malformed            | charged, 201 whose body breaks off          | the same charge, 201   |
+ * | tok_unauthorized         | not charged, 401                            | not charged, 401       |
+ */
+
+/** What the books hold afterwards; a key that already has its charge keeps it. */
+export type Effect = 'succeed' | 'decline' | 'nothing';
+
+export type Answer =
+  /** What the books say: 201, or 402 for a declined charge. */
+  | { readonly kind: 'honest'; readonly delayMs: number }
+  /** 201 with a body that breaks off in the middle. */
+  | { readonly kind: 'unreadable' }
+  | {
+      readonly kind: 'error';
+      readonly status: 401 | 429 | 500 | 504;
+      readonly code: string;
+      readonly delayMs: number;
+      readonly retryAfterSeconds?: number;
+    };
+
+export interface Behavior {
+  readonly effect: Effect;
+  readonly answer: Answer;
+}
+
+export interface MagicSource {
+  readonly first: Behavior;
+  readonly later: Behavior;
+}
+
+/** Long enough that a rival's call falls into it, short enough that the caller still waits for the answer. */
+const SLOW_ANSWER_MS = 3_000;
+
+/** Longer than any caller waits for one send, shorter than the function may live (SANDBOX_TIMEOUT_SECONDS). */
+const SILENCE_MS = 15_000;
+
+const PROMPT: Answer = { kind: 'honest', delayMs: 0 };
+const CHARGED: Behavior = { effect: 'succeed', answer: PROMPT };
+const DECLINED: Behavior = { effect: 'decline', answer: PROMPT };
+const SLOW: Behavior = { effect: 'succeed', answer: { kind: 'honest', delayMs: SLOW_ANSWER_MS } };
+const SILENT: Answer = { kind: 'error', status: 504, code: 'processor_timeout', delayMs: SILENCE_MS };
+const BROKEN: Answer = { kind: 'error', status: 500, code: 'processor_error', delayMs: 0 };
+const LIMITED: Answer = { kind: 'error', status: 429, code: 'rate_limited', delayMs: 0, retryAfterSeconds: 1 };
+const UNAUTHORIZED: Behavior = {
+  effect: 'nothing',
+  answer: { kind: 'error', status: 401, code: 'unauthorized', delayMs: 0 },
+};
+
+const MAGIC_SOURCES: ReadonlyMap<string, MagicSource> = new Map([
+  ['tok_ok', { first: CHARGED, later: CHARGED }],
+  ['tok_declined', { first: DECLINED, later: DECLINED }],
+  ['tok_slow', { first: SLOW, later: SLOW }],
+  ['tok_flaky', { first: { effect: 'nothing', answer: BROKEN }, later: CHARGED }],
+  ['tok_rate_limited', { first: { effect: 'nothing', answer: LIMITED }, later: CHARGED }],
+  ['tok_timeout_charged', { first: { effect: 'succeed', answer: SILENT }, later: CHARGED }],
+  ['tok_timeout_not_charged', { first: { effect: 'nothing', answer: SILENT }, later: CHARGED }],
+  ['tok_malformed', { first: { effect: 'succeed', answer: { kind: 'unreadable' } }, later: CHARGED }],
+  ['tok_unauthorized', { first: UNAUTHORIZED, later: UNAUTHORIZED }],
+]);
+
+/** The source's behavior, or undefined where the sandbox does not know the source. */
+export function magicSource(source: string): MagicSource | undefined {
+  return MAGIC_SOURCES.get(source);
+}
