@@ -56,7 +56,9 @@ export async function settleCharge(tools: SettlementTools, underway: ChargeUnder
       continue;
     }
     if (sent === 'nothing' && !timeLeft) {
-      throw new RetryableError('request_out_of_time', 'no time was left to ask the processor', { retryAfterSeconds: 1 });
+      throw new RetryableError('request_out_of_time', 'no time was left to ask the processor', {
+        retryAfterSeconds: 1,
+      });
     }
     const heard = await send(tools, order, { timeoutMs: Math.min(SEND_TIMEOUT_MS, leftMs), sent });
     if (heard.kind === 'fact') return heard.fact;
@@ -96,7 +98,7 @@ async function send(
 async function ask(
   processor: Processor,
   order: ChargeOrder,
-): Promise<ChargeOutcome | { readonly kind: 'absent' | 'unavailable' }> {
+): Promise<ChargeOutcome | { readonly kind: 'absent' } | { readonly kind: 'unavailable' }> {
   try {
     return await processor.findCharge(order, { timeoutMs: LOOKUP_TIMEOUT_MS });
   } catch (error) {

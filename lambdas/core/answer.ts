@@ -23,7 +23,11 @@ export interface Problem {
 }
 
 /** The body of an error (RFC 9457); `extra` holds extension members. */
-export function problemBody(problem: Problem, requestId: string, extra: Readonly<Record<string, unknown>> = {}): string {
+export function problemBody(
+  problem: Problem,
+  requestId: string,
+  extra: Readonly<Record<string, unknown>> = {},
+): string {
   const { status, code, title, detail, param } = problem;
   return JSON.stringify({
     type: 'about:blank',

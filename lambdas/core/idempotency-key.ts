@@ -20,7 +20,8 @@ export function parseIdempotencyKey(values: readonly string[]): ParsedIdempotenc
   const keys = new Set<string>();
   for (const value of values) {
     const key = unquote(value.trim());
-    if (key === undefined) return { kind: 'invalid', reason: 'a quoted key must end with a quote and escape only " and \\' };
+    if (key === undefined)
+      return { kind: 'invalid', reason: 'a quoted key must end with a quote and escape only " and \\' };
     keys.add(key);
   }
   if (keys.size === 0) return { kind: 'missing' };

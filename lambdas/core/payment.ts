@@ -89,7 +89,9 @@ export function freesReference(payment: Payment): boolean {
 }
 
 /** The first transition: it reserves the id and says that the processor may be asked. */
-export function create(payment: Omit<Payment, 'status' | 'amountCapturedMinor' | 'amountRefundedMinor'>): TransitionDraft {
+export function create(
+  payment: Omit<Payment, 'status' | 'amountCapturedMinor' | 'amountRefundedMinor'>,
+): TransitionDraft {
   return {
     type: 'payment.created',
     payment: { ...payment, status: 'processing', amountCapturedMinor: 0, amountRefundedMinor: 0 },
@@ -138,7 +140,10 @@ function decideOpen(fact: ChargeFact, payment: Payment, lastType: TransitionType
     case 'not_attempted':
       return fail(payment, { code: NOT_ATTEMPTED, message: 'The processor was never asked for this payment.' });
     case 'undecidable':
-      return review(payment, { code: 'outcome_undecidable', message: 'Whether the processor charged cannot be found out.' });
+      return review(payment, {
+        code: 'outcome_undecidable',
+        message: 'Whether the processor charged cannot be found out.',
+      });
     case 'unknown':
       return lastType === 'payment.processing' ? NOTHING : append('payment.processing', { payment, postings: [] });
   }
@@ -150,7 +155,10 @@ function decideEnded(fact: ChargeFact, payment: Payment): Decision {
     case 'succeeded':
     case 'authorized': {
       if (payment.chargeId === fact.chargeId && payment.status === 'needs_review') return NOTHING;
-      const failure = { code: 'late_success', message: 'The processor charged although this payment had already ended.' };
+      const failure = {
+        code: 'late_success',
+        message: 'The processor charged although this payment had already ended.',
+      };
       const moved = fact.kind === 'succeeded';
       return append('payment.review_required', {
         payment: { ...payment, status: 'needs_review', chargeId: fact.chargeId, failure },

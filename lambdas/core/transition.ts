@@ -63,7 +63,8 @@ function seal(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Transit
 
 function hashOf(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Uint8Array {
   const { first, ...rest } = unsealed;
-  const content = first === undefined ? rest : { ...rest, first: { ...first, fingerprint: printable(first.fingerprint) } };
+  const content =
+    first === undefined ? rest : { ...rest, first: { ...first, fingerprint: printable(first.fingerprint) } };
   return digest.sha256(digest.canonicalJson({ ...content, prevHash: hex(prevHash) }));
 }
 

@@ -1,0 +1,291 @@
+import { randomUUID } from 'node:crypto';
+import type { CancellationReason } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBDocumentClient, TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, QueryCommand, TransactWriteCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import type {
+  Claim,
+  ClaimOutcome,
+  Commit,
+  CommitOutcome,
+  PaymentHistory,
+  PaymentStore,
+  Takeover,
+  TakeoverOutcome,
+  TransitionPage,
+} from '../../app/ports.ts';
+import { IdempotencyTable, KeyAttribute } from '../../contract/tables.ts';
+import type { IdempotencyRecord } from '../../core/idempotency.ts';
+import type { OperationId, OwnerToken, PaymentId } from '../../core/ids.ts';
+import { invariant } from '../../core/invariant.ts';
+import type { Transition } from '../../core/transition.ts';
+import type { Pacing, WriteResult } from './attempts.ts';
+import { readWithRetries, writeConditionally } from './attempts.ts';
+import type { Item } from './items.ts';
+import {
+  completedRecordItem,
+  openRecordItem,
+  parseRecord,
+  parseReferenceHolder,
+  parseTransition,
+  paymentPartition,
+  recordKey,
+  referenceRowKey,
+  transitionRow,
+  transitionSort,
+} from './items.ts';
+
+export interface StoreTables {
+  readonly idempotency: string;
+  readonly ledger: string;
+  readonly registry: string;
+}
+
+type TransactItem = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
+
+const RECORD_IS_NEW = `attribute_not_exists(${IdempotencyTable.partitionKey})`;
+const ROW_IS_NEW = `attribute_not_exists(${KeyAttribute.partition})`;
+const HELD_BY_OWNER = '#owner = :owner AND #status = :open';
+const HELD_NAMES = { '#owner': 'owner', '#status': 'status' };
+
+/** The two durable writes, each one `TransactWriteItems`, and the reads, all consistent. */
+export class DynamoDbStore implements PaymentStore {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #tables: StoreTables;
+  readonly #pacing: Pacing;
+
+  constructor(client: DynamoDBDocumentClient, tables: StoreTables, pacing: Pacing) {
+    this.#client = client;
+    this.#tables = tables;
+    this.#pacing = pacing;
+  }
+
+  /**
+   * Closes the race of two first attempts: both write, one finds the other's record.
+   *
+   *   A ── claim ✓ ────────────
+   *   B ────── claim ✗ record of A
+   */
+  async claim(claim: Claim): Promise<ClaimOutcome> {
+    const { record, pending, reference } = claim;
+    const written = await this.#transact(this.#claimItems(claim), async () => {
+      const rival = await this.readRecord(record.operationId);
+      return rival === undefined || rival.owner === record.owner ? undefined : rival;
+    });
+    if (written.kind === 'applied') return { kind: 'claimed' };
+    if (written.kind === 'early') return { kind: 'record_exists', record: written.result };
+
+    const [recordReason, ...others] = written.reasons;
+    const existing = itemOf(recordReason);
+    if (existing !== undefined) {
+      const found = parseRecord(existing);
+      // Our own: the first sending was applied and its answer was lost.
+      return found.owner === record.owner ? { kind: 'claimed' } : { kind: 'record_exists', record: found };
+    }
+    if (pending !== undefined && isRefused(others.shift())) return { kind: 'transition_exists' };
+    const holder = itemOf(others[0]);
+    if (holder !== undefined) return { kind: 'reference_taken', paymentId: parseReferenceHolder(holder) };
+    // The reference was to be replaced and is gone: nobody deletes references.
+    invariant(reference === undefined, 'a refused reference names its holder');
+    throw new Error('a claim was refused without a reason');
+  }
+
+  async takeOver({ stale, owner, leaseExpiresAtMs }: Takeover): Promise<TakeoverOutcome> {
+    const written = await writeConditionally(this.#pacing, () =>
+      this.#client.send(
+        new UpdateCommand({
+          TableName: this.#tables.idempotency,
+          Key: recordKey(stale.operationId),
+          UpdateExpression: 'SET #owner = :new, leaseExpiresAtMs = :lease, released = :false',
+          ConditionExpression: HELD_BY_OWNER,
+          ExpressionAttributeNames: HELD_NAMES,
+          ExpressionAttributeValues: {
+            ':owner': stale.owner,
+            ':open': 'INPROGRESS',
+            ':new': owner,
+            ':lease': leaseExpiresAtMs,
+            ':false': false,
+          },
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+        }),
+      ),
+    );
+    const record = foundRecord(written);
+    if (written.kind === 'applied' || record?.owner === owner) return { kind: 'taken' };
+    return { kind: 'changed', record };
+  }
+
+  /** Answer, effect, posting and event together, while the owner still owns; see the time-lines above the caller. */
+  async commit({ record, expects, transition }: Commit): Promise<CommitOutcome> {
+    const items: TransactItem[] = [expects === 'open' ? this.#completion(record) : this.#recreation(record)];
+    if (transition !== undefined) items.push(this.#append(transition));
+    const written = await this.#transact(items);
+    if (written.kind === 'applied') return { kind: 'committed' };
+
+    const existing = foundRecord(written);
+    if (existing?.status === 'COMPLETED' && existing.owner === record.owner) return { kind: 'committed' };
+    const [recordReason] = written.kind === 'refused' ? written.reasons : [];
+    if (isRefused(recordReason)) return { kind: 'fenced', record: existing };
+    return { kind: 'transition_exists' };
+  }
+
+  async release(operationId: OperationId, owner: OwnerToken): Promise<void> {
+    await writeConditionally(this.#pacing, () =>
+      this.#client.send(
+        new UpdateCommand({
+          TableName: this.#tables.idempotency,
+          Key: recordKey(operationId),
+          UpdateExpression: 'SET leaseExpiresAtMs = :zero, released = :true',
+          ConditionExpression: HELD_BY_OWNER,
+          ExpressionAttributeNames: HELD_NAMES,
+          ExpressionAttributeValues: { ':owner': owner, ':open': 'INPROGRESS', ':zero': 0, ':true': true },
+        }),
+      ),
+    );
+  }
+
+  async readRecord(operationId: OperationId): Promise<IdempotencyRecord | undefined> {
+    const item = await this.#get(this.#tables.idempotency, recordKey(operationId));
+    return item === undefined ? undefined : parseRecord(item);
+  }
+
+  async readPayment(paymentId: PaymentId): Promise<PaymentHistory | undefined> {
+    const newestRows = await this.#query(paymentId, { newestFirst: true, limit: 1, afterSequence: 0 });
+    const newest = newestRows[0];
+    if (newest === undefined) return undefined;
+    if (newest.sequence === 1) return { first: newest, newest };
+    const first = await this.#get(this.#tables.ledger, {
+      [KeyAttribute.partition]: paymentPartition(paymentId),
+      [KeyAttribute.sort]: transitionSort(1),
+    });
+    invariant(first !== undefined, 'a payment with transitions has a first one');
+    return { first: parseTransition(first), newest };
+  }
+
+  async listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]> {
+    return this.#query(paymentId, { newestFirst: false, ...page });
+  }
+
+  #claimItems({ record, pending, reference }: Claim): TransactItem[] {
+    const items: TransactItem[] = [
+      {
+        Put: {
+          TableName: this.#tables.idempotency,
+          Item: openRecordItem(record),
+          ConditionExpression: RECORD_IS_NEW,
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+        },
+      },
+    ];
+    if (pending !== undefined) items.push(this.#append(pending));
+    if (reference !== undefined) {
+      const replaces = reference.replaces;
+      items.push({
+        Put: {
+          TableName: this.#tables.registry,
+          Item: { ...referenceRowKey(reference.name), paymentId: record.paymentId },
+          ConditionExpression: replaces === undefined ? ROW_IS_NEW : 'paymentId = :holder',
+          ...(replaces === undefined ? {} : { ExpressionAttributeValues: { ':holder': replaces } }),
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+        },
+      });
+    }
+    return items;
+  }
+
+  #append(transition: Transition): TransactItem {
+    return {
+      Put: { TableName: this.#tables.ledger, Item: transitionRow(transition), ConditionExpression: ROW_IS_NEW },
+    };
+  }
+
+  #completion(record: Commit['record']): TransactItem {
+    const { openClaimsIndex, timeToLiveAttribute } = IdempotencyTable;
+    return {
+      Update: {
+        TableName: this.#tables.idempotency,
+        Key: recordKey(record.operationId),
+        UpdateExpression:
+          'SET #status = :completed, answer = :answer, #expiry = :expiry REMOVE #shard, leaseExpiresAtMs, released',
+        ConditionExpression: HELD_BY_OWNER,
+        ExpressionAttributeNames: {
+          ...HELD_NAMES,
+          '#expiry': timeToLiveAttribute,
+          '#shard': openClaimsIndex.partitionKey,
+        },
+        ExpressionAttributeValues: {
+          ':owner': record.owner,
+          ':open': 'INPROGRESS',
+          ':completed': 'COMPLETED',
+          ':answer': record.answer,
+          ':expiry': record.expiresAtSeconds,
+        },
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      },
+    };
+  }
+
+  #recreation(record: Commit['record']): TransactItem {
+    return {
+      Put: {
+        TableName: this.#tables.idempotency,
+        Item: completedRecordItem(record),
+        ConditionExpression: RECORD_IS_NEW,
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      },
+    };
+  }
+
+  /** One token for all sendings: DynamoDB applies them once and answers the later ones as the first (for ten minutes). */
+  async #transact(
+    items: TransactItem[],
+    onConflict?: () => Promise<IdempotencyRecord | undefined>,
+  ): Promise<WriteResult<IdempotencyRecord>> {
+    const command = { TransactItems: items, ClientRequestToken: randomUUID() };
+    return writeConditionally(this.#pacing, () => this.#client.send(new TransactWriteCommand(command)), onConflict);
+  }
+
+  async #get(table: string, key: Item): Promise<Item | undefined> {
+    const output = await readWithRetries(this.#pacing, () =>
+      this.#client.send(new GetCommand({ TableName: table, Key: key, ConsistentRead: true })),
+    );
+    return output.Item;
+  }
+
+  async #query(
+    paymentId: PaymentId,
+    page: TransitionPage & { readonly newestFirst: boolean },
+  ): Promise<readonly Transition[]> {
+    const output = await readWithRetries(this.#pacing, () =>
+      this.#client.send(
+        new QueryCommand({
+          TableName: this.#tables.ledger,
+          KeyConditionExpression: '#pk = :pk AND #sk > :after',
+          ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
+          ExpressionAttributeValues: {
+            ':pk': paymentPartition(paymentId),
+            ':after': transitionSort(page.afterSequence),
+          },
+          ConsistentRead: true,
+          ScanIndexForward: !page.newestFirst,
+          Limit: page.limit,
+        }),
+      ),
+    );
+    return (output.Items ?? []).map(parseTransition);
+  }
+}
+
+function isRefused(reason: CancellationReason | undefined): boolean {
+  return reason?.Code === 'ConditionalCheckFailed';
+}
+
+function itemOf(reason: CancellationReason | undefined): Item | undefined {
+  return isRefused(reason) && reason?.Item !== undefined ? unmarshall(reason.Item) : undefined;
+}
+
+/** The idempotency record is the first item of every write. */
+function foundRecord(written: WriteResult<IdempotencyRecord>): IdempotencyRecord | undefined {
+  const item = written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
+  return item === undefined ? undefined : parseRecord(item);
+}

@@ -1,0 +1,98 @@
+import type {
+  Claim,
+  ClaimOutcome,
+  Commit,
+  CommitOutcome,
+  PaymentHistory,
+  PaymentStore,
+  ReferenceName,
+  Takeover,
+  TakeoverOutcome,
+  TransitionPage,
+} from '../../app/ports.ts';
+import type { IdempotencyRecord } from '../../core/idempotency.ts';
+import type { OperationId, OwnerToken, PaymentId } from '../../core/ids.ts';
+import { invariant } from '../../core/invariant.ts';
+import type { Transition } from '../../core/transition.ts';
+
+/** The store in memory, for simulations: every call is one atomic step, as a DynamoDB transaction is. Proven by the same suite. */
+export class MemoryStore implements PaymentStore {
+  readonly #records = new Map<OperationId, IdempotencyRecord>();
+  readonly #transitions = new Map<PaymentId, Transition[]>();
+  readonly #references = new Map<string, PaymentId>();
+
+  async claim({ record, pending, reference }: Claim): Promise<ClaimOutcome> {
+    const existing = this.#records.get(record.operationId);
+    if (existing !== undefined) return { kind: 'record_exists', record: existing };
+    if (pending !== undefined && this.#hasTransition(pending)) return { kind: 'transition_exists' };
+    const holder = reference === undefined ? undefined : this.#references.get(referenceKey(reference.name));
+    if (holder !== undefined && holder !== reference?.replaces) return { kind: 'reference_taken', paymentId: holder };
+
+    this.#records.set(record.operationId, record);
+    if (pending !== undefined) this.#append(pending);
+    if (reference !== undefined) this.#references.set(referenceKey(reference.name), record.paymentId);
+    return { kind: 'claimed' };
+  }
+
+  async takeOver({ stale, owner, leaseExpiresAtMs }: Takeover): Promise<TakeoverOutcome> {
+    const record = this.#records.get(stale.operationId);
+    if (record?.status !== 'INPROGRESS' || record.owner !== stale.owner) return { kind: 'changed', record };
+    this.#records.set(stale.operationId, { ...record, owner, leaseExpiresAtMs, released: false });
+    return { kind: 'taken' };
+  }
+
+  async commit({ record, expects, transition }: Commit): Promise<CommitOutcome> {
+    const existing = this.#records.get(record.operationId);
+    const held =
+      expects === 'absent'
+        ? existing === undefined
+        : existing?.status === 'INPROGRESS' && existing.owner === record.owner;
+    if (!held) return { kind: 'fenced', record: existing };
+    if (transition !== undefined && this.#hasTransition(transition)) return { kind: 'transition_exists' };
+
+    this.#records.set(record.operationId, record);
+    if (transition !== undefined) this.#append(transition);
+    return { kind: 'committed' };
+  }
+
+  async release(operationId: OperationId, owner: OwnerToken): Promise<void> {
+    const record = this.#records.get(operationId);
+    if (record?.status !== 'INPROGRESS' || record.owner !== owner) return;
+    this.#records.set(operationId, { ...record, leaseExpiresAtMs: 0, released: true });
+  }
+
+  async readRecord(operationId: OperationId): Promise<IdempotencyRecord | undefined> {
+    return this.#records.get(operationId);
+  }
+
+  async readPayment(paymentId: PaymentId): Promise<PaymentHistory | undefined> {
+    const transitions = this.#transitions.get(paymentId);
+    const first = transitions?.[0];
+    const newest = transitions?.at(-1);
+    return first === undefined || newest === undefined ? undefined : { first, newest };
+  }
+
+  async listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]> {
+    const transitions = this.#transitions.get(paymentId) ?? [];
+    return transitions.slice(page.afterSequence, page.afterSequence + page.limit);
+  }
+
+  /** As time to live does: the record goes, whatever its state. */
+  deleteRecord(operationId: OperationId): void {
+    this.#records.delete(operationId);
+  }
+
+  #hasTransition({ payment, sequence }: Transition): boolean {
+    return (this.#transitions.get(payment.id)?.length ?? 0) >= sequence;
+  }
+
+  #append(transition: Transition): void {
+    const transitions = this.#transitions.get(transition.payment.id) ?? [];
+    invariant(transition.sequence === transitions.length + 1, 'transitions leave no gap');
+    this.#transitions.set(transition.payment.id, [...transitions, transition]);
+  }
+}
+
+function referenceKey({ tenantId, mode, reference }: ReferenceName): string {
+  return JSON.stringify([tenantId, mode, reference]);
+}

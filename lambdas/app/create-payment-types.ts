@@ -1,0 +1,51 @@
+import type { Answer } from '../core/answer.ts';
+import type { Digest } from '../core/digest.ts';
+import type { Fingerprint } from '../core/fingerprint.ts';
+import type { Mode, PaymentId, TenantId } from '../core/ids.ts';
+import type { CaptureMode } from '../core/payment.ts';
+import type { Clock, Entropy, OperationRunner, PaymentStore, Processor, ReplayCache } from './ports.ts';
+
+export interface CreatePaymentTools {
+  readonly store: PaymentStore;
+  readonly processor: Processor;
+  readonly runner: OperationRunner;
+  readonly replays: ReplayCache;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly digest: Digest;
+}
+
+export interface CreatePayment {
+  /** Derived from tenant, mode, method, path and idempotency key. */
+  readonly paymentId: PaymentId;
+  readonly tenantId: TenantId;
+  readonly mode: Mode;
+  readonly fingerprint: Fingerprint;
+  readonly requestId: string;
+  /** Minor units. */
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly source: string;
+  readonly capture: CaptureMode;
+  readonly reference?: string;
+  readonly description?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/** What happened on the way, for logs and metrics. */
+export interface RunNotes {
+  /** A stale or lost claim was taken over. */
+  takenOver: boolean;
+  /** The claim was lost to another owner before the commit. */
+  fenced: boolean;
+}
+
+export type CreatePaymentOutcome =
+  /** Executed by this call; `unknown` when the processor's answer could not be had in time. */
+  | { readonly kind: 'first'; readonly answer: Answer; readonly unknown: boolean }
+  /** The stored answer, verbatim. */
+  | { readonly kind: 'replay'; readonly answer: Answer; readonly source: 'store' | 'cache' }
+  | { readonly kind: 'in_progress'; readonly leaseExpiresAtMs: number }
+  | { readonly kind: 'payload_mismatch' }
+  | { readonly kind: 'key_expired'; readonly paymentId: PaymentId }
+  | { readonly kind: 'reference_used'; readonly paymentId: PaymentId };

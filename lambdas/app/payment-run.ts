@@ -1,0 +1,282 @@
+import { LEASE_SECONDS, REQUEST_BUDGET_SECONDS } from '../contract/timing.ts';
+import { creationAnswer } from '../core/answer.ts';
+import { RetryableError } from '../core/faults.ts';
+import { compareFingerprints } from '../core/fingerprint.ts';
+import type { IdempotencyRecord, OpenRecord } from '../core/idempotency.ts';
+import { paymentExpirySeconds } from '../core/idempotency.ts';
+import type { OperationId, OwnerToken, PaymentId } from '../core/ids.ts';
+import { chargeOperation } from '../core/ids.ts';
+import { invariant } from '../core/invariant.ts';
+import type { ChargeFact } from '../core/payment.ts';
+import { create, decide, freesReference, isUnresolved } from '../core/payment.ts';
+import type { FirstDetails, Transition } from '../core/transition.ts';
+import { detailsOf, firstTransition, nextTransition } from '../core/transition.ts';
+import type { CreatePayment, CreatePaymentOutcome, CreatePaymentTools, RunNotes } from './create-payment-types.ts';
+import { judgeRecord } from './judge-record.ts';
+import type { ChargeOrder, Claim, ClaimStep, OperationSteps } from './ports.ts';
+import { settleCharge } from './settle-charge.ts';
+
+/** Races are decided again this often before the caller is asked to come back. */
+const MAX_ROUNDS = 5;
+
+interface Held {
+  readonly owner: OwnerToken;
+  readonly claimedAtMs: number;
+  readonly sent: 'nothing' | 'maybe';
+  /** Transition 1, which carries what later answers need. */
+  readonly first: Transition;
+  readonly newest: Transition;
+}
+
+/** One run of one key: an object of its own for every call, so that nothing is shared between two keys. */
+export class PaymentRun implements OperationSteps<ChargeFact | undefined, CreatePaymentOutcome> {
+  readonly #tools: CreatePaymentTools;
+  readonly #request: CreatePayment;
+  readonly #notes: RunNotes;
+  readonly #operationId: OperationId;
+  readonly #answerByMs: number;
+  #held: Held | undefined;
+  #provenUnsent = false;
+
+  constructor(tools: CreatePaymentTools, request: CreatePayment, notes: RunNotes) {
+    this.#tools = tools;
+    this.#request = request;
+    this.#notes = notes;
+    this.#operationId = chargeOperation(request.paymentId);
+    this.#answerByMs = tools.clock.nowMs() + REQUEST_BUDGET_SECONDS * 1000;
+  }
+
+  async claim(): Promise<ClaimStep<CreatePaymentOutcome>> {
+    const { store } = this.#tools;
+    let replaces: PaymentId | undefined;
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const { record, pending } = this.#openClaim();
+      const outcome = await store.claim({ record, pending, ...this.#referenceClaim(replaces) });
+      switch (outcome.kind) {
+        case 'claimed':
+          this.#held = {
+            owner: record.owner,
+            claimedAtMs: record.claimedAtMs,
+            sent: 'nothing',
+            first: pending,
+            newest: pending,
+          };
+          return { kind: 'claimed' };
+        case 'record_exists': {
+          const step = await this.#claimExisting(outcome.record);
+          if (step !== undefined) return step;
+          break;
+        }
+        case 'transition_exists': {
+          const step = await this.#claimLostRecord();
+          if (step !== undefined) return step;
+          break;
+        }
+        case 'reference_taken': {
+          const holder = await store.readPayment(outcome.paymentId);
+          if (holder !== undefined && !freesReference(holder.newest.payment)) {
+            return { kind: 'refused', outcome: { kind: 'reference_used', paymentId: outcome.paymentId } };
+          }
+          replaces = outcome.paymentId;
+          break;
+        }
+      }
+    }
+    throw contention();
+  }
+
+  async execute(): Promise<ChargeFact | undefined> {
+    const held = this.#mine();
+    // The claim was stale and something else, a callback, has settled the payment since: only its answer is missing.
+    if (!isUnresolved(held.newest.payment)) return undefined;
+    try {
+      return await settleCharge(this.#tools, {
+        order: this.#order(held.first),
+        claimedAtMs: held.claimedAtMs,
+        sent: held.sent,
+        answerByMs: this.#answerByMs,
+      });
+    } catch (error) {
+      // Its promise: thrown so only when nothing was sent, by anyone. After any other error something may have been.
+      this.#provenUnsent = error instanceof RetryableError;
+      throw error;
+    }
+  }
+
+  /**
+   *   owner  claim ──── charge ──────────────── commit: refused, T2 is there ── commit the answer that T2 implies
+   *   rival            └─ callback appends T2 ─┘
+   *
+   *   owner  claim ── (lease ends) ──────────── commit: refused, the owner changed ── answer with what the rival stored
+   *   rival                       └─ take over, look up, commit ─┘
+   */
+  async commit(fact: ChargeFact | undefined): Promise<CreatePaymentOutcome> {
+    const { store, digest, clock, entropy, replays } = this.#tools;
+    const held = this.#mine();
+    let newest = held.newest;
+    let expects: 'open' | 'absent' = 'open';
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const nowMs = clock.nowMs();
+      const decision = fact === undefined ? undefined : decide(fact, newest.payment, newest.type);
+      const transition =
+        decision?.kind === 'append' ? nextTransition(digest, newest, decision.draft, nowMs) : undefined;
+      const { payment } = transition ?? newest;
+      const record = {
+        status: 'COMPLETED' as const,
+        operationId: this.#operationId,
+        paymentId: this.#request.paymentId,
+        fingerprint: this.#request.fingerprint,
+        owner: held.owner,
+        claimedAtMs: held.claimedAtMs,
+        answer: creationAnswer(payment, detailsOf(held.first)),
+        expiresAtSeconds: paymentExpirySeconds(nowMs, entropy.fraction()),
+      };
+      const outcome = await store.commit({ record, expects, ...(transition === undefined ? {} : { transition }) });
+      switch (outcome.kind) {
+        case 'committed':
+          replays.put(record);
+          return { kind: 'first', answer: record.answer, unknown: isUnresolved(payment) };
+        case 'transition_exists':
+          newest = (await this.#history()).newest;
+          break;
+        case 'fenced': {
+          if (outcome.record === undefined && expects === 'open') {
+            expects = 'absent';
+            break;
+          }
+          this.#notes.fenced = true;
+          return this.#afterFence(outcome.record);
+        }
+      }
+    }
+    throw contention();
+  }
+
+  async release(): Promise<void> {
+    if (!this.#provenUnsent) return;
+    try {
+      await this.#tools.store.release(this.#operationId, this.#mine().owner);
+    } catch {
+      // The lease ends by itself; the next owner then asks the processor instead of trusting that nothing was sent.
+    }
+  }
+
+  #openClaim(): { record: OpenRecord; pending: Transition } {
+    const { clock, entropy, digest, processor } = this.#tools;
+    const { paymentId, tenantId, mode, amountMinor, currency, source, capture, reference, description, metadata } =
+      this.#request;
+    const nowMs = clock.nowMs();
+    const draft = create({
+      id: paymentId,
+      tenantId,
+      mode,
+      amountMinor,
+      currency,
+      source,
+      capture,
+      ...(reference === undefined ? {} : { reference }),
+      processorName: processor.name,
+      createdAtMs: nowMs,
+    });
+    const details: FirstDetails = {
+      ...(description === undefined ? {} : { description }),
+      ...(metadata === undefined ? {} : { metadata }),
+      requestId: this.#request.requestId,
+      fingerprint: this.#request.fingerprint,
+      processor: { account: processor.account, endpoint: processor.endpoint, apiVersion: processor.apiVersion },
+    };
+    const pending = firstTransition(digest, draft, details, nowMs);
+    return { record: this.#openRecord(entropy.ownerToken(), nowMs, nowMs), pending };
+  }
+
+  #openRecord(owner: OwnerToken, claimedAtMs: number, nowMs: number): OpenRecord {
+    return {
+      status: 'INPROGRESS',
+      operationId: this.#operationId,
+      paymentId: this.#request.paymentId,
+      fingerprint: this.#request.fingerprint,
+      owner,
+      claimedAtMs,
+      leaseExpiresAtMs: nowMs + LEASE_SECONDS * 1000,
+      released: false,
+    };
+  }
+
+  #referenceClaim(replaces: PaymentId | undefined): Pick<Claim, 'reference'> {
+    const { tenantId, mode, reference } = this.#request;
+    if (reference === undefined) return {};
+    const name = { tenantId, mode, reference };
+    return { reference: replaces === undefined ? { name } : { name, replaces } };
+  }
+
+  /** @returns undefined when the record changed meanwhile: look again */
+  async #claimExisting(existing: IdempotencyRecord): Promise<ClaimStep<CreatePaymentOutcome> | undefined> {
+    const { store, clock, entropy, replays } = this.#tools;
+    const judged = judgeRecord(existing, this.#request, clock.nowMs());
+    if (judged.kind === 'replay') {
+      if (existing.status === 'COMPLETED') replays.put(existing);
+      return { kind: 'completed', outcome: judged, answer: judged.answer };
+    }
+    if (judged.kind !== 'stale') return { kind: 'refused', outcome: judged };
+
+    const owner = entropy.ownerToken();
+    const leaseExpiresAtMs = clock.nowMs() + LEASE_SECONDS * 1000;
+    const outcome = await store.takeOver({ stale: judged.record, owner, leaseExpiresAtMs });
+    if (outcome.kind === 'changed') return undefined;
+    await this.#hold(owner, judged.record.claimedAtMs, judged.record.released ? 'nothing' : 'maybe');
+    return { kind: 'claimed' };
+  }
+
+  /**
+   * The payment is there and its record is not: deleted by time to live, or by hand. What is settled is never answered
+   * by running again; what is open is taken over, and the processor is asked.
+   *
+   * @returns undefined when a rival made the record first: look again
+   */
+  async #claimLostRecord(): Promise<ClaimStep<CreatePaymentOutcome> | undefined> {
+    const { first, newest } = await this.#history();
+    const { paymentId, fingerprint } = this.#request;
+    if (!isUnresolved(newest.payment)) return { kind: 'refused', outcome: { kind: 'key_expired', paymentId } };
+    if (compareFingerprints(detailsOf(first).fingerprint, fingerprint) === 'different') {
+      return { kind: 'refused', outcome: { kind: 'payload_mismatch' } };
+    }
+    const owner = this.#tools.entropy.ownerToken();
+    const record = this.#openRecord(owner, first.occurredAtMs, this.#tools.clock.nowMs());
+    const outcome = await this.#tools.store.claim({ record });
+    if (outcome.kind !== 'claimed') return undefined;
+    await this.#hold(owner, first.occurredAtMs, 'maybe');
+    return { kind: 'claimed' };
+  }
+
+  async #hold(owner: OwnerToken, claimedAtMs: number, sent: 'nothing' | 'maybe'): Promise<void> {
+    this.#notes.takenOver = true;
+    this.#held = { owner, claimedAtMs, sent, ...(await this.#history()) };
+  }
+
+  /** Another owner has the claim: what it stored is the answer, ours is thrown away. */
+  #afterFence(record: IdempotencyRecord | undefined): CreatePaymentOutcome {
+    if (record === undefined) throw contention();
+    const judged = judgeRecord(record, this.#request, this.#tools.clock.nowMs());
+    return judged.kind === 'stale' ? { kind: 'in_progress', leaseExpiresAtMs: judged.record.leaseExpiresAtMs } : judged;
+  }
+
+  #order(first: Transition): ChargeOrder {
+    const { id, amountMinor, currency, source, capture } = first.payment;
+    return { operationId: this.#operationId, paymentId: id, amountMinor, currency, source, capture };
+  }
+
+  async #history(): Promise<{ first: Transition; newest: Transition }> {
+    const history = await this.#tools.store.readPayment(this.#request.paymentId);
+    invariant(history !== undefined, 'a payment whose first transition was refused as existing must be readable');
+    return history;
+  }
+
+  #mine(): Held {
+    invariant(this.#held !== undefined, 'a run must hold its claim before it goes on');
+    return this.#held;
+  }
+}
+
+function contention(): RetryableError {
+  return new RetryableError('contention', 'too many rivals at once for this key', { retryAfterSeconds: 1 });
+}
