@@ -1,0 +1,14 @@
+import type { Entropy } from '../../lambdas/app/ports.ts';
+import { ownerToken } from '../../lambdas/core/ids.ts';
+
+/** Owner tokens in order, jitter of zero: runs are the same every time. */
+export function countingEntropy(): Entropy {
+  let made = 0;
+  return {
+    ownerToken: () => {
+      made += 1;
+      return ownerToken(`owner-${made}`);
+    },
+    fraction: () => 0,
+  };
+}

@@ -1,0 +1,107 @@
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
+import type { Answer } from '../../lambdas/core/answer.ts';
+import { fingerprintOf } from '../../lambdas/core/fingerprint.ts';
+import type { CompletedRecord, OpenRecord } from '../../lambdas/core/idempotency.ts';
+import { parseIdempotencyKey } from '../../lambdas/core/idempotency-key.ts';
+import type { PaymentId } from '../../lambdas/core/ids.ts';
+import { chargeOperation, derivePaymentId, ownerToken, tenantId } from '../../lambdas/core/ids.ts';
+import { invariant } from '../../lambdas/core/invariant.ts';
+import type { ChargeFact } from '../../lambdas/core/payment.ts';
+import { create, decide } from '../../lambdas/core/payment.ts';
+import type { Transition } from '../../lambdas/core/transition.ts';
+import { firstTransition, nextTransition } from '../../lambdas/core/transition.ts';
+
+const T0 = Date.UTC(2026, 2, 1, 12);
+const TENANT = tenantId('ten_fixture');
+
+export function paymentIdFor(key: string, tenant = 'ten_fixture'): PaymentId {
+  const parsed = parseIdempotencyKey([key]);
+  invariant(parsed.kind === 'key', `${key} is not an idempotency key`);
+  return derivePaymentId(systemDigest, {
+    tenantId: tenantId(tenant),
+    mode: 'test',
+    method: 'POST',
+    path: '/v1/payments',
+    key: parsed.key,
+  });
+}
+
+/** A request for 10.00 EUR, unless `changes` says otherwise. */
+export function paymentRequest(key: string, changes: Partial<CreatePayment> = {}): CreatePayment {
+  const body = { amount: 1000, currency: 'EUR', source: 'tok_ok', ...changes };
+  return {
+    paymentId: paymentIdFor(key),
+    tenantId: TENANT,
+    mode: 'test',
+    fingerprint: fingerprintOf(systemDigest, { body: JSON.parse(JSON.stringify(body)), query: {} }),
+    requestId: 'req-fixture',
+    amountMinor: 1000,
+    currency: 'EUR',
+    source: 'tok_ok',
+    capture: 'automatic',
+    ...changes,
+  };
+}
+
+export function openRecord(paymentId: PaymentId, changes: Partial<OpenRecord> = {}): OpenRecord {
+  return {
+    status: 'INPROGRESS',
+    operationId: chargeOperation(paymentId),
+    paymentId,
+    fingerprint: { version: 1, sha256: systemDigest.sha256('a request') },
+    owner: ownerToken('owner-a'),
+    claimedAtMs: T0,
+    leaseExpiresAtMs: T0 + 25_000,
+    released: false,
+    ...changes,
+  };
+}
+
+export function completedRecord(paymentId: PaymentId, changes: Partial<CompletedRecord> = {}): CompletedRecord {
+  const answer: Answer = { status: 201, headers: { 'content-type': 'application/json' }, body: '{"id":"x"}' };
+  return {
+    status: 'COMPLETED',
+    operationId: chargeOperation(paymentId),
+    paymentId,
+    fingerprint: { version: 1, sha256: systemDigest.sha256('a request') },
+    owner: ownerToken('owner-a'),
+    claimedAtMs: T0,
+    answer,
+    expiresAtSeconds: T0 / 1000 + 604_800,
+    ...changes,
+  };
+}
+
+export function pendingTransition(paymentId: PaymentId, reference?: string): Transition {
+  const draft = create({
+    id: paymentId,
+    tenantId: TENANT,
+    mode: 'test',
+    amountMinor: 1000,
+    currency: 'EUR',
+    source: 'tok_ok',
+    capture: 'automatic',
+    ...(reference === undefined ? {} : { reference }),
+    processorName: 'sandbox',
+    createdAtMs: T0,
+  });
+  return firstTransition(
+    systemDigest,
+    draft,
+    {
+      description: 'two shirts',
+      metadata: { order: '6735' },
+      requestId: 'req-fixture',
+      fingerprint: { version: 1, sha256: systemDigest.sha256('a request') },
+      processor: { account: 'sandbox', endpoint: 'https://sandbox.example', apiVersion: '1' },
+    },
+    T0,
+  );
+}
+
+export function outcomeTransition(newest: Transition, fact: ChargeFact): Transition {
+  const decision = decide(fact, newest.payment, newest.type);
+  invariant(decision.kind === 'append', 'the fact must cause a transition');
+  return nextTransition(systemDigest, newest, decision.draft, T0 + 900);
+}
