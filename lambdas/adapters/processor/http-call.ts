@@ -1,0 +1,92 @@
+import * as z from 'zod';
+import { AmbiguousError, RetryableError } from '../../core/faults.ts';
+
+export interface HttpCall {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** For the whole call, the last byte of the answer included. Milliseconds. */
+  readonly timeoutMs: number;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly retryAfter: string | null;
+  readonly text: string;
+}
+
+/** Far beyond any true answer; an endless one is not read to its end. */
+const MAX_ANSWER_BYTES = 64 * 1_024;
+
+/** The connection was never made, so nothing was sent. (Node: "Common system errors"; undici: "Errors".) */
+const BEFORE_SENDING = new Set(['connect', 'getaddrinfo']);
+const CONNECT_TIMEOUT = 'UND_ERR_CONNECT_TIMEOUT';
+
+/**
+ * Makes one call, once: no second attempt, no redirect followed.
+ *
+ * @throws RetryableError `processor_unreachable` when no connection was made, so nothing was sent
+ * @throws AmbiguousError `processor_timeout`, `processor_connection_lost` or `processor_answer_too_large`
+ */
+export async function callOnce(call: HttpCall): Promise<HttpAnswer> {
+  // AbortSignal takes whole milliseconds only.
+  const signal = AbortSignal.timeout(Math.max(1, Math.trunc(call.timeoutMs)));
+  try {
+    const response = await fetch(call.url, {
+      method: call.method,
+      headers: call.headers,
+      ...(call.body === undefined ? {} : { body: call.body }),
+      redirect: 'manual',
+      signal,
+    });
+    return {
+      status: response.status,
+      retryAfter: response.headers.get('retry-after'),
+      text: await readBounded(response),
+    };
+  } catch (error) {
+    throw asFault(error);
+  }
+}
+
+async function readBounded(response: Response): Promise<string> {
+  if (response.body === null) return '';
+  const body: AsyncIterable<Uint8Array> = response.body;
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop early cancels the stream, which closes the connection.
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_ANSWER_BYTES) {
+      throw new AmbiguousError('processor_answer_too_large', `The answer is longer than ${MAX_ANSWER_BYTES} bytes.`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function asFault(error: unknown): Error {
+  if (error instanceof AmbiguousError) return error;
+  if (error instanceof DOMException && error.name === 'TimeoutError') {
+    return new AmbiguousError('processor_timeout', 'The processor did not answer in time.', { cause: error });
+  }
+  if (isBeforeSending(failedFetch.safeParse(error).data?.cause)) {
+    return new RetryableError('processor_unreachable', 'The processor cannot be reached.', { cause: error });
+  }
+  return new AmbiguousError('processor_connection_lost', 'The connection broke before the answer was complete.', {
+    cause: error,
+  });
+}
+
+const failedFetch = z.object({ cause: z.unknown() });
+const systemError = z.object({ syscall: z.string().optional(), code: z.string().optional() });
+/** A name with several addresses, each of which was tried. */
+const severalErrors = z.object({ errors: z.array(z.unknown()).min(1) });
+
+function isBeforeSending(cause: unknown): boolean {
+  const several = severalErrors.safeParse(cause);
+  if (several.success) return several.data.errors.every(isBeforeSending);
+  const { syscall, code } = systemError.safeParse(cause).data ?? {};
+  return code === CONNECT_TIMEOUT || (syscall !== undefined && BEFORE_SENDING.has(syscall));
+}

@@ -1,0 +1,39 @@
+import { createServer, type Socket } from 'node:net';
+import { listenOnLoopback, stopListening } from './sandbox-listen.ts';
+
+export interface RawServer extends AsyncDisposable {
+  readonly url: string;
+  /** Request lines and headers, in order of arrival. */
+  readonly requests: readonly string[];
+}
+
+/** A server below HTTP: for each request the script says what goes over the socket, byte by byte. */
+export async function serveRaw(script: (socket: Socket) => void): Promise<RawServer> {
+  const requests: string[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    // A client that goes away is what some tests are about.
+    socket.on('error', () => {});
+    socket.on('data', (request) => {
+      requests.push(request.toString('latin1'));
+      script(socket);
+    });
+  });
+  const url = await listenOnLoopback(server);
+  return {
+    url,
+    requests,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      await stopListening(server);
+    },
+  };
+}
+
+/** A whole HTTP answer with the right length. */
+export function httpAnswer(status: number, body: string, headers: Readonly<Record<string, string>> = {}): string {
+  const fields = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...headers };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} Status\r\n${lines.join('')}\r\n${body}`;
+}
