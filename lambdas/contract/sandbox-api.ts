@@ -21,7 +21,7 @@
  * Errors are a ProcessorError: 400 `invalid_request`, `invalid_json`, `invalid_source`, 404 `not_found`,
  * 405 `method_not_allowed` with Allow, 409 `busy` (nothing was done), 422 `idempotency_key_mismatch`.
  */
-export type ChargeStatus = 'authorized' | 'succeeded' | 'declined' | 'voided';
+type ChargeStatus = 'authorized' | 'succeeded' | 'declined' | 'voided';
 
 export interface CreateCharge {
   /** Minor units, a positive safe integer. */

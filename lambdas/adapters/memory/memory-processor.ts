@@ -4,7 +4,7 @@ import { invariant } from '../../core/invariant.ts';
 import type { ProcessorAbilities } from '../../core/settlement.ts';
 
 /** A charge in the processor's own books: the oracle for "charged once". */
-export interface MemoryCharge {
+interface MemoryCharge {
   readonly id: string;
   readonly operationId: string;
   readonly paymentId: string;
