@@ -1,0 +1,37 @@
+import type { PaymentStore, Processor } from '../../lambdas/app/ports.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
+import type { Actor, FaultVoice } from './fault-plan.ts';
+
+const PORT_VOICE: FaultVoice = {
+  throttle: () => new RetryableError('injected_throttle', 'nothing was applied', { retryAfterSeconds: 1 }),
+  ambiguous: () => new AmbiguousError('injected_ambiguity', 'nobody knows'),
+};
+
+/** The store as one process sees it. */
+export function storeOf(actor: Actor, store: PaymentStore): PaymentStore {
+  return {
+    claim: (claim) => actor.call('claim', PORT_VOICE, () => store.claim(claim)),
+    takeOver: (takeover) => actor.call('takeOver', PORT_VOICE, () => store.takeOver(takeover)),
+    commit: (commit) => actor.call('commit', PORT_VOICE, () => store.commit(commit)),
+    release: (operationId, owner) => actor.call('release', PORT_VOICE, () => store.release(operationId, owner)),
+    readRecord: (operationId) => actor.call('readRecord', PORT_VOICE, () => store.readRecord(operationId)),
+    readPayment: (paymentId) => actor.call('readPayment', PORT_VOICE, () => store.readPayment(paymentId)),
+    listTransitions: (paymentId, page) =>
+      actor.call('listTransitions', PORT_VOICE, () => store.listTransitions(paymentId, page)),
+  };
+}
+
+/** The processor as one process sees it. */
+export function processorOf(actor: Actor, processor: Processor): Processor {
+  const { name, account, endpoint, apiVersion, abilities } = processor;
+  return {
+    name,
+    account,
+    endpoint,
+    apiVersion,
+    abilities,
+    ready: () => processor.ready(),
+    charge: (order, limit) => actor.call('charge', PORT_VOICE, () => processor.charge(order, limit)),
+    findCharge: (order, limit) => actor.call('findCharge', PORT_VOICE, () => processor.findCharge(order, limit)),
+  };
+}
