@@ -57,8 +57,14 @@ export function createCallGuard({ settings, probe, isFailure }: GuardOptions): C
       throw circuitOpen(settings, cause);
     });
 
+  // Whoever comes while the probe is under way waits for it, so that one read answers them all.
+  let probing: Promise<void> | undefined;
   const ready = async () => {
-    if (breaker.state !== CircuitState.Closed) await run(mustBeWell);
+    if (breaker.state === CircuitState.Closed) return;
+    probing ??= run(mustBeWell).finally(() => {
+      probing = undefined;
+    });
+    await probing;
   };
 
   return {
