@@ -1,16 +1,21 @@
+import pMap from 'p-map';
 import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
-import { FAULT_KINDS, FaultPlan, type PlannedFault } from './fault-plan.ts';
+import { FAULT_KINDS, type FaultKind, FaultPlan, type PlannedFault } from './fault-plan.ts';
 import type { World } from './world.ts';
 
 /** A world whose calls follow the plan. */
 export type MakeWorld = (plan: FaultPlan) => { readonly world: World; readonly request: CreatePayment };
 
-interface History {
-  readonly faults: readonly PlannedFault[];
+/** How a rival meets the first attempt. */
+interface Race {
   /** The rival acts right before this call of the first attempt; undefined: there is none. */
   readonly rivalAt?: number;
   /** Whether the first attempt's lease has ended when the rival comes. */
   readonly leaseEnded?: boolean;
+}
+
+interface History extends Race {
+  readonly faults: readonly PlannedFault[];
 }
 
 interface Finding {
@@ -19,14 +24,44 @@ interface Finding {
   readonly violations: readonly string[];
 }
 
+export interface Survey {
+  readonly histories: number;
+  readonly findings: readonly Finding[];
+}
+
+export interface SurveyOptions {
+  /** How many faults a history may have: 1 finds every single fault, 2 every pair. */
+  readonly faults: number;
+  /** @default all */
+  readonly kinds?: readonly FaultKind[];
+  /** @default every shape of race */
+  readonly races?: readonly Race[];
+  /** How many worlds run at once. @default 1 */
+  readonly concurrency?: number;
+}
+
 /** Longer than any lease. Milliseconds. */
 const BEYOND_LEASE_MS = 26_000;
+
+/** claim, charge, commit. */
+const CALLS_OF_FIRST = 3;
+
+export const ALONE: readonly Race[] = [{}];
+
+/** No rival, and one before each call of the first attempt, its lease running or ended. */
+const EVERY_RACE: readonly Race[] = [
+  ...ALONE,
+  ...Array.from({ length: CALLS_OF_FIRST }, (_, index) => index + 1).flatMap((rivalAt) => [
+    { rivalAt, leaseEnded: false },
+    { rivalAt, leaseEnded: true },
+  ]),
+];
 
 /**
  * First attempt (with a rival inside it, when the history has one), then the client's retry after the lease, then quiet:
  * the invariants are looked at after each step, and in the end the client must have its answer.
  */
-export async function runHistory(make: MakeWorld, history: History): Promise<Finding | undefined> {
+async function runHistory(make: MakeWorld, history: History): Promise<Finding> {
   const plan = new FaultPlan(history.faults);
   const { world, request } = make(plan);
   const violations: string[] = [];
@@ -50,100 +85,41 @@ export async function runHistory(make: MakeWorld, history: History): Promise<Fin
   world.clock.advance(BEYOND_LEASE_MS);
   await world.attempt('retry', request);
   await look('after the retry');
+  const calls = [...plan.calls];
   const answer = await world.settle(request);
   await look('in quiet');
   if (answer === undefined) violations.push('I7: no stored answer');
-  // With sends left and time left, quiet ends in the truth or in an honest "not known yet".
+  // Within the send window quiet ends in the truth, or in an honest "not known yet".
   if (answer !== undefined && answer.status !== 201 && answer.status !== 202) {
     violations.push(`the client was told ${answer.status}`);
   }
-  return violations.length === 0 ? undefined : { history, calls: plan.calls, violations };
+  return { history, calls, violations };
 }
 
-/** How many calls the fault-free history makes. */
-async function countCalls(make: MakeWorld, history: Omit<History, 'faults'>): Promise<number> {
-  const plan = new FaultPlan();
-  const { world, request } = make(plan);
-  if (history.rivalAt !== undefined) {
-    plan.interruption = {
-      point: history.rivalAt,
-      act: async () => {
-        if (history.leaseEnded === true) world.clock.advance(BEYOND_LEASE_MS);
-        await world.attempt('rival', request);
-      },
-    };
-  }
-  await world.attempt('first', request);
-  world.clock.advance(BEYOND_LEASE_MS);
-  await world.attempt('retry', request);
-  return plan.calls.length;
-}
-
-/** A fault makes a run longer: this many calls beyond the fault-free ones are struck too. */
-const EXTRA_POINTS = 8;
-
-/** Every shape of race: none, and a rival before each call of the first attempt, its lease running or ended. */
-function* races(callsOfFirst: number): Generator<Omit<History, 'faults'>> {
-  yield {};
-  for (let rivalAt = 1; rivalAt <= callsOfFirst; rivalAt += 1) {
-    yield { rivalAt, leaseEnded: false };
-    yield { rivalAt, leaseEnded: true };
-  }
-}
-
-/** Every single fault at every point. */
-export function* singleFaults(calls: number): Generator<readonly PlannedFault[]> {
-  for (let point = 1; point <= calls + EXTRA_POINTS; point += 1) {
-    for (const kind of FAULT_KINDS) yield [{ point, kind }];
-  }
-}
-
-/** Every pair of faults at two points. */
-export function* pairsOfFaults(calls: number): Generator<readonly PlannedFault[]> {
-  for (let first = 1; first <= calls + EXTRA_POINTS; first += 1) {
-    for (let second = first + 1; second <= calls + EXTRA_POINTS; second += 1) {
-      for (const kind of FAULT_KINDS) {
-        for (const other of FAULT_KINDS) {
-          yield [
-            { point: first, kind },
-            { point: second, kind: other },
-          ];
-        }
-      }
-    }
-  }
-}
-
-/** All races, each with all faults that `faultsFor` gives. */
-async function* allHistories(
-  make: MakeWorld,
-  faultsFor: (calls: number) => Iterable<readonly PlannedFault[]>,
-): AsyncGenerator<History> {
-  const callsOfFirst = 3;
-  for (const race of races(callsOfFirst)) {
-    const calls = await countCalls(make, race);
-    for (const faults of faultsFor(calls)) yield { ...race, faults };
-  }
-}
-
-export interface Survey {
-  readonly histories: number;
-  readonly findings: readonly Finding[];
-}
-
-/** Runs every race with all faults that `faultsFor` gives, and reports what broke a promise. */
-export async function survey(
-  make: MakeWorld,
-  faultsFor: (calls: number) => Iterable<readonly PlannedFault[]>,
-): Promise<Survey> {
+/**
+ * Runs every history with up to `faults` faults: every call of every run is struck with every kind, and the calls that
+ * the strike brings about are struck in turn, so that nothing is left out and nothing is run twice.
+ */
+export async function survey(make: MakeWorld, options: SurveyOptions): Promise<Survey> {
+  const { kinds = FAULT_KINDS, races = EVERY_RACE, concurrency = 1 } = options;
   const findings: Finding[] = [];
   let histories = 0;
-  for await (const history of allHistories(make, faultsFor)) {
-    histories += 1;
-    const finding = await runHistory(make, history);
-    if (finding !== undefined) findings.push(finding);
+  let generation: readonly History[] = races.map((race) => ({ ...race, faults: [] }));
+  for (let faults = 0; faults <= options.faults; faults += 1) {
+    const runs = await pMap(generation, (history) => runHistory(make, history), { concurrency });
+    histories += runs.length;
+    findings.push(...runs.filter(({ violations }) => violations.length > 0));
+    generation = runs.flatMap((run) => oneFaultMore(run, kinds));
   }
   return { histories, findings };
+}
+
+function oneFaultMore({ history, calls }: Finding, kinds: readonly FaultKind[]): readonly History[] {
+  const struck = history.faults.at(-1)?.point ?? 0;
+  return calls
+    .map((_, index) => index + 1)
+    .filter((point) => point > struck)
+    .flatMap((point) => kinds.map((kind) => ({ ...history, faults: [...history.faults, { point, kind }] })));
 }
 
 /** The promises that were broken, each once, for example `I1`. */
