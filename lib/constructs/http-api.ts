@@ -1,0 +1,166 @@
+import { Validations } from 'aws-cdk-lib';
+import {
+  AccessLogField,
+  AccessLogFormat,
+  EndpointType,
+  type IResource,
+  LambdaIntegration,
+  LogGroupLogDestination,
+  ResponseType,
+  RestApi,
+} from 'aws-cdk-lib/aws-apigateway';
+import type { Function } from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import type { Settings } from '../settings.ts';
+import { RetainedLogGroup } from './retained-log-group.ts';
+
+export interface HttpApiProps {
+  readonly description: string;
+  readonly settings: Pick<Settings, 'throttlingRate' | 'throttlingBurst' | 'logRetentionDays' | 'retainData'>;
+  /** Answers every path and method that has no route of its own. */
+  readonly fallback: Function;
+}
+
+/** One form for what the gateway says by itself: the same as ours (RFC 9457). */
+const GATEWAY_PROBLEMS: readonly (readonly [ResponseType, number, code: string, title: string, detail: string])[] = [
+  [ResponseType.REQUEST_TOO_LARGE, 413, 'body_too_large', 'Content too large', 'The request is too large.'],
+  [ResponseType.THROTTLED, 429, 'rate_limited', 'Too many requests', 'Too many requests; try again shortly.'],
+  [ResponseType.QUOTA_EXCEEDED, 429, 'rate_limited', 'Too many requests', 'The quota is used up.'],
+  [ResponseType.WAF_FILTERED, 403, 'forbidden', 'Forbidden', 'The request was refused by the firewall.'],
+  [
+    ResponseType.INTEGRATION_TIMEOUT,
+    504,
+    'timeout',
+    'Gateway timeout',
+    'No answer in time; ask again with the same key.',
+  ],
+  [ResponseType.DEFAULT_4XX, 400, 'bad_request', 'Bad request', 'The request could not be understood.'],
+  [ResponseType.DEFAULT_5XX, 500, 'internal_error', 'Internal error', 'No answer; ask again with the same key.'],
+];
+
+/** A REST API in front of functions: throttled, its access logged, and its own refusals in the form of the API's errors. */
+export class HttpApi extends Construct {
+  readonly api: RestApi;
+
+  constructor(scope: Construct, id: string, props: HttpApiProps) {
+    super(scope, id);
+    const { settings, fallback, description } = props;
+    const accessLog = new RetainedLogGroup(this, 'AccessLog', {
+      retentionDays: settings.logRetentionDays,
+      retain: settings.retainData,
+    });
+    const api = new RestApi(this, 'Api', {
+      description,
+      endpointTypes: [EndpointType.REGIONAL],
+      // The account's logging role is the account's, not a stack's: one stack that goes would take it from all others.
+      cloudWatchRole: false,
+      defaultIntegration: new LambdaIntegration(fallback, { allowTestInvoke: false }),
+      deployOptions: {
+        stageName: 'live',
+        throttlingRateLimit: settings.throttlingRate,
+        throttlingBurstLimit: settings.throttlingBurst,
+        metricsEnabled: true,
+        tracingEnabled: true,
+        accessLogDestination: new LogGroupLogDestination(accessLog),
+        accessLogFormat: accessLogFormat(),
+      },
+    });
+    this.api = api;
+    this.api.root.addMethod('ANY');
+    this.api.root.addProxy({ anyMethod: true });
+    for (const [type, status, code, title, detail] of GATEWAY_PROBLEMS) {
+      this.#answerAs(type, { status, code, title, detail });
+    }
+    acknowledge(this.api);
+  }
+
+  /** The base address, without a trailing slash. */
+  get url(): string {
+    return `https://${this.api.restApiId}.execute-api.${this.api.env.region}.${this.api.stack.urlSuffix}/${this.api.deploymentStage.stageName}`;
+  }
+
+  /** Sends one path, with any method, to another function. */
+  route(path: string, handler: Function): void {
+    const resource: IResource = this.api.root.resourceForPath(path);
+    resource.addMethod('ANY', new LambdaIntegration(handler, { allowTestInvoke: false }));
+  }
+
+  #answerAs(type: ResponseType, problem: { status: number; code: string; title: string; detail: string }): void {
+    const { status, code, title, detail } = problem;
+    const body = { type: 'about:blank', title, status, code, detail, request_id: '$context.requestId' };
+    this.api.addGatewayResponse(`Response${type.responseType}`, {
+      type,
+      // The defaults keep the status that the gateway chose; the others have one of their own.
+      ...(type.responseType.startsWith('DEFAULT') ? {} : { statusCode: String(status) }),
+      responseHeaders: {
+        'Content-Type': "'application/problem+json'",
+        'Cache-Control': "'no-store'",
+        'Request-Id': 'context.requestId',
+        ...(status === 429 ? { 'Retry-After': "'1'" } : {}),
+      },
+      templates: { 'application/json': JSON.stringify(body) },
+    });
+  }
+}
+
+/** Who asked for what and how it went: no query, no header, no body. */
+function accessLogFormat(): AccessLogFormat {
+  return AccessLogFormat.custom(
+    JSON.stringify({
+      requestId: AccessLogField.contextRequestId(),
+      time: AccessLogField.contextRequestTimeEpoch(),
+      ip: AccessLogField.contextIdentitySourceIp(),
+      method: AccessLogField.contextHttpMethod(),
+      path: AccessLogField.contextPath(),
+      status: AccessLogField.contextStatus(),
+      responseLength: AccessLogField.contextResponseLength(),
+      latencyMs: AccessLogField.contextResponseLatency(),
+      integrationError: AccessLogField.contextIntegrationErrorMessage(),
+    }),
+  );
+}
+
+/** Findings that hold for every API of ours; each with its reason, in the synthesized validation report. */
+function acknowledge(api: RestApi): void {
+  Validations.of(api).acknowledge(
+    {
+      id: 'AwsSolutions::AwsSolutions-APIG2',
+      reason:
+        'The functions check every request, with errors that name the field: the gateway could only say that it is wrong.',
+    },
+    {
+      id: 'AwsSolutions::AwsSolutions-APIG3',
+      reason: 'A web ACL costs money every month: the setting payonce:firewall adds one to the API that takes money.',
+    },
+    {
+      id: 'AwsSolutions::AwsSolutions-APIG4',
+      reason:
+        'API keys are checked in the function, against their hashes, so that all refusals have one form and one body.',
+    },
+    {
+      id: 'AwsSolutions::AwsSolutions-COG4',
+      reason: 'The callers are servers with API keys, not people with passwords.',
+    },
+    {
+      id: 'AwsSolutions::AwsSolutions-APIG6',
+      reason: 'Execution logs hold bodies and headers, keys among them; the access log holds neither and is on.',
+    },
+    {
+      id: 'PCI.DSS.321::PCI.DSS.321-APIGWExecutionLoggingEnabled',
+      reason: 'Execution logs hold bodies and headers, keys among them; the access log holds neither and is on.',
+    },
+    {
+      id: 'PCI.DSS.321::PCI.DSS.321-APIGWAssociatedWithWAF',
+      reason: 'A web ACL costs money every month: the setting payonce:firewall adds one to the API that takes money.',
+    },
+    {
+      id: 'PCI.DSS.321::PCI.DSS.321-APIGWCacheEnabledAndEncrypted',
+      reason: 'Nothing is cached, so nothing cached is readable: a cache would serve one tenant’s answer to another.',
+    },
+    {
+      id: 'PCI.DSS.321::PCI.DSS.321-APIGWSSLEnabled',
+      reason:
+        'The finding is about certificates towards HTTP backends; a Lambda integration is called with signed requests.',
+    },
+  );
+}

@@ -1,0 +1,83 @@
+import { ProjectionType, StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
+import type { IGrantable } from 'aws-cdk-lib/aws-iam';
+import { Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Construct } from 'constructs';
+import { KeyAttribute, LedgerTable } from '../../lambdas/contract/tables.ts';
+import { DataTable, text } from './data-table.ts';
+
+/** Everything that could change or remove a row, in whichever way the API offers. */
+export const LEDGER_FORBIDDEN_ACTIONS = [
+  'dynamodb:UpdateItem',
+  'dynamodb:DeleteItem',
+  'dynamodb:BatchWriteItem',
+  'dynamodb:PartiQLInsert',
+  'dynamodb:PartiQLUpdate',
+  'dynamodb:PartiQLDelete',
+];
+
+export interface LedgerProps {
+  /** Keep the table when its stack goes, and refuse to delete it. */
+  readonly retain: boolean;
+}
+
+/** The append-only table of transitions: written by one kind of write, and by nothing else. */
+export class Ledger extends Construct {
+  readonly table: DataTable;
+
+  constructor(scope: Construct, id: string, props: LedgerProps) {
+    super(scope, id);
+    this.table = new DataTable(this, 'Table', {
+      partitionKey: KeyAttribute.partition,
+      sortKey: KeyAttribute.sort,
+      retain: props.retain,
+      // Old images too: a MODIFY or REMOVE is an alarm, and must say what was lost.
+      stream: StreamViewType.NEW_AND_OLD_IMAGES,
+    });
+    this.table.addGlobalSecondaryIndex({
+      indexName: LedgerTable.recentOutcomesIndex.name,
+      partitionKey: text(LedgerTable.recentOutcomesIndex.partitionKey),
+      sortKey: text(LedgerTable.recentOutcomesIndex.sortKey),
+      // Whoever walks the index reads the transition itself: a copy of it would double what a payment costs to write.
+      projectionType: ProjectionType.KEYS_ONLY,
+    });
+  }
+
+  /**
+   * Lets `grantee` append inside a transaction, with the record that the row belongs to, and denies it every other write
+   * (Amazon DynamoDB developer guide, "IAM and transactions": the condition key `dynamodb:EnclosingOperation`).
+   */
+  grantAppend(grantee: IGrantable): void {
+    grantee.grantPrincipal.addToPrincipalPolicy(
+      new PolicyStatement({
+        sid: 'LedgerAppendInTransaction',
+        actions: ['dynamodb:PutItem'],
+        resources: [this.table.tableArn],
+        conditions: { 'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] } },
+      }),
+    );
+    this.#denyChanges(grantee);
+  }
+
+  /** Lets `grantee` read a payment's transitions. */
+  grantRead(grantee: IGrantable): void {
+    grantee.grantPrincipal.addToPrincipalPolicy(
+      new PolicyStatement({
+        sid: 'LedgerRead',
+        actions: ['dynamodb:GetItem', 'dynamodb:Query'],
+        resources: [this.table.tableArn],
+      }),
+    );
+  }
+
+  /** Stands whatever else is allowed, now or by a later mistake. */
+  #denyChanges(grantee: IGrantable): void {
+    grantee.grantPrincipal.addToPrincipalPolicy(
+      new PolicyStatement({
+        sid: 'LedgerNeverChanges',
+        effect: Effect.DENY,
+        actions: LEDGER_FORBIDDEN_ACTIONS,
+        resources: [this.table.tableArn],
+      }),
+    );
+  }
+}

@@ -1,0 +1,86 @@
+import type { Duration } from 'aws-cdk-lib';
+import { Stack, Validations } from 'aws-cdk-lib';
+import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Architecture, Function, LoggingFormat, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import type { Environment } from '../../lambdas/contract/environment.ts';
+import type { FunctionFolder } from '../lambda-code.ts';
+import { lambdaCode } from '../lambda-code.ts';
+import { RetainedLogGroup } from './retained-log-group.ts';
+
+type EnvironmentName = (typeof Environment)[keyof typeof Environment];
+
+export interface PayonceFunctionProps {
+  /** The folder under `lambdas` that holds its handler. */
+  readonly folder: FunctionFolder;
+  readonly timeout: Duration;
+  /** In MB; CPU comes with it. */
+  readonly memoryMb: number;
+  readonly logRetentionDays: number;
+  /** Keep the logs when the stack goes. */
+  readonly retainLogs: boolean;
+  readonly environment: Partial<Record<EnvironmentName, string>>;
+}
+
+/** A function as all of ours are: Node 24 on arm64, its own role that may write its own log and nothing else, its own log group. */
+export class PayonceFunction extends Construct {
+  readonly function: Function;
+  readonly role: Role;
+
+  constructor(scope: Construct, id: string, props: PayonceFunctionProps) {
+    super(scope, id);
+    const logGroup = new RetainedLogGroup(this, 'Logs', {
+      retentionDays: props.logRetentionDays,
+      retain: props.retainLogs,
+    });
+    this.role = new Role(this, 'Role', {
+      assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+    });
+    this.role.addToPrincipalPolicy(
+      new PolicyStatement({
+        sid: 'OwnLog',
+        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+        resources: [logGroup.logGroupArn],
+      }),
+    );
+    this.function = new Function(this, 'Function', {
+      code: lambdaCode(Stack.of(this).node, props.folder),
+      handler: 'index.handler',
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      role: this.role,
+      logGroup,
+      loggingFormat: LoggingFormat.JSON,
+      tracing: Tracing.ACTIVE,
+      timeout: props.timeout,
+      memorySize: props.memoryMb,
+      environment: { ...props.environment, NODE_OPTIONS: '--enable-source-maps' },
+    });
+    this.#acknowledge();
+  }
+
+  #acknowledge(): void {
+    Validations.of(this).acknowledge(
+      {
+        id: 'AwsSolutions::AwsSolutions-IAM5[Resource::*]',
+        reason:
+          'X-Ray takes segments from a role or not at all: its actions have no resources (Service Authorization Reference).',
+      },
+      {
+        id: 'PCI.DSS.321::PCI.DSS.321-IAMNoInlinePolicy',
+        reason:
+          'A role of one function has a policy of its own: a managed one could be attached elsewhere or changed alone.',
+      },
+      {
+        id: 'PCI.DSS.321::PCI.DSS.321-LambdaInsideVPC',
+        reason:
+          'It talks to AWS and to processors over TLS and holds no network resource; a VPC would add a NAT and no protection.',
+      },
+      {
+        id: 'Serverless::Serverless-LambdaDLQ',
+        reason:
+          'It is invoked by the gateway and answers its caller; a dead-letter queue takes only asynchronous events.',
+      },
+    );
+  }
+}

@@ -1,0 +1,122 @@
+import type { Node } from 'constructs';
+
+/** What a deployment may choose, from CDK context (`-c payonce:<name>=<value>` or cdk.json). */
+export interface Settings {
+  /** Deploy the sandbox processor and send charges to it. @default true */
+  readonly sandbox: boolean;
+  /** Base URL of a processor that speaks the sandbox's protocol; needed when, and only when, the sandbox is left out. */
+  readonly processorUrl?: string;
+  /** Keep tables and logs when a stack is deleted, and refuse to delete tables. @default true */
+  readonly retainData: boolean;
+  /** A web ACL before the API: a size limit and a rate limit per address. Costs some USD a month. @default false */
+  readonly firewall: boolean;
+  /** Requests per second that the API lets in, 1 to 10000. @default 200 */
+  readonly throttlingRate: number;
+  /** Requests that may come at once beyond the rate, 1 to 5000. @default 400 */
+  readonly throttlingBurst: number;
+  /** Memory of the payments function in MB, 128 to 10240. @default 512 */
+  readonly memoryMb: number;
+  /** How long logs are kept, in days; one of the values that CloudWatch Logs allows. @default 90 */
+  readonly logRetentionDays: number;
+}
+
+const PREFIX = 'payonce:';
+
+const DEFAULTS: Settings = {
+  sandbox: true,
+  retainData: true,
+  firewall: false,
+  throttlingRate: 200,
+  throttlingBurst: 400,
+  memoryMb: 512,
+  logRetentionDays: 90,
+};
+
+/** The values of CloudWatch Logs (PutRetentionPolicy) up to a year, and the longest. */
+const RETENTION_DAYS = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 3653];
+
+interface Rule<Value> {
+  readonly allowed: string;
+  /** @returns undefined when what was given is not allowed */
+  readonly read: (given: unknown) => Value | undefined;
+}
+
+const RULES = {
+  sandbox: flag(),
+  processorUrl: { allowed: 'an https address without a trailing slash', read: readUrl },
+  retainData: flag(),
+  firewall: flag(),
+  throttlingRate: whole(1, 10_000),
+  throttlingBurst: whole(1, 5_000),
+  memoryMb: whole(128, 10_240),
+  logRetentionDays: {
+    allowed: `one of ${RETENTION_DAYS.join(', ')}`,
+    read: (given: unknown) => RETENTION_DAYS.find((days) => String(days) === String(given)),
+  },
+};
+
+/**
+ * Reads the settings of a deployment.
+ *
+ * @throws Error naming the setting, what was given and what is allowed
+ */
+export function readSettings(node: Node): Settings {
+  refuseUnknown(node);
+  const processorUrl = read(node, 'processorUrl', RULES.processorUrl);
+  const settings: Settings = {
+    sandbox: read(node, 'sandbox', RULES.sandbox) ?? DEFAULTS.sandbox,
+    retainData: read(node, 'retainData', RULES.retainData) ?? DEFAULTS.retainData,
+    firewall: read(node, 'firewall', RULES.firewall) ?? DEFAULTS.firewall,
+    throttlingRate: read(node, 'throttlingRate', RULES.throttlingRate) ?? DEFAULTS.throttlingRate,
+    throttlingBurst: read(node, 'throttlingBurst', RULES.throttlingBurst) ?? DEFAULTS.throttlingBurst,
+    memoryMb: read(node, 'memoryMb', RULES.memoryMb) ?? DEFAULTS.memoryMb,
+    logRetentionDays: read(node, 'logRetentionDays', RULES.logRetentionDays) ?? DEFAULTS.logRetentionDays,
+    ...(processorUrl === undefined ? {} : { processorUrl }),
+  };
+  if (settings.sandbox && settings.processorUrl !== undefined) {
+    throw new Error(`${PREFIX}processorUrl is ${settings.processorUrl}, but the sandbox is on: give one or the other`);
+  }
+  if (!settings.sandbox && settings.processorUrl === undefined) {
+    throw new Error(`${PREFIX}sandbox is false, so ${PREFIX}processorUrl must be ${RULES.processorUrl.allowed}`);
+  }
+  return settings;
+}
+
+function read<Value>(node: Node, name: keyof Settings, rule: Rule<Value>): Value | undefined {
+  const given: unknown = node.tryGetContext(`${PREFIX}${name}`);
+  if (given === undefined) return undefined;
+  const value = rule.read(given);
+  if (value === undefined) throw new Error(`${PREFIX}${name} is ${JSON.stringify(given)}, but must be ${rule.allowed}`);
+  return value;
+}
+
+/** A misspelt setting must not pass for its default. */
+function refuseUnknown(node: Node): void {
+  const known = Object.keys(RULES).map((name) => `${PREFIX}${name}`);
+  const given = Object.keys(node.getAllContext() as Record<string, unknown>);
+  const unknown = given.find((name) => name.startsWith(PREFIX) && !known.includes(name));
+  if (unknown !== undefined) throw new Error(`there is no setting ${unknown}; there are ${known.join(', ')}`);
+}
+
+function flag(): Rule<boolean> {
+  const values = new Map([
+    ['true', true],
+    ['false', false],
+  ]);
+  return { allowed: 'true or false', read: (given) => values.get(String(given)) };
+}
+
+function whole(min: number, max: number): Rule<number> {
+  return {
+    allowed: `a whole number from ${min} to ${max}`,
+    read: (given) => {
+      const value = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given;
+      return typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max ? value : undefined;
+    },
+  };
+}
+
+function readUrl(given: unknown): string | undefined {
+  if (typeof given !== 'string' || !URL.canParse(given) || given.endsWith('/')) return undefined;
+  return new URL(given).protocol === 'https:' ? given : undefined;
+}
