@@ -5,6 +5,7 @@ import type { Construct } from 'constructs';
 import { StackOutput } from '../lambdas/contract/api.ts';
 import { Environment } from '../lambdas/contract/environment.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/contract/timing.ts';
+import type { DataTable } from './constructs/data-table.ts';
 import { HttpApi } from './constructs/http-api.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
 import { RequestFirewall } from './constructs/request-firewall.ts';
@@ -66,15 +67,22 @@ export class ServiceStack extends Stack {
         resources: [data.idempotency.tableArn],
       }),
     );
-    payments.role.addToPrincipalPolicy(
-      new PolicyStatement({
-        sid: 'KeysAndReferences',
-        actions: ['dynamodb:GetItem', 'dynamodb:PutItem'],
-        resources: [data.registry.tableArn],
-      }),
-    );
+    allowRows(payments, data.registry, 'ReadApiKeys', 'dynamodb:GetItem', 'KEY#*');
+    allowRows(payments, data.registry, 'WriteReferences', 'dynamodb:PutItem', 'REF#*');
     data.ledger.grantAppend(payments.role);
     data.ledger.grantRead(payments.role);
     return payments;
   }
+}
+
+/** One action on the rows of one kind: a function that takes payments can make no API key, whatever it is made to do. */
+function allowRows(grantee: PayonceFunction, table: DataTable, sid: string, action: string, partitions: string): void {
+  grantee.role.addToPrincipalPolicy(
+    new PolicyStatement({
+      sid,
+      actions: [action],
+      resources: [table.tableArn],
+      conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [partitions] } },
+    }),
+  );
 }

@@ -1,0 +1,50 @@
+import { describe, expect, test } from '@jest/globals';
+import { App } from 'aws-cdk-lib';
+import { readSettings } from '../../lib/settings.ts';
+
+const settingsOf = (context: Record<string, unknown>) => readSettings(new App({ context }).node);
+
+describe('settings', () => {
+  test('have defaults that are safe with data', () => {
+    expect(settingsOf({})).toEqual({
+      sandbox: true,
+      retainData: true,
+      firewall: false,
+      throttlingRate: 200,
+      throttlingBurst: 400,
+      memoryMb: 512,
+      logRetentionDays: 90,
+    });
+  });
+
+  test('are read from text, as the command line gives them, and from values, as cdk.json does', () => {
+    expect(settingsOf({ 'payonce:throttlingRate': '50', 'payonce:retainData': 'false' })).toMatchObject({
+      throttlingRate: 50,
+      retainData: false,
+    });
+    expect(settingsOf({ 'payonce:throttlingRate': 50, 'payonce:firewall': true })).toMatchObject({
+      throttlingRate: 50,
+      firewall: true,
+    });
+  });
+
+  test.each<[Record<string, unknown>, string]>([
+    [{ 'payonce:sandbox': 'maybe' }, 'payonce:sandbox is "maybe", but must be true or false'],
+    [{ 'payonce:throttlingRate': '0' }, 'payonce:throttlingRate is "0", but must be a whole number from 1 to 10000'],
+    [
+      { 'payonce:throttlingRate': '1e3' },
+      'payonce:throttlingRate is "1e3", but must be a whole number from 1 to 10000',
+    ],
+    [{ 'payonce:memoryMb': 64 }, 'payonce:memoryMb is 64, but must be a whole number from 128 to 10240'],
+    [{ 'payonce:logRetentionDays': '8' }, 'payonce:logRetentionDays is "8", but must be one of 1, 3, 5, 7'],
+    [
+      { 'payonce:sandbox': 'false', 'payonce:processorUrl': 'http://processor.example' },
+      'payonce:processorUrl is "http://processor.example", but must be an https address without a trailing slash',
+    ],
+    [{ 'payonce:sandbox': 'false' }, 'payonce:processorUrl must be an https address'],
+    [{ 'payonce:processorUrl': 'https://processor.example' }, 'but the sandbox is on: give one or the other'],
+    [{ 'payonce:sandbx': 'false' }, 'there is no setting payonce:sandbx; there are payonce:sandbox'],
+  ])('%j stops the synth and says what is allowed', (context, message) => {
+    expect(() => settingsOf(context)).toThrow(message);
+  });
+});

@@ -1,0 +1,178 @@
+import { describe, expect, test } from '@jest/globals';
+import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { synthesize } from '../support/synth.ts';
+
+function present(template: Template | undefined): Template {
+  if (template === undefined) throw new Error('the stack is not there');
+  return template;
+}
+
+const stacks = synthesize();
+const data = present(stacks.data);
+const service = present(stacks.service);
+const sandbox = present(stacks.sandbox);
+
+describe('the tables', () => {
+  test('are four, on demand, restorable, encrypted, and neither deleted nor replaced with their stack', () => {
+    data.resourceCountIs('AWS::DynamoDB::Table', 4);
+    data.allResources('AWS::DynamoDB::Table', {
+      DeletionPolicy: 'Retain',
+      UpdateReplacePolicy: 'Retain',
+      Properties: Match.objectLike({
+        BillingMode: 'PAY_PER_REQUEST',
+        DeletionProtectionEnabled: true,
+        PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+        SSESpecification: { SSEEnabled: true },
+      }),
+    });
+  });
+
+  test('Idempotency: records end only by the attribute that completion sets, and open claims have a sparse index', () => {
+    data.hasResourceProperties('AWS::DynamoDB::Table', {
+      KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
+      TimeToLiveSpecification: { AttributeName: 'expiresAt', Enabled: true },
+      GlobalSecondaryIndexes: [
+        {
+          IndexName: 'open-claims',
+          KeySchema: [
+            { AttributeName: 'openShard', KeyType: 'HASH' },
+            { AttributeName: 'claimedAtMs', KeyType: 'RANGE' },
+          ],
+          Projection: { ProjectionType: 'KEYS_ONLY' },
+        },
+      ],
+      AttributeDefinitions: Match.arrayWith([{ AttributeName: 'openShard', AttributeType: 'N' }]),
+    });
+  });
+
+  test('Ledger: a stream that shows what was there before, and no time to live', () => {
+    data.hasResourceProperties('AWS::DynamoDB::Table', {
+      StreamSpecification: { StreamViewType: 'NEW_AND_OLD_IMAGES' },
+      TimeToLiveSpecification: Match.absent(),
+      GlobalSecondaryIndexes: [Match.objectLike({ IndexName: 'recent-outcomes' })],
+    });
+  });
+
+  test('may be thrown away when a deployment says so', () => {
+    present(synthesize({ 'payonce:retainData': 'false' }).data).allResources('AWS::DynamoDB::Table', {
+      DeletionPolicy: 'Delete',
+      Properties: Match.objectLike({ DeletionProtectionEnabled: false }),
+    });
+  });
+});
+
+describe('the payments role', () => {
+  const policies = service.findResources('AWS::IAM::Policy');
+  const payments = Object.entries(policies).find(([id]) => id.startsWith('Payments'))?.[1] as {
+    Properties: { PolicyDocument: { Statement: { Sid?: string; Effect: string; Action: string | string[] }[] } };
+  };
+  const statements = payments.Properties.PolicyDocument.Statement;
+  const bySid = (sid: string) => statements.find(({ Sid }) => Sid === sid);
+
+  test('may do exactly what its path needs', () => {
+    const allowed = statements.filter(({ Effect }) => Effect === 'Allow').map(({ Sid, Action }) => [Sid, Action]);
+    expect(allowed).toEqual([
+      ['OwnLog', ['logs:CreateLogStream', 'logs:PutLogEvents']],
+      [undefined, ['xray:PutTelemetryRecords', 'xray:PutTraceSegments']],
+      ['Claims', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']],
+      ['ReadApiKeys', 'dynamodb:GetItem'],
+      ['WriteReferences', 'dynamodb:PutItem'],
+      ['LedgerAppendInTransaction', 'dynamodb:PutItem'],
+      ['LedgerRead', ['dynamodb:GetItem', 'dynamodb:Query']],
+    ]);
+  });
+
+  test('may put into the Ledger only inside a transaction', () => {
+    expect(bySid('LedgerAppendInTransaction')).toMatchObject({
+      Condition: { 'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] } },
+    });
+  });
+
+  test('is denied every change of the Ledger', () => {
+    expect(bySid('LedgerNeverChanges')).toMatchObject({
+      Effect: 'Deny',
+      Action: [
+        'dynamodb:BatchWriteItem',
+        'dynamodb:DeleteItem',
+        'dynamodb:PartiQLDelete',
+        'dynamodb:PartiQLInsert',
+        'dynamodb:PartiQLUpdate',
+        'dynamodb:UpdateItem',
+      ],
+    });
+  });
+
+  test('reads keys and writes references, and cannot make itself a key', () => {
+    const rows = (pattern: string) => ({
+      Condition: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [pattern] } },
+    });
+    expect(bySid('ReadApiKeys')).toMatchObject(rows('KEY#*'));
+    expect(bySid('WriteReferences')).toMatchObject(rows('REF#*'));
+  });
+});
+
+describe('the API', () => {
+  test('is throttled, and logs who asked for what without query, header or body', () => {
+    service.hasResourceProperties('AWS::ApiGateway::Stage', {
+      StageName: 'live',
+      MethodSettings: [Match.objectLike({ ThrottlingRateLimit: 200, ThrottlingBurstLimit: 400 })],
+      AccessLogSetting: { Format: Match.not(Match.stringLikeRegexp('querystring|header|body')) },
+    });
+  });
+
+  test.each(['THROTTLED', 'REQUEST_TOO_LARGE', 'DEFAULT_4XX', 'DEFAULT_5XX'])('answers %s in its own form', (type) => {
+    service.hasResourceProperties('AWS::ApiGateway::GatewayResponse', {
+      ResponseType: type,
+      ResponseParameters: Match.objectLike({
+        'gatewayresponse.header.Content-Type': "'application/problem+json'",
+        'gatewayresponse.header.Request-Id': 'context.requestId',
+      }),
+      ResponseTemplates: { 'application/json': Match.stringLikeRegexp('"request_id":"\\$context.requestId"') },
+    });
+  });
+
+  test('sends every path and method to a function, so that all errors have one form', () => {
+    service.hasResourceProperties('AWS::ApiGateway::Resource', { PathPart: '{proxy+}' });
+    service.allResourcesProperties('AWS::ApiGateway::Method', { HttpMethod: 'ANY' });
+  });
+
+  test('has a firewall only when asked for', () => {
+    service.resourceCountIs('AWS::WAFv2::WebACL', 0);
+    const walled = present(synthesize({ 'payonce:firewall': 'true' }).service);
+    walled.hasResourceProperties('AWS::WAFv2::WebACL', {
+      Rules: Match.arrayWith([
+        Match.objectLike({ Statement: { SizeConstraintStatement: Match.objectLike({ Size: 32_768 }) } }),
+      ]),
+    });
+    walled.resourceCountIs('AWS::WAFv2::WebACLAssociation', 1);
+  });
+});
+
+describe('every function', () => {
+  test.each([
+    ['service', service],
+    ['sandbox', sandbox],
+  ])('of the %s runs Node 24 on arm64 with a log group that ends', (_name, template) => {
+    template.allResourcesProperties('AWS::Lambda::Function', {
+      Runtime: 'nodejs24.x',
+      Architectures: ['arm64'],
+      LoggingConfig: { LogFormat: 'JSON', LogGroup: Match.anyValue() },
+    });
+    template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 90 });
+  });
+
+  test('that takes payments ends before its lease does', () => {
+    service.hasResourceProperties('AWS::Lambda::Function', { Timeout: 24, MemorySize: 512 });
+  });
+});
+
+describe('the sandbox', () => {
+  test('is where charges go, unless it is left out', () => {
+    expect(JSON.stringify(service.findResources('AWS::Lambda::Function'))).toContain('PayonceSandbox');
+    const without = synthesize({ 'payonce:sandbox': 'false', 'payonce:processorUrl': 'https://processor.example/api' });
+    expect(without.sandbox).toBeUndefined();
+    present(without.service).hasResourceProperties('AWS::Lambda::Function', {
+      Environment: { Variables: Match.objectLike({ PROCESSOR_URL: 'https://processor.example/api' }) },
+    });
+  });
+});
