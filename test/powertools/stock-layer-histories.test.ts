@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import { ALONE, brokenPromises, type MakeWorld, survey } from '../support/histories.ts';
 import { createTables } from '../support/local-aws.ts';
 import { paymentRequest } from '../support/payment-fixtures.ts';
+import { stockWorld } from '../support/stock-beside-engine.ts';
 import { fakeDate } from '../support/stock-date.ts';
-import { StockPowertoolsWorld, type StockWorldOptions } from '../support/stock-powertools-world.ts';
+import type { StockWorldOptions } from '../support/stock-powertools-world.ts';
 
 let tables: Awaited<ReturnType<typeof createTables>>;
 let histories = 0;
@@ -14,39 +15,60 @@ beforeAll(async () => {
 afterAll(() => {
   jest.useRealTimers();
 });
+/** A survey is some hundred histories. Milliseconds. */
+const SURVEY_TIMEOUT_MS = 120_000;
 
 const stock =
   (options: Pick<StockWorldOptions, 'processorKey' | 'remainingTimeMs'> = {}): MakeWorld =>
   (plan) => {
     histories += 1;
-    const world = new StockPowertoolsWorld({ plan, tables, setDate: (nowMs) => jest.setSystemTime(nowMs), ...options });
-    return { world, request: paymentRequest(`stock-history-${histories}`) };
+    return { world: stockWorld(tables, plan, options), request: paymentRequest(`stock-history-${histories}`) };
   };
 
 describe('the stock DynamoDB layer of Powertools, in the histories that the engine survives, breaks', () => {
-  test('nothing, as long as no fault and no rival comes', async () => {
-    const found = await survey(stock(), { faults: 0, races: ALONE });
-    expect(found).toMatchObject({ histories: 1, findings: [] });
-  });
+  test(
+    'nothing, as long as no fault and no rival comes',
+    async () => {
+      const found = await survey(stock(), { faults: 0, races: ALONE });
+      expect(found).toMatchObject({ histories: 1, findings: [] });
+    },
+    SURVEY_TIMEOUT_MS,
+  );
 
-  test('charges, postings and answers by one fault, with no rival at all', async () => {
-    const found = await survey(stock(), { faults: 1, races: ALONE });
-    expect(brokenPromises(found)).toEqual(['I1', 'I2', 'I4']);
-  });
+  test(
+    'charges, postings and answers by one fault, with no rival at all',
+    async () => {
+      const found = await survey(stock(), { faults: 1, races: ALONE });
+      expect(brokenPromises(found)).toEqual(['I1', 'I2', 'I4']);
+    },
+    SURVEY_TIMEOUT_MS,
+  );
 
-  test('charges, postings and answers, when the processor gets a new key for every attempt', async () => {
-    expect(brokenPromises(await survey(stock(), { faults: 1 }))).toEqual(['I1', 'I2', 'I3', 'I4']);
-  });
+  test(
+    'charges, postings and answers, when the processor gets a new key for every attempt',
+    async () => {
+      expect(brokenPromises(await survey(stock(), { faults: 1 }))).toEqual(['I1', 'I2', 'I3', 'I4']);
+    },
+    SURVEY_TIMEOUT_MS,
+  );
 
-  test('postings, even when the processor gets the same key every time', async () => {
-    const found = await survey(stock({ processorKey: 'same' }), { faults: 1 });
-    expect(brokenPromises(found)).toEqual(['I2', 'I4']);
-  });
+  test(
+    'postings, even when the processor gets the same key every time',
+    async () => {
+      const found = await survey(stock({ processorKey: 'same' }), { faults: 1 });
+      expect(brokenPromises(found)).toEqual(['I2', 'I4']);
+    },
+    SURVEY_TIMEOUT_MS,
+  );
 
-  test('the promise of an answer, when nobody told it how long its invocation may run', async () => {
-    const warn = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
-    const found = await survey(stock({ remainingTimeMs: 0 }), { faults: 1, races: ALONE });
-    warn.mockRestore();
-    expect(brokenPromises(found)).toContain('I7');
-  });
+  test(
+    'the promise of an answer, when nobody told it how long its invocation may run',
+    async () => {
+      const warn = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
+      const found = await survey(stock({ remainingTimeMs: 0 }), { faults: 1, races: ALONE });
+      warn.mockRestore();
+      expect(brokenPromises(found)).toContain('I7');
+    },
+    SURVEY_TIMEOUT_MS,
+  );
 });

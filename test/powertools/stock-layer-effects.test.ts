@@ -1,0 +1,171 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { type FaultKind, FaultPlan } from '../support/fault-plan.ts';
+import { createTables } from '../support/local-aws.ts';
+import { paymentRequest } from '../support/payment-fixtures.ts';
+import { answerOf, ENGINE_CALLS, engineWorld, STOCK_CALLS, stockWorld } from '../support/stock-beside-engine.ts';
+import { fakeDate } from '../support/stock-date.ts';
+import type { World } from '../support/world.ts';
+
+/** Longer than any lease. Milliseconds. */
+const BEYOND_LEASE_MS = 26_000;
+const SIX_DAYS_MS = 6 * 24 * 60 * 60_000;
+
+let tables: Awaited<ReturnType<typeof createTables>>;
+let request = paymentRequest('stock-effects-0');
+let tests = 0;
+beforeAll(async () => {
+  tables = await createTables('stock-effects');
+  fakeDate();
+});
+afterAll(() => {
+  jest.useRealTimers();
+});
+beforeEach(() => {
+  tests += 1;
+  request = paymentRequest(`stock-effects-${tests}`);
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+const struckAt = (point: number, kind: FaultKind): FaultPlan => new FaultPlan([{ point, kind }]);
+
+/** The first attempt is held before its charge, its lease ends, and a rival does the whole payment meanwhile. */
+async function withRivalInTheMiddle(world: World, plan: FaultPlan, charge: number) {
+  let rivalSaw: Awaited<ReturnType<World['attempt']>> | undefined;
+  plan.interruption = {
+    point: charge,
+    act: async () => {
+      world.clock.advance(BEYOND_LEASE_MS);
+      rivalSaw = await world.attempt('rival', request);
+    },
+  };
+  const firstSaw = await world.attempt('first', request);
+  if (rivalSaw === undefined) throw new Error('the rival never came');
+  return { firstSaw, rivalSaw };
+}
+
+describe('a crash after the effect and before its result is saved', () => {
+  test('makes the stock layer charge and post a second time', async () => {
+    const world = stockWorld(tables, struckAt(STOCK_CALLS.save, 'crash_before'));
+    await world.attempt('first', request);
+    world.clock.advance(BEYOND_LEASE_MS);
+    await world.attempt('retry', request);
+    expect(await world.violations(request)).toEqual(
+      expect.arrayContaining(['I1: 2 charges', 'I2: 2 sets of postings']),
+    );
+  });
+
+  test('makes the stock layer post a second time even when the processor knows the key', async () => {
+    const world = stockWorld(tables, struckAt(STOCK_CALLS.save, 'crash_before'), { processorKey: 'same' });
+    await world.attempt('first', request);
+    world.clock.advance(BEYOND_LEASE_MS);
+    await world.attempt('retry', request);
+    expect(await world.violations(request)).toContain('I2: 2 sets of postings');
+  });
+
+  test('is impossible here: result and effect are one transaction, and the retry finishes it', async () => {
+    const world = engineWorld(tables, struckAt(ENGINE_CALLS.commit, 'crash_before'));
+    await world.attempt('first', request);
+    world.clock.advance(BEYOND_LEASE_MS);
+    expect(answerOf(await world.attempt('retry', request)).status).toBe(201);
+    expect(await world.violations(request)).toEqual([]);
+  });
+});
+
+describe('an owner that comes late, after the lease has ended and another has finished,', () => {
+  test("overwrites the winner's stored answer in the stock layer", async () => {
+    const plan = new FaultPlan();
+    const world = stockWorld(tables, plan);
+    const { rivalSaw } = await withRivalInTheMiddle(world, plan, STOCK_CALLS.charge);
+    const replay = answerOf(await world.attempt('replay', request));
+    expect(replay.body).not.toBe(answerOf(rivalSaw).body);
+    expect(await world.violations(request)).toContain('I3: 2 different answers');
+  });
+
+  test("is fenced here, and answers with the winner's answer", async () => {
+    const plan = new FaultPlan();
+    const world = engineWorld(tables, plan);
+    const { firstSaw, rivalSaw } = await withRivalInTheMiddle(world, plan, ENGINE_CALLS.charge);
+    const replay = await world.attempt('replay', request);
+    expect(answerOf(rivalSaw).status).toBe(201);
+    expect(answerOf(firstSaw)).toEqual(answerOf(rivalSaw));
+    expect(answerOf(replay)).toEqual(answerOf(rivalSaw));
+    expect(await world.violations(request)).toEqual([]);
+  });
+
+  test("deletes the winner's record when it fails in the stock layer, so that the key charges again", async () => {
+    const plan = struckAt(STOCK_CALLS.charge, 'throttle');
+    const world = stockWorld(tables, plan);
+    const { rivalSaw } = await withRivalInTheMiddle(world, plan, STOCK_CALLS.charge);
+    expect(answerOf(rivalSaw).status).toBe(201);
+    expect(world.charges(request)).toBe(1);
+    expect(answerOf(await world.attempt('replay', request)).body).not.toBe(answerOf(rivalSaw).body);
+    expect(world.charges(request)).toBe(2);
+  });
+
+  test('releases nothing here when it fails', async () => {
+    const plan = struckAt(ENGINE_CALLS.charge, 'throttle');
+    const world = engineWorld(tables, plan);
+    const { firstSaw, rivalSaw } = await withRivalInTheMiddle(world, plan, ENGINE_CALLS.charge);
+    expect(firstSaw.kind).toBe('unanswered');
+    expect(answerOf(await world.attempt('replay', request))).toEqual(answerOf(rivalSaw));
+    expect(await world.violations(request)).toEqual([]);
+  });
+});
+
+describe('a declined payment that is sent again with its key', () => {
+  test('becomes an approval with the stock layer, which deletes the record of what failed', async () => {
+    const world = stockWorld(tables, new FaultPlan());
+    world.processor.failNext(1, 'tok_declined');
+    expect(answerOf(await world.attempt('first', request)).status).toBe(402);
+    expect(answerOf(await world.attempt('retry', request)).status).toBe(201);
+    expect(await world.violations(request)).toContain('I3: 2 different answers');
+  });
+
+  test('stays declined here, with the same bytes, and is not sent to the processor again', async () => {
+    const world = engineWorld(tables, new FaultPlan());
+    world.processor.failNext(1, 'tok_declined');
+    const declined = answerOf(await world.attempt('first', request));
+    expect(declined.status).toBe(402);
+    expect(answerOf(await world.attempt('retry', request))).toEqual(declined);
+    expect(world.processor.sends(request.paymentId)).toBe(1);
+    expect(world.charges(request)).toBe(0);
+  });
+});
+
+describe('a process that dies when nothing is said to be left of its time', () => {
+  test('locks its key for days with the stock layer', async () => {
+    jest.spyOn(console, 'warn').mockImplementation(() => undefined);
+    const world = stockWorld(tables, struckAt(STOCK_CALLS.charge, 'crash_before'), { remainingTimeMs: 0 });
+    await world.attempt('first', request);
+    world.clock.advance(BEYOND_LEASE_MS);
+    expect(await world.attempt('retry', request)).toEqual({ kind: 'refused', reason: 'in_progress' });
+    world.clock.advance(SIX_DAYS_MS);
+    expect(await world.attempt('late-retry', request)).toEqual({ kind: 'refused', reason: 'in_progress' });
+    expect(world.charges(request)).toBe(0);
+  });
+
+  test("leaves a lease here that ends in seconds: it is the claim's own, not the invocation's", async () => {
+    const world = engineWorld(tables, struckAt(ENGINE_CALLS.charge, 'crash_before'));
+    await world.attempt('first', request);
+    world.clock.advance(BEYOND_LEASE_MS);
+    expect(answerOf(await world.attempt('retry', request)).status).toBe(201);
+    expect(await world.violations(request)).toEqual([]);
+  });
+});
+
+describe('a claim that is written and whose answer is lost', () => {
+  test('locks out its own owner with the stock layer, while nobody runs', async () => {
+    const world = stockWorld(tables, struckAt(STOCK_CALLS.claim, 'ambiguous_applied'));
+    expect((await world.attempt('first', request)).kind).toBe('unanswered');
+    expect(await world.attempt('retry', request)).toEqual({ kind: 'refused', reason: 'in_progress' });
+    expect(world.charges(request)).toBe(0);
+  });
+
+  test('is recognised here as its own, and the same attempt goes on', async () => {
+    const world = engineWorld(tables, struckAt(ENGINE_CALLS.claim, 'ambiguous_applied'));
+    expect(answerOf(await world.attempt('first', request)).status).toBe(201);
+    expect(await world.violations(request)).toEqual([]);
+  });
+});
