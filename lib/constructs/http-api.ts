@@ -3,15 +3,14 @@ import {
   AccessLogField,
   AccessLogFormat,
   EndpointType,
-  type IResource,
   LambdaIntegration,
   LogGroupLogDestination,
-  ResponseType,
   RestApi,
 } from 'aws-cdk-lib/aws-apigateway';
 import type { Function } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { Settings } from '../settings.ts';
+import { answerWithProblems } from './gateway-problems.ts';
 import { RetainedLogGroup } from './retained-log-group.ts';
 
 export interface HttpApiProps {
@@ -20,23 +19,6 @@ export interface HttpApiProps {
   /** Answers every path and method that has no route of its own. */
   readonly fallback: Function;
 }
-
-/** One form for what the gateway says by itself: the same as ours (RFC 9457). */
-const GATEWAY_PROBLEMS: readonly (readonly [ResponseType, number, code: string, title: string, detail: string])[] = [
-  [ResponseType.REQUEST_TOO_LARGE, 413, 'body_too_large', 'Content too large', 'The request is too large.'],
-  [ResponseType.THROTTLED, 429, 'rate_limited', 'Too many requests', 'Too many requests; try again shortly.'],
-  [ResponseType.QUOTA_EXCEEDED, 429, 'rate_limited', 'Too many requests', 'The quota is used up.'],
-  [ResponseType.WAF_FILTERED, 403, 'forbidden', 'Forbidden', 'The request was refused by the firewall.'],
-  [
-    ResponseType.INTEGRATION_TIMEOUT,
-    504,
-    'timeout',
-    'Gateway timeout',
-    'No answer in time; ask again with the same key.',
-  ],
-  [ResponseType.DEFAULT_4XX, 400, 'bad_request', 'Bad request', 'The request could not be understood.'],
-  [ResponseType.DEFAULT_5XX, 500, 'internal_error', 'Internal error', 'No answer; ask again with the same key.'],
-];
 
 /** A REST API in front of functions: throttled, its access logged, and its own refusals in the form of the API's errors. */
 export class HttpApi extends Construct {
@@ -59,18 +41,20 @@ export class HttpApi extends Construct {
         stageName: 'live',
         throttlingRateLimit: settings.throttlingRate,
         throttlingBurstLimit: settings.throttlingBurst,
-        metricsEnabled: true,
+        // Metrics per method cost money for each method; those of the stage are there without.
+        metricsEnabled: false,
         tracingEnabled: true,
         accessLogDestination: new LogGroupLogDestination(accessLog),
         accessLogFormat: accessLogFormat(),
       },
     });
     this.api = api;
+    // The construct's own output of the address; the stacks have theirs, without a trailing slash.
+    this.api.node.tryRemoveChild('Endpoint');
     this.api.root.addMethod('ANY');
+    // What matches no route falls through to this one, whatever lies between (Amazon API Gateway, greedy path variables).
     this.api.root.addProxy({ anyMethod: true });
-    for (const [type, status, code, title, detail] of GATEWAY_PROBLEMS) {
-      this.#answerAs(type, { status, code, title, detail });
-    }
+    answerWithProblems(this.api);
     acknowledge(this.api);
   }
 
@@ -81,25 +65,7 @@ export class HttpApi extends Construct {
 
   /** Sends one path, with any method, to another function. */
   route(path: string, handler: Function): void {
-    const resource: IResource = this.api.root.resourceForPath(path);
-    resource.addMethod('ANY', new LambdaIntegration(handler, { allowTestInvoke: false }));
-  }
-
-  #answerAs(type: ResponseType, problem: { status: number; code: string; title: string; detail: string }): void {
-    const { status, code, title, detail } = problem;
-    const body = { type: 'about:blank', title, status, code, detail, request_id: '$context.requestId' };
-    this.api.addGatewayResponse(`Response${type.responseType}`, {
-      type,
-      // The defaults keep the status that the gateway chose; the others have one of their own.
-      ...(type.responseType.startsWith('DEFAULT') ? {} : { statusCode: String(status) }),
-      responseHeaders: {
-        'Content-Type': "'application/problem+json'",
-        'Cache-Control': "'no-store'",
-        'Request-Id': 'context.requestId',
-        ...(status === 429 ? { 'Retry-After': "'1'" } : {}),
-      },
-      templates: { 'application/json': JSON.stringify(body) },
-    });
+    this.api.root.resourceForPath(path).addMethod('ANY', new LambdaIntegration(handler, { allowTestInvoke: false }));
   }
 }
 

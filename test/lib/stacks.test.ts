@@ -120,14 +120,30 @@ describe('the API', () => {
     });
   });
 
-  test.each(['THROTTLED', 'REQUEST_TOO_LARGE', 'DEFAULT_4XX', 'DEFAULT_5XX'])('answers %s in its own form', (type) => {
+  test.each([
+    ['THROTTLED', '429', 'rate_limited'],
+    ['REQUEST_TOO_LARGE', '413', 'body_too_large'],
+    ['MISSING_AUTHENTICATION_TOKEN', '404', 'not_found'],
+    ['DEFAULT_4XX', '400', 'invalid_request'],
+    ['DEFAULT_5XX', '500', 'internal_error'],
+  ])('answers %s in the form of its own errors, with the status that the body names', (type, status, code) => {
     service.hasResourceProperties('AWS::ApiGateway::GatewayResponse', {
       ResponseType: type,
+      StatusCode: status,
       ResponseParameters: Match.objectLike({
         'gatewayresponse.header.Content-Type': "'application/problem+json'",
         'gatewayresponse.header.Request-Id': 'context.requestId',
       }),
-      ResponseTemplates: { 'application/json': Match.stringLikeRegexp('"request_id":"\\$context.requestId"') },
+      ResponseTemplates: {
+        'application/json': Match.serializedJson({
+          type: 'about:blank',
+          title: Match.anyValue(),
+          status: Number(status),
+          code,
+          detail: Match.anyValue(),
+          request_id: '$context.requestId',
+        }),
+      },
     });
   });
 

@@ -1,0 +1,97 @@
+import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
+import { ResponseType } from 'aws-cdk-lib/aws-apigateway';
+
+interface GatewayProblem {
+  readonly status: number;
+  readonly code: string;
+  readonly title: string;
+  readonly detail: string;
+  /** When to ask again. Seconds. @default not said */
+  readonly retryAfterSeconds?: number;
+}
+
+const NOT_FOUND: GatewayProblem = {
+  status: 404,
+  code: 'not_found',
+  title: 'Not found',
+  detail: 'There is nothing at this path.',
+};
+
+const RATE_LIMITED: GatewayProblem = {
+  status: 429,
+  code: 'rate_limited',
+  title: 'Too many requests',
+  detail: 'Nothing was done. Ask again shortly, with the same key.',
+  retryAfterSeconds: 1,
+};
+
+const INTERNAL_ERROR: GatewayProblem = {
+  status: 500,
+  code: 'internal_error',
+  title: 'Internal error',
+  detail: 'The service failed. Ask again with the same key: nothing happens twice.',
+};
+
+/**
+ * What the gateway says by itself. The two defaults have a status of their own, too: a template cannot tell which one the
+ * gateway chose, and a body must not contradict its answer.
+ */
+const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
+  [
+    ResponseType.DEFAULT_4XX,
+    { status: 400, code: 'invalid_request', title: 'Invalid request', detail: 'The request could not be understood.' },
+  ],
+  [ResponseType.DEFAULT_5XX, INTERNAL_ERROR],
+  // So the gateway calls a method that it does not know.
+  [ResponseType.MISSING_AUTHENTICATION_TOKEN, NOT_FOUND],
+  [ResponseType.RESOURCE_NOT_FOUND, NOT_FOUND],
+  [
+    ResponseType.WAF_FILTERED,
+    { status: 403, code: 'forbidden', title: 'Forbidden', detail: 'The request was refused by the firewall.' },
+  ],
+  [
+    ResponseType.REQUEST_TOO_LARGE,
+    { status: 413, code: 'body_too_large', title: 'Content too large', detail: 'The request is too large.' },
+  ],
+  [
+    ResponseType.UNSUPPORTED_MEDIA_TYPE,
+    {
+      status: 415,
+      code: 'unsupported_media_type',
+      title: 'Unsupported media type',
+      detail: 'The body must be application/json in UTF-8.',
+    },
+  ],
+  [ResponseType.THROTTLED, RATE_LIMITED],
+  [ResponseType.QUOTA_EXCEEDED, RATE_LIMITED],
+  // A function that is out of concurrency, or died.
+  [ResponseType.INTEGRATION_FAILURE, INTERNAL_ERROR],
+  [
+    ResponseType.INTEGRATION_TIMEOUT,
+    {
+      status: 504,
+      code: 'timeout',
+      title: 'Gateway timeout',
+      detail: 'No answer in time. Ask again with the same key: nothing happens twice.',
+    },
+  ],
+];
+
+/** Gives the gateway's own refusals the form of the API's errors (RFC 9457), so that a client parses only one. */
+export function answerWithProblems(api: RestApi): void {
+  for (const [type, problem] of PROBLEMS) {
+    const { status, code, title, detail, retryAfterSeconds } = problem;
+    const body = { type: 'about:blank', title, status, code, detail, request_id: '$context.requestId' };
+    api.addGatewayResponse(`Response${type.responseType}`, {
+      type,
+      statusCode: String(status),
+      responseHeaders: {
+        'Content-Type': "'application/problem+json'",
+        'Cache-Control': "'no-store'",
+        'Request-Id': 'context.requestId',
+        ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': `'${retryAfterSeconds}'` }),
+      },
+      templates: { 'application/json': JSON.stringify(body) },
+    });
+  }
+}
