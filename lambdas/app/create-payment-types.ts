@@ -22,6 +22,8 @@ export interface CreatePayment {
   readonly mode: Mode;
   readonly fingerprint: Fingerprint;
   readonly requestId: string;
+  /** When the client asked, on this process's clock: its time runs from here. @default now */
+  readonly receivedAtMs?: number;
   /** Minor units. */
   readonly amountMinor: number;
   readonly currency: string;

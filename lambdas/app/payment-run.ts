@@ -43,7 +43,7 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
     this.#request = request;
     this.#notes = notes;
     this.#operationId = chargeOperation(request.paymentId);
-    this.#answerByMs = tools.clock.nowMs() + REQUEST_BUDGET_SECONDS * 1000;
+    this.#answerByMs = (request.receivedAtMs ?? tools.clock.nowMs()) + REQUEST_BUDGET_SECONDS * 1000;
   }
 
   async claim(): Promise<ClaimStep<CreatePaymentOutcome>> {

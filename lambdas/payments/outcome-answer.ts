@@ -1,0 +1,39 @@
+import type { CreatePaymentOutcome } from '../app/create-payment-types.ts';
+import type { Answer } from '../core/answer.ts';
+import { problemAnswer } from '../runtime/http-answer.ts';
+import { problem } from '../runtime/problems.ts';
+
+/** Most requests that are under way end within this. Seconds. */
+const IN_PROGRESS_RETRY_SECONDS = 1;
+
+/** What a client is answered when it has asked for a payment; for a first execution and a replay, the stored answer as it is. */
+export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string): Answer {
+  switch (outcome.kind) {
+    case 'first':
+      return outcome.answer;
+    case 'replay':
+      return { ...outcome.answer, headers: { ...outcome.answer.headers, 'idempotency-replayed': 'true' } };
+    case 'in_progress': {
+      const detail = 'The first request with this Idempotency-Key is still running. Ask again, or send Prefer: wait=8.';
+      return problemAnswer(problem('idempotency_key_in_progress', detail), requestId, {
+        headers: { 'retry-after': String(IN_PROGRESS_RETRY_SECONDS) },
+      });
+    }
+    case 'payload_mismatch': {
+      const detail = 'This Idempotency-Key belongs to a request with another body. A new request needs a new key.';
+      return problemAnswer(problem('idempotency_key_payload_mismatch', detail), requestId);
+    }
+    case 'key_expired': {
+      const detail = 'This Idempotency-Key has made a payment, and its answer is no longer kept. Look at that payment.';
+      return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
+        members: { payment_id: outcome.paymentId },
+      });
+    }
+    case 'reference_used': {
+      const detail = 'Another payment has this reference; it is free again once that one has failed or was canceled.';
+      return problemAnswer(problem('reference_already_used', detail, 'reference'), requestId, {
+        members: { payment_id: outcome.paymentId },
+      });
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import type { Problem } from '../core/answer.ts';
+
+interface ProblemKind {
+  readonly status: number;
+  readonly title: string;
+  /** For the API's documents: when it is answered, and what to do. */
+  readonly meaning: string;
+}
+
+/** Every code that the API answers with, stable for ever; the documents list them from here. */
+export const PROBLEMS = {
+  invalid_json: {
+    status: 400,
+    title: 'Invalid JSON',
+    meaning: 'The body is not one JSON object that every reader understands alike (RFC 8259, RFC 7493).',
+  },
+  invalid_request: { status: 400, title: 'Invalid request', meaning: 'A field or parameter has a value out of range.' },
+  unknown_field: {
+    status: 400,
+    title: 'Unknown field',
+    meaning: 'The body has a field that this route does not take.',
+  },
+  unknown_parameter: {
+    status: 400,
+    title: 'Unknown parameter',
+    meaning: 'The query has a parameter that this route does not take.',
+  },
+  card_number_not_allowed: {
+    status: 400,
+    title: 'Card number not allowed',
+    meaning: 'A field holds what looks like a card number. Send a token from your processor instead.',
+  },
+  secret_not_allowed: {
+    status: 400,
+    title: 'Secret not allowed',
+    meaning: 'A field holds what looks like a secret key. Replace that key now, and send the request without it.',
+  },
+  missing_idempotency_key: {
+    status: 400,
+    title: 'Idempotency-Key missing',
+    meaning: 'This route needs an Idempotency-Key header.',
+  },
+  invalid_idempotency_key: {
+    status: 400,
+    title: 'Idempotency-Key invalid',
+    meaning: 'A key is 1 to 128 visible ASCII characters, raw or quoted, and only one is given.',
+  },
+  unauthorized: {
+    status: 401,
+    title: 'Unauthorized',
+    meaning: 'No valid API key was presented in the Authorization header.',
+  },
+  payment_failed: {
+    status: 402,
+    title: 'Payment failed',
+    meaning: 'The payment was refused; nobody was charged. The answer holds the payment, and is final for this key.',
+  },
+  insufficient_scope: {
+    status: 403,
+    title: 'Insufficient scope',
+    meaning: 'The API key is valid, but lacks the scope that this route needs.',
+  },
+  not_found: {
+    status: 404,
+    title: 'Not found',
+    meaning: 'There is nothing at this path, or nothing that this API key may see.',
+  },
+  method_not_allowed: {
+    status: 405,
+    title: 'Method not allowed',
+    meaning: 'The path exists, and the Allow header names its methods.',
+  },
+  idempotency_key_in_progress: {
+    status: 409,
+    title: 'Request in progress',
+    meaning: 'The first request with this key is still running. Ask again, or send Prefer: wait=8.',
+  },
+  idempotency_key_expired: {
+    status: 409,
+    title: 'Idempotency-Key expired',
+    meaning: 'The key was used longer ago than answers are kept. Look at the payment named; nothing was charged now.',
+  },
+  reference_already_used: {
+    status: 409,
+    title: 'Reference already used',
+    meaning: 'Another payment holds this reference. It is free again once that payment has failed or was canceled.',
+  },
+  payment_not_attempted: {
+    status: 409,
+    title: 'Payment not attempted',
+    meaning: 'The processor was never asked and nobody was charged. Start again with a new key.',
+  },
+  body_too_large: { status: 413, title: 'Content too large', meaning: 'The body is larger than the API takes.' },
+  unsupported_media_type: {
+    status: 415,
+    title: 'Unsupported media type',
+    meaning: 'The body must be application/json in UTF-8.',
+  },
+  idempotency_key_payload_mismatch: {
+    status: 422,
+    title: 'Idempotency-Key used with another request',
+    meaning: 'The key belongs to a request with another body. Its stored answer is untouched; use a new key.',
+  },
+  internal_error: {
+    status: 500,
+    title: 'Internal error',
+    meaning: 'The service failed. Ask again with the same key: nothing happens twice.',
+  },
+  processor_unavailable: {
+    status: 503,
+    title: 'Processor unavailable',
+    meaning: 'The payment processor cannot be reached now. Ask again with the same key after Retry-After.',
+  },
+  temporarily_unavailable: {
+    status: 503,
+    title: 'Temporarily unavailable',
+    meaning: 'The request could not be served now. Ask again with the same key after Retry-After.',
+  },
+} as const satisfies Record<string, ProblemKind>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** A problem that a request runs into; `param` names the one field at fault. */
+export function problem(code: ProblemCode, detail: string, param?: string): Problem {
+  const { status, title } = PROBLEMS[code];
+  return { status, code, title, detail, ...(param === undefined ? {} : { param }) };
+}
+
+/** What reading a part of a request came to. */
+export type Parsed<Value> =
+  | { readonly kind: 'valid'; readonly value: Value }
+  | { readonly kind: 'refused'; readonly problem: Problem };
+
+export function valid<Value>(value: Value): Parsed<Value> {
+  return { kind: 'valid', value };
+}
+
+export function refused(code: ProblemCode, detail: string, param?: string): Parsed<never> {
+  return { kind: 'refused', problem: problem(code, detail, param) };
+}

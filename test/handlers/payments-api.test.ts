@@ -1,0 +1,63 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { PaymentsDesk } from '../support/payments-desk.ts';
+
+let desk: PaymentsDesk;
+
+beforeEach(() => {
+  desk = new PaymentsDesk();
+});
+
+describe('a payment over HTTP', () => {
+  test('is taken, and shown as it was answered', async () => {
+    const made = await desk.pay('k-1', { reference: 'order-1', description: 'Shirts', metadata: { order: '1' } });
+
+    expect(made.status).toBe(201);
+    expect(made.headers).toMatchObject({ 'Request-Id': 'req-1', 'Cache-Control': 'no-store' });
+    expect(made.body).toMatchObject({
+      object: 'payment',
+      amount: 1000,
+      amount_captured: 1000,
+      amount_refunded: 0,
+      currency: 'EUR',
+      status: 'succeeded',
+      source: 'tok_ok',
+      capture: 'automatic',
+      failure: null,
+      reference: 'order-1',
+      description: 'Shirts',
+      metadata: { order: '1' },
+      created: Date.UTC(2026, 2, 1, 12) / 1000,
+      livemode: false,
+    });
+    expect(made.headers['Location']).toBe(`/v1/payments/${String(made.body['id'])}`);
+
+    const shown = await desk.get(`/v1/payments/${String(made.body['id'])}`);
+    expect(shown.status).toBe(200);
+    expect(shown.text).toBe(made.text);
+  });
+
+  test('lists its transitions, oldest first, with balanced postings', async () => {
+    const made = await desk.pay('k-1');
+
+    const list = await desk.get(`/v1/payments/${String(made.body['id'])}/transitions`);
+
+    const created = Date.UTC(2026, 2, 1, 12) / 1000;
+    expect(list.status).toBe(200);
+    expect(list.body).toEqual({
+      object: 'list',
+      data: [
+        { sequence: 1, type: 'payment.created', created, postings: [] },
+        {
+          sequence: 2,
+          type: 'payment.completed',
+          created,
+          postings: [
+            { account: 'processor_clearing', direction: 'debit', amount: 1000, currency: 'EUR' },
+            { account: 'merchant_payable', direction: 'credit', amount: 1000, currency: 'EUR' },
+          ],
+        },
+      ],
+      has_more: false,
+    });
+  });
+});

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import { createMemoryProcessor, type MemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
+import { MemoryStore } from '../../lambdas/adapters/memory/memory-store.ts';
+import { ProcessReplayCache } from '../../lambdas/adapters/memory/replay-cache.ts';
+import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import type { ApiKeyRecord } from '../../lambdas/app/ports.ts';
+import { PAYMENT_SCOPES } from '../../lambdas/contract/api.ts';
+import { tenantId } from '../../lambdas/core/ids.ts';
+import { type PaymentsApiTools, paymentsApi } from '../../lambdas/payments/payments-api.ts';
+import type { GatewayEvent, GatewayResult } from '../../lambdas/runtime/gateway-request.ts';
+import type { RequestCount, RequestReport, Telemetry } from '../../lambdas/runtime/telemetry.ts';
+import { countingEntropy } from './counting-entropy.ts';
+import { SimulatedClock } from './simulated-clock.ts';
+
+export const API_KEY = 'sk_test_0123456789abcdefghijkl';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  /** The parsed text; empty when there is none. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** What a test says of a request; the rest is as the gateway gives it for a good one. */
+export interface Asked {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly event?: Partial<GatewayEvent>;
+}
+
+/** The payments API with everything behind it in memory, and a client in front of it. */
+export class PaymentsDesk {
+  readonly clock = new SimulatedClock();
+  readonly store = new MemoryStore();
+  readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
+  readonly reports: { readonly report: RequestReport; readonly counts: readonly RequestCount[] }[] = [];
+  readonly faults: unknown[] = [];
+  /** Every hash that was looked up. */
+  readonly lookups: string[] = [];
+  readonly #keys = new Map<string, ApiKeyRecord>();
+  readonly #api: (event: GatewayEvent) => Promise<GatewayResult>;
+  #requests = 0;
+
+  constructor(changes: Partial<PaymentsApiTools> = {}) {
+    this.registerKey(API_KEY, {});
+    const telemetry: Telemetry = {
+      request: (report, counts) => this.reports.push({ report, counts }),
+      fault: (_requestId, error) => this.faults.push(error),
+    };
+    this.#api = paymentsApi({
+      store: this.store,
+      processor: this.processor,
+      runner: idempotentRunner,
+      replays: new ProcessReplayCache(),
+      clock: this.clock,
+      entropy: countingEntropy(),
+      digest: systemDigest,
+      telemetry,
+      keys: {
+        findByHash: async (hash) => {
+          this.lookups.push(hash);
+          return this.#keys.get(hash);
+        },
+      },
+      ...changes,
+    });
+  }
+
+  registerKey(key: string, changes: Partial<ApiKeyRecord>): void {
+    const hash = createHash('sha256').update(key).digest('hex');
+    this.#keys.set(hash, { tenantId: tenantId('ten_desk'), mode: 'test', scopes: PAYMENT_SCOPES, ...changes });
+  }
+
+  /** Pays with 10.00 EUR from `tok_ok`, unless `body` says otherwise. */
+  async pay(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<Reply> {
+    const sent = JSON.stringify({ amount: 1000, currency: 'EUR', source: 'tok_ok', ...body });
+    return this.post(sent, { ...asked, headers: { 'Idempotency-Key': key, ...asked.headers } });
+  }
+
+  /** Posts a body as it is. */
+  async post(body: string, { headers, event }: Asked = {}): Promise<Reply> {
+    return this.ask('POST', '/v1/payments', {
+      headers: { 'Content-Type': 'application/json', 'Idempotency-Key': 'a-key', ...headers },
+      event: { body, ...event },
+    });
+  }
+
+  async get(path: string, asked: Asked = {}): Promise<Reply> {
+    return this.ask('GET', path, asked);
+  }
+
+  async ask(method: string, path: string, { headers, event }: Asked = {}): Promise<Reply> {
+    this.#requests += 1;
+    const result = await this.#api({
+      ...gatewayEvent(method, path, { Authorization: `Bearer ${API_KEY}`, ...headers }),
+      requestContext: { requestId: `req-${this.#requests}` },
+      ...event,
+    });
+    const parsed: unknown = result.body === '' ? {} : JSON.parse(result.body);
+    return {
+      status: result.statusCode,
+      headers: Object.fromEntries(Object.entries(result.headers ?? {}).map(([name, value]) => [name, String(value)])),
+      text: result.body,
+      body: parsed as Record<string, unknown>,
+    };
+  }
+}
+
+/** An event of a REST API with Lambda proxy integration (payload version 1.0), as far as the functions read it. */
+export function gatewayEvent(
+  method: string,
+  address: string,
+  headers: Readonly<Record<string, string>> = {},
+): GatewayEvent {
+  const [path = '', search] = address.split('?');
+  const query = [...new URLSearchParams(search)];
+  const names = query.map(([name]) => name);
+  return {
+    httpMethod: method,
+    path,
+    pathParameters: { proxy: path.replace(/^\//, '') },
+    headers: { ...headers },
+    multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
+    queryStringParameters: search === undefined ? null : Object.fromEntries(query),
+    multiValueQueryStringParameters:
+      search === undefined
+        ? null
+        : Object.fromEntries(
+            names.map((name) => [name, query.filter(([each]) => each === name).map(([, text]) => text)]),
+          ),
+    body: null,
+    isBase64Encoded: false,
+    requestContext: { requestId: 'req-0' },
+  };
+}
