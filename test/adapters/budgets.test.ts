@@ -1,0 +1,128 @@
+import { type AttributeValue, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { createPayment } from '../../lambdas/app/create-payment.ts';
+import type { CreatePaymentTools } from '../../lambdas/app/create-payment-types.ts';
+import type { PaymentId } from '../../lambdas/core/ids.ts';
+import { engineProcess } from '../support/bench-engine.ts';
+import { itemSizeBytes } from '../support/bench-item-size.ts';
+import { type MeteredCall, meteredClient } from '../support/bench-metered-client.ts';
+import { typicalPayment, typicalProcessor } from '../support/bench-typical-payment.ts';
+import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+
+const KILOBYTE = 1024;
+
+let tables: Awaited<ReturnType<typeof createTables>>;
+let payments = 0;
+beforeAll(async () => {
+  tables = await createTables('budgets');
+});
+
+const freshKey = (): string => {
+  payments += 1;
+  return `budget-${payments}`;
+};
+
+/** A process whose every call is counted. */
+function meteredProcess(): { tools: CreatePaymentTools; calls: readonly MeteredCall[] } {
+  const { client, calls } = meteredClient({
+    endpoint: localAws().awsEndpoint,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    requestHandler: dynamoDbClient().config.requestHandler,
+  });
+  return { tools: engineProcess(client, tables, typicalProcessor()), calls };
+}
+
+const unitsOf = (calls: readonly MeteredCall[]): number => calls.reduce((sum, { units }) => sum + units, 0);
+
+async function itemsOf(paymentId: PaymentId) {
+  const client = dynamoDbClient();
+  const record = await client.send(
+    new GetItemCommand({ TableName: tables.idempotency, Key: { pk: { S: `OP#${paymentId}` } }, ConsistentRead: true }),
+  );
+  const ledger = await client.send(
+    new QueryCommand({
+      TableName: tables.ledger,
+      KeyConditionExpression: 'pk = :payment',
+      ExpressionAttributeValues: { ':payment': { S: `PAY#${paymentId}` } },
+      ConsistentRead: true,
+    }),
+  );
+  const items: readonly (Record<string, AttributeValue> | undefined)[] = [record.Item, ...(ledger.Items ?? [])];
+  return items.map((item) => itemSizeBytes(item ?? {}));
+}
+
+describe('the first execution of a payment', () => {
+  test('is two durable writes one after the other, no read, and at most 11 write units, indexes included', async () => {
+    const { tools, calls } = meteredProcess();
+    const outcome = await createPayment(tools, typicalPayment(freshKey()));
+    expect(outcome).toMatchObject({ kind: 'first', answer: { status: 201 } });
+    expect(calls.map(({ name, applied }) => [name, applied])).toEqual([
+      ['TransactWriteItems', true],
+      ['TransactWriteItems', true],
+    ]);
+    expect(unitsOf(calls)).toBeLessThanOrEqual(11);
+  });
+
+  test('costs at most 13 with a reference', async () => {
+    const { tools, calls } = meteredProcess();
+    await createPayment(tools, typicalPayment(freshKey(), { reference: 'order-6735' }));
+    expect(calls).toHaveLength(2);
+    expect(unitsOf(calls)).toBeLessThanOrEqual(13);
+  });
+
+  test('costs at most 11 when it is declined', async () => {
+    const { tools, calls } = meteredProcess();
+    const outcome = await createPayment(tools, typicalPayment(freshKey(), { source: 'tok_declined' }));
+    expect(outcome).toMatchObject({ kind: 'first', answer: { status: 402 } });
+    expect(calls).toHaveLength(2);
+    expect(unitsOf(calls)).toBeLessThanOrEqual(11);
+  });
+
+  test.each(['tok_ok', 'tok_declined'])('writes no item of more than a kilobyte (%s)', async (source) => {
+    const { tools } = meteredProcess();
+    const request = typicalPayment(freshKey(), { source, reference: `order-${source}` });
+    await createPayment(tools, request);
+    const sizes = await itemsOf(request.paymentId);
+    expect(sizes).toHaveLength(3);
+    expect(sizes.filter((bytes) => bytes > KILOBYTE)).toEqual([]);
+  });
+});
+
+describe('a replay', () => {
+  test('in a cold process is one call, which is refused, writes nothing and costs at most 5 units', async () => {
+    const request = typicalPayment(freshKey());
+    await createPayment(meteredProcess().tools, request);
+    const { tools, calls } = meteredProcess();
+    expect(await createPayment(tools, request)).toMatchObject({ kind: 'replay', source: 'store' });
+    expect(calls.map(({ name, applied }) => [name, applied])).toEqual([['TransactWriteItems', false]]);
+
+    // A refused write costs what the items in its way would have: two units a kilobyte, in a transaction.
+    const [record = 0, first = 0] = await itemsOf(request.paymentId);
+    expect([record, first].map((bytes) => 2 * Math.ceil(bytes / KILOBYTE))).toEqual([2, 2]);
+  });
+
+  test('in a warm process is no call at all', async () => {
+    const { tools, calls } = meteredProcess();
+    const request = typicalPayment(freshKey());
+    await createPayment(tools, request);
+    const before = calls.length;
+    expect(await createPayment(tools, request)).toMatchObject({ kind: 'replay', source: 'cache' });
+    expect(calls).toHaveLength(before);
+  });
+});
+
+test('200 different payments at once touch no item in common', async () => {
+  const perPayment = await Promise.all(
+    Array.from({ length: 200 }, async () => {
+      const { tools, calls } = meteredProcess();
+      const outcome = await createPayment(tools, typicalPayment(freshKey()));
+      expect(outcome.kind).toBe('first');
+      return [...new Set(calls.flatMap(({ keys }) => keys))];
+    }),
+  );
+  const all = perPayment.flat();
+  // One record and two transitions each.
+  expect(all).toHaveLength(600);
+  expect(new Set(all).size).toBe(600);
+});

@@ -1,0 +1,36 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+
+/** A list or map costs this, and one more for every member. Bytes. */
+const CONTAINER_BYTES = 3;
+
+/**
+ * What DynamoDB counts for an item, in bytes (Amazon DynamoDB developer guide, "DynamoDB item sizes and formats"): the
+ * names and the values, in UTF-8.
+ */
+export function itemSizeBytes(item: Readonly<Record<string, AttributeValue>>): number {
+  return sum(Object.entries(item).map(([name, value]) => utf8(name) + valueBytes(value)));
+}
+
+function valueBytes(value: AttributeValue): number {
+  if (value.S !== undefined) return utf8(value.S);
+  if (value.N !== undefined) return numberBytes(value.N);
+  if (value.B !== undefined) return value.B.byteLength;
+  if (value.M !== undefined) return CONTAINER_BYTES + itemSizeBytes(value.M) + Object.keys(value.M).length;
+  if (value.L !== undefined) return CONTAINER_BYTES + sum(value.L.map(valueBytes)) + value.L.length;
+  if (value.BOOL !== undefined || value.NULL !== undefined) return 1;
+  throw new Error(`no size is known for ${JSON.stringify(Object.keys(value))}`);
+}
+
+/** One byte for every two significant digits, one more, and one for a minus sign. */
+function numberBytes(text: string): number {
+  const digits = text.replace(/^-/, '').replace('.', '').replace(/^0+/, '').replace(/0+$/, '');
+  return Math.ceil(digits.length / 2) + 1 + (text.startsWith('-') ? 1 : 0);
+}
+
+function utf8(text: string): number {
+  return Buffer.byteLength(text, 'utf8');
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

@@ -1,0 +1,76 @@
+import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import * as z from 'zod';
+import { KeyAttribute } from '../../lambdas/contract/tables.ts';
+
+/** One call of the SDK, as DynamoDB counted it. */
+export interface MeteredCall {
+  /** For example `TransactWriteItems`. */
+  readonly name: string;
+  readonly kind: 'read' | 'write';
+  /** False when a condition refused it, or it failed. */
+  readonly applied: boolean;
+  /** Request units, indexes included; a refused call does not say what it cost. */
+  readonly units: number;
+  readonly unitsByTable: Readonly<Record<string, number>>;
+  /** Table, partition and sort key of every item that a write names. */
+  readonly keys: readonly string[];
+}
+
+export interface MeteredClient {
+  readonly client: DynamoDBClient;
+  readonly calls: readonly MeteredCall[];
+}
+
+const text = z.union([z.string(), z.object({ S: z.string() }).transform(({ S }) => S)]);
+const keyOfItem = z.looseObject({ [KeyAttribute.partition]: text, [KeyAttribute.sort]: text.optional() });
+const oneItem = z.object({ TableName: z.string(), Key: keyOfItem.optional(), Item: keyOfItem.optional() });
+const transaction = z.object({
+  TransactItems: z.array(
+    z.object({ Put: oneItem, Update: oneItem, Delete: oneItem, ConditionCheck: oneItem }).partial(),
+  ),
+});
+const capacity = z.object({ TableName: z.string(), CapacityUnits: z.number() });
+const metered = z.object({ ConsumedCapacity: z.union([z.array(capacity), capacity.transform((one) => [one])]) });
+
+/** A client that writes down each of its calls, and asks DynamoDB what each cost. */
+export function meteredClient(config: DynamoDBClientConfig): MeteredClient {
+  const client = new DynamoDBClient({ ...config, maxAttempts: 1 });
+  const calls: MeteredCall[] = [];
+  client.middlewareStack.add(
+    (next, context) => async (args) => {
+      const name = (context.commandName ?? 'call').replace(/Command$/, '');
+      const kind = /^(Get|Query|Scan|BatchGet|TransactGet)/.test(name) ? 'read' : 'write';
+      const call = { name, kind, keys: kind === 'write' ? keysOf(args.input) : [] } as const;
+      try {
+        const result = await next({ ...args, input: { ...args.input, ReturnConsumedCapacity: 'INDEXES' } });
+        const unitsByTable = unitsOf(result.output);
+        const units = Object.values(unitsByTable).reduce((sum, some) => sum + some, 0);
+        calls.push({ ...call, applied: true, units, unitsByTable });
+        return result;
+      } catch (error) {
+        calls.push({ ...call, applied: false, units: 0, unitsByTable: {} });
+        throw error;
+      }
+    },
+    { step: 'initialize', priority: 'high' },
+  );
+  return { client, calls };
+}
+
+function keysOf(input: unknown): readonly string[] {
+  const several = transaction.safeParse(input);
+  const items = several.success
+    ? several.data.TransactItems.flatMap((item) => Object.values(item))
+    : [oneItem.parse(input)];
+  return items
+    .filter((item) => item !== undefined)
+    .map(({ TableName, Key, Item }) => {
+      const key = keyOfItem.parse(Key ?? Item);
+      return [TableName, key[KeyAttribute.partition], key[KeyAttribute.sort] ?? ''].join(' ');
+    });
+}
+
+function unitsOf(output: unknown): Readonly<Record<string, number>> {
+  const { ConsumedCapacity } = metered.parse(output);
+  return Object.fromEntries(ConsumedCapacity.map(({ TableName, CapacityUnits }) => [TableName, CapacityUnits]));
+}

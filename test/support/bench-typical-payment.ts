@@ -1,0 +1,46 @@
+import { createMemoryProcessor, type MemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
+import { systemClock, systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
+import type { ChargeOutcome } from '../../lambdas/app/ports.ts';
+import { fingerprintOf } from '../../lambdas/core/fingerprint.ts';
+import { tenantId } from '../../lambdas/core/ids.ts';
+import { paymentIdFor } from './payment-fixtures.ts';
+
+/** 128 bits in base 32, as identifiers are in production. */
+const LONG_ID = 'abcdefghijklmnopqrstuvwxyz';
+
+/** What a shop sends for an order: every field has the length that it has in production. */
+export function typicalPayment(key: string, changes: Partial<CreatePayment> = {}): CreatePayment {
+  const body = { amount: 12_500, currency: 'EUR', source: 'tok_ok', description: 'Order 6735', ...changes };
+  return {
+    paymentId: paymentIdFor(key),
+    tenantId: tenantId(`ten_${LONG_ID}`),
+    mode: 'test',
+    fingerprint: fingerprintOf(systemDigest, { body: JSON.parse(JSON.stringify(body)), query: {} }),
+    requestId: '3f0a52d4-2f0e-4c8b-9a86-7d1c8b1f6e42',
+    amountMinor: 12_500,
+    currency: 'EUR',
+    source: 'tok_ok',
+    capture: 'automatic',
+    description: 'Order 6735',
+    metadata: { order_id: '6735', customer_id: 'cus_48151623' },
+    ...changes,
+  };
+}
+
+/** The processor in memory, under names as long as a real one's. */
+export function typicalProcessor(): MemoryProcessor {
+  const processor = createMemoryProcessor({ clock: systemClock });
+  return {
+    ...processor,
+    name: 'sandbox',
+    account: 'sandbox',
+    endpoint: 'https://a1b2c3d4e5.execute-api.us-east-1.amazonaws.com/sandbox',
+    apiVersion: '2026-03-01',
+    charge: async (order, limit) => withLongId(await processor.charge(order, limit)),
+  };
+}
+
+function withLongId(outcome: ChargeOutcome): ChargeOutcome {
+  return outcome.chargeId === undefined ? outcome : { ...outcome, chargeId: `ch_${LONG_ID}` };
+}
