@@ -39,7 +39,7 @@ export class ServiceStack extends Stack {
       fallback: payments.function,
     });
     for (const path of ['/docs', '/docs/{asset}', '/v1/openapi.json']) http.route(path, documents.function);
-    if (settings.firewall) new RequestFirewall(this, 'Firewall', { stage: http.api.deploymentStage });
+    if (settings.firewall) new RequestFirewall(this, 'Firewall', { stage: http.api.deploymentStage, settings });
 
     new CfnOutput(this, StackOutput.apiUrl, { value: http.url });
     new CfnOutput(this, StackOutput.paymentsFunction, { value: payments.function.functionName });

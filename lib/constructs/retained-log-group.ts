@@ -3,6 +3,8 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 
 export interface RetainedLogGroupProps {
+  /** @default made by CloudFormation */
+  readonly name?: string;
   /** One of the values that CloudWatch Logs allows. */
   readonly retentionDays: number;
   /** Keep the logs when the stack goes. */
@@ -13,6 +15,7 @@ export interface RetainedLogGroupProps {
 export class RetainedLogGroup extends LogGroup {
   constructor(scope: Construct, id: string, props: RetainedLogGroupProps) {
     super(scope, id, {
+      ...(props.name === undefined ? {} : { logGroupName: props.name }),
       retention: props.retentionDays,
       removalPolicy: props.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });

@@ -156,11 +156,17 @@ describe('the API', () => {
     service.resourceCountIs('AWS::WAFv2::WebACL', 0);
     const walled = present(synthesize({ 'payonce:firewall': 'true' }).service);
     walled.hasResourceProperties('AWS::WAFv2::WebACL', {
+      // As far as the limit itself reaches: of a body that is not seen whole, none passes.
+      AssociationConfig: { RequestBody: { API_GATEWAY: { DefaultSizeInspectionLimit: 'KB_32' } } },
       Rules: Match.arrayWith([
         Match.objectLike({ Statement: { SizeConstraintStatement: Match.objectLike({ Size: 32_768 }) } }),
       ]),
     });
     walled.resourceCountIs('AWS::WAFv2::WebACLAssociation', 1);
+    // The log of what was refused holds no secret.
+    walled.hasResourceProperties('AWS::WAFv2::LoggingConfiguration', {
+      RedactedFields: Match.arrayWith([{ SingleHeader: { Name: 'authorization' } }, { QueryString: {} }]),
+    });
   });
 });
 
