@@ -9,6 +9,7 @@ import type { OperationSteps } from '../../lambdas/app/ports.ts';
 import { POWERTOOLS_IDEMPOTENCY_DISABLED } from '../../lambdas/contract/environment.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/core/faults.ts';
 import { storedOperationId } from '../../lambdas/core/ids.ts';
+import { readPaymentsConfig } from '../../lambdas/runtime/config.ts';
 import { FaultPlan } from '../support/fault-plan.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import { paymentRequest } from '../support/payment-fixtures.ts';
@@ -123,6 +124,14 @@ describe('with POWERTOOLS_IDEMPOTENCY_DISABLED set', () => {
     await handler('disabled', lambdaContext(1_000));
     await handler('disabled', lambdaContext(1_000));
     expect(runs).toBe(2);
+  });
+
+  test('the payments function refuses to start, whatever the value', () => {
+    for (const value of ['true', '1', 'false', '']) {
+      expect(() => readPaymentsConfig({ [POWERTOOLS_IDEMPOTENCY_DISABLED]: value })).toThrow(
+        POWERTOOLS_IDEMPOTENCY_DISABLED,
+      );
+    }
   });
 
   test('a payment that holds no claim charges nothing', async () => {

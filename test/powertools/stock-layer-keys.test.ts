@@ -1,11 +1,14 @@
 import { IdempotencyConfig, makeIdempotent } from '@aws-lambda-powertools/idempotency';
 import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
+import { DynamoDbStore } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
 import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
-import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import type { OperationSteps } from '../../lambdas/app/ports.ts';
-import { parseIdempotencyKey } from '../../lambdas/core/idempotency-key.ts';
-import { derivePaymentId, type OperationId, storedOperationId, tenantId } from '../../lambdas/core/ids.ts';
+import { type OperationId, storedOperationId } from '../../lambdas/core/ids.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
+import { PaymentsDesk, type Reply } from '../support/payments-desk.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
 import { lambdaContext, stockLayer } from '../support/stock-payment.ts';
 
 /** An order as it comes in over HTTP. */
@@ -67,25 +70,39 @@ describe('the stock layer with a key from a header', () => {
   });
 });
 
-describe('here a key', () => {
-  test('that is absent or empty is an error, never a run without one', () => {
-    expect([[], [''], ['  '], ['""']].map((values) => parseIdempotencyKey(values).kind)).toEqual(
-      Array.from({ length: 4 }, () => 'missing'),
-    );
+describe('the payments API with a key from a header', () => {
+  const onDynamoDb = () => {
+    const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
+    return new PaymentsDesk({ store: new DynamoDbStore(documentClient(dynamoDbClient()), tables, pacing) });
+  };
+  const pay = (desk: PaymentsDesk, headers: Readonly<Record<string, string>>): Promise<Reply> =>
+    desk.ask('POST', '/v1/payments', {
+      headers: { 'content-type': 'application/json', ...headers },
+      event: { body: JSON.stringify({ amount: 1000, currency: 'EUR', source: 'tok_ok' }) },
+    });
+
+  test('does its work once, whatever the case of its name', async () => {
+    const desk = onDynamoDb();
+    const first = await pay(desk, { 'Idempotency-Key': 'k-1' });
+    const replies = [await pay(desk, { 'idempotency-key': 'k-1' }), await pay(desk, { 'IDEMPOTENCY-KEY': 'k-1' })];
+    expect(replies.map(({ text }) => text)).toEqual([first.text, first.text]);
+    expect(desk.processor.charges(String(first.body['id']))).toHaveLength(1);
   });
 
-  test('means another payment for each tenant, and no parts can be empty together', () => {
-    const idFor = (tenant: string) => {
-      const parsed = parseIdempotencyKey(['k-1']);
-      if (parsed.kind !== 'key') throw new Error('k-1 is a key');
-      const scope = { mode: 'test', method: 'POST', path: '/v1/payments', key: parsed.key } as const;
-      return derivePaymentId(systemDigest, { ...scope, tenantId: tenantId(tenant) });
-    };
-    expect(idFor('ten_a')).not.toBe(idFor('ten_b'));
+  test('refuses a request whose key is absent or empty: it never runs without one', async () => {
+    const desk = onDynamoDb();
+    const replies = await Promise.all(
+      [{}, { 'idempotency-key': '' }, { 'idempotency-key': ' ' }, { 'idempotency-key': '""' }].map((headers) =>
+        pay(desk, headers),
+      ),
+    );
+    expect(replies.map(({ status, body }) => [status, body['code']])).toEqual(
+      Array.from({ length: 4 }, () => [400, 'missing_idempotency_key']),
+    );
   });
 });
 
-test('the stock layer gives one payer the answer of another when all parts of their keys are empty', async () => {
+test('one payer gets the answer of another from the stock layer when all parts of their keys are empty', async () => {
   const handler = stockHandler('[headers.tenant, headers.key]');
   await handler({ headers: {}, body: { order: 'shirt' } });
   expect(await handler({ headers: {}, body: { order: 'piano' } })).toBe('paid for shirt');
