@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { findViolations } from '../../lib/policies/payonce-rules.ts';
+import { App, CfnResource, Stack, Validations } from 'aws-cdk-lib';
+import { findViolations, PayonceRules } from '../../lib/policies/payonce-rules.ts';
 
 type Resource = Parameters<typeof findViolations>[0]['Resources'][string];
 
@@ -11,6 +12,7 @@ const policy = (statement: Record<string, unknown>): Resource => ({
   Properties: { PolicyDocument: { Statement: [{ Effect: 'Allow', ...statement }] } },
 });
 const LEDGER = { 'Fn::ImportValue': 'PayonceData:ExportsOutputFnGetAttLedgerTableArn' };
+const WITH_LOG = { LoggingConfig: { LogGroup: { Ref: 'Log' } } };
 const IN_TRANSACTION = {
   'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
 };
@@ -30,12 +32,58 @@ describe('our own rules find', () => {
     ['a put outside a transaction', policy({ Action: 'dynamodb:PutItem', Resource: LEDGER }), ['LedgerIsAppendOnly']],
     ['a wildcard', policy({ Action: 'dynamodb:*', Resource: LEDGER }), ['LedgerIsAppendOnly', 'NoWildcardOnData']],
     [
+      'a wildcard among other actions and resources',
+      policy({ Action: ['dynamodb:GetItem', 'dynamodb:Delete*'], Resource: ['arn:aws:s3:::other', '*'] }),
+      ['LedgerIsAppendOnly', 'NoWildcardOnData'],
+    ],
+    [
+      'a put under a condition that holds outside a transaction too',
+      policy({
+        Action: 'dynamodb:PutItem',
+        Resource: LEDGER,
+        Condition: {
+          'ForAllValues:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
+        },
+      }),
+      ['LedgerIsAppendOnly'],
+    ],
+    [
+      'all but some actions',
+      policy({ Action: undefined, NotAction: 'iam:*', Resource: LEDGER }),
+      ['LedgerIsAppendOnly'],
+    ],
+    [
+      'all but some resources',
+      policy({ Action: 'dynamodb:UpdateItem', NotResource: 'arn:aws:dynamodb:eu-west-1:1:table/other' }),
+      ['LedgerIsAppendOnly'],
+    ],
+    [
+      'a policy on the table itself',
+      {
+        Type: 'AWS::DynamoDB::Table',
+        Properties: {
+          ResourcePolicy: {
+            PolicyDocument: { Statement: [{ Effect: 'Allow', Action: 'dynamodb:UpdateItem', Resource: '*' }] },
+          },
+        },
+      },
+      ['LedgerIsAppendOnly'],
+    ],
+    [
       'a function without idempotency',
       {
         Type: 'AWS::Lambda::Function',
-        Properties: { Environment: { Variables: { POWERTOOLS_IDEMPOTENCY_DISABLED: 'true' } } },
+        Properties: {
+          ...WITH_LOG,
+          Environment: { Variables: { POWERTOOLS_IDEMPOTENCY_DISABLED: 'true' } },
+        },
       },
       ['IdempotencyStaysOn'],
+    ],
+    [
+      'a function that logs into a group of its own making',
+      { Type: 'AWS::Lambda::Function', Properties: { LoggingConfig: { LogFormat: 'JSON' } } },
+      ['LogsEnd'],
     ],
     ['a log that never ends', { Type: 'AWS::Logs::LogGroup', Properties: {} }, ['LogsEnd']],
   ])('%s', (_name, resource, rules) => {
@@ -45,8 +93,16 @@ describe('our own rules find', () => {
   test.each<[string, Resource]>([
     ['a put inside a transaction', policy({ Action: 'dynamodb:PutItem', Resource: LEDGER, Condition: IN_TRANSACTION })],
     ['a denial', policy({ Effect: 'Deny', Action: 'dynamodb:UpdateItem', Resource: LEDGER })],
+    ['a function with a log', { Type: 'AWS::Lambda::Function', Properties: WITH_LOG }],
     ['a log that ends', { Type: 'AWS::Logs::LogGroup', Properties: { RetentionInDays: 7 } }],
   ])('nothing wrong with %s', (_name, resource) => {
     expect(rulesBrokenBy(resource)).toEqual([]);
   });
+});
+
+test('a template that breaks a rule stops the synth, which names the rule and the resource', () => {
+  const app = new App();
+  const planted = new CfnResource(new Stack(app, 'Stack'), 'EndlessLog', { type: 'AWS::Logs::LogGroup' });
+  Validations.of(app).addPlugins(new PayonceRules());
+  expect(() => app.synth()).toThrow(new RegExp(`${planted.node.path}[\\s\\S]*Payonce::LogsEnd`));
 });
