@@ -9,13 +9,18 @@ const MAX_METADATA_VALUE_LENGTH = 500;
 /** All keys and values together, in UTF-8: the row that holds them must stay small. */
 const MAX_METADATA_BYTES = 2_048;
 
+/** Of any currency; each has its own limit. Minor units. */
+const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(code) ?? 0));
+
 const utf8 = new TextEncoder();
 
 const amount = z
   .int('must be a JSON integer of minor units, for example 1000 for 10.00 EUR')
   .min(1, 'must be at least 1')
+  .max(LARGEST_AMOUNT, `must be at most ${LARGEST_AMOUNT}`)
   .meta({
-    description: 'In minor units of the currency; what is the largest depends on the currency (12 digits for most).',
+    description:
+      'In minor units of the currency; at most 10 digits for currencies without decimals, 12 for the others.',
     example: 1000,
   });
 
@@ -89,14 +94,19 @@ export const createPaymentBody = z
   })
   .meta({ id: 'CreatePayment' });
 
-/** @throws never: a query's values are text */
-const wholeNumber = (min: number, max: number) => {
+/** A parameter of the query: text that spells a whole number. */
+const wholeNumber = (min: number, max: number, meaning: string) => {
   const allowed = `must be a whole number from ${min} to ${max}`;
   return z
     .string()
     .regex(/^(?:0|[1-9]\d{0,6})$/, allowed)
     .transform(Number)
-    .pipe(z.int().min(min, allowed).max(max, allowed));
+    .pipe(z.int().min(min, allowed).max(max, allowed))
+    .optional()
+    .meta({
+      description: meaning,
+      override: () => ({ description: meaning, type: 'integer', minimum: min, maximum: max }),
+    });
 };
 
 /** A page's largest and default size. */
@@ -105,10 +115,12 @@ const MAX_PAGE = 100;
 const MAX_SEQUENCE = 999_999;
 
 export const transitionPageQuery = z.strictObject({
-  limit: wholeNumber(1, MAX_PAGE).optional().meta({ description: 'How many transitions at most; 100 when left out.' }),
-  starting_after: wholeNumber(0, MAX_SEQUENCE)
-    .optional()
-    .meta({ description: 'The sequence of the last transition that you have; the page begins after it.' }),
+  limit: wholeNumber(1, MAX_PAGE, 'How many transitions at most; 100 when left out.'),
+  starting_after: wholeNumber(
+    0,
+    MAX_SEQUENCE,
+    'The sequence of the last transition that you have: the page begins after it.',
+  ),
 });
 
 export const emptyQuery = z.strictObject({});

@@ -7,7 +7,7 @@ interface ProblemKind {
   readonly meaning: string;
 }
 
-/** Every code that the API answers with, stable for ever; the documents list them from here. */
+/** Every code that the API answers with, the gateway before it included; stable for ever, and documented from here. */
 export const PROBLEMS = {
   invalid_json: {
     status: 400,
@@ -60,6 +60,7 @@ export const PROBLEMS = {
     title: 'Insufficient scope',
     meaning: 'The API key is valid, but lacks the scope that this route needs.',
   },
+  forbidden: { status: 403, title: 'Forbidden', meaning: 'The firewall before the API refused the request.' },
   not_found: {
     status: 404,
     title: 'Not found',
@@ -101,6 +102,11 @@ export const PROBLEMS = {
     title: 'Idempotency-Key used with another request',
     meaning: 'The key belongs to a request with another body. Its stored answer is untouched; use a new key.',
   },
+  rate_limited: {
+    status: 429,
+    title: 'Too many requests',
+    meaning: 'Nothing was done. Ask again with the same key after Retry-After.',
+  },
   internal_error: {
     status: 500,
     title: 'Internal error',
@@ -115,6 +121,11 @@ export const PROBLEMS = {
     status: 503,
     title: 'Temporarily unavailable',
     meaning: 'The request could not be served now. Ask again with the same key after Retry-After.',
+  },
+  timeout: {
+    status: 504,
+    title: 'Gateway timeout',
+    meaning: 'No answer in time. Ask again with the same key: nothing happens twice.',
   },
 } as const satisfies Record<string, ProblemKind>;
 

@@ -1,0 +1,47 @@
+/**
+ * The page that renders the API's description. All it needs comes from this function; all addresses are relative, so
+ * that it works under every host, stage and prefix.
+ *
+ * @param base from the page's own address to its assets: `docs/` for `/docs`, empty for `/docs/`
+ */
+export function docsPage(base: 'docs/' | ''): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Payonce API</title>
+<link rel="stylesheet" href="${base}swagger-ui.css">
+<link rel="icon" href="data:,">
+</head>
+<body>
+<div id="api" data-description="${base === '' ? '../' : ''}v1/openapi.json"></div>
+<noscript>The description of the API is at <a href="${base === '' ? '../' : ''}v1/openapi.json">v1/openapi.json</a>.</noscript>
+<script src="${base}swagger-ui-bundle.js"></script>
+<script src="${base}start.js"></script>
+</body>
+</html>
+`;
+}
+
+/** A file of its own, because the page allows no inline script. */
+export const START_SCRIPT = `const element = document.getElementById('api');
+SwaggerUIBundle({
+  domNode: element,
+  url: new URL(element.dataset.description, location.href).href,
+  deepLinking: true,
+  validatorUrl: null,
+});
+`;
+
+/** Nothing but our own files; the renderer sets styles on elements and draws its icons from data addresses. */
+export const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
