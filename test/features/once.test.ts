@@ -1,0 +1,78 @@
+import { beforeAll, beforeEach, expect } from '@jest/globals';
+import { autoBindSteps, loadFeature, type StepDefinitions } from 'jest-cucumber';
+import { createTables, dynamoDbClient } from '../support/local-aws.ts';
+import type { Reply } from '../support/payments-desk.ts';
+import { clientMeetingAt, MeetingPoint } from './meeting-point.ts';
+import { PaymentsSite } from './payments-site.ts';
+
+let tables: Awaited<ReturnType<typeof createTables>>;
+let site: PaymentsSite;
+let scenarios = 0;
+let key = '';
+let body: Readonly<Record<string, string>> = {};
+let replies: readonly Reply[] = [];
+
+beforeAll(async () => {
+  tables = await createTables('once');
+});
+beforeEach(() => {
+  scenarios += 1;
+  site = new PaymentsSite(tables);
+  key = `once-${scenarios}`;
+  body = {};
+  replies = [];
+});
+
+/** Each request meets a process of its own. */
+async function request(): Promise<void> {
+  replies = [...replies, await site.process(dynamoDbClient()).pay(key, body)];
+}
+
+const steps: StepDefinitions = ({ given, when, then }) => {
+  given('a request with a new key', () => undefined);
+
+  given('a request that was completed', request);
+
+  given('a request that failed because the processor would not talk to us', async () => {
+    body = { source: 'tok_rate_limited' };
+    await request();
+    expect(replies[0]?.status).toBe(503);
+  });
+
+  when(/^the request is made(?: again)?$/, request);
+
+  when('the request is made two times at the same moment', async () => {
+    const point = new MeetingPoint(2);
+    replies = await Promise.all([1, 2].map(() => site.process(clientMeetingAt(point)).pay(key, body)));
+  });
+
+  then('the client is told that the payment succeeded', () => {
+    const reply = replies.at(-1);
+    expect([reply?.status, reply?.body['status']]).toEqual([201, 'succeeded']);
+  });
+
+  then('the client gets the first answer once more, marked as a replay', () => {
+    const [first, again] = replies;
+    expect(again?.text).toBe(first?.text);
+    expect(again?.headers['Idempotency-Replayed']).toBe('true');
+  });
+
+  then('one of the two is told that the payment succeeded', () => {
+    expect(replies.filter(({ status }) => status === 201)).toHaveLength(1);
+  });
+
+  then('the other of the two is told that the request is in progress', () => {
+    const refused = replies.filter(({ status }) => status === 409);
+    expect(refused.map((reply) => reply.body['code'])).toEqual(['idempotency_key_in_progress']);
+  });
+
+  then(/^the record is "(.*)"$/, async (state: string) => {
+    expect(await site.recordState(key)).toBe(state);
+  });
+
+  then(/^the payer was charged (\d+) times?$/, (times: string) => {
+    expect(site.charges(key)).toBe(Number(times));
+  });
+};
+
+autoBindSteps(loadFeature('once.feature', { loadRelativePath: true }), [steps]);

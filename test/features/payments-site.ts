@@ -1,0 +1,60 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
+import { DynamoDbStore, type StoreTables } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
+import { createMemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
+import type { Clock, ReplayCache } from '../../lambdas/app/ports.ts';
+import { chargeOperation, type PaymentId } from '../../lambdas/core/ids.ts';
+import type { PaymentsApiTools } from '../../lambdas/payments/payments-api.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { dynamoDbClient } from '../support/local-aws.ts';
+import { paymentIdFor } from '../support/payment-fixtures.ts';
+import { PaymentsDesk } from '../support/payments-desk.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
+
+/** One DynamoDB, one processor, one clock; as many processes that serve the API as a scenario needs. */
+export class PaymentsSite {
+  readonly clock = new SimulatedClock();
+  readonly processor = createMemoryProcessor({ clock: this.clock });
+  readonly #entropy = countingEntropy();
+  readonly #tables: StoreTables;
+
+  constructor(tables: StoreTables) {
+    this.#tables = tables;
+  }
+
+  store(client: DynamoDBClient, clock: Clock = this.clock): DynamoDbStore {
+    return new DynamoDbStore(documentClient(client), this.#tables, { clock, entropy: this.#entropy });
+  }
+
+  /** A process that remembers nothing: all that it knows is in DynamoDB. */
+  process(client: DynamoDBClient, changes: Partial<PaymentsApiTools> = {}): PaymentsDesk {
+    return new PaymentsDesk({
+      store: this.store(client),
+      processor: this.processor,
+      clock: this.clock,
+      entropy: this.#entropy,
+      replays: NO_CACHE,
+      ...changes,
+    });
+  }
+
+  /** Money taken for the payment that a key of the desk's own tenant makes, by the processor's list. */
+  charges(key: string): number {
+    return this.processor.charges(deskPaymentId(key)).filter(({ status }) => status === 'succeeded').length;
+  }
+
+  /** The state of a key's record, as the features call it. */
+  async recordState(key: string): Promise<'Completed' | 'Failed' | 'Pending' | 'None'> {
+    const record = await this.store(dynamoDbClient()).readRecord(chargeOperation(deskPaymentId(key)));
+    if (record === undefined) return 'None';
+    if (record.status === 'COMPLETED') return 'Completed';
+    // Nothing was sent, and the next attempt may come in at once.
+    return record.released ? 'Failed' : 'Pending';
+  }
+}
+
+function deskPaymentId(key: string): PaymentId {
+  return paymentIdFor(key, 'ten_desk');
+}

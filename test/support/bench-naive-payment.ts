@@ -1,0 +1,44 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import type { StoreTables } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
+import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
+import type { Processor } from '../../lambdas/app/ports.ts';
+import { storedOperationId } from '../../lambdas/core/ids.ts';
+
+let attempts = 0;
+
+/**
+ * The handler that everybody writes first: look whether the key was seen, charge, post, save. Check, then act: whoever
+ * looks before the other has saved acts as well.
+ */
+export async function payNaively(
+  client: DynamoDBClient,
+  tables: StoreTables,
+  processor: Pick<Processor, 'charge'>,
+  request: CreatePayment,
+): Promise<string> {
+  const dynamo = DynamoDBDocumentClient.from(client);
+  const { paymentId, amountMinor, currency, source, capture } = request;
+  const seen = await dynamo.send(
+    new GetCommand({ TableName: tables.idempotency, Key: { pk: `NAIVE#${paymentId}` }, ConsistentRead: true }),
+  );
+  if (typeof seen.Item?.['answer'] === 'string') return seen.Item['answer'];
+
+  attempts += 1;
+  const operationId = storedOperationId(`naive-attempt-${attempts}`);
+  const outcome = await processor.charge(
+    { operationId, paymentId, amountMinor, currency, source, capture },
+    { timeoutMs: 8_000 },
+  );
+  const answer = JSON.stringify({ id: paymentId, outcome: outcome.kind, charge: outcome.chargeId });
+  await dynamo.send(
+    new PutCommand({
+      TableName: tables.ledger,
+      Item: { pk: `NAIVE#${paymentId}`, sk: operationId, amountMinor, currency },
+    }),
+  );
+  await dynamo.send(
+    new PutCommand({ TableName: tables.idempotency, Item: { pk: `NAIVE#${paymentId}`, answer, status: 'COMPLETED' } }),
+  );
+  return answer;
+}
