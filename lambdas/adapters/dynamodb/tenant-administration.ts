@@ -1,0 +1,133 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { PutCommand, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { Scope } from '../../contract/api.ts';
+import { KeyAttribute } from '../../contract/tables.ts';
+import { base32 } from '../../core/digest.ts';
+import type { Mode, TenantId } from '../../core/ids.ts';
+import { tenantId } from '../../core/ids.ts';
+import { apiKeyRowKey } from './tenant-registry.ts';
+
+/** 256 bits. */
+const KEY_BYTES = 32;
+const TENANT_BYTES = 10;
+/** Of a key's text: enough to tell two keys apart, too little to use. */
+const HINT_LENGTH = 4;
+
+export interface NewApiKey {
+  readonly tenantId: TenantId;
+  readonly mode: Mode;
+  readonly scopes: readonly Scope[];
+}
+
+/** A key as it may be shown: without the key. */
+export interface ApiKeySummary {
+  readonly keyHash: string;
+  readonly mode: string;
+  readonly scopes: readonly string[];
+  readonly hint: string;
+  readonly createdAtMs: number;
+  readonly revokedAtMs?: number;
+}
+
+/** What an operator does with tenants and their keys. No function of the stacks has the rights for it. */
+export class TenantAdministration {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+
+  constructor(client: DynamoDBDocumentClient, table: string) {
+    this.#client = client;
+    this.#table = table;
+  }
+
+  async createTenant(name: string): Promise<TenantId> {
+    const id = tenantId(`ten_${base32(randomBytes(TENANT_BYTES))}`);
+    await this.#client.send(
+      new PutCommand({
+        TableName: this.#table,
+        Item: { ...tenantRowKey(id), name, createdAtMs: Date.now() },
+        ConditionExpression: `attribute_not_exists(${KeyAttribute.partition})`,
+      }),
+    );
+    return id;
+  }
+
+  /** @returns the key, which is shown now and never again: only its hash is stored */
+  async createApiKey({ tenantId: owner, mode, scopes }: NewApiKey): Promise<string> {
+    const key = `sk_${mode}_${randomBytes(KEY_BYTES).toString('base64url')}`;
+    await this.#client.send(
+      new PutCommand({
+        TableName: this.#table,
+        Item: {
+          ...apiKeyRowKey(hashOf(key)),
+          tenantId: owner,
+          mode,
+          scopes,
+          hint: key.slice(-HINT_LENGTH),
+          createdAtMs: Date.now(),
+        },
+        ConditionExpression: `attribute_not_exists(${KeyAttribute.partition})`,
+      }),
+    );
+    return key;
+  }
+
+  /**
+   * Takes effect at once for new processes, and within ten seconds for those that remember the key.
+   *
+   * @returns whether there was such a key, not revoked before
+   */
+  async revokeApiKey(key: string): Promise<boolean> {
+    try {
+      await this.#client.send(
+        new UpdateCommand({
+          TableName: this.#table,
+          Key: apiKeyRowKey(hashOf(key)),
+          UpdateExpression: 'SET revokedAtMs = :now',
+          ConditionExpression: `attribute_exists(${KeyAttribute.partition}) AND attribute_not_exists(revokedAtMs)`,
+          ExpressionAttributeValues: { ':now': Date.now() },
+        }),
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException) return false;
+      throw error;
+    }
+  }
+
+  /** All keys of a tenant, by a scan: an operator's rare question is not worth an index. */
+  async listApiKeys(owner: TenantId): Promise<readonly ApiKeySummary[]> {
+    const found: ApiKeySummary[] = [];
+    let start: Record<string, unknown> | undefined;
+    do {
+      const page = await this.#client.send(
+        new ScanCommand({
+          TableName: this.#table,
+          FilterExpression: 'begins_with(#pk, :prefix) AND tenantId = :tenant',
+          ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
+          ExpressionAttributeValues: { ':prefix': 'KEY#', ':tenant': owner },
+          ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+        }),
+      );
+      for (const item of page.Items ?? []) found.push(summaryOf(item));
+      start = page.LastEvaluatedKey;
+    } while (start !== undefined);
+    return found;
+  }
+}
+
+function hashOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}
+
+function tenantRowKey(id: TenantId): Record<string, string> {
+  return { [KeyAttribute.partition]: `TENANT#${id}`, [KeyAttribute.sort]: 'TENANT' };
+}
+
+function summaryOf(item: Record<string, unknown>): ApiKeySummary {
+  const { mode, scopes, hint, createdAtMs, revokedAtMs } = item as Omit<ApiKeySummary, 'keyHash'>;
+  const keyHash = String(item[KeyAttribute.partition]).slice('KEY#'.length);
+  const summary = { keyHash, mode, scopes, hint, createdAtMs };
+  return revokedAtMs === undefined ? summary : { ...summary, revokedAtMs };
+}

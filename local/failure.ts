@@ -1,0 +1,9 @@
+/** Something that the person at the terminal can mend; its message is one line that says what to do. */
+export class StartFailure extends Error {
+  override readonly name = 'StartFailure';
+}
+
+/** One line for a failure of any kind. */
+export function lineOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,160 @@
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import {
+  GetFunctionConfigurationCommand,
+  LambdaClient,
+  UpdateFunctionConfigurationCommand,
+} from '@aws-sdk/client-lambda';
+import { documentClient } from '../lambdas/adapters/dynamodb/document-client.ts';
+import { TenantAdministration } from '../lambdas/adapters/dynamodb/tenant-administration.ts';
+import { ALL_SCOPES, PAYMENT_SCOPES, StackName, StackOutput } from '../lambdas/contract/api.ts';
+import { Environment } from '../lambdas/contract/environment.ts';
+import { tenantId as asTenant } from '../lambdas/core/ids.ts';
+import { bootstrap, deploy, type StackOutputs } from './cdk.ts';
+import { type Emulator, startEmulator } from './emulator.ts';
+import { CREDENTIALS, REGION } from './emulator-environment.ts';
+import { StartFailure } from './failure.ts';
+import { freePort } from './free-port.ts';
+import { ensurePython } from './python-environment.ts';
+
+export interface LocalAwsOptions {
+  /** Where all its files go: one directory, one local AWS. */
+  readonly directory: string;
+  /** The port to take when it is free. */
+  readonly port: number;
+  /** Whether tables, keys and stacks outlive a stop. */
+  readonly persist: boolean;
+  /** The keys of an earlier run: used again when they still work. */
+  readonly keys?: LocalKeys;
+  readonly report: (step: string, detail?: string) => void;
+}
+
+export interface LocalKeys {
+  readonly tenantId: string;
+  /** All payment scopes. */
+  readonly apiKey: string;
+  /** All scopes. */
+  readonly adminApiKey: string;
+}
+
+/** A running local AWS with the stacks on it. */
+export interface LocalAws extends LocalKeys {
+  readonly awsEndpoint: string;
+  readonly region: string;
+  /** Without a trailing slash. */
+  readonly apiUrl: string;
+  readonly sandboxUrl: string;
+  readonly tables: {
+    readonly idempotency: string;
+    readonly ledger: string;
+    readonly registry: string;
+    readonly views: string;
+  };
+  readonly paymentsFunction: string;
+  readonly keeperPid: number;
+}
+
+export interface RunningLocalAws {
+  readonly aws: LocalAws;
+  readonly emulator: Emulator;
+}
+
+/**
+ * Brings up the emulator and deploys the stacks to it with the CDK CLI. Nothing is left running when it fails.
+ *
+ * @throws StartFailure with what to do
+ */
+export async function startLocalAws(options: LocalAwsOptions): Promise<RunningLocalAws> {
+  const { directory, persist, report } = options;
+  report('Python environment');
+  const python = await ensurePython();
+  const port = await freePort(options.port);
+  report('Local AWS', port === options.port ? `port ${port}` : `port ${port}, as ${options.port} is taken`);
+  const emulator = await startEmulator({ python, port, directory, persist });
+  try {
+    const run = { endpoint: emulator.endpoint, directory, report: (line: string) => report('', line) };
+    if (!(await isBootstrapped(emulator.endpoint))) {
+      report('Bootstrap');
+      await bootstrap(run);
+    }
+    report('Deploy the stacks');
+    const outputs = await deploy(run);
+    report('Tenant and API keys');
+    const aws = await describe(emulator, outputs, options.keys);
+    return { aws, emulator };
+  } catch (error) {
+    await emulator.stop();
+    throw error;
+  }
+}
+
+async function isBootstrapped(endpoint: string): Promise<boolean> {
+  const client = new CloudFormationClient({ endpoint, region: REGION, credentials: CREDENTIALS });
+  try {
+    await client.send(new DescribeStacksCommand({ StackName: 'CDKToolkit' }));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function describe(emulator: Emulator, outputs: StackOutputs, known: LocalKeys | undefined): Promise<LocalAws> {
+  const read = (stack: keyof typeof StackName, output: keyof typeof StackOutput): string => {
+    const value = outputs[StackName[stack]]?.[StackOutput[output]];
+    if (value === undefined)
+      throw new StartFailure(`The stack ${StackName[stack]} has no output ${StackOutput[output]}`);
+    return value;
+  };
+  const { endpoint } = emulator;
+  const tables = {
+    idempotency: read('data', 'idempotencyTable'),
+    ledger: read('data', 'ledgerTable'),
+    registry: read('data', 'registryTable'),
+    views: read('data', 'viewsTable'),
+  };
+  const paymentsFunction = read('service', 'paymentsFunction');
+  const sandboxUrl = reachable(endpoint, read('sandbox', 'sandboxUrl'));
+  await pointToSandbox(endpoint, paymentsFunction, sandboxUrl);
+  return {
+    awsEndpoint: endpoint,
+    region: REGION,
+    apiUrl: reachable(endpoint, read('service', 'apiUrl')),
+    sandboxUrl,
+    tables,
+    paymentsFunction,
+    keeperPid: emulator.keeperPid,
+    ...(await tenantWithKeys(endpoint, tables.registry, known)),
+  };
+}
+
+/** The emulator serves `https://<api>.execute-api.<region>.amazonaws.com/<stage>` under a path of its own, over plain HTTP. */
+function reachable(endpoint: string, url: string): string {
+  const [api = ''] = new URL(url).hostname.split('.');
+  return `${endpoint}/restapis/${api}${new URL(url).pathname}/_user_request_`;
+}
+
+/** What the template says is the sandbox's address on AWS, which nothing on this machine answers. */
+async function pointToSandbox(endpoint: string, functionName: string, sandboxUrl: string): Promise<void> {
+  const client = new LambdaClient({ endpoint, region: REGION, credentials: CREDENTIALS });
+  const configuration = await client.send(new GetFunctionConfigurationCommand({ FunctionName: functionName }));
+  const variables = configuration.Environment?.Variables ?? {};
+  if (variables[Environment.processorUrl] === sandboxUrl) return;
+  await client.send(
+    new UpdateFunctionConfigurationCommand({
+      FunctionName: functionName,
+      Environment: { Variables: { ...variables, [Environment.processorUrl]: sandboxUrl } },
+    }),
+  );
+}
+
+async function tenantWithKeys(endpoint: string, table: string, known: LocalKeys | undefined): Promise<LocalKeys> {
+  const client = new DynamoDBClient({ endpoint, region: REGION, credentials: CREDENTIALS });
+  const administration = new TenantAdministration(documentClient(client), table);
+  if (known !== undefined && (await administration.listApiKeys(asTenant(known.tenantId))).length >= 2) return known;
+  const tenantId = await administration.createTenant('Local');
+  return {
+    tenantId,
+    apiKey: await administration.createApiKey({ tenantId, mode: 'test', scopes: PAYMENT_SCOPES }),
+    adminApiKey: await administration.createApiKey({ tenantId, mode: 'test', scopes: ALL_SCOPES }),
+  };
+}

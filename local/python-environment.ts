@@ -1,0 +1,90 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { PAYONCE_DIRECTORY } from './directories.ts';
+import { lineOf, StartFailure } from './failure.ts';
+
+const run = promisify(execFile);
+
+const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt');
+const VENV = join(PAYONCE_DIRECTORY, 'venv');
+const STAMP = join(VENV, 'payonce-requirements.sha256');
+const OLDEST_MINOR = 10;
+const CANDIDATES: readonly (readonly [command: string, ...first: string[]])[] = [
+  ['python3'],
+  ['python'],
+  ['py', '-3'],
+  ['python3.13'],
+  ['python3.12'],
+  ['python3.11'],
+  ['python3.10'],
+];
+
+/**
+ * The Python that runs the emulator: in a virtual environment of the project's own, with exactly the packages that
+ * `requirements.txt` names by hash. Made once, and again when the requirements change.
+ *
+ * @returns the path of the environment's interpreter
+ * @throws StartFailure when there is no Python to make it with, or the packages cannot be had
+ */
+export async function ensurePython(): Promise<string> {
+  const interpreter = join(VENV, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
+  const wanted = createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex');
+  if (existsSync(interpreter) && existsSync(STAMP) && readFileSync(STAMP, 'utf8') === wanted) return interpreter;
+
+  const python = await findPython();
+  rmSync(VENV, { recursive: true, force: true });
+  await step('make a virtual environment (on Debian and Ubuntu: apt install python3-venv)', [
+    ...python,
+    '-m',
+    'venv',
+    VENV,
+  ]);
+  await step('install the emulator; check the network and pip’s index settings', [
+    interpreter,
+    '-m',
+    'pip',
+    'install',
+    '--quiet',
+    '--disable-pip-version-check',
+    '--require-hashes',
+    '-r',
+    REQUIREMENTS,
+  ]);
+  writeFileSync(STAMP, wanted);
+  return interpreter;
+}
+
+/** @throws StartFailure when no Python of 3.10 or newer answers */
+export async function findPython(
+  version: (command: readonly string[]) => Promise<string> = askVersion,
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const command of CANDIDATES) {
+    const answer = await version(command).catch(() => undefined);
+    const match = /^Python 3\.(\d+)/.exec(answer ?? '');
+    if (match !== null && Number(match[1]) >= OLDEST_MINOR) return command;
+    if (answer !== undefined) found.push(answer.trim());
+  }
+  const seen = found.length === 0 ? 'none was found' : `found only ${found.join(', ')}`;
+  throw new StartFailure(
+    `Python 3.${OLDEST_MINOR} or newer is needed for the local AWS, and ${seen}: install it from python.org.`,
+  );
+}
+
+async function askVersion([command = 'python3', ...first]: readonly string[]): Promise<string> {
+  const { stdout } = await run(command, [...first, '--version']);
+  return stdout;
+}
+
+async function step(what: string, [command = '', ...parameters]: readonly string[]): Promise<void> {
+  try {
+    await run(command, parameters);
+  } catch (error) {
+    rmSync(VENV, { recursive: true, force: true });
+    const reason = lineOf(error).split('\n').filter(Boolean).at(-1) ?? '';
+    throw new StartFailure(`Could not ${what}: ${reason}`);
+  }
+}

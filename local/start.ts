@@ -1,0 +1,107 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { Listr } from 'listr2';
+import { announcement } from './announcement.ts';
+import { BINARIES, PAYONCE_DIRECTORY } from './directories.ts';
+import { type Emulator, stopKeeper } from './emulator.ts';
+import { lineOf, StartFailure } from './failure.ts';
+import { followLogs } from './function-logs.ts';
+import { type RunningLocalAws, startLocalAws } from './local-aws.ts';
+import { StateFile } from './state-file.ts';
+
+const USUAL_PORT = 4566;
+
+interface Options {
+  readonly detach: boolean;
+  readonly port: string;
+  readonly directory: string;
+}
+
+const options = new Command('npm start --')
+  .description('Brings up Payonce on this machine: local AWS, stacks, a tenant and its keys.')
+  .option('--detach', 'return once it is ready, and leave it running', false)
+  .option('--port <number>', 'the port to take when it is free', String(USUAL_PORT))
+  .option('--directory <path>', 'where its files go', PAYONCE_DIRECTORY)
+  .parse()
+  .opts<Options>();
+
+try {
+  await start(options);
+} catch (error) {
+  console.error(
+    `\n${error instanceof StartFailure ? error.message : (error instanceof Error && error.stack) || lineOf(error)}`,
+  );
+  process.exitCode = 1;
+}
+
+async function start({ detach, port, directory }: Options): Promise<void> {
+  if (!existsSync(join(BINARIES, 'cdk'))) throw new StartFailure('The packages are not installed: run "npm ci" first.');
+  const state = new StateFile(directory);
+  const running = await state.running();
+  if (running !== undefined) {
+    console.log(`It is running already ("npm stop" ends it).\n${announcement(running)}`);
+    return;
+  }
+  // What was killed in the middle may have left its keeper behind.
+  await stopKeeper(state.read()?.keeperPid ?? 0);
+  state.remove();
+  const { aws, emulator } = await bringUp(directory, portOf(port), state);
+  state.write(aws);
+  console.log(announcement(aws));
+  if (detach) {
+    console.log('It goes on in the background; "npm stop" ends it.');
+    emulator.detach();
+    return;
+  }
+  await stayInForeground(emulator, state);
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
+  throw new StartFailure(`--port is ${text}, but must be a number from 1 to 65535.`);
+}
+
+/** The steps as they come: what is next is known only to whoever takes it. */
+async function bringUp(directory: string, port: number, state: StateFile): Promise<RunningLocalAws> {
+  const keys = state.keys();
+  let result: RunningLocalAws | undefined;
+  const steps = new Listr([
+    {
+      title: 'Starting',
+      task: async (_context, task) => {
+        result = await startLocalAws({
+          directory,
+          port,
+          persist: true,
+          ...(keys === undefined ? {} : { keys }),
+          report: (step, detail = '') => {
+            if (step !== '') task.title = detail === '' ? step : `${step}: ${detail}`;
+            task.output = detail;
+          },
+        });
+        task.title = 'Ready';
+      },
+    },
+  ]);
+  await steps.run();
+  if (result === undefined) throw new StartFailure('It did not start.');
+  return result;
+}
+
+async function stayInForeground(emulator: Emulator, state: StateFile): Promise<void> {
+  const ending = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort());
+  console.log('The functions’ logs follow; Ctrl-C ends everything.\n');
+  await followLogs(
+    emulator.endpoint,
+    ({ timestampMs, functionName, text }) => {
+      console.log(`${new Date(timestampMs).toISOString().slice(11, 23)}  ${functionName.padEnd(12)}  ${text}`);
+    },
+    ending.signal,
+  );
+  console.log('\nEnding…');
+  await emulator.stop();
+  state.remove();
+}

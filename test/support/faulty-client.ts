@@ -1,0 +1,46 @@
+import {
+  DynamoDBClient,
+  type DynamoDBClientConfig,
+  ThrottlingException,
+  TransactionCanceledException,
+  TransactionConflictException,
+  TransactionInProgressException,
+} from '@aws-sdk/client-dynamodb';
+import type { Actor, FaultVoice } from './fault-plan.ts';
+
+const METADATA = { httpStatusCode: 400 };
+
+export const throttled = (): Error => new ThrottlingException({ message: 'injected', $metadata: METADATA });
+
+/** No emulator ever answers so: two transactions met on one item. */
+export const transactionConflict = (items: number): Error =>
+  new TransactionCanceledException({
+    message: 'injected',
+    $metadata: METADATA,
+    CancellationReasons: Array.from({ length: items }, (_, index) => ({
+      Code: index === 0 ? 'TransactionConflict' : 'None',
+    })),
+  });
+
+/** The same, met by a single write. */
+export const writeConflict = (): Error =>
+  new TransactionConflictException({ message: 'injected', $metadata: METADATA });
+
+/** The same client token's first sending is still under way. */
+export const transactionInProgress = (): Error =>
+  new TransactionInProgressException({ message: 'injected', $metadata: METADATA });
+
+/** As the SDK's own: no status, no name of a service. */
+export const timedOut = (): Error => Object.assign(new Error('injected'), { name: 'TimeoutError' });
+
+const SDK_VOICE: FaultVoice = { throttle: throttled, ambiguous: timedOut };
+
+/** DynamoDB as one process sees it: every call of the SDK is a point at which it can be struck. */
+export function clientOf(actor: Actor, config: DynamoDBClientConfig): DynamoDBClient {
+  const client = new DynamoDBClient({ ...config, maxAttempts: 1 });
+  client.middlewareStack.add(
+    (next, context) => (args) => actor.call(context.commandName ?? 'call', SDK_VOICE, () => next(args)),
+    { step: 'initialize', priority: 'high' },
+  );
+  return client;
+}

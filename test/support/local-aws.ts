@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import { CreateTableCommand, DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import type { LocalAws } from '../../local/local-aws.ts';
+
+/** The local AWS that the run's global setup brought up. */
+export function localAws(): LocalAws {
+  const file = process.env['PAYONCE_TEST_LOCAL_JSON'];
+  if (file === undefined) throw new Error('this test needs the local AWS: run it in the jest project "aws"');
+  return JSON.parse(readFileSync(file, 'utf8')) as LocalAws;
+}
+
+let shared: DynamoDBClient | undefined;
+
+/** One client for all tests of a file, with an administrator's rights and no retries of its own. */
+export function dynamoDbClient(): DynamoDBClient {
+  const { awsEndpoint: endpoint, region } = localAws();
+  shared ??= new DynamoDBClient({ endpoint, region, credentials: CREDENTIALS, maxAttempts: 1 });
+  return shared;
+}
+
+let made = 0;
+
+/** Empty tables of a test's own, in the shapes that are deployed. */
+export async function createTables(prefix: string): Promise<LocalAws['tables']> {
+  made += 1;
+  const { tables } = localAws();
+  const suffix = `${process.pid}-${made}`;
+  const clone = (name: keyof LocalAws['tables']): Promise<string> =>
+    cloneTable(tables[name], `${prefix}-${name}-${suffix}`);
+  return {
+    idempotency: await clone('idempotency'),
+    ledger: await clone('ledger'),
+    registry: await clone('registry'),
+    views: await clone('views'),
+  };
+}
+
+async function cloneTable(source: string, name: string): Promise<string> {
+  const { Table } = await dynamoDbClient().send(new DescribeTableCommand({ TableName: source }));
+  const indexes = Table?.GlobalSecondaryIndexes ?? [];
+  await dynamoDbClient().send(
+    new CreateTableCommand({
+      TableName: name,
+      BillingMode: 'PAY_PER_REQUEST',
+      KeySchema: Table?.KeySchema,
+      AttributeDefinitions: Table?.AttributeDefinitions,
+      ...(indexes.length === 0
+        ? {}
+        : {
+            GlobalSecondaryIndexes: indexes.map(({ IndexName, KeySchema, Projection }) => ({
+              IndexName,
+              KeySchema,
+              Projection,
+            })),
+          }),
+    }),
+  );
+  return name;
+}
