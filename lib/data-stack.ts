@@ -20,7 +20,7 @@ export class DataStack extends Stack {
   readonly views: DataTable;
 
   constructor(scope: Construct, id: string, props: DataStackProps) {
-    super(scope, id, props);
+    super(scope, id, { ...props, terminationProtection: props.settings.retainData });
     const retain = props.settings.retainData;
     this.idempotency = idempotencyTable(this, retain);
     this.ledger = new Ledger(this, 'Ledger', { retain });

@@ -51,6 +51,7 @@ export class ServiceStack extends Stack {
       folder: 'payments',
       timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
       memoryMb: settings.memoryMb,
+      ...(settings.reservedConcurrency === undefined ? {} : { reservedConcurrency: settings.reservedConcurrency }),
       logRetentionDays: settings.logRetentionDays,
       retainLogs: settings.retainData,
       environment: {
@@ -75,7 +76,10 @@ export class ServiceStack extends Stack {
   }
 }
 
-/** One action on the rows of one kind: a function that takes payments can make no API key, whatever it is made to do. */
+/**
+ * One action on the rows of one kind: a function that takes payments can make no API key, whatever it is made to do.
+ * Every read and write of one row carries its key, so that `ForAllValues` never holds for want of a value.
+ */
 function allowRows(grantee: PayonceFunction, table: DataTable, sid: string, action: string, partitions: string): void {
   grantee.role.addToPrincipalPolicy(
     new PolicyStatement({

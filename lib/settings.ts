@@ -16,6 +16,8 @@ export interface Settings {
   readonly throttlingBurst: number;
   /** Memory of the payments function in MB, 128 to 10240. @default 512 */
   readonly memoryMb: number;
+  /** Payments at once, 1 to 10000, reserved out of the account's limit. @default no reservation */
+  readonly reservedConcurrency?: number;
   /** How long logs are kept, in days; one of the values that CloudWatch Logs allows. @default 90 */
   readonly logRetentionDays: number;
 }
@@ -49,6 +51,7 @@ const RULES = {
   throttlingRate: whole(1, 10_000),
   throttlingBurst: whole(1, 5_000),
   memoryMb: whole(128, 10_240),
+  reservedConcurrency: whole(1, 10_000),
   logRetentionDays: {
     allowed: `one of ${RETENTION_DAYS.join(', ')}`,
     read: (given: unknown) => RETENTION_DAYS.find((days) => String(days) === String(given)),
@@ -62,6 +65,7 @@ const RULES = {
  */
 export function readSettings(node: Node): Settings {
   refuseUnknown(node);
+  const reservedConcurrency = read(node, 'reservedConcurrency', RULES.reservedConcurrency);
   const processorUrl = read(node, 'processorUrl', RULES.processorUrl);
   const settings: Settings = {
     sandbox: read(node, 'sandbox', RULES.sandbox) ?? DEFAULTS.sandbox,
@@ -71,6 +75,7 @@ export function readSettings(node: Node): Settings {
     throttlingBurst: read(node, 'throttlingBurst', RULES.throttlingBurst) ?? DEFAULTS.throttlingBurst,
     memoryMb: read(node, 'memoryMb', RULES.memoryMb) ?? DEFAULTS.memoryMb,
     logRetentionDays: read(node, 'logRetentionDays', RULES.logRetentionDays) ?? DEFAULTS.logRetentionDays,
+    ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
     ...(processorUrl === undefined ? {} : { processorUrl }),
   };
   if (settings.sandbox && settings.processorUrl !== undefined) {

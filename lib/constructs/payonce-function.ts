@@ -16,6 +16,8 @@ export interface PayonceFunctionProps {
   readonly timeout: Duration;
   /** In MB; CPU comes with it. */
   readonly memoryMb: number;
+  /** @default no reservation */
+  readonly reservedConcurrency?: number;
   readonly logRetentionDays: number;
   /** Keep the logs when the stack goes. */
   readonly retainLogs: boolean;
@@ -54,6 +56,7 @@ export class PayonceFunction extends Construct {
       tracing: Tracing.ACTIVE,
       timeout: props.timeout,
       memorySize: props.memoryMb,
+      ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
       environment: { ...props.environment, NODE_OPTIONS: '--enable-source-maps' },
     });
     this.#acknowledge();

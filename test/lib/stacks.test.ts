@@ -1,5 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { App } from 'aws-cdk-lib';
 import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { DataStack } from '../../lib/data-stack.ts';
 import { synthesize } from '../support/synth.ts';
 
 function present(template: Template | undefined): Template {
@@ -51,6 +53,13 @@ describe('the tables', () => {
       TimeToLiveSpecification: Match.absent(),
       GlobalSecondaryIndexes: [Match.objectLike({ IndexName: 'recent-outcomes' })],
     });
+  });
+
+  test('are in a stack that is not deleted by one command, unless they may be thrown away', () => {
+    const protectedBy = (retainData: boolean) =>
+      new DataStack(new App(), 'Data', { settings: { retainData } }).terminationProtection;
+    expect(protectedBy(true)).toBe(true);
+    expect(protectedBy(false)).toBe(false);
   });
 
   test('may be thrown away when a deployment says so', () => {
@@ -185,6 +194,12 @@ describe('every function', () => {
 
   test('that takes payments ends before its lease does', () => {
     service.hasResourceProperties('AWS::Lambda::Function', { Timeout: 24, MemorySize: 512 });
+  });
+
+  test('shares the concurrency of the account, unless some is reserved for payments', () => {
+    service.allResourcesProperties('AWS::Lambda::Function', { ReservedConcurrentExecutions: Match.absent() });
+    const reserved = present(synthesize({ 'payonce:reservedConcurrency': '50' }).service);
+    reserved.hasResourceProperties('AWS::Lambda::Function', { Timeout: 24, ReservedConcurrentExecutions: 50 });
   });
 });
 
