@@ -10,6 +10,11 @@ export interface Settings {
   readonly retainData: boolean;
   /** A web ACL before the API: a size limit and a rate limit per address. Costs some USD a month. @default false */
   readonly firewall: boolean;
+  /**
+   * Give the account's API Gateway a role to write logs with, which it needs once in each region before any stage can log.
+   * False keeps a role that the account has already. @default true
+   */
+  readonly accountLogRole: boolean;
   /** Requests per second that the API lets in, 1 to 10000. @default 200 */
   readonly throttlingRate: number;
   /** Requests that may come at once beyond the rate, 1 to 5000. @default 400 */
@@ -28,6 +33,7 @@ const DEFAULTS: Settings = {
   sandbox: true,
   retainData: true,
   firewall: false,
+  accountLogRole: true,
   throttlingRate: 200,
   throttlingBurst: 400,
   memoryMb: 512,
@@ -48,6 +54,7 @@ const RULES = {
   processorUrl: { allowed: 'an https address without a trailing slash', read: readUrl },
   retainData: flag(),
   firewall: flag(),
+  accountLogRole: flag(),
   throttlingRate: whole(1, 10_000),
   throttlingBurst: whole(1, 5_000),
   memoryMb: whole(128, 10_240),
@@ -71,6 +78,7 @@ export function readSettings(node: Node): Settings {
     sandbox: read(node, 'sandbox', RULES.sandbox) ?? DEFAULTS.sandbox,
     retainData: read(node, 'retainData', RULES.retainData) ?? DEFAULTS.retainData,
     firewall: read(node, 'firewall', RULES.firewall) ?? DEFAULTS.firewall,
+    accountLogRole: read(node, 'accountLogRole', RULES.accountLogRole) ?? DEFAULTS.accountLogRole,
     throttlingRate: read(node, 'throttlingRate', RULES.throttlingRate) ?? DEFAULTS.throttlingRate,
     throttlingBurst: read(node, 'throttlingBurst', RULES.throttlingBurst) ?? DEFAULTS.throttlingBurst,
     memoryMb: read(node, 'memoryMb', RULES.memoryMb) ?? DEFAULTS.memoryMb,

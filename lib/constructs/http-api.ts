@@ -1,4 +1,4 @@
-import { Validations } from 'aws-cdk-lib';
+import { RemovalPolicy, Validations } from 'aws-cdk-lib';
 import {
   AccessLogField,
   AccessLogFormat,
@@ -15,7 +15,10 @@ import { RetainedLogGroup } from './retained-log-group.ts';
 
 export interface HttpApiProps {
   readonly description: string;
-  readonly settings: Pick<Settings, 'throttlingRate' | 'throttlingBurst' | 'logRetentionDays' | 'retainData'>;
+  readonly settings: Pick<
+    Settings,
+    'throttlingRate' | 'throttlingBurst' | 'logRetentionDays' | 'retainData' | 'accountLogRole'
+  >;
   /** Answers every path and method that has no route of its own. */
   readonly fallback: Function;
 }
@@ -34,8 +37,10 @@ export class HttpApi extends Construct {
     const api = new RestApi(this, 'Api', {
       description,
       endpointTypes: [EndpointType.REGIONAL],
-      // The account's logging role is the account's, not a stack's: one stack that goes would take it from all others.
-      cloudWatchRole: false,
+      // A stage that logs is refused until its account has such a role (Amazon API Gateway, "Set up CloudWatch logging").
+      cloudWatchRole: settings.accountLogRole,
+      // It is the account's, not the stack's: one that went with its stack would leave all other APIs without logs.
+      ...(settings.accountLogRole ? { cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN } : {}),
       defaultIntegration: new LambdaIntegration(fallback, { allowTestInvoke: false }),
       deployOptions: {
         stageName: 'live',
@@ -89,6 +94,11 @@ function accessLogFormat(): AccessLogFormat {
 /** Findings that hold for every API of ours; each with its reason, in the synthesized validation report. */
 function acknowledge(api: RestApi): void {
   Validations.of(api).acknowledge(
+    {
+      id: 'AwsSolutions::AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]',
+      reason:
+        'The role is for every API of the account, and API Gateway refuses one that lacks what this policy holds.',
+    },
     {
       id: 'AwsSolutions::AwsSolutions-APIG2',
       reason:

@@ -10,6 +10,7 @@ describe('settings', () => {
       sandbox: true,
       retainData: true,
       firewall: false,
+      accountLogRole: true,
       throttlingRate: 200,
       throttlingBurst: 400,
       memoryMb: 512,

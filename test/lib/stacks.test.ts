@@ -161,6 +161,15 @@ describe('the API', () => {
     service.allResourcesProperties('AWS::ApiGateway::Method', { HttpMethod: 'ANY' });
   });
 
+  test('can log in a new account, and leaves the role to the account when the stack goes', () => {
+    service.hasResource('AWS::ApiGateway::Account', { DeletionPolicy: 'Retain' });
+    service.hasResource('AWS::ApiGateway::Stage', {
+      DependsOn: [Match.stringLikeRegexp('Account')],
+    });
+    const existing = present(synthesize({ 'payonce:accountLogRole': 'false' }).service);
+    existing.resourceCountIs('AWS::ApiGateway::Account', 0);
+  });
+
   test('has a firewall only when asked for', () => {
     service.resourceCountIs('AWS::WAFv2::WebACL', 0);
     const walled = present(synthesize({ 'payonce:firewall': 'true' }).service);
