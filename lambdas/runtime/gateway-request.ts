@@ -1,4 +1,4 @@
-import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
+import type { APIGatewayProxyResult } from 'aws-lambda';
 
 /** A request as it came through a REST API, with its doubled header and query maps made one. */
 export interface GatewayRequest {
@@ -15,18 +15,22 @@ export interface GatewayRequest {
   readonly isBase64Encoded: boolean;
 }
 
-export type GatewayEvent = Pick<
-  APIGatewayProxyEvent,
-  | 'httpMethod'
-  | 'path'
-  | 'pathParameters'
-  | 'headers'
-  | 'multiValueHeaders'
-  | 'queryStringParameters'
-  | 'multiValueQueryStringParameters'
-  | 'body'
-  | 'isBase64Encoded'
-> & { readonly requestContext: Pick<APIGatewayProxyEvent['requestContext'], 'requestId'> };
+/** What is read of a REST API's event (Lambda proxy integration); the gateway leaves maps out when they are empty. */
+export interface GatewayEvent {
+  readonly httpMethod: string;
+  readonly path: string;
+  readonly pathParameters: Single;
+  readonly headers: Single;
+  readonly multiValueHeaders: Multiple;
+  readonly queryStringParameters: Single;
+  readonly multiValueQueryStringParameters: Multiple;
+  readonly body: string | null;
+  readonly isBase64Encoded: boolean;
+  readonly requestContext: { readonly requestId: string };
+}
+
+type Single = Readonly<Record<string, string | undefined>> | null;
+type Multiple = Readonly<Record<string, readonly string[] | undefined>> | null;
 
 export type GatewayResult = APIGatewayProxyResult;
 
@@ -59,9 +63,6 @@ function decoded(piece: string): string {
     return piece;
   }
 }
-
-type Single = Readonly<Record<string, string | undefined>> | null;
-type Multiple = Readonly<Record<string, readonly string[] | undefined>> | null;
 
 /** The gateway gives the last value in one map and all values in the other; a test console gives one map or none. */
 function collect(single: Single, multiple: Multiple, nameOf: (name: string) => string): Map<string, readonly string[]> {

@@ -1,11 +1,21 @@
-/** Together with the request itself this stays below the gateway's 29 s. Seconds. */
+/** With the work itself it must fit into the function's time. Seconds. */
 const LONGEST_WAIT_SECONDS = 8;
 
-/** How many seconds a client prefers to wait (`Prefer: wait=N`, RFC 7240, section 4.3), at most 8; undefined when it does not say. */
+/** Preferences are divided by commas, but not by those inside a quoted string. */
+const PREFERENCE = /(?:"(?:[^"\\]|\\.)*"|[^,])+/g;
+const WAIT = /^\s*wait\s*=\s*(?:(\d+)|"(\d+)")\s*(?:;|$)/i;
+
+/**
+ * How many seconds a client prefers to wait (`Prefer: wait=N`, RFC 7240, sections 2 and 4.3), at most 8. The first of
+ * several counts.
+ *
+ * @returns undefined when the client does not say, or says what cannot be read: preferences never make a request fail
+ */
 export function preferredWaitSeconds(values: readonly string[]): number | undefined {
-  for (const preference of values.flatMap((value) => value.split(','))) {
-    const match = /^\s*wait\s*=\s*"?(\d{1,6})"?\s*(?:;.*)?$/i.exec(preference);
-    if (match?.[1] !== undefined) return Math.min(LONGEST_WAIT_SECONDS, Number(match[1]));
+  for (const [preference] of values.join(',').matchAll(PREFERENCE)) {
+    const [, bare, quoted] = WAIT.exec(preference) ?? [];
+    const digits = bare ?? quoted;
+    if (digits !== undefined) return Math.min(LONGEST_WAIT_SECONDS, Number(digits));
   }
   return undefined;
 }

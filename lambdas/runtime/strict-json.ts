@@ -41,7 +41,7 @@ function depthExceeds(text: string, limit: number): boolean {
 }
 
 /** The tokens of valid JSON that matter here: a string (followed by a colon, it is a key), a number, a bracket. */
-const TOKEN = /(?<string>"(?:[^"\\]|\\.)*")(?<colon>[ \t\r\n]*:)?|(?<number>-?\d[\d.eE+-]*)|[{}[\]]/g;
+const TOKEN = /(?<string>"[^"\\]*(?:\\.[^"\\]*)*")(?<colon>[ \t\r\n]*:)?|(?<number>-?\d[\d.eE+-]*)|[{}[\]]/g;
 
 /** @param text valid JSON */
 function firstAmbiguity(text: string): string | undefined {
