@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { StackName } from '../../lambdas/contract/api.ts';
@@ -12,16 +14,21 @@ const { context: flags } = JSON.parse(readFileSync(new URL('../../cdk.json', imp
 export function synthesize(
   context: Record<string, unknown> = {},
 ): Record<keyof typeof StackName, Template | undefined> {
-  const app = new App({ context: { ...flags, 'aws:cdk:bundling-stacks': [], ...context } });
-  buildStacks(app);
-  const assembly = app.synth();
-  const templateOf = (name: string): Template | undefined => {
-    const stack = assembly.stacks.find(({ stackName }) => stackName === name);
-    return stack === undefined ? undefined : Template.fromJSON(stack.template as Record<string, unknown>);
-  };
-  return {
-    data: templateOf(StackName.data),
-    service: templateOf(StackName.service),
-    sandbox: templateOf(StackName.sandbox),
-  };
+  const outdir = mkdtempSync(join(tmpdir(), 'payonce-synth-'));
+  try {
+    const app = new App({ outdir, context: { ...flags, 'aws:cdk:bundling-stacks': [], ...context } });
+    buildStacks(app);
+    const assembly = app.synth();
+    const templateOf = (name: string): Template | undefined => {
+      const stack = assembly.stacks.find(({ stackName }) => stackName === name);
+      return stack === undefined ? undefined : Template.fromJSON(stack.template as Record<string, unknown>);
+    };
+    return {
+      data: templateOf(StackName.data),
+      service: templateOf(StackName.service),
+      sandbox: templateOf(StackName.sandbox),
+    };
+  } finally {
+    rmSync(outdir, { recursive: true, force: true });
+  }
 }
