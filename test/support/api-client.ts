@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LocalAws } from '../../local/local-aws.ts';
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The body's bytes as text. */
+  readonly text: string;
+  readonly json: Record<string, unknown>;
+}
+
+export interface PaymentPost {
+  readonly key?: string;
+  readonly body?: Record<string, unknown>;
+  readonly headers?: Record<string, string>;
+}
+
+/** How often a client asks again before it gives up: longer than a lease, at a second each. */
+const MAX_RETRIES = 60;
+
+/** The deployed API, called as any client calls it. */
+export class ApiClient {
+  readonly #aws: Pick<LocalAws, 'apiUrl' | 'sandboxUrl'>;
+  readonly #apiKey: string;
+
+  constructor(aws: Pick<LocalAws, 'apiUrl' | 'sandboxUrl'>, apiKey: string) {
+    this.#aws = aws;
+    this.#apiKey = apiKey;
+  }
+
+  pay({ key, body = {}, headers = {} }: PaymentPost): Promise<ApiAnswer> {
+    return this.send('POST', '/v1/payments', {
+      headers: {
+        'content-type': 'application/json',
+        ...(key === undefined ? {} : { 'idempotency-key': key }),
+        ...headers,
+      },
+      body: JSON.stringify({ amount: 1000, currency: 'EUR', source: 'tok_ok', ...body }),
+    });
+  }
+
+  /** As a client does that wants its answer: asks again while it is told to, or gets no answer. */
+  async payUntilAnswered(post: PaymentPost): Promise<ApiAnswer> {
+    for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
+      const answer = await this.pay(post);
+      const comeBack = answer.headers.get('retry-after');
+      if (comeBack === null && answer.status < 500) return answer;
+      await sleep(1_000 * Number(comeBack ?? 1));
+    }
+    throw new Error('there was no answer');
+  }
+
+  async send(
+    method: string,
+    path: string,
+    init: { readonly headers?: Record<string, string>; readonly body?: string } = {},
+  ): Promise<ApiAnswer> {
+    const answer = await fetch(`${this.#aws.apiUrl}${path}`, {
+      method,
+      ...init,
+      headers: { authorization: `Bearer ${this.#apiKey}`, ...init.headers },
+    });
+    const text = await answer.text();
+    return { status: answer.status, headers: answer.headers, text, json: parse(text) };
+  }
+
+  /** The processor's own list: what really happened. */
+  async charges(paymentId: unknown): Promise<readonly Record<string, unknown>[]> {
+    const answer = await fetch(`${this.#aws.sandboxUrl}/charges?payment=${String(paymentId)}`);
+    const { data } = (await answer.json()) as { data: Record<string, unknown>[] };
+    return data;
+  }
+}
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
