@@ -1,0 +1,88 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  CreateFunctionCommand,
+  DeleteFunctionCommand,
+  GetFunctionConfigurationCommand,
+  InvokeCommand,
+  LambdaClient,
+} from '@aws-sdk/client-lambda';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { buildSync } from 'esbuild';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { ensurePython } from '../../local/python-environment.ts';
+import { localAws } from '../support/local-aws.ts';
+
+const PROBE = 'ledger-probe';
+let lambda: LambdaClient;
+let directory: string;
+
+/** A function with the payments function's own role that tries what it is told. */
+beforeAll(async () => {
+  const { awsEndpoint, region, paymentsFunction } = localAws();
+  lambda = new LambdaClient({ endpoint: awsEndpoint, region, credentials: CREDENTIALS });
+  const { Role } = await lambda.send(new GetFunctionConfigurationCommand({ FunctionName: paymentsFunction }));
+  directory = mkdtempSync(join(tmpdir(), 'payonce-probe-'));
+  await lambda.send(
+    new CreateFunctionCommand({
+      FunctionName: PROBE,
+      Role,
+      Runtime: 'nodejs24.x',
+      Handler: 'index.handler',
+      Timeout: 20,
+      Code: { ZipFile: await zipped(join(import.meta.dirname, '..', 'support', 'ledger-probe.ts')) },
+    }),
+  );
+}, 30_000);
+
+afterAll(async () => {
+  await lambda.send(new DeleteFunctionCommand({ FunctionName: PROBE }));
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function zipped(source: string): Promise<Uint8Array> {
+  const code = join(directory, 'index.mjs');
+  buildSync({
+    entryPoints: [source],
+    outfile: code,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    mainFields: ['module', 'main'],
+  });
+  const archive = join(directory, 'probe.zip');
+  execFileSync(await ensurePython(), ['-m', 'zipfile', '-c', archive, code]);
+  return readFileSync(archive);
+}
+
+/** @returns `done`, or the name of the error */
+async function attempt(action: string, table: string): Promise<unknown> {
+  const { Payload } = await lambda.send(
+    new InvokeCommand({ FunctionName: PROBE, Payload: JSON.stringify({ action, table }) }),
+  );
+  return JSON.parse(Buffer.from(Payload ?? []).toString('utf8')) as unknown;
+}
+
+describe('the role of the payments function', () => {
+  test.each(['update', 'delete', 'batch', 'put', 'update-in-transaction', 'delete-in-transaction'])(
+    'is denied to %s a row of the Ledger',
+    async (action) => {
+      expect(await attempt(action, localAws().tables.ledger)).toBe('AccessDeniedException');
+    },
+    20_000,
+  );
+
+  test('may put a row into the Ledger inside a transaction, and read it', async () => {
+    expect(await attempt('put-in-transaction', localAws().tables.ledger)).toBe('done');
+    expect(await attempt('read', localAws().tables.ledger)).toBe('done');
+  });
+
+  test('may neither scan the Ledger nor delete an idempotency record nor touch the Views', async () => {
+    expect(await attempt('scan', localAws().tables.ledger)).toBe('AccessDeniedException');
+    expect(await attempt('delete', localAws().tables.idempotency)).toBe('AccessDeniedException');
+    expect(await attempt('read', localAws().tables.views)).toBe('AccessDeniedException');
+  });
+});

@@ -1,0 +1,55 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import {
+  BatchWriteCommand,
+  DeleteCommand,
+  DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  ScanCommand,
+  TransactWriteCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
+
+const client = DynamoDBDocumentClient.from(new DynamoDBClient({ maxAttempts: 1 }));
+const KEY = { pk: 'PAY#probe', sk: 'T#000001' };
+
+interface Probe {
+  readonly action: string;
+  readonly table: string;
+}
+
+/** Runs inside Lambda, under the role that it was given: tries one action on a table and says how it went. */
+export async function handler({ action, table }: Probe): Promise<string> {
+  try {
+    await perform(action, table);
+    return 'done';
+  } catch (error) {
+    return error instanceof Error ? error.name : 'unknown';
+  }
+}
+
+async function perform(action: string, table: string): Promise<unknown> {
+  const update = { TableName: table, Key: KEY, UpdateExpression: 'SET a = :a', ExpressionAttributeValues: { ':a': 1 } };
+  switch (action) {
+    case 'update':
+      return client.send(new UpdateCommand(update));
+    case 'delete':
+      return client.send(new DeleteCommand({ TableName: table, Key: KEY }));
+    case 'batch':
+      return client.send(new BatchWriteCommand({ RequestItems: { [table]: [{ PutRequest: { Item: KEY } }] } }));
+    case 'put':
+      return client.send(new PutCommand({ TableName: table, Item: KEY }));
+    case 'put-in-transaction':
+      return client.send(new TransactWriteCommand({ TransactItems: [{ Put: { TableName: table, Item: KEY } }] }));
+    case 'update-in-transaction':
+      return client.send(new TransactWriteCommand({ TransactItems: [{ Update: update }] }));
+    case 'delete-in-transaction':
+      return client.send(new TransactWriteCommand({ TransactItems: [{ Delete: { TableName: table, Key: KEY } }] }));
+    case 'read':
+      return client.send(new GetCommand({ TableName: table, Key: KEY }));
+    case 'scan':
+      return client.send(new ScanCommand({ TableName: table }));
+    default:
+      throw new Error(`there is no action ${action}`);
+  }
+}
