@@ -52,7 +52,10 @@ module.exports = {
       name: 'synth-time-sees-only-the-contract',
       severity: 'error',
       from: { path: '^(bin|lib)/' },
-      to: { path: '^(lambdas|local|operator|test|bench)/', pathNot: ['^lambdas/contract/', '^lambdas/.*/openapi\\.ts$'] },
+      to: {
+        path: '^(lambdas|local|operator|test|bench)/',
+        pathNot: ['^lambdas/contract/', '^lambdas/.*/openapi\\.ts$'],
+      },
     },
     {
       name: 'nobody-imports-tests',

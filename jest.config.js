@@ -16,6 +16,7 @@ const common = {
 
 /** `unit` needs nothing but Node; `aws` starts its own local AWS with the stacks deployed on it. */
 const config = {
+  reporters: ['default', '<rootDir>/test/support/summary-reporter.js'],
   projects: [
     {
       ...common,

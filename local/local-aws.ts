@@ -1,5 +1,5 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DescribeTimeToLiveCommand, DynamoDBClient, UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb';
 import {
   GetFunctionConfigurationCommand,
   LambdaClient,
@@ -9,6 +9,7 @@ import { documentClient } from '../lambdas/adapters/dynamodb/document-client.ts'
 import { TenantAdministration } from '../lambdas/adapters/dynamodb/tenant-administration.ts';
 import { ALL_SCOPES, PAYMENT_SCOPES, StackName, StackOutput } from '../lambdas/contract/api.ts';
 import { Environment } from '../lambdas/contract/environment.ts';
+import { IdempotencyTable } from '../lambdas/contract/tables.ts';
 import { tenantId as asTenant } from '../lambdas/core/ids.ts';
 import { bootstrap, deploy, type StackOutputs } from './cdk.ts';
 import { type Emulator, startEmulator } from './emulator.ts';
@@ -112,6 +113,7 @@ async function describe(emulator: Emulator, outputs: StackOutputs, known: LocalK
     registry: read('data', 'registryTable'),
     views: read('data', 'viewsTable'),
   };
+  await enableTimeToLive(endpoint, tables.idempotency);
   const paymentsFunction = read('service', 'paymentsFunction');
   const sandboxUrl = reachable(endpoint, read('sandbox', 'sandboxUrl'));
   await pointToSandbox(endpoint, paymentsFunction, sandboxUrl);
@@ -143,6 +145,19 @@ async function pointToSandbox(endpoint: string, functionName: string, sandboxUrl
     new UpdateFunctionConfigurationCommand({
       FunctionName: functionName,
       Environment: { Variables: { ...variables, [Environment.processorUrl]: sandboxUrl } },
+    }),
+  );
+}
+
+/** The emulator's CloudFormation passes over what the template says of it. */
+async function enableTimeToLive(endpoint: string, table: string): Promise<void> {
+  const client = new DynamoDBClient({ endpoint, region: REGION, credentials: CREDENTIALS });
+  const { TimeToLiveDescription } = await client.send(new DescribeTimeToLiveCommand({ TableName: table }));
+  if (TimeToLiveDescription?.TimeToLiveStatus === 'ENABLED') return;
+  await client.send(
+    new UpdateTimeToLiveCommand({
+      TableName: table,
+      TimeToLiveSpecification: { AttributeName: IdempotencyTable.timeToLiveAttribute, Enabled: true },
     }),
   );
 }

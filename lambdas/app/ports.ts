@@ -128,7 +128,7 @@ export type ChargeOutcome =
   /** The processor understood and refused the request itself (400, 404, 422). */
   | { readonly kind: 'rejected'; readonly chargeId?: string; readonly failure: Failure };
 
-export interface CallLimit {
+interface CallLimit {
   readonly timeoutMs: number;
 }
 

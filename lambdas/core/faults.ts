@@ -3,7 +3,7 @@
  * Outcomes that are expected (a decline, a refused condition) are returned, never thrown.
  */
 
-export interface FaultOptions {
+interface FaultOptions {
   readonly cause?: unknown;
   /** When trying again may help, in seconds. */
   readonly retryAfterSeconds?: number;

@@ -16,7 +16,7 @@ export interface FingerprintedRequest {
   readonly query: Readonly<Record<string, readonly string[]>>;
 }
 
-export const FINGERPRINT_VERSION = 1;
+const FINGERPRINT_VERSION = 1;
 
 export type FingerprintComparison = 'same' | 'different' | 'unknown_version';
 

@@ -3,7 +3,7 @@ import type { Posting } from './posting.ts';
 import { transfer } from './posting.ts';
 
 /** `processing` covers both "not asked yet" and "asked, not known": nothing may be concluded from it. */
-export type PaymentStatus =
+type PaymentStatus =
   | 'processing'
   | 'requires_action'
   | 'requires_capture'

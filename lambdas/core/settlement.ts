@@ -18,13 +18,13 @@ export interface ProcessorAbilities {
 }
 
 /** Nobody sends later than this after the claim: nobody is charged next morning for a checkout that they left. Milliseconds. */
-export const SEND_WINDOW_MS = 15 * 60_000;
+const SEND_WINDOW_MS = 15 * 60_000;
 
 /** Absence proves "never attempted" only this long after the last moment at which anyone may have sent. Wider than two clocks may differ. Milliseconds. */
-export const ABSENCE_PROOF_MS = 30 * 60_000;
+const ABSENCE_PROOF_MS = 30 * 60_000;
 
 /** Within one request: the send and one more. */
-export const MAX_SENDS = 2;
+const MAX_SENDS = 2;
 
 /** Two workers' clocks may differ by this much in either direction; limits that rest on clocks keep this distance. Milliseconds. */
 const CLOCK_MARGIN_MS = 10 * 60_000;

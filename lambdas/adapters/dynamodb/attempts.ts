@@ -20,7 +20,7 @@ export interface Pacing {
 }
 
 /** What a failed call says about its effect. */
-export type FailureClass =
+type FailureClass =
   /** Refused by a condition: an outcome, with what stood in the way. */
   | { readonly kind: 'condition'; readonly reasons: readonly CancellationReason[] }
   /** Somebody else is writing the same item right now; nothing was applied. */
@@ -43,7 +43,7 @@ const CANCELED_BY_LOAD = new Set(['TransactionConflict', 'ThrottlingError', 'Pro
  * Classes a failure by what may have happened (Amazon DynamoDB developer guide, "Error handling with DynamoDB" and
  * "Transaction conflict handling").
  */
-export function classify(error: unknown): FailureClass {
+function classify(error: unknown): FailureClass {
   if (error instanceof TransactionCanceledException) return classifyCancellation(error.CancellationReasons ?? []);
   if (error instanceof ConditionalCheckFailedException) {
     return { kind: 'condition', reasons: [{ Code: 'ConditionalCheckFailed', Item: error.Item }] };
