@@ -100,7 +100,7 @@ async function dispatch(
   const who = await authenticate({ keys, found, clock, digest }, request.header('authorization'), route.scope);
   if (who.kind === 'unauthorized') {
     const detail = 'Send a valid API key as "Authorization: Bearer <key>".';
-    return refusal(problem('unauthorized', detail), { request }, { headers: { 'www-authenticate': 'Bearer' } });
+    return refusal(problem('unauthorized', detail), { request }, { headers: { 'WWW-Authenticate': 'Bearer' } });
   }
   seen.tenantId = who.caller.tenantId;
   if (who.kind === 'insufficient_scope') {

@@ -122,20 +122,17 @@ describe('the first execution', () => {
   });
 });
 
-const { timedOut, unavailable } = troubles();
+const silent = new PaymentsDesk().processor;
 
-function troubles() {
-  const { processor } = new PaymentsDesk();
-  const timedOut: Processor['charge'] = async (order, limit) => {
-    processor.failNext(1, 'tok_timeout_not_charged');
-    return processor.charge(order, limit);
-  };
-  const unavailable: Processor['findCharge'] = async (order, limit) => {
-    processor.switchCircuit('open');
-    return processor.findCharge(order, limit).finally(() => processor.switchCircuit('closed'));
-  };
-  return { timedOut, unavailable };
-}
+const timedOut: Processor['charge'] = async (order, limit) => {
+  silent.failNext(1, 'tok_timeout_not_charged');
+  return silent.charge(order, limit);
+};
+
+const unavailable: Processor['findCharge'] = async (order, limit) => {
+  silent.switchCircuit('open');
+  return silent.findCharge(order, limit).finally(() => silent.switchCircuit('closed'));
+};
 
 describe('a replay', () => {
   test('is the stored answer verbatim, and says that it is one', async () => {
