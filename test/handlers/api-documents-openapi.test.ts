@@ -1,0 +1,163 @@
+import { describe, expect, test } from '@jest/globals';
+import * as z from 'zod';
+import { payment, problem, transitionList } from '../../lambdas/api-documents/answer-schemas.ts';
+import { openApiDocument } from '../../lambdas/api-documents/openapi.ts';
+import { CURRENCIES } from '../../lambdas/core/currency.ts';
+import { createPaymentBody } from '../../lambdas/runtime/payment-schemas.ts';
+import { PROBLEMS } from '../../lambdas/runtime/problems.ts';
+import { PaymentsDesk } from '../support/payments-desk.ts';
+
+/** As clients get it: what JSON drops is not there. */
+const document: unknown = JSON.parse(JSON.stringify(openApiDocument));
+
+/** The rules of OpenAPI 3.1 for the parts that we use. */
+const schemaObject = z.record(z.string(), z.unknown());
+const content = z.record(z.string().regex(/^application\/(problem\+)?json$/), z.strictObject({ schema: schemaObject }));
+const header = z.strictObject({
+  description: z.string().optional(),
+  required: z.boolean().optional(),
+  schema: schemaObject,
+});
+const parameter = z.strictObject({
+  in: z.enum(['path', 'query', 'header']),
+  name: z.string(),
+  description: z.string(),
+  required: z.boolean().optional(),
+  schema: schemaObject,
+});
+const operation = z.strictObject({
+  operationId: z.string().regex(/^[a-zA-Z]+$/),
+  summary: z.string().min(1),
+  description: z.string().min(1),
+  parameters: z.array(parameter),
+  requestBody: z.strictObject({ required: z.literal(true), description: z.string(), content }).optional(),
+  responses: z.record(
+    z.string().regex(/^[2-5]\d\d$/),
+    z.strictObject({ description: z.string().min(1), headers: z.record(z.string(), header), content }),
+  ),
+});
+const openApi31 = z.strictObject({
+  openapi: z.string().regex(/^3\.1\.\d$/),
+  info: z.strictObject({
+    title: z.string(),
+    version: z.string(),
+    description: z.string(),
+    license: z.strictObject({ name: z.string(), identifier: z.string() }),
+  }),
+  servers: z.array(z.strictObject({ url: z.string() })),
+  security: z.array(z.record(z.string(), z.array(z.string()))),
+  paths: z.record(
+    z.string().startsWith('/'),
+    z.strictObject({ get: operation.optional(), post: operation.optional() }),
+  ),
+  components: z.strictObject({
+    schemas: z.record(z.string(), schemaObject),
+    securitySchemes: z.record(
+      z.string(),
+      z.strictObject({ type: z.literal('http'), scheme: z.literal('bearer'), description: z.string() }),
+    ),
+  }),
+});
+
+const parsed = openApi31.parse(document);
+const operations = Object.values(parsed.paths).flatMap((path) =>
+  [path.get, path.post].filter((each) => each !== undefined),
+);
+
+/** Every object inside, with its place. */
+function* objectsInside(value: unknown, place = '#'): Generator<readonly [string, Record<string, unknown>]> {
+  if (typeof value !== 'object' || value === null) return;
+  yield [place, value as Record<string, unknown>];
+  for (const [key, inner] of Object.entries(value)) yield* objectsInside(inner, `${place}/${key}`);
+}
+
+describe('the description of the API', () => {
+  test('has each path with its methods, and each operation under a name of its own', () => {
+    expect(Object.entries(parsed.paths).map(([path, methods]) => [path, Object.keys(methods)])).toEqual([
+      ['/v1/payments', ['post']],
+      ['/v1/payments/{id}', ['get']],
+      ['/v1/payments/{id}/transitions', ['get']],
+    ]);
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+  });
+
+  test('declares each parameter that is in a path', () => {
+    for (const [path, { get, post }] of Object.entries(parsed.paths)) {
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      for (const { parameters } of [get, post].filter((each) => each !== undefined)) {
+        expect(parameters.filter((each) => each.in === 'path').map(({ name }) => name)).toEqual(named);
+      }
+    }
+  });
+
+  test('points nowhere in vain', () => {
+    const places = new Map(objectsInside(document));
+    const references = [...places.values()].map((each) => each['$ref']).filter((each) => typeof each === 'string');
+
+    expect(references.length).toBeGreaterThan(10);
+    expect(references.filter((reference) => !places.has(reference))).toEqual([]);
+  });
+
+  test('names every code that there is, with what it means, under the status that it has', () => {
+    for (const [code, { status, meaning }] of Object.entries(PROBLEMS)) {
+      const described = operations.map(({ responses }) => responses[status]?.description ?? '');
+      expect([code, described.some((text) => text.includes(`- \`${code}\`: ${meaning}`))]).toEqual([code, true]);
+    }
+  });
+
+  test('says of a body what the check itself says', () => {
+    const { properties, required } = z
+      .object({ properties: z.record(z.string(), schemaObject), required: z.array(z.string()) })
+      .parse(parsed.components.schemas['CreatePayment']);
+
+    expect(Object.keys(properties)).toEqual([
+      'amount',
+      'currency',
+      'source',
+      'capture',
+      'reference',
+      'description',
+      'metadata',
+    ]);
+    expect(required).toEqual(['amount', 'currency', 'source']);
+    expect(properties['amount']).toMatchObject({ type: 'integer', minimum: 1, maximum: 999_999_999_999 });
+    expect(properties['currency']).toMatchObject({ enum: CURRENCIES });
+    expect(parsed.components.schemas['CreatePayment']).toMatchObject({ additionalProperties: false });
+  });
+
+  test('has examples that the schemas take', () => {
+    const examples = Object.entries(createPaymentBody.shape).map(([name, schema]) => [
+      name,
+      schema.meta()?.['example'],
+    ]);
+    const body = Object.fromEntries(examples.filter(([, example]) => example !== undefined)) as unknown;
+
+    expect(createPaymentBody.parse(body)).toMatchObject({ amount: 1000, currency: 'EUR', source: 'tok_ok' });
+    expect(payment.shape.id.parse(payment.shape.id.meta()?.['example'])).toBeDefined();
+  });
+});
+
+describe('what the API answers', () => {
+  const exact = { payment: payment.strict(), problem: problem.strict(), transitionList: transitionList.strict() };
+
+  test('is as it is described, with no field more', async () => {
+    const desk = new PaymentsDesk();
+    const made = await desk.pay('k-1', { reference: 'order-1', metadata: { a: 'b' } });
+    const declined = await desk.pay('k-2', { source: 'tok_declined' });
+    const list = await desk.get(`/v1/payments/${String(made.body['id'])}/transitions`);
+
+    expect(exact.payment.parse(made.body)).toEqual(made.body);
+    expect(exact.problem.parse(declined.body)).toEqual(declined.body);
+    expect(exact.payment.parse(declined.body['payment'])).toEqual(declined.body['payment']);
+    expect(exact.transitionList.parse(list.body)).toEqual(list.body);
+    for (const reply of [
+      await desk.pay('k-3', { reference: 'order-1' }),
+      await desk.pay('k-1'),
+      await desk.pay('k-4', { amount: 0 }),
+      await desk.get('/nowhere'),
+      await desk.get('/v1/payments/x', { headers: { Authorization: '' } }),
+    ]) {
+      expect(exact.problem.parse(reply.body)).toEqual(reply.body);
+    }
+  });
+});
