@@ -7,7 +7,7 @@ import { BINARIES, PAYONCE_DIRECTORY } from './directories.ts';
 import { type Emulator, stopKeeper } from './emulator.ts';
 import { lineOf, StartFailure } from './failure.ts';
 import { followLogs } from './function-logs.ts';
-import { type RunningLocalAws, startLocalAws } from './local-aws.ts';
+import { type LocalAwsOptions, type RunningLocalAws, startLocalAws } from './local-aws.ts';
 import { StateFile } from './state-file.ts';
 
 const USUAL_PORT = 4566;
@@ -63,31 +63,32 @@ function portOf(text: string): number {
   throw new StartFailure(`--port is ${text}, but must be a number from 1 to 65535.`);
 }
 
-/** The steps as they come: what is next is known only to whoever takes it. */
+/** The steps as they come: what is next is known only to whoever takes it. On a terminal with the CLI's own words below. */
 async function bringUp(directory: string, port: number, state: StateFile): Promise<RunningLocalAws> {
   const keys = state.keys();
+  const begin = (report: LocalAwsOptions['report']): Promise<RunningLocalAws> =>
+    startLocalAws({ directory, port, persist: true, report, ...(keys === undefined ? {} : { keys }) });
+  if (!process.stdout.isTTY) return begin((step, detail) => step !== '' && console.log(titleOf(step, detail)));
+
   let result: RunningLocalAws | undefined;
-  const steps = new Listr([
+  await new Listr([
     {
       title: 'Starting',
       task: async (_context, task) => {
-        result = await startLocalAws({
-          directory,
-          port,
-          persist: true,
-          ...(keys === undefined ? {} : { keys }),
-          report: (step, detail = '') => {
-            if (step !== '') task.title = detail === '' ? step : `${step}: ${detail}`;
-            task.output = detail;
-          },
+        result = await begin((step, detail = '') => {
+          if (step === '') task.output = detail;
+          else task.title = titleOf(step, detail);
         });
         task.title = 'Ready';
       },
     },
-  ]);
-  await steps.run();
+  ]).run();
   if (result === undefined) throw new StartFailure('It did not start.');
   return result;
+}
+
+function titleOf(step: string, detail = ''): string {
+  return detail === '' ? step : `${step}: ${detail}`;
 }
 
 async function stayInForeground(emulator: Emulator, state: StateFile): Promise<void> {
