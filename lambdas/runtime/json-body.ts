@@ -6,6 +6,9 @@ import { parseStrictJson } from './strict-json.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
+/** What a gateway that hands bodies over as text puts in the place of bytes that are not UTF-8. */
+const REPLACED = '\ufffd';
+
 /** Reads the body, in this order: size, media type, encoding, JSON, an object. Nothing is parsed before its size is known. */
 export function readJsonObject(request: GatewayRequest): Parsed<JsonObject> {
   if (bodyBytes(request) > MAX_BODY_BYTES) {
@@ -15,7 +18,9 @@ export function readJsonObject(request: GatewayRequest): Parsed<JsonObject> {
     return refused('unsupported_media_type', 'Content-Type must be application/json, in UTF-8.');
   }
   const text = bodyText(request);
-  if (text === undefined) return refused('invalid_json', 'The body is not valid UTF-8.');
+  if (text === undefined || text.includes(REPLACED)) {
+    return refused('invalid_json', 'The body is not valid UTF-8, or has the replacement character U+FFFD.');
+  }
   const parsed = parseStrictJson(text);
   if (parsed.kind === 'refused') return parsed;
   return isObject(parsed.value) ? valid(parsed.value) : refused('invalid_json', 'The body must be a JSON object.');

@@ -79,6 +79,12 @@ describe('a body', () => {
     expect(codeOf(readBytes(bytes))).toBe('invalid_json');
   });
 
+  test('whose invalid bytes the gateway has already replaced is refused as well', () => {
+    expect(codeOf(read('{"a":"\ufffd"}'))).toBe('invalid_json');
+    expect(codeOf(readBytes('{"a":"\ufffd"}'))).toBe('invalid_json');
+    expect(read('{"a":"\\ufffd"}').kind).toBe('valid');
+  });
+
   test('with a byte-order mark is refused, encoded or not', () => {
     expect(codeOf(readBytes('\ufeff{}'))).toBe('invalid_json');
     expect(codeOf(read('\ufeff{}'))).toBe('invalid_json');
