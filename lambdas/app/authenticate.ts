@@ -27,8 +27,9 @@ const FOUND_FOR_MS = 10_000;
 /** Some kilobytes; beyond it the key that was looked up longest ago is looked up again. */
 const MAX_FOUND = 500;
 
+const BEARER = /^bearer +(?<token>\S+)$/i;
 /** 22 letters of base64 are 128 bits. */
-const BEARER = /^Bearer +(?<key>sk_(?<mode>test|live)_[A-Za-z0-9_-]{22,200})$/i;
+const API_KEY = /^sk_(?<mode>test|live)_[A-Za-z0-9_-]{22,200}$/;
 
 /**
  * Checks the values of the Authorization header. What has not the form of a key is never looked up.
@@ -41,8 +42,9 @@ export async function authenticate(
   scope: Scope,
 ): Promise<Authentication> {
   const [value = '', ...others] = authorization;
-  const { key, mode } = BEARER.exec(value)?.groups ?? {};
-  if (key === undefined || others.length > 0) return { kind: 'unauthorized' };
+  const key = BEARER.exec(value)?.groups?.['token'] ?? '';
+  const mode = API_KEY.exec(key)?.groups?.['mode'];
+  if (mode === undefined || others.length > 0) return { kind: 'unauthorized' };
   const record = await lookUp(tools, hex(tools.digest.sha256(key)));
   if (record === undefined || record.revokedAtMs !== undefined || record.mode !== mode) return { kind: 'unauthorized' };
   const caller = { tenantId: record.tenantId, mode: record.mode };

@@ -67,6 +67,12 @@ describe('an API key', () => {
     expect(desk.lookups).toEqual([]);
   });
 
+  test.each(['Bearer ', 'bearer ', 'BEARER   '])('is good behind %j', async (scheme) => {
+    const reply = await desk.pay('k-1', {}, { headers: { Authorization: `${scheme}${API_KEY}` } });
+
+    expect(reply.status).toBe(201);
+  });
+
   test('is looked up by its hash alone', async () => {
     await desk.get(`/v1/payments/${UNKNOWN_ID}`);
 
