@@ -4,6 +4,13 @@ import { MAX_BODY_BYTES } from '../contract/limits.ts';
 import { createPaymentBody, transitionPageQuery } from '../runtime/payment-schemas.ts';
 import { PROBLEMS, type ProblemCode } from '../runtime/problems.ts';
 import { payment, problem, transitionList } from './answer-schemas.ts';
+import {
+  creationExamples,
+  paymentExamples,
+  problemExample,
+  transitionExamples,
+  unknownOutcomeExamples,
+} from './examples.ts';
 
 /** Problems that every route may answer with. */
 const ALWAYS: readonly ProblemCode[] = [
@@ -85,16 +92,18 @@ const keyHeaders = z.object({
 
 const idParameter = z.object({ id: payment.shape.id.meta({ description: 'Of the payment.' }) });
 
-const shown = (description: string, schema: z.ZodType) => ({
+type Examples = Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
+
+const shown = (description: string, schema: z.ZodType, examples: Examples) => ({
   description,
   headers: alwaysSent,
-  content: { 'application/json': { schema } },
+  content: { 'application/json': { schema, examples } },
 });
 
-const made = (description: string) => ({
+const made = (description: string, examples: Examples) => ({
   description,
   headers: creationHeaders,
-  content: { 'application/json': { schema: payment } },
+  content: { 'application/json': { schema: payment, examples } },
 });
 
 /** The API's description (OpenAPI 3.1), made from the schemas that check the requests. */
@@ -126,11 +135,14 @@ export const openApiDocument = createDocument({
         requestBody: {
           required: true,
           description: `At most ${MAX_BODY_BYTES} bytes of JSON in UTF-8.`,
-          content: { 'application/json': { schema: createPaymentBody } },
+          content: { 'application/json': { schema: createPaymentBody, examples: creationExamples } },
         },
         responses: {
-          201: made('The money was taken, or reserved when `capture` is manual.'),
-          202: made('Not known yet: the processor was asked and did not answer in time. GET shows what became of it.'),
+          201: made('The money was taken, or reserved when `capture` is manual.', paymentExamples),
+          202: made(
+            'Not known yet: the processor was asked and did not answer in time. GET shows what became of it.',
+            unknownOutcomeExamples,
+          ),
           ...problemResponses([...ALWAYS, ...OF_POST]),
         },
       },
@@ -141,7 +153,7 @@ export const openApiDocument = createDocument({
         summary: 'Show a payment',
         description: 'As it stands now: what was answered before is there. Needs the scope `payments:read`.',
         requestParams: { path: idParameter },
-        responses: { 200: shown('The payment.', payment), ...problemResponses(ALWAYS) },
+        responses: { 200: shown('The payment.', payment, paymentExamples), ...problemResponses(ALWAYS) },
       },
     },
     '/v1/payments/{id}/transitions': {
@@ -151,7 +163,7 @@ export const openApiDocument = createDocument({
         description: 'Its transitions with their postings, oldest first. Needs the scope `payments:read`.',
         requestParams: { path: idParameter, query: transitionPageQuery },
         responses: {
-          200: shown('A page of transitions.', transitionList),
+          200: shown('A page of transitions.', transitionList, transitionExamples),
           ...problemResponses([...ALWAYS, 'invalid_request']),
         },
       },
@@ -166,10 +178,10 @@ function problemResponses(codes: readonly ProblemCode[]) {
   const statuses = [...new Set(codes.map((code) => PROBLEMS[code].status))].sort((left, right) => left - right);
   return Object.fromEntries(
     statuses.map((status) => {
-      const described = codes
-        .filter((code) => PROBLEMS[code].status === status)
-        .map((code) => `- \`${code}\`: ${PROBLEMS[code].meaning}`);
-      const content = { 'application/problem+json': { schema: problem } };
+      const answered = codes.filter((code) => PROBLEMS[code].status === status);
+      const described = answered.map((code) => `- \`${code}\`: ${PROBLEMS[code].meaning}`);
+      const examples = Object.fromEntries(answered.map((code) => [code, problemExample(code)]));
+      const content = { 'application/problem+json': { schema: problem, examples } };
       const headers = z.object({ 'Request-Id': requestId, ...PROBLEM_HEADERS[status] });
       return [String(status) as StatusCode, { description: described.join('\n'), headers, content }];
     }),

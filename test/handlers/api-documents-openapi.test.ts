@@ -12,7 +12,11 @@ const document: unknown = JSON.parse(JSON.stringify(openApiDocument));
 
 /** The rules of OpenAPI 3.1 for the parts that we use. */
 const schemaObject = z.record(z.string(), z.unknown());
-const content = z.record(z.string().regex(/^application\/(problem\+)?json$/), z.strictObject({ schema: schemaObject }));
+const exampleObjects = z.record(z.string(), z.strictObject({ summary: z.string().min(1), value: z.unknown() }));
+const content = z.record(
+  z.string().regex(/^application\/(problem\+)?json$/),
+  z.strictObject({ schema: z.strictObject({ $ref: z.string() }), examples: exampleObjects }),
+);
 const header = z.strictObject({
   description: z.string().optional(),
   required: z.boolean().optional(),
@@ -137,9 +141,41 @@ describe('the description of the API', () => {
   });
 });
 
-describe('what the API answers', () => {
-  const exact = { payment: payment.strict(), problem: problem.strict(), transitionList: transitionList.strict() };
+const exact = { payment: payment.strict(), problem: problem.strict(), transitionList: transitionList.strict() };
 
+describe('each example of a body', () => {
+  const schemas: Readonly<Record<string, z.ZodType>> = {
+    CreatePayment: createPaymentBody,
+    Payment: exact.payment,
+    Problem: exact.problem,
+    TransitionList: exact.transitionList,
+  };
+  const contents = operations.flatMap(({ operationId, requestBody, responses }) => [
+    ...Object.values(requestBody?.content ?? {}).map((each) => [`${operationId} request`, each] as const),
+    ...Object.entries(responses).flatMap(([status, response]) =>
+      Object.values(response.content).map((each) => [`${operationId} ${status}`, each] as const),
+    ),
+  ]);
+
+  test.each(contents)('of %s is one that its schema takes, and there is one', (_where, { schema, examples: shown }) => {
+    const name = schema.$ref.replace('#/components/schemas/', '');
+
+    expect(Object.keys(shown)).not.toEqual([]);
+    for (const { value } of Object.values(shown)) expect(schemas[name]?.parse(value)).toEqual(value);
+  });
+
+  test('of a problem goes by its code, under its status', () => {
+    for (const { responses } of operations) {
+      for (const [status, response] of Object.entries(responses)) {
+        for (const [code, { value }] of Object.entries(response.content['application/problem+json']?.examples ?? {})) {
+          expect(value).toMatchObject({ code, status: Number(status) });
+        }
+      }
+    }
+  });
+});
+
+describe('what the API answers', () => {
   test('is as it is described, with no field more', async () => {
     const desk = new PaymentsDesk();
     const made = await desk.pay('k-1', { reference: 'order-1', metadata: { a: 'b' } });
