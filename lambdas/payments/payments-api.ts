@@ -1,7 +1,6 @@
 import { authenticate, FoundKeys } from '../app/authenticate.ts';
 import type { CreatePaymentTools } from '../app/create-payment-types.ts';
 import type { ApiKeyRegistry } from '../app/ports.ts';
-import type { TenantId } from '../core/ids.ts';
 import {
   type GatewayEvent,
   type GatewayRequest,
@@ -13,7 +12,7 @@ import { problem } from '../runtime/problems.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import { getPayment, getTransitions } from './get-payment.ts';
 import { postPayment } from './post-payment.ts';
-import { type Handled, type Route, refusal } from './route.ts';
+import { type Handled, type Route, refusal, type Seen } from './route.ts';
 
 export interface PaymentsApiTools extends CreatePaymentTools {
   readonly keys: ApiKeyRegistry;
@@ -22,12 +21,6 @@ export interface PaymentsApiTools extends CreatePaymentTools {
 
 const ROUTES: readonly Route[] = [postPayment, getPayment, getTransitions];
 
-/** What the log says of a request beyond its answer. */
-interface Seen {
-  route: string;
-  tenantId?: TenantId;
-}
-
 /** The payments API on any store and processor. Every request is answered, and has one line in the log. */
 export function paymentsApi(tools: PaymentsApiTools): (event: GatewayEvent) => Promise<GatewayResult> {
   const found = new FoundKeys();
@@ -35,22 +28,10 @@ export function paymentsApi(tools: PaymentsApiTools): (event: GatewayEvent) => P
     const receivedAtMs = tools.clock.nowMs();
     const request = gatewayRequest(event);
     const seen: Seen = { route: 'none' };
-    const { answer, counts, ...handled } = await handle(tools, found, request, receivedAtMs, seen);
+    const { answer, counts, outcome } = await handle(tools, found, request, receivedAtMs, seen);
     const { requestId, method } = request;
     const durationMs = tools.clock.nowMs() - receivedAtMs;
-    const { outcome, operationId } = handled;
-    tools.telemetry.request(
-      {
-        requestId,
-        method,
-        status: answer.status,
-        outcome,
-        durationMs,
-        ...seen,
-        ...(operationId === undefined ? {} : { operationId }),
-      },
-      counts,
-    );
+    tools.telemetry.request({ requestId, method, status: answer.status, outcome, durationMs, ...seen }, counts);
     return gatewayResult(method === 'HEAD' ? { ...answer, body: '' } : answer, requestId);
   };
 }
@@ -106,7 +87,7 @@ async function dispatch(
   if (who.kind === 'insufficient_scope') {
     return refusal(problem('insufficient_scope', 'This API key lacks the scope that this route needs.'), { request });
   }
-  return route.handle({ tools, request, caller: who.caller, id, receivedAtMs });
+  return route.handle({ tools, request, caller: who.caller, id, receivedAtMs, seen });
 }
 
 /** @returns the piece in the place of `{id}`, empty when there is none; undefined when the path is another */

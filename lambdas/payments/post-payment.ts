@@ -4,7 +4,7 @@ import type { CreatePayment, CreatePaymentOutcome, RunNotes } from '../app/creat
 import { Scopes } from '../contract/api.ts';
 import { fingerprintOf } from '../core/fingerprint.ts';
 import { type IdempotencyKey, parseIdempotencyKey } from '../core/idempotency-key.ts';
-import { derivePaymentId } from '../core/ids.ts';
+import { chargeOperation, derivePaymentId } from '../core/ids.ts';
 import { type JsonObject, readJsonObject } from '../runtime/json-body.ts';
 import { createPaymentBody, emptyQuery } from '../runtime/payment-schemas.ts';
 import { preferredWaitSeconds } from '../runtime/prefer-wait.ts';
@@ -22,6 +22,7 @@ async function handle(call: Call): Promise<Handled> {
   const parsed = readRequest(call);
   if (parsed.kind === 'refused') return refusal(parsed.problem, call);
   const { tools, request } = call;
+  call.seen.operationId = chargeOperation(parsed.value.paymentId);
   const wait = preferredWaitSeconds(request.header('prefer'));
   const notes: RunNotes = { takenOver: false, fenced: false };
   const outcome = await createPaymentOrWait(tools, parsed.value, (wait ?? 0) * 1000, notes);
@@ -31,7 +32,6 @@ async function handle(call: Call): Promise<Handled> {
     answer: { ...answer, headers: { ...answer.headers, ...applied } },
     outcome: outcome.kind,
     counts: countsOf(outcome, notes),
-    operationId: parsed.value.paymentId,
   };
 }
 

@@ -2,6 +2,7 @@ import type { Caller } from '../app/authenticate.ts';
 import type { CreatePaymentTools } from '../app/create-payment-types.ts';
 import type { Scope } from '../contract/api.ts';
 import type { Answer, Problem } from '../core/answer.ts';
+import type { OperationId, TenantId } from '../core/ids.ts';
 import type { GatewayRequest } from '../runtime/gateway-request.ts';
 import { type ProblemExtras, problemAnswer } from '../runtime/http-answer.ts';
 import type { RequestCount } from '../runtime/telemetry.ts';
@@ -14,6 +15,15 @@ export interface Call {
   /** The piece of the path in the place of `{id}`; empty when the route has none. */
   readonly id: string;
   readonly receivedAtMs: number;
+  /** Told as soon as it is known, so that the log has it even when the request fails. */
+  readonly seen: Seen;
+}
+
+/** What the log says of a request beyond its answer. */
+export interface Seen {
+  route: string;
+  tenantId?: TenantId;
+  operationId?: OperationId;
 }
 
 export interface Handled {
@@ -21,7 +31,6 @@ export interface Handled {
   /** For the log: an outcome, or a problem's code. */
   readonly outcome: string;
   readonly counts: readonly RequestCount[];
-  readonly operationId?: string;
 }
 
 export interface Route {

@@ -134,6 +134,21 @@ describe('the log', () => {
     ]);
   });
 
+  test('names tenant and operation of a request that fails as well', async () => {
+    const { body } = await desk.pay('k-1');
+    const failing = deskWithClaim(async () => {
+      throw new RetryableError('store_unavailable', 'throttled');
+    });
+    await failing.pay('k-1');
+
+    expect(failing.reports[0]?.report).toMatchObject({
+      status: 503,
+      outcome: 'store_unavailable',
+      tenantId: 'ten_desk',
+      operationId: body['id'],
+    });
+  });
+
   test('names tenant and operation, and how long it took', async () => {
     const { body } = await desk.pay('k-1', {}, {});
 
