@@ -18,6 +18,8 @@ export interface GatewayRequest {
 /** What is read of a REST API's event (Lambda proxy integration); the gateway leaves maps out when they are empty. */
 export interface GatewayEvent {
   readonly httpMethod: string;
+  /** The route that the gateway matched, for example `/{proxy+}`. */
+  readonly resource: string;
   readonly path: string;
   readonly pathParameters: Single;
   readonly headers: Single;
@@ -39,14 +41,24 @@ export function gatewayRequest(event: GatewayEvent): GatewayRequest {
   return {
     requestId: event.requestContext.requestId,
     method: event.httpMethod.toUpperCase(),
-    // The greedy parameter lacks the prefix that a custom domain may put before the path.
-    path: pieces(event.pathParameters?.['proxy'] ?? event.path),
+    path: pieces(matchedPath(event)),
     header: (name) => headers.get(name) ?? [],
     query: collect(event.queryStringParameters, event.multiValueQueryStringParameters, (name) => name),
     body: event.body ?? '',
     isBase64Encoded: event.isBase64Encoded,
   };
 }
+
+/** What the gateway matched lacks the prefix that a custom domain may put before the path. */
+function matchedPath({ resource, path, pathParameters }: GatewayEvent): string {
+  const parameters = pathParameters ?? {};
+  const names = [...resource.matchAll(PARAMETER)].map(([, name = '']) => name);
+  if (names.some((name) => parameters[name] === undefined)) return path;
+  return resource.replaceAll(PARAMETER, (_placeholder, name: string) => parameters[name] ?? '');
+}
+
+/** `{id}`, or greedy: `{proxy+}`. */
+const PARAMETER = /\{(\w+)\+?\}/g;
 
 function pieces(path: string): readonly string[] {
   return path

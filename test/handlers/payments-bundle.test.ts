@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bundle } from '../../lib/lambda-code.ts';
+import { gatewayEvent } from '../support/payments-desk.ts';
 
 let directory: string;
 
@@ -26,10 +27,9 @@ test('the documents function finds its files beside it', async () => {
   const { handler } = (await import(join(directory, 'api-documents', 'index.mjs'))) as {
     handler: (event: object) => Promise<{ statusCode: number; body: string }>;
   };
-  const event = { httpMethod: 'GET', headers: null, multiValueHeaders: null, requestContext: { requestId: 'req-0' } };
 
   for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css']) {
-    const result = await handler({ ...event, path: `/docs/${name}` });
+    const result = await handler(gatewayEvent('GET', `/docs/${name}`));
     expect(result.statusCode).toBe(200);
     expect(result.body).toBe(readFileSync(join(directory, 'api-documents', name), 'utf8'));
   }

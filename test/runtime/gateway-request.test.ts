@@ -71,11 +71,13 @@ describe('the path', () => {
     expect(read({ path }).path).toEqual(pieces);
   });
 
-  test('is what the gateway matched, without the prefix of a custom domain', () => {
-    expect(read({ path: '/pay/v1/payments', pathParameters: { proxy: 'v1/payments' } }).path).toEqual([
-      'v1',
-      'payments',
-    ]);
+  test.each([
+    ['/{proxy+}', { proxy: 'v1/payments' }, ['v1', 'payments']],
+    ['/docs/{asset}', { asset: 'swagger-ui.css' }, ['docs', 'swagger-ui.css']],
+    ['/docs', null, ['docs']],
+    ['/', null, []],
+  ])('is what the gateway matched at %s, without the prefix of a custom domain', (resource, pathParameters, pieces) => {
+    expect(read({ resource, path: `/prefix/${pieces.join('/')}`, pathParameters }).path).toEqual(pieces);
   });
 });
 

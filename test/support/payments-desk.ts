@@ -118,6 +118,7 @@ export function gatewayEvent(
   const names = query.map(([name]) => name);
   return {
     httpMethod: method,
+    resource: '/{proxy+}',
     path,
     pathParameters: { proxy: path.replace(/^\//, '') },
     headers: { ...headers },
