@@ -1,7 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
 import { DynamoDbStore, type StoreTables } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
-import { createMemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
+import { createMemoryProcessor, type MemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
 import type { Clock, ReplayCache } from '../../lambdas/app/ports.ts';
 import { chargeOperation, type PaymentId } from '../../lambdas/core/ids.ts';
 import type { PaymentsApiTools } from '../../lambdas/payments/payments-api.ts';
@@ -16,12 +16,22 @@ const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
 /** One DynamoDB, one processor, one clock; as many processes that serve the API as a scenario needs. */
 export class PaymentsSite {
   readonly clock = new SimulatedClock();
-  readonly processor = createMemoryProcessor({ clock: this.clock });
+  readonly processor: MemoryProcessor;
+  /** Every charge that the processor was asked for, answered or not. */
+  sends = 0;
   readonly #entropy = countingEntropy();
   readonly #tables: StoreTables;
 
   constructor(tables: StoreTables) {
     this.#tables = tables;
+    const processor = createMemoryProcessor({ clock: this.clock });
+    this.processor = {
+      ...processor,
+      charge: async (order, limit) => {
+        this.sends += 1;
+        return processor.charge(order, limit);
+      },
+    };
   }
 
   store(client: DynamoDBClient, clock: Clock = this.clock): DynamoDbStore {
@@ -55,6 +65,7 @@ export class PaymentsSite {
   }
 }
 
-function deskPaymentId(key: string): PaymentId {
+/** The payment that a key of the desk's own tenant makes. */
+export function deskPaymentId(key: string): PaymentId {
   return paymentIdFor(key, 'ten_desk');
 }
