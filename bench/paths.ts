@@ -1,0 +1,87 @@
+import type { DynamoDBClient, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import type { StoreTables } from '../lambdas/adapters/dynamodb/dynamodb-store.ts';
+import { createPayment } from '../lambdas/app/create-payment.ts';
+import type { CreatePayment, CreatePaymentOutcome } from '../lambdas/app/create-payment-types.ts';
+import { engineProcess } from '../test/support/bench-engine.ts';
+import { type MeteredCall, meteredClient } from '../test/support/bench-metered-client.ts';
+import { payNaively } from '../test/support/bench-naive-payment.ts';
+import { typicalPayment, typicalProcessor } from '../test/support/bench-typical-payment.ts';
+import { payWithStockLayer } from '../test/support/stock-payment.ts';
+
+/** What one way through a handler costs, as DynamoDB counted it. */
+export interface PathCost {
+  readonly path: string;
+  readonly outcome: string;
+  readonly calls: number;
+  /** Calls that wrote; they come one after the other. */
+  readonly durableWrites: number;
+  /** Request units, indexes included; undefined when a call was refused, which does not say what it cost. */
+  readonly units: number | undefined;
+}
+
+interface Path {
+  readonly name: string;
+  readonly changes?: Partial<CreatePayment>;
+  /** The attempt before the measured one, if any: in the same process or in another. @default none */
+  readonly after?: 'same process' | 'other process';
+}
+
+const PATHS: readonly Path[] = [
+  { name: 'first execution' },
+  { name: 'first execution, with a reference', changes: { reference: 'order-6735' } },
+  { name: 'first execution, money reserved only', changes: { capture: 'manual' } },
+  { name: 'first execution, declined', changes: { source: 'tok_declined' } },
+  { name: 'first execution, the processor falls silent', changes: { source: 'tok_timeout_charged' } },
+  { name: 'replay, cold process', after: 'other process' },
+  { name: 'replay, warm process', after: 'same process' },
+];
+
+/** Runs every path of the engine once and counts its calls. */
+export async function measureEngine(config: DynamoDBClientConfig, tables: StoreTables): Promise<readonly PathCost[]> {
+  const costs: PathCost[] = [];
+  for (const [index, { name, changes, after }] of PATHS.entries()) {
+    const request = typicalPayment(`bench-path-${index}`, changes);
+    const processor = typicalProcessor();
+    const payer = () => {
+      const { client, calls } = meteredClient(config);
+      const tools = engineProcess(client, tables, processor);
+      return { calls, pay: () => createPayment(tools, request) };
+    };
+    const before = payer();
+    if (after !== undefined) await before.pay();
+    const measured = after === 'same process' ? before : payer();
+    const callsBefore = measured.calls.length;
+    const outcome = await measured.pay();
+    costs.push({ path: name, outcome: told(outcome), ...costOf(measured.calls.slice(callsBefore)) });
+  }
+  return costs;
+}
+
+/** The same payment through the handlers that the engine is put beside. */
+export async function measureOthers(config: DynamoDBClientConfig, tables: StoreTables): Promise<readonly PathCost[]> {
+  const processor = typicalProcessor();
+  const request = typicalPayment('bench-others');
+  const cost = async (path: string, pay: (client: DynamoDBClient) => Promise<unknown>): Promise<PathCost> => {
+    const { client, calls } = meteredClient(config);
+    await pay(client);
+    return { path, outcome: 'first', ...costOf(calls) };
+  };
+  return [
+    await cost('naive handler, first execution', (client) => payNaively(client, tables, processor, request)),
+    await cost('plain Powertools handler, first execution', (client) =>
+      payWithStockLayer({ client, tables, processor, remainingTimeMs: 25_000 }, request),
+    ),
+  ];
+}
+
+function costOf(calls: readonly MeteredCall[]): Pick<PathCost, 'calls' | 'durableWrites' | 'units'> {
+  return {
+    calls: calls.length,
+    durableWrites: calls.filter(({ kind, applied }) => kind === 'write' && applied).length,
+    units: calls.every(({ applied }) => applied) ? calls.reduce((sum, { units }) => sum + units, 0) : undefined,
+  };
+}
+
+function told(outcome: CreatePaymentOutcome): string {
+  return 'answer' in outcome ? `${outcome.kind} ${outcome.answer.status}` : outcome.kind;
+}

@@ -1,0 +1,50 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { median } from '../../bench/median.ts';
+import { measureEngine, measureOthers, type PathCost } from '../../bench/paths.ts';
+import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+
+const counts = ({ path, outcome, calls, durableWrites, units }: PathCost) => [
+  path,
+  outcome,
+  calls,
+  durableWrites,
+  units,
+];
+
+describe('the benchmark counts', () => {
+  let tables: Awaited<ReturnType<typeof createTables>>;
+  const config = () => ({
+    endpoint: localAws().awsEndpoint,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    requestHandler: dynamoDbClient().config.requestHandler,
+  });
+  beforeAll(async () => {
+    tables = await createTables('bench');
+  });
+
+  test('the calls, writes and units of every path of the engine', async () => {
+    expect((await measureEngine(config(), tables)).map(counts)).toEqual([
+      ['first execution', 'first 201', 2, 2, 11],
+      ['first execution, with a reference', 'first 201', 2, 2, 13],
+      ['first execution, money reserved only', 'first 201', 2, 2, 11],
+      ['first execution, declined', 'first 402', 2, 2, 11],
+      ['first execution, the processor falls silent', 'first 201', 2, 2, 11],
+      ['replay, cold process', 'replay 201', 1, 0, undefined],
+      ['replay, warm process', 'replay 201', 0, 0, 0],
+    ]);
+  });
+
+  test('those of the handlers beside it', async () => {
+    expect((await measureOthers(config(), tables)).map(counts)).toEqual([
+      ['naive handler, first execution', 'first', 3, 2, 3],
+      ['plain Powertools handler, first execution', 'first', 3, 3, 3],
+    ]);
+  });
+});
+
+test('the benchmark takes the value in the middle, whatever the order and the outliers', () => {
+  expect(median([900, 1, 3, 2, 4])).toBe(3);
+  expect(median([7])).toBe(7);
+  expect(median([])).toBeNaN();
+});
