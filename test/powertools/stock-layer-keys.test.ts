@@ -4,7 +4,7 @@ import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.
 import { DynamoDbStore } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
 import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
 import type { OperationSteps } from '../../lambdas/app/ports.ts';
-import { type OperationId, storedOperationId } from '../../lambdas/core/ids.ts';
+import { type OperationId, storedOperationId, tenantId } from '../../lambdas/core/ids.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import { PaymentsDesk, type Reply } from '../support/payments-desk.ts';
@@ -70,11 +70,13 @@ describe('the stock layer with a key from a header', () => {
   });
 });
 
+/** The payments API on the DynamoDB API. */
+function onDynamoDb(): PaymentsDesk {
+  const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
+  return new PaymentsDesk({ store: new DynamoDbStore(documentClient(dynamoDbClient()), tables, pacing) });
+}
+
 describe('the payments API with a key from a header', () => {
-  const onDynamoDb = () => {
-    const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
-    return new PaymentsDesk({ store: new DynamoDbStore(documentClient(dynamoDbClient()), tables, pacing) });
-  };
   const pay = (desk: PaymentsDesk, headers: Readonly<Record<string, string>>): Promise<Reply> =>
     desk.ask('POST', '/v1/payments', {
       headers: { 'content-type': 'application/json', ...headers },
@@ -102,11 +104,28 @@ describe('the payments API with a key from a header', () => {
   });
 });
 
-test('one payer gets the answer of another from the stock layer when all parts of their keys are empty', async () => {
-  const handler = stockHandler('[headers.tenant, headers.key]');
-  await handler({ headers: {}, body: { order: 'shirt' } });
-  expect(await handler({ headers: {}, body: { order: 'piano' } })).toBe('paid for shirt');
-  expect(charged).toEqual(['shirt']);
+describe('two payers whose keys have parts that are empty or alike', () => {
+  test('get one answer from the stock layer when all parts are empty: one of them has paid for nothing', async () => {
+    const handler = stockHandler('[headers.tenant, headers.key]');
+    await handler({ headers: {}, body: { order: 'shirt' } });
+    expect(await handler({ headers: {}, body: { order: 'piano' } })).toBe('paid for shirt');
+    expect(charged).toEqual(['shirt']);
+  });
+
+  test('share nothing here: without a key nothing is run, and a key belongs to its tenant', async () => {
+    const desk = onDynamoDb();
+    const theirs = { Authorization: 'Bearer sk_test_zyxwvutsrqponmlkjihgfe' };
+    desk.registerKey('sk_test_zyxwvutsrqponmlkjihgfe', { tenantId: tenantId('ten_other') });
+    for (const headers of [{}, theirs]) expect((await desk.pay('', {}, { headers })).status).toBe(400);
+
+    const mine = await desk.pay('order-1');
+    const other = await desk.pay('order-1', { amount: 9900 }, { headers: theirs });
+    expect([mine, other].map(({ status, body }) => [status, body['amount']])).toEqual([
+      [201, 1000],
+      [201, 9900],
+    ]);
+    expect(other.body['id']).not.toBe(mine.body['id']);
+  });
 });
 
 describe('a handler that changes its event', () => {
