@@ -1,4 +1,5 @@
 import { RetryableError } from '../core/faults.ts';
+import type { Fingerprint } from '../core/fingerprint.ts';
 import { compareFingerprints } from '../core/fingerprint.ts';
 import type { IdempotencyRecord, OpenRecord } from '../core/idempotency.ts';
 import { isExpired, isLeased } from '../core/idempotency.ts';
@@ -10,21 +11,24 @@ export type Judgement = CreatePaymentOutcome | { readonly kind: 'stale'; readonl
 export function judgeRecord(record: IdempotencyRecord, request: CreatePayment, nowMs: number): Judgement {
   if (record.status === 'COMPLETED' && isExpired(record, nowMs))
     return { kind: 'key_expired', paymentId: record.paymentId };
-  switch (compareFingerprints(record.fingerprint, request.fingerprint)) {
+  if (!isSameRequest(record.fingerprint, request.fingerprint)) return { kind: 'payload_mismatch' };
+  if (record.status === 'COMPLETED') return { kind: 'replay', answer: record.answer, source: 'store' };
+  if (isLeased(record, nowMs)) return { kind: 'in_progress', leaseExpiresAtMs: record.leaseExpiresAtMs };
+  return { kind: 'stale', record };
+}
+
+/** @throws RetryableError when the stored fingerprint was made by a rule that this code does not know: newer code decides */
+export function isSameRequest(stored: Fingerprint, mine: Fingerprint): boolean {
+  switch (compareFingerprints(stored, mine)) {
+    case 'same':
+      return true;
     case 'different':
-      return { kind: 'payload_mismatch' };
+      return false;
     case 'unknown_version':
       throw new RetryableError(
         'fingerprint_version_unknown',
         'this key was claimed by a newer version of the service',
-        {
-          retryAfterSeconds: 1,
-        },
+        { retryAfterSeconds: 1 },
       );
-    case 'same':
-      break;
   }
-  if (record.status === 'COMPLETED') return { kind: 'replay', answer: record.answer, source: 'store' };
-  if (isLeased(record, nowMs)) return { kind: 'in_progress', leaseExpiresAtMs: record.leaseExpiresAtMs };
-  return { kind: 'stale', record };
 }

@@ -1,7 +1,6 @@
 import { LEASE_SECONDS, REQUEST_BUDGET_SECONDS } from '../contract/timing.ts';
 import { creationAnswer } from '../core/answer.ts';
 import { RetryableError } from '../core/faults.ts';
-import { compareFingerprints } from '../core/fingerprint.ts';
 import type { IdempotencyRecord, OpenRecord } from '../core/idempotency.ts';
 import { paymentExpirySeconds } from '../core/idempotency.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../core/ids.ts';
@@ -12,7 +11,7 @@ import { create, decide, freesReference, isUnresolved } from '../core/payment.ts
 import type { FirstDetails, Transition } from '../core/transition.ts';
 import { detailsOf, firstTransition, nextTransition } from '../core/transition.ts';
 import type { CreatePayment, CreatePaymentOutcome, CreatePaymentTools, RunNotes } from './create-payment-types.ts';
-import { judgeRecord } from './judge-record.ts';
+import { isSameRequest, judgeRecord } from './judge-record.ts';
 import type { ChargeOrder, Claim, ClaimStep, OperationSteps } from './ports.ts';
 import { settleCharge } from './settle-charge.ts';
 
@@ -73,6 +72,8 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
           break;
         }
         case 'reference_taken': {
+          // Our own claim by another hand: its record is there by now.
+          if (outcome.paymentId === this.#request.paymentId) break;
           const holder = await store.readPayment(outcome.paymentId);
           if (holder !== undefined && !freesReference(holder.newest.payment)) {
             return { kind: 'refused', outcome: { kind: 'reference_used', paymentId: outcome.paymentId } };
@@ -89,6 +90,8 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
     const held = this.#mine();
     // The claim was stale and something else, a callback, has settled the payment since: only its answer is missing.
     if (!isUnresolved(held.newest.payment)) return undefined;
+    // The charge was sent to a place that this deployment does not call: neither its yes nor its silence would be of it.
+    if (held.sent === 'maybe' && !this.#isPinnedHere(held.first)) return { kind: 'unknown' };
     try {
       return await settleCharge(this.#tools, {
         order: this.#order(held.first),
@@ -141,6 +144,9 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
           break;
         case 'fenced': {
           if (outcome.record === undefined && expects === 'open') {
+            // Without the record nobody can tell whether a rival has sent since: a refusal of ours proves nothing then.
+            if (fact?.kind === 'declined' || fact?.kind === 'rejected' || fact?.kind === 'not_attempted')
+              throw contention();
             expects = 'absent';
             break;
           }
@@ -236,8 +242,13 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
   async #claimLostRecord(): Promise<ClaimStep<CreatePaymentOutcome> | undefined> {
     const { first, newest } = await this.#history();
     const { paymentId, fingerprint } = this.#request;
-    if (!isUnresolved(newest.payment)) return { kind: 'refused', outcome: { kind: 'key_expired', paymentId } };
-    if (compareFingerprints(detailsOf(first).fingerprint, fingerprint) === 'different') {
+    // A rival may have brought the record back between our claim and this look.
+    if ((await this.#tools.store.readRecord(this.#operationId)) !== undefined) return undefined;
+    // "Unknown" was an answer too, and was stored: a second, different one must never be.
+    if (!isUnresolved(newest.payment) || newest.type === 'payment.processing') {
+      return { kind: 'refused', outcome: { kind: 'key_expired', paymentId } };
+    }
+    if (!isSameRequest(detailsOf(first).fingerprint, fingerprint)) {
       return { kind: 'refused', outcome: { kind: 'payload_mismatch' } };
     }
     const owner = this.#tools.entropy.ownerToken();
@@ -258,6 +269,13 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
     if (record === undefined) throw contention();
     const judged = judgeRecord(record, this.#request, this.#tools.clock.nowMs());
     return judged.kind === 'stale' ? { kind: 'in_progress', leaseExpiresAtMs: judged.record.leaseExpiresAtMs } : judged;
+  }
+
+  /** Whether this deployment sends charges to where this one was, or would have been, sent. */
+  #isPinnedHere(first: Transition): boolean {
+    const { name, account, endpoint } = this.#tools.processor;
+    const pinned = detailsOf(first).processor;
+    return first.payment.processorName === name && pinned.account === account && pinned.endpoint === endpoint;
   }
 
   #order(first: Transition): ChargeOrder {

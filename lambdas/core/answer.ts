@@ -57,7 +57,10 @@ export function paymentObject(payment: Payment, details: FirstDetails): Record<s
     failure: payment.failure ?? null,
     reference: payment.reference ?? null,
     description: details.description ?? null,
-    metadata: details.metadata ?? {},
+    // In an order of our own: a store gives back a map's keys in any.
+    metadata: Object.fromEntries(
+      Object.entries(details.metadata ?? {}).sort(([left], [right]) => (left < right ? -1 : 1)),
+    ),
     created: Math.floor(payment.createdAtMs / 1000),
     livemode: payment.mode === 'live',
   };

@@ -136,7 +136,7 @@ function decideOpen(fact: ChargeFact, payment: Payment, lastType: TransitionType
       });
     case 'declined':
     case 'rejected':
-      return fail(payment, fact.failure, fact.chargeId);
+      return fail(payment, ofProcessor(fact.failure), fact.chargeId);
     case 'not_attempted':
       return fail(payment, { code: NOT_ATTEMPTED, message: 'The processor was never asked for this payment.' });
     case 'undecidable':
@@ -172,6 +172,11 @@ function decideEnded(fact: ChargeFact, payment: Payment): Decision {
     case 'unknown':
       return NOTHING;
   }
+}
+
+/** A processor's word for a refusal cannot be one of ours, which mean something else. */
+function ofProcessor(failure: Failure): Failure {
+  return failure.code === NOT_ATTEMPTED ? { ...failure, code: `processor_${failure.code}` } : failure;
 }
 
 function fail(payment: Payment, failure: Failure, chargeId?: string): Decision {

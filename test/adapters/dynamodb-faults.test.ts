@@ -116,6 +116,14 @@ describe('a claim', () => {
     expect(calls).toEqual(['TransactWriteItemsCommand', 'GetItemCommand']);
   });
 
+  test('that meets a rival in mid-commit believes none of its items before the rival is done', async () => {
+    const id = freshId();
+    await storeStruckBy().claim(claimOf(id));
+    const rival = { ...claimOf(id), record: openRecord(id, { owner: OWNER_B }) };
+    const store = storeStruckBy({ instead: () => transactionConflict(2, 'ConditionalCheckFailed') });
+    expect(await store.claim(rival)).toEqual({ kind: 'record_exists', record: openRecord(id) });
+  });
+
   test('that meets a rival which then failed goes on', async () => {
     const store = storeStruckBy({ instead: () => transactionConflict(2) });
     expect(await store.claim(claimOf(freshId()))).toEqual({ kind: 'claimed' });

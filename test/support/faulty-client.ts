@@ -13,12 +13,12 @@ const METADATA = { httpStatusCode: 400 };
 export const throttled = (): Error => new ThrottlingException({ message: 'injected', $metadata: METADATA });
 
 /** No emulator ever answers so: two transactions met on one item. */
-export const transactionConflict = (items: number): Error =>
+export const transactionConflict = (items: number, others = 'None'): Error =>
   new TransactionCanceledException({
     message: 'injected',
     $metadata: METADATA,
     CancellationReasons: Array.from({ length: items }, (_, index) => ({
-      Code: index === 0 ? 'TransactionConflict' : 'None',
+      Code: index === 0 ? 'TransactionConflict' : others,
     })),
   });
 

@@ -61,8 +61,9 @@ function classify(error: unknown): FailureClass {
 
 function classifyCancellation(reasons: readonly CancellationReason[]): FailureClass {
   const codes = reasons.map((reason) => reason.Code ?? 'None');
-  if (codes.includes('ConditionalCheckFailed')) return { kind: 'condition', reasons };
+  // A rival is in the middle of its own transaction: what its other items show may be half of the truth.
   if (codes.includes('TransactionConflict')) return { kind: 'conflict' };
+  if (codes.includes('ConditionalCheckFailed')) return { kind: 'condition', reasons };
   return codes.some((code) => CANCELED_BY_LOAD.has(code)) ? { kind: 'throttled' } : { kind: 'terminal' };
 }
 

@@ -2,8 +2,14 @@ import * as z from 'zod';
 import type { ChargeOrder, ChargeOutcome } from '../../app/ports.ts';
 import type { Charge } from '../../contract/sandbox-api.ts';
 import { AmbiguousError, RetryableError } from '../../core/faults.ts';
+import type { Failure } from '../../core/payment.ts';
+import { redactSensitive } from '../../core/sensitive.ts';
 import type { HttpAnswer } from './http-call.ts';
 import { parseRetryAfter } from './retry-after.ts';
+
+/** Longer words would cost every declined payment another write unit. */
+const MAX_CODE_LENGTH = 64;
+const MAX_MESSAGE_LENGTH = 200;
 
 /** Unknown fields are passed over: a processor may add some at any time. */
 const chargeAnswer = z.object({
@@ -57,7 +63,7 @@ export function readChargeAnswer(order: ChargeOrder, answer: HttpAnswer, nowMs: 
     }
     case 402: {
       const { charge, ...failure } = parse(errorAnswer, answer).error;
-      return { kind: 'declined', failure, ...(charge === undefined ? {} : { chargeId: charge }) };
+      return { kind: 'declined', failure: presentable(failure), ...(charge === undefined ? {} : { chargeId: charge }) };
     }
     case 400:
     case 404:
@@ -65,7 +71,7 @@ export function readChargeAnswer(order: ChargeOrder, answer: HttpAnswer, nowMs: 
       const { code, message } = parse(errorAnswer, answer).error;
       // Something was sent under this key before: what became of it must be looked up.
       if (code === 'idempotency_key_mismatch') throw mismatch('the key is known with another body');
-      return { kind: 'rejected', failure: { code, message } };
+      return { kind: 'rejected', failure: presentable({ code, message }) };
     }
     default:
       throw statusFault(answer, nowMs);
@@ -119,9 +125,17 @@ function outcomeOf(order: ChargeOrder, charge: Charge): ChargeOutcome {
   if (!asOrdered) throw mismatch('the charge is not what was ordered');
   if (charge.status === 'declined') {
     if (charge.failure === null) throw mismatch('a declined charge must say why');
-    return { kind: 'declined', chargeId: charge.id, failure: charge.failure };
+    return { kind: 'declined', chargeId: charge.id, failure: presentable(charge.failure) };
   }
+  if (charge.failure !== null) throw mismatch('a charge that was accepted cannot say why it was not');
+  const taken = charge.status === 'succeeded' && charge.amount_captured === order.amountMinor;
+  if (order.capture === 'automatic' && !taken) throw mismatch('the money that was ordered was not taken');
   return { kind: order.capture === 'manual' ? 'authorized' : 'succeeded', chargeId: charge.id };
+}
+
+/** A processor's words are kept and shown: bounded, and without what must be kept nowhere. */
+function presentable({ code, message }: Failure): Failure {
+  return { code: code.slice(0, MAX_CODE_LENGTH), message: redactSensitive(message).slice(0, MAX_MESSAGE_LENGTH) };
 }
 
 function parse<T>(schema: z.ZodType<T>, answer: HttpAnswer): T {
