@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { ConditionalCheckFailedException, TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { PutCommand, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { PutCommand, ScanCommand, TransactWriteCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
 import type { Scope } from '../../contract/api.ts';
 import { KeyAttribute } from '../../contract/tables.ts';
 import { base32 } from '../../core/digest.ts';
@@ -31,6 +32,22 @@ export interface ApiKeySummary {
   readonly revokedAtMs?: number;
 }
 
+const apiKeySummaryItem = z.object({
+  mode: z.string(),
+  scopes: z.array(z.string()),
+  hint: z.string(),
+  createdAtMs: z.int(),
+  revokedAtMs: z.int().exactOptional(),
+});
+
+class UnknownTenantError extends Error {
+  override readonly name = 'UnknownTenantError';
+
+  constructor(id: TenantId) {
+    super(`There is no tenant ${id}.`);
+  }
+}
+
 /** What an operator does with tenants and their keys. No function of the stacks has the rights for it. */
 export class TenantAdministration {
   readonly #client: DynamoDBDocumentClient;
@@ -53,23 +70,35 @@ export class TenantAdministration {
     return id;
   }
 
-  /** @returns the key, which is shown now and never again: only its hash is stored */
+  /**
+   * @returns the key, which is shown now and never again: only its hash is stored
+   * @throws UnknownTenantError for a tenant that nobody has made
+   */
   async createApiKey({ tenantId: owner, mode, scopes }: NewApiKey): Promise<string> {
     const key = `sk_${mode}_${randomBytes(KEY_BYTES).toString('base64url')}`;
-    await this.#client.send(
-      new PutCommand({
-        TableName: this.#table,
-        Item: {
-          ...apiKeyRowKey(hashOf(key)),
-          tenantId: owner,
-          mode,
-          scopes,
-          hint: key.slice(-HINT_LENGTH),
-          createdAtMs: Date.now(),
-        },
-        ConditionExpression: `attribute_not_exists(${KeyAttribute.partition})`,
-      }),
-    );
+    const row = { ...apiKeyRowKey(hashOfApiKey(key)), tenantId: owner, mode, scopes, createdAtMs: Date.now() };
+    const absent = `attribute_not_exists(${KeyAttribute.partition})`;
+    const present = `attribute_exists(${KeyAttribute.partition})`;
+    try {
+      await this.#client.send(
+        new TransactWriteCommand({
+          TransactItems: [
+            { ConditionCheck: { TableName: this.#table, Key: tenantRowKey(owner), ConditionExpression: present } },
+            {
+              Put: {
+                TableName: this.#table,
+                Item: { ...row, hint: key.slice(-HINT_LENGTH) },
+                ConditionExpression: absent,
+              },
+            },
+          ],
+        }),
+      );
+    } catch (error) {
+      if (!(error instanceof TransactionCanceledException)) throw error;
+      if (error.CancellationReasons?.[0]?.Code === 'ConditionalCheckFailed') throw new UnknownTenantError(owner);
+      throw error;
+    }
     return key;
   }
 
@@ -83,7 +112,7 @@ export class TenantAdministration {
       await this.#client.send(
         new UpdateCommand({
           TableName: this.#table,
-          Key: apiKeyRowKey(hashOf(key)),
+          Key: apiKeyRowKey(hashOfApiKey(key)),
           UpdateExpression: 'SET revokedAtMs = :now',
           ConditionExpression: `attribute_exists(${KeyAttribute.partition}) AND attribute_not_exists(revokedAtMs)`,
           ExpressionAttributeValues: { ':now': Date.now() },
@@ -117,7 +146,8 @@ export class TenantAdministration {
   }
 }
 
-function hashOf(key: string): string {
+/** Hexadecimal: how a key is found, and all that is kept of it. */
+export function hashOfApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
 
@@ -126,8 +156,6 @@ function tenantRowKey(id: TenantId): Record<string, string> {
 }
 
 function summaryOf(item: Record<string, unknown>): ApiKeySummary {
-  const { mode, scopes, hint, createdAtMs, revokedAtMs } = item as Omit<ApiKeySummary, 'keyHash'>;
   const keyHash = String(item[KeyAttribute.partition]).slice('KEY#'.length);
-  const summary = { keyHash, mode, scopes, hint, createdAtMs };
-  return revokedAtMs === undefined ? summary : { ...summary, revokedAtMs };
+  return { keyHash, ...apiKeySummaryItem.parse(item) };
 }
