@@ -1,13 +1,16 @@
-import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DeleteBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';
 import { BINARIES, PROJECT } from './directories.ts';
 import { ACCOUNT, CREDENTIALS, emulatorEnvironment, REGION } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
+import { runKept } from './kept-process.ts';
 
 /** The bucket that `cdk bootstrap` makes when it is given no qualifier of its own. */
 const ASSETS_BUCKET = `cdk-hnb659fds-assets-${ACCOUNT}-${REGION}`;
+
+/** Lines of a failed run that are shown. */
+const LAST_WORDS = 30;
 
 export interface CdkRun {
   readonly endpoint: string;
@@ -49,23 +52,15 @@ export async function deploy(run: CdkRun): Promise<StackOutputs> {
 
 /** @throws StartFailure with the CLI's own words */
 async function cdk(run: CdkRun, parameters: readonly string[]): Promise<void> {
-  const child = spawn(join(BINARIES, 'cdk'), parameters, {
-    cwd: PROJECT,
-    env: emulatorEnvironment(run.endpoint),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const lines: string[] = [];
-  const listen = (chunk: Buffer): void => {
-    for (const line of chunk.toString('utf8').split('\n').filter(Boolean)) {
-      lines.push(line);
-      run.report(line);
-    }
+  const environment = {
+    ...emulatorEnvironment(run.endpoint),
+    // It works offline: nothing is asked of, or told to, anybody.
+    CDK_DISABLE_VERSION_CHECK: 'true',
+    CDK_DISABLE_CLI_TELEMETRY: 'true',
+    // Else the person’s own `.cdk.json` would have a say in it.
+    HOME: run.directory,
   };
-  child.stdout.on('data', listen);
-  child.stderr.on('data', listen);
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', resolve);
-  });
-  if (code !== 0) throw new StartFailure(`cdk ${parameters[0]} failed:\n${lines.slice(-30).join('\n')}`);
+  const command = [join(BINARIES, 'cdk'), ...parameters, '--no-notices'];
+  const { code, lines } = await runKept({ command, environment, directory: PROJECT }, run.report);
+  if (code !== 0) throw new StartFailure(`cdk ${parameters[0]} failed:\n${lines.slice(-LAST_WORDS).join('\n')}`);
 }

@@ -2,11 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   CloudWatchLogsClient,
   DescribeLogGroupsCommand,
+  type FilteredLogEvent,
   FilterLogEventsCommand,
 } from '@aws-sdk/client-cloudwatch-logs';
 import { CREDENTIALS, REGION } from './emulator-environment.ts';
 
 const POLL_MS = 1_000;
+/** Lines may be stored a little after the time that they bear. */
+const OVERLAP_MS = 2 * POLL_MS;
+/** What the platform says around each invocation, apart from its report. */
+const PLATFORM_LINE = /^(START|END) RequestId: /;
 
 export interface LogLine {
   readonly timestampMs: number;
@@ -18,33 +23,52 @@ export interface LogLine {
 /** Hands over what the functions log, as it comes, until told to end. */
 export async function followLogs(endpoint: string, print: (line: LogLine) => void, signal: AbortSignal): Promise<void> {
   const client = new CloudWatchLogsClient({ endpoint, region: REGION, credentials: CREDENTIALS });
-  const seen = new Set<string>();
+  let seen: ReadonlySet<string> = new Set();
   let sinceMs = Date.now();
   while (!signal.aborted) {
     const nowMs = Date.now();
+    const found = new Set<string>();
     for (const group of await functionLogGroups(client)) {
-      const { events = [] } = await client
-        .send(new FilterLogEventsCommand({ logGroupName: group, startTime: sinceMs, limit: 200 }))
-        .catch(() => ({ events: [] }));
-      for (const { eventId = '', timestamp = nowMs, message = '' } of events) {
-        if (seen.has(eventId)) continue;
-        seen.add(eventId);
-        print({ timestampMs: timestamp, functionName: nameOf(group), text: message.trimEnd() });
+      for (const [id, event] of withIds(group, await eventsSince(client, group, sinceMs))) {
+        found.add(id);
+        const { timestamp: timestampMs = nowMs, message = '' } = event;
+        if (seen.has(id) || PLATFORM_LINE.test(message)) continue;
+        print({ timestampMs, functionName: functionOf(group), text: message.trimEnd() });
       }
     }
-    // Some overlap: events may be stored a little after they happened. What was seen is not printed twice.
-    sinceMs = nowMs - 2 * POLL_MS;
-    if (seen.size > 10_000) seen.clear();
+    // The next look reaches no further back than this one, so nothing older need be remembered.
+    seen = found;
+    sinceMs = Math.max(sinceMs, nowMs - OVERLAP_MS);
     await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 
-async function functionLogGroups(client: CloudWatchLogsClient): Promise<readonly string[]> {
-  const { logGroups = [] } = await client.send(new DescribeLogGroupsCommand({})).catch(() => ({ logGroups: [] }));
-  return logGroups.map(({ logGroupName = '' }) => logGroupName).filter((name) => /Logs[0-9A-F]{8}/.test(name));
+/** The emulator gives events no ids: they go by their stream, their time, and their place among those of that time. */
+function* withIds(group: string, events: readonly FilteredLogEvent[]): Generator<[string, FilteredLogEvent]> {
+  const places = new Map<string, number>();
+  for (const event of events) {
+    const moment = `${group} ${event.logStreamName} ${event.timestamp}`;
+    const place = places.get(moment) ?? 0;
+    places.set(moment, place + 1);
+    yield [`${moment} ${place}`, event];
+  }
 }
 
-/** `PayonceService-PaymentsLogsA9C3CE39-…` as `Payments`. */
-function nameOf(group: string): string {
-  return /-(\w+)Logs[0-9A-F]{8}/.exec(group)?.[1] ?? group;
+async function eventsSince(
+  client: CloudWatchLogsClient,
+  logGroupName: string,
+  startTime: number,
+): Promise<readonly FilteredLogEvent[]> {
+  const page = await client.send(new FilterLogEventsCommand({ logGroupName, startTime })).catch(() => undefined);
+  return page?.events ?? [];
+}
+
+async function functionLogGroups(client: CloudWatchLogsClient): Promise<readonly string[]> {
+  const page = await client.send(new DescribeLogGroupsCommand({})).catch(() => undefined);
+  return (page?.logGroups ?? []).flatMap(({ logGroupName = '' }) => (functionOf(logGroupName) ? [logGroupName] : []));
+}
+
+/** `…/PaymentsLogsA9C3CE39` as `Payments`; empty for a group that is no function's. */
+function functionOf(group: string): string {
+  return /([A-Za-z]+)Logs[0-9A-F]{8}/.exec(group)?.[1] ?? '';
 }

@@ -6,7 +6,7 @@ import {
   UpdateFunctionConfigurationCommand,
 } from '@aws-sdk/client-lambda';
 import { documentClient } from '../lambdas/adapters/dynamodb/document-client.ts';
-import { TenantAdministration } from '../lambdas/adapters/dynamodb/tenant-administration.ts';
+import { hashOfApiKey, TenantAdministration } from '../lambdas/adapters/dynamodb/tenant-administration.ts';
 import { ALL_SCOPES, PAYMENT_SCOPES, StackName, StackOutput } from '../lambdas/contract/api.ts';
 import { Environment } from '../lambdas/contract/environment.ts';
 import { IdempotencyTable } from '../lambdas/contract/tables.ts';
@@ -162,11 +162,15 @@ async function enableTimeToLive(endpoint: string, table: string): Promise<void> 
   );
 }
 
+/** The keys of an earlier run as far as they still work: tables may have been emptied since, and keys revoked. */
 async function tenantWithKeys(endpoint: string, table: string, known: LocalKeys | undefined): Promise<LocalKeys> {
   const client = new DynamoDBClient({ endpoint, region: REGION, credentials: CREDENTIALS });
   const administration = new TenantAdministration(documentClient(client), table);
-  if (known !== undefined && (await administration.listApiKeys(asTenant(known.tenantId))).length >= 2) return known;
-  const tenantId = await administration.createTenant('Local');
+  const inUse = known === undefined ? [] : await administration.listApiKeys(asTenant(known.tenantId));
+  const works = (key: string): boolean =>
+    inUse.some(({ keyHash, revokedAtMs }) => keyHash === hashOfApiKey(key) && revokedAtMs === undefined);
+  if (known !== undefined && works(known.apiKey) && works(known.adminApiKey)) return known;
+  const tenantId = inUse.length > 0 && known ? asTenant(known.tenantId) : await administration.createTenant('Local');
   return {
     tenantId,
     apiKey: await administration.createApiKey({ tenantId, mode: 'test', scopes: PAYMENT_SCOPES }),

@@ -3,14 +3,16 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { PAYONCE_DIRECTORY } from './directories.ts';
-import { lineOf, StartFailure } from './failure.ts';
+import { PAYONCE_DIRECTORY, PROJECT } from './directories.ts';
+import { StartFailure } from './failure.ts';
+import { runKept } from './kept-process.ts';
 
 const run = promisify(execFile);
 
 const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt');
 const VENV = join(PAYONCE_DIRECTORY, 'venv');
-const STAMP = join(VENV, 'payonce-requirements.sha256');
+/** What the environment was made of. */
+const STAMP = join(VENV, 'payonce-stamp');
 const OLDEST_MINOR = 10;
 const CANDIDATES: readonly (readonly [command: string, ...first: string[]])[] = [
   ['python3'],
@@ -31,8 +33,11 @@ const CANDIDATES: readonly (readonly [command: string, ...first: string[]])[] = 
  */
 export async function ensurePython(): Promise<string> {
   const interpreter = join(VENV, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
-  const wanted = createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex');
-  if (existsSync(interpreter) && existsSync(STAMP) && readFileSync(STAMP, 'utf8') === wanted) return interpreter;
+  const requirements = createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex');
+  // With its version: packages are installed for one, and the system's Python may have become another since.
+  const stamp = async (): Promise<string> => `${requirements} ${await askVersion([interpreter]).catch(() => '')}`;
+  if (existsSync(interpreter) && existsSync(STAMP) && readFileSync(STAMP, 'utf8') === (await stamp()))
+    return interpreter;
 
   const python = await findPython();
   rmSync(VENV, { recursive: true, force: true });
@@ -53,7 +58,7 @@ export async function ensurePython(): Promise<string> {
     '-r',
     REQUIREMENTS,
   ]);
-  writeFileSync(STAMP, wanted);
+  writeFileSync(STAMP, await stamp());
   return interpreter;
 }
 
@@ -79,12 +84,9 @@ async function askVersion([command = 'python3', ...first]: readonly string[]): P
   return stdout;
 }
 
-async function step(what: string, [command = '', ...parameters]: readonly string[]): Promise<void> {
-  try {
-    await run(command, parameters);
-  } catch (error) {
-    rmSync(VENV, { recursive: true, force: true });
-    const reason = lineOf(error).split('\n').filter(Boolean).at(-1) ?? '';
-    throw new StartFailure(`Could not ${what}: ${reason}`);
-  }
+async function step(what: string, command: readonly string[]): Promise<void> {
+  const { code, lines } = await runKept({ command, environment: process.env, directory: PROJECT });
+  if (code === 0) return;
+  rmSync(VENV, { recursive: true, force: true });
+  throw new StartFailure(`Could not ${what}: ${lines.at(-1) ?? 'it gave no reason'}`);
 }

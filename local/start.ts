@@ -1,19 +1,19 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { Command } from 'commander';
 import { Listr } from 'listr2';
 import { announcement } from './announcement.ts';
-import { BINARIES, PAYONCE_DIRECTORY } from './directories.ts';
-import { type Emulator, stopKeeper } from './emulator.ts';
+import { PAYONCE_DIRECTORY } from './directories.ts';
+import type { Emulator } from './emulator.ts';
 import { lineOf, StartFailure } from './failure.ts';
 import { followLogs } from './function-logs.ts';
-import { type LocalAwsOptions, type RunningLocalAws, startLocalAws } from './local-aws.ts';
+import { stopKept } from './kept-process.ts';
+import { type LocalAws, type LocalAwsOptions, type RunningLocalAws, startLocalAws } from './local-aws.ts';
 import { StateFile } from './state-file.ts';
 
 const USUAL_PORT = 4566;
 
 interface Options {
   readonly detach: boolean;
+  readonly fresh: boolean;
   readonly port: string;
   readonly directory: string;
 }
@@ -21,6 +21,7 @@ interface Options {
 const options = new Command('npm start --')
   .description('Brings up Payonce on this machine: local AWS, stacks, a tenant and its keys.')
   .option('--detach', 'return once it is ready, and leave it running', false)
+  .option('--fresh', 'begin with empty tables and new keys', false)
   .option('--port <number>', 'the port to take when it is free', String(USUAL_PORT))
   .option('--directory <path>', 'where its files go', PAYONCE_DIRECTORY)
   .parse()
@@ -35,26 +36,46 @@ try {
   process.exitCode = 1;
 }
 
-async function start({ detach, port, directory }: Options): Promise<void> {
-  if (!existsSync(join(BINARIES, 'cdk'))) throw new StartFailure('The packages are not installed: run "npm ci" first.');
+async function start({ detach, fresh, port, directory }: Options): Promise<void> {
   const state = new StateFile(directory);
-  const running = await state.running();
-  if (running !== undefined) {
-    console.log(`It is running already ("npm stop" ends it).\n${announcement(running)}`);
-    return;
-  }
-  // What was killed in the middle may have left its keeper behind.
-  await stopKeeper(state.read()?.keeperPid ?? 0);
-  state.remove();
-  const { aws, emulator } = await bringUp(directory, portOf(port), state);
-  state.write(aws);
+  state.claim();
+  const { aws, emulator } = await bringUpOrFind(state, { fresh, port: portOf(port), directory }).finally(() =>
+    state.release(),
+  );
   console.log(announcement(aws));
+  if (emulator === undefined) return;
   if (detach) {
     console.log('It goes on in the background; "npm stop" ends it.');
     emulator.detach();
     return;
   }
   await stayInForeground(emulator, state);
+}
+
+/** @returns without an emulator of ours when it is running already */
+async function bringUpOrFind(
+  state: StateFile,
+  { fresh, port, directory }: { readonly fresh: boolean; readonly port: number; readonly directory: string },
+): Promise<{ readonly aws: LocalAws; readonly emulator?: Emulator }> {
+  const running = await state.running();
+  if (running !== undefined && fresh) throw new StartFailure('It is running: end it with "npm stop" first.');
+  if (running !== undefined) {
+    console.log('It is running already ("npm stop" ends it).');
+    return { aws: running };
+  }
+  // What was killed in the middle may have left something behind.
+  await stopKept(state.read()?.keeperPid ?? 0);
+  state.remove();
+  if (fresh) state.removeEarlierState();
+  const again = state.hasEarlierState();
+  try {
+    const begun = await bringUp(directory, port, state);
+    state.write(begun.aws);
+    return begun;
+  } catch (error) {
+    if (again) console.error('If nothing else helps: "npm start -- --fresh" begins with empty tables.');
+    throw error;
+  }
 }
 
 function portOf(text: string): number {
@@ -92,17 +113,19 @@ function titleOf(step: string, detail = ''): string {
 }
 
 async function stayInForeground(emulator: Emulator, state: StateFile): Promise<void> {
-  const ending = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort());
+  const asked = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => asked.abort());
   console.log('The functions’ logs follow; Ctrl-C ends everything.\n');
   await followLogs(
     emulator.endpoint,
     ({ timestampMs, functionName, text }) => {
       console.log(`${new Date(timestampMs).toISOString().slice(11, 23)}  ${functionName.padEnd(12)}  ${text}`);
     },
-    ending.signal,
+    AbortSignal.any([asked.signal, emulator.ended]),
   );
-  console.log('\nEnding…');
+  if (asked.signal.aborted) console.log('\nEnding…');
   await emulator.stop();
   state.remove();
+  // By "npm stop", or by some fault of its own.
+  if (!asked.signal.aborted) console.log('\nThe local AWS has ended; its last words are in emulator.log.');
 }

@@ -1,8 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { isAlive, isHealthy } from './emulator.ts';
+import { isHealthy, STATE_DIRECTORY } from './emulator.ts';
+import { StartFailure } from './failure.ts';
+import { isKept } from './kept-process.ts';
 import type { LocalAws, LocalKeys } from './local-aws.ts';
+import { type RunningProcess, runningProcesses } from './processes.ts';
 
 const keys = z.object({ tenantId: z.string(), apiKey: z.string(), adminApiKey: z.string() });
 const localAws = keys.extend({
@@ -19,20 +22,46 @@ const localAws = keys.extend({
 export class StateFile {
   readonly #local: string;
   readonly #keys: string;
+  readonly #claim: string;
   readonly #directory: string;
 
   constructor(directory: string) {
     this.#directory = directory;
     this.#local = join(directory, 'local.json');
     this.#keys = join(directory, 'keys.json');
+    this.#claim = join(directory, 'starting.pid');
   }
 
   write(aws: LocalAws): void {
     const { tenantId, apiKey, adminApiKey } = aws;
+    writePrivately(this.#local, aws);
+    writePrivately(this.#keys, { tenantId, apiKey, adminApiKey });
+  }
+
+  /**
+   * Keeps others from starting in this directory meanwhile: two emulators on one state would spoil it.
+   *
+   * @throws StartFailure when somebody else is at it
+   */
+  claim(): void {
     mkdirSync(this.#directory, { recursive: true });
-    // Keys are in them: for this user's eyes only.
-    writeFileSync(this.#local, `${JSON.stringify(aws, null, 2)}\n`, { mode: 0o600 });
-    writeFileSync(this.#keys, `${JSON.stringify({ tenantId, apiKey, adminApiKey }, null, 2)}\n`, { mode: 0o600 });
+    const holder = existsSync(this.#claim) ? Number(readFileSync(this.#claim, 'utf8')) : 0;
+    const isStarting = ({ pid, commandLine }: RunningProcess): boolean =>
+      pid === holder && commandLine.includes('local/start');
+    if (holder !== process.pid && runningProcesses().some(isStarting)) {
+      throw new StartFailure(`It is just being started (by process ${holder}): wait until that is done.`);
+    }
+    // One that was killed has left its claim behind.
+    rmSync(this.#claim, { force: true });
+    try {
+      writeFileSync(this.#claim, String(process.pid), { flag: 'wx' });
+    } catch {
+      throw new StartFailure('It is just being started by another process: wait until that is done.');
+    }
+  }
+
+  release(): void {
+    rmSync(this.#claim, { force: true });
   }
 
   /** What the file says, whether or not it still holds; undefined when it says nothing that can be understood. */
@@ -43,7 +72,7 @@ export class StateFile {
   /** What is running now: a file left behind by something that was killed counts for nothing. */
   async running(): Promise<LocalAws | undefined> {
     const aws = this.read();
-    if (aws === undefined || !isAlive(aws.keeperPid)) return undefined;
+    if (aws === undefined || !isKept(aws.keeperPid)) return undefined;
     return (await isHealthy(aws.awsEndpoint)) ? aws : undefined;
   }
 
@@ -54,6 +83,24 @@ export class StateFile {
   remove(): void {
     rmSync(this.#local, { force: true });
   }
+
+  /** Whether an earlier run has left tables, stacks or keys behind. */
+  hasEarlierState(): boolean {
+    return existsSync(join(this.#directory, STATE_DIRECTORY));
+  }
+
+  /** Forgets all that earlier runs have left behind. Only while nothing runs. */
+  removeEarlierState(): void {
+    for (const path of [join(this.#directory, STATE_DIRECTORY), this.#keys, this.#local]) {
+      rmSync(path, { recursive: true, force: true });
+    }
+  }
+}
+
+/** Keys are in it: for this user's eyes only, whatever the file was before. */
+function writePrivately(path: string, value: unknown): void {
+  rmSync(path, { force: true });
+  writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
 }
 
 function readJson<Value>(path: string, schema: z.ZodType<Value>): Value | undefined {

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { PAYONCE_DIRECTORY } from './directories.ts';
-import { isAlive, stopKeeper } from './emulator.ts';
+import { isKept, stopKept } from './kept-process.ts';
 import { StateFile } from './state-file.ts';
 
 const { directory } = new Command('npm stop --')
@@ -11,8 +11,8 @@ const { directory } = new Command('npm stop --')
 
 const state = new StateFile(directory);
 const pid = state.read()?.keeperPid ?? 0;
-if (isAlive(pid)) {
-  await stopKeeper(pid);
+if (isKept(pid)) {
+  await stopKept(pid);
   console.log('Payonce has ended; its tables and keys are there for the next start.');
 } else {
   console.log('Nothing was running.');

@@ -1,11 +1,13 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import type { LocalAws } from '../../local/local-aws.ts';
+import { runningProcesses } from '../../local/processes.ts';
 
 const PROJECT = resolve(import.meta.dirname, '..', '..');
 const directory = mkdtempSync(join(tmpdir(), 'payonce-lifecycle-'));
@@ -15,13 +17,37 @@ const PORT = 14_766;
 const local = (script: string, ...parameters: string[]) =>
   run(process.execPath, [join(PROJECT, 'local', script), '--directory', directory, ...parameters], { cwd: PROJECT });
 const start = () => local('start.mjs', '--detach', '--port', String(PORT));
+/** As a person has it, with what it says. */
+function startInForeground() {
+  const child = spawn(
+    process.execPath,
+    [join(PROJECT, 'local', 'start.mjs'), '--directory', directory, '--port', String(PORT)],
+    { cwd: PROJECT, stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  begun.push(child);
+  const ended = once(child, 'close');
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const untilItSays = async (words: string | RegExp): Promise<void> => {
+    while (said.search(words) < 0) await Promise.race([once(child.stdout, 'data'), ended.then(() => failed(said))]);
+  };
+  return { child, ended, untilItSays };
+}
+
+function failed(said: string): never {
+  throw new Error(`it ended, having said: ${said}`);
+}
+
 const stop = () => local('stop.ts');
 const details = () => JSON.parse(readFileSync(join(directory, 'local.json'), 'utf8')) as LocalAws;
 
-/** Processes that work for this directory: the keeper, the emulator, the functions' workers. */
+/** What runs for this directory: the keeper, the emulator, the functions' workers, the CDK CLI. */
 function survivors(): readonly string[] {
-  const lines = execFileSync('ps', ['-eo', 'pid=,stat=,args='], { encoding: 'utf8' }).split('\n');
-  return lines.filter((line) => line.includes(directory) && !/^\s*\d+\s+Z/.test(line));
+  const all = runningProcesses();
+  const groups = new Set(all.filter(({ commandLine }) => commandLine.includes(directory)).map(({ group }) => group));
+  return all.filter(({ pid, group }) => groups.has(group) && pid !== process.pid).map(({ commandLine }) => commandLine);
 }
 
 async function untilGone(): Promise<readonly string[]> {
@@ -43,6 +69,12 @@ async function pay({ apiUrl, apiKey }: LocalAws): Promise<{ status: number; repl
   return { status: answer.status, replayed: answer.headers.get('idempotency-replayed') };
 }
 
+const begun: ChildProcess[] = [];
+
+afterEach(() => {
+  for (const child of begun.splice(0)) child.kill('SIGKILL');
+});
+
 afterAll(async () => {
   await stop();
   rmSync(directory, { recursive: true, force: true });
@@ -51,7 +83,7 @@ afterAll(async () => {
 describe('the local AWS', () => {
   test('starts, is found running, stops, and starts again with its keys and its payments', async () => {
     const first = await start();
-    expect(first.stdout).toContain("curl -i -X POST 'http://localhost:");
+    expect(first.stdout).toContain("curl -i -X POST 'http://127.0.0.1:");
     const aws = details();
     expect(statSync(join(directory, 'local.json')).mode & 0o777).toBe(0o600);
     expect(await pay(aws)).toEqual({ status: 201, replayed: null });
@@ -65,23 +97,31 @@ describe('the local AWS', () => {
     expect(existsSync(join(directory, 'local.json'))).toBe(false);
     expect((await stop()).stdout).toContain('Nothing was running');
 
-    await start();
+    const foreground = startInForeground();
+    await foreground.untilItSays('logs follow');
     expect(details().apiKey).toBe(aws.apiKey);
     expect(await pay(details())).toEqual({ status: 201, replayed: 'true' });
-    await stop();
-    expect(await untilGone()).toEqual([]);
+    // The functions' logs, with the time and the function.
+    await foreground.untilItSays(/\d\d:\d\d:\d\d\.\d{3} {2}Payments {5}/);
+    foreground.child.kill('SIGINT');
+    await foreground.ended;
+    expect(survivors()).toEqual([]);
+    expect(existsSync(join(directory, 'local.json'))).toBe(false);
   }, 120_000);
 
-  test('killed outright in the foreground, it leaves nothing running and nothing that confuses the next start', async () => {
-    const foreground = spawn(
-      process.execPath,
-      [join(PROJECT, 'local', 'start.mjs'), '--directory', directory, '--port', String(PORT)],
-      { cwd: PROJECT, stdio: 'ignore' },
-    );
-    for (let look = 0; look < 600 && !existsSync(join(directory, 'local.json')); look += 1) await sleep(100);
+  test('killed outright while it deploys, it leaves nothing running', async () => {
+    const foreground = startInForeground();
+    await foreground.untilItSays('Deploy the stacks');
+    expect(survivors()).not.toEqual([]);
+    foreground.child.kill('SIGKILL');
+    expect(await untilGone()).toEqual([]);
+  }, 60_000);
+
+  test('killed outright while it runs, it leaves nothing running and nothing that confuses the next start', async () => {
+    const foreground = startInForeground();
+    await foreground.untilItSays('logs follow');
     await pay(details());
-    expect(survivors().length).toBeGreaterThan(0);
-    foreground.kill('SIGKILL');
+    foreground.child.kill('SIGKILL');
     expect(await untilGone()).toEqual([]);
 
     expect(existsSync(join(directory, 'local.json'))).toBe(true);

@@ -1,4 +1,9 @@
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { curlLine } from '../../local/announcement.ts';
 import { emulatorEnvironment } from '../../local/emulator-environment.ts';
@@ -24,6 +29,20 @@ describe('Python', () => {
   });
 });
 
+describe('a checkout whose packages are not installed', () => {
+  test('is one line that says what to do', async () => {
+    const checkout = mkdtempSync(join(tmpdir(), 'payonce-bare-'));
+    const script = join(checkout, 'start.mjs');
+    copyFileSync(join(import.meta.dirname, '..', '..', 'local', 'start.mjs'), script);
+    await expect(promisify(execFile)(process.execPath, [script])).rejects.toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: 'The packages are not installed: run "npm ci" first.\n',
+    });
+    rmSync(checkout, { recursive: true });
+  });
+});
+
 describe('the port', () => {
   test('is the wanted one when it is free, and another when it is taken', async () => {
     const taken = createServer();
@@ -42,7 +61,7 @@ describe('the port', () => {
 });
 
 describe('whatever talks to the emulator', () => {
-  test('gets nothing of the person’s own AWS settings', () => {
+  test('gets nothing of the person’s own settings', () => {
     const environment = emulatorEnvironment('http://localhost:1', {
       HOME: '/home/someone',
       PATH: '/usr/bin',
@@ -52,8 +71,13 @@ describe('whatever talks to the emulator', () => {
       CDK_DEFAULT_ACCOUNT: '123456789012',
       HTTPS_PROXY: 'http://proxy.example',
       https_proxy: 'http://proxy.example',
+      GITHUB_TOKEN: 'secret',
+      NODE_OPTIONS: '--inspect',
+      POWERTOOLS_IDEMPOTENCY_DISABLED: 'true',
     });
-    expect(JSON.stringify(environment)).not.toMatch(/production|secret|AKIA|123456789012|proxy\.example/);
+    expect(JSON.stringify(environment)).not.toMatch(
+      /production|secret|AKIA|123456789012|proxy\.example|inspect|POWERTOOLS/,
+    );
     expect(environment).toMatchObject({
       HOME: '/home/someone',
       AWS_ACCESS_KEY_ID: 'test',

@@ -1,12 +1,12 @@
-import { execFileSync } from 'node:child_process';
+import { runningProcesses } from '../../local/processes.ts';
 
 /**
  * The processes that run a function on the local AWS. Each handles one invocation at a time, and can be killed as Lambda's
  * can.
  */
 export function workersOf(functionName: string): readonly number[] {
-  const lines = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' }).split('\n');
-  return lines
-    .filter((line) => line.includes(`ministack-lambda-${functionName}-`) && line.includes('_worker.js'))
-    .map((line) => Number.parseInt(line.trim(), 10));
+  return runningProcesses()
+    .filter(({ commandLine }) => commandLine.includes(`ministack-lambda-${functionName}-`))
+    .filter(({ commandLine }) => commandLine.includes('_worker.js'))
+    .map(({ pid }) => pid);
 }

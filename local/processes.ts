@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface RunningProcess {
+  readonly pid: number;
+  /** The process group that it is in. */
+  readonly group: number;
+  readonly commandLine: string;
+}
+
+/** Every process of this machine that runs; what has ended and only waits for its parent to notice counts as gone. */
+export function runningProcesses(): readonly RunningProcess[] {
+  // Slim Linux images have no `ps`.
+  return process.platform === 'linux' ? fromProcFileSystem() : fromPs();
+}
+
+/** Sends the signal; to a process group when the number is negative. One that has gone meanwhile is no trouble. */
+export function signalProcess(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
+
+function fromProcFileSystem(): readonly RunningProcess[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        // "pid (name) state parent group …"; a name may itself hold spaces and brackets.
+        const status = readFileSync(`/proc/${name}/stat`, 'utf8');
+        const [state = '', , group = ''] = status.slice(status.lastIndexOf(')') + 2).split(' ');
+        if (state === 'Z') return [];
+        const commandLine = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+        return [{ pid: Number(name), group: Number(group), commandLine }];
+      } catch {
+        // Ended while we looked.
+        return [];
+      }
+    });
+}
+
+function fromPs(): readonly RunningProcess[] {
+  const table = execFileSync('ps', ['-A', '-o', 'pid=,pgid=,stat=,args='], { encoding: 'utf8', maxBuffer: 2 ** 26 });
+  return table.split('\n').flatMap((line) => {
+    const [, pid, group, state = '', commandLine = ''] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? [];
+    return pid === undefined || state.startsWith('Z') ? [] : [{ pid: Number(pid), group: Number(group), commandLine }];
+  });
+}

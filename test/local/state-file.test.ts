@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { LocalAws } from '../../local/local-aws.ts';
+import { StateFile } from '../../local/state-file.ts';
+
+/** As handed out by nobody: larger than any process number. */
+const NO_PROCESS = 2 ** 30;
+const RUNNING: LocalAws = {
+  awsEndpoint: 'http://127.0.0.1:1',
+  region: 'us-east-1',
+  apiUrl: 'http://127.0.0.1:1/api',
+  sandboxUrl: 'http://127.0.0.1:1/sandbox',
+  tenantId: 'ten_a',
+  apiKey: 'sk_test_a',
+  adminApiKey: 'sk_test_b',
+  tables: { idempotency: 'I', ledger: 'L', registry: 'R', views: 'V' },
+  paymentsFunction: 'Payments',
+  keeperPid: NO_PROCESS,
+};
+
+let directory = '';
+let state: StateFile;
+let child: ChildProcess | undefined;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'payonce-state-'));
+  state = new StateFile(directory);
+});
+
+afterEach(async () => {
+  if (child !== undefined) {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    child = undefined;
+  }
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** Some process, under a name that says what it claims to be. */
+function processNamed(name: string): number {
+  child = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)', name], { detached: true });
+  return child.pid ?? 0;
+}
+
+describe('what is on file about a local AWS', () => {
+  test('is read back as it was written, its keys for the next run too', () => {
+    state.write(RUNNING);
+    expect(state.read()).toEqual(RUNNING);
+    state.remove();
+    expect(state.read()).toBeUndefined();
+    expect(state.keys()).toEqual({ tenantId: 'ten_a', apiKey: 'sk_test_a', adminApiKey: 'sk_test_b' });
+  });
+
+  test('is for this user’s eyes only, also where a readable file was before', () => {
+    writeFileSync(join(directory, 'local.json'), '{}', { mode: 0o644 });
+    state.write(RUNNING);
+    for (const name of ['local.json', 'keys.json']) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
+  });
+
+  test('counts for nothing once its process is gone', async () => {
+    state.write(RUNNING);
+    expect(await state.running()).toBeUndefined();
+  });
+
+  test('counts for nothing when its process number belongs to somebody else by now', async () => {
+    state.write({ ...RUNNING, keeperPid: processNamed('somebody-else') });
+    expect(await state.running()).toBeUndefined();
+  });
+
+  test('counts for nothing when nobody answers at its address', async () => {
+    state.write({ ...RUNNING, keeperPid: processNamed('keeper.ts') });
+    expect(await state.running()).toBeUndefined();
+  });
+
+  test.each(['', '{', 'null', '[]', '{"keeperPid":1}'])('is no obstacle when it is %j', async (text) => {
+    for (const name of ['local.json', 'keys.json']) writeFileSync(join(directory, name), text);
+    expect(state.read()).toBeUndefined();
+    expect(state.keys()).toBeUndefined();
+    expect(await state.running()).toBeUndefined();
+  });
+});
+
+describe('a start', () => {
+  test('is refused while another one is at work in the same directory, and only then', () => {
+    writeFileSync(join(directory, 'starting.pid'), String(processNamed('local/start.mjs')));
+    expect(() => state.claim()).toThrow(/just being started \(by process \d+\)/);
+    writeFileSync(join(directory, 'starting.pid'), String(NO_PROCESS));
+    state.claim();
+    state.release();
+    state.claim();
+  });
+
+  test('can be made afresh: nothing of earlier runs is left', () => {
+    state.write(RUNNING);
+    mkdirSync(join(directory, 'state'));
+    expect(state.hasEarlierState()).toBe(true);
+    state.removeEarlierState();
+    expect(state.hasEarlierState()).toBe(false);
+    expect(state.read()).toBeUndefined();
+    expect(state.keys()).toBeUndefined();
+  });
+});
