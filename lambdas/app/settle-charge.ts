@@ -1,5 +1,5 @@
+import type { ChargeFact } from '../core/facts.ts';
 import { AmbiguousError, RetryableError } from '../core/faults.ts';
-import type { ChargeFact } from '../core/payment.ts';
 import { nextStep } from '../core/settlement.ts';
 import type { ChargeOrder, ChargeOutcome, Clock, Entropy, Processor } from './ports.ts';
 
@@ -83,7 +83,7 @@ async function send(
 ): Promise<Heard> {
   try {
     const outcome = await tools.processor.charge(order, { timeoutMs: attempt.timeoutMs });
-    if (isMoney(outcome) || attempt.sent === 'nothing') return { kind: 'fact', fact: outcome };
+    if (!isRefusal(outcome) || attempt.sent === 'nothing') return { kind: 'fact', fact: outcome };
     return { kind: 'unheard' };
   } catch (error) {
     if (error instanceof RetryableError) {
@@ -107,6 +107,6 @@ async function ask(
   }
 }
 
-function isMoney(outcome: ChargeOutcome): boolean {
-  return outcome.kind === 'succeeded' || outcome.kind === 'authorized';
+function isRefusal(outcome: ChargeOutcome): boolean {
+  return outcome.kind === 'declined' || outcome.kind === 'rejected';
 }

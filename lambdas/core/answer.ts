@@ -41,7 +41,10 @@ export function problemBody(
   });
 }
 
-/** A payment as the API shows it; amounts in minor units, times in Unix seconds. */
+/**
+ * A payment as the API shows it; amounts in minor units, times in Unix seconds. What few payments have is left out of the
+ * others, because every stored answer must stay below a kilobyte.
+ */
 export function paymentObject(payment: Payment, details: FirstDetails): Record<string, unknown> {
   return {
     id: payment.id,
@@ -53,8 +56,14 @@ export function paymentObject(payment: Payment, details: FirstDetails): Record<s
     status: payment.status,
     source: payment.source,
     capture: payment.capture,
-    processor: { name: payment.processorName, charge_id: payment.chargeId ?? null },
+    ...(payment.actionUrl === undefined ? {} : { next_action: { type: 'redirect', url: payment.actionUrl } }),
+    processor: {
+      name: payment.processorName,
+      charge_id: payment.chargeId ?? null,
+      ...(payment.feeMinor === undefined ? {} : { fee: payment.feeMinor }),
+    },
     failure: payment.failure ?? null,
+    ...(payment.cancelReason === undefined ? {} : { cancellation_reason: payment.cancelReason }),
     reference: payment.reference ?? null,
     description: details.description ?? null,
     // In an order of our own: a store gives back a map's keys in any.
@@ -80,14 +89,16 @@ export function creationAnswer(payment: Payment, details: FirstDetails): Answer 
     case 'processing':
     case 'requires_action':
     case 'needs_review':
-    case 'canceled':
       return { status: 202, headers: { 'content-type': JSON_TYPE, ...location }, body: JSON.stringify(body) };
     case 'failed':
+    case 'canceled': {
+      const problem = failureProblem(payment);
       return {
-        status: payment.failure?.code === NOT_ATTEMPTED ? 409 : 402,
+        status: problem.status,
         headers: { 'content-type': PROBLEM_TYPE },
-        body: problemBody(failureProblem(payment), details.requestId, { payment: body }),
+        body: problemBody(problem, details.requestId, { payment: body }),
       };
+    }
   }
 }
 
@@ -98,6 +109,14 @@ function failureProblem(payment: Payment): Problem {
       code: 'payment_not_attempted',
       title: 'Payment not attempted',
       detail: 'The processor was never asked and nobody was charged. Start again with a new Idempotency-Key.',
+    };
+  }
+  if (payment.status === 'canceled') {
+    return {
+      status: 402,
+      code: 'payment_canceled',
+      title: 'Payment canceled',
+      detail: 'The payment was let go at the processor before it was taken. Nobody was charged.',
     };
   }
   return {

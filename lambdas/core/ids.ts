@@ -37,14 +37,36 @@ const PAYMENT_ID = /^pay_[a-z2-7]{32}$/;
  * payment and the processor's key find each other without an index, and a lost record cannot become a second charge.
  */
 export function derivePaymentId(digest: Digest, scope: KeyScope): PaymentId {
-  // A JSON array, not joined text: no choice of path and key can be read as another choice.
-  const text = JSON.stringify([scope.tenantId, scope.mode, scope.method, scope.path, scope.key]);
-  return `pay_${base32(digest.sha256(text).subarray(0, ID_BYTES))}` as PaymentId;
+  return `pay_${derived(digest, scopeParts(scope))}` as PaymentId;
 }
 
 /** The operation that charges a payment goes by the payment's own id. */
 export function chargeOperation(paymentId: PaymentId): OperationId {
   return paymentId as string as OperationId;
+}
+
+/** The operation that takes in one event of a processor, however often and under whatever address it is delivered. */
+export function callbackOperation(digest: Digest, processorName: string, eventId: string): OperationId {
+  return `cb_${derived(digest, ['callback', processorName, eventId])}` as OperationId;
+}
+
+/** The operation that tries an orphaned callback again and gets it a payment. */
+export function adoptionOperation(digest: Digest, orphan: OperationId): OperationId {
+  return `ad_${derived(digest, ['adoption', orphan])}` as OperationId;
+}
+
+/** The correction that this request makes, today and for ever. */
+export function deriveCorrectionId(digest: Digest, scope: KeyScope): OperationId {
+  return `cor_${derived(digest, scopeParts(scope))}` as OperationId;
+}
+
+/** A JSON array, not joined text: no choice of parts can be read as another choice. */
+function derived(digest: Digest, parts: readonly string[]): string {
+  return base32(digest.sha256(JSON.stringify(parts)).subarray(0, ID_BYTES));
+}
+
+function scopeParts(scope: KeyScope): readonly string[] {
+  return [scope.tenantId, scope.mode, scope.method, scope.path, scope.key];
 }
 
 /** @returns undefined when `text` is not of the form of a payment id */

@@ -1,13 +1,27 @@
 import { invariant } from './invariant.ts';
 
-/** The chart of accounts, per tenant, mode and currency. */
-export type Account =
+/**
+ * The chart of accounts, per tenant, mode and currency. What the merchant may be paid is `merchant_payable` less
+ * `refunds`, `fees` and `disputes`, which are kept apart so that each can be told by itself.
+ */
+export const ACCOUNTS = [
   /** What the processor holds for us. */
-  | 'processor_clearing'
-  /** What we owe the merchant. */
-  | 'merchant_payable'
-  /** Money that arrived for a payment that had already ended: owed back to the payer. */
-  | 'late_receipts';
+  'processor_clearing',
+  /** What was taken for the merchant. */
+  'merchant_payable',
+  /** What was given back to payers. */
+  'refunds',
+  /** What the processor kept for its work. */
+  'fees',
+  /** What payers' banks took back. */
+  'disputes',
+  /** Money that arrived for a payment that had ended, or twice: owed back to the payer. */
+  'late_receipts',
+  /** The other side of what an operator sets right. */
+  'corrections',
+] as const;
+
+export type Account = (typeof ACCOUNTS)[number];
 
 export interface Posting {
   readonly account: Account;
@@ -41,4 +55,16 @@ export function transfer(debit: Account, credit: Account, amountMinor: number, c
     { account: debit, direction: 'debit', amountMinor, currency },
     { account: credit, direction: 'credit', amountMinor, currency },
   ];
+}
+
+/** The same amounts the other way round. */
+export function reversed(postings: readonly Posting[]): readonly Posting[] {
+  return postings.map((posting) => ({ ...posting, direction: posting.direction === 'debit' ? 'credit' : 'debit' }));
+}
+
+/** What an account gained by these postings, debits less credits. Minor units. */
+export function netDebitMinor(account: Account, currency: string, postings: readonly Posting[]): number {
+  return postings
+    .filter((posting) => posting.account === account && posting.currency === currency)
+    .reduce((sum, { direction, amountMinor }) => sum + (direction === 'debit' ? amountMinor : -amountMinor), 0);
 }

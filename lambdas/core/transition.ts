@@ -2,7 +2,7 @@ import type { Digest } from './digest.ts';
 import { sameBytes } from './digest.ts';
 import type { Fingerprint } from './fingerprint.ts';
 import { invariant } from './invariant.ts';
-import type { Payment, TransitionDraft, TransitionType } from './payment.ts';
+import type { Payment, Subject, TransitionDraft, TransitionType } from './payment.ts';
 import type { Posting } from './posting.ts';
 import { assertBalanced } from './posting.ts';
 
@@ -25,6 +25,7 @@ export interface Transition {
   readonly occurredAtMs: number;
   readonly payment: Payment;
   readonly postings: readonly Posting[];
+  readonly subject?: Subject;
   readonly first?: FirstDetails;
   /** SHA-256 of the transition before; 32 zero bytes for the first. */
   readonly prevHash: Uint8Array;

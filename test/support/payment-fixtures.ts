@@ -1,14 +1,16 @@
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
 import type { Answer } from '../../lambdas/core/answer.ts';
+import { decide } from '../../lambdas/core/decide.ts';
+import type { Fact } from '../../lambdas/core/facts.ts';
 import { fingerprintOf } from '../../lambdas/core/fingerprint.ts';
 import type { CompletedRecord, OpenRecord } from '../../lambdas/core/idempotency.ts';
 import { parseIdempotencyKey } from '../../lambdas/core/idempotency-key.ts';
 import type { PaymentId } from '../../lambdas/core/ids.ts';
 import { chargeOperation, derivePaymentId, ownerToken, tenantId } from '../../lambdas/core/ids.ts';
 import { invariant } from '../../lambdas/core/invariant.ts';
-import type { ChargeFact } from '../../lambdas/core/payment.ts';
-import { create, decide } from '../../lambdas/core/payment.ts';
+import { create } from '../../lambdas/core/payment.ts';
+import { stateAfter } from '../../lambdas/core/payment-state.ts';
 import type { Transition } from '../../lambdas/core/transition.ts';
 import { firstTransition, nextTransition } from '../../lambdas/core/transition.ts';
 
@@ -100,8 +102,8 @@ export function pendingTransition(paymentId: PaymentId, reference?: string): Tra
   );
 }
 
-export function outcomeTransition(newest: Transition, fact: ChargeFact): Transition {
-  const decision = decide(fact, newest.payment, newest.type);
+export function outcomeTransition(newest: Transition, fact: Fact): Transition {
+  const decision = decide(fact, stateAfter([newest]));
   invariant(decision.kind === 'append', 'the fact must cause a transition');
   return nextTransition(systemDigest, newest, decision.draft, T0 + 900);
 }

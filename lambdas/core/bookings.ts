@@ -1,0 +1,43 @@
+import type { Posting } from './posting.ts';
+import { reversed, transfer } from './posting.ts';
+import type { Posts } from './state-tables.ts';
+
+export interface Booked {
+  /** Minor units; of a fee, what it grew by, which may be negative. */
+  readonly amountMinor: number;
+  readonly currency: string;
+  /** Of a receipt: what the processor keeps of it. Minor units. */
+  readonly feeMinor?: number;
+  /** Which account bears what is given back. @default refunds */
+  readonly account?: 'refunds' | 'late_receipts';
+}
+
+/** The double entries of each kind of booking; the debited account comes first. */
+export function book(posts: Posts | undefined, booked: Booked): readonly Posting[] {
+  const { amountMinor, currency, feeMinor = 0, account = 'refunds' } = booked;
+  switch (posts) {
+    case undefined:
+      return [];
+    case 'receipt': {
+      const taken = transfer('processor_clearing', 'merchant_payable', amountMinor, currency);
+      return feeMinor === 0 ? taken : [...taken, ...fee(feeMinor, currency)];
+    }
+    case 'fee':
+      return fee(amountMinor, currency);
+    case 'late_receipt':
+      return transfer('processor_clearing', 'late_receipts', amountMinor, currency);
+    case 'give_back':
+      return transfer(account, 'processor_clearing', amountMinor, currency);
+    case 'give_back_undone':
+      return reversed(transfer(account, 'processor_clearing', amountMinor, currency));
+    case 'dispute':
+      return transfer('disputes', 'processor_clearing', amountMinor, currency);
+    case 'dispute_undone':
+      return reversed(transfer('disputes', 'processor_clearing', amountMinor, currency));
+  }
+}
+
+function fee(grownByMinor: number, currency: string): readonly Posting[] {
+  const postings = transfer('fees', 'processor_clearing', Math.abs(grownByMinor), currency);
+  return grownByMinor > 0 ? postings : reversed(postings);
+}

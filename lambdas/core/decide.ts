@@ -1,0 +1,252 @@
+import { book } from './bookings.ts';
+import type { ChargeFact, Fact, FeeFact, ForeignChargeFact } from './facts.ts';
+import type { Dispute, Failure, Payment, Refund, StrayCharge, TransitionDraft } from './payment.ts';
+import { NOT_ATTEMPTED } from './payment.ts';
+import type { PaymentState } from './payment-state.ts';
+import type { Posting } from './posting.ts';
+import { netDebitMinor } from './posting.ts';
+import type { Cell, ChargeRow } from './state-tables.ts';
+import { CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from './state-tables.ts';
+
+export type Decision =
+  | { readonly kind: 'append'; readonly draft: TransitionDraft }
+  | { readonly kind: 'nothing'; readonly because: string }
+  /** The processor says what cannot be: nothing is booked, somebody is told. */
+  | { readonly kind: 'review'; readonly because: string };
+
+type Append = Extract<Cell, { does: 'append' }>;
+
+/**
+ * What a fact means for a payment: the cell of the state tables, with what it needs filled in. What is known already
+ * changes nothing, whatever it came by; a contradiction never moves a payment backwards.
+ */
+export function decide(fact: Fact, state: PaymentState): Decision {
+  switch (fact.kind) {
+    case 'refund':
+      return decideRefund(fact, state);
+    case 'dispute':
+      return decideDispute(fact, state);
+    case 'fee':
+      return decideFee(fact, state);
+    case 'foreign_charge':
+      return decideForeign(fact, state);
+    case 'pending':
+    case 'action_required':
+    case 'authorized':
+    case 'succeeded':
+    case 'declined':
+    case 'rejected':
+    case 'voided':
+    case 'unknown':
+    case 'not_attempted':
+    case 'undecidable':
+      return decideCharge(fact, state);
+  }
+}
+
+const KNOWN: Decision = { kind: 'nothing', because: 'known already' };
+const review = (because: string): Decision => ({ kind: 'review', because });
+
+// ---------------------------------------------------------------------------------------------------------------- charges
+
+function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
+  const { payment } = state;
+  if (isOfAnotherCharge(fact, payment)) return decideForeign(asForeign(fact, payment), state);
+  const cell = CHARGE_TABLE[rowOf(fact, payment)][payment.status];
+  if (cell.does !== 'append') return passOn(cell);
+  if (cell.type === 'payment.late_success') return strayFound(cell, asForeign(fact, payment), state);
+  if (cell.type === 'payment.processing' && !saysMore(fact, state)) return KNOWN;
+  const after = settled(payment, cell, fact);
+  const { amountCapturedMinor: amountMinor, currency, feeMinor } = after;
+  return appended(
+    cell,
+    after,
+    book(cell.posts, { amountMinor, currency, ...(feeMinor === undefined ? {} : { feeMinor }) }),
+  );
+}
+
+function rowOf(fact: ChargeFact, payment: Payment): ChargeRow {
+  if (fact.kind === 'rejected') return 'declined';
+  if (fact.kind === 'not_attempted' && payment.chargeId !== undefined) return 'vanished';
+  return fact.kind === 'succeeded' && !isAsOrdered(fact, payment) ? 'wrong_amount' : fact.kind;
+}
+
+type Succeeded = Extract<ChargeFact, { kind: 'succeeded' }>;
+
+/** All of it, or what was captured of an authorization; once taken, that and nothing else. */
+function isAsOrdered({ capturedMinor, currency }: Succeeded, payment: Payment): boolean {
+  if (currency !== undefined && currency !== payment.currency) return false;
+  const captured = capturedMinor ?? payment.amountMinor;
+  if (payment.status === 'succeeded') return captured === payment.amountCapturedMinor;
+  return payment.capture === 'manual'
+    ? captured > 0 && captured <= payment.amountMinor
+    : captured === payment.amountMinor;
+}
+
+/** A key that the processor honoured no longer makes a second charge, which is not the payment's own. */
+function isOfAnotherCharge(fact: ChargeFact, { chargeId }: Payment): boolean {
+  return 'chargeId' in fact && fact.chargeId !== undefined && chargeId !== undefined && fact.chargeId !== chargeId;
+}
+
+function asForeign(fact: ChargeFact, payment: Payment): ForeignChargeFact {
+  const status = fact.kind === 'succeeded' ? 'captured' : fact.kind === 'authorized' ? 'authorized' : 'none';
+  const { capturedMinor, currency } = fact.kind === 'succeeded' ? fact : {};
+  return {
+    kind: 'foreign_charge',
+    chargeId: ('chargeId' in fact ? fact.chargeId : undefined) ?? '',
+    status,
+    amountMinor: capturedMinor ?? payment.amountMinor,
+    currency: currency ?? payment.currency,
+  };
+}
+
+/** "Not known yet" is said once, and once more when the processor has given the charge a name. */
+function saysMore(fact: ChargeFact, { payment, lastType }: PaymentState): boolean {
+  return lastType !== 'payment.processing' || (fact.kind === 'pending' && payment.chargeId === undefined);
+}
+
+/** The payment as the fact leaves it; what held only for the status before is gone. */
+function settled(payment: Payment, { status = payment.status }: Append, fact: ChargeFact): Payment {
+  const { actionUrl: _actionUrl, cancelReason: _cancelReason, failure: _failure, ...lasting } = payment;
+  const chargeId = 'chargeId' in fact && fact.chargeId !== undefined ? { chargeId: fact.chargeId } : {};
+  const after: Payment = { ...lasting, ...chargeId, status };
+  switch (fact.kind) {
+    case 'succeeded':
+      if (status === 'needs_review') return { ...after, failure: WRONG_AMOUNT };
+      return {
+        ...after,
+        amountCapturedMinor: fact.capturedMinor ?? payment.amountMinor,
+        ...(fact.feeMinor === undefined || fact.feeMinor === 0 ? {} : { feeMinor: fact.feeMinor }),
+      };
+    case 'action_required':
+      return { ...after, actionUrl: fact.actionUrl };
+    case 'declined':
+    case 'rejected':
+      return { ...after, failure: ofProcessor(fact.failure) };
+    case 'voided':
+      return { ...after, cancelReason: fact.reason };
+    case 'not_attempted':
+      return { ...after, failure: status === 'failed' ? NEVER_ASKED : VANISHED };
+    case 'undecidable':
+      return { ...after, failure: UNDECIDABLE };
+    case 'pending':
+    case 'authorized':
+    case 'unknown':
+      return after;
+  }
+}
+
+const NEVER_ASKED: Failure = { code: NOT_ATTEMPTED, message: 'The processor was never asked for this payment.' };
+const VANISHED: Failure = { code: 'charge_vanished', message: 'The processor had the charge, and has it no longer.' };
+const WRONG_AMOUNT: Failure = {
+  code: 'wrong_amount',
+  message: 'The processor took another amount than was asked for.',
+};
+const UNDECIDABLE: Failure = {
+  code: 'outcome_undecidable',
+  message: 'Whether the processor charged cannot be found out.',
+};
+const LATE_SUCCESS: Failure = {
+  code: 'late_success',
+  message: 'The processor charged when it was too late; the money goes back.',
+};
+
+/** A processor's word for a refusal cannot be one of ours, which mean something else. */
+function ofProcessor(failure: Failure): Failure {
+  return failure.code === NOT_ATTEMPTED ? { ...failure, code: `processor_${failure.code}` } : failure;
+}
+
+function decideFee({ chargeId, feeMinor }: FeeFact, { payment }: PaymentState): Decision {
+  const cell = CHARGE_TABLE.fee[payment.status];
+  if (cell.does !== 'append') return passOn(cell);
+  const grownBy = feeMinor - (payment.feeMinor ?? 0);
+  if (payment.chargeId !== chargeId || grownBy === 0) return KNOWN;
+  const postings = book(cell.posts, { amountMinor: grownBy, currency: payment.currency });
+  return appended(cell, { ...payment, feeMinor }, postings);
+}
+
+// ---------------------------------------------------------------------------------------------------------- stray charges
+
+function decideForeign(fact: ForeignChargeFact, state: PaymentState): Decision {
+  const row = fact.status === 'none' ? 'stray_nothing' : 'stray_money';
+  const cell = CHARGE_TABLE[row][state.payment.status];
+  return cell.does === 'append' ? strayFound(cell, fact, state) : passOn(cell);
+}
+
+/** Recorded once as held and once as taken, so that whoever sends it back knows how. */
+function strayFound(cell: Append, fact: ForeignChargeFact, { payment, strayCharges }: PaymentState): Decision {
+  const { chargeId, amountMinor, currency } = fact;
+  const status = fact.status === 'captured' ? 'captured' : 'authorized';
+  const known = strayCharges.get(chargeId);
+  if (known?.status === 'captured' || known?.status === status) return KNOWN;
+  if (amountMinor <= 0) return { kind: 'nothing', because: 'no money' };
+  const subject: StrayCharge = { kind: 'stray_charge', chargeId, amountMinor, status };
+  // What is only held is not ours yet.
+  const postings = status === 'captured' ? book(cell.posts, { amountMinor, currency }) : [];
+  const after: Payment =
+    cell.status === undefined ? payment : { ...payment, status: cell.status, failure: LATE_SUCCESS };
+  return appended(cell, after, postings, subject);
+}
+
+// -------------------------------------------------------------------------------------------------- refunds and disputes
+
+function decideRefund(fact: Refund, state: PaymentState): Decision {
+  const known = state.refunds.get(fact.refundId);
+  const cell = REFUND_TABLE[fact.status][known?.status ?? 'none'];
+  if (cell.does !== 'append') return passOn(cell);
+  if (known !== undefined && (known.amountMinor !== fact.amountMinor || known.chargeId !== fact.chargeId)) {
+    return review('a refund keeps its amount and its charge');
+  }
+  const given = capturedOf(fact.chargeId, state);
+  if (given === undefined) return review('a refund of a charge that has no money');
+  const { account, leftMinor } = given;
+  const { amountMinor } = fact;
+  if (cell.posts === 'give_back' && amountMinor > leftMinor) return review('a refund beyond what was taken');
+  const { payment } = state;
+  const postings = book(cell.posts, { amountMinor, currency: payment.currency, account });
+  const givenMinor = netDebitMinor('refunds', payment.currency, postings);
+  const after: Payment = { ...payment, amountRefundedMinor: payment.amountRefundedMinor + givenMinor };
+  return appended(cell, after, postings, fact);
+}
+
+/** What is left to give back of a charge, and which account bears it. */
+function capturedOf(
+  chargeId: string,
+  { payment, strayCharges, refunds }: PaymentState,
+): { readonly account: 'refunds' | 'late_receipts'; readonly leftMinor: number } | undefined {
+  const stray = strayCharges.get(chargeId);
+  if (stray?.status === 'captured') {
+    const returned = [...refunds.values()]
+      .filter((refund) => refund.chargeId === chargeId && refund.status === 'succeeded')
+      .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
+    return { account: 'late_receipts', leftMinor: stray.amountMinor - returned };
+  }
+  if (payment.chargeId !== chargeId || payment.amountCapturedMinor === 0) return undefined;
+  return { account: 'refunds', leftMinor: payment.amountCapturedMinor - payment.amountRefundedMinor };
+}
+
+function decideDispute(fact: Dispute, state: PaymentState): Decision {
+  const known = state.disputes.get(fact.disputeId);
+  const cell = DISPUTE_TABLE[fact.status][known?.status ?? 'none'];
+  if (cell.does !== 'append') return passOn(cell);
+  if (known !== undefined && (known.amountMinor !== fact.amountMinor || known.chargeId !== fact.chargeId)) {
+    return review('a dispute keeps its amount and its charge');
+  }
+  if (capturedOf(fact.chargeId, state) === undefined) return review('a dispute over a charge that has no money');
+  const { payment } = state;
+  const postings = book(cell.posts, { amountMinor: fact.amountMinor, currency: payment.currency });
+  return appended(cell, payment, postings, fact);
+}
+
+function appended(
+  { type }: Append,
+  payment: Payment,
+  postings: readonly Posting[],
+  subject?: TransitionDraft['subject'],
+): Decision {
+  return { kind: 'append', draft: { type, payment, postings, ...(subject === undefined ? {} : { subject }) } };
+}
+
+function passOn(cell: Exclude<Cell, Append>): Decision {
+  return { kind: cell.does, because: cell.because };
+}

@@ -1,0 +1,45 @@
+import { invariant } from './invariant.ts';
+import type { Correction, Dispute, Payment, Refund, StrayCharge, TransitionType } from './payment.ts';
+import type { Transition } from './transition.ts';
+
+/** A payment with all that hangs on it: what the next fact is decided on. */
+export interface PaymentState {
+  readonly payment: Payment;
+  /** The type of the newest transition. */
+  readonly lastType: TransitionType;
+  /** By their ids, as are the others. */
+  readonly refunds: ReadonlyMap<string, Refund>;
+  readonly disputes: ReadonlyMap<string, Dispute>;
+  readonly strayCharges: ReadonlyMap<string, StrayCharge>;
+  readonly corrections: ReadonlyMap<string, Correction>;
+}
+
+type Step = Pick<Transition, 'type' | 'payment' | 'subject'>;
+
+/** The state after one more transition. */
+export function evolve(state: PaymentState | undefined, { type, payment, subject }: Step): PaymentState {
+  const { refunds, disputes, strayCharges, corrections } = state ?? NOTHING_YET;
+  const next = { payment, lastType: type, refunds, disputes, strayCharges, corrections };
+  switch (subject?.kind) {
+    case undefined:
+      return next;
+    case 'refund':
+      return { ...next, refunds: new Map(refunds).set(subject.refundId, subject) };
+    case 'dispute':
+      return { ...next, disputes: new Map(disputes).set(subject.disputeId, subject) };
+    case 'stray_charge':
+      return { ...next, strayCharges: new Map(strayCharges).set(subject.chargeId, subject) };
+    case 'correction':
+      return { ...next, corrections: new Map(corrections).set(subject.correctionId, subject) };
+  }
+}
+
+const NOTHING_YET = { refunds: new Map(), disputes: new Map(), strayCharges: new Map(), corrections: new Map() };
+
+/** @param transitions all of one payment's, oldest first; at least one */
+export function stateAfter(transitions: readonly Step[]): PaymentState {
+  let state: PaymentState | undefined;
+  for (const transition of transitions) state = evolve(state, transition);
+  invariant(state !== undefined, 'a payment has a first transition');
+  return state;
+}
