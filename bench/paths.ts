@@ -1,5 +1,5 @@
 import type { DynamoDBClient, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import type { StoreTables } from '../lambdas/adapters/dynamodb/dynamodb-store.ts';
+import type { StoreTables } from '../lambdas/adapters/dynamodb/transact-items.ts';
 import { createPayment } from '../lambdas/app/create-payment.ts';
 import type { CreatePayment, CreatePaymentOutcome } from '../lambdas/app/create-payment-types.ts';
 import { engineProcess } from '../test/support/bench-engine.ts';

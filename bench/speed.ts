@@ -1,7 +1,8 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import pMap from 'p-map';
 import { documentClient } from '../lambdas/adapters/dynamodb/document-client.ts';
-import { DynamoDbStore, type StoreTables } from '../lambdas/adapters/dynamodb/dynamodb-store.ts';
+import { DynamoDbStore } from '../lambdas/adapters/dynamodb/dynamodb-store.ts';
+import type { StoreTables } from '../lambdas/adapters/dynamodb/transact-items.ts';
 import { systemClock, systemEntropy } from '../lambdas/adapters/system/platform.ts';
 import { createPayment } from '../lambdas/app/create-payment.ts';
 import { invariant } from '../lambdas/core/invariant.ts';

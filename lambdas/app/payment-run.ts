@@ -1,17 +1,20 @@
 import { LEASE_SECONDS, REQUEST_BUDGET_SECONDS } from '../contract/timing.ts';
 import { creationAnswer } from '../core/answer.ts';
+import { decide } from '../core/decide.ts';
+import type { ChargeFact } from '../core/facts.ts';
 import { RetryableError } from '../core/faults.ts';
 import type { IdempotencyRecord, OpenRecord } from '../core/idempotency.ts';
 import { paymentExpirySeconds } from '../core/idempotency.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../core/ids.ts';
 import { chargeOperation } from '../core/ids.ts';
 import { invariant } from '../core/invariant.ts';
-import type { ChargeFact } from '../core/payment.ts';
-import { create, decide, freesReference, isUnresolved } from '../core/payment.ts';
+import { create, freesReference, isUnresolved } from '../core/payment.ts';
 import type { FirstDetails, Transition } from '../core/transition.ts';
 import { detailsOf, firstTransition, nextTransition } from '../core/transition.ts';
+import { chargesToReturn } from './charge-to-return.ts';
 import type { CreatePayment, CreatePaymentOutcome, CreatePaymentTools, RunNotes } from './create-payment-types.ts';
 import { isSameRequest, judgeRecord } from './judge-record.ts';
+import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { ChargeOrder, Claim, ClaimStep, OperationSteps } from './ports.ts';
 import { settleCharge } from './settle-charge.ts';
 
@@ -22,9 +25,7 @@ interface Held {
   readonly owner: OwnerToken;
   readonly claimedAtMs: number;
   readonly sent: 'nothing' | 'maybe';
-  /** Transition 1, which carries what later answers need. */
-  readonly first: Transition;
-  readonly newest: Transition;
+  readonly chain: PaymentChain;
 }
 
 /** One run of one key: an object of its own for every call, so that nothing is shared between two keys. */
@@ -57,8 +58,7 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
             owner: record.owner,
             claimedAtMs: record.claimedAtMs,
             sent: 'nothing',
-            first: pending,
-            newest: pending,
+            chain: chainOf([pending]),
           };
           return { kind: 'claimed' };
         case 'record_exists': {
@@ -89,12 +89,13 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
   async execute(): Promise<ChargeFact | undefined> {
     const held = this.#mine();
     // The claim was stale and something else, a callback, has settled the payment since: only its answer is missing.
-    if (!isUnresolved(held.newest.payment)) return undefined;
+    const { first, newest } = held.chain;
+    if (!isUnresolved(newest.payment)) return undefined;
     // The charge was sent to a place that this deployment does not call: neither its yes nor its silence would be of it.
-    if (held.sent === 'maybe' && !this.#isPinnedHere(held.first)) return { kind: 'unknown' };
+    if (held.sent === 'maybe' && !this.#isPinnedHere(first)) return { kind: 'unknown' };
     try {
       return await settleCharge(this.#tools, {
-        order: this.#order(held.first),
+        order: this.#order(first),
         claimedAtMs: held.claimedAtMs,
         sent: held.sent,
         answerByMs: this.#answerByMs,
@@ -116,14 +117,14 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
   async commit(fact: ChargeFact | undefined): Promise<CreatePaymentOutcome> {
     const { store, digest, clock, entropy, replays } = this.#tools;
     const held = this.#mine();
-    let newest = held.newest;
+    let { chain } = held;
     let expects: 'open' | 'absent' = 'open';
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const nowMs = clock.nowMs();
-      const decision = fact === undefined ? undefined : decide(fact, newest.payment, newest.type);
+      const decision = fact === undefined ? undefined : decide(fact, chain.state);
       const transition =
-        decision?.kind === 'append' ? nextTransition(digest, newest, decision.draft, nowMs) : undefined;
-      const { payment } = transition ?? newest;
+        decision?.kind === 'append' ? nextTransition(digest, chain.newest, decision.draft, nowMs) : undefined;
+      const { payment } = transition ?? chain.newest;
       const record = {
         status: 'COMPLETED' as const,
         operationId: this.#operationId,
@@ -131,16 +132,21 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
         fingerprint: this.#request.fingerprint,
         owner: held.owner,
         claimedAtMs: held.claimedAtMs,
-        answer: creationAnswer(payment, detailsOf(held.first)),
+        answer: creationAnswer(payment, detailsOf(chain.first)),
         expiresAtSeconds: paymentExpirySeconds(nowMs, entropy.fraction()),
       };
-      const outcome = await store.commit({ record, expects, ...(transition === undefined ? {} : { transition }) });
+      const outcome = await store.commit({
+        record,
+        expects,
+        ...(transition === undefined ? {} : { transition, toReturn: chargesToReturn([transition]) }),
+      });
       switch (outcome.kind) {
         case 'committed':
+          this.#notes.lateSuccess = transition?.type === 'payment.late_success';
           replays.put(record);
           return { kind: 'first', answer: record.answer, unknown: isUnresolved(payment) };
         case 'transition_exists':
-          newest = (await this.#history()).newest;
+          chain = await this.#chain();
           break;
         case 'fenced': {
           if (outcome.record === undefined && expects === 'open') {
@@ -240,7 +246,7 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
    * @returns undefined when a rival made the record first: look again
    */
   async #claimLostRecord(): Promise<ClaimStep<CreatePaymentOutcome> | undefined> {
-    const { first, newest } = await this.#history();
+    const { first, newest } = await this.#chain();
     const { paymentId, fingerprint } = this.#request;
     // A rival may have brought the record back between our claim and this look.
     if ((await this.#tools.store.readRecord(this.#operationId)) !== undefined) return undefined;
@@ -261,7 +267,7 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
 
   async #hold(owner: OwnerToken, claimedAtMs: number, sent: 'nothing' | 'maybe'): Promise<void> {
     this.#notes.takenOver = true;
-    this.#held = { owner, claimedAtMs, sent, ...(await this.#history()) };
+    this.#held = { owner, claimedAtMs, sent, chain: await this.#chain() };
   }
 
   /** Another owner has the claim: what it stored is the answer, ours is thrown away. */
@@ -283,10 +289,10 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
     return { operationId: this.#operationId, paymentId: id, amountMinor, currency, source, capture };
   }
 
-  async #history(): Promise<{ first: Transition; newest: Transition }> {
-    const history = await this.#tools.store.readPayment(this.#request.paymentId);
-    invariant(history !== undefined, 'a payment whose first transition was refused as existing must be readable');
-    return history;
+  async #chain(): Promise<PaymentChain> {
+    const chain = await readChain(this.#tools.store, this.#request.paymentId);
+    invariant(chain !== undefined, 'a payment whose first transition was refused as existing must be readable');
+    return chain;
   }
 
   #mine(): Held {

@@ -4,9 +4,11 @@
  */
 import type { Scope } from '../contract/api.ts';
 import type { Answer } from '../core/answer.ts';
-import type { CompletedRecord, IdempotencyRecord, OpenRecord } from '../core/idempotency.ts';
+import type { CompletedRecord, EffectRecord, IdempotencyRecord, OpenRecord } from '../core/idempotency.ts';
 import type { Mode, OperationId, OwnerToken, PaymentId, TenantId } from '../core/ids.ts';
-import type { CaptureMode, Failure } from '../core/payment.ts';
+import type { CaptureMode, Failure, TransitionType } from '../core/payment.ts';
+import type { Account, Posting } from '../core/posting.ts';
+import type { ProcessorCharge } from '../core/processor-charge.ts';
 import type { ProcessorAbilities } from '../core/settlement.ts';
 import type { Transition } from '../core/transition.ts';
 
@@ -67,6 +69,8 @@ export interface Commit {
   readonly expects: 'open' | 'absent';
   /** The outcome; left out when the payment already stands where the answer says. */
   readonly transition?: Transition;
+  /** The queue entries that go with the outcome. */
+  readonly toReturn?: readonly ChargeToReturn[];
 }
 
 /** In order of precedence. */
@@ -97,6 +101,68 @@ export interface PaymentStore {
   listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]>;
 }
 
+/** What was said of a charge that no payment of ours is known for. Kept, tried again for a day, and never posted. */
+export interface OrphanedCallback {
+  /** Of the callback. */
+  readonly operationId: OperationId;
+  readonly event: CallbackEvent;
+  readonly reason: 'charge_unknown' | 'payment_unknown' | 'other_account';
+  readonly receivedAtMs: number;
+}
+
+/** A processor's message that something changed; what it is like now is read there. */
+export interface CallbackEvent {
+  readonly processorName: string;
+  /** The processor's own: the same for every delivery of one event. */
+  readonly eventId: string;
+  /** In the processor's words. */
+  readonly type: string;
+  readonly chargeId: string;
+}
+
+/** The queue entry for a charge that must be sent back, written with the transition that found it. */
+export interface ChargeToReturn {
+  readonly paymentId: PaymentId;
+  readonly chargeId: string;
+  /** Taken money is refunded, held money is let go. */
+  readonly by: 'refund' | 'void';
+  /** Minor units. */
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly foundAtMs: number;
+}
+
+export interface Effect {
+  readonly record: EffectRecord;
+  /** Of one payment, in their order; none when all was known already. */
+  readonly transitions: readonly Transition[];
+  /** Kept with the record. */
+  readonly orphan?: OrphanedCallback;
+  /** Taken off the shelf with the record: it has found its payment. */
+  readonly adopted?: OrphanedCallback;
+  readonly toReturn?: readonly ChargeToReturn[];
+}
+
+/** In order of precedence. */
+export type EffectOutcome =
+  | { readonly kind: 'recorded' }
+  | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
+  | { readonly kind: 'transition_exists' };
+
+/** Effects that need no claim: dedup record and effect in one conditional transaction. */
+export interface EffectStore extends Pick<PaymentStore, 'listTransitions'> {
+  /** The one durable write. */
+  recordEffect(effect: Effect): Promise<EffectOutcome>;
+  readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
+}
+
+export interface OrphanShelf {
+  /** Those that wait to be tried again, oldest first in each part of the shelf; at most `limit` in all. */
+  waiting(limit: number): Promise<readonly OrphanedCallback[]>;
+  /** Out of the way of those that wait, and kept for people to look at. */
+  giveUp(orphan: OrphanedCallback): Promise<void>;
+}
+
 export interface TransitionPage {
   readonly afterSequence: number;
   readonly limit: number;
@@ -121,7 +187,10 @@ export interface ChargeOrder {
 }
 
 export type ChargeOutcome =
-  | { readonly kind: 'succeeded'; readonly chargeId: string }
+  /** Accepted; a callback says how it went. */
+  | { readonly kind: 'pending'; readonly chargeId: string }
+  | { readonly kind: 'action_required'; readonly chargeId: string; readonly actionUrl: string }
+  | { readonly kind: 'succeeded'; readonly chargeId: string; readonly feeMinor?: number }
   | { readonly kind: 'authorized'; readonly chargeId: string }
   /** The payer's bank said no (402). */
   | { readonly kind: 'declined'; readonly chargeId?: string; readonly failure: Failure }
@@ -154,6 +223,30 @@ export interface Processor {
   findCharge(order: ChargeOrder, limit: CallLimit): Promise<ChargeOutcome | { readonly kind: 'absent' }>;
 }
 
+export interface ChargeWindow {
+  /** Unix seconds, inclusive. */
+  readonly fromSeconds: number;
+  /** Unix seconds, exclusive. */
+  readonly untilSeconds: number;
+  /** Where the page before ended. */
+  readonly cursor?: string;
+}
+
+/** The processor's own list: what really happened. All reads are strong: what was answered is there. */
+export interface ProcessorBooks {
+  readonly name: string;
+  readonly account: string;
+  /** @throws RetryableError or AmbiguousError when it could not be read */
+  readCharge(chargeId: string, limit: CallLimit): Promise<ProcessorCharge | undefined>;
+  /** Every charge that carries the payment's name. @throws as `readCharge` */
+  chargesOfPayment(paymentId: PaymentId, limit: CallLimit): Promise<readonly ProcessorCharge[]>;
+  /** By the time of their making, oldest first. @throws as `readCharge` */
+  listCharges(
+    window: ChargeWindow,
+    limit: CallLimit,
+  ): Promise<{ readonly charges: readonly ProcessorCharge[]; readonly next?: string }>;
+}
+
 // ------------------------------------------------------------------------------------------------------- once-only runs
 
 /** What a claim came to: ours to do, already done, or not ours. */
@@ -172,9 +265,69 @@ export interface OperationSteps<Work, Outcome> {
   release(): Promise<void>;
 }
 
+/** An effect of our own, in the order in which it is run: no claim, because its record and the effect commit together. */
+export interface EffectSteps<Work, Outcome> {
+  /** What an earlier run came to. */
+  find(): Promise<Outcome | undefined>;
+  prepare(): Promise<Work>;
+  commit(work: Work): Promise<Outcome>;
+}
+
 /** Runs one operation so that it takes effect once. One run, one instance of everything: nothing is shared between two keys. */
 export interface OperationRunner {
   run<Work, Outcome>(operationId: OperationId, steps: OperationSteps<Work, Outcome>): Promise<Outcome>;
+  /** Commit-only. */
+  record<Work, Outcome>(operationId: OperationId, steps: EffectSteps<Work, Outcome>): Promise<Outcome>;
+}
+
+// --------------------------------------------------------------------------------------------------------------- ledger
+
+/** One tenant's books in one mode. */
+export interface BooksOwner {
+  readonly tenantId: TenantId;
+  readonly mode: Mode;
+}
+
+/** Where an entry stands: by time, then payment, sequence and leg. */
+export interface EntryPosition {
+  readonly occurredAtMs: number;
+  readonly paymentId: PaymentId;
+  readonly sequence: number;
+  /** The posting's place in its transition, from 0. */
+  readonly leg: number;
+}
+
+export interface LedgerEntry extends EntryPosition, Posting {
+  readonly type: TransitionType;
+}
+
+export interface EntryQuery extends BooksOwner {
+  readonly paymentId?: PaymentId;
+  readonly account?: Account;
+  /** Unix milliseconds, inclusive. */
+  readonly fromMs?: number;
+  /** Unix milliseconds, exclusive. */
+  readonly untilMs?: number;
+  /** Only what stands after it. */
+  readonly after?: EntryPosition;
+  readonly limit: number;
+}
+
+export interface Balance {
+  readonly account: Account;
+  readonly currency: string;
+  /** Minor units. */
+  readonly debitMinor: number;
+  /** Minor units. */
+  readonly creditMinor: number;
+}
+
+/** The postings of the Ledger, added up or one by one; a balance is never anything but the sum of its entries. */
+export interface LedgerReader {
+  /** In the order of their positions. @throws RetryableError when they cannot be read now, or are too many to be read */
+  entries(query: EntryQuery): Promise<readonly LedgerEntry[]>;
+  /** @throws as `entries` */
+  balances(owner: BooksOwner): Promise<readonly Balance[]>;
 }
 
 // -------------------------------------------------------------------------------------------------------------- tenants

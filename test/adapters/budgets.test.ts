@@ -1,12 +1,18 @@
 import { type AttributeValue, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
+import { DynamoDbEffects } from '../../lambdas/adapters/dynamodb/dynamodb-effects.ts';
+import { DynamoDbStore } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
+import type { MemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
 import { createPayment } from '../../lambdas/app/create-payment.ts';
 import type { CreatePaymentTools } from '../../lambdas/app/create-payment-types.ts';
+import { receiveCallback } from '../../lambdas/app/receive-callback.ts';
 import type { PaymentId } from '../../lambdas/core/ids.ts';
 import { engineProcess } from '../support/bench-engine.ts';
 import { itemSizeBytes } from '../support/bench-item-size.ts';
 import { type MeteredCall, meteredClient } from '../support/bench-metered-client.ts';
 import { typicalPayment, typicalProcessor } from '../support/bench-typical-payment.ts';
+import { callback } from '../support/callback-desk.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
 
 const KILOBYTE = 1024;
@@ -22,15 +28,18 @@ const freshKey = (): string => {
   return `budget-${payments}`;
 };
 
-/** A process whose every call is counted. */
-function meteredProcess(): { tools: CreatePaymentTools; calls: readonly MeteredCall[] } {
-  const { client, calls } = meteredClient({
+const metered = () =>
+  meteredClient({
     endpoint: localAws().awsEndpoint,
     region: 'us-east-1',
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
     requestHandler: dynamoDbClient().config.requestHandler,
   });
-  return { tools: engineProcess(client, tables, typicalProcessor()), calls };
+
+/** A process whose every call is counted. */
+function meteredProcess(processor = typicalProcessor()): { tools: CreatePaymentTools; calls: readonly MeteredCall[] } {
+  const { client, calls } = metered();
+  return { tools: engineProcess(client, tables, processor), calls };
 }
 
 const unitsOf = (calls: readonly MeteredCall[]): number => calls.reduce((sum, { units }) => sum + units, 0);
@@ -109,6 +118,47 @@ describe('a replay', () => {
     const before = calls.length;
     expect(await createPayment(tools, request)).toMatchObject({ kind: 'replay', source: 'cache' });
     expect(calls).toHaveLength(before);
+  });
+});
+
+describe('a callback', () => {
+  /** A payment that waits for its callback, and the event that settles it. */
+  async function waiting(source: string, settle: (processor: MemoryProcessor, charge: string) => void) {
+    const processor = typicalProcessor();
+    const { tools } = meteredProcess(processor);
+    const request = typicalPayment(freshKey(), { source });
+    await createPayment(tools, request);
+    const [charge] = processor.charges(request.paymentId);
+    if (charge === undefined) throw new Error('there is no charge');
+    settle(processor, charge.chargeId);
+    const { client, calls } = metered();
+    const { clock, entropy, digest, runner } = tools;
+    const store = new DynamoDbStore(documentClient(client), tables, { clock, entropy });
+    const effects = new DynamoDbEffects(documentClient(client), tables, { clock, entropy }, store);
+    const event = callback(`evt_${request.paymentId}`, charge.chargeId);
+    return { calls, take: () => receiveCallback({ effects, books: processor, runner, clock, entropy, digest }, event) };
+  }
+
+  const writes = (calls: readonly MeteredCall[]) => calls.filter(({ name }) => name === 'TransactWriteItems');
+
+  test.each<[string, string, (processor: MemoryProcessor, charge: string) => void]>([
+    ['that settles a payment', 'tok_async', ({ inside }, charge) => inside.succeed(charge)],
+    ['that tells of a refund', 'tok_ok', ({ inside }, charge) => void inside.refund(charge, 300)],
+    ['that tells of a dispute', 'tok_ok', ({ inside }, charge) => void inside.dispute(charge, 12_500)],
+  ])('%s is one durable write and at most 5 write units, indexes included', async (_what, source, settle) => {
+    const { calls, take } = await waiting(source, settle);
+    expect(await take()).toMatchObject({ kind: 'taken_in', transitions: [expect.any(String)] });
+    expect(writes(calls)).toHaveLength(1);
+    expect(unitsOf(writes(calls))).toBeLessThanOrEqual(5);
+    expect(calls.map(({ name }) => name).filter((name) => name !== 'TransactWriteItems')).toEqual(['GetItem', 'Query']);
+  });
+
+  test('that comes again is one read', async () => {
+    const { calls, take } = await waiting('tok_async', ({ inside }, charge) => inside.succeed(charge));
+    await take();
+    const before = calls.length;
+    expect(await take()).toEqual({ kind: 'redelivered' });
+    expect(calls.slice(before).map(({ name }) => name)).toEqual(['GetItem']);
   });
 });
 

@@ -46,10 +46,10 @@ describe('a record that is lost', () => {
     const { promise: ownerIsDone, resolve: done } = Promise.withResolvers<void>();
     const slow: PaymentStore = {
       ...desk.storeMethods(),
-      readPayment: async (paymentId) => {
+      listTransitions: async (paymentId, page) => {
         looking();
         await ownerIsDone;
-        return desk.store.readPayment(paymentId);
+        return desk.store.listTransitions(paymentId, page);
       },
     };
     let rival: Promise<unknown> = Promise.resolve();

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import type { Processor } from '../../lambdas/app/ports.ts';
+import { decide } from '../../lambdas/core/decide.ts';
 import { RetryableError } from '../../lambdas/core/faults.ts';
 import { chargeOperation } from '../../lambdas/core/ids.ts';
-import { decide } from '../../lambdas/core/payment.ts';
+import { stateAfter } from '../../lambdas/core/payment-state.ts';
 import type { ProcessorAbilities } from '../../lambdas/core/settlement.ts';
 import { nextTransition } from '../../lambdas/core/transition.ts';
 import { PaymentDesk } from '../support/payment-desk.ts';
@@ -120,7 +121,7 @@ describe('rivals', () => {
       const history = await desk.store.readPayment(request.paymentId);
       if (history === undefined) throw new Error('the payment is there');
       const { newest } = history;
-      const decision = decide({ kind: 'succeeded', chargeId: 'ch_1' }, newest.payment, newest.type);
+      const decision = decide({ kind: 'succeeded', chargeId: 'ch_1' }, stateAfter([newest]));
       if (decision.kind !== 'append') throw new Error('the callback appends');
       const pending = nextTransition(systemDigest, newest, decision.draft, desk.clock.nowMs());
       await desk.store.claim({

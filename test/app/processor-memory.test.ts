@@ -10,7 +10,8 @@ describeProcessor('processor in memory', async () => {
   const processor = createMemoryProcessor({ clock: { nowMs: () => nowMs } });
   return {
     processor,
-    chargesOf: async (paymentId) => processor.charges(paymentId),
+    chargesOf: async (paymentId) =>
+      processor.charges(paymentId).map(({ chargeId, status }) => ({ id: chargeId, status })),
     failNext: async (count, source) => processor.failNext(count, source),
     advance: (milliseconds) => {
       nowMs += milliseconds;

@@ -1,6 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
-import { DynamoDbStore, type StoreTables } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
+import { DynamoDbStore } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
+import type { StoreTables } from '../../lambdas/adapters/dynamodb/transact-items.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
 import type { Clock, ReplayCache } from '../../lambdas/app/ports.ts';
 import { chargeOperation, type PaymentId } from '../../lambdas/core/ids.ts';

@@ -1,6 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
-import { DynamoDbStore, type StoreTables } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
+import { DynamoDbStore } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
+import type { StoreTables } from '../../lambdas/adapters/dynamodb/transact-items.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
 import { ProcessReplayCache } from '../../lambdas/adapters/memory/replay-cache.ts';
 import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';

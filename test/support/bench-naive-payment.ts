@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
-import type { StoreTables } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
+import type { StoreTables } from '../../lambdas/adapters/dynamodb/transact-items.ts';
 import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
 import type { Processor } from '../../lambdas/app/ports.ts';
 import { storedOperationId } from '../../lambdas/core/ids.ts';

@@ -1,7 +1,7 @@
+import type { MemoryIds } from '../../lambdas/adapters/memory/memory-charge-books.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
 import { systemClock, systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
-import type { ChargeOutcome } from '../../lambdas/app/ports.ts';
 import { fingerprintOf } from '../../lambdas/core/fingerprint.ts';
 import { tenantId } from '../../lambdas/core/ids.ts';
 import { paymentIdFor } from './payment-fixtures.ts';
@@ -30,17 +30,13 @@ export function typicalPayment(key: string, changes: Partial<CreatePayment> = {}
 
 /** The processor in memory, under names as long as a real one's. */
 export function typicalProcessor(): MemoryProcessor {
-  const processor = createMemoryProcessor({ clock: systemClock });
+  const ids: MemoryIds = (prefix, count) => `${prefix}_${LONG_ID}${count}`;
+  const processor = createMemoryProcessor({ clock: systemClock, ids });
   return {
     ...processor,
     name: 'sandbox',
     account: 'sandbox',
     endpoint: 'https://a1b2c3d4e5.execute-api.us-east-1.amazonaws.com/sandbox',
     apiVersion: '2026-03-01',
-    charge: async (order, limit) => withLongId(await processor.charge(order, limit)),
   };
-}
-
-function withLongId(outcome: ChargeOutcome): ChargeOutcome {
-  return outcome.chargeId === undefined ? outcome : { ...outcome, chargeId: `ch_${LONG_ID}` };
 }

@@ -1,4 +1,4 @@
-import type { PaymentStore, Processor } from '../../lambdas/app/ports.ts';
+import type { EffectStore, PaymentStore, Processor, ProcessorBooks } from '../../lambdas/app/ports.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 import type { Actor, FaultVoice } from './fault-plan.ts';
 
@@ -33,5 +33,28 @@ export function processorOf(actor: Actor, processor: Processor): Processor {
     ready: () => processor.ready(),
     charge: (order, limit) => actor.call('charge', PORT_VOICE, () => processor.charge(order, limit)),
     findCharge: (order, limit) => actor.call('findCharge', PORT_VOICE, () => processor.findCharge(order, limit)),
+  };
+}
+
+/** The effects as one process sees them. */
+export function effectsOf(actor: Actor, effects: EffectStore): EffectStore {
+  return {
+    recordEffect: (effect) => actor.call('recordEffect', PORT_VOICE, () => effects.recordEffect(effect)),
+    readEffect: (operationId) => actor.call('readEffect', PORT_VOICE, () => effects.readEffect(operationId)),
+    listTransitions: (paymentId, page) =>
+      actor.call('listTransitions', PORT_VOICE, () => effects.listTransitions(paymentId, page)),
+  };
+}
+
+/** The processor's books as one process sees them. */
+export function booksOf(actor: Actor, books: ProcessorBooks): ProcessorBooks {
+  const { name, account } = books;
+  return {
+    name,
+    account,
+    readCharge: (chargeId, limit) => actor.call('readCharge', PORT_VOICE, () => books.readCharge(chargeId, limit)),
+    chargesOfPayment: (paymentId, limit) =>
+      actor.call('chargesOfPayment', PORT_VOICE, () => books.chargesOfPayment(paymentId, limit)),
+    listCharges: (window, limit) => actor.call('listCharges', PORT_VOICE, () => books.listCharges(window, limit)),
   };
 }

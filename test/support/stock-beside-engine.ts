@@ -1,6 +1,7 @@
 import { jest } from '@jest/globals';
 import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
-import { DynamoDbStore, type StoreTables } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
+import { DynamoDbStore } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
+import type { StoreTables } from '../../lambdas/adapters/dynamodb/transact-items.ts';
 import type { Answer } from '../../lambdas/core/answer.ts';
 import { invariant } from '../../lambdas/core/invariant.ts';
 import { countingEntropy } from './counting-entropy.ts';

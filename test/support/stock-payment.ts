@@ -7,7 +7,7 @@ import { DynamoDBPersistenceLayer } from '@aws-lambda-powertools/idempotency/dyn
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
 import type { Context } from 'aws-lambda';
-import type { StoreTables } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
+import type { StoreTables } from '../../lambdas/adapters/dynamodb/transact-items.ts';
 import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
 import type { Processor } from '../../lambdas/app/ports.ts';
 import type { Answer } from '../../lambdas/core/answer.ts';

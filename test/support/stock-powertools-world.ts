@@ -1,5 +1,5 @@
 import { DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import type { StoreTables } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
+import type { StoreTables } from '../../lambdas/adapters/dynamodb/transact-items.ts';
 import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
 import type { Clock } from '../../lambdas/app/ports.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../../lambdas/contract/timing.ts';

@@ -1,8 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import type { CancellationReason } from '@aws-sdk/client-dynamodb';
-import type { DynamoDBDocumentClient, TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
-import { GetCommand, QueryCommand, TransactWriteCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { unmarshall } from '@aws-sdk/util-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type {
   Claim,
   ClaimOutcome,
@@ -31,20 +28,19 @@ import {
   paymentPartition,
   recordKey,
   referenceRowKey,
-  transitionRow,
   transitionSort,
 } from './items.ts';
+import type { StoreTables, TransactItem } from './transact-items.ts';
+import {
+  appendItem,
+  isRefused,
+  itemOf,
+  RECORD_IS_NEW,
+  ROW_IS_NEW,
+  returnItem,
+  transactOnce,
+} from './transact-items.ts';
 
-export interface StoreTables {
-  readonly idempotency: string;
-  readonly ledger: string;
-  readonly registry: string;
-}
-
-type TransactItem = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
-
-const RECORD_IS_NEW = `attribute_not_exists(${IdempotencyTable.partitionKey})`;
-const ROW_IS_NEW = `attribute_not_exists(${KeyAttribute.partition})`;
 const HELD_BY_OWNER = '#owner = :owner AND #status = :open';
 const HELD_NAMES = { '#owner': 'owner', '#status': 'status' };
 
@@ -116,9 +112,10 @@ export class DynamoDbStore implements PaymentStore {
   }
 
   /** Answer, effect, posting and event together, while the owner still owns; see the time-lines above the caller. */
-  async commit({ record, expects, transition }: Commit): Promise<CommitOutcome> {
+  async commit({ record, expects, transition, toReturn = [] }: Commit): Promise<CommitOutcome> {
     const items: TransactItem[] = [expects === 'open' ? this.#completion(record) : this.#recreation(record)];
-    if (transition !== undefined) items.push(this.#append(transition));
+    if (transition !== undefined) items.push(appendItem(this.#tables, transition));
+    items.push(...toReturn.map((charge) => returnItem(this.#tables, charge)));
     const written = await this.#transact(items);
     if (written.kind === 'applied') return { kind: 'committed' };
 
@@ -177,7 +174,7 @@ export class DynamoDbStore implements PaymentStore {
         },
       },
     ];
-    if (pending !== undefined) items.push(this.#append(pending));
+    if (pending !== undefined) items.push(appendItem(this.#tables, pending));
     if (reference !== undefined) {
       const replaces = reference.replaces;
       items.push({
@@ -191,12 +188,6 @@ export class DynamoDbStore implements PaymentStore {
       });
     }
     return items;
-  }
-
-  #append(transition: Transition): TransactItem {
-    return {
-      Put: { TableName: this.#tables.ledger, Item: transitionRow(transition), ConditionExpression: ROW_IS_NEW },
-    };
   }
 
   #completion(record: Commit['record']): TransactItem {
@@ -236,13 +227,11 @@ export class DynamoDbStore implements PaymentStore {
     };
   }
 
-  /** One token for all sendings: DynamoDB applies them once and answers the later ones as the first (for ten minutes). */
   async #transact(
     items: TransactItem[],
     onConflict?: () => Promise<IdempotencyRecord | undefined>,
   ): Promise<WriteResult<IdempotencyRecord>> {
-    const command = { TransactItems: items, ClientRequestToken: randomUUID() };
-    return writeConditionally(this.#pacing, () => this.#client.send(new TransactWriteCommand(command)), onConflict);
+    return transactOnce(this.#client, this.#pacing, items, onConflict);
   }
 
   async #get(table: string, key: Item): Promise<Item | undefined> {
@@ -274,14 +263,6 @@ export class DynamoDbStore implements PaymentStore {
     );
     return (output.Items ?? []).map(parseTransition);
   }
-}
-
-function isRefused(reason: CancellationReason | undefined): boolean {
-  return reason?.Code === 'ConditionalCheckFailed';
-}
-
-function itemOf(reason: CancellationReason | undefined): Item | undefined {
-  return isRefused(reason) && reason?.Item !== undefined ? unmarshall(reason.Item) : undefined;
 }
 
 /** The idempotency record is the first item of every write. */

@@ -3,7 +3,8 @@ import type { ReferenceName } from '../../app/ports.ts';
 import { IdempotencyTable, INDEX_SHARDS, KeyAttribute, LedgerTable } from '../../contract/tables.ts';
 import type { CompletedRecord, IdempotencyRecord, OpenRecord } from '../../core/idempotency.ts';
 import type { OperationId, OwnerToken, PaymentId, TenantId } from '../../core/ids.ts';
-import { PENDING_TYPES } from '../../core/payment.ts';
+import { CANCEL_REASONS, PAYMENT_STATUSES, PENDING_TYPES, TRANSITION_TYPES } from '../../core/payment.ts';
+import { ACCOUNTS } from '../../core/posting.ts';
 import type { Transition } from '../../core/transition.ts';
 
 /** What the store holds, checked when read: a row that this code cannot understand must never be acted on. */
@@ -42,6 +43,10 @@ export function recordKey(operationId: OperationId): Item {
   return { [IdempotencyTable.partitionKey]: `${RECORD_PREFIX}${operationId}` };
 }
 
+export function operationOfKey(partition: string): OperationId {
+  return partition.slice(RECORD_PREFIX.length) as OperationId;
+}
+
 function identityAttributes(record: IdempotencyRecord): Item {
   return {
     ...recordKey(record.operationId),
@@ -75,7 +80,7 @@ export function completedRecordItem(record: CompletedRecord): Item {
 export function parseRecord(item: Item): IdempotencyRecord {
   const row = recordItem.parse(item);
   const identity = {
-    operationId: row.pk.slice(RECORD_PREFIX.length) as OperationId,
+    operationId: operationOfKey(row.pk),
     paymentId: row.paymentId as PaymentId,
     owner: row.owner as OwnerToken,
     claimedAtMs: row.claimedAtMs,
@@ -93,15 +98,7 @@ const paymentItem = z.object({
   id: z.string().transform((id) => id as PaymentId),
   tenantId: z.string().transform((id) => id as TenantId),
   mode: z.enum(['test', 'live']),
-  status: z.enum([
-    'processing',
-    'requires_action',
-    'requires_capture',
-    'succeeded',
-    'failed',
-    'canceled',
-    'needs_review',
-  ]),
+  status: z.enum(PAYMENT_STATUSES),
   amountMinor: minorUnits,
   amountCapturedMinor: minorUnits,
   amountRefundedMinor: minorUnits,
@@ -112,29 +109,56 @@ const paymentItem = z.object({
   processorName: z.string(),
   chargeId: z.string().exactOptional(),
   failure: z.object({ code: z.string(), message: z.string() }).exactOptional(),
+  cancelReason: z.enum(CANCEL_REASONS).exactOptional(),
+  actionUrl: z.string().exactOptional(),
+  feeMinor: minorUnits.exactOptional(),
   createdAtMs: z.int(),
 });
 
+const subjectItem = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('refund'),
+    refundId: z.string(),
+    chargeId: z.string(),
+    amountMinor: minorUnits,
+    status: z.enum(['pending', 'succeeded', 'failed']),
+  }),
+  z.object({
+    kind: z.literal('dispute'),
+    disputeId: z.string(),
+    chargeId: z.string(),
+    amountMinor: minorUnits,
+    status: z.enum(['open', 'won', 'lost']),
+  }),
+  z.object({
+    kind: z.literal('stray_charge'),
+    chargeId: z.string(),
+    amountMinor: minorUnits,
+    status: z.enum(['authorized', 'captured']),
+  }),
+  z.object({
+    kind: z.literal('correction'),
+    correctionId: z.string(),
+    reason: z.string(),
+    operator: z.string(),
+    reverses: z.int().min(1).exactOptional(),
+  }),
+]);
+
 const transitionItem = z.object({
   sequence: z.int().min(1),
-  type: z.enum([
-    'payment.created',
-    'payment.processing',
-    'payment.authorized',
-    'payment.completed',
-    'payment.failed',
-    'payment.review_required',
-  ]),
+  type: z.enum(TRANSITION_TYPES),
   occurredAtMs: z.int(),
   payment: paymentItem,
   postings: z.array(
     z.object({
-      account: z.enum(['processor_clearing', 'merchant_payable', 'late_receipts']),
+      account: z.enum(ACCOUNTS),
       direction: z.enum(['debit', 'credit']),
       amountMinor: minorUnits,
       currency: z.string(),
     }),
   ),
+  subject: subjectItem.exactOptional(),
   first: z
     .object({
       description: z.string().exactOptional(),
@@ -193,6 +217,6 @@ export function parseReferenceHolder(item: Item): PaymentId {
 const BASE32_ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** The last letter of a derived id is five bits of its digest: as good as any other hash, and free. */
-function shardOf(id: OperationId | PaymentId): number {
+export function shardOf(id: OperationId | PaymentId): number {
   return BASE32_ALPHABET.indexOf(id.at(-1) ?? 'a') % INDEX_SHARDS;
 }

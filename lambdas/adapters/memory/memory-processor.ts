@@ -1,21 +1,19 @@
-import type { ChargeOrder, ChargeOutcome, Clock, Processor } from '../../app/ports.ts';
+import type { ChargeOrder, ChargeOutcome, Clock, Processor, ProcessorBooks } from '../../app/ports.ts';
 import { AmbiguousError, RetryableError } from '../../core/faults.ts';
 import { invariant } from '../../core/invariant.ts';
 import type { ProcessorAbilities } from '../../core/settlement.ts';
-
-/** A charge in the processor's own books: the oracle for "charged once". */
-interface MemoryCharge {
-  readonly id: string;
-  readonly operationId: string;
-  readonly paymentId: string;
-  readonly amountMinor: number;
-  readonly currency: string;
-  readonly status: 'succeeded' | 'authorized' | 'declined';
-  readonly chargedAtMs: number;
-}
+import {
+  createMemoryChargeBooks,
+  DECLINE,
+  type MemoryCharge,
+  type MemoryChargeBooks,
+  type MemoryIds,
+} from './memory-charge-books.ts';
 
 /** A processor in memory for tests: no timers, every call is over at once, every trouble on demand. */
-export interface MemoryProcessor extends Processor {
+export interface MemoryProcessor extends Processor, ProcessorBooks {
+  /** The processor's own side: what payers, banks and people with other access do to its charges. */
+  readonly inside: MemoryChargeBooks;
   /** Every charge of a payment, declined ones included, oldest first. */
   charges(paymentId: string): readonly MemoryCharge[];
   /** How many sends of an operation came in, answered or not. */
@@ -32,9 +30,11 @@ export interface MemoryProcessorOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** @default strong look-up, keys honoured for 24 hours */
   readonly abilities?: ProcessorAbilities;
+  /** @default short and counted */
+  readonly ids?: MemoryIds;
 }
 
-type Effect = 'succeed' | 'decline' | 'nothing' | 'delayed';
+type Effect = 'succeed' | 'decline' | 'accept' | 'ask_payer' | 'nothing' | 'delayed';
 
 interface Behavior {
   readonly effect: Effect;
@@ -63,15 +63,16 @@ const SOURCES: ReadonlyMap<string, { readonly first: Behavior; readonly later: B
   ['tok_timeout_not_charged', { first: { effect: 'nothing', fault: timeout }, later: CHARGED }],
   ['tok_timeout_late', { first: { effect: 'delayed', fault: timeout }, later: CHARGED }],
   ['tok_malformed', { first: { effect: 'succeed', fault: unreadable }, later: CHARGED }],
+  ['tok_async', { first: { effect: 'accept' }, later: { effect: 'accept' } }],
+  ['tok_action', { first: { effect: 'ask_payer' }, later: { effect: 'ask_payer' } }],
   ['tok_unauthorized', { first: UNAUTHORIZED, later: UNAUTHORIZED }],
 ]);
 
 const DEFAULT_ABILITIES: ProcessorAbilities = { lookup: { kind: 'strong' }, keyRetentionMs: 24 * 60 * 60 * 1_000 };
-const DECLINE = { code: 'card_declined', message: 'The card was declined.' } as const;
 
 export function createMemoryProcessor(options: MemoryProcessorOptions): MemoryProcessor {
   const { clock, abilities = DEFAULT_ABILITIES } = options;
-  const books = createBooks(clock, abilities.keyRetentionMs);
+  const books = createMemoryChargeBooks(clock, abilities.keyRetentionMs, options.ids);
   const delayed: ChargeOrder[] = [];
   const sends = new Map<string, number>();
   let failures = { count: 0, source: 'tok_ok' };
@@ -107,7 +108,7 @@ export function createMemoryProcessor(options: MemoryProcessorOptions): MemoryPr
       if (behavior === undefined) return unknownSource(order);
       const { effect, fault } = behavior;
       if (effect === 'delayed') delayed.push(order);
-      const charge = effect === 'succeed' || effect === 'decline' ? books.add(order, effect) : known;
+      const charge = effect === 'nothing' || effect === 'delayed' ? known : books.add(order, STATUS_AFTER[effect]);
       if (fault !== undefined) throw fault();
       invariant(charge !== undefined, 'a true answer has a charge');
       return outcomeOf(charge);
@@ -124,6 +125,8 @@ export function createMemoryProcessor(options: MemoryProcessorOptions): MemoryPr
       mustMatch(order, charge);
       return outcomeOf(charge);
     },
+    ...readersOf(books, mustBeClosed),
+    inside: books,
     charges: (paymentId) => books.all.filter((charge) => charge.paymentId === paymentId),
     sends: (operationId) => sends.get(operationId) ?? 0,
     failNext: (count, source) => {
@@ -134,53 +137,45 @@ export function createMemoryProcessor(options: MemoryProcessorOptions): MemoryPr
       circuit = state;
     },
     deliverDelayed: () => {
-      for (const order of delayed.splice(0)) books.add(order, 'succeed');
+      for (const order of delayed.splice(0)) books.add(order, 'succeeded');
     },
   };
 }
 
-interface MemoryBooks {
-  readonly all: readonly MemoryCharge[];
-  /** The charge that a key still stands for. */
-  ofKey(operationId: string): MemoryCharge | undefined;
-  /** Charges once per key; a known key answers with its charge. */
-  add(order: ChargeOrder, effect: 'succeed' | 'decline'): MemoryCharge;
-}
-
-function createBooks(clock: Pick<Clock, 'nowMs'>, keyRetentionMs: number): MemoryBooks {
-  const all: MemoryCharge[] = [];
-  const ofKey = (operationId: string) =>
-    all.findLast((charge) => charge.operationId === operationId && charge.chargedAtMs > clock.nowMs() - keyRetentionMs);
+function readersOf(
+  { all }: MemoryChargeBooks,
+  mustBeClosed: () => void,
+): Pick<ProcessorBooks, 'readCharge' | 'chargesOfPayment' | 'listCharges'> {
   return {
-    all,
-    ofKey,
-    add: ({ operationId, paymentId, amountMinor, currency, capture }, effect) => {
-      const known = ofKey(operationId);
-      if (known !== undefined) return known;
-      const accepted = capture === 'manual' ? 'authorized' : 'succeeded';
-      const status = effect === 'decline' ? 'declined' : accepted;
-      const id = `ch_${all.length + 1}`;
-      const charge: MemoryCharge = {
-        id,
-        operationId,
-        paymentId,
-        amountMinor,
-        currency,
-        status,
-        chargedAtMs: clock.nowMs(),
-      };
-      all.push(charge);
-      return charge;
+    readCharge: async (chargeId) => {
+      mustBeClosed();
+      return all.find((charge) => charge.chargeId === chargeId);
+    },
+    chargesOfPayment: async (paymentId) => {
+      mustBeClosed();
+      return all.filter((charge) => charge.paymentId === paymentId);
+    },
+    listCharges: async ({ fromSeconds, untilSeconds }) => {
+      mustBeClosed();
+      const isWithin = (seconds: number) => seconds >= fromSeconds && seconds < untilSeconds;
+      return { charges: all.filter(({ createdAtSeconds }) => isWithin(createdAtSeconds)) };
     },
   };
 }
+
+const STATUS_AFTER = {
+  succeed: 'succeeded',
+  decline: 'declined',
+  accept: 'pending',
+  ask_payer: 'requires_action',
+} as const;
 
 function mustMatch(order: ChargeOrder, charge: MemoryCharge): void {
   const asOrdered =
     charge.amountMinor === order.amountMinor &&
     charge.currency === order.currency &&
     charge.paymentId === order.paymentId &&
-    (charge.status === 'declined' || (charge.status === 'authorized') === (order.capture === 'manual'));
+    charge.capture === order.capture;
   if (!asOrdered) throw mismatch('the key is known with another order');
 }
 
@@ -192,7 +187,21 @@ function mismatch(message: string): AmbiguousError {
   return new AmbiguousError('processor_answer_mismatch', message);
 }
 
-function outcomeOf(charge: MemoryCharge): ChargeOutcome {
-  const { id: chargeId, status } = charge;
-  return status === 'declined' ? { kind: status, chargeId, failure: DECLINE } : { kind: status, chargeId };
+/** What the call that made the charge came to, whatever became of the charge since. */
+function outcomeOf({ chargeId, status, capture, failure, actionUrl, feeMinor }: MemoryCharge): ChargeOutcome {
+  switch (status) {
+    case 'declined':
+      return { kind: 'declined', chargeId, failure: failure ?? DECLINE };
+    case 'pending':
+      return { kind: 'pending', chargeId };
+    case 'requires_action':
+      return { kind: 'action_required', chargeId, actionUrl: actionUrl ?? '' };
+    case 'authorized':
+    case 'voided':
+      return { kind: 'authorized', chargeId };
+    case 'succeeded': {
+      if (capture === 'manual') return { kind: 'authorized', chargeId };
+      return feeMinor === undefined ? { kind: 'succeeded', chargeId } : { kind: 'succeeded', chargeId, feeMinor };
+    }
+  }
 }

@@ -1,8 +1,14 @@
 import type {
+  ChargeToReturn,
   Claim,
   ClaimOutcome,
   Commit,
   CommitOutcome,
+  Effect,
+  EffectOutcome,
+  EffectStore,
+  OrphanedCallback,
+  OrphanShelf,
   PaymentHistory,
   PaymentStore,
   ReferenceName,
@@ -10,16 +16,19 @@ import type {
   TakeoverOutcome,
   TransitionPage,
 } from '../../app/ports.ts';
-import type { IdempotencyRecord } from '../../core/idempotency.ts';
+import type { EffectRecord, IdempotencyRecord } from '../../core/idempotency.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../core/ids.ts';
 import { invariant } from '../../core/invariant.ts';
 import type { Transition } from '../../core/transition.ts';
 
 /** The store in memory, for simulations: every call is one atomic step, as a DynamoDB transaction is. Proven by the same suite. */
-export class MemoryStore implements PaymentStore {
+export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf {
   readonly #records = new Map<OperationId, IdempotencyRecord>();
   readonly #transitions = new Map<PaymentId, Transition[]>();
   readonly #references = new Map<string, PaymentId>();
+  readonly #effects = new Map<OperationId, EffectRecord>();
+  readonly #orphans = new Map<OperationId, OrphanedCallback & { readonly givenUp?: true }>();
+  readonly #toReturn: ChargeToReturn[] = [];
 
   async claim({ record, pending, reference }: Claim): Promise<ClaimOutcome> {
     const existing = this.#records.get(record.operationId);
@@ -41,7 +50,7 @@ export class MemoryStore implements PaymentStore {
     return { kind: 'taken' };
   }
 
-  async commit({ record, expects, transition }: Commit): Promise<CommitOutcome> {
+  async commit({ record, expects, transition, toReturn = [] }: Commit): Promise<CommitOutcome> {
     const existing = this.#records.get(record.operationId);
     const held =
       expects === 'absent'
@@ -52,6 +61,7 @@ export class MemoryStore implements PaymentStore {
 
     this.#records.set(record.operationId, record);
     if (transition !== undefined) this.#append(transition);
+    this.#toReturn.push(...toReturn);
     return { kind: 'committed' };
   }
 
@@ -77,9 +87,48 @@ export class MemoryStore implements PaymentStore {
     return transitions.slice(page.afterSequence, page.afterSequence + page.limit);
   }
 
+  async recordEffect({ record, transitions, orphan, adopted, toReturn = [] }: Effect): Promise<EffectOutcome> {
+    const existing = this.#effects.get(record.operationId);
+    if (existing !== undefined) return { kind: 'recorded_before', record: existing };
+    if (transitions.some((transition) => this.#hasTransition(transition))) return { kind: 'transition_exists' };
+
+    this.#effects.set(record.operationId, record);
+    for (const transition of transitions) this.#append(transition);
+    if (orphan !== undefined) this.#orphans.set(orphan.operationId, orphan);
+    if (adopted !== undefined) this.#orphans.delete(adopted.operationId);
+    this.#toReturn.push(...toReturn);
+    return { kind: 'recorded' };
+  }
+
+  async readEffect(operationId: OperationId): Promise<EffectRecord | undefined> {
+    return this.#effects.get(operationId);
+  }
+
+  async waiting(limit: number): Promise<readonly OrphanedCallback[]> {
+    return [...this.#orphans.values()].filter(({ givenUp }) => givenUp === undefined).slice(0, limit);
+  }
+
+  async giveUp(orphan: OrphanedCallback): Promise<void> {
+    this.#orphans.set(orphan.operationId, { ...orphan, givenUp: true });
+  }
+
+  /** The queue of charges that must be sent back. */
+  chargesToReturn(): readonly ChargeToReturn[] {
+    return this.#toReturn;
+  }
+
+  effectIds(): readonly OperationId[] {
+    return [...this.#effects.keys()];
+  }
+
+  allTransitions(): readonly Transition[] {
+    return [...this.#transitions.values()].flat();
+  }
+
   /** As time to live does: the record goes, whatever its state. */
   deleteRecord(operationId: OperationId): void {
     this.#records.delete(operationId);
+    this.#effects.delete(operationId);
   }
 
   #hasTransition({ payment, sequence }: Transition): boolean {

@@ -6,7 +6,7 @@ import {
   makeIdempotent,
 } from '@aws-lambda-powertools/idempotency';
 import { BasePersistenceLayer, IdempotencyRecord } from '@aws-lambda-powertools/idempotency/persistence';
-import type { OperationRunner, OperationSteps } from '../../app/ports.ts';
+import type { EffectSteps, OperationRunner, OperationSteps } from '../../app/ports.ts';
 import type { OperationId } from '../../core/ids.ts';
 import { invariant } from '../../core/invariant.ts';
 
@@ -27,6 +27,19 @@ export const idempotentRunner: OperationRunner = {
       if (!(cause instanceof ClaimRefused)) throw cause;
     }
     return layer.outcome();
+  },
+
+  async record<Work, Outcome>(operationId: OperationId, steps: EffectSteps<Work, Outcome>): Promise<Outcome> {
+    return idempotentRunner.run(operationId, {
+      claim: async () => {
+        const found = await steps.find();
+        return found === undefined ? { kind: 'claimed' } : { kind: 'refused', outcome: found };
+      },
+      execute: () => steps.prepare(),
+      commit: (work) => steps.commit(work),
+      // Nothing was claimed: what fails before the commit leaves nothing behind.
+      release: async () => undefined,
+    });
   },
 };
 

@@ -2,31 +2,9 @@ import * as z from 'zod';
 import type { ChargeOrder, ChargeOutcome } from '../../app/ports.ts';
 import type { Charge } from '../../contract/sandbox-api.ts';
 import { AmbiguousError, RetryableError } from '../../core/faults.ts';
-import type { Failure } from '../../core/payment.ts';
-import { redactSensitive } from '../../core/sensitive.ts';
 import type { HttpAnswer } from './http-call.ts';
 import { parseRetryAfter } from './retry-after.ts';
-
-/** Longer words would cost every declined payment another write unit. */
-const MAX_CODE_LENGTH = 64;
-const MAX_MESSAGE_LENGTH = 200;
-
-/** Unknown fields are passed over: a processor may add some at any time. */
-const chargeAnswer = z.object({
-  id: z.string().min(1),
-  object: z.literal('charge'),
-  amount: z.int(),
-  amount_captured: z.int(),
-  amount_refunded: z.int(),
-  currency: z.string(),
-  capture: z.enum(['automatic', 'manual']),
-  status: z.enum(['authorized', 'succeeded', 'declined', 'voided']),
-  failure: z.object({ code: z.string(), message: z.string() }).nullable(),
-  metadata: z.record(z.string(), z.string()),
-  created: z.int(),
-}) satisfies z.ZodType<Charge>;
-
-const listAnswer = z.object({ data: z.array(chargeAnswer) });
+import { chargeAnswer, listAnswer, presentable } from './sandbox-charge.ts';
 
 const errorAnswer = z.object({
   error: z.object({ code: z.string().min(1), message: z.string(), charge: z.string().min(1).optional() }),
@@ -128,17 +106,23 @@ function outcomeOf(order: ChargeOrder, charge: Charge): ChargeOutcome {
     return { kind: 'declined', chargeId: charge.id, failure: presentable(charge.failure) };
   }
   if (charge.failure !== null) throw mismatch('a charge that was accepted cannot say why it was not');
-  const taken = charge.status === 'succeeded' && charge.amount_captured === order.amountMinor;
-  if (order.capture === 'automatic' && !taken) throw mismatch('the money that was ordered was not taken');
-  return { kind: order.capture === 'manual' ? 'authorized' : 'succeeded', chargeId: charge.id };
+  return acceptedOutcome(order, charge);
 }
 
-/** A processor's words are kept and shown: bounded, and without what must be kept nowhere. */
-function presentable({ code, message }: Failure): Failure {
-  return { code: code.slice(0, MAX_CODE_LENGTH), message: redactSensitive(message).slice(0, MAX_MESSAGE_LENGTH) };
+function acceptedOutcome(order: ChargeOrder, charge: Charge): ChargeOutcome {
+  const { id: chargeId, status, action_url: actionUrl } = charge;
+  if (status === 'pending') return { kind: 'pending', chargeId };
+  if (status === 'requires_action') {
+    if (actionUrl === null) throw mismatch('an action that is required must have its address');
+    return { kind: 'action_required', chargeId, actionUrl };
+  }
+  if (order.capture === 'manual') return { kind: 'authorized', chargeId };
+  const taken = status === 'succeeded' && charge.amount_captured === order.amountMinor;
+  if (!taken) throw mismatch('the money that was ordered was not taken');
+  return charge.fee === null ? { kind: 'succeeded', chargeId } : { kind: 'succeeded', chargeId, feeMinor: charge.fee };
 }
 
-function parse<T>(schema: z.ZodType<T>, answer: HttpAnswer): T {
+export function parse<T>(schema: z.ZodType<T>, answer: HttpAnswer): T {
   try {
     return schema.parse(JSON.parse(answer.text));
   } catch (cause) {
@@ -146,7 +130,8 @@ function parse<T>(schema: z.ZodType<T>, answer: HttpAnswer): T {
   }
 }
 
-function statusFault(answer: HttpAnswer, nowMs: number): Error {
+/** What a status that no reader of answers expects says about the call. */
+export function statusFault(answer: HttpAnswer, nowMs: number): Error {
   const { status } = answer;
   if (status === 401 || status === 403) {
     return new RetryableError('processor_unauthorized', `The processor answered ${status}.`, retryAfter(answer, nowMs));

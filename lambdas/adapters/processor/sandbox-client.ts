@@ -9,6 +9,7 @@ import {
   readLookupAnswer,
   tellsOfTrouble,
 } from './sandbox-answers.ts';
+import { SANDBOX_IDENTITY } from './sandbox-books.ts';
 
 export interface SandboxClientOptions {
   /** Base URL without a trailing slash. */
@@ -43,8 +44,7 @@ export function createSandboxClient(options: SandboxClientOptions): Processor {
   });
 
   return {
-    name: 'sandbox',
-    account: 'sandbox',
+    ...SANDBOX_IDENTITY,
     endpoint: url,
     apiVersion: '1',
     abilities: { lookup: { kind: 'strong' }, keyRetentionMs: KEY_RETENTION_MS },

@@ -1,0 +1,113 @@
+import * as z from 'zod';
+import type { ChargeToReturn, OrphanedCallback } from '../../app/ports.ts';
+import { IdempotencyTable, KeyAttribute } from '../../contract/tables.ts';
+import type { EffectRecord } from '../../core/idempotency.ts';
+import type { OperationId, OwnerToken, PaymentId } from '../../core/ids.ts';
+import { type Item, operationOfKey, recordKey, shardOf } from './items.ts';
+
+// --------------------------------------------------------------------------------------------------------- effect records
+
+const effectItem = z.object({
+  [IdempotencyTable.partitionKey]: z.string(),
+  status: z.literal('COMPLETED'),
+  paymentId: z.string().exactOptional(),
+  owner: z.string(),
+  recordedAtMs: z.int(),
+  fingerprint: z.instanceof(Uint8Array).exactOptional(),
+  fingerprintVersion: z.int().exactOptional(),
+  answer: z.object({ status: z.int(), headers: z.record(z.string(), z.string()), body: z.string() }).exactOptional(),
+  [IdempotencyTable.timeToLiveAttribute]: z.int().exactOptional(),
+});
+
+export function effectRecordItem({
+  operationId,
+  paymentId,
+  owner,
+  recordedAtMs,
+  request,
+  expiresAtSeconds,
+}: EffectRecord): Item {
+  return {
+    ...recordKey(operationId),
+    status: 'COMPLETED',
+    ...(paymentId === undefined ? {} : { paymentId }),
+    owner,
+    recordedAtMs,
+    ...(request === undefined
+      ? {}
+      : {
+          fingerprint: request.fingerprint.sha256,
+          fingerprintVersion: request.fingerprint.version,
+          answer: request.answer,
+        }),
+    ...(expiresAtSeconds === undefined ? {} : { [IdempotencyTable.timeToLiveAttribute]: expiresAtSeconds }),
+  };
+}
+
+export function parseEffectRecord(item: Item): EffectRecord {
+  const { pk, paymentId, owner, recordedAtMs, fingerprint, fingerprintVersion, answer, expiresAt } =
+    effectItem.parse(item);
+  const asked = fingerprint !== undefined && fingerprintVersion !== undefined && answer !== undefined;
+  return {
+    operationId: operationOfKey(pk),
+    ...(paymentId === undefined ? {} : { paymentId: paymentId as PaymentId }),
+    owner: owner as OwnerToken,
+    recordedAtMs,
+    ...(asked ? { request: { fingerprint: { version: fingerprintVersion, sha256: fingerprint }, answer } } : {}),
+    ...(expiresAt === undefined ? {} : { expiresAtSeconds: expiresAt }),
+  };
+}
+
+// ---------------------------------------------------------------------------------------------------------------- orphans
+
+/** Orphans are rare; a flood of them still spreads. */
+export const ORPHAN_SHARDS = 4;
+/** Milliseconds since 1970 have 13 digits until the year 2286. */
+const TIME_DIGITS = 13;
+
+const orphanItem = z.object({
+  operationId: z.string().transform((id) => id as OperationId),
+  event: z.object({ processorName: z.string(), eventId: z.string(), type: z.string(), chargeId: z.string() }),
+  reason: z.enum(['charge_unknown', 'payment_unknown', 'other_account']),
+  receivedAtMs: z.int(),
+});
+
+export function waitingOrphansPartition(shard: number): string {
+  return `ORPHAN#${shard}`;
+}
+
+export function waitingOrphanKey(orphan: OrphanedCallback): Item {
+  return keyOf(waitingOrphansPartition(orphanShard(orphan)), orphan);
+}
+
+/** Given up: nothing tries it any more, and nothing forgets it. */
+export function keptOrphanKey(orphan: OrphanedCallback): Item {
+  return keyOf(`ORPHAN_KEPT#${orphanShard(orphan)}`, orphan);
+}
+
+function orphanShard({ operationId }: OrphanedCallback): number {
+  return shardOf(operationId) % ORPHAN_SHARDS;
+}
+
+function keyOf(partition: string, { receivedAtMs, operationId }: OrphanedCallback): Item {
+  const time = String(receivedAtMs).padStart(TIME_DIGITS, '0');
+  return { [KeyAttribute.partition]: partition, [KeyAttribute.sort]: `${time}#${operationId}` };
+}
+
+export function orphanAttributes({ operationId, event, reason, receivedAtMs }: OrphanedCallback): Item {
+  return { operationId, event, reason, receivedAtMs };
+}
+
+export function parseOrphan(item: Item): OrphanedCallback {
+  return orphanItem.parse(item);
+}
+
+// ------------------------------------------------------------------------------------------------------ charges to return
+
+export function chargeToReturnRow(charge: ChargeToReturn): Item {
+  return {
+    [KeyAttribute.partition]: `RETURN#${shardOf(charge.paymentId)}`,
+    [KeyAttribute.sort]: `${charge.paymentId}#${charge.chargeId}`,
+    ...charge,
+  };
+}

@@ -1,0 +1,90 @@
+import * as z from 'zod';
+import type { Charge, ChargeList, Dispute, Refund } from '../../contract/sandbox-api.ts';
+import { parsePaymentId } from '../../core/ids.ts';
+import type { Failure } from '../../core/payment.ts';
+import type { ProcessorCharge } from '../../core/processor-charge.ts';
+import { redactSensitive } from '../../core/sensitive.ts';
+
+/** Longer words would cost every declined payment another write unit. */
+const MAX_CODE_LENGTH = 64;
+const MAX_MESSAGE_LENGTH = 200;
+
+const refundAnswer = z.object({
+  id: z.string().min(1),
+  object: z.literal('refund'),
+  charge: z.string(),
+  amount: z.int().min(1),
+  status: z.enum(['pending', 'succeeded', 'failed']),
+}) satisfies z.ZodType<Refund>;
+
+const disputeAnswer = z.object({
+  id: z.string().min(1),
+  object: z.literal('dispute'),
+  charge: z.string(),
+  amount: z.int().min(1),
+  status: z.enum(['open', 'won', 'lost']),
+}) satisfies z.ZodType<Dispute>;
+
+/** Unknown fields are passed over: a processor may add some at any time. */
+export const chargeAnswer = z.object({
+  id: z.string().min(1),
+  object: z.literal('charge'),
+  amount: z.int(),
+  amount_captured: z.int(),
+  amount_refunded: z.int(),
+  currency: z.string(),
+  capture: z.enum(['automatic', 'manual']),
+  status: z.enum(['pending', 'requires_action', 'authorized', 'succeeded', 'declined', 'voided']),
+  failure: z.object({ code: z.string(), message: z.string() }).nullable(),
+  fee: z.int().min(0).nullable(),
+  action_url: z.url({ protocol: /^https?$/ }).nullable(),
+  void_reason: z.enum(['requested', 'expired', 'abandoned']).nullable(),
+  refunds: z.array(refundAnswer),
+  disputes: z.array(disputeAnswer),
+  metadata: z.record(z.string(), z.string()),
+  created: z.int(),
+}) satisfies z.ZodType<Charge>;
+
+export const listAnswer = z.object({
+  data: z.array(chargeAnswer),
+  next: z.string().nullable(),
+}) satisfies z.ZodType<ChargeList>;
+
+/** The charge in our words. What its metadata does not say of us, it does not say. */
+export function processorCharge(charge: Charge): ProcessorCharge {
+  const paymentId = parsePaymentId(charge.metadata['payment'] ?? '');
+  const operationId = charge.metadata['operation'];
+  return {
+    chargeId: charge.id,
+    ...(paymentId === undefined ? {} : { paymentId }),
+    ...(operationId === undefined ? {} : { operationId }),
+    status: charge.status,
+    amountMinor: charge.amount,
+    capturedMinor: charge.amount_captured,
+    currency: charge.currency,
+    ...(charge.fee === null ? {} : { feeMinor: charge.fee }),
+    ...(charge.action_url === null ? {} : { actionUrl: charge.action_url }),
+    ...(charge.failure === null ? {} : { failure: presentable(charge.failure) }),
+    ...(charge.void_reason === null ? {} : { cancelReason: charge.void_reason }),
+    refunds: charge.refunds.map(({ id, amount, status }) => ({
+      kind: 'refund',
+      refundId: id,
+      chargeId: charge.id,
+      amountMinor: amount,
+      status,
+    })),
+    disputes: charge.disputes.map(({ id, amount, status }) => ({
+      kind: 'dispute',
+      disputeId: id,
+      chargeId: charge.id,
+      amountMinor: amount,
+      status,
+    })),
+    createdAtSeconds: charge.created,
+  };
+}
+
+/** A processor's words are kept and shown: bounded, and without what must be kept nowhere. */
+export function presentable({ code, message }: Failure): Failure {
+  return { code: code.slice(0, MAX_CODE_LENGTH), message: redactSensitive(message).slice(0, MAX_MESSAGE_LENGTH) };
+}

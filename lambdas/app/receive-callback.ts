@@ -1,0 +1,179 @@
+import { decide } from '../core/decide.ts';
+import type { Digest } from '../core/digest.ts';
+import { RetryableError } from '../core/faults.ts';
+import type { EffectRecord } from '../core/idempotency.ts';
+import { effectExpirySeconds } from '../core/idempotency.ts';
+import type { OperationId, OwnerToken, PaymentId } from '../core/ids.ts';
+import { adoptionOperation, callbackOperation } from '../core/ids.ts';
+import type { TransitionType } from '../core/payment.ts';
+import { evolve } from '../core/payment-state.ts';
+import type { ProcessorCharge } from '../core/processor-charge.ts';
+import { factsOf } from '../core/processor-charge.ts';
+import type { Transition } from '../core/transition.ts';
+import { detailsOf, nextTransition } from '../core/transition.ts';
+import { chargesToReturn } from './charge-to-return.ts';
+import { type PaymentChain, readChain } from './payment-chain.ts';
+import type {
+  CallbackEvent,
+  Clock,
+  EffectSteps,
+  EffectStore,
+  Entropy,
+  OperationRunner,
+  OrphanedCallback,
+  ProcessorBooks,
+} from './ports.ts';
+
+export interface ReceiveCallbackTools {
+  readonly effects: EffectStore;
+  readonly books: ProcessorBooks;
+  readonly runner: OperationRunner;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly digest: Digest;
+}
+
+export type CallbackOutcome =
+  /** The payment stands where the processor says; no transitions when all was known already. */
+  | {
+      readonly kind: 'taken_in';
+      readonly paymentId: PaymentId;
+      readonly transitions: readonly TransitionType[];
+      /** What the processor says and cannot be: nothing was made of it, and somebody must look. */
+      readonly contradictions: readonly string[];
+    }
+  /** This very event was taken in before. */
+  | { readonly kind: 'redelivered' }
+  /** No payment of ours is known for it. */
+  | { readonly kind: 'orphaned'; readonly reason: OrphanedCallback['reason'] };
+
+/** A look at the processor's books, within the time that a processor waits for us. Milliseconds. */
+const READ_TIMEOUT_MS = 5_000;
+/** Races are decided again this often before the processor is asked to deliver again. */
+const MAX_ROUNDS = 5;
+
+/**
+ * Takes in what a processor says, once in effect. The event only tells where to look: what is decided on is the charge as
+ * it stands in the processor's books, so that doubled, late and reordered events all lead to the same place.
+ *
+ * @throws RetryableError or AmbiguousError when it is not stored: the processor must deliver it again
+ */
+export async function receiveCallback(tools: ReceiveCallbackTools, event: CallbackEvent): Promise<CallbackOutcome> {
+  const operationId = callbackOperation(tools.digest, event.processorName, event.eventId);
+  return tools.runner.record(operationId, new CallbackRun(tools, operationId, event));
+}
+
+/** Tries an orphan again; when it has found its payment, it leaves the shelf with the effect. @throws as `receiveCallback` */
+export async function adoptOrphan(tools: ReceiveCallbackTools, orphan: OrphanedCallback): Promise<CallbackOutcome> {
+  const operationId = adoptionOperation(tools.digest, orphan.operationId);
+  return tools.runner.record(operationId, new CallbackRun(tools, operationId, orphan.event, orphan));
+}
+
+type Found =
+  | { readonly kind: 'payment'; readonly paymentId: PaymentId; readonly charge: ProcessorCharge }
+  | { readonly kind: 'orphan'; readonly reason: OrphanedCallback['reason'] };
+
+class CallbackRun implements EffectSteps<Found, CallbackOutcome> {
+  readonly #tools: ReceiveCallbackTools;
+  readonly #operationId: OperationId;
+  readonly #event: CallbackEvent;
+  readonly #adopted: OrphanedCallback | undefined;
+  readonly #owner: OwnerToken;
+
+  constructor(tools: ReceiveCallbackTools, operationId: OperationId, event: CallbackEvent, adopted?: OrphanedCallback) {
+    this.#tools = tools;
+    this.#operationId = operationId;
+    this.#event = event;
+    this.#adopted = adopted;
+    this.#owner = tools.entropy.ownerToken();
+  }
+
+  async find(): Promise<CallbackOutcome | undefined> {
+    const record = await this.#tools.effects.readEffect(this.#operationId);
+    return record === undefined ? undefined : { kind: 'redelivered' };
+  }
+
+  /** The event alone proves nothing: the processor's books do. */
+  async prepare(): Promise<Found> {
+    const { books } = this.#tools;
+    const charge = await books.readCharge(this.#event.chargeId, { timeoutMs: READ_TIMEOUT_MS });
+    if (charge === undefined) return { kind: 'orphan', reason: 'charge_unknown' };
+    const { paymentId } = charge;
+    return paymentId === undefined
+      ? { kind: 'orphan', reason: 'payment_unknown' }
+      : { kind: 'payment', paymentId, charge };
+  }
+
+  async commit(found: Found): Promise<CallbackOutcome> {
+    if (found.kind === 'orphan') return this.#shelve(found.reason);
+    const { effects, clock } = this.#tools;
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const chain = await readChain(effects, found.paymentId);
+      if (chain === undefined) return this.#shelve('payment_unknown');
+      if (!this.#isOfThisAccount(chain)) return this.#shelve('other_account');
+      const { transitions, contradictions } = this.#decideAll(found.charge, chain, clock.nowMs());
+      const outcome = await effects.recordEffect({
+        record: this.#record(found.paymentId),
+        transitions,
+        toReturn: chargesToReturn(transitions),
+        ...(this.#adopted === undefined ? {} : { adopted: this.#adopted }),
+      });
+      if (outcome.kind === 'recorded_before') return { kind: 'redelivered' };
+      if (outcome.kind === 'recorded') {
+        const types = transitions.map(({ type }) => type);
+        return { kind: 'taken_in', paymentId: found.paymentId, transitions: types, contradictions };
+      }
+    }
+    throw new RetryableError('contention', 'too many rivals at once for this payment', { retryAfterSeconds: 1 });
+  }
+
+  /** A payment that was sent elsewhere cannot be settled by these books, whatever name a charge there bears. */
+  #isOfThisAccount({ first }: PaymentChain): boolean {
+    const { name, account } = this.#tools.books;
+    return first.payment.processorName === name && detailsOf(first).processor.account === account;
+  }
+
+  /** One fact after the other, each on what the one before has left. */
+  #decideAll(
+    charge: ProcessorCharge,
+    chain: PaymentChain,
+    nowMs: number,
+  ): { readonly transitions: readonly Transition[]; readonly contradictions: readonly string[] } {
+    const transitions: Transition[] = [];
+    const contradictions: string[] = [];
+    let { state, newest } = chain;
+    for (const fact of factsOf(charge, chain.first.payment.id)) {
+      const decision = decide(fact, state);
+      if (decision.kind === 'review') contradictions.push(decision.because);
+      if (decision.kind !== 'append') continue;
+      newest = nextTransition(this.#tools.digest, newest, decision.draft, nowMs);
+      state = evolve(state, newest);
+      transitions.push(newest);
+    }
+    return { transitions, contradictions };
+  }
+
+  /** Kept, so that it may be acknowledged; never posted. One that was on the shelf already stays there. */
+  async #shelve(reason: OrphanedCallback['reason']): Promise<CallbackOutcome> {
+    if (this.#adopted !== undefined) return { kind: 'orphaned', reason };
+    const orphan: OrphanedCallback = {
+      operationId: this.#operationId,
+      event: this.#event,
+      reason,
+      receivedAtMs: this.#tools.clock.nowMs(),
+    };
+    const outcome = await this.#tools.effects.recordEffect({ record: this.#record(), transitions: [], orphan });
+    return outcome.kind === 'recorded' ? { kind: 'orphaned', reason } : { kind: 'redelivered' };
+  }
+
+  #record(paymentId?: PaymentId): EffectRecord {
+    const nowMs = this.#tools.clock.nowMs();
+    return {
+      operationId: this.#operationId,
+      ...(paymentId === undefined ? {} : { paymentId }),
+      owner: this.#owner,
+      recordedAtMs: nowMs,
+      expiresAtSeconds: effectExpirySeconds(nowMs, this.#tools.entropy.fraction()),
+    };
+  }
+}

@@ -1,0 +1,354 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { PaymentChain } from '../../lambdas/app/payment-chain.ts';
+import { RetryableError } from '../../lambdas/core/faults.ts';
+import { chargeOperation, storedOperationId } from '../../lambdas/core/ids.ts';
+import { assertBalanced } from '../../lambdas/core/posting.ts';
+import { CallbackDesk, callback } from '../support/callback-desk.ts';
+import { paymentIdFor, paymentRequest } from '../support/payment-fixtures.ts';
+
+const HOUR_MS = 60 * 60_000;
+
+let desk: CallbackDesk;
+beforeEach(() => {
+  desk = new CallbackDesk();
+});
+
+/** What a payment comes to, whatever the way: states, totals and the sum of each account. */
+function endOf({ state, transitions }: PaymentChain) {
+  const { status, amountCapturedMinor, amountRefundedMinor } = state.payment;
+  const sums: Record<string, number> = {};
+  for (const { account, direction, amountMinor } of transitions.flatMap(({ postings }) => postings)) {
+    sums[account] = (sums[account] ?? 0) + (direction === 'debit' ? amountMinor : -amountMinor);
+  }
+  const statuses = [...state.refunds.values(), ...state.disputes.values(), ...state.strayCharges.values()].map(
+    (subject) => JSON.stringify(subject),
+  );
+  return { status, amountCapturedMinor, amountRefundedMinor, sums, statuses: statuses.sort() };
+}
+
+describe('a callback', () => {
+  test('settles a payment that waits for it, once', async () => {
+    const request = paymentRequest('async', { source: 'tok_async' });
+    expect(await desk.pay(request)).toMatchObject({ kind: 'first', answer: { status: 202 } });
+    const charge = desk.chargeOf(request);
+    desk.processor.inside.succeed(charge);
+    expect(await desk.deliver(callback('evt_1', charge))).toEqual({
+      kind: 'taken_in',
+      paymentId: request.paymentId,
+      transitions: ['payment.completed'],
+      contradictions: [],
+    });
+    expect(await desk.deliver(callback('evt_1', charge))).toEqual({ kind: 'redelivered' });
+    expect(await desk.deliver(callback('evt_2', charge))).toMatchObject({ kind: 'taken_in', transitions: [] });
+    expect(await desk.typesOf(request)).toEqual(['payment.created', 'payment.processing', 'payment.completed']);
+  });
+
+  test('that comes twice at once has one effect, and both are taken', async () => {
+    const request = paymentRequest('twice', { source: 'tok_async' });
+    await desk.pay(request);
+    const charge = desk.chargeOf(request);
+    desk.processor.inside.succeed(charge);
+    const outcomes = await Promise.all([
+      desk.deliver(callback('evt_1', charge)),
+      desk.deliver(callback('evt_1', charge)),
+      desk.deliver(callback('evt_2', charge)),
+    ]);
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['redelivered', 'taken_in', 'taken_in']);
+    const { transitions } = await desk.chain(request);
+    expect(transitions.filter(({ postings }) => postings.length > 0)).toHaveLength(1);
+  });
+
+  test('that is early appends the outcome on the pending payment; the owner only stores the answer', async () => {
+    const request = paymentRequest('early');
+    const processor = {
+      ...desk.processor,
+      charge: async (...call: Parameters<typeof desk.processor.charge>) => {
+        const outcome = await desk.processor.charge(...call);
+        await desk.deliver(callback('evt_1', desk.chargeOf(request)));
+        return outcome;
+      },
+    };
+    expect(await desk.pay(request, { processor })).toMatchObject({ kind: 'first', answer: { status: 201 } });
+    expect(await desk.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
+  });
+
+  test('that is early and says no: the owner answers what it says', async () => {
+    const request = paymentRequest('early-no', { source: 'tok_declined' });
+    const processor = {
+      ...desk.processor,
+      charge: async (...call: Parameters<typeof desk.processor.charge>) => {
+        const outcome = await desk.processor.charge(...call);
+        await desk.deliver(callback('evt_1', desk.chargeOf(request)));
+        return outcome;
+      },
+    };
+    expect(await desk.pay(request, { processor })).toMatchObject({ answer: { status: 402 } });
+    expect(await desk.typesOf(request)).toEqual(['payment.created', 'payment.failed']);
+  });
+
+  test('settles what its dead owner left, and a retry gets the answer', async () => {
+    const request = paymentRequest('dead-owner');
+    const dying = {
+      ...desk.processor,
+      charge: async (...call: Parameters<typeof desk.processor.charge>) => {
+        await desk.processor.charge(...call);
+        throw new Error('the process is gone');
+      },
+    };
+    await expect(desk.pay(request, { processor: dying })).rejects.toThrow('gone');
+    await desk.deliver(callback('evt_1', desk.chargeOf(request)));
+    desk.clock.advance(26_000);
+    expect(await desk.pay(request)).toMatchObject({ kind: 'first', answer: { status: 201 } });
+    expect(desk.processor.sends(chargeOperation(request.paymentId))).toBe(1);
+  });
+
+  test('of a refund that it is the first to tell of brings all that led there', async () => {
+    const request = paymentRequest('refund-first', { source: 'tok_async' });
+    await desk.pay(request);
+    const charge = desk.chargeOf(request);
+    desk.processor.inside.succeed(charge);
+    desk.processor.inside.refund(charge, 300);
+    expect(await desk.deliver(callback('evt_refund', charge))).toMatchObject({
+      transitions: ['payment.completed', 'refund.completed'],
+    });
+    expect((await desk.chain(request)).state.payment).toMatchObject({ status: 'succeeded', amountRefundedMinor: 300 });
+  });
+
+  test('of two equal refunds under two events: two effects', async () => {
+    const request = paymentRequest('equal-refunds');
+    await desk.pay(request);
+    const charge = desk.chargeOf(request);
+    desk.processor.inside.refund(charge, 300);
+    await desk.deliver(callback('evt_1', charge));
+    desk.processor.inside.refund(charge, 300);
+    await desk.deliver(callback('evt_2', charge));
+    await desk.deliver(callback('evt_3', charge));
+    expect((await desk.typesOf(request)).filter((type) => type === 'refund.completed')).toHaveLength(2);
+    expect((await desk.chain(request)).state.payment.amountRefundedMinor).toBe(600);
+  });
+
+  test('of a refund that failed days after it was accepted puts the totals right', async () => {
+    const request = paymentRequest('failed-refund');
+    await desk.pay(request);
+    const charge = desk.chargeOf(request);
+    const refund = desk.processor.inside.refund(charge, 300);
+    await desk.deliver(callback('evt_1', charge));
+    desk.clock.advance(72 * HOUR_MS);
+    desk.processor.inside.setRefund(refund, 'failed');
+    expect(await desk.deliver(callback('evt_2', charge))).toMatchObject({ transitions: ['refund.failed'] });
+    expect((await desk.chain(request)).state.payment.amountRefundedMinor).toBe(0);
+  });
+
+  test('tells what cannot be, and nothing is made of it', async () => {
+    const request = paymentRequest('contradiction');
+    await desk.pay(request);
+    const charge = desk.chargeOf(request);
+    desk.processor.inside.change(charge, { status: 'voided' });
+    expect(await desk.deliver(callback('evt_1', charge))).toMatchObject({
+      transitions: [],
+      contradictions: ['money that was taken cannot be let go'],
+    });
+  });
+
+  test('is not taken while the processor cannot be asked, and is when it comes again', async () => {
+    const request = paymentRequest('unread', { source: 'tok_async' });
+    await desk.pay(request);
+    const charge = desk.chargeOf(request);
+    desk.processor.inside.succeed(charge);
+    desk.processor.switchCircuit('open');
+    await expect(desk.deliver(callback('evt_1', charge))).rejects.toBeInstanceOf(RetryableError);
+    desk.processor.switchCircuit('closed');
+    expect(await desk.deliver(callback('evt_1', charge))).toMatchObject({ transitions: ['payment.completed'] });
+  });
+
+  test('has no second effect when its record is long gone', async () => {
+    const request = paymentRequest('expired', { source: 'tok_async' });
+    await desk.pay(request);
+    const charge = desk.chargeOf(request);
+    desk.processor.inside.succeed(charge);
+    await desk.deliver(callback('evt_1', charge));
+    for (const operationId of desk.store.effectIds()) desk.store.deleteRecord(operationId);
+    expect(await desk.deliver(callback('evt_1', charge))).toMatchObject({ kind: 'taken_in', transitions: [] });
+  });
+});
+
+describe('money that turns up', () => {
+  test.each(['declined', 'voided'] as const)('after %s is recorded, and queued to be sent back, once', async (end) => {
+    const request = paymentRequest(`late-${end}`, { source: 'tok_async' });
+    await desk.pay(request);
+    const charge = desk.chargeOf(request);
+    desk.processor.inside.change(charge, { status: end });
+    await desk.deliver(callback('evt_1', charge));
+    desk.processor.inside.succeed(charge);
+    await desk.deliver(callback('evt_2', charge));
+    await desk.deliver(callback('evt_3', charge));
+    expect((await desk.typesOf(request)).slice(-2)).toEqual([
+      end === 'declined' ? 'payment.failed' : 'payment.canceled',
+      'payment.late_success',
+    ]);
+    expect(desk.store.chargesToReturn()).toEqual([
+      {
+        paymentId: request.paymentId,
+        chargeId: charge,
+        by: 'refund',
+        amountMinor: 1000,
+        currency: 'EUR',
+        foundAtMs: desk.clock.nowMs(),
+      },
+    ]);
+  });
+
+  test('by another charge in a payment’s name is sent back too', async () => {
+    const request = paymentRequest('beside');
+    await desk.pay(request);
+    const beside = desk.processor.inside.add(
+      {
+        operationId: storedOperationId('somebody-else'),
+        paymentId: request.paymentId,
+        amountMinor: 700,
+        currency: 'EUR',
+        source: 'tok_ok',
+        capture: 'automatic',
+      },
+      'succeeded',
+    );
+    await desk.deliver(callback('evt_1', beside.chargeId));
+    expect((await desk.chain(request)).state.payment.status).toBe('succeeded');
+    expect(desk.store.chargesToReturn()).toMatchObject([{ chargeId: beside.chargeId, amountMinor: 700 }]);
+  });
+});
+
+describe('a callback that finds no payment', () => {
+  const stray = (paymentId = paymentIdFor('nowhere')) =>
+    desk.processor.inside.add(
+      {
+        operationId: chargeOperation(paymentId),
+        paymentId,
+        amountMinor: 1000,
+        currency: 'EUR',
+        source: 'tok_ok',
+        capture: 'automatic',
+      },
+      'succeeded',
+    ).chargeId;
+
+  test('is kept as an orphan without a posting, and tried again until its payment is there', async () => {
+    const request = paymentRequest('late-payment');
+    const charge = stray(request.paymentId);
+    expect(await desk.deliver(callback('evt_1', charge))).toEqual({ kind: 'orphaned', reason: 'payment_unknown' });
+    expect(await desk.deliver(callback('evt_1', charge))).toEqual({ kind: 'redelivered' });
+    expect(await desk.retryOrphans()).toMatchObject({ waiting: 1, adopted: 0 });
+    desk.processor.failNext(1, 'tok_timeout_not_charged');
+    await desk.pay(request);
+    expect(await desk.retryOrphans()).toMatchObject({ adopted: 1, waiting: 0 });
+    expect((await desk.chain(request)).state.payment.status).toBe('succeeded');
+    expect(await desk.retryOrphans()).toMatchObject({ adopted: 0, waiting: 0 });
+  });
+
+  test('is given up after a day, and kept for people', async () => {
+    await desk.deliver(callback('evt_1', stray()));
+    desk.clock.advance(24 * HOUR_MS - 1);
+    expect(await desk.retryOrphans()).toMatchObject({ waiting: 1, givenUp: 0 });
+    desk.clock.advance(1);
+    expect(await desk.retryOrphans()).toMatchObject({ waiting: 0, givenUp: 1 });
+    expect(await desk.retryOrphans()).toMatchObject({ adopted: 0, waiting: 0, givenUp: 0 });
+  });
+
+  test('does not hold up the others when the processor fails for it', async () => {
+    await desk.deliver(callback('evt_1', stray()));
+    desk.processor.switchCircuit('open');
+    expect(await desk.retryOrphans()).toMatchObject({ failed: 1 });
+    desk.processor.switchCircuit('closed');
+    expect(await desk.retryOrphans()).toMatchObject({ waiting: 1 });
+  });
+
+  test('for a charge that the processor does not have is one', async () => {
+    expect(await desk.deliver(callback('evt_1', 'ch_none'))).toEqual({ kind: 'orphaned', reason: 'charge_unknown' });
+  });
+
+  test('from another account than the payment was sent to is one', async () => {
+    const request = paymentRequest('other-account', { source: 'tok_async' });
+    await desk.pay(request);
+    const charge = desk.chargeOf(request);
+    desk.processor.inside.succeed(charge);
+    const books = { ...desk.processor, account: 'another' };
+    expect(await desk.deliver(callback('evt_1', charge), { books })).toEqual({
+      kind: 'orphaned',
+      reason: 'other_account',
+    });
+    expect((await desk.chain(request)).state.payment.status).toBe('processing');
+  });
+});
+
+describe('callbacks out of order', () => {
+  /** What happens at the processor, one after the other; each has its event. */
+  const STORY: readonly ((charge: string) => void)[] = [
+    (charge) => desk.processor.inside.change(charge, { status: 'requires_action', actionUrl: 'https://a.example' }),
+    (charge) => desk.processor.inside.succeed(charge),
+    (charge) => void desk.processor.inside.refund(charge, 300),
+    (charge) => void desk.processor.inside.refund(charge, 300),
+    (charge) => void desk.processor.inside.dispute(charge, 400),
+  ];
+
+  function permutations(items: readonly number[]): readonly (readonly number[])[] {
+    if (items.length <= 1) return [items];
+    return items.flatMap((first) =>
+      permutations(items.filter((item) => item !== first)).map((others) => [first, ...others]),
+    );
+  }
+
+  test.each([1, 2, 3, 4, 5])(
+    'every permutation of %d, each doubled, ends in one and the same state',
+    async (count) => {
+      const ends = new Set<string>();
+      const orders = permutations(Array.from({ length: count }, (_, index) => index));
+      for (const doubling of ['at once', 'at the end'] as const) {
+        for (const order of orders) {
+          desk = new CallbackDesk();
+          const request = paymentRequest('permuted', { source: 'tok_async' });
+          await desk.pay(request);
+          const charge = desk.chargeOf(request);
+          for (const happens of STORY.slice(0, count)) happens(charge);
+          const deliver = (index: number) => desk.deliver(callback(`evt_${index}`, charge));
+          for (const index of order) {
+            if (doubling === 'at once') await Promise.all([deliver(index), deliver(index)]);
+            else await deliver(index);
+          }
+          if (doubling === 'at the end') for (const index of order) await deliver(index);
+          const chain = await desk.chain(request);
+          for (const { postings } of chain.transitions) assertBalanced(postings);
+          ends.add(JSON.stringify(endOf(chain)));
+        }
+      }
+      expect(ends.size).toBe(1);
+    },
+    60_000,
+  );
+
+  test('while the processor goes on meanwhile end where it ends', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ event: fc.nat(STORY.length - 1), after: fc.nat(STORY.length - 1) }), { maxLength: 12 }),
+        async (deliveries) => {
+          desk = new CallbackDesk();
+          const request = paymentRequest('meanwhile', { source: 'tok_async' });
+          await desk.pay(request);
+          const charge = desk.chargeOf(request);
+          for (const [step, happens] of STORY.entries()) {
+            happens(charge);
+            const due = deliveries.filter(({ event, after }) => Math.max(event, after) === step);
+            await Promise.all(due.map(({ event }) => desk.deliver(callback(`evt_${event}`, charge))));
+          }
+          await desk.deliver(callback('evt_last', charge));
+          expect(endOf(await desk.chain(request))).toMatchObject({
+            status: 'succeeded',
+            amountRefundedMinor: 600,
+            sums: { processor_clearing: 0, merchant_payable: -1000, refunds: 600, disputes: 400 },
+          });
+        },
+      ),
+      { numRuns: 300 },
+    );
+  }, 60_000);
+});

@@ -1,0 +1,66 @@
+import { createMemoryProcessor, type MemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
+import { MemoryStore } from '../../lambdas/adapters/memory/memory-store.ts';
+import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import { createPayment } from '../../lambdas/app/create-payment.ts';
+import type { CreatePayment, CreatePaymentTools } from '../../lambdas/app/create-payment-types.ts';
+import { type PaymentChain, readChain } from '../../lambdas/app/payment-chain.ts';
+import type { CallbackEvent, ReplayCache } from '../../lambdas/app/ports.ts';
+import {
+  type CallbackOutcome,
+  type ReceiveCallbackTools,
+  receiveCallback,
+} from '../../lambdas/app/receive-callback.ts';
+import { type RetriedOrphans, retryOrphans } from '../../lambdas/app/retry-orphans.ts';
+import { countingEntropy } from './counting-entropy.ts';
+import { SimulatedClock } from './simulated-clock.ts';
+
+const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
+
+/** A processor that calls back, the engine, and the store between them. */
+export class CallbackDesk {
+  readonly clock = new SimulatedClock();
+  readonly store = new MemoryStore();
+  readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
+  readonly #entropy = countingEntropy();
+
+  get tools(): ReceiveCallbackTools {
+    const { store: effects, processor: books, clock } = this;
+    return { effects, books, runner: idempotentRunner, clock, entropy: this.#entropy, digest: systemDigest };
+  }
+
+  pay(request: CreatePayment, changes: Partial<CreatePaymentTools> = {}) {
+    const { store, processor, clock } = this;
+    const tools = { store, processor, runner: idempotentRunner, replays: NO_CACHE, clock };
+    return createPayment({ ...tools, entropy: this.#entropy, digest: systemDigest, ...changes }, request);
+  }
+
+  deliver(event: CallbackEvent, changes: Partial<ReceiveCallbackTools> = {}): Promise<CallbackOutcome> {
+    return receiveCallback({ ...this.tools, ...changes }, event);
+  }
+
+  retryOrphans(): Promise<RetriedOrphans> {
+    return retryOrphans({ ...this.tools, shelf: this.store });
+  }
+
+  async chain({ paymentId }: Pick<CreatePayment, 'paymentId'>): Promise<PaymentChain> {
+    const chain = await readChain(this.store, paymentId);
+    if (chain === undefined) throw new Error('there is no such payment');
+    return chain;
+  }
+
+  async typesOf(request: Pick<CreatePayment, 'paymentId'>): Promise<readonly string[]> {
+    return (await this.chain(request)).transitions.map(({ type }) => type);
+  }
+
+  /** The one charge that the processor has of a payment. */
+  chargeOf({ paymentId }: Pick<CreatePayment, 'paymentId'>): string {
+    const [charge, ...more] = this.processor.charges(paymentId);
+    if (charge === undefined || more.length > 0) throw new Error(`there are ${more.length} charges more`);
+    return charge.chargeId;
+  }
+}
+
+export function callback(eventId: string, chargeId: string, type = 'charge.changed'): CallbackEvent {
+  return { processorName: 'memory', eventId, type, chargeId };
+}

@@ -1,0 +1,175 @@
+import pMap from 'p-map';
+import { createMemoryProcessor, type MemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
+import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import { createPayment } from '../../lambdas/app/create-payment.ts';
+import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
+import type { CallbackEvent, EffectStore, PaymentStore, ReplayCache } from '../../lambdas/app/ports.ts';
+import { receiveCallback } from '../../lambdas/app/receive-callback.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
+import { callbackOperation } from '../../lambdas/core/ids.ts';
+import { assertBalanced } from '../../lambdas/core/posting.ts';
+import { firstBrokenLink } from '../../lambdas/core/transition.ts';
+import { callback } from './callback-desk.ts';
+import { countingEntropy } from './counting-entropy.ts';
+import { Actor, Crash, FAULT_KINDS, FaultPlan, type PlannedFault } from './fault-plan.ts';
+import { booksOf } from './faulty-ports.ts';
+import { SimulatedClock } from './simulated-clock.ts';
+
+/** What takes a callback in: the engine, or something that must be caught. */
+export type TakeIn = (actor: Actor, event: CallbackEvent, world: CallbackWorld) => Promise<unknown>;
+
+export interface CallbackStores {
+  readonly payments: PaymentStore;
+  /** The effects themselves, without faults, to look at. */
+  readonly effects: EffectStore;
+  /** As one process sees them. */
+  readonly effectsFor: (actor: Actor) => EffectStore;
+}
+
+const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
+
+/** A payment whose charge has come through at the processor, which calls back until it is answered. */
+export class CallbackWorld {
+  readonly clock = new SimulatedClock();
+  readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
+  readonly stores: CallbackStores;
+  readonly entropy = countingEntropy();
+  /** Of the event that is delivered. */
+  readonly eventId: string;
+  readonly #request: CreatePayment;
+
+  constructor(stores: CallbackStores, request: CreatePayment, eventId = 'evt_1') {
+    this.stores = stores;
+    this.eventId = eventId;
+    this.#request = request;
+  }
+
+  /** Waits for its callback; the processor has taken the money. @returns the charge's id */
+  async prepare(): Promise<string> {
+    const tools = { store: this.stores.payments, processor: this.processor, runner: idempotentRunner };
+    await createPayment(
+      { ...tools, replays: NO_CACHE, clock: this.clock, entropy: this.entropy, digest: systemDigest },
+      this.#request,
+    );
+    const [charge] = this.processor.charges(this.#request.paymentId);
+    if (charge === undefined) throw new Error('there is no charge');
+    this.processor.inside.succeed(charge.chargeId);
+    return charge.chargeId;
+  }
+
+  async violations(acknowledged: readonly CallbackEvent[]): Promise<readonly string[]> {
+    const { effects } = this.stores;
+    const transitions = await effects.listTransitions(this.#request.paymentId, { afterSequence: 0, limit: 100 });
+    const found: string[] = [];
+    const sets = transitions.filter(({ postings }) => postings.length > 0);
+    if (sets.length > 1) found.push(`I2: ${sets.length} sets of postings`);
+    for (const { postings } of sets) assertBalanced(postings);
+    if (firstBrokenLink(systemDigest, transitions) !== undefined) found.push('I8: the chain is broken');
+    for (const { processorName, eventId } of acknowledged) {
+      const record = await effects.readEffect(callbackOperation(systemDigest, processorName, eventId));
+      if (record === undefined) found.push(`${eventId} was acknowledged and is not stored`);
+      if (sets.length === 0) found.push(`${eventId} was acknowledged and nothing is posted`);
+    }
+    return found;
+  }
+}
+
+/** The engine's way. */
+export const takeIn: TakeIn = (actor, event, { stores, processor, clock, entropy }) =>
+  receiveCallback(
+    {
+      effects: stores.effectsFor(actor),
+      books: booksOf(actor, processor),
+      runner: idempotentRunner,
+      clock,
+      entropy,
+      digest: systemDigest,
+    },
+    event,
+  );
+
+interface History {
+  readonly faults: readonly PlannedFault[];
+  /** A rival's delivery comes right before this call: of the same event, or of another that tells the same. */
+  readonly rival?: { readonly at: number; readonly event: 'same' | 'other' };
+}
+
+interface Finding {
+  readonly history: History;
+  readonly calls: readonly string[];
+  readonly violations: readonly string[];
+}
+
+export interface CallbackSurvey {
+  readonly histories: number;
+  readonly findings: readonly Finding[];
+}
+
+/** readEffect, readCharge, listTransitions, recordEffect. */
+const CALLS = 4;
+
+const EVERY_RIVAL: readonly History[] = [
+  { faults: [] },
+  ...Array.from({ length: CALLS }, (_, index) => index + 1).flatMap((at) =>
+    (['same', 'other'] as const).map((event) => ({ faults: [], rival: { at, event } })),
+  ),
+];
+
+/** A delivery that is struck, then redeliveries until one is acknowledged, as a processor does. */
+async function runHistory(make: () => CallbackWorld, how: TakeIn, history: History): Promise<Finding> {
+  const world = make();
+  const charge = await world.prepare();
+  const plan = new FaultPlan(history.faults);
+  const acknowledged: CallbackEvent[] = [];
+  const violations: string[] = [];
+  const deliver = async (name: string, event: CallbackEvent): Promise<void> => {
+    const actor = new Actor(name, plan);
+    try {
+      await how(actor, event, world);
+      acknowledged.push(event);
+    } catch (error) {
+      const known = error instanceof RetryableError || error instanceof AmbiguousError || error instanceof Crash;
+      if (!known && !actor.crashed) throw error;
+    }
+    violations.push(...(await world.violations(acknowledged)));
+  };
+
+  const event = callback(world.eventId, charge);
+  const { rival } = history;
+  if (rival !== undefined) {
+    const other = rival.event === 'same' ? event : callback(`${world.eventId}_2`, charge);
+    plan.interruption = { point: rival.at, act: () => deliver('rival', other) };
+  }
+  await deliver('first', event);
+  await deliver('redelivery', event);
+  const calls = [...plan.calls];
+  plan.active = false;
+  if (!acknowledged.includes(event)) await deliver('last', event);
+  if (!acknowledged.includes(event)) violations.push('it is never taken in');
+  return { history, calls, violations };
+}
+
+/** Every history with up to `faults` faults at any calls, alone and with a rival before each call. */
+export async function surveyCallbacks(
+  make: () => CallbackWorld,
+  how: TakeIn,
+  { faults, concurrency = 1 }: { readonly faults: number; readonly concurrency?: number },
+): Promise<CallbackSurvey> {
+  const findings: Finding[] = [];
+  let histories = 0;
+  let generation = EVERY_RIVAL;
+  for (let count = 0; count <= faults; count += 1) {
+    const runs = await pMap(generation, (history) => runHistory(make, how, history), { concurrency });
+    histories += runs.length;
+    findings.push(...runs.filter(({ violations }) => violations.length > 0));
+    generation = runs.flatMap(({ history, calls }) => {
+      const struck = history.faults.at(-1)?.point ?? 0;
+      const points = calls.map((_, index) => index + 1).filter((point) => point > struck);
+      return points.flatMap((point) =>
+        FAULT_KINDS.map((kind) => ({ ...history, faults: [...history.faults, { point, kind }] })),
+      );
+    });
+  }
+  return { histories, findings };
+}

@@ -1,0 +1,38 @@
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import { chainOf, readChain } from '../../lambdas/app/payment-chain.ts';
+import { decide } from '../../lambdas/core/decide.ts';
+import { callbackOperation, ownerToken } from '../../lambdas/core/ids.ts';
+import { nextTransition } from '../../lambdas/core/transition.ts';
+import type { TakeIn } from './callback-histories.ts';
+
+/**
+ * The handler that everybody writes first: was this event seen? If not, post, then remember the event. Check, then act, and
+ * the posting and the memory are two writes. It appends wherever there is room.
+ */
+export const naiveTakeIn: TakeIn = async (actor, event, { stores, processor, clock }) => {
+  const effects = stores.effectsFor(actor);
+  const operationId = callbackOperation(systemDigest, event.processorName, event.eventId);
+  if ((await effects.readEffect(operationId)) !== undefined) return;
+  const charge = await processor.readCharge(event.chargeId, { timeoutMs: 1_000 });
+  if (charge?.paymentId === undefined) throw new Error('there is no payment');
+  const chain = await readChain(effects, charge.paymentId);
+  if (chain === undefined) throw new Error('there is no payment');
+
+  const undecided = chainOf(chain.transitions.slice(0, 2));
+  const decision = decide({ kind: 'succeeded', chargeId: event.chargeId }, undecided.state);
+  if (decision.kind !== 'append') throw new Error('it is posted without a look');
+  const record = {
+    operationId,
+    owner: ownerToken('naive'),
+    recordedAtMs: clock.nowMs(),
+    expiresAtSeconds: Math.ceil(clock.nowMs() / 1000) + 60,
+  };
+  for (let { newest } = chain; ; ) {
+    const posting = nextTransition(systemDigest, newest, decision.draft, clock.nowMs());
+    const anyKey = callbackOperation(systemDigest, 'posting', crypto.randomUUID());
+    const posted = await effects.recordEffect({ record: { ...record, operationId: anyKey }, transitions: [posting] });
+    if (posted.kind === 'recorded') break;
+    newest = (await readChain(effects, charge.paymentId))?.newest ?? newest;
+  }
+  await effects.recordEffect({ record, transitions: [] });
+};
