@@ -20,6 +20,15 @@ export const StackOutput = {
   registryTable: 'RegistryTableName',
   viewsTable: 'ViewsTableName',
   paymentsFunction: 'PaymentsFunctionName',
+  callbacksFunction: 'CallbacksFunctionName',
+  orphanedCallbacksFunction: 'OrphanedCallbacksFunctionName',
+  sandboxFunction: 'SandboxFunctionName',
 } as const;
 
 export const StackName = { data: 'PayonceData', service: 'PayonceService', sandbox: 'PayonceSandbox' } as const;
+
+/**
+ * The SSM parameter with the address to which the sandbox sends its callbacks. By name, because the stack that knows the
+ * address needs the sandbox's own address first.
+ */
+export const CALLBACK_ADDRESS_PARAMETER = '/payonce/sandbox/callback-address';

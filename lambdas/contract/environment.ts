@@ -6,9 +6,33 @@ export const Environment = {
   viewsTable: 'VIEWS_TABLE',
   /** Base URL of the payment processor, without a trailing slash. */
   processorUrl: 'PROCESSOR_URL',
+  /** JSON, `CallbackSource[]`: whose callbacks are taken, and how they are verified. */
+  callbackSources: 'CALLBACK_SOURCES',
   /** The sandbox processor's own books. */
   sandboxTable: 'SANDBOX_TABLE',
+  /** The queue of what the sandbox does later: deliveries, and charges that go on by themselves. */
+  sandboxTasksQueueUrl: 'SANDBOX_TASKS_QUEUE_URL',
+  /** The secret with which the sandbox signs its callbacks. */
+  sandboxSecretId: 'SANDBOX_SECRET_ID',
+  /** The SSM parameter that holds the address to which the sandbox sends its callbacks. */
+  callbackAddressParameter: 'CALLBACK_ADDRESS_PARAMETER',
 } as const;
+
+/** How a processor signs. */
+export const SIGNATURE_SCHEMES = ['sandbox', 'stripe', 'standard-webhooks'] as const;
+export type SignatureSchemeName = (typeof SIGNATURE_SCHEMES)[number];
+
+/** A processor that may call back: at `POST /callbacks/<name>`. */
+export interface CallbackSource {
+  /** The processor's name, as payments carry it. */
+  readonly name: string;
+  readonly scheme: SignatureSchemeName;
+  /**
+   * The secret in Secrets Manager: a JSON object each of whose values is an active secret, whatever its name, or one
+   * secret as plain text. To rotate, add the new one, switch the processor over, remove the old one.
+   */
+  readonly secretId: string;
+}
 
 /** Powertools turns all idempotency off when this variable is set, so a function that finds it refuses to start. */
 export const POWERTOOLS_IDEMPOTENCY_DISABLED = 'POWERTOOLS_IDEMPOTENCY_DISABLED';

@@ -6,12 +6,24 @@
  *   GET  /charges/{id}             Charge | 404
  *   GET  /charges?key=<key>        ChargeList; strong: what was answered is there
  *   GET  /charges?payment=<id>     ChargeList of all charges whose metadata.payment is that id; strong
+ *   GET  /charges?created_from=<s>&created_to=<s>   ChargeList by time of making, oldest first, from inclusive, to
+ *                                  exclusive, Unix seconds, at most 31 days apart; `cursor=<next>` for the next page
  *   POST /charges/{id}/capture     header `Idempotency-Key`; { amount? } → 200 Charge
  *   POST /charges/{id}/void        header `Idempotency-Key`; → 200 Charge
  *   POST /charges/{id}/refunds     header `Idempotency-Key`; { amount? } → 201 Refund
- *   PUT  /control/failures         SwitchedFailures → 200; the next `count` calls of POST /charges behave like `source`
- *   GET  /control/failures         SwitchedFailures
+ *   GET  /actions/{charge id}      a page on which the payer approves or refuses
+ *   POST /actions/{charge id}      form or JSON { decision: "approve" | "refuse" }; the page says how it went
+ *   GET  /events?charge=<id>       EventList, oldest first, with how often each was sent and taken
  *   GET  /health                   200 { "status": "ok" }; a read, used as the circuit breaker's probe
+ *
+ * For tests and demonstrations, none of which a real processor has:
+ *
+ *   PUT  /control/failures              SwitchedFailures → 200; the next `count` calls of POST /charges behave like `source`
+ *   GET  /control/failures              SwitchedFailures
+ *   POST /control/events/{id}/resend    { id?: "same" | "new", copies?: 1 to 10 } → 202 SandboxEvent; copies go out at once
+ *   POST /control/charges/{id}/dispute  { amount? } → 201 Dispute; without an amount, all that was captured
+ *   POST /control/disputes/{id}/close   { outcome: "won" | "lost" } → 200 Dispute
+ *   POST /control/refunds/{id}/fail     → 200 Refund; money that was given back is back
  *
  * Keys: optional, as with the large processors; a call without one takes effect each time, which is how a naive caller
  * charges twice. A known key answers with what it made, under another body 422 `idempotency_key_mismatch`; a charge's
@@ -20,8 +32,12 @@
  *
  * Errors are a ProcessorError: 400 `invalid_request`, `invalid_json`, `invalid_source`, 404 `not_found`,
  * 405 `method_not_allowed` with Allow, 409 `busy` (nothing was done), 422 `idempotency_key_mismatch`.
+ *
+ * Callbacks: every change of a charge, a refund or a dispute is an event, posted as JSON to the address that the sandbox
+ * was given, until it is answered 2xx: at once, then after growing waits. Each is signed over its raw bytes (SIGNATURE_HEADER).
+ * An event names what changed; whoever gets it reads the charge, which is the truth.
  */
-type ChargeStatus = 'authorized' | 'succeeded' | 'declined' | 'voided';
+export type ChargeStatus = 'pending' | 'requires_action' | 'authorized' | 'succeeded' | 'declined' | 'voided';
 
 export interface CreateCharge {
   /** Minor units, a positive safe integer. */
@@ -44,13 +60,27 @@ export interface Charge {
   readonly capture: 'automatic' | 'manual';
   readonly status: ChargeStatus;
   readonly failure: { readonly code: string; readonly message: string } | null;
+  /** What the processor keeps for its work, in minor units; null while it has not said. */
+  readonly fee: number | null;
+  /** Where the payer approves or refuses; null unless the status is `requires_action`. */
+  readonly action_url: string | null;
+  /** Why it was voided; null unless it was. */
+  readonly void_reason: VoidReason | null;
+  /** Oldest first. */
+  readonly refunds: readonly Refund[];
+  /** Oldest first. */
+  readonly disputes: readonly Dispute[];
   readonly metadata: Readonly<Record<string, string>>;
   /** Unix seconds. */
   readonly created: number;
 }
 
+export type VoidReason = 'requested' | 'expired' | 'abandoned';
+
 export interface ChargeList {
   readonly data: readonly Charge[];
+  /** Of the list by time: what the next page begins with; null on the last, and in the other lists. */
+  readonly next: string | null;
 }
 
 export interface Refund {
@@ -58,7 +88,16 @@ export interface Refund {
   readonly object: 'refund';
   readonly charge: string;
   readonly amount: number;
-  readonly status: 'succeeded';
+  readonly status: 'pending' | 'succeeded' | 'failed';
+}
+
+/** The payer's bank takes the money back until it is decided who keeps it: a dispute that is won brings it back. */
+export interface Dispute {
+  readonly id: string;
+  readonly object: 'dispute';
+  readonly charge: string;
+  readonly amount: number;
+  readonly status: 'open' | 'won' | 'lost';
 }
 
 export interface ProcessorError {
@@ -70,4 +109,51 @@ export interface SwitchedFailures {
   readonly count: number;
   /** The magic source whose first-send trouble those calls show, for example `tok_timeout_charged`. */
   readonly source: string;
+}
+
+/**
+ * `t=<Unix seconds>,v1=<lower-case hexadecimal HMAC-SHA256 of "<t>.<raw body>" under the secret>`: one of each, in this
+ * order.
+ */
+export const SIGNATURE_HEADER = 'sandbox-signature';
+
+export const EVENT_TYPES = [
+  'charge.pending',
+  'charge.requires_action',
+  'charge.authorized',
+  'charge.succeeded',
+  'charge.declined',
+  'charge.voided',
+  'refund.created',
+  'refund.failed',
+  'dispute.opened',
+  'dispute.closed',
+] as const;
+
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** The body of a callback. */
+export interface SandboxEvent {
+  /** The same for every delivery of one event. */
+  readonly id: string;
+  readonly object: 'event';
+  readonly type: EventType;
+  /** Unix seconds. */
+  readonly created: number;
+  readonly data: {
+    readonly charge: string;
+    /** The charge's metadata.payment. */
+    readonly payment: string | null;
+    readonly refund?: string;
+    readonly dispute?: string;
+  };
+}
+
+export interface EventList {
+  readonly data: readonly (SandboxEvent & {
+    /** How often it was sent so far. */
+    readonly attempts: number;
+    /** Whether it was answered 2xx. */
+    readonly delivered: boolean;
+  })[];
 }

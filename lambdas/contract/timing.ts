@@ -12,5 +12,11 @@ export const PAYMENTS_TIMEOUT_SECONDS = 24;
 /** How long a claim keeps rivals out. Longer than the function lives; seconds. */
 export const LEASE_SECONDS = 25;
 
+/** Processors give up on a callback after 10 to 30 s; a read at the processor and a commit fit in. Seconds. */
+export const CALLBACKS_TIMEOUT_SECONDS = 20;
+
+/** How often orphaned callbacks are tried again. Minutes. */
+export const ORPHAN_RETRY_MINUTES = 1;
+
 /** The sandbox must outlive its slowest answer, which is longer than a caller waits. Seconds. */
 export const SANDBOX_TIMEOUT_SECONDS = 29;

@@ -1,8 +1,7 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import { type ALARM_METRICS, METRIC_NAMESPACE } from '../contract/metrics.ts';
 import { redactSensitive } from '../core/sensitive.ts';
-
-const NAMESPACE = 'Payonce';
 
 /** What is counted, each under its own name. */
 export type RequestCount =
@@ -14,7 +13,17 @@ export type RequestCount =
   | 'takeover'
   | 'fenced'
   | 'unavailable'
-  | 'failure';
+  | 'failure'
+  | 'callback_taken_in'
+  | 'callback_redelivered'
+  | 'callback_orphaned'
+  | 'callback_refused'
+  | 'orphan_adopted'
+  | 'orphan_given_up'
+  | AlarmCount;
+
+/** What somebody must hear of: each has an alarm. */
+export type AlarmCount = (typeof ALARM_METRICS)[number];
 
 /** What is known of a request once it is answered. Never a body, an idempotency key in clear, an API key or a source. */
 export interface RequestReport {
@@ -28,11 +37,20 @@ export interface RequestReport {
   readonly durationMs: number;
   readonly tenantId?: string;
   readonly operationId?: string;
+  readonly paymentId?: string;
+  /** Why the outcome needs a person. */
+  readonly because?: readonly string[];
 }
 
 export interface Telemetry {
   /** One line for every request. */
   request(report: RequestReport, counts: readonly RequestCount[]): void;
+  /** One line for a run that nobody requested. */
+  run(
+    name: string,
+    counts: Readonly<Partial<Record<RequestCount, number>>>,
+    details: Readonly<Record<string, number>>,
+  ): void;
   /** A fault of the world or a bug, with its stack. */
   fault(requestId: string, error: unknown): void;
 }
@@ -40,12 +58,18 @@ export interface Telemetry {
 /** JSON lines, and metrics in CloudWatch's embedded format, both to standard output. */
 export function standardTelemetry(serviceName: string): Telemetry {
   const logger = new Logger({ serviceName });
-  const metrics = new Metrics({ namespace: NAMESPACE, serviceName });
+  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
   return {
     request: (report, counts) => {
       logger.info('request', { ...report });
       for (const count of counts) metrics.addMetric(count, MetricUnit.Count, 1);
       if (counts.length > 0) metrics.publishStoredMetrics();
+    },
+    run: (name, counts, details) => {
+      logger.info('run', { run: name, ...details });
+      const counted = Object.entries(counts).filter(([, count]) => count > 0);
+      for (const [count, times] of counted) metrics.addMetric(count, MetricUnit.Count, times);
+      if (counted.length > 0) metrics.publishStoredMetrics();
     },
     fault: (requestId, error) => {
       logger.error('fault', { requestId, fault: describe(error, 0) });

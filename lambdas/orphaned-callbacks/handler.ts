@@ -1,0 +1,28 @@
+import { documentClient } from '../adapters/dynamodb/document-client.ts';
+import { DynamoDbEffects } from '../adapters/dynamodb/dynamodb-effects.ts';
+import { DynamoDbStore } from '../adapters/dynamodb/dynamodb-store.ts';
+import { idempotentRunner } from '../adapters/powertools/idempotent-runner.ts';
+import { createSandboxBooks } from '../adapters/processor/sandbox-books.ts';
+import { systemClock, systemDigest, systemEntropy } from '../adapters/system/platform.ts';
+import { type RetriedOrphans, retryOrphans } from '../app/retry-orphans.ts';
+import { readPaymentsConfig } from '../runtime/config.ts';
+import { standardTelemetry } from '../runtime/telemetry.ts';
+
+const { processorUrl, ...tables } = readPaymentsConfig(process.env);
+const client = documentClient();
+const pacing = { clock: systemClock, entropy: systemEntropy };
+const effects = new DynamoDbEffects(client, tables, pacing, new DynamoDbStore(client, tables, pacing));
+const books = createSandboxBooks({ url: processorUrl, clock: systemClock });
+const telemetry = standardTelemetry('orphaned-callbacks');
+
+/** Tries callbacks again that found no payment when they came. Run by the clock. */
+export async function handler(): Promise<RetriedOrphans> {
+  const tools = { effects, shelf: effects, books, runner: idempotentRunner, digest: systemDigest, ...pacing };
+  const retried = await retryOrphans(tools);
+  telemetry.run(
+    'retry orphaned callbacks',
+    { orphan_adopted: retried.adopted, orphan_given_up: retried.givenUp, late_success: retried.lateSuccesses },
+    { ...retried },
+  );
+  return retried;
+}

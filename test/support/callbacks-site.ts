@@ -1,0 +1,95 @@
+import { createHmac } from 'node:crypto';
+import { type CallbacksApiTools, callbacksApi } from '../../lambdas/callbacks/callbacks-api.ts';
+import type { CallbackSource, SignatureSchemeName } from '../../lambdas/contract/environment.ts';
+import type { SandboxEvent } from '../../lambdas/contract/sandbox-api.ts';
+import type { GatewayEvent } from '../../lambdas/runtime/gateway-request.ts';
+import type { RequestCount, RequestReport } from '../../lambdas/runtime/telemetry.ts';
+import { CallbackDesk } from './callback-desk.ts';
+import { gatewayEvent } from './payments-desk.ts';
+
+export const SECRET = 'a-secret-of-the-processor';
+
+/** The callbacks API with everything behind it in memory, and a processor that signs in front of it. */
+export class CallbacksSite {
+  readonly desk = new CallbackDesk();
+  readonly reports: { readonly report: RequestReport; readonly counts: readonly RequestCount[] }[] = [];
+  readonly faults: unknown[] = [];
+  /** What is active; a test may change it, as an operator does. */
+  secrets: readonly string[] = [SECRET];
+  readonly #changes: Partial<CallbacksApiTools>;
+  readonly #scheme: SignatureSchemeName;
+  #requests = 0;
+
+  constructor(scheme: SignatureSchemeName = 'sandbox', changes: Partial<CallbacksApiTools> = {}) {
+    this.#scheme = scheme;
+    this.#changes = changes;
+  }
+
+  /** Posts bytes as they are. */
+  async post(event: Partial<GatewayEvent>, path = '/callbacks/memory', method = 'POST') {
+    this.#requests += 1;
+    const { effects, runner, clock, entropy, digest } = this.desk.tools;
+    const source: CallbackSource = { name: 'memory', scheme: this.#scheme, secretId: 'a-secret' };
+    const api = callbacksApi({
+      sources: [source],
+      secrets: { active: async () => this.secrets, renewed: async () => undefined },
+      books: new Map([['memory', this.desk.processor]]),
+      effects,
+      runner,
+      clock,
+      entropy,
+      digest,
+      telemetry: {
+        request: (report, counts) => this.reports.push({ report, counts }),
+        run: () => undefined,
+        fault: (_requestId, error) => this.faults.push(error),
+      },
+      ...this.#changes,
+    });
+    const result = await api({
+      ...gatewayEvent(method, path),
+      requestContext: { requestId: `req-${this.#requests}` },
+      ...event,
+    });
+    return {
+      status: result.statusCode,
+      headers: result.headers ?? {},
+      body: JSON.parse(result.body) as Record<string, unknown>,
+    };
+  }
+
+  /** As the sandbox signs; `headers` and `event` change what is sent after it was signed. */
+  deliver(body: string | Uint8Array, { headers = {}, event = {} }: Changes = {}) {
+    const bytes = Buffer.from(body);
+    const signed = { 'Sandbox-Signature': this.sign(bytes), ...headers };
+    return this.post({ ...gatewayEvent('POST', '/callbacks/memory', signed), body: bytes.toString('utf8'), ...event });
+  }
+
+  sign(bytes: Uint8Array, secret = SECRET, atMs = this.desk.clock.nowMs()): string {
+    const seconds = Math.floor(atMs / 1000);
+    const mac = createHmac('sha256', secret).update(`${seconds}.`).update(bytes).digest('hex');
+    return `t=${seconds},v1=${mac}`;
+  }
+
+  /** What has been stored of callbacks at all. */
+  stored(): number {
+    return this.desk.store.effectIds().length;
+  }
+}
+
+interface Changes {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly event?: Partial<GatewayEvent>;
+}
+
+export function eventBody(eventId: string, charge: string, changes: Partial<SandboxEvent> = {}): string {
+  const event: SandboxEvent = {
+    id: eventId,
+    object: 'event',
+    type: 'charge.succeeded',
+    created: 1_772_366_400,
+    data: { charge, payment: null },
+    ...changes,
+  };
+  return JSON.stringify(event);
+}
