@@ -1,4 +1,5 @@
-import type { Charge, CreateCharge, Refund } from '../contract/sandbox-api.ts';
+import type { Charge, CreateCharge, Dispute, Refund } from '../contract/sandbox-api.ts';
+import { becoming, type EventDraft } from './events.ts';
 
 /** A request that the charge's state does not allow. Answered with 400, changes nothing. */
 export interface Refusal {
@@ -7,52 +8,112 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** What the charge becomes, and the answer to the caller. */
+/** What the caller is told. */
+type OperationAnswer =
+  | { readonly status: 200; readonly body: Charge | Refund | Dispute }
+  | { readonly status: 201; readonly body: Refund | Dispute };
+
+/** What the charge becomes, what the world is told of it, and the answer to the caller. */
 export interface Change {
   readonly kind: 'changed';
   readonly charge: Charge;
-  readonly answer: { readonly status: 200; readonly body: Charge } | { readonly status: 201; readonly body: Refund };
+  readonly events: readonly EventDraft[];
+  readonly answer: OperationAnswer;
 }
 
-/** A capture, void or refund as the caller asked for it. Amounts in minor units; without one, all that is left. */
-export type Operation =
-  | { readonly kind: 'capture'; readonly amount?: number | undefined }
-  | { readonly kind: 'void' }
-  | { readonly kind: 'refund'; readonly amount?: number | undefined; readonly refundId: string };
+/** What was asked for is so already. */
+export interface NoChange {
+  readonly kind: 'unchanged';
+  readonly answer: OperationAnswer;
+}
 
-const DECLINE = { code: 'card_declined', message: 'The card was declined.' } as const;
+export type Decision = Change | NoChange | Refusal;
 
-/** A charge as it enters the books. `createdSeconds` is Unix time. */
-export function newCharge(order: CreateCharge, accepted: boolean, id: string, createdSeconds: number): Charge {
-  const succeeded = accepted && order.capture === 'automatic';
-  return {
+/** How a charge starts. */
+export type Beginning = 'succeed' | 'decline' | 'wait' | 'ask';
+
+/** How a charge that was under way ends. */
+export type Ending = 'succeed' | 'decline' | 'refuse';
+
+const FAILURES = {
+  decline: { code: 'card_declined', message: 'The card was declined.' },
+  refuse: { code: 'action_refused', message: 'The payer refused.' },
+} as const;
+
+export interface NewCharge {
+  readonly id: string;
+  readonly order: CreateCharge;
+  readonly beginning: Beginning;
+  /** Where the payer approves or refuses, when asked. */
+  readonly actionUrl: string | null;
+  readonly withFee: boolean;
+  /** Unix time. */
+  readonly createdSeconds: number;
+}
+
+/** A charge as it enters the books. */
+export function newCharge({ id, order, beginning, actionUrl, withFee, createdSeconds }: NewCharge): Charge {
+  const waiting: Charge = {
     id,
     object: 'charge',
     amount: order.amount,
-    amount_captured: succeeded ? order.amount : 0,
+    amount_captured: 0,
     amount_refunded: 0,
     currency: order.currency,
     capture: order.capture,
-    status: !accepted ? 'declined' : succeeded ? 'succeeded' : 'authorized',
-    failure: accepted ? null : DECLINE,
+    status: 'pending',
+    failure: null,
+    fee: withFee ? feeOf(order.amount) : null,
+    action_url: null,
+    void_reason: null,
+    refunds: [],
+    disputes: [],
     metadata: order.metadata,
     created: createdSeconds,
   };
-}
-
-/** Decides an operation on a charge; pure. */
-export function decide(operation: Operation, charge: Charge): Change | Refusal {
-  switch (operation.kind) {
-    case 'capture':
-      return capture(charge, operation.amount);
-    case 'void':
-      return voidCharge(charge);
-    case 'refund':
-      return refund(charge, operation.refundId, operation.amount);
+  switch (beginning) {
+    case 'wait':
+      return waiting;
+    case 'ask':
+      return { ...waiting, status: 'requires_action', action_url: actionUrl };
+    case 'succeed':
+    case 'decline':
+      return ended(waiting, beginning);
   }
 }
 
-function capture(charge: Charge, requested: number | undefined): Change | Refusal {
+/**
+ * Ends a charge that is under way. A declined one may still succeed: some processors find out late. Whatever else has
+ * happened stays, so that a redelivered task has no second effect.
+ */
+export function end(charge: Charge, ending: Ending): Change | NoChange {
+  const open = charge.status === 'pending' || charge.status === 'requires_action';
+  if (!open && !(charge.status === 'declined' && ending === 'succeed')) {
+    return { kind: 'unchanged', answer: { status: 200, body: charge } };
+  }
+  return changed(ended(charge, ending));
+}
+
+function ended(charge: Charge, ending: Ending): Charge {
+  if (ending !== 'succeed') {
+    return { ...charge, status: 'declined', failure: FAILURES[ending], action_url: null };
+  }
+  const capturing = charge.capture === 'automatic';
+  return {
+    ...charge,
+    status: capturing ? 'succeeded' : 'authorized',
+    amount_captured: capturing ? charge.amount : 0,
+    failure: null,
+    action_url: null,
+  };
+}
+
+/** What the payer decided of a charge that asked and is decided. */
+export function payersDecision(charge: Charge): 'approve' | 'refuse' {
+  return charge.failure?.code === FAILURES.refuse.code ? 'refuse' : 'approve';
+}
+
+export function capture(charge: Charge, requested: number | undefined): Change | Refusal {
   if (charge.status !== 'authorized') {
     return refused('charge_not_capturable', `A ${charge.status} charge cannot be captured.`);
   }
@@ -60,40 +121,31 @@ function capture(charge: Charge, requested: number | undefined): Change | Refusa
   if (amount > charge.amount) {
     return refused('amount_too_large', `At most ${charge.amount} can be captured.`);
   }
-  return changed({ ...charge, status: 'succeeded', amount_captured: amount });
+  return changed({
+    ...charge,
+    status: 'succeeded',
+    amount_captured: amount,
+    fee: charge.fee === null ? null : feeOf(amount),
+  });
 }
 
-function voidCharge(charge: Charge): Change | Refusal {
+export function voidCharge(charge: Charge): Change | Refusal {
   if (charge.status !== 'authorized') {
     return refused('charge_not_voidable', `A ${charge.status} charge cannot be voided.`);
   }
-  return changed({ ...charge, status: 'voided' });
+  return changed({ ...charge, status: 'voided', void_reason: 'requested' });
 }
 
-function refund(charge: Charge, refundId: string, requested: number | undefined): Change | Refusal {
-  if (charge.status !== 'succeeded') {
-    return refused('charge_not_refundable', `A ${charge.status} charge cannot be refunded.`);
-  }
-  const left = charge.amount_captured - charge.amount_refunded;
-  const amount = requested ?? left;
-  if (left === 0) {
-    return refused('charge_already_refunded', 'Everything that was captured has been refunded.');
-  }
-  if (amount > left) {
-    return refused('amount_too_large', `At most ${left} can be refunded.`);
-  }
-  const body: Refund = { id: refundId, object: 'refund', charge: charge.id, amount, status: 'succeeded' };
-  return {
-    kind: 'changed',
-    charge: { ...charge, amount_refunded: charge.amount_refunded + amount },
-    answer: { status: 201, body },
-  };
+/** 2.9 % rounded half up, and 30; never more than there is. In whole numbers, because floats would round some halves down. */
+function feeOf(amount: number): number {
+  const share = (BigInt(amount) * 29n + 500n) / 1_000n;
+  return Math.min(Number(share) + 30, amount);
 }
 
 function changed(charge: Charge): Change {
-  return { kind: 'changed', charge, answer: { status: 200, body: charge } };
+  return { kind: 'changed', charge, events: [becoming(charge.status)], answer: { status: 200, body: charge } };
 }
 
-function refused(code: string, message: string): Refusal {
+export function refused(code: string, message: string): Refusal {
   return { kind: 'refused', code, message };
 }

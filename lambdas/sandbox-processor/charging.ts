@@ -1,23 +1,25 @@
 import type { Charge, CreateCharge, ProcessorError } from '../contract/sandbox-api.ts';
 import type { Books, KeyedRequest } from './books.ts';
 import { newCharge } from './charge.ts';
-import { type Answer, type Behavior, type Effect, magicSource } from './magic-sources.ts';
+import { sendEvent } from './delivering.ts';
+import { becoming, newEvent } from './events.ts';
+import { type Answer, type Behavior, type CallbackManner, magicSource, type Sequel } from './magic-sources.ts';
 import { errorReply, jsonReply, type Reply } from './reply.ts';
+import { type AdvanceTask, delivery } from './tasks.ts';
+import type { SandboxWorld } from './world.ts';
 
-/** What the sandbox needs from the world. */
-export interface SandboxWorld {
-  readonly books: Books;
-  readonly nowMs: () => number;
-  readonly newId: (prefix: 'ch_' | 're_') => string;
-  readonly wait: (milliseconds: number) => Promise<void>;
+/** A call of POST /charges. */
+export interface ChargeRequest {
+  readonly order: CreateCharge;
+  /** Undefined for a call without a key, which makes a charge of its own each time. */
+  readonly request: KeyedRequest | undefined;
+  /** Where the payer approves or refuses that charge. */
+  readonly actionUrl: (chargeId: string) => string;
 }
 
-/** POST /charges. `request` is undefined for a call without a key, which makes a charge of its own each time. */
-export async function createCharge(
-  world: SandboxWorld,
-  order: CreateCharge,
-  request: KeyedRequest | undefined,
-): Promise<Reply> {
+/** POST /charges. */
+export async function createCharge(world: SandboxWorld, call: ChargeRequest): Promise<Reply> {
+  const { order, request } = call;
   if (magicSource(order.source) === undefined) {
     return errorReply(400, 'invalid_source', `There is no source ${order.source}.`);
   }
@@ -26,10 +28,7 @@ export async function createCharge(
     return keyMismatch();
   }
   const behavior = await behaviorOf(world, order.source, request);
-  const charge =
-    claim === undefined
-      ? await book(world, order, request, behavior.effect)
-      : await chargeOf(world.books, claim.chargeId);
+  const charge = claim === undefined ? await book(world, call, behavior) : await chargeOf(world.books, claim.chargeId);
   if (charge === 'mismatch') {
     return keyMismatch();
   }
@@ -52,19 +51,36 @@ async function behaviorOf(world: SandboxWorld, source: string, request: KeyedReq
  *
  *   A: claimOf → none               add → added
  *   B:           claimOf → none               add → key_taken   claimOf → A's charge
+ *
+ * What follows is on the queue before the charge is in the books, so that nothing can come between them.
  */
 async function book(
   world: SandboxWorld,
-  order: CreateCharge,
-  request: KeyedRequest | undefined,
-  effect: Effect,
+  { order, request, actionUrl }: ChargeRequest,
+  { effect, callback = 'once', sequel, withFee = false }: Behavior,
 ): Promise<Charge | 'mismatch' | undefined> {
   if (effect === 'nothing') {
     return undefined;
   }
   const nowMs = world.nowMs();
-  const charge = newCharge(order, effect === 'succeed', world.newId('ch_'), Math.floor(nowMs / 1_000));
-  if ((await world.books.add(charge, request, nowMs)) === 'added') {
+  const id = world.newId('ch_');
+  const charge = newCharge({
+    id,
+    order,
+    beginning: effect,
+    actionUrl: effect === 'ask' ? actionUrl(id) : null,
+    withFee,
+    createdSeconds: Math.floor(nowMs / 1_000),
+  });
+  const event = newEvent(world, charge, becoming(charge.status));
+  await enqueueDelivery(world, event.id, callback);
+  if (sequel !== undefined) {
+    await enqueueSequel(world, sequel, id, callback === 'after_next' ? event.id : null);
+  }
+  if ((await world.books.add(charge, event, request, nowMs)) === 'added') {
+    if (callback === 'before_answer') {
+      await sendEvent(world, event, 1, FIRST_CALLBACK_TIMEOUT_MS);
+    }
     return charge;
   }
   const claim = request && (await world.books.claimOf(request.key, nowMs));
@@ -72,6 +88,40 @@ async function book(
     return raise('a taken key must have its claim');
   }
   return claim.fingerprint === request?.fingerprint ? chargeOf(world.books, claim.chargeId) : 'mismatch';
+}
+
+/** The charge's caller waits for this callback; it must still be there afterwards. */
+const FIRST_CALLBACK_TIMEOUT_MS = 5_000;
+
+async function enqueueDelivery(world: SandboxWorld, eventId: string, manner: CallbackManner): Promise<void> {
+  switch (manner) {
+    case 'once':
+      return world.tasks.enqueue(delivery(eventId), 0);
+    case 'twice':
+      return world.tasks.enqueue(delivery(eventId, { copies: 2 }), 0);
+    case 'before_answer':
+      // Finds the event delivered, unless the attempt before the answer has failed.
+      return world.tasks.enqueue(delivery(eventId, { attempt: 2 }), FIRST_CALLBACK_TIMEOUT_MS / 1_000 + 1);
+    case 'after_next':
+      return undefined;
+  }
+}
+
+async function enqueueSequel(
+  world: SandboxWorld,
+  { to, afterSeconds }: Sequel,
+  chargeId: string,
+  heldEventId: string | null,
+): Promise<void> {
+  const task: AdvanceTask = {
+    kind: 'advance',
+    chargeId,
+    to,
+    attempt: 1,
+    disputeId: to === 'dispute' ? world.newId('dp_') : null,
+    heldEventId,
+  };
+  await world.tasks.enqueue(task, afterSeconds);
 }
 
 async function chargeOf(books: Books, id: string): Promise<Charge> {

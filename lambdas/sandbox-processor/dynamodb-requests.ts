@@ -4,9 +4,12 @@ import {
   type BatchGetCommandInput,
   type BatchGetCommandOutput,
   type DynamoDBDocumentClient,
+  GetCommand,
+  QueryCommand,
   TransactWriteCommand,
   type TransactWriteCommandInput,
 } from '@aws-sdk/lib-dynamodb';
+import type * as z from 'zod';
 
 /** What the books need of DynamoDB. */
 export interface DynamoDbAccess {
@@ -72,4 +75,40 @@ export async function getAll(
     }
   }
   return items;
+}
+
+/** One item, read consistently. */
+export async function read<T>(
+  { client, tableName }: DynamoDbAccess,
+  key: Readonly<Record<string, string>>,
+  schema: z.ZodType<T>,
+): Promise<T | undefined> {
+  const { Item } = await client.send(new GetCommand({ TableName: tableName, Key: key, ConsistentRead: true }));
+  return Item === undefined ? undefined : schema.parse(Item);
+}
+
+/** All pointers of a partition whose sort key begins like this, in its order, read consistently. */
+export async function pointersAt<T>(
+  { client, tableName }: DynamoDbAccess,
+  partition: string,
+  prefix: string,
+  schema: z.ZodType<T>,
+): Promise<readonly T[]> {
+  const pointers: T[] = [];
+  let from: Record<string, unknown> | undefined;
+  // Bounded by the partition: each page begins where the last one ended.
+  do {
+    const page = await client.send(
+      new QueryCommand({
+        TableName: tableName,
+        KeyConditionExpression: 'pk = :partition AND begins_with(sk, :prefix)',
+        ExpressionAttributeValues: { ':partition': partition, ':prefix': prefix },
+        ConsistentRead: true,
+        ExclusiveStartKey: from,
+      }),
+    );
+    pointers.push(...(page.Items ?? []).map((item) => schema.parse(item)));
+    from = page.LastEvaluatedKey;
+  } while (from !== undefined);
+  return pointers;
 }

@@ -1,44 +1,39 @@
+import type { Charge } from '../contract/sandbox-api.ts';
 import type { KeyedRequest } from './books.ts';
-import { decide, type Operation } from './charge.ts';
-import type { SandboxWorld } from './charging.ts';
+import { change } from './changing.ts';
+import type { Decision } from './charge.ts';
 import { errorReply, jsonReply, type Reply } from './reply.ts';
+import type { SandboxWorld } from './world.ts';
 
-/** Each conflict means that a rival's change went in, so this many rivals at once are served. */
-const MAX_ATTEMPTS = 10;
+/** A capture, void, refund or control as the caller asked for it. */
+export interface Operation {
+  readonly decide: (charge: Charge) => Decision;
+  readonly request?: KeyedRequest | undefined;
+  /** Of the answer when the operation happened before, under the same key. */
+  readonly status: 200 | 201;
+}
 
-/**
- * Captures, voids or refunds. A change is conditioned on the version that it was decided on, so two refunds of 70 out
- * of 100 cannot both be booked:
- *
- *   A: read v1 → decide        change v1 → changed (v2)
- *   B:          read v1 → decide                   change v1 → conflict   read v2 → decide → refused
- */
-export async function operate(
-  world: SandboxWorld,
-  chargeId: string,
-  operation: Operation,
-  request: KeyedRequest | undefined,
-): Promise<Reply> {
-  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const seen = await world.books.charge(chargeId);
-    if (seen === undefined) {
+export async function operate(world: SandboxWorld, chargeId: string, operation: Operation): Promise<Reply> {
+  const { decide, request, status } = operation;
+  const outcome = await change(world, chargeId, decide, { request });
+  switch (outcome.kind) {
+    case 'missing':
       return errorReply(404, 'not_found', `There is no charge ${chargeId}.`);
-    }
-    const earlier = request && (await world.books.operation(chargeId, request.key));
-    if (earlier !== undefined) {
-      return earlier.fingerprint === request?.fingerprint
-        ? { status: operation.kind === 'refund' ? 201 : 200, body: earlier.body }
+    case 'known':
+      return outcome.operation.fingerprint === request?.fingerprint
+        ? { status, body: outcome.operation.body }
         : errorReply(422, 'idempotency_key_mismatch', 'The key was used before with another operation.');
-    }
-    const decision = decide(operation, seen.charge);
-    if (decision.kind === 'refused') {
-      return errorReply(400, decision.code, decision.message);
-    }
-    const reply = jsonReply(decision.answer.status, decision.answer.body);
-    const booked = request && { ...request, body: reply.body };
-    if ((await world.books.change(seen, decision.charge, booked)) === 'changed') {
-      return reply;
+    case 'busy':
+      return busy();
+    case 'decided': {
+      const { decision } = outcome;
+      return decision.kind === 'refused'
+        ? errorReply(400, decision.code, decision.message)
+        : jsonReply(decision.answer.status, decision.answer.body);
     }
   }
+}
+
+export function busy(): Reply {
   return errorReply(409, 'busy', 'Other requests are changing this charge; nothing was done.');
 }

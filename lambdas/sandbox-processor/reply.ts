@@ -1,3 +1,4 @@
+import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ProcessorError } from '../contract/sandbox-api.ts';
 
@@ -20,4 +21,13 @@ export function errorReply(
 ): Reply {
   const body: ProcessorError = { error: { code, message } };
   return { ...jsonReply(status, body), headers };
+}
+
+/** Puts a reply on the wire, as JSON unless its headers say otherwise. */
+export function send(c: Context, reply: Reply): Response {
+  return c.body(reply.body, reply.status, { 'content-type': 'application/json', ...reply.headers });
+}
+
+export function notFound(c: Context): Reply {
+  return errorReply(404, 'not_found', `There is nothing at ${c.req.path}.`);
 }

@@ -1,54 +1,31 @@
-import { createHash } from 'node:crypto';
-import canonicalize from 'canonicalize';
 import { type Context, Hono } from 'hono';
-import type * as z from 'zod';
-import type { ChargeList } from '../contract/sandbox-api.ts';
-import { type KeyedRequest, NO_FAILURES } from './books.ts';
-import type { Operation } from './charge.ts';
-import { createCharge, type SandboxWorld } from './charging.ts';
-import { magicSource } from './magic-sources.ts';
+import type { Charge, EventList } from '../contract/sandbox-api.ts';
+import { askPayer, decideAction } from './actions.ts';
+import { baseAddress } from './base-address.ts';
+import { capture, type Decision, voidCharge } from './charge.ts';
+import { createCharge } from './charging.ts';
+import { addControls } from './controls.ts';
+import { listCharges } from './listing.ts';
+import { refund } from './money-back.ts';
 import { operate } from './operating.ts';
-import { errorReply, jsonReply, type Reply } from './reply.ts';
-import { amountBody, createChargeBody, emptyBody, idempotencyKey, switchedFailuresBody } from './request-bodies.ts';
-
-/** A request that cannot be understood; becomes its reply at the edge. */
-class BadRequest extends Error {
-  readonly reply: Reply;
-
-  constructor(code: string, message: string) {
-    super(message);
-    this.reply = errorReply(400, code, message);
-  }
-}
+import { errorReply, jsonReply, notFound, type Reply, send } from './reply.ts';
+import { amountBody, createChargeBody, decisionBody, emptyBody } from './request-bodies.ts';
+import { BadRequest, checked, jsonBody, keyed } from './requests.ts';
+import type { SandboxWorld } from './world.ts';
 
 /** The sandbox's HTTP API, as described in the contract. */
 export function createSandbox(world: SandboxWorld): Hono {
   const app = new Hono();
   app.get('/health', (c) => c.json({ status: 'ok' }));
-  app.post('/charges', async (c) => {
-    const order = await body(c, createChargeBody);
-    return send(c, await createCharge(world, order, keyed(c, order)));
+  addCharges(app, world);
+  addOperations(app, world);
+  app.get('/actions/:id', async (c) => send(c, await askPayer(world, c.req.param('id'))));
+  app.post('/actions/:id', async (c) => {
+    const { decision } = await payersAnswer(c);
+    return send(c, await decideAction(world, c.req.param('id'), decision));
   });
-  app.get('/charges', async (c) => send(c, await listCharges(world, c)));
-  app.get('/charges/:id', async (c) => {
-    const found = await world.books.charge(c.req.param('id'));
-    return send(c, found === undefined ? notFound(c) : jsonReply(200, found.charge));
-  });
-  app.post('/charges/:id/capture', async (c) => {
-    const { amount } = await body(c, amountBody);
-    return send(c, await onCharge(world, c, { kind: 'capture', amount }, { kind: 'capture', amount }));
-  });
-  app.post('/charges/:id/void', async (c) => {
-    await body(c, emptyBody);
-    return send(c, await onCharge(world, c, { kind: 'void' }, { kind: 'void' }));
-  });
-  app.post('/charges/:id/refunds', async (c) => {
-    const { amount } = await body(c, amountBody);
-    const operation: Operation = { kind: 'refund', amount, refundId: world.newId('re_') };
-    return send(c, await onCharge(world, c, operation, { kind: 'refund', amount }));
-  });
-  app.put('/control/failures', async (c) => send(c, await switchFailures(world, c)));
-  app.get('/control/failures', async (c) => c.json(await world.books.switchedFailures()));
+  app.get('/events', async (c) => send(c, await listEvents(world, c)));
+  addControls(app, world);
   refuseOtherMethods(app);
   app.notFound((c) => send(c, notFound(c)));
   app.onError((error, c) => {
@@ -61,6 +38,37 @@ export function createSandbox(world: SandboxWorld): Hono {
   return app;
 }
 
+function addCharges(app: Hono, world: SandboxWorld): void {
+  app.post('/charges', async (c) => {
+    const order = await jsonBody(c, createChargeBody);
+    const actionUrl = (chargeId: string) => `${baseUrl(world, c)}/actions/${chargeId}`;
+    return send(c, await createCharge(world, { order, request: keyed(c, order), actionUrl }));
+  });
+  app.get('/charges', async (c) => send(c, jsonReply(200, await listCharges(world.books, c.req.query()))));
+  app.get('/charges/:id', async (c) => {
+    const found = await world.books.charge(c.req.param('id'));
+    return send(c, found === undefined ? notFound(c) : jsonReply(200, found.charge));
+  });
+}
+
+function addOperations(app: Hono, world: SandboxWorld): void {
+  app.post('/charges/:id/capture', async (c) => {
+    const { amount } = await jsonBody(c, amountBody);
+    const decide = (charge: Charge) => capture(charge, amount);
+    return send(c, await onCharge(world, c, decide, { kind: 'capture', amount }));
+  });
+  app.post('/charges/:id/void', async (c) => {
+    await jsonBody(c, emptyBody);
+    return send(c, await onCharge(world, c, voidCharge, { kind: 'void' }));
+  });
+  app.post('/charges/:id/refunds', async (c) => {
+    const { amount } = await jsonBody(c, amountBody);
+    const refundId = world.newId('re_');
+    const decide = (charge: Charge) => refund(charge, refundId, amount);
+    return send(c, await onCharge(world, c, decide, { kind: 'refund', amount }));
+  });
+}
+
 /** Registered after the real routes: what comes here has a known path and another method. */
 function refuseOtherMethods(app: Hono): void {
   const allowed = {
@@ -70,7 +78,13 @@ function refuseOtherMethods(app: Hono): void {
     '/charges/:id/capture': 'POST',
     '/charges/:id/void': 'POST',
     '/charges/:id/refunds': 'POST',
+    '/actions/:id': 'GET, POST',
+    '/events': 'GET',
     '/control/failures': 'GET, PUT',
+    '/control/events/:id/resend': 'POST',
+    '/control/charges/:id/dispute': 'POST',
+    '/control/disputes/:id/close': 'POST',
+    '/control/refunds/:id/fail': 'POST',
   };
   for (const [path, allow] of Object.entries(allowed)) {
     app.all(path, (c) =>
@@ -79,65 +93,40 @@ function refuseOtherMethods(app: Hono): void {
   }
 }
 
-async function listCharges(world: SandboxWorld, c: Context): Promise<Reply> {
-  const { key, payment } = c.req.query();
-  if ((key === undefined) === (payment === undefined)) {
-    throw new BadRequest('invalid_request', 'Give either key or payment.');
+function onCharge(
+  world: SandboxWorld,
+  c: Context,
+  decide: (charge: Charge) => Decision,
+  asked: { readonly kind: 'capture' | 'void' | 'refund'; readonly amount?: number | undefined },
+): Promise<Reply> {
+  const status = asked.kind === 'refund' ? 201 : 200;
+  return operate(world, c.req.param('id') ?? '', { decide, request: keyed(c, asked), status });
+}
+
+async function listEvents(world: SandboxWorld, c: Context): Promise<Reply> {
+  const { charge } = c.req.query();
+  if (charge === undefined) {
+    throw new BadRequest('invalid_request', 'Give charge.');
   }
-  const data =
-    key === undefined ? await world.books.chargesOfPayment(payment ?? '') : await world.books.chargesOfKey(key);
-  const list: ChargeList = { data };
+  const booked = await world.books.eventsOfCharge(charge);
+  const list: EventList = { data: booked.map(({ event, attempts, delivered }) => ({ ...event, attempts, delivered })) };
   return jsonReply(200, list);
 }
 
-async function switchFailures(world: SandboxWorld, c: Context): Promise<Reply> {
-  const failures = await body(c, switchedFailuresBody);
-  if (magicSource(failures.source) === undefined) {
-    throw new BadRequest('invalid_source', `There is no source ${failures.source}.`);
-  }
-  await world.books.switchFailures(failures.count === 0 ? NO_FAILURES : failures);
-  return jsonReply(200, await world.books.switchedFailures());
+/** As the page's form sends it, or as JSON. */
+async function payersAnswer(c: Context) {
+  const type = c.req.header('content-type') ?? '';
+  return type.startsWith('application/x-www-form-urlencoded')
+    ? checked(Object.fromEntries(new URLSearchParams(await c.req.text())), decisionBody)
+    : jsonBody(c, decisionBody);
 }
 
-function onCharge(world: SandboxWorld, c: Context, operation: Operation, asked: object): Promise<Reply> {
-  return operate(world, c.req.param('id') ?? '', operation, keyed(c, asked));
-}
-
-async function body<T>(c: Context, schema: z.ZodType<T>): Promise<T> {
-  const text = await c.req.text();
-  let parsed: unknown;
-  try {
-    parsed = text === '' ? {} : JSON.parse(text);
-  } catch (cause) {
-    throw new BadRequest('invalid_json', cause instanceof Error ? cause.message : 'The body is not JSON.');
+/** A payer's browser needs the whole address, and only the call tells it: the sandbox does not know its own. */
+function baseUrl(world: SandboxWorld, c: Context): string {
+  const { event } = (c.env ?? {}) as { readonly event?: unknown };
+  const base = baseAddress(event) ?? world.baseUrl;
+  if (base === undefined) {
+    throw new Error('the call does not tell its address, and no other is configured');
   }
-  const checked = schema.safeParse(parsed);
-  if (!checked.success) {
-    const issue = checked.error.issues[0];
-    throw new BadRequest('invalid_request', `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not valid'}`);
-  }
-  return checked.data;
-}
-
-function keyed(c: Context, asked: object): KeyedRequest | undefined {
-  const header = c.req.header('idempotency-key');
-  if (header === undefined) {
-    return undefined;
-  }
-  const key = idempotencyKey.safeParse(header);
-  if (!key.success) {
-    throw new BadRequest('invalid_request', 'Idempotency-Key must be 1 to 255 visible ASCII characters.');
-  }
-  const fingerprint = createHash('sha256')
-    .update(canonicalize(asked) ?? '')
-    .digest('base64url');
-  return { key: key.data, fingerprint };
-}
-
-function notFound(c: Context): Reply {
-  return errorReply(404, 'not_found', `There is nothing at ${c.req.path}.`);
-}
-
-function send(c: Context, reply: Reply): Response {
-  return c.body(reply.body, reply.status, { 'content-type': 'application/json', ...reply.headers });
+  return base;
 }

@@ -15,7 +15,12 @@ describe('the circuit breaker', () => {
   beforeEach(async () => {
     status = 500;
     server = await serveRaw((socket) => {
-      socket.end(httpAnswer(status, JSON.stringify({ status: 'ok', data: [], error: { code: 'no', message: 'no' } })));
+      socket.end(
+        httpAnswer(
+          status,
+          JSON.stringify({ status: 'ok', data: [], next: null, error: { code: 'no', message: 'no' } }),
+        ),
+      );
     });
   });
   afterEach(async () => {

@@ -44,6 +44,11 @@ const chargeFor = (order: ChargeOrder) => ({
   capture: order.capture,
   status: 'succeeded',
   failure: null,
+  fee: null,
+  action_url: null,
+  void_reason: null,
+  refunds: [],
+  disputes: [],
   metadata: { payment: order.paymentId, operation: order.operationId },
   created: 1_767_225_600,
 });
@@ -245,7 +250,7 @@ describe('the sandbox client classes every answer by what may have happened', ()
   });
 
   test.each([
-    ['an empty list is absent', { data: [] }, { kind: 'absent' }],
+    ['an empty list is absent', { data: [], next: null }, { kind: 'absent' }],
     [
       'a charge voided since was authorized',
       { capture: 'manual', status: 'voided' },
@@ -254,13 +259,13 @@ describe('the sandbox client classes every answer by what may have happened', ()
     ['a charge captured since was authorized', { capture: 'manual' }, { kind: 'authorized', chargeId: 'ch_1' }],
   ])('look-up: %s', async (_what, found, outcome) => {
     const manual = { ...order, capture: 'manual' as const };
-    answers(200, JSON.stringify('data' in found ? found : { data: [{ ...chargeFor(manual), ...found }] }));
+    answers(200, JSON.stringify('data' in found ? found : { data: [{ ...chargeFor(manual), ...found }], next: null }));
     expect(await client.findCharge(manual, LIMIT)).toEqual(outcome);
   });
 
   test.each([
-    ['two charges under one key', 200, () => ({ data: [chargeFor(order), chargeFor(order)] })],
-    ['another amount', 200, () => ({ data: [{ ...chargeFor(order), amount: 1 }] })],
+    ['two charges under one key', 200, () => ({ data: [chargeFor(order), chargeFor(order)], next: null })],
+    ['another amount', 200, () => ({ data: [{ ...chargeFor(order), amount: 1 }], next: null })],
     ['a list that cannot be read', 200, () => ({})],
     ['404', 404, () => ({ error: { code: 'not_found', message: 'no' } })],
     ['500', 500, () => ({})],

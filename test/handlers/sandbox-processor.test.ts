@@ -1,10 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createMemoryBooks } from '../../lambdas/sandbox-processor/memory-books.ts';
 import { describeSandbox } from '../contract-suites/processor-sandbox-suite.ts';
+import { describeSandboxEvents } from '../contract-suites/sandbox-events-suite.ts';
 import { callSandbox, type SandboxCall } from '../support/sandbox-calls.ts';
 import { createTestSandbox, type TestSandbox } from '../support/sandbox-world.ts';
 
 describeSandbox('memory', async () => createMemoryBooks());
+describeSandboxEvents('memory', async () => createMemoryBooks());
 
 describe('the sandbox processor refuses what it does not understand', () => {
   let sandbox: TestSandbox;
@@ -34,6 +36,7 @@ describe('the sandbox processor refuses what it does not understand', () => {
     ['an amount beyond the safe integers', { ...good, amount: 2 ** 53 }, 'amount'],
     ['a currency in lower case', { ...good, currency: 'eur' }, 'currency'],
     ['no source', { ...good, source: undefined }, 'source'],
+    ['a source of 256 characters', { ...good, source: 't'.repeat(256) }, 'source'],
     ['an unknown capture mode', { ...good, capture: 'later' }, 'capture'],
     ['metadata that is not text', { ...good, metadata: { payment: 1 } }, 'metadata.payment'],
     ['an unknown field', { ...good, extra: 1 }, 'extra'],
@@ -64,9 +67,44 @@ describe('the sandbox processor refuses what it does not understand', () => {
     expect(second.body).toEqual(first.body);
   });
 
-  test('a list needs exactly one filter', async () => {
-    expect((await call({ method: 'GET', path: '/charges' })).status).toBe(400);
-    expect((await call({ method: 'GET', path: '/charges', query: { key: 'k', payment: 'p' } })).status).toBe(400);
+  test('a source of 255 characters is understood, and unknown', async () => {
+    const answer = await post({ ...good, source: 't'.repeat(255) });
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_source' } } });
+  });
+
+  const MONTH_SECONDS = 31 * 24 * 60 * 60;
+  const cursor = (place: unknown) => Buffer.from(JSON.stringify(place)).toString('base64url');
+  test.each<Readonly<Record<string, string>>>([
+    {},
+    { key: 'k', payment: 'p' },
+    { key: 'k', created_from: '0', created_to: '1' },
+    { created_from: '0' },
+    { created_to: '1' },
+    { key: 'k', cursor: cursor([0, 'ch_1']) },
+    { created_from: '-1', created_to: '1' },
+    { created_from: '0.5', created_to: '1' },
+    { created_from: '2026-01-01', created_to: '2026-01-02' },
+    { created_from: '2', created_to: '1' },
+    { created_from: '0', created_to: String(MONTH_SECONDS + 1) },
+    { created_from: '253402300799', created_to: '253402300800' },
+    { created_from: '0', created_to: '1', cursor: 'nonsense' },
+    { created_from: '0', created_to: '1', cursor: cursor(['ch_1', 0]) },
+    { created_from: '0', created_to: '1', cursor: cursor([0, 'ch_1#x']) },
+    { created_from: '0', created_to: '1', cursor: cursor([1, 'ch_1']) },
+    { created_from: '1', created_to: '2', cursor: cursor([0, 'ch_1']) },
+  ])('a list with the filters %j is 400', async (query) => {
+    expect(await call({ method: 'GET', path: '/charges', query })).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_request' } },
+    });
+  });
+
+  test('a list of 31 days is given', async () => {
+    const query = { created_from: '0', created_to: String(MONTH_SECONDS) };
+    expect(await call({ method: 'GET', path: '/charges', query })).toMatchObject({
+      status: 200,
+      body: { data: [], next: null },
+    });
   });
 
   test('an unknown source cannot be switched on', async () => {
@@ -91,6 +129,12 @@ describe('the sandbox processor refuses what it does not understand', () => {
     ['GET', '/charges/ch_1/refunds', 'POST'],
     ['POST', '/control/failures', 'GET, PUT'],
     ['POST', '/health', 'GET'],
+    ['PUT', '/actions/ch_1', 'GET, POST'],
+    ['POST', '/events', 'GET'],
+    ['GET', '/control/events/evt_1/resend', 'POST'],
+    ['GET', '/control/charges/ch_1/dispute', 'POST'],
+    ['GET', '/control/disputes/dp_1/close', 'POST'],
+    ['GET', '/control/refunds/re_1/fail', 'POST'],
   ])('%s %s is 405 and says what is allowed', async (method, path, allow) => {
     const answer = await call({ method, path });
     expect(answer).toMatchObject({ status: 405, body: { error: { code: 'method_not_allowed' } } });

@@ -1,29 +1,63 @@
-import { handle } from 'hono/aws-lambda';
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import type { Books } from '../../lambdas/sandbox-processor/books.ts';
-import type { SandboxWorld } from '../../lambdas/sandbox-processor/charging.ts';
+import { type ApiHandler, createHandler } from '../../lambdas/sandbox-processor/entry.ts';
 import { createMemoryBooks } from '../../lambdas/sandbox-processor/memory-books.ts';
-import { createSandbox } from '../../lambdas/sandbox-processor/routes.ts';
+import type { Tasks } from '../../lambdas/sandbox-processor/world.ts';
 
-export type SandboxHandler = ReturnType<typeof handle>;
+export type SandboxHandler = ApiHandler;
 
 /** A sandbox whose time stands still until it is told otherwise, and whose waits are over at once and noted. */
 export interface TestSandbox {
   readonly handler: SandboxHandler;
+  readonly books: Books;
   /** Milliseconds asked for, in order. */
   readonly waits: readonly number[];
+  /** What was put on the queue, in order, done or not. */
+  readonly queued: readonly QueuedTask[];
+  /** Where callbacks go; nowhere until it is set. */
+  address: string | undefined;
   advance(milliseconds: number): void;
+  /** Does all tasks that are due, and those that become due by it; time stands still. */
+  runDue(): Promise<void>;
+  /** Moves time on from task to task, for so long. */
+  runFor(milliseconds: number): Promise<void>;
+  /** Hands these bodies to the function as one batch of messages, named `m1`, `m2` and so on. */
+  batch(...bodies: readonly string[]): Promise<SQSBatchResponse>;
 }
+
+interface QueuedTask {
+  /** JSON, as it lies on the queue. */
+  readonly body: string;
+  readonly delaySeconds: number;
+  readonly dueMs: number;
+}
+
+export const SANDBOX_SECRET = 'sandbox-signing-secret';
 
 /** 2026-01-01T00:00:00Z */
 export const SANDBOX_START_MS = 1_767_225_600_000;
 
-export function createTestSandbox(books: Books = createMemoryBooks()): TestSandbox {
+/** More than any test puts on the queue: a task that calls itself without end is found. */
+const MAX_STEPS = 1_000;
+
+/** With `tasks`, what is done later goes there and not to the queue that this sandbox runs. */
+export function createTestSandbox(books: Books = createMemoryBooks(), tasks?: Tasks): TestSandbox {
   let nowMs = SANDBOX_START_MS;
   let ids = 0;
   const waits: number[] = [];
+  const queued: QueuedTask[] = [];
+  const waiting: QueuedTask[] = [];
   const run = crypto.randomUUID().slice(0, 8);
-  const world: SandboxWorld = {
+  const handler = createHandler({
     books,
+    tasks: tasks ?? {
+      enqueue: async (task, delaySeconds) => {
+        const added = { body: JSON.stringify(task), delaySeconds, dueMs: nowMs + delaySeconds * 1_000 };
+        queued.push(added);
+        waiting.push(added);
+      },
+    },
+    callbacks: { address: async () => sandbox.address, secret: async () => SANDBOX_SECRET },
     nowMs: () => nowMs,
     newId: (prefix) => {
       ids += 1;
@@ -32,12 +66,60 @@ export function createTestSandbox(books: Books = createMemoryBooks()): TestSandb
     wait: async (milliseconds) => {
       waits.push(milliseconds);
     },
+  });
+
+  const batch = (...bodies: readonly string[]) => handler({ Records: bodies.map(message) });
+  /** The first of those that are due soonest. */
+  const takeNext = (untilMs: number) => {
+    const [next] = waiting.filter(({ dueMs }) => dueMs <= untilMs).toSorted((a, b) => a.dueMs - b.dueMs);
+    if (next !== undefined) waiting.splice(waiting.indexOf(next), 1);
+    return next;
   };
-  return {
-    handler: handle(createSandbox(world)),
+  const runUntil = async (untilMs: number) => {
+    for (let steps = 1; ; steps += 1) {
+      const next = takeNext(untilMs);
+      if (next === undefined) break;
+      if (steps > MAX_STEPS) throw new Error('the queue does not become empty');
+      nowMs = Math.max(nowMs, next.dueMs);
+      const { batchItemFailures } = await batch(next.body);
+      if (batchItemFailures.length > 0) throw new Error(`the task failed: ${next.body}`);
+    }
+    nowMs = untilMs;
+  };
+
+  const sandbox: TestSandbox = {
+    handler,
+    books,
     waits,
+    queued,
+    address: undefined,
     advance: (milliseconds) => {
       nowMs += milliseconds;
     },
+    runDue: () => runUntil(nowMs),
+    runFor: (milliseconds) => runUntil(nowMs + milliseconds),
+    batch,
   };
+  return sandbox;
+}
+
+/** A message as SQS hands it to a function. */
+function message(body: string, index: number): SQSEvent['Records'][number] {
+  const record: SQSRecord = {
+    messageId: `m${index + 1}`,
+    receiptHandle: `r${index + 1}`,
+    body,
+    attributes: {
+      ApproximateReceiveCount: '1',
+      SentTimestamp: '0',
+      SenderId: 'sandbox',
+      ApproximateFirstReceiveTimestamp: '0',
+    },
+    messageAttributes: {},
+    md5OfBody: '',
+    eventSource: 'aws:sqs',
+    eventSourceARN: 'arn:aws:sqs:us-east-1:000000000000:sandbox-tasks',
+    awsRegion: 'us-east-1',
+  };
+  return record;
 }

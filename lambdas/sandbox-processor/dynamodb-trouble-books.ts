@@ -1,0 +1,54 @@
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { NO_FAILURES, type TroubleBooks } from './books.ts';
+import { type DynamoDbAccess, read } from './dynamodb-requests.ts';
+import { expiry, failuresItem, rowKey, sendsItem } from './dynamodb-rows.ts';
+
+export function troubleBooks(access: DynamoDbAccess): TroubleBooks {
+  const { client, tableName } = access;
+  const switchedFailures = async () => (await read(access, rowKey.failures, failuresItem)) ?? NO_FAILURES;
+  return {
+    countSend: async (key, nowMs) => {
+      const { Attributes } = await client.send(
+        new UpdateCommand({
+          TableName: tableName,
+          Key: rowKey.sends(key),
+          UpdateExpression: 'SET expiresAt = :expiry ADD sends :one',
+          ExpressionAttributeValues: { ':expiry': expiry(nowMs), ':one': 1 },
+          ReturnValues: 'UPDATED_NEW',
+        }),
+      );
+      return sendsItem.parse(Attributes).sends;
+    },
+    switchFailures: async ({ count, source }) => {
+      await client.send(new PutCommand({ TableName: tableName, Item: { ...rowKey.failures, count, source } }));
+    },
+    switchedFailures,
+    takeSwitchedFailure: async () => {
+      // The read keeps the usual case, in which nothing is switched on, free of writes to one shared item.
+      if ((await switchedFailures()).count === 0) {
+        return undefined;
+      }
+      try {
+        const { Attributes } = await client.send(
+          new UpdateCommand({
+            TableName: tableName,
+            Key: rowKey.failures,
+            UpdateExpression: 'ADD #count :less',
+            // A rival may have taken the last one since the read.
+            ConditionExpression: '#count > :none',
+            ExpressionAttributeNames: { '#count': 'count' },
+            ExpressionAttributeValues: { ':less': -1, ':none': 0 },
+            ReturnValues: 'ALL_NEW',
+          }),
+        );
+        return failuresItem.parse(Attributes).source;
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) {
+          return undefined;
+        }
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,7 @@
+import { createHmac } from 'node:crypto';
+
+/** The value of SIGNATURE_HEADER. `seconds` is Unix time. */
+export function sign(secret: string, seconds: number, rawBody: string): string {
+  const digest = createHmac('sha256', secret).update(`${seconds}.${rawBody}`).digest('hex');
+  return `t=${seconds},v1=${digest}`;
+}

@@ -1,0 +1,33 @@
+import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import { advance } from './advancing.ts';
+import { deliver } from './delivering.ts';
+import { type Task, task } from './tasks.ts';
+import type { SandboxWorld } from './world.ts';
+
+/**
+ * Does the tasks of a batch, all at once, because one that waits for a receiver must not hold up the others. A task that
+ * fails comes again, alone; what is no task at all comes until the queue sets it aside.
+ */
+export async function runTasks(world: SandboxWorld, { Records }: SQSEvent): Promise<SQSBatchResponse> {
+  const failed = await Promise.all(
+    Records.map(async ({ messageId, body }) => {
+      try {
+        await run(world, task.parse(JSON.parse(body)));
+        return [];
+      } catch (error) {
+        console.error(error);
+        return [{ itemIdentifier: messageId }];
+      }
+    }),
+  );
+  return { batchItemFailures: failed.flat() };
+}
+
+function run(world: SandboxWorld, todo: Task): Promise<void> {
+  switch (todo.kind) {
+    case 'deliver':
+      return deliver(world, todo);
+    case 'advance':
+      return advance(world, todo);
+  }
+}

@@ -1,0 +1,236 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { callSandbox } from '../support/sandbox-calls.ts';
+import { chargeIn, errorIn, sandboxDesk } from '../support/sandbox-desk.ts';
+import { type Receiver, serveReceiver } from '../support/sandbox-receiver.ts';
+import { createTestSandbox, type TestSandbox } from '../support/sandbox-world.ts';
+
+const SECOND_MS = 1_000;
+
+describe('magic sources whose charges go on by themselves', () => {
+  let receiver: Receiver;
+  let sandbox: TestSandbox;
+  let desk: ReturnType<typeof sandboxDesk>;
+
+  beforeEach(async () => {
+    receiver = await serveReceiver();
+    sandbox = createTestSandbox();
+    sandbox.address = receiver.url;
+    desk = sandboxDesk(sandbox.handler);
+  });
+  afterEach(async () => {
+    await receiver[Symbol.asyncDispose]();
+  });
+
+  const made = async (source: string, changes: Readonly<Record<string, unknown>> = {}) => {
+    const answer = await desk.charge(source, changes);
+    expect(answer.status).toBe(201);
+    return chargeIn(answer);
+  };
+  const arrived = () => receiver.arrivals.map(({ event }) => event.type);
+  /** Delivers all tasks once more, as a queue may. */
+  const redeliverAll = async () => {
+    await sandbox.batch(...sandbox.queued.map(({ body }) => body));
+    await sandbox.runFor(60 * SECOND_MS);
+  };
+
+  test('tok_async: pending, and charged after 2 seconds, once', async () => {
+    const charge = await made('tok_async');
+    expect(charge).toMatchObject({ status: 'pending', amount_captured: 0, failure: null });
+    await sandbox.runFor(2 * SECOND_MS - 1);
+    expect((await desk.read(charge.id)).status).toBe('pending');
+    expect(arrived()).toEqual(['charge.pending']);
+    await sandbox.runFor(1);
+    expect(await desk.read(charge.id)).toEqual({ ...charge, status: 'succeeded', amount_captured: 1_999 });
+    await redeliverAll();
+    expect(arrived()).toEqual(['charge.pending', 'charge.succeeded']);
+    expect(await desk.types(charge.id)).toEqual(['charge.pending', 'charge.succeeded']);
+  });
+
+  test('tok_async with manual capture: pending, then authorized', async () => {
+    const { id } = await made('tok_async', { capture: 'manual' });
+    await sandbox.runFor(2 * SECOND_MS);
+    expect(await desk.read(id)).toMatchObject({ status: 'authorized', amount_captured: 0 });
+    expect(arrived()).toEqual(['charge.pending', 'charge.authorized']);
+  });
+
+  test('tok_async_declined: pending, and declined after 2 seconds', async () => {
+    const { id } = await made('tok_async_declined');
+    await sandbox.runFor(2 * SECOND_MS);
+    expect(await desk.read(id)).toMatchObject({ status: 'declined', failure: { code: 'card_declined' } });
+    expect(arrived()).toEqual(['charge.pending', 'charge.declined']);
+  });
+
+  test('the same key answers with the charge as it is now', async () => {
+    const answer = await desk.charge('tok_async', {}, 'k1');
+    await sandbox.runFor(2 * SECOND_MS);
+    const again = await desk.charge('tok_async', {}, 'k1');
+    expect(again.status).toBe(201);
+    expect(chargeIn(again)).toEqual({ ...chargeIn(answer), status: 'succeeded', amount_captured: 1_999 });
+  });
+
+  test('a pending charge can be neither captured, voided, refunded nor disputed', async () => {
+    const { id } = await made('tok_async', { capture: 'manual' });
+    for (const path of [
+      `charges/${id}/capture`,
+      `charges/${id}/void`,
+      `charges/${id}/refunds`,
+      `control/charges/${id}/dispute`,
+    ]) {
+      expect((await desk.post(`/${path}`)).status).toBe(400);
+    }
+    expect(await desk.types(id)).toEqual(['charge.pending']);
+  });
+
+  test('tok_callback_twice: its event arrives twice at once, under one id', async () => {
+    const bothHere = Promise.withResolvers<void>();
+    receiver.onArrival = async () => {
+      // The first is answered only when the second is there, too.
+      if (receiver.arrivals.length === 2) bothHere.resolve();
+      await bothHere.promise;
+    };
+    const { id } = await made('tok_callback_twice');
+    await sandbox.runDue();
+    expect(arrived()).toEqual(['charge.succeeded', 'charge.succeeded']);
+    expect(new Set(receiver.arrivals.map(({ rawBody }) => rawBody)).size).toBe(1);
+    expect(await desk.events(id)).toMatchObject([{ attempts: 2, delivered: true }]);
+  });
+
+  test('tok_callback_twice: taken once is taken; taken never is sent twice again', async () => {
+    receiver.statuses.push(500, 500, 200, 500);
+    const { id } = await made('tok_callback_twice');
+    await sandbox.runFor(60 * SECOND_MS);
+    expect(await desk.events(id)).toMatchObject([{ attempts: 4, delivered: true }]);
+  });
+
+  test('tok_callback_first: its event has arrived and was answered before the charge is answered', async () => {
+    const order: string[] = [];
+    let readBefore: string | undefined;
+    receiver.onArrival = async ({ event }) => {
+      // The receiver finds the charge already.
+      readBefore = (await desk.read(String(event.data['charge']))).status;
+      order.push('callback');
+    };
+    const charge = await made('tok_callback_first');
+    order.push('answer');
+    expect(order).toEqual(['callback', 'answer']);
+    expect([readBefore, charge.status]).toEqual(['succeeded', 'succeeded']);
+    await sandbox.runFor(60 * SECOND_MS);
+    expect(arrived()).toEqual(['charge.succeeded']);
+    expect(await desk.events(charge.id)).toMatchObject([{ attempts: 1, delivered: true }]);
+  });
+
+  test('tok_callback_first: when the receiver fails, the charge is answered and the event is sent again', async () => {
+    receiver.statuses.push(500, 500);
+    const { id } = await made('tok_callback_first');
+    expect(await desk.events(id)).toMatchObject([{ attempts: 1, delivered: false }]);
+    await sandbox.runFor(60 * SECOND_MS);
+    expect(await desk.events(id)).toMatchObject([{ attempts: 3, delivered: true }]);
+  });
+
+  test('tok_callback_first: without an address, the charge is answered and the event waits', async () => {
+    sandbox.address = undefined;
+    const { id } = await made('tok_callback_first');
+    expect(await desk.events(id)).toMatchObject([{ attempts: 0, delivered: false }]);
+  });
+
+  test('tok_callback_first: a later send of its key sends no callback', async () => {
+    const first = await desk.charge('tok_callback_first', {}, 'k1');
+    expect(await desk.charge('tok_callback_first', {}, 'k1')).toEqual(first);
+    expect(arrived()).toEqual(['charge.succeeded']);
+  });
+
+  test('tok_callback_out_of_order: the newest event arrives first', async () => {
+    const { id, status } = await made('tok_callback_out_of_order');
+    expect(status).toBe('pending');
+    await sandbox.runFor(SECOND_MS - 1);
+    expect(arrived()).toEqual([]);
+    await sandbox.runFor(1);
+    expect(arrived()).toEqual(['charge.succeeded', 'charge.pending']);
+    expect(await desk.events(id)).toMatchObject([
+      { type: 'charge.pending', attempts: 1, delivered: true },
+      { type: 'charge.succeeded', attempts: 1, delivered: true },
+    ]);
+  });
+
+  test('tok_callback_out_of_order: the older event waits until the newest was taken', async () => {
+    receiver.statuses.push(500, 500);
+    await made('tok_callback_out_of_order');
+    await sandbox.runFor(60 * SECOND_MS);
+    expect(arrived()).toEqual(['charge.succeeded', 'charge.succeeded', 'charge.succeeded', 'charge.pending']);
+  });
+
+  test('tok_callback_out_of_order: the older event goes out at last, even if the newest never is', async () => {
+    receiver.statuses.push(...Array<number>(20).fill(500));
+    await made('tok_callback_out_of_order');
+    await sandbox.runFor(24 * 3_600 * SECOND_MS);
+    expect(arrived()).toEqual([...Array<string>(20).fill('charge.succeeded'), 'charge.pending']);
+  });
+
+  test('tok_callback_late_success: declined, and charged after all after 3 seconds', async () => {
+    const answer = await desk.charge('tok_callback_late_success', {}, 'k1');
+    expect(answer.status).toBe(402);
+    const { code, charge: id = '' } = errorIn(answer);
+    expect(code).toBe('card_declined');
+    await sandbox.runFor(3 * SECOND_MS - 1);
+    expect((await desk.read(id)).status).toBe('declined');
+    await sandbox.runFor(1);
+    expect(await desk.read(id)).toMatchObject({ status: 'succeeded', failure: null, amount_captured: 1_999 });
+    await redeliverAll();
+    expect(arrived()).toEqual(['charge.declined', 'charge.succeeded']);
+    expect((await desk.charge('tok_callback_late_success', {}, 'k1')).status).toBe(201);
+  });
+
+  test('tok_declined stays declined', async () => {
+    const { charge: id = '' } = errorIn(await desk.charge('tok_declined'));
+    await sandbox.runFor(60 * SECOND_MS);
+    expect((await desk.read(id)).status).toBe('declined');
+    expect(arrived()).toEqual(['charge.declined']);
+  });
+
+  test('tok_dispute: charged, and all of it is disputed after 2 seconds, once', async () => {
+    const { id, status } = await made('tok_dispute');
+    expect(status).toBe('succeeded');
+    await sandbox.runFor(2 * SECOND_MS);
+    const disputed = await desk.read(id);
+    expect(disputed.disputes).toMatchObject([{ object: 'dispute', charge: id, amount: 1_999, status: 'open' }]);
+    await redeliverAll();
+    expect(await desk.read(id)).toEqual(disputed);
+    expect(arrived()).toEqual(['charge.succeeded', 'dispute.opened']);
+    expect(receiver.arrivals.at(-1)?.event.data).toEqual({
+      charge: id,
+      payment: 'pay_1',
+      dispute: disputed.disputes[0]?.id,
+    });
+  });
+
+  test.each([
+    [1_999, 88],
+    [1_000, 59],
+    [500, 45],
+    [50, 31],
+    [17, 17],
+    [31, 31],
+    [32, 31],
+    [1, 1],
+    [Number.MAX_SAFE_INTEGER, 261_208_778_387_489 + 30],
+  ])('tok_fee: of %d minor units the processor keeps %d', async (amount, fee) => {
+    expect((await made('tok_fee', { amount })).fee).toBe(fee);
+  });
+
+  test('tok_fee: a partial capture costs what is due for what was captured', async () => {
+    const { id } = await made('tok_fee', { capture: 'manual' });
+    expect(chargeIn(await desk.post(`/charges/${id}/capture`, { amount: 1_000 })).fee).toBe(59);
+  });
+
+  test('every other charge says nothing of a fee', async () => {
+    expect((await made('tok_ok')).fee).toBeNull();
+    expect((await made('tok_async')).fee).toBeNull();
+  });
+
+  test('switched on, a source acts on the next call, whatever its own source', async () => {
+    const switched = { method: 'PUT', path: '/control/failures' };
+    await callSandbox(sandbox.handler, { ...switched, body: JSON.stringify({ count: 1, source: 'tok_async' }) });
+    expect((await made('tok_ok')).status).toBe('pending');
+    expect((await made('tok_ok')).status).toBe('succeeded');
+  });
+});
