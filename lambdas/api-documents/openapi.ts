@@ -2,68 +2,22 @@ import * as z from 'zod';
 import { createDocument } from 'zod-openapi';
 import { MAX_BODY_BYTES } from '../contract/limits.ts';
 import { createPaymentBody, transitionPageQuery } from '../runtime/payment-schemas.ts';
-import { PROBLEMS, type ProblemCode } from '../runtime/problems.ts';
-import { payment, problem, transitionList } from './answer-schemas.ts';
-import {
-  creationExamples,
-  paymentExamples,
-  problemExample,
-  transitionExamples,
-  unknownOutcomeExamples,
-} from './examples.ts';
+import type { ProblemCode } from '../runtime/problems.ts';
+import { payment, transitionList } from './answer-schemas.ts';
+import { callbackPath } from './callback-path.ts';
+import { creationExamples, paymentExamples, transitionExamples, unknownOutcomeExamples } from './examples.ts';
+import { ledgerPaths } from './ledger-paths.ts';
+import { ALWAYS, type Examples, OF_POST, problemResponses, replayed, requestId, shown } from './responses.ts';
 
-/** Problems that every route may answer with. */
-const ALWAYS: readonly ProblemCode[] = [
-  'unknown_parameter',
-  'unauthorized',
-  'insufficient_scope',
-  'forbidden',
-  'not_found',
-  'method_not_allowed',
-  'rate_limited',
-  'internal_error',
-  'temporarily_unavailable',
-  'timeout',
-];
-
-const OF_POST: readonly ProblemCode[] = [
-  'missing_idempotency_key',
-  'invalid_idempotency_key',
-  'body_too_large',
-  'unsupported_media_type',
-  'invalid_json',
-  'card_number_not_allowed',
-  'secret_not_allowed',
-  'unknown_field',
-  'invalid_request',
+const OF_PAYING: readonly ProblemCode[] = [
+  ...OF_POST,
   'payment_failed',
+  'payment_canceled',
   'idempotency_key_in_progress',
-  'idempotency_key_expired',
   'reference_already_used',
   'payment_not_attempted',
-  'idempotency_key_payload_mismatch',
   'processor_unavailable',
 ];
-
-const requestId = z.string().meta({ description: 'Names this request in the logs of the service.' });
-const alwaysSent = z.object({ 'Request-Id': requestId });
-
-const replayed = z
-  .literal('true')
-  .optional()
-  .meta({ description: 'This is the answer that was stored when the key was first used.' });
-
-const retryAfter = z.string().optional().meta({ description: 'When to ask again, in seconds.', example: '1' });
-
-/** Headers that problems of a status may carry. */
-const PROBLEM_HEADERS: Readonly<Record<number, z.ZodRawShape>> = {
-  401: { 'WWW-Authenticate': z.string().optional() },
-  402: { 'Idempotency-Replayed': replayed },
-  405: { Allow: z.string().optional() },
-  409: { 'Retry-After': retryAfter, 'Idempotency-Replayed': replayed },
-  429: { 'Retry-After': retryAfter },
-  503: { 'Retry-After': retryAfter },
-};
 
 const creationHeaders = z.object({
   'Request-Id': requestId,
@@ -91,14 +45,6 @@ const keyHeaders = z.object({
 });
 
 const idParameter = z.object({ id: payment.shape.id.meta({ description: 'Of the payment.' }) });
-
-type Examples = Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
-
-const shown = (description: string, schema: z.ZodType, examples: Examples) => ({
-  description,
-  headers: alwaysSent,
-  content: { 'application/json': { schema, examples } },
-});
 
 const made = (description: string, examples: Examples) => ({
   description,
@@ -140,10 +86,11 @@ export const openApiDocument = createDocument({
         responses: {
           201: made('The money was taken, or reserved when `capture` is manual.', paymentExamples),
           202: made(
-            'Not known yet: the processor was asked and did not answer in time. GET shows what became of it.',
+            'Not settled yet: the processor did not answer in time or says later, or the payer must do something first ' +
+              '(`next_action`). GET shows what became of it.',
             unknownOutcomeExamples,
           ),
-          ...problemResponses([...ALWAYS, ...OF_POST]),
+          ...problemResponses([...ALWAYS, ...OF_PAYING]),
         },
       },
     },
@@ -168,22 +115,7 @@ export const openApiDocument = createDocument({
         },
       },
     },
+    ...ledgerPaths,
+    ...callbackPath,
   },
 });
-
-type StatusCode = `${4 | 5}${string}`;
-
-/** One response for each status, which lists its codes and what they mean. */
-function problemResponses(codes: readonly ProblemCode[]) {
-  const statuses = [...new Set(codes.map((code) => PROBLEMS[code].status))].sort((left, right) => left - right);
-  return Object.fromEntries(
-    statuses.map((status) => {
-      const answered = codes.filter((code) => PROBLEMS[code].status === status);
-      const described = answered.map((code) => `- \`${code}\`: ${PROBLEMS[code].meaning}`);
-      const examples = Object.fromEntries(answered.map((code) => [code, problemExample(code)]));
-      const content = { 'application/problem+json': { schema: problem, examples } };
-      const headers = z.object({ 'Request-Id': requestId, ...PROBLEM_HEADERS[status] });
-      return [String(status) as StatusCode, { description: described.join('\n'), headers, content }];
-    }),
-  );
-}

@@ -2,11 +2,11 @@ import { listTransitions, readPayment } from '../app/read-payment.ts';
 import { Scopes } from '../contract/api.ts';
 import { paymentObject } from '../core/answer.ts';
 import type { Transition } from '../core/transition.ts';
-import { jsonAnswer } from '../runtime/http-answer.ts';
+import { found, type Handled, refusal } from '../runtime/http-api.ts';
 import { DEFAULT_PAGE, emptyQuery, transitionPageQuery } from '../runtime/payment-schemas.ts';
 import { problem } from '../runtime/problems.ts';
 import { validateQuery } from '../runtime/validate.ts';
-import { type Call, type Handled, type Route, refusal } from './route.ts';
+import type { Call, Route } from './route.ts';
 
 const PATH = '/v1/payments/{id}';
 
@@ -21,7 +21,7 @@ export const getTransitions: Route = {
 
 async function show(call: Call): Promise<Handled> {
   const query = validateQuery(emptyQuery, call.request.query);
-  if (query.kind === 'refused') return refusal(query.problem, call);
+  if (query.kind === 'refused') return refusal(query.problem, call.request);
   const outcome = await readPayment(call.tools.store, call.caller, call.id);
   if (outcome.kind === 'not_found') return noSuchPayment(call);
   return found(paymentObject(outcome.payment, outcome.details));
@@ -29,7 +29,7 @@ async function show(call: Call): Promise<Handled> {
 
 async function list(call: Call): Promise<Handled> {
   const query = validateQuery(transitionPageQuery, call.request.query);
-  if (query.kind === 'refused') return refusal(query.problem, call);
+  if (query.kind === 'refused') return refusal(query.problem, call.request);
   const { limit = DEFAULT_PAGE, starting_after: afterSequence = 0 } = query.value;
   const outcome = await listTransitions(call.tools.store, call.caller, call.id, { afterSequence, limit });
   if (outcome.kind === 'not_found') return noSuchPayment(call);
@@ -51,11 +51,7 @@ function transitionObject({ sequence, type, occurredAtMs, postings }: Transition
   };
 }
 
-function found(body: Readonly<Record<string, unknown>>): Handled {
-  return { answer: jsonAnswer(body), outcome: 'found', counts: [] };
-}
-
 /** The same for one that does not exist and for one of another tenant or mode: the id is not repeated. */
 function noSuchPayment(call: Call): Handled {
-  return refusal(problem('not_found', 'There is no such payment.'), call);
+  return refusal(problem('not_found', 'There is no such payment.'), call.request);
 }

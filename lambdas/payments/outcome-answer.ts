@@ -1,6 +1,7 @@
 import type { CreatePaymentOutcome } from '../app/create-payment-types.ts';
 import type { Answer } from '../core/answer.ts';
 import { problemAnswer } from '../runtime/http-answer.ts';
+import { payloadMismatch, replayed } from '../runtime/idempotency-http.ts';
 import { problem } from '../runtime/problems.ts';
 
 /** Most requests that are under way end within this. Seconds. */
@@ -12,17 +13,15 @@ export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string):
     case 'first':
       return outcome.answer;
     case 'replay':
-      return { ...outcome.answer, headers: { ...outcome.answer.headers, 'idempotency-replayed': 'true' } };
+      return replayed(outcome.answer);
     case 'in_progress': {
       const detail = 'The first request with this Idempotency-Key is still running. Ask again, or send Prefer: wait=8.';
       return problemAnswer(problem('idempotency_key_in_progress', detail), requestId, {
         headers: { 'retry-after': String(IN_PROGRESS_RETRY_SECONDS) },
       });
     }
-    case 'payload_mismatch': {
-      const detail = 'This Idempotency-Key belongs to a request with another body. A new request needs a new key.';
-      return problemAnswer(problem('idempotency_key_payload_mismatch', detail), requestId);
-    }
+    case 'payload_mismatch':
+      return payloadMismatch(requestId);
     case 'key_expired': {
       const detail = 'This Idempotency-Key has made a payment, and its answer is no longer kept. Look at that payment.';
       return problemAnswer(problem('idempotency_key_expired', detail), requestId, {

@@ -3,16 +3,18 @@ import { createPaymentOrWait } from '../app/await-first.ts';
 import type { CreatePayment, CreatePaymentOutcome, RunNotes } from '../app/create-payment-types.ts';
 import { Scopes } from '../contract/api.ts';
 import { fingerprintOf } from '../core/fingerprint.ts';
-import { type IdempotencyKey, parseIdempotencyKey } from '../core/idempotency-key.ts';
+import type { IdempotencyKey } from '../core/idempotency-key.ts';
 import { chargeOperation, derivePaymentId } from '../core/ids.ts';
+import { type Handled, refusal } from '../runtime/http-api.ts';
+import { readIdempotencyKey } from '../runtime/idempotency-http.ts';
 import { type JsonObject, readJsonObject } from '../runtime/json-body.ts';
 import { createPaymentBody, emptyQuery } from '../runtime/payment-schemas.ts';
 import { preferredWaitSeconds } from '../runtime/prefer-wait.ts';
-import { type Parsed, refused, valid } from '../runtime/problems.ts';
+import { type Parsed, valid } from '../runtime/problems.ts';
 import type { RequestCount } from '../runtime/telemetry.ts';
 import { validateBody, validateQuery } from '../runtime/validate.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
-import { type Call, type Handled, type Route, refusal } from './route.ts';
+import type { Call, Route } from './route.ts';
 
 const PATH = '/v1/payments';
 
@@ -20,11 +22,11 @@ export const postPayment: Route = { method: 'POST', path: PATH, scope: Scopes.pa
 
 async function handle(call: Call): Promise<Handled> {
   const parsed = readRequest(call);
-  if (parsed.kind === 'refused') return refusal(parsed.problem, call);
+  if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
   const { tools, request } = call;
   call.seen.operationId = chargeOperation(parsed.value.paymentId);
   const wait = preferredWaitSeconds(request.header('prefer'));
-  const notes: RunNotes = { takenOver: false, fenced: false };
+  const notes: RunNotes = { takenOver: false, fenced: false, lateSuccess: false };
   const outcome = await createPaymentOrWait(tools, parsed.value, (wait ?? 0) * 1000, notes);
   const answer = outcomeAnswer(outcome, request.requestId);
   const applied = wait === undefined ? {} : { 'preference-applied': `wait=${wait}` };
@@ -38,7 +40,7 @@ async function handle(call: Call): Promise<Handled> {
 /** Key, query, body: in this order, and nothing of it is stored before all of it is good. */
 function readRequest(call: Call): Parsed<CreatePayment> {
   const { request } = call;
-  const key = readKey(request.header('idempotency-key'));
+  const key = readIdempotencyKey(request);
   if (key.kind === 'refused') return key;
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return query;
@@ -47,18 +49,6 @@ function readRequest(call: Call): Parsed<CreatePayment> {
   const body = validateBody(createPaymentBody, sent.value);
   if (body.kind === 'refused') return body;
   return valid(paymentOf(call, key.value, sent.value, body.value));
-}
-
-function readKey(values: readonly string[]): Parsed<IdempotencyKey> {
-  const parsed = parseIdempotencyKey(values);
-  switch (parsed.kind) {
-    case 'key':
-      return valid(parsed.key);
-    case 'missing':
-      return refused('missing_idempotency_key', 'Send an Idempotency-Key header: 1 to 128 visible ASCII characters.');
-    case 'invalid':
-      return refused('invalid_idempotency_key', `The Idempotency-Key is not valid: ${parsed.reason}.`);
-  }
 }
 
 /** @param sent the body as it was sent, without our defaults: it alone is what the client asked for */
@@ -93,5 +83,6 @@ function countsOf(outcome: CreatePaymentOutcome, notes: RunNotes): readonly Requ
   if (outcome.kind === 'first' && outcome.unknown) counts.push('unknown');
   if (notes.takenOver) counts.push('takeover');
   if (notes.fenced) counts.push('fenced');
+  if (notes.lateSuccess) counts.push('late_success');
   return counts;
 }

@@ -1,5 +1,10 @@
 import * as z from 'zod';
-import { Environment, POWERTOOLS_IDEMPOTENCY_DISABLED } from '../contract/environment.ts';
+import {
+  type CallbackSource,
+  Environment,
+  POWERTOOLS_IDEMPOTENCY_DISABLED,
+  SIGNATURE_SCHEMES,
+} from '../contract/environment.ts';
 
 /** What the payments function was deployed with. */
 export interface PaymentsConfig {
@@ -23,13 +28,15 @@ const paymentsEnvironment = z.object({
   [Environment.processorUrl]: baseUrl,
 });
 
+type Variables = Readonly<Record<string, string | undefined>>;
+
 /**
  * Reads the payments function's environment, once, at start.
  *
  * @throws Error naming the variable that is missing or wrong, or the one that would switch idempotency off: rather no
  *   function than one that charges twice
  */
-export function readPaymentsConfig(environment: Readonly<Record<string, string | undefined>>): PaymentsConfig {
+export function readPaymentsConfig(environment: Variables): PaymentsConfig {
   if (environment[POWERTOOLS_IDEMPOTENCY_DISABLED] !== undefined) {
     throw new Error(
       `${POWERTOOLS_IDEMPOTENCY_DISABLED} is set: remove it, this function never runs without idempotency`,
@@ -47,4 +54,46 @@ export function readPaymentsConfig(environment: Readonly<Record<string, string |
     registry: data[Environment.registryTable],
     processorUrl: data[Environment.processorUrl],
   };
+}
+
+/** What the ledger function was deployed with: it writes where payments do, and asks the same processor. @throws Error as {@link readPaymentsConfig} */
+export function readLedgerConfig(environment: Variables): PaymentsConfig {
+  return readPaymentsConfig(environment);
+}
+
+/** What the callbacks function was deployed with. */
+export interface CallbacksConfig extends PaymentsConfig {
+  readonly sources: readonly CallbackSource[];
+}
+
+const callbackSources = z
+  .string('is not set')
+  .transform((text, context): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      context.addIssue({ code: 'custom', message: 'must be JSON' });
+      return z.NEVER;
+    }
+  })
+  .pipe(
+    z.array(
+      z.strictObject({
+        name: z.string().regex(/^[a-z][a-z0-9-]{0,30}$/),
+        scheme: z.enum(SIGNATURE_SCHEMES),
+        secretId: z.string().min(1),
+      }),
+      'must be a list of callback sources',
+    ),
+  );
+
+/** @throws Error as {@link readPaymentsConfig} */
+export function readCallbacksConfig(environment: Readonly<Record<string, string | undefined>>): CallbacksConfig {
+  const config = readPaymentsConfig(environment);
+  const parsed = callbackSources.safeParse(environment[Environment.callbackSources]);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new Error(`the environment variable ${Environment.callbackSources} ${issue?.message ?? 'is wrong'}`);
+  }
+  return { ...config, sources: parsed.data };
 }

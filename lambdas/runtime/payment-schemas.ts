@@ -95,11 +95,11 @@ export const createPaymentBody = z
   .meta({ id: 'CreatePayment' });
 
 /** A parameter of the query: text that spells a whole number. */
-const wholeNumber = (min: number, max: number, meaning: string) => {
+export const wholeNumber = (min: number, max: number, meaning: string) => {
   const allowed = `must be a whole number from ${min} to ${max}`;
   return z
     .string()
-    .regex(/^(?:0|[1-9]\d{0,6})$/, allowed)
+    .regex(/^(?:0|[1-9]\d{0,9})$/, allowed)
     .transform(Number)
     .pipe(z.int().min(min, allowed).max(max, allowed))
     .optional()
@@ -114,8 +114,10 @@ const MAX_PAGE = 100;
 /** A sequence has at most six digits in its key. */
 const MAX_SEQUENCE = 999_999;
 
+export const pageLimit = (what: string) => wholeNumber(1, MAX_PAGE, `How many ${what} at most; 100 when left out.`);
+
 export const transitionPageQuery = z.strictObject({
-  limit: wholeNumber(1, MAX_PAGE, 'How many transitions at most; 100 when left out.'),
+  limit: pageLimit('transitions'),
   starting_after: wholeNumber(
     0,
     MAX_SEQUENCE,

@@ -35,6 +35,11 @@ export const PROBLEMS = {
     title: 'Secret not allowed',
     meaning: 'A field holds what looks like a secret key. Replace that key now, and send the request without it.',
   },
+  unbalanced: {
+    status: 400,
+    title: 'Postings off balance',
+    meaning: 'The debits of the postings do not equal their credits.',
+  },
   missing_idempotency_key: {
     status: 400,
     title: 'Idempotency-Key missing',
@@ -50,10 +55,20 @@ export const PROBLEMS = {
     title: 'Unauthorized',
     meaning: 'No valid API key was presented in the Authorization header.',
   },
+  invalid_signature: {
+    status: 401,
+    title: 'Invalid signature',
+    meaning: 'The callback is not signed by its processor, or was signed too long ago. Nothing of it was kept.',
+  },
   payment_failed: {
     status: 402,
     title: 'Payment failed',
     meaning: 'The payment was refused; nobody was charged. The answer holds the payment, and is final for this key.',
+  },
+  payment_canceled: {
+    status: 402,
+    title: 'Payment canceled',
+    meaning: 'The payment was let go at the processor before it was taken; nobody was charged. Final for this key.',
   },
   insufficient_scope: {
     status: 403,
@@ -79,7 +94,13 @@ export const PROBLEMS = {
   idempotency_key_expired: {
     status: 409,
     title: 'Idempotency-Key expired',
-    meaning: 'The key was used longer ago than answers are kept. Look at the payment named; nothing was charged now.',
+    meaning: 'The key was used longer ago than answers are kept. Look at the payment named; nothing was done now.',
+  },
+  already_reversed: {
+    status: 409,
+    title: 'Already reversed',
+    meaning:
+      'This set of postings was undone before. What undid it is a transition of its own, and can be undone once.',
   },
   reference_already_used: {
     status: 409,
@@ -112,6 +133,11 @@ export const PROBLEMS = {
     title: 'Internal error',
     meaning: 'The service failed. Ask again with the same key: nothing happens twice.',
   },
+  balance_too_large: {
+    status: 500,
+    title: 'Balance too large',
+    meaning: 'A sum is beyond the integers that JSON carries exactly (2^53 - 1), and is not answered rounded.',
+  },
   processor_unavailable: {
     status: 503,
     title: 'Processor unavailable',
@@ -121,6 +147,11 @@ export const PROBLEMS = {
     status: 503,
     title: 'Temporarily unavailable',
     meaning: 'The request could not be served now. Ask again with the same key after Retry-After.',
+  },
+  ledger_too_large: {
+    status: 503,
+    title: 'Ledger too large',
+    meaning: 'The Ledger holds more than one request may read. Ask for one payment; asking again does not help.',
   },
   timeout: {
     status: 504,

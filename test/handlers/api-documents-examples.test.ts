@@ -1,16 +1,29 @@
 import { describe, expect, test } from '@jest/globals';
+import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
+import { systemDigest, systemEntropy } from '../../lambdas/adapters/system/platform.ts';
 import {
   creationExamples,
   paymentExamples,
-  problemExample,
   transitionExamples,
   unknownOutcomeExamples,
 } from '../../lambdas/api-documents/examples.ts';
+import {
+  balanceExamples,
+  correctionExamples,
+  correctionRequestExamples,
+  entryExamples,
+  mismatchExamples,
+} from '../../lambdas/api-documents/ledger-examples.ts';
+import { problemExample } from '../../lambdas/api-documents/problem-examples.ts';
 import type { PaymentStore, Processor } from '../../lambdas/app/ports.ts';
+import { callbacksApi } from '../../lambdas/callbacks/callbacks-api.ts';
 import { MAX_BODY_BYTES } from '../../lambdas/contract/limits.ts';
-import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
+import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/core/faults.ts';
+import { parsePaymentId, storedOperationId } from '../../lambdas/core/ids.ts';
+import { invariant } from '../../lambdas/core/invariant.ts';
 import type { ProblemCode } from '../../lambdas/runtime/problems.ts';
-import { API_KEY, PaymentsDesk, type Reply } from '../support/payments-desk.ts';
+import { LedgerDesk } from '../support/ledger-desk.ts';
+import { API_KEY, gatewayEvent, PaymentsDesk, type Reply } from '../support/payments-desk.ts';
 import { synthesize } from '../support/synth.ts';
 
 /** The API with a processor that has the name of the sandbox's. */
@@ -51,10 +64,55 @@ const withoutNames = (text: string): unknown =>
     text
       .replaceAll(/pay_[a-z2-7]{32}/g, 'pay_x')
       .replaceAll(/"request_id":"[^"]+"/g, '"request_id":"x"')
-      .replaceAll(/"ch_[^"]+"/g, '"ch_x"'),
+      .replaceAll(/"ch_[^"]+"/g, '"ch_x"')
+      .replaceAll(/cor_[a-z2-7]{32}/g, 'cor_x')
+      .replaceAll(/ent_[\w-]+/g, 'ent_x'),
   );
 
 const sameAs = (example: unknown) => withoutNames(JSON.stringify(example));
+
+const leg = (account: string, direction: string, amount: number) => ({ account, direction, amount });
+
+const failingLedger = (fault: Error) =>
+  new LedgerDesk({ ledger: { entries: () => Promise.reject(fault), balances: () => Promise.reject(fault) } });
+
+/** The owner dies before it commits; meanwhile the processor lets go of what it had accepted. */
+async function letGo(): Promise<Reply> {
+  const desk = new PaymentsDesk();
+  const processor = { ...desk.processor, name: 'sandbox' };
+  const tools = { store: desk.store, clock: desk.clock, processor };
+  const dying: PaymentStore = new Proxy(desk.store, {
+    get: (store, name: keyof PaymentStore) =>
+      name === 'commit' ? () => Promise.reject(new Error('the process is gone')) : store[name].bind(store),
+  });
+  await new PaymentsDesk({ ...tools, store: dying }).pay('k', { source: 'tok_async' });
+  const [charge] = desk.processor.inside.all;
+  invariant(charge !== undefined, 'the processor was asked');
+  desk.processor.inside.change(charge.chargeId, { status: 'voided', cancelReason: 'expired' });
+  await new LedgerDesk({}, desk).learn(charge.paymentId);
+  desk.clock.advance(MINUTE);
+  return new PaymentsDesk(tools).pay('k', { source: 'tok_async' });
+}
+
+/** What a callback with a bad signature is answered. */
+async function forgedCallback(): Promise<Reply> {
+  const desk = new PaymentsDesk();
+  const api = callbacksApi({
+    sources: [{ name: 'memory', scheme: 'sandbox', secretId: 'a-secret' }],
+    secrets: { active: async () => ['right'], renewed: async () => ['right'] },
+    books: new Map([['memory', desk.processor]]),
+    effects: desk.store,
+    runner: idempotentRunner,
+    telemetry: { request: () => undefined, run: () => undefined, fault: () => undefined },
+    clock: desk.clock,
+    entropy: systemEntropy,
+    digest: systemDigest,
+  });
+  const headers = { 'sandbox-signature': `t=${desk.clock.nowMs() / 1000},v1=${'0'.repeat(64)}` };
+  const result = await api({ ...gatewayEvent('POST', '/callbacks/memory', headers), body: '{}' });
+  const body = JSON.parse(result.body) as Record<string, unknown>;
+  return { status: result.statusCode, headers: {}, text: result.body, body };
+}
 
 const MINUTE = 60_000;
 const good = creationExamples.smallest.value;
@@ -67,9 +125,16 @@ const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => Promise
   unknown_parameter: () => deskWith().get('/v1/payments/x?expand=charge'),
   card_number_not_allowed: () => deskWith().pay('k', { metadata: { note: '4242 4242 4242 4242' } }),
   secret_not_allowed: () => deskWith().pay('k', { description: 'sk_live_0123456789abcdefghijkl' }),
+  unbalanced: async () => {
+    const desk = new LedgerDesk();
+    const payment = await desk.paid('k');
+    return desk.correct('c', { payment, postings: [leg('refunds', 'debit', 12), leg('fees', 'credit', 10)] });
+  },
   missing_idempotency_key: () => deskWith().pay(''),
   invalid_idempotency_key: () => deskWith().pay('two words'),
   unauthorized: () => deskWith().get('/v1/payments/x', { headers: { Authorization: 'Bearer nonsense' } }),
+  invalid_signature: forgedCallback,
+  payment_canceled: letGo,
   payment_failed: () => deskWith().pay('k', { source: 'tok_declined' }),
   insufficient_scope: () => {
     const desk = deskWith();
@@ -101,6 +166,12 @@ const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => Promise
     desk.clock.advance(30 * 24 * 60 * MINUTE);
     return desk.pay('k');
   },
+  already_reversed: async () => {
+    const desk = new LedgerDesk();
+    const payment = await desk.paid('k');
+    await desk.correct('c-1', { payment, reverses: 2 });
+    return desk.correct('c-2', { payment, reverses: 2 });
+  },
   reference_already_used: async () => {
     const desk = deskWith();
     await desk.pay('k', { reference: 'order-6735' });
@@ -122,6 +193,8 @@ const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => Promise
     return desk.pay('k', { amount: 2000 });
   },
   internal_error: () => new PaymentsDesk({ store: failingStore(new Error('a bug')) }).pay('k'),
+  balance_too_large: () => failingLedger(new TerminalError('balance_too_large', 'beyond')).get('/v1/balances'),
+  ledger_too_large: () => failingLedger(new RetryableError('ledger_too_large', 'too many')).get('/v1/ledger/entries'),
   processor_unavailable: () => deskWith(refusing).pay('k'),
   temporarily_unavailable: () =>
     new PaymentsDesk({ store: failingStore(new RetryableError('store_unavailable', 'throttled')) }).pay('k'),
@@ -151,6 +224,51 @@ describe('the examples in the documents', () => {
 
     expect(reply.status).toBe(202);
     expect(withoutNames(reply.text)).toEqual(sameAs(unknownOutcomeExamples.processing.value));
+  });
+
+  test('of a payer who must act first are what is answered then', async () => {
+    const reply = await deskWith().pay('k', { source: 'tok_action' });
+
+    expect(reply.status).toBe(202);
+    expect(withoutNames(reply.text)).toEqual(sameAs(unknownOutcomeExamples.requires_action.value));
+  });
+
+  test('of entries, balances and mismatches are what is answered to such payments', async () => {
+    const desk = new LedgerDesk();
+    const payment = parsePaymentId(String((await desk.payments.pay('k')).body['id']));
+    invariant(payment !== undefined, 'it was paid');
+    const { inside } = desk.payments.processor;
+    const [charge] = inside.all;
+    invariant(charge !== undefined, 'it was charged');
+
+    const entries = await desk.get('/v1/ledger/entries');
+    expect(withoutNames(entries.text)).toEqual(sameAs(entryExamples.payment.value));
+    const agreeing = await desk.get('/v1/admin/mismatches');
+    expect(withoutNames(agreeing.text)).toEqual(sameAs(mismatchExamples.none.value));
+
+    const stray = { ...charge, operationId: storedOperationId('by-hand'), amountMinor: 250, source: 'tok_ok' };
+    inside.add(stray, 'succeeded');
+    const differing = await desk.get('/v1/admin/mismatches');
+    expect(withoutNames(differing.text)).toEqual(sameAs(mismatchExamples.charged_beside.value));
+
+    const whole = new LedgerDesk();
+    const paid = await whole.paid('k');
+    const [other] = whole.payments.processor.inside.all;
+    whole.payments.processor.inside.change(other?.chargeId ?? '', { feeMinor: 59 });
+    whole.payments.processor.inside.refund(other?.chargeId ?? '', 400);
+    await whole.learn(paid);
+    const balances = await whole.get('/v1/balances');
+    expect(withoutNames(balances.text)).toEqual(sameAs(balanceExamples.merchant.value));
+  });
+
+  test.each(['reversal', 'postings'] as const)('of a correction (%s) are what is answered to it', async (which) => {
+    const desk = new LedgerDesk();
+    const { id } = (await desk.payments.pay('k')).body;
+
+    const reply = await desk.correct('c', { ...correctionRequestExamples[which].value, payment: id });
+
+    expect(reply.status).toBe(201);
+    expect(withoutNames(reply.text)).toEqual(sameAs(correctionExamples[which].value));
   });
 
   test.each(Object.entries(PROVOKED))('of %s are what is answered then', async (code, provoke) => {

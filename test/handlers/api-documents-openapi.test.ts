@@ -1,10 +1,21 @@
 import { describe, expect, test } from '@jest/globals';
 import * as z from 'zod';
-import { payment, problem, transitionList } from '../../lambdas/api-documents/answer-schemas.ts';
+import {
+  balanceList,
+  correction,
+  ledgerEntryList,
+  mismatchList,
+  payment,
+  problem,
+  transitionList,
+} from '../../lambdas/api-documents/answer-schemas.ts';
+import { received } from '../../lambdas/api-documents/callback-path.ts';
 import { openApiDocument } from '../../lambdas/api-documents/openapi.ts';
 import { CURRENCIES } from '../../lambdas/core/currency.ts';
+import { correctionBody } from '../../lambdas/runtime/ledger-schemas.ts';
 import { createPaymentBody } from '../../lambdas/runtime/payment-schemas.ts';
 import { PROBLEMS } from '../../lambdas/runtime/problems.ts';
+import { LedgerDesk } from '../support/ledger-desk.ts';
 import { PaymentsDesk } from '../support/payments-desk.ts';
 
 /** As clients get it: what JSON drops is not there. */
@@ -33,7 +44,8 @@ const operation = z.strictObject({
   operationId: z.string().regex(/^[a-zA-Z]+$/),
   summary: z.string().min(1),
   description: z.string().min(1),
-  parameters: z.array(parameter),
+  parameters: z.array(parameter).default([]),
+  security: z.tuple([]).optional(),
   requestBody: z.strictObject({ required: z.literal(true), description: z.string(), content }).optional(),
   responses: z.record(
     z.string().regex(/^[2-5]\d\d$/),
@@ -81,6 +93,11 @@ describe('the description of the API', () => {
       ['/v1/payments', ['post']],
       ['/v1/payments/{id}', ['get']],
       ['/v1/payments/{id}/transitions', ['get']],
+      ['/v1/ledger/entries', ['get']],
+      ['/v1/balances', ['get']],
+      ['/v1/admin/corrections', ['post']],
+      ['/v1/admin/mismatches', ['get']],
+      ['/callbacks/{processor}', ['post']],
     ]);
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
   });
@@ -141,7 +158,15 @@ describe('the description of the API', () => {
   });
 });
 
-const exact = { payment: payment.strict(), problem: problem.strict(), transitionList: transitionList.strict() };
+const exact = {
+  payment: payment.strict(),
+  problem: problem.strict(),
+  transitionList: transitionList.strict(),
+  ledgerEntryList: ledgerEntryList.strict(),
+  balanceList: balanceList.strict(),
+  correction: correction.strict(),
+  mismatchList: mismatchList.strict(),
+};
 
 describe('each example of a body', () => {
   const schemas: Readonly<Record<string, z.ZodType>> = {
@@ -149,6 +174,13 @@ describe('each example of a body', () => {
     Payment: exact.payment,
     Problem: exact.problem,
     TransitionList: exact.transitionList,
+    LedgerEntryList: exact.ledgerEntryList,
+    BalanceList: exact.balanceList,
+    CreateCorrection: correctionBody,
+    Correction: exact.correction,
+    MismatchList: exact.mismatchList,
+    Callback: z.looseObject({ id: z.string() }),
+    Received: received.strict(),
   };
   const contents = operations.flatMap(({ operationId, requestBody, responses }) => [
     ...Object.values(requestBody?.content ?? {}).map((each) => [`${operationId} request`, each] as const),
@@ -194,6 +226,26 @@ describe('what the API answers', () => {
       await desk.get('/v1/payments/x', { headers: { Authorization: '' } }),
     ]) {
       expect(exact.problem.parse(reply.body)).toEqual(reply.body);
+    }
+  });
+
+  test('of the Ledger is as it is described, with no field more', async () => {
+    const desk = new LedgerDesk();
+    const made = await desk.paid('k-1');
+    const corrected = await desk.correct('c-1', { payment: made, reverses: 2 });
+    const refused = await desk.correct('c-2', { payment: made, reverses: 2 });
+    const parts = [
+      [exact.ledgerEntryList, await desk.get('/v1/ledger/entries')],
+      [exact.balanceList, await desk.get('/v1/balances')],
+      [exact.mismatchList, await desk.get('/v1/admin/mismatches')],
+    ] as const;
+
+    expect(exact.correction.parse(corrected.body)).toEqual(corrected.body);
+    expect(exact.problem.parse(refused.body)).toEqual(refused.body);
+    for (const [schema, { body }] of parts) {
+      expect(schema.parse(body)).toEqual(body);
+      const [shown = {}] = z.array(z.record(z.string(), z.unknown())).parse(body['data']);
+      expect(Object.keys(shown)).toEqual(Object.keys(schema.shape.data.element.shape));
     }
   });
 });

@@ -4,7 +4,7 @@ import { MemoryStore } from '../../lambdas/adapters/memory/memory-store.ts';
 import { ProcessReplayCache } from '../../lambdas/adapters/memory/replay-cache.ts';
 import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import type { ApiKeyRecord } from '../../lambdas/app/ports.ts';
+import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/app/ports.ts';
 import { PAYMENT_SCOPES } from '../../lambdas/contract/api.ts';
 import { tenantId } from '../../lambdas/core/ids.ts';
 import { type PaymentsApiTools, paymentsApi } from '../../lambdas/payments/payments-api.ts';
@@ -29,26 +29,74 @@ export interface Asked {
   readonly event?: Partial<GatewayEvent>;
 }
 
-/** The payments API with everything behind it in memory, and a client in front of it. */
-export class PaymentsDesk {
-  readonly clock = new SimulatedClock();
-  readonly store = new MemoryStore();
-  readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
+/** A client in front of an API, the keys that the API knows, and what it tells of its requests. */
+export abstract class ApiDesk {
   readonly reports: { readonly report: RequestReport; readonly counts: readonly RequestCount[] }[] = [];
   readonly faults: unknown[] = [];
   /** Every hash that was looked up. */
   readonly lookups: string[] = [];
-  readonly #keys = new Map<string, ApiKeyRecord>();
-  readonly #api: (event: GatewayEvent) => Promise<GatewayResult>;
+  readonly #known = new Map<string, ApiKeyRecord>();
+  #api: ((event: GatewayEvent) => Promise<GatewayResult>) | undefined;
   #requests = 0;
 
-  constructor(changes: Partial<PaymentsApiTools> = {}) {
-    this.registerKey(API_KEY, {});
-    const telemetry: Telemetry = {
-      request: (report, counts) => this.reports.push({ report, counts }),
-      fault: (_requestId, error) => this.faults.push(error),
+  protected readonly telemetry: Telemetry = {
+    request: (report, counts) => this.reports.push({ report, counts }),
+    run: () => undefined,
+    fault: (_requestId, error) => this.faults.push(error),
+  };
+
+  protected readonly keys: ApiKeyRegistry = {
+    findByHash: async (hash) => {
+      this.lookups.push(hash);
+      return this.#known.get(hash);
+    },
+  };
+
+  protected abstract open(): (event: GatewayEvent) => Promise<GatewayResult>;
+
+  /** For the payments of `ten_desk` in test mode, unless `changes` says otherwise. */
+  registerKey(key: string, changes: Partial<ApiKeyRecord>): void {
+    const hash = createHash('sha256').update(key).digest('hex');
+    this.#known.set(hash, { tenantId: tenantId('ten_desk'), mode: 'test', scopes: PAYMENT_SCOPES, ...changes });
+  }
+
+  async get(path: string, asked: Asked = {}): Promise<Reply> {
+    return this.ask('GET', path, asked);
+  }
+
+  async ask(method: string, path: string, { headers, event }: Asked = {}): Promise<Reply> {
+    this.#api ??= this.open();
+    this.#requests += 1;
+    const result = await this.#api({
+      ...gatewayEvent(method, path, { Authorization: `Bearer ${API_KEY}`, ...headers }),
+      requestContext: { requestId: `req-${this.#requests}` },
+      ...event,
+    });
+    const parsed: unknown = result.body === '' ? {} : JSON.parse(result.body);
+    return {
+      status: result.statusCode,
+      headers: Object.fromEntries(Object.entries(result.headers ?? {}).map(([name, value]) => [name, String(value)])),
+      text: result.body,
+      body: parsed as Record<string, unknown>,
     };
-    this.#api = paymentsApi({
+  }
+}
+
+/** The payments API with everything behind it in memory. */
+export class PaymentsDesk extends ApiDesk {
+  readonly clock = new SimulatedClock();
+  readonly store = new MemoryStore();
+  readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
+  readonly #changes: Partial<PaymentsApiTools>;
+
+  constructor(changes: Partial<PaymentsApiTools> = {}) {
+    super();
+    this.#changes = changes;
+    this.registerKey(API_KEY, {});
+  }
+
+  protected open(): (event: GatewayEvent) => Promise<GatewayResult> {
+    return paymentsApi({
       store: this.store,
       processor: this.processor,
       runner: idempotentRunner,
@@ -56,20 +104,10 @@ export class PaymentsDesk {
       clock: this.clock,
       entropy: countingEntropy(),
       digest: systemDigest,
-      telemetry,
-      keys: {
-        findByHash: async (hash) => {
-          this.lookups.push(hash);
-          return this.#keys.get(hash);
-        },
-      },
-      ...changes,
+      telemetry: this.telemetry,
+      keys: this.keys,
+      ...this.#changes,
     });
-  }
-
-  registerKey(key: string, changes: Partial<ApiKeyRecord>): void {
-    const hash = createHash('sha256').update(key).digest('hex');
-    this.#keys.set(hash, { tenantId: tenantId('ten_desk'), mode: 'test', scopes: PAYMENT_SCOPES, ...changes });
   }
 
   /** Pays with 10.00 EUR from `tok_ok`, unless `body` says otherwise. */
@@ -84,26 +122,6 @@ export class PaymentsDesk {
       headers: { 'Content-Type': 'application/json', 'Idempotency-Key': 'a-key', ...headers },
       event: { body, ...event },
     });
-  }
-
-  async get(path: string, asked: Asked = {}): Promise<Reply> {
-    return this.ask('GET', path, asked);
-  }
-
-  async ask(method: string, path: string, { headers, event }: Asked = {}): Promise<Reply> {
-    this.#requests += 1;
-    const result = await this.#api({
-      ...gatewayEvent(method, path, { Authorization: `Bearer ${API_KEY}`, ...headers }),
-      requestContext: { requestId: `req-${this.#requests}` },
-      ...event,
-    });
-    const parsed: unknown = result.body === '' ? {} : JSON.parse(result.body);
-    return {
-      status: result.statusCode,
-      headers: Object.fromEntries(Object.entries(result.headers ?? {}).map(([name, value]) => [name, String(value)])),
-      text: result.body,
-      body: parsed as Record<string, unknown>,
-    };
   }
 }
 

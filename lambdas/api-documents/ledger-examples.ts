@@ -1,0 +1,114 @@
+import { CREATED, type Example, PAYMENT_ID } from './examples.ts';
+
+/** What the Ledger's routes really answer, for the API's documents: the tests ask for each and compare. */
+
+export const CORRECTION_ID = 'cor_7ncwx3q2jv5ykzr4s6tbm2dhoefalgup';
+
+const posted = {
+  object: 'ledger_entry',
+  payment: PAYMENT_ID,
+  sequence: 2,
+  type: 'payment.completed',
+  amount: 1000,
+  currency: 'EUR',
+  created: CREATED,
+};
+
+export const entryExamples = {
+  payment: {
+    summary: 'A payment that was taken',
+    value: {
+      object: 'list',
+      data: [
+        { id: 'ent_MTc3MjM2NjQwMDAwMCBwYXlfazNq', ...posted, account: 'processor_clearing', direction: 'debit' },
+        { id: 'ent_MTc3MjM2NjQwMDAwMCBwYXlfazNr', ...posted, account: 'merchant_payable', direction: 'credit' },
+      ],
+      has_more: false,
+    },
+  },
+} satisfies Record<string, Example>;
+
+export const balanceExamples = {
+  merchant: {
+    summary: 'Taken 10.00, given back 4.00, a fee of 0.59',
+    value: {
+      object: 'list',
+      data: [
+        balance('processor_clearing', 1000, 459, 'debit', 541),
+        balance('merchant_payable', 0, 1000, 'credit', 1000),
+        balance('refunds', 400, 0, 'debit', 400),
+        balance('fees', 59, 0, 'debit', 59),
+      ],
+      has_more: false,
+    },
+  },
+} satisfies Record<string, Example>;
+
+function balance(account: string, debit: number, credit: number, normal: 'debit' | 'credit', net: number) {
+  return { object: 'balance', account, currency: 'EUR', debit, credit, normal_balance: normal, balance: net };
+}
+
+const why = { reason: 'Booked twice by hand', operator: 'Ada Example' };
+const ownPostings = [
+  { account: 'corrections', direction: 'debit', amount: 150 },
+  { account: 'fees', direction: 'credit', amount: 150 },
+];
+
+export const correctionRequestExamples = {
+  reversal: { summary: 'Undo a set of postings', value: { payment: PAYMENT_ID, ...why, reverses: 2 } },
+  postings: { summary: 'Add a set of your own', value: { payment: PAYMENT_ID, ...why, postings: ownPostings } },
+} satisfies Record<string, Example>;
+
+const correction = { id: CORRECTION_ID, object: 'correction', payment: PAYMENT_ID, sequence: 3, ...why };
+
+export const correctionExamples = {
+  reversal: {
+    summary: 'A set was undone',
+    value: {
+      ...correction,
+      reverses: 2,
+      postings: [
+        { account: 'processor_clearing', direction: 'credit', amount: 1000, currency: 'EUR' },
+        { account: 'merchant_payable', direction: 'debit', amount: 1000, currency: 'EUR' },
+      ],
+      created: CREATED,
+    },
+  },
+  postings: {
+    summary: 'A set was added',
+    value: {
+      ...correction,
+      reverses: null,
+      postings: ownPostings.map((posting) => ({ ...posting, currency: 'EUR' })),
+      created: CREATED,
+    },
+  },
+} satisfies Record<string, Example>;
+
+export const mismatchExamples = {
+  charged_beside: {
+    summary: 'A second charge was made in the payment’s name, beside us',
+    value: {
+      object: 'list',
+      data: [
+        {
+          object: 'mismatch',
+          payment: PAYMENT_ID,
+          payment_status: 'succeeded',
+          currency: 'EUR',
+          processor_amount: 1250,
+          ledger_amount: 1000,
+          difference: 250,
+          charges: ['ch_1', 'ch_2'],
+          kind: 'amounts_differ',
+        },
+      ],
+      has_more: false,
+      compared: { charges: 2, payments: 1 },
+    },
+  },
+  none: {
+    summary: 'The books agree',
+    value: { object: 'list', data: [], has_more: false, compared: { charges: 1, payments: 1 } },
+  },
+} satisfies Record<string, Example>;

@@ -1,0 +1,99 @@
+import * as z from 'zod';
+import type { ZodOpenApiPathsObject } from 'zod-openapi';
+import { MAX_BODY_BYTES } from '../contract/limits.ts';
+import { correctionBody, entriesQuery, mismatchesQuery } from '../runtime/ledger-schemas.ts';
+import { balanceList, correction, ledgerEntryList, mismatchList } from './answer-schemas.ts';
+import {
+  balanceExamples,
+  correctionExamples,
+  correctionRequestExamples,
+  entryExamples,
+  mismatchExamples,
+} from './ledger-examples.ts';
+import { ALWAYS, OF_POST, problemResponses, replayed, requestId, shown } from './responses.ts';
+
+const keyHeader = z.object({
+  'Idempotency-Key': z
+    .string()
+    .min(1)
+    .max(128)
+    .meta({
+      description:
+        'Names this correction, for ever: a request that is sent again with the same key and body gets the same answer, ' +
+        'and nothing is posted twice. 1 to 128 visible ASCII characters, raw or as a quoted string; a UUID is good.',
+      example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
+    }),
+});
+
+/** The Ledger's part of the API's description. */
+export const ledgerPaths: ZodOpenApiPathsObject = {
+  '/v1/ledger/entries': {
+    get: {
+      operationId: 'listLedgerEntries',
+      summary: 'List what was posted',
+      description:
+        'Every leg of every posting, oldest first. Only the entries of one `payment` can be listed however large the Ledger ' +
+        'is. Needs the scope `payments:read`.',
+      requestParams: { query: entriesQuery },
+      responses: {
+        200: shown('A page of entries.', ledgerEntryList, entryExamples),
+        ...problemResponses([...ALWAYS, 'invalid_request', 'ledger_too_large']),
+      },
+    },
+  },
+  '/v1/balances': {
+    get: {
+      operationId: 'listBalances',
+      summary: 'Show what each account comes to',
+      description:
+        'The sums of all entries, by account and currency. `balance` is told in the account’s own direction ' +
+        '(`normal_balance`): above zero is what one expects of it. Over all accounts of a currency, `debit` and `credit` add ' +
+        'up to the same. What you may be paid is `merchant_payable` less `refunds`, `fees` and `disputes`. Needs the scope ' +
+        '`payments:read`.',
+      responses: {
+        200: shown('The balances.', balanceList, balanceExamples),
+        ...problemResponses([...ALWAYS, 'ledger_too_large', 'balance_too_large']),
+      },
+    },
+  },
+  '/v1/admin/corrections': {
+    post: {
+      operationId: 'createCorrection',
+      summary: 'Set the books of a payment right',
+      description:
+        'Appends a set of postings: the reverse of an earlier set, or one of your own. Nothing is ever changed or removed, ' +
+        'and the payment itself stays as it is, its status and its amounts. A set can be reversed once; the correction that ' +
+        'did so can be reversed in its turn. Needs the scope `ledger:admin`.',
+      requestParams: { header: keyHeader },
+      requestBody: {
+        required: true,
+        description: `At most ${MAX_BODY_BYTES} bytes of JSON in UTF-8, with either \`reverses\` or \`postings\`.`,
+        content: { 'application/json': { schema: correctionBody, examples: correctionRequestExamples } },
+      },
+      responses: {
+        201: {
+          description: 'The correction as it was posted.',
+          headers: z.object({ 'Request-Id': requestId, 'Idempotency-Replayed': replayed }),
+          content: { 'application/json': { schema: correction, examples: correctionExamples } },
+        },
+        ...problemResponses([...ALWAYS, ...OF_POST, 'unbalanced', 'already_reversed']),
+      },
+    },
+  },
+  '/v1/admin/mismatches': {
+    get: {
+      operationId: 'listMismatches',
+      summary: 'Compare the Ledger with the processor’s books',
+      description:
+        'Both ways: every charge that was made in the time asked for, and every payment whose `processor_clearing` was ' +
+        'posted to in it; each payment so found is compared whole, currency by currency. Only your own payments, and charges ' +
+        'that belong to no payment that is known. A payment that moves at this moment may show up, and be gone when asked ' +
+        'again. A time that holds more than 500 payments is refused: ask for a shorter one. Needs the scope `admin`.',
+      requestParams: { query: mismatchesQuery },
+      responses: {
+        200: shown('Where the two differ.', mismatchList, mismatchExamples),
+        ...problemResponses([...ALWAYS, 'invalid_request', 'processor_unavailable', 'ledger_too_large']),
+      },
+    },
+  },
+};

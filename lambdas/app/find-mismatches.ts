@@ -1,0 +1,239 @@
+import { RetryableError } from '../core/faults.ts';
+import type { PaymentId } from '../core/ids.ts';
+import { invariant } from '../core/invariant.ts';
+import type { PaymentStatus } from '../core/payment.ts';
+import type { Posting } from '../core/posting.ts';
+import type { ProcessorCharge } from '../core/processor-charge.ts';
+import { detailsOf } from '../core/transition.ts';
+import type { Caller } from './authenticate.ts';
+import { type PaymentChain, readChain } from './payment-chain.ts';
+import type { Clock, LedgerReader, PaymentStore, ProcessorBooks } from './ports.ts';
+
+export interface FindMismatchesTools {
+  readonly ledger: LedgerReader;
+  readonly effects: Pick<PaymentStore, 'listTransitions'>;
+  readonly books: ProcessorBooks;
+  readonly clock: Pick<Clock, 'nowMs'>;
+}
+
+export interface FindMismatches {
+  /** Unix seconds, inclusive. */
+  readonly fromSeconds: number;
+  /** Unix seconds, exclusive. */
+  readonly untilSeconds: number;
+  /** How many are told at most. */
+  readonly limit: number;
+  /** Unix milliseconds: after this nobody waits for the answer. */
+  readonly answerByMs: number;
+}
+
+/** One payment and currency of which processor and Ledger say different things. Amounts in minor units. */
+export interface Mismatch {
+  /** As the charge names it, even when there is no such payment; undefined when it names none. */
+  readonly paymentId?: PaymentId;
+  readonly paymentStatus?: PaymentStatus;
+  readonly currency: string;
+  /** Taken, less what was given back and what disputes hold or have cost. */
+  readonly processorMinor: number;
+  readonly ledgerMinor: number;
+  readonly chargeIds: readonly string[];
+  readonly kind: 'missing_in_ledger' | 'missing_at_processor' | 'amounts_differ';
+}
+
+export type FindMismatchesOutcome =
+  | {
+      readonly kind: 'compared';
+      readonly mismatches: readonly Mismatch[];
+      readonly hasMore: boolean;
+      readonly charges: number;
+      readonly payments: number;
+    }
+  /** More than one request can compare: a shorter time holds less. */
+  | { readonly kind: 'too_many'; readonly of: 'charges' | 'entries' | 'payments'; readonly most: number };
+
+/** At some hundredths of a second for each, in so many hands, they fit into a request. */
+const MAX_PAYMENTS = 500;
+const HANDS = 8;
+const MAX_CHARGES = 5_000;
+/** A processor's page has ten charges at least. */
+const MAX_CHARGE_PAGES = 500;
+/** A payment of the usual kind has one or two entries on the account. */
+const MAX_ENTRIES = 5_000;
+/** One read of the processor's books. Milliseconds. */
+const READ_TIMEOUT_MS = 5_000;
+
+/**
+ * Compares the processor's books with the Ledger, both ways: every charge that was made in the time asked for, and every
+ * payment whose `processor_clearing` was posted to in it. A payment that either way finds is then compared whole. Each
+ * figure comes from its own side alone:
+ *
+ * - the processor's is the sum over all charges that carry the payment's name, also those beside its own;
+ * - the Ledger's is the net debit of `processor_clearing` over the payment's whole chain. Fees are left out, because the
+ *   processor lists gross amounts; corrections count, because by them an operator sets the books right.
+ *
+ * Told are the caller's own payments, as far as they were sent to this processor and account, and charges that belong to
+ * no payment that is known. A payment that moves at this very moment may show up and be gone when asked again.
+ *
+ * @throws RetryableError or AmbiguousError when one of the two cannot be read now, or not in time
+ */
+export async function findMismatches(
+  tools: FindMismatchesTools,
+  caller: Caller,
+  asked: FindMismatches,
+): Promise<FindMismatchesOutcome> {
+  const listed = await listCharges(tools, asked);
+  if (listed.length > MAX_CHARGES) return { kind: 'too_many', of: 'charges', most: MAX_CHARGES };
+  const entries = await tools.ledger.entries({
+    tenantId: caller.tenantId,
+    mode: caller.mode,
+    account: 'processor_clearing',
+    fromMs: asked.fromSeconds * 1000,
+    untilMs: asked.untilSeconds * 1000,
+    limit: MAX_ENTRIES + 1,
+  });
+  if (entries.length > MAX_ENTRIES) return { kind: 'too_many', of: 'entries', most: MAX_ENTRIES };
+  const named = listed.flatMap(({ paymentId }) => (paymentId === undefined ? [] : [paymentId]));
+  const ids = [...new Set([...named, ...entries.map(({ paymentId }) => paymentId)])].sort();
+  if (ids.length > MAX_PAYMENTS) return { kind: 'too_many', of: 'payments', most: MAX_PAYMENTS };
+
+  const ofPayments = await inSomeHands(ids, (id) => comparePayment(tools, caller, asked, id));
+  const nameless = listed.filter(({ paymentId }) => paymentId === undefined).map((charge) => compare([charge]));
+  const all = [...ofPayments, ...nameless].filter((each) => each !== undefined);
+  const mismatches = all.flatMap((each) => each.mismatches);
+  return {
+    kind: 'compared',
+    mismatches: mismatches.slice(0, asked.limit),
+    hasMore: mismatches.length > asked.limit,
+    charges: all.reduce((sum, { charges }) => sum + charges, 0),
+    payments: all.filter(({ isKnown }) => isKnown).length,
+  };
+}
+
+async function listCharges(tools: FindMismatchesTools, asked: FindMismatches): Promise<readonly ProcessorCharge[]> {
+  const { fromSeconds, untilSeconds } = asked;
+  const found: ProcessorCharge[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MAX_CHARGE_PAGES && found.length <= MAX_CHARGES; page += 1) {
+    const window = { fromSeconds, untilSeconds, ...(cursor === undefined ? {} : { cursor }) };
+    const { charges, next } = await tools.books.listCharges(window, { timeoutMs: timeLeft(tools, asked) });
+    found.push(...charges);
+    if (next === undefined) return found;
+    cursor = next;
+  }
+  invariant(found.length > MAX_CHARGES, 'the pages of the processor’s list are smaller than any known');
+  return found;
+}
+
+/** What comparing one payment, or one charge without a payment, came to. */
+interface Compared {
+  readonly mismatches: readonly Mismatch[];
+  readonly charges: number;
+  readonly isKnown: boolean;
+}
+
+/** @returns undefined when the payment is another's, or was sent elsewhere */
+async function comparePayment(
+  tools: FindMismatchesTools,
+  caller: Caller,
+  asked: FindMismatches,
+  paymentId: PaymentId,
+): Promise<Compared | undefined> {
+  const { books, effects } = tools;
+  const chain = await readChain(effects, paymentId);
+  if (chain !== undefined && !isComparable(chain, caller, books)) return undefined;
+  const charges = await books.chargesOfPayment(paymentId, { timeoutMs: timeLeft(tools, asked) });
+  return compare(charges, paymentId, chain);
+}
+
+function isComparable({ first, state: { payment } }: PaymentChain, caller: Caller, books: ProcessorBooks): boolean {
+  const isOwn = payment.tenantId === caller.tenantId && payment.mode === caller.mode;
+  return isOwn && payment.processorName === books.name && detailsOf(first).processor.account === books.account;
+}
+
+function compare(charges: readonly ProcessorCharge[], paymentId?: PaymentId, chain?: PaymentChain): Compared {
+  const legs = (chain?.transitions ?? []).flatMap(({ postings }) => grossClearing(postings));
+  const currencies = [...new Set([...charges, ...legs].map(({ currency }) => currency))].sort();
+  const mismatches = currencies.flatMap((currency) => {
+    const inCurrency = charges.filter((charge) => charge.currency === currency);
+    const posted = legs.filter((leg) => leg.currency === currency);
+    const processorMinor = sumOf(inCurrency.map(keptMinor));
+    const ledgerMinor = sumOf(
+      posted.map(({ direction, amountMinor }) => (direction === 'debit' ? amountMinor : -amountMinor)),
+    );
+    if (processorMinor === ledgerMinor) return [];
+    const found: Mismatch = {
+      ...(paymentId === undefined ? {} : { paymentId }),
+      ...(chain === undefined ? {} : { paymentStatus: chain.state.payment.status }),
+      currency,
+      processorMinor,
+      ledgerMinor,
+      chargeIds: inCurrency.map(({ chargeId }) => chargeId),
+      kind: kindOf(inCurrency, posted),
+    };
+    return [found];
+  });
+  return { mismatches, charges: charges.length, isKnown: chain !== undefined };
+}
+
+/** Where one side has never heard of any money, that is what is wrong; else it is the amounts. */
+function kindOf(charges: readonly ProcessorCharge[], posted: readonly Posting[]): Mismatch['kind'] {
+  if (posted.length === 0) return 'missing_in_ledger';
+  return charges.some(({ capturedMinor }) => capturedMinor > 0) ? 'amounts_differ' : 'missing_at_processor';
+}
+
+/** What the processor holds of a charge for us, before its fee. */
+function keptMinor({ capturedMinor, refunds, disputes }: ProcessorCharge): number {
+  const refunded = refunds.filter(({ status }) => status === 'succeeded').map(({ amountMinor }) => amountMinor);
+  const disputed = disputes.filter(({ status }) => status !== 'won').map(({ amountMinor }) => amountMinor);
+  return capturedMinor - sumOf(refunded) - sumOf(disputed);
+}
+
+/** The legs on `processor_clearing` of one set, without those whose other side is `fees`: the same amount the other way. */
+function grossClearing(postings: readonly Posting[]): readonly Posting[] {
+  const fees = postings.filter(({ account }) => account === 'fees');
+  return postings
+    .filter(({ account }) => account === 'processor_clearing')
+    .filter((leg) => {
+      const other = fees.findIndex(
+        (fee) =>
+          fee.amountMinor === leg.amountMinor && fee.currency === leg.currency && fee.direction !== leg.direction,
+      );
+      if (other >= 0) fees.splice(other, 1);
+      return other < 0;
+    });
+}
+
+function sumOf(amounts: readonly number[]): number {
+  const total = amounts.reduce((left, right) => left + right, 0);
+  invariant(Number.isSafeInteger(total), 'the sums of one payment are safe integers');
+  return total;
+}
+
+/** @throws RetryableError when none is left */
+function timeLeft({ clock }: FindMismatchesTools, { answerByMs }: FindMismatches): number {
+  const leftMs = answerByMs - clock.nowMs();
+  if (leftMs > 0) return Math.min(READ_TIMEOUT_MS, leftMs);
+  throw new RetryableError('comparison_too_slow', 'the two books could not be read in the time that a client waits');
+}
+
+/** Some at a time, in order; after the first failure no further one is begun. */
+async function inSomeHands<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  const left = [...items.entries()];
+  const hand = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const [index, item] = next;
+      try {
+        results[index] = await work(item);
+      } catch (error) {
+        left.length = 0;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: HANDS }, hand));
+  return results;
+}

@@ -1,0 +1,73 @@
+import { findMismatches, type Mismatch } from '../app/find-mismatches.ts';
+import { Scopes } from '../contract/api.ts';
+import { REQUEST_BUDGET_SECONDS } from '../contract/timing.ts';
+import { found, type Handled, refusal } from '../runtime/http-api.ts';
+import { mismatchesQuery } from '../runtime/ledger-schemas.ts';
+import { DEFAULT_PAGE } from '../runtime/payment-schemas.ts';
+import { type Parsed, problem, refused, valid } from '../runtime/problems.ts';
+import { validateQuery } from '../runtime/validate.ts';
+import { type Call, type Route, readable } from './route.ts';
+
+export const getMismatches: Route = {
+  method: 'GET',
+  path: '/v1/admin/mismatches',
+  scope: Scopes.admin,
+  handle: (call) => readable(call, () => list(call)),
+};
+
+const DAY_SECONDS = 24 * 60 * 60;
+/** What the processor lists in one go. */
+const LONGEST_SECONDS = 31 * DAY_SECONDS;
+
+async function list(call: Call): Promise<Handled> {
+  const { tools, caller, request, receivedAtMs } = call;
+  const asked = readWindow(call);
+  if (asked.kind === 'refused') return refusal(asked.problem, request);
+  const answerByMs = receivedAtMs + REQUEST_BUDGET_SECONDS * 1000;
+  const outcome = await findMismatches(tools, caller, { ...asked.value, answerByMs });
+  if (outcome.kind === 'too_many') {
+    const detail = `There are more than ${outcome.most} ${outcome.of} in this time. Ask for a shorter one.`;
+    return refusal(problem('invalid_request', detail, 'created_from'), request);
+  }
+  const { mismatches, hasMore, charges, payments } = outcome;
+  const data = mismatches.map(mismatchObject);
+  return found({ object: 'list', data, has_more: hasMore, compared: { charges, payments } });
+}
+
+interface Window {
+  readonly fromSeconds: number;
+  readonly untilSeconds: number;
+  readonly limit: number;
+}
+
+function readWindow({ request, receivedAtMs }: Call): Parsed<Window> {
+  const query = validateQuery(mismatchesQuery, request.query);
+  if (query.kind === 'refused') return query;
+  // What is being written in this very second counts too.
+  const nowSeconds = Math.floor(receivedAtMs / 1000) + 1;
+  const { created_to: untilSeconds = nowSeconds, limit = DEFAULT_PAGE } = query.value;
+  const { created_from: fromSeconds = Math.max(0, untilSeconds - DAY_SECONDS) } = query.value;
+  if (fromSeconds >= untilSeconds) {
+    return refused('invalid_request', 'created_from must be before created_to.', 'created_from');
+  }
+  if (untilSeconds - fromSeconds > LONGEST_SECONDS) {
+    return refused('invalid_request', 'created_from must be at most 31 days before created_to.', 'created_from');
+  }
+  return valid({ fromSeconds, untilSeconds, limit });
+}
+
+/** Amounts in minor units. */
+function mismatchObject(mismatch: Mismatch): Record<string, unknown> {
+  const { paymentId, paymentStatus, currency, processorMinor, ledgerMinor, chargeIds, kind } = mismatch;
+  return {
+    object: 'mismatch',
+    payment: paymentId ?? null,
+    payment_status: paymentStatus ?? null,
+    currency,
+    processor_amount: processorMinor,
+    ledger_amount: ledgerMinor,
+    difference: processorMinor - ledgerMinor,
+    charges: chargeIds,
+    kind,
+  };
+}

@@ -1,0 +1,30 @@
+import { authenticate, FoundKeys } from '../app/authenticate.ts';
+import type { ApiKeyRegistry } from '../app/ports.ts';
+import type { GatewayEvent, GatewayResult } from '../runtime/gateway-request.ts';
+import { httpApi } from '../runtime/http-api.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
+import { getBalances } from './get-balances.ts';
+import { getEntries } from './get-entries.ts';
+import { getMismatches } from './get-mismatches.ts';
+import { postCorrection } from './post-correction.ts';
+import type { LedgerTools, Route } from './route.ts';
+
+export interface LedgerApiTools extends LedgerTools {
+  readonly keys: ApiKeyRegistry;
+  readonly telemetry: Telemetry;
+}
+
+const ROUTES: readonly Route[] = [getEntries, getBalances, postCorrection, getMismatches];
+
+/** The ledger API on any store and books. */
+export function ledgerApi(tools: LedgerApiTools): (event: GatewayEvent) => Promise<GatewayResult> {
+  const { keys, clock, digest, telemetry } = tools;
+  const found = new FoundKeys();
+  return httpApi({
+    routes: ROUTES,
+    tools,
+    clock,
+    telemetry,
+    authenticate: (authorization, scope) => authenticate({ keys, found, clock, digest }, authorization, scope),
+  });
+}

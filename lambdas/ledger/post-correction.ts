@@ -1,0 +1,106 @@
+import type * as z from 'zod';
+import { type CorrectLedger, type CorrectLedgerOutcome, correctLedger } from '../app/correct-ledger.ts';
+import { Scopes } from '../contract/api.ts';
+import type { Answer } from '../core/answer.ts';
+import { fingerprintOf } from '../core/fingerprint.ts';
+import type { IdempotencyKey } from '../core/idempotency-key.ts';
+import { deriveCorrectionId } from '../core/ids.ts';
+import { problemAnswer } from '../runtime/http-answer.ts';
+import { type Handled, refusal } from '../runtime/http-api.ts';
+import { payloadMismatch, readIdempotencyKey, replayed } from '../runtime/idempotency-http.ts';
+import { type JsonObject, readJsonObject } from '../runtime/json-body.ts';
+import { correctionBody } from '../runtime/ledger-schemas.ts';
+import { emptyQuery } from '../runtime/payment-schemas.ts';
+import { type Parsed, problem, valid } from '../runtime/problems.ts';
+import type { RequestCount } from '../runtime/telemetry.ts';
+import { validateBody, validateQuery } from '../runtime/validate.ts';
+import type { Call, Route } from './route.ts';
+
+const PATH = '/v1/admin/corrections';
+
+export const postCorrection: Route = { method: 'POST', path: PATH, scope: Scopes.ledgerAdmin, handle };
+
+async function handle(call: Call): Promise<Handled> {
+  const parsed = readRequest(call);
+  if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
+  call.seen.operationId = parsed.value.operationId;
+  const outcome = await correctLedger(call.tools, parsed.value);
+  return {
+    answer: outcomeAnswer(outcome, call.request.requestId),
+    outcome: outcome.kind,
+    counts: countsOf(outcome),
+  };
+}
+
+/** Key, query, body: in this order, and nothing of it is stored before all of it is good. */
+function readRequest(call: Call): Parsed<CorrectLedger> {
+  const { request } = call;
+  const key = readIdempotencyKey(request);
+  if (key.kind === 'refused') return key;
+  const query = validateQuery(emptyQuery, request.query);
+  if (query.kind === 'refused') return query;
+  const sent = readJsonObject(request);
+  if (sent.kind === 'refused') return sent;
+  const body = validateBody(correctionBody, sent.value);
+  if (body.kind === 'refused') return body;
+  return valid(correctionOf(call, key.value, sent.value, body.value));
+}
+
+/** @param sent the body as it was sent: it alone is what the client asked for */
+function correctionOf(
+  { tools: { digest }, caller, request }: Call,
+  key: IdempotencyKey,
+  sent: JsonObject,
+  { payment, reason, operator, reverses, postings = [] }: z.infer<typeof correctionBody>,
+): CorrectLedger {
+  const legs = postings.map(({ account, direction, amount }) => ({ account, direction, amountMinor: amount }));
+  return {
+    caller,
+    operationId: deriveCorrectionId(digest, { ...caller, method: 'POST', path: PATH, key }),
+    fingerprint: fingerprintOf(digest, { body: sent, query: Object.fromEntries(request.query) }),
+    payment,
+    reason,
+    operator,
+    change: reverses === undefined ? { kind: 'post', legs } : { kind: 'reverse', sequence: reverses },
+  };
+}
+
+function outcomeAnswer(outcome: CorrectLedgerOutcome, requestId: string): Answer {
+  switch (outcome.kind) {
+    case 'first':
+      return outcome.answer;
+    case 'replay':
+      return replayed(outcome.answer);
+    case 'payload_mismatch':
+      return payloadMismatch(requestId);
+    case 'not_found':
+      return problemAnswer(problem('not_found', 'There is no such payment.'), requestId);
+    case 'key_expired': {
+      const detail =
+        'This Idempotency-Key has made a correction, and its answer is no longer kept. Look at the payment.';
+      return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
+        members: { payment_id: outcome.paymentId },
+      });
+    }
+    case 'nothing_to_reverse': {
+      const detail = 'reverses must be the sequence of a transition of this payment that has postings.';
+      return problemAnswer(problem('invalid_request', detail, 'reverses'), requestId);
+    }
+    case 'already_reversed': {
+      const detail = 'These postings were undone before. To put them back, reverse the correction that undid them.';
+      return problemAnswer(problem('already_reversed', detail, 'reverses'), requestId, {
+        members: { correction_id: outcome.correctionId },
+      });
+    }
+    case 'unbalanced': {
+      const [more, less] = outcome.byMinor > 0 ? ['debits', 'credits'] : ['credits', 'debits'];
+      const detail = `The ${more} are ${Math.abs(outcome.byMinor)} more than the ${less}, in minor units.`;
+      return problemAnswer(problem('unbalanced', detail, 'postings'), requestId);
+    }
+  }
+}
+
+function countsOf({ kind }: CorrectLedgerOutcome): readonly RequestCount[] {
+  if (kind === 'payload_mismatch') return ['mismatch'];
+  return kind === 'first' || kind === 'replay' ? [kind] : [];
+}

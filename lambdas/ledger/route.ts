@@ -1,0 +1,37 @@
+import type { Caller } from '../app/authenticate.ts';
+import type { CorrectLedgerTools } from '../app/correct-ledger.ts';
+import type { LedgerReader, ProcessorBooks } from '../app/ports.ts';
+import { RetryableError, TerminalError } from '../core/faults.ts';
+import type * as http from '../runtime/http-api.ts';
+import { refusal } from '../runtime/http-api.ts';
+import { problem } from '../runtime/problems.ts';
+
+export interface LedgerTools extends CorrectLedgerTools {
+  readonly ledger: LedgerReader;
+  readonly books: ProcessorBooks;
+}
+
+export type Call = http.Call<LedgerTools, Caller>;
+export type Route = http.Route<LedgerTools, Caller>;
+
+/** The same for a payment that does not exist and for one of another tenant or mode: the id is not repeated. */
+export function noSuchPayment({ request }: Call): http.Handled {
+  return refusal(problem('not_found', 'There is no such payment.'), request);
+}
+
+/** Says so where the Ledger is there and healthy, and yet cannot be told: asking again with the same words is in vain. */
+export async function readable({ request }: Call, read: () => Promise<http.Handled>): Promise<http.Handled> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof RetryableError && error.code === 'ledger_too_large') {
+      const detail = 'The Ledger is too large to be read as a whole. Ask for the entries of one payment.';
+      return refusal(problem('ledger_too_large', detail), request);
+    }
+    if (error instanceof TerminalError && error.code === 'balance_too_large') {
+      const detail = 'A sum is beyond 2^53 - 1 and would lose digits as a JSON number. Add up the entries instead.';
+      return refusal(problem('balance_too_large', detail), request);
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,29 @@
+import type { Answer } from '../core/answer.ts';
+import { type IdempotencyKey, parseIdempotencyKey } from '../core/idempotency-key.ts';
+import type { GatewayRequest } from './gateway-request.ts';
+import { problemAnswer } from './http-answer.ts';
+import { type Parsed, problem, refused, valid } from './problems.ts';
+
+/** How idempotency keys are asked for and answered, alike on every route that takes them. */
+
+export function readIdempotencyKey(request: GatewayRequest): Parsed<IdempotencyKey> {
+  const parsed = parseIdempotencyKey(request.header('idempotency-key'));
+  switch (parsed.kind) {
+    case 'key':
+      return valid(parsed.key);
+    case 'missing':
+      return refused('missing_idempotency_key', 'Send an Idempotency-Key header: 1 to 128 visible ASCII characters.');
+    case 'invalid':
+      return refused('invalid_idempotency_key', `The Idempotency-Key is not valid: ${parsed.reason}.`);
+  }
+}
+
+/** The stored answer, with the one header that tells it from the first. */
+export function replayed(stored: Answer): Answer {
+  return { ...stored, headers: { ...stored.headers, 'idempotency-replayed': 'true' } };
+}
+
+export function payloadMismatch(requestId: string): Answer {
+  const detail = 'This Idempotency-Key belongs to a request with another body. A new request needs a new key.';
+  return problemAnswer(problem('idempotency_key_payload_mismatch', detail), requestId);
+}

@@ -1,0 +1,113 @@
+import * as z from 'zod';
+import { CURRENCIES, largestAmountMinor } from '../core/currency.ts';
+import { ACCOUNTS } from '../core/posting.ts';
+import { pageLimit, wholeNumber } from './payment-schemas.ts';
+
+/** What the Ledger's routes take. The API's documents are made from these same schemas. */
+
+/** A transition has at most six digits in its key. */
+const MAX_SEQUENCE = 999_999;
+const MAX_LEGS = 10;
+/** Unix seconds have ten digits until the year 2286. */
+const LAST_SECOND = 9_999_999_999;
+const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(code) ?? 0));
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+const account = z.enum(ACCOUNTS, `must be one of ${ACCOUNTS.join(', ')}`);
+
+const day = z
+  .string('must be a string')
+  .refine((text) => startOfDay(text) !== undefined, 'must be a day as YYYY-MM-DD, for example 2026-03-01')
+  .transform((text) => {
+    const fromMs = startOfDay(text) ?? 0;
+    return { fromMs, untilMs: fromMs + DAY_MS };
+  });
+
+/** @returns Unix milliseconds; undefined when there is no such day */
+function startOfDay(text: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return undefined;
+  const ms = Date.parse(`${text}T00:00:00Z`);
+  return Number.isNaN(ms) || new Date(ms).toISOString().slice(0, text.length) !== text ? undefined : ms;
+}
+
+const dayMeaning = 'Only what was posted on this day, in UTC.';
+
+export const entriesQuery = z.strictObject({
+  payment: z.string().max(100, 'must be the id of a payment').optional().meta({
+    description: 'Only the entries of this payment.',
+    example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
+  }),
+  account: account.optional().meta({ description: 'Only the entries on this account.' }),
+  day: day.optional().meta({
+    description: dayMeaning,
+    override: () => ({ description: dayMeaning, type: 'string', format: 'date' }),
+  }),
+  limit: pageLimit('entries'),
+  starting_after: z
+    .string()
+    .optional()
+    .meta({ description: 'The `id` of the last entry that you have: the page begins after it.' }),
+});
+
+export const mismatchesQuery = z.strictObject({
+  created_from: wholeNumber(0, LAST_SECOND, 'Unix seconds, inclusive; a day before `created_to` when left out.'),
+  created_to: wholeNumber(
+    0,
+    LAST_SECOND,
+    'Unix seconds, exclusive; now when left out. At most 31 days after `created_from`.',
+  ),
+  limit: pageLimit('mismatches'),
+});
+
+const text = (max: number) =>
+  z.string('must be a string').regex(/\S/, 'must not be blank').max(max, `must be at most ${max} characters`);
+
+const leg = z
+  .strictObject({
+    account: account.meta({ description: 'Of the chart of accounts.' }),
+    direction: z.enum(['debit', 'credit'], 'must be debit or credit'),
+    amount: z
+      .int('must be a JSON integer of minor units')
+      .min(1, 'must be at least 1')
+      .max(LARGEST_AMOUNT, `must be at most ${LARGEST_AMOUNT}`)
+      .meta({ description: 'In minor units of the payment’s currency.' }),
+  })
+  .meta({ id: 'CorrectionLeg' });
+
+/** The fields in the order in which the first fault is reported. */
+export const correctionBody = z
+  .strictObject({
+    payment: z
+      .string('must be the id of a payment')
+      .min(1, 'must not be empty')
+      .max(100, 'must be the id of a payment')
+      .meta({
+        description: 'The payment whose books are set right.',
+        example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
+      }),
+    reason: text(500).meta({ description: 'Why; kept for ever.', example: 'Booked twice by hand' }),
+    operator: text(100).meta({ description: 'Who answers for it.', example: 'Ada Example' }),
+    reverses: z
+      .int('must be the sequence of a transition')
+      .min(1, 'must be at least 1')
+      .max(MAX_SEQUENCE, `must be at most ${MAX_SEQUENCE}`)
+      .optional()
+      .meta({
+        description: 'The sequence of the transition whose whole set of postings is undone. This or `postings`.',
+      }),
+    postings: z
+      .array(leg, 'must be an array of postings')
+      .min(2, 'must have at least 2 postings')
+      .max(MAX_LEGS, `must have at most ${MAX_LEGS} postings`)
+      .optional()
+      .meta({ description: 'A set of your own, whose debits equal its credits. This or `reverses`.' }),
+  })
+  .superRefine(({ reverses, postings }, context) => {
+    if ((reverses === undefined) !== (postings === undefined)) return;
+    const issue =
+      reverses === undefined
+        ? { path: ['reverses'], message: 'must be given, or else postings' }
+        : { path: ['postings'], message: 'must not be given together with reverses' };
+    context.addIssue({ code: 'custom', ...issue });
+  })
+  .meta({ id: 'CreateCorrection' });

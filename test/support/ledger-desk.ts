@@ -1,0 +1,102 @@
+import { MemoryLedgerReader } from '../../lambdas/adapters/memory/memory-ledger-reader.ts';
+import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import { readChain } from '../../lambdas/app/payment-chain.ts';
+import { ALL_SCOPES } from '../../lambdas/contract/api.ts';
+import { decide } from '../../lambdas/core/decide.ts';
+import type { Fact } from '../../lambdas/core/facts.ts';
+import { ownerToken, type PaymentId, parsePaymentId, storedOperationId } from '../../lambdas/core/ids.ts';
+import { invariant } from '../../lambdas/core/invariant.ts';
+import { factsOf } from '../../lambdas/core/processor-charge.ts';
+import { nextTransition } from '../../lambdas/core/transition.ts';
+import { type LedgerApiTools, ledgerApi } from '../../lambdas/ledger/ledger-api.ts';
+import type { GatewayEvent, GatewayResult } from '../../lambdas/runtime/gateway-request.ts';
+import { countingEntropy } from './counting-entropy.ts';
+import { API_KEY, ApiDesk, type Asked, PaymentsDesk, type Reply } from './payments-desk.ts';
+
+/** The ledger API beside a payments API, on one store, one processor and one clock. */
+export class LedgerDesk extends ApiDesk {
+  readonly payments: PaymentsDesk;
+  readonly reader: MemoryLedgerReader;
+  readonly #changes: Partial<LedgerApiTools>;
+  #facts = 0;
+
+  constructor(changes: Partial<LedgerApiTools> = {}, payments = new PaymentsDesk()) {
+    super();
+    this.#changes = changes;
+    this.payments = payments;
+    this.reader = new MemoryLedgerReader(() => payments.store.allTransitions());
+    this.registerKey(API_KEY, { scopes: ALL_SCOPES });
+  }
+
+  protected open(): (event: GatewayEvent) => Promise<GatewayResult> {
+    const { store, processor, clock } = this.payments;
+    return ledgerApi({
+      ledger: this.reader,
+      effects: store,
+      books: processor,
+      runner: idempotentRunner,
+      clock,
+      entropy: countingEntropy(),
+      digest: systemDigest,
+      telemetry: this.telemetry,
+      keys: this.keys,
+      ...this.#changes,
+    });
+  }
+
+  /** Pays 10.00 EUR, unless `body` says otherwise, and waits a second. @returns the payment's id */
+  async paid(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<PaymentId> {
+    const reply = await this.payments.pay(key, body, asked);
+    const { payment = reply.body } = reply.body as { payment?: Record<string, unknown> };
+    const id = parsePaymentId(String((payment as Record<string, unknown>)['id']));
+    invariant(id !== undefined, `no payment was made: ${reply.text}`);
+    this.payments.clock.advance(1000);
+    return id;
+  }
+
+  /** Corrects the books, by default as an operator who gives a reason. */
+  async correct(key: string, body: Readonly<Record<string, unknown>>, asked: Asked = {}): Promise<Reply> {
+    const sent = JSON.stringify({ reason: 'Booked twice', operator: 'Ada Example', ...body });
+    return this.ask('POST', '/v1/admin/corrections', {
+      ...asked,
+      headers: { 'Content-Type': 'application/json', 'Idempotency-Key': key, ...asked.headers },
+      event: { body: sent, ...asked.event },
+    });
+  }
+
+  /** Takes in what the processor now says of a payment, as callbacks would bring it about. */
+  async learn(paymentId: PaymentId): Promise<void> {
+    for (const charge of this.payments.processor.charges(paymentId)) {
+      for (const fact of factsOf(charge, paymentId)) await this.record(paymentId, fact);
+    }
+  }
+
+  /** Appends what the fact causes, if it causes anything. */
+  async record(paymentId: PaymentId, fact: Fact): Promise<void> {
+    const { store, clock } = this.payments;
+    const chain = await readChain(store, paymentId);
+    invariant(chain !== undefined, 'there is such a payment');
+    const decision = decide(fact, chain.state);
+    if (decision.kind !== 'append') return;
+    this.#facts += 1;
+    const outcome = await store.recordEffect({
+      record: {
+        operationId: storedOperationId(`cb_${this.#facts}`),
+        paymentId,
+        owner: ownerToken(`fact-${this.#facts}`),
+        recordedAtMs: clock.nowMs(),
+        expiresAtSeconds: clock.nowMs() / 1000 + 86_400,
+      },
+      transitions: [nextTransition(systemDigest, chain.newest, decision.draft, clock.nowMs())],
+    });
+    invariant(outcome.kind === 'recorded', 'nobody else writes');
+  }
+}
+
+/** The objects of a list. */
+export function dataOf(reply: Reply): readonly Readonly<Record<string, unknown>>[] {
+  const { data } = reply.body;
+  if (!Array.isArray(data)) throw new Error(`no list: ${reply.text}`);
+  return data as Record<string, unknown>[];
+}
