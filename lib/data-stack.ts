@@ -4,6 +4,7 @@ import { ProjectionType } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { StackOutput } from '../lambdas/contract/api.ts';
 import { IdempotencyTable, KeyAttribute } from '../lambdas/contract/tables.ts';
+import { CallbackSecret } from './constructs/callback-secret.ts';
 import { DataTable, number } from './constructs/data-table.ts';
 import { Ledger } from './constructs/ledger.ts';
 import type { Settings } from './settings.ts';
@@ -12,12 +13,13 @@ export interface DataStackProps extends StackProps {
   readonly settings: Pick<Settings, 'retainData'>;
 }
 
-/** Everything that must survive: four tables with four lifetimes. Nothing here is ever replaced by a deploy of the service. */
+/** Everything that must survive: four tables with four lifetimes, and the secret of callbacks. Nothing here is ever replaced by a deploy of the service. */
 export class DataStack extends Stack {
   readonly idempotency: DataTable;
   readonly ledger: Ledger;
   readonly registry: DataTable;
   readonly views: DataTable;
+  readonly callbackSecret: CallbackSecret;
 
   constructor(scope: Construct, id: string, props: DataStackProps) {
     super(scope, id, { ...props, terminationProtection: props.settings.retainData });
@@ -26,6 +28,7 @@ export class DataStack extends Stack {
     this.ledger = new Ledger(this, 'Ledger', { retain });
     this.registry = keyedTable(this, 'Registry', retain);
     this.views = keyedTable(this, 'Views', retain);
+    this.callbackSecret = new CallbackSecret(this, 'CallbackSecret', { retain });
 
     new CfnOutput(this, StackOutput.idempotencyTable, { value: this.idempotency.tableName });
     new CfnOutput(this, StackOutput.ledgerTable, { value: this.ledger.table.tableName });

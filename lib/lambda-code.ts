@@ -8,11 +8,20 @@ const ROOT = resolve(import.meta.dirname, '..');
 const OUTPUT = join(ROOT, 'dist', 'lambdas');
 
 /** The functions, by folder; each has a `handler.ts`. */
-export type FunctionFolder = 'payments' | 'api-documents' | 'sandbox-processor';
+export type FunctionFolder =
+  | 'payments'
+  | 'callbacks'
+  | 'orphaned-callbacks'
+  | 'ledger'
+  | 'api-documents'
+  | 'sandbox-processor';
 
 /** Files that a function reads beside its code, from packages that are not worth bundling. */
 const FILES: Readonly<Record<FunctionFolder, readonly string[]>> = {
   payments: [],
+  callbacks: [],
+  'orphaned-callbacks': [],
+  ledger: [],
   'api-documents': ['swagger-ui-bundle.js', 'swagger-ui.css'].map((file) =>
     join(ROOT, 'node_modules', 'swagger-ui-dist', file),
   ),

@@ -1,18 +1,25 @@
 import type { StackProps } from 'aws-cdk-lib';
-import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
+import { CfnOutput, Duration, Stack, Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Construct } from 'constructs';
-import { StackOutput } from '../lambdas/contract/api.ts';
+import { CALLBACK_ADDRESS_PARAMETER, StackOutput } from '../lambdas/contract/api.ts';
 import { Environment } from '../lambdas/contract/environment.ts';
 import { IdempotencyTable, KeyAttribute } from '../lambdas/contract/tables.ts';
 import { SANDBOX_TIMEOUT_SECONDS } from '../lambdas/contract/timing.ts';
 import { DataTable } from './constructs/data-table.ts';
 import { HttpApi } from './constructs/http-api.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
+import { TaskQueue } from './constructs/task-queue.ts';
+import type { DataStack } from './data-stack.ts';
 import type { Settings } from './settings.ts';
+
+/** One slow callback holds up no more than these. */
+const TASKS_AT_ONCE = 5;
 
 export interface SandboxStackProps extends StackProps {
   readonly settings: Settings;
+  readonly data: Pick<DataStack, 'callbackSecret'>;
 }
 
 /** A payment processor to try everything with: a function with books of its own behind an API of its own. */
@@ -22,7 +29,8 @@ export class SandboxStack extends Stack {
 
   constructor(scope: Construct, id: string, props: SandboxStackProps) {
     super(scope, id, props);
-    const { settings } = props;
+    const { settings, data } = props;
+    const tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(SANDBOX_TIMEOUT_SECONDS) });
     const books = new DataTable(this, 'Books', {
       partitionKey: KeyAttribute.partition,
       sortKey: KeyAttribute.sort,
@@ -36,8 +44,34 @@ export class SandboxStack extends Stack {
       memoryMb: 256,
       logRetentionDays: settings.logRetentionDays,
       retainLogs: false,
-      environment: { [Environment.sandboxTable]: books.tableName },
+      environment: {
+        [Environment.sandboxTable]: books.tableName,
+        [Environment.sandboxTasksQueueUrl]: tasks.queue.queueUrl,
+        [Environment.sandboxSecretId]: data.callbackSecret.arn,
+        [Environment.callbackAddressParameter]: CALLBACK_ADDRESS_PARAMETER,
+      },
     });
+    // What the sandbox does later, it does by itself: it sends callbacks, and its charges go on.
+    processor.function.addEventSource(
+      new SqsEventSource(tasks.queue, { batchSize: TASKS_AT_ONCE, reportBatchItemFailures: true }),
+    );
+    Validations.of(processor.function).acknowledge({
+      id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
+      reason: 'A queue has no destination for failures: what fails too often goes to its dead-letter queue.',
+    });
+    data.callbackSecret.grantReadTo(processor.role);
+    processor.role.addToPrincipalPolicy(
+      new PolicyStatement({ sid: 'LaterTasks', actions: ['sqs:SendMessage'], resources: [tasks.queue.queueArn] }),
+    );
+    processor.role.addToPrincipalPolicy(
+      new PolicyStatement({
+        sid: 'CallbackAddress',
+        actions: ['ssm:GetParameter'],
+        resources: [
+          this.formatArn({ service: 'ssm', resource: 'parameter', resourceName: CALLBACK_ADDRESS_PARAMETER.slice(1) }),
+        ],
+      }),
+    );
     processor.role.addToPrincipalPolicy(
       new PolicyStatement({
         sid: 'OwnBooks',
@@ -59,5 +93,6 @@ export class SandboxStack extends Stack {
     });
     this.url = http.url;
     new CfnOutput(this, StackOutput.sandboxUrl, { value: this.url });
+    new CfnOutput(this, StackOutput.sandboxFunction, { value: processor.function.functionName });
   }
 }

@@ -1,4 +1,5 @@
 import type { Node } from 'constructs';
+import { SIGNATURE_SCHEMES, type SignatureSchemeName } from '../lambdas/contract/environment.ts';
 
 /** What a deployment may choose, from CDK context (`-c payonce:<name>=<value>` or cdk.json). */
 export interface Settings {
@@ -6,6 +7,12 @@ export interface Settings {
   readonly sandbox: boolean;
   /** Base URL of a processor that speaks the sandbox's protocol; needed when, and only when, the sandbox is left out. */
   readonly processorUrl?: string;
+  /**
+   * How the processor signs its callbacks: sandbox, stripe or standard-webhooks. The sandbox signs in its own way.
+   *
+   * @default sandbox
+   */
+  readonly callbackScheme: SignatureSchemeName;
   /** Keep tables and logs when a stack is deleted, and refuse to delete tables. @default true */
   readonly retainData: boolean;
   /** A web ACL before the API: a size limit and a rate limit per address. Costs some USD a month. @default false */
@@ -31,6 +38,7 @@ const PREFIX = 'payonce:';
 
 const DEFAULTS: Settings = {
   sandbox: true,
+  callbackScheme: 'sandbox',
   retainData: true,
   firewall: false,
   accountLogRole: true,
@@ -52,6 +60,10 @@ interface Rule<Value> {
 const RULES = {
   sandbox: flag(),
   processorUrl: { allowed: 'an https address without a trailing slash', read: readUrl },
+  callbackScheme: {
+    allowed: `one of ${SIGNATURE_SCHEMES.join(', ')}`,
+    read: (given: unknown) => SIGNATURE_SCHEMES.find((scheme) => scheme === given),
+  },
   retainData: flag(),
   firewall: flag(),
   accountLogRole: flag(),
@@ -76,6 +88,7 @@ export function readSettings(node: Node): Settings {
   const processorUrl = read(node, 'processorUrl', RULES.processorUrl);
   const settings: Settings = {
     sandbox: read(node, 'sandbox', RULES.sandbox) ?? DEFAULTS.sandbox,
+    callbackScheme: read(node, 'callbackScheme', RULES.callbackScheme) ?? DEFAULTS.callbackScheme,
     retainData: read(node, 'retainData', RULES.retainData) ?? DEFAULTS.retainData,
     firewall: read(node, 'firewall', RULES.firewall) ?? DEFAULTS.firewall,
     accountLogRole: read(node, 'accountLogRole', RULES.accountLogRole) ?? DEFAULTS.accountLogRole,
@@ -88,6 +101,9 @@ export function readSettings(node: Node): Settings {
   };
   if (settings.sandbox && settings.processorUrl !== undefined) {
     throw new Error(`${PREFIX}processorUrl is ${settings.processorUrl}, but the sandbox is on: give one or the other`);
+  }
+  if (settings.sandbox && settings.callbackScheme !== 'sandbox') {
+    throw new Error(`${PREFIX}callbackScheme is ${settings.callbackScheme}, but the sandbox signs in its own way`);
   }
   if (!settings.sandbox && settings.processorUrl === undefined) {
     throw new Error(`${PREFIX}sandbox is false, so ${PREFIX}processorUrl must be ${RULES.processorUrl.allowed}`);

@@ -15,6 +15,6 @@ export function buildStacks(app: App): void {
   const data = new DataStack(app, StackName.data, { settings, description: 'Payonce: tables' });
   const processorUrl =
     settings.processorUrl ??
-    new SandboxStack(app, StackName.sandbox, { settings, description: 'Payonce: sandbox processor' }).url;
+    new SandboxStack(app, StackName.sandbox, { settings, data, description: 'Payonce: sandbox processor' }).url;
   new ServiceStack(app, StackName.service, { settings, data, processorUrl, description: 'Payonce: API' });
 }

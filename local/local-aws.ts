@@ -1,13 +1,17 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { DescribeTimeToLiveCommand, DynamoDBClient, UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb';
-import {
-  GetFunctionConfigurationCommand,
-  LambdaClient,
-  UpdateFunctionConfigurationCommand,
-} from '@aws-sdk/client-lambda';
+import { LambdaClient, ListFunctionsCommand, UpdateFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
+import { ListQueuesCommand, SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { PutParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { documentClient } from '../lambdas/adapters/dynamodb/document-client.ts';
 import { hashOfApiKey, TenantAdministration } from '../lambdas/adapters/dynamodb/tenant-administration.ts';
-import { ALL_SCOPES, PAYMENT_SCOPES, StackName, StackOutput } from '../lambdas/contract/api.ts';
+import {
+  ALL_SCOPES,
+  CALLBACK_ADDRESS_PARAMETER,
+  PAYMENT_SCOPES,
+  StackName,
+  StackOutput,
+} from '../lambdas/contract/api.ts';
 import { Environment } from '../lambdas/contract/environment.ts';
 import { IdempotencyTable } from '../lambdas/contract/tables.ts';
 import { tenantId as asTenant } from '../lambdas/core/ids.ts';
@@ -52,6 +56,8 @@ export interface LocalAws extends LocalKeys {
     readonly views: string;
   };
   readonly paymentsFunction: string;
+  readonly callbacksFunction: string;
+  readonly orphanedCallbacksFunction: string;
   readonly keeperPid: number;
 }
 
@@ -114,16 +120,20 @@ async function describe(emulator: Emulator, outputs: StackOutputs, known: LocalK
     views: read('data', 'viewsTable'),
   };
   await enableTimeToLive(endpoint, tables.idempotency);
-  const paymentsFunction = read('service', 'paymentsFunction');
+  await openQueuesToPlainHttp(endpoint);
+  const apiUrl = reachable(endpoint, read('service', 'apiUrl'));
   const sandboxUrl = reachable(endpoint, read('sandbox', 'sandboxUrl'));
-  await pointToSandbox(endpoint, paymentsFunction, sandboxUrl);
+  await pointToSandbox(endpoint, sandboxUrl);
+  await pointCallbacksTo(endpoint, `${apiUrl}/callbacks/sandbox`);
   return {
     awsEndpoint: endpoint,
     region: REGION,
-    apiUrl: reachable(endpoint, read('service', 'apiUrl')),
+    apiUrl,
     sandboxUrl,
     tables,
-    paymentsFunction,
+    paymentsFunction: read('service', 'paymentsFunction'),
+    callbacksFunction: read('service', 'callbacksFunction'),
+    orphanedCallbacksFunction: read('service', 'orphanedCallbacksFunction'),
     keeperPid: emulator.keeperPid,
     ...(await tenantWithKeys(endpoint, tables.registry, known)),
   };
@@ -135,18 +145,48 @@ function reachable(endpoint: string, url: string): string {
   return `${endpoint}/restapis/${api}${new URL(url).pathname}/_user_request_`;
 }
 
-/** What the template says is the sandbox's address on AWS, which nothing on this machine answers. */
-async function pointToSandbox(endpoint: string, functionName: string, sandboxUrl: string): Promise<void> {
+/** What the templates say is the sandbox's address on AWS, which nothing on this machine answers. */
+async function pointToSandbox(endpoint: string, sandboxUrl: string): Promise<void> {
   const client = new LambdaClient({ endpoint, region: REGION, credentials: CREDENTIALS });
-  const configuration = await client.send(new GetFunctionConfigurationCommand({ FunctionName: functionName }));
-  const variables = configuration.Environment?.Variables ?? {};
-  if (variables[Environment.processorUrl] === sandboxUrl) return;
+  const { Functions = [] } = await client.send(new ListFunctionsCommand({}));
+  for (const { FunctionName, Environment: { Variables = {} } = {} } of Functions) {
+    const url = Variables[Environment.processorUrl];
+    if (url === undefined || url === sandboxUrl) continue;
+    await client.send(
+      new UpdateFunctionConfigurationCommand({
+        FunctionName,
+        Environment: { Variables: { ...Variables, [Environment.processorUrl]: sandboxUrl } },
+      }),
+    );
+  }
+}
+
+/** The same for the address at which the sandbox calls back. */
+async function pointCallbacksTo(endpoint: string, address: string): Promise<void> {
+  const client = new SSMClient({ endpoint, region: REGION, credentials: CREDENTIALS });
   await client.send(
-    new UpdateFunctionConfigurationCommand({
-      FunctionName: functionName,
-      Environment: { Variables: { ...variables, [Environment.processorUrl]: sandboxUrl } },
-    }),
+    new PutParameterCommand({ Name: CALLBACK_ADDRESS_PARAMETER, Value: address, Type: 'String', Overwrite: true }),
   );
+}
+
+/** Says nothing about anybody: what roles may do stands alone. */
+const NO_POLICY = JSON.stringify({ Version: '2012-10-17', Statement: [] });
+
+/** The queues' policies refuse whoever comes without TLS, and everything on this machine does. */
+async function openQueuesToPlainHttp(endpoint: string): Promise<void> {
+  const client = new SQSClient({ endpoint, region: REGION, credentials: CREDENTIALS });
+  // The policy would refuse its own removal as well: once, the emulator is told that TLS ended before it.
+  client.middlewareStack.add(
+    (next) => (call) => {
+      (call.request as { headers: Record<string, string> }).headers['x-forwarded-proto'] = 'https';
+      return next(call);
+    },
+    { step: 'build' },
+  );
+  const { QueueUrls = [] } = await client.send(new ListQueuesCommand({}));
+  for (const QueueUrl of QueueUrls) {
+    await client.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { Policy: NO_POLICY } }));
+  }
 }
 
 /** The emulator's CloudFormation passes over what the template says of it. */

@@ -15,6 +15,8 @@ const localAws = keys.extend({
   sandboxUrl: z.url(),
   tables: z.object({ idempotency: z.string(), ledger: z.string(), registry: z.string(), views: z.string() }),
   paymentsFunction: z.string(),
+  callbacksFunction: z.string(),
+  orphanedCallbacksFunction: z.string(),
   keeperPid: z.int(),
 });
 

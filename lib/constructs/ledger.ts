@@ -69,6 +69,13 @@ export class Ledger extends Construct {
     );
   }
 
+  /** Lets `grantee` read all of it, page by page: until views exist, sums over the books need it. */
+  grantScan(grantee: IGrantable): void {
+    grantee.grantPrincipal.addToPrincipalPolicy(
+      new PolicyStatement({ sid: 'LedgerScan', actions: ['dynamodb:Scan'], resources: [this.table.tableArn] }),
+    );
+  }
+
   /** Stands whatever else is allowed, now or by a later mistake. */
   #denyChanges(grantee: IGrantable): void {
     grantee.grantPrincipal.addToPrincipalPolicy(

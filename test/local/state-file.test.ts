@@ -19,6 +19,8 @@ const RUNNING: LocalAws = {
   adminApiKey: 'sk_test_b',
   tables: { idempotency: 'I', ledger: 'L', registry: 'R', views: 'V' },
   paymentsFunction: 'Payments',
+  callbacksFunction: 'Callbacks',
+  orphanedCallbacksFunction: 'OrphanedCallbacks',
   keeperPid: NO_PROCESS,
 };
 

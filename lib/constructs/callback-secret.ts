@@ -1,0 +1,53 @@
+import { RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
+import { type CfnSecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import type { Construct } from 'constructs';
+
+/** Letters and digits: 190 bits. */
+const SECRET_LETTERS = 32;
+
+export interface CallbackSecretProps {
+  /** Keep the secret when its stack goes. */
+  readonly retain: boolean;
+}
+
+/**
+ * What a processor signs its callbacks with: a JSON object, each of whose values is an active secret. One is made here;
+ * where the processor gives out its own, it takes this one's place.
+ */
+export class CallbackSecret extends Secret {
+  constructor(scope: Construct, id: string, props: CallbackSecretProps) {
+    super(scope, id, {
+      description: 'Signs the callbacks of the payment processor; every value in it is accepted.',
+      generateSecretString: {
+        secretStringTemplate: '{}',
+        generateStringKey: 'current',
+        excludePunctuation: true,
+        passwordLength: SECRET_LETTERS,
+      },
+      removalPolicy: props.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+    });
+    Validations.of(this).acknowledge(
+      {
+        id: 'AwsSolutions::AwsSolutions-SMG4',
+        reason: 'The processor gives the secret out and changes it: both are active until it has switched over.',
+      },
+      {
+        id: 'PCI.DSS.321::PCI.DSS.321-SecretsManagerUsingKMSKey',
+        reason: 'It is encrypted under the account’s key for Secrets Manager, and it is no card data.',
+      },
+    );
+  }
+
+  /** By the attribute that is the ARN on whatever deploys the template (AWS: "AWS::SecretsManager::Secret", return values). */
+  get arn(): string {
+    return (this.node.defaultChild as CfnSecret).attrId;
+  }
+
+  /** Lets a function read it, and nothing else. */
+  grantReadTo(role: Role): void {
+    role.addToPrincipalPolicy(
+      new PolicyStatement({ sid: 'CallbackSecret', actions: ['secretsmanager:GetSecretValue'], resources: [this.arn] }),
+    );
+  }
+}

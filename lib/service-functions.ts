@@ -1,0 +1,131 @@
+import { Duration } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { Construct } from 'constructs';
+import { type CallbackSource, Environment } from '../lambdas/contract/environment.ts';
+import { CALLBACKS_TIMEOUT_SECONDS, PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/contract/timing.ts';
+import type { DataTable } from './constructs/data-table.ts';
+import { PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
+import type { DataStack } from './data-stack.ts';
+import type { Settings } from './settings.ts';
+
+/** What the functions of the service are made from. */
+export interface ServiceParts {
+  readonly settings: Settings;
+  readonly data: DataStack;
+  /** Base address of the payment processor, without a trailing slash. */
+  readonly processorUrl: string;
+}
+
+/** What it may do, and nothing else: claim, append, complete, read. */
+export function paymentsFunction(scope: Construct, parts: ServiceParts): PayonceFunction {
+  const { settings, data } = parts;
+  const { reservedConcurrency } = settings;
+  const payments = engineFunction(scope, 'Payments', parts, {
+    folder: 'payments',
+    timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
+    memoryMb: settings.memoryMb,
+    ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
+  });
+  allow(payments, data.idempotency, 'Claims', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']);
+  allowRows(payments, data.registry, 'ReadApiKeys', ['dynamodb:GetItem'], ['KEY#*']);
+  allowRows(payments, data.registry, 'WriteReferences', ['dynamodb:PutItem'], ['REF#*', 'RETURN#*']);
+  return payments;
+}
+
+/** Where processors call back: it records, appends and reads, and changes nothing. */
+export function callbacksFunction(scope: Construct, parts: ServiceParts): PayonceFunction {
+  const { settings, data } = parts;
+  const sources: readonly CallbackSource[] = [
+    { name: 'sandbox', scheme: settings.callbackScheme, secretId: data.callbackSecret.arn },
+  ];
+  const callbacks = engineFunction(scope, 'Callbacks', parts, {
+    folder: 'callbacks',
+    timeout: Duration.seconds(CALLBACKS_TIMEOUT_SECONDS),
+    memoryMb: settings.memoryMb,
+    environment: { [Environment.callbackSources]: JSON.stringify(sources) },
+  });
+  allow(callbacks, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
+  allowRows(callbacks, data.registry, 'ShelveOrphans', ['dynamodb:PutItem'], ['ORPHAN#*', 'RETURN#*']);
+  data.callbackSecret.grantReadTo(callbacks.role);
+  return callbacks;
+}
+
+/** Run by the clock: gives orphans one more try, and takes them off the shelf. */
+export function orphanedCallbacksFunction(scope: Construct, parts: ServiceParts): PayonceFunction {
+  const { data } = parts;
+  const orphans = engineFunction(scope, 'OrphanedCallbacks', parts, {
+    folder: 'orphaned-callbacks',
+    timeout: Duration.minutes(1),
+    memoryMb: 256,
+  });
+  allow(orphans, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
+  allowRows(orphans, data.registry, 'TakeOrphans', ['dynamodb:Query', 'dynamodb:DeleteItem'], ['ORPHAN#*']);
+  allowRows(orphans, data.registry, 'KeepOrphans', ['dynamodb:PutItem'], ['ORPHAN_KEPT#*', 'RETURN#*']);
+  return orphans;
+}
+
+/** The books: it reads all of them, and appends what an operator sets right. */
+export function ledgerFunction(scope: Construct, parts: ServiceParts): PayonceFunction {
+  const { settings, data } = parts;
+  const ledger = engineFunction(scope, 'LedgerApi', parts, {
+    folder: 'ledger',
+    timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
+    memoryMb: settings.memoryMb,
+  });
+  allow(ledger, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
+  allowRows(ledger, data.registry, 'ReadApiKeys', ['dynamodb:GetItem'], ['KEY#*']);
+  data.ledger.grantScan(ledger.role);
+  return ledger;
+}
+
+type Own = Pick<PayonceFunctionProps, 'folder' | 'timeout' | 'memoryMb' | 'reservedConcurrency'> &
+  Partial<Pick<PayonceFunctionProps, 'environment'>>;
+
+/** A function that appends to the Ledger and asks the processor. */
+function engineFunction(
+  scope: Construct,
+  id: string,
+  { settings, data, processorUrl }: ServiceParts,
+  { environment = {}, ...own }: Own,
+): PayonceFunction {
+  const made = new PayonceFunction(scope, id, {
+    ...own,
+    logRetentionDays: settings.logRetentionDays,
+    retainLogs: settings.retainData,
+    environment: {
+      [Environment.idempotencyTable]: data.idempotency.tableName,
+      [Environment.ledgerTable]: data.ledger.table.tableName,
+      [Environment.registryTable]: data.registry.tableName,
+      [Environment.processorUrl]: processorUrl,
+      ...environment,
+    },
+  });
+  data.ledger.grantAppend(made.role);
+  data.ledger.grantRead(made.role);
+  return made;
+}
+
+function allow(grantee: PayonceFunction, table: DataTable, sid: string, actions: string[]): void {
+  grantee.role.addToPrincipalPolicy(new PolicyStatement({ sid, actions, resources: [table.tableArn] }));
+}
+
+/**
+ * Actions on the rows of some kinds: a function that takes payments can make no API key, whatever it is made to do. Every
+ * read and write carries its key, so that `ForAllValues` never holds for want of a value.
+ */
+function allowRows(
+  grantee: PayonceFunction,
+  table: DataTable,
+  sid: string,
+  actions: string[],
+  partitions: readonly string[],
+): void {
+  grantee.role.addToPrincipalPolicy(
+    new PolicyStatement({
+      sid,
+      actions,
+      resources: [table.tableArn],
+      conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } },
+    }),
+  );
+}
