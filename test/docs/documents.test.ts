@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { magicSource } from '../../lambdas/sandbox-processor/magic-sources.ts';
 
 const PROJECT = resolve(import.meta.dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
@@ -32,5 +33,27 @@ describe('every link between documents', () => {
       (target) => !/^https?:/.test(target) && !existsSync(join(PROJECT, dirname(document), target)),
     );
     expect(broken).toEqual([]);
+  });
+});
+
+test('every decision is in the index', () => {
+  const index = read('docs/decisions/README.md');
+  const decisions = globSync('0*.md', { cwd: join(PROJECT, 'docs/decisions') });
+  expect(decisions.length).toBeGreaterThan(13);
+  expect(decisions.filter((file) => !index.includes(`[${file.slice(0, 4)}](${file})`))).toEqual([]);
+});
+
+describe('the magic sources of the sandbox', () => {
+  const sourcesIn = (document: string) => new Set(read(document).match(/tok_\w+/g));
+
+  test.each(['README.md', 'docs/architecture.md'])('that %s names are there', (document) => {
+    const named = [...sourcesIn(document)];
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((source) => magicSource(source) === undefined)).toEqual([]);
+  });
+
+  test('are all told in docs/architecture.md', () => {
+    const inCode = sourcesIn('lambdas/sandbox-processor/magic-sources.ts');
+    expect(sourcesIn('docs/architecture.md')).toEqual(inCode);
   });
 });

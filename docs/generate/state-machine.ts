@@ -1,0 +1,143 @@
+import { type Booked, book } from '../../lambdas/core/bookings.ts';
+import { PAYMENT_STATUSES, type PaymentStatus } from '../../lambdas/core/payment.ts';
+import { ACCOUNTS } from '../../lambdas/core/posting.ts';
+import {
+  type Cell,
+  CHARGE_ROW_MEANINGS,
+  CHARGE_TABLE,
+  DISPUTE_TABLE,
+  type Posts,
+  REFUND_TABLE,
+} from '../../lambdas/core/state-tables.ts';
+
+/** The parts of docs/state-machine.md that are made from the code, by the name in their markers. */
+const SECTIONS: Readonly<Record<string, () => string>> = { diagram, charges, refunds, disputes, bookings };
+
+/**
+ * The document with its parts made anew; all else in it stays.
+ *
+ * @throws Error naming the part that has no place in the document, or more than one
+ */
+export function fill(document: string): string {
+  return Object.entries(SECTIONS).reduce((text, [name, make]) => {
+    const [begin, end] = [`<!-- made from the code: ${name} -->\n`, `<!-- end: ${name} -->\n`];
+    const [before, after, ...more] = text.split(begin);
+    const rest = after?.split(end);
+    if (before === undefined || more.length > 0 || rest?.length !== 2) {
+      throw new Error(`the part "${name}" must have one place in the document: ${begin}…${end}`);
+    }
+    return `${before}${begin}${make()}\n${end}${rest[1]}`;
+  }, document);
+}
+
+// ----------------------------------------------------------------------------------------------------------- state tables
+
+type Table = Readonly<Record<string, Readonly<Record<string, Cell>>>>;
+
+function charges(): string {
+  const meanings: Readonly<Record<string, string>> = CHARGE_ROW_MEANINGS;
+  return stateTable(['the fact', 'while the payment is', 'what happens'], CHARGE_TABLE, (fact) => {
+    return `${code(fact)}: ${meanings[fact] ?? ''}`;
+  });
+}
+
+function refunds(): string {
+  return stateTable(['the processor says', 'while we know', 'what happens'], REFUND_TABLE, code);
+}
+
+function disputes(): string {
+  return stateTable(['the processor says', 'while we know', 'what happens'], DISPUTE_TABLE, code);
+}
+
+/** What is said once for several states, with the states in their order. */
+function stateTable(head: readonly string[], table: Table, told: (said: string) => string): string {
+  const rows = Object.entries(table).flatMap(([said, cells]) => {
+    const known = Map.groupBy(Object.entries(cells), ([, cell]) => happening(cell));
+    return [...known].map(([what, of], index) => {
+      const states = known.size === 1 ? 'anything' : of.map(([state]) => code(state)).join(', ');
+      return [index === 0 ? told(said) : '', states, what];
+    });
+  });
+  return markdownTable(head, rows);
+}
+
+function happening(cell: Cell): string {
+  if (cell.does !== 'append') return `${cell.does}: ${cell.because}`;
+  const moved = cell.status === undefined ? '' : ` → ${code(cell.status)}`;
+  return `${code(cell.type)}${moved}${cell.posts === undefined ? '' : `, books ${code(cell.posts)}`}`;
+}
+
+/** The ways from state to state; what leaves a payment in its state is in the table only. */
+function diagram(): string {
+  const ways = PAYMENT_STATUSES.flatMap((from) =>
+    PAYMENT_STATUSES.map((to) => ({ from, to, facts: factsThatMove(from, to) })),
+  );
+  const lines = ways.flatMap(({ from, to, facts }) =>
+    facts.length === 0 ? [] : [`  ${from} --> ${to} : ${facts.join(', ')}`],
+  );
+  return ['```mermaid', 'stateDiagram-v2', '  [*] --> processing', ...lines, '```'].join('\n');
+}
+
+function factsThatMove(from: PaymentStatus, to: PaymentStatus): readonly string[] {
+  if (from === to) return [];
+  return Object.entries(CHARGE_TABLE).flatMap(([fact, { [from]: cell }]) =>
+    cell.does === 'append' && cell.status === to ? [fact] : [],
+  );
+}
+
+// --------------------------------------------------------------------------------------------------------------- bookings
+
+/** Minor units of EUR: what is charged, and what the processor keeps of it. */
+const [CHARGED, FEE] = [1000, 59];
+
+interface Example extends Omit<Booked, 'currency'> {
+  readonly when: string;
+}
+
+const EXAMPLES: Readonly<Record<Posts, readonly Example[]>> = {
+  receipt: [
+    { when: 'money is taken', amountMinor: CHARGED },
+    { when: 'money is taken, and the fee is known', amountMinor: CHARGED, feeMinor: FEE },
+  ],
+  fee: [
+    { when: 'the fee is told later, or has grown by as much', amountMinor: FEE },
+    { when: 'the fee has shrunk by as much', amountMinor: -FEE },
+  ],
+  late_receipt: [{ when: 'money turns up where none may be', amountMinor: CHARGED }],
+  give_back: [
+    { when: 'a refund has succeeded', amountMinor: CHARGED },
+    { when: 'a stray charge is refunded', amountMinor: CHARGED, account: 'late_receipts' },
+  ],
+  give_back_undone: [
+    { when: 'that refund has failed after all', amountMinor: CHARGED },
+    { when: 'that of a stray charge has', amountMinor: CHARGED, account: 'late_receipts' },
+  ],
+  dispute: [{ when: 'a dispute is opened, or its loss is the first that is heard', amountMinor: CHARGED }],
+  dispute_undone: [{ when: 'the dispute is won', amountMinor: CHARGED }],
+};
+
+function bookings(): string {
+  const rows = (Object.keys(EXAMPLES) as Posts[]).flatMap((posts) =>
+    EXAMPLES[posts].map(({ when, ...example }) => {
+      const postings = book(posts, { ...example, currency: 'EUR' });
+      const cells = ACCOUNTS.map((account) =>
+        postings
+          .filter((posting) => posting.account === account)
+          .map(({ direction, amountMinor }) => `${direction} ${amountMinor}`)
+          .join(', '),
+      );
+      return [`${code(posts)}: ${when}`, ...cells];
+    }),
+  );
+  return markdownTable(['booking', ...ACCOUNTS.map(code)], rows);
+}
+
+// --------------------------------------------------------------------------------------------------------------- Markdown
+
+function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}

@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { fill } from '../../docs/generate/state-machine.ts';
+import { PAYMENT_STATUSES } from '../../lambdas/core/payment.ts';
+import { ACCOUNTS } from '../../lambdas/core/posting.ts';
+import { CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../lambdas/core/state-tables.ts';
+
+const DOCUMENT = readFileSync(new URL('../../docs/state-machine.md', import.meta.url), 'utf8');
+
+/** The rows of one part, as cells; where a fact is named once for several rows, it is named for each. */
+function rowsOf(part: string): readonly (readonly [told: string, known: string, what: string])[] {
+  const [, text = ''] = new RegExp(`made from the code: ${part} -->\n([^]*?)<!-- end`).exec(DOCUMENT) ?? [];
+  let told = '';
+  return text
+    .trim()
+    .split('\n')
+    .slice(2)
+    .map((line) => {
+      const [, first = '', known = '', what = ''] = line.split('|').map((cell) => cell.trim());
+      told = first === '' ? told : first;
+      return [told, known, what] as const;
+    });
+}
+
+const quoted = (text: string): readonly string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word);
+
+describe('docs/state-machine.md', () => {
+  test('is what the code makes of it: if it is not, run npm run docs:tables', () => {
+    expect(DOCUMENT).toBe(fill(DOCUMENT));
+  });
+
+  test.each([
+    ['charges', CHARGE_TABLE, PAYMENT_STATUSES],
+    ['refunds', REFUND_TABLE, ['none', 'pending', 'succeeded', 'failed']],
+    ['disputes', DISPUTE_TABLE, ['none', 'open', 'won', 'lost']],
+  ])('tells for all %s what happens in each state, once', (part, table, states) => {
+    const told = rowsOf(part).flatMap(([fact, known]) =>
+      (known === 'anything' ? states : quoted(known)).map((state) => `${quoted(fact)[0]} in ${state}`),
+    );
+    const expected = Object.keys(table).flatMap((fact) => states.map((state) => `${fact} in ${state}`));
+    expect([...told].sort()).toEqual([...expected].sort());
+  });
+
+  test('tells what a fact does in words that can be read', () => {
+    const settled = rowsOf('charges').filter(([fact]) => fact.startsWith('`succeeded`'));
+    expect(settled).toEqual([
+      [
+        '`succeeded`: the money was taken',
+        '`processing`, `requires_action`, `requires_capture`',
+        '`payment.completed` → `succeeded`, books `receipt`',
+      ],
+      ['`succeeded`: the money was taken', '`succeeded`', 'nothing: known already'],
+      ['`succeeded`: the money was taken', '`failed`, `canceled`', '`payment.late_success`, books `late_receipt`'],
+      ['`succeeded`: the money was taken', '`needs_review`', '`payment.late_success` → `failed`, books `late_receipt`'],
+    ]);
+  });
+
+  test('books each example with debits equal to its credits, over the whole chart of accounts', () => {
+    for (const account of ACCOUNTS) expect(DOCUMENT).toContain(`| \`${account}\` |`);
+    const lines = DOCUMENT.split('\n').filter((line) => /\| (?:debit|credit) \d/.test(line));
+    expect(lines.length).toBeGreaterThan(10);
+    for (const line of lines) {
+      const sum = [...line.matchAll(/(debit|credit) (\d+)/g)].reduce(
+        (total, [, side, amount]) => total + (side === 'debit' ? Number(amount) : -Number(amount)),
+        0,
+      );
+      expect(sum).toBe(0);
+    }
+  });
+});
+
+describe('a document', () => {
+  const markers = /<!-- made from the code: disputes -->[^]*?<!-- end: disputes -->\n/;
+
+  test('without a place for a part is refused, and the part is named', () => {
+    expect(() => fill(DOCUMENT.replace(markers, ''))).toThrow('the part "disputes" must have one place');
+  });
+
+  test('with two places for a part is refused', () => {
+    const [place = ''] = markers.exec(DOCUMENT) ?? [];
+    expect(() => fill(DOCUMENT + place)).toThrow('the part "disputes" must have one place');
+  });
+
+  test('keeps what people wrote around the parts', () => {
+    const stale = DOCUMENT.replace(/\| `won` \|.*\n/, '').replace('# The state machine', '# Another title');
+    expect(fill(stale)).toBe(DOCUMENT.replace('# The state machine', '# Another title'));
+  });
+});
