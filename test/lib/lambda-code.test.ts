@@ -6,7 +6,7 @@ import { FileSystem } from 'aws-cdk-lib';
 import { bundle } from '../../lib/lambda-code.ts';
 
 const KILOBYTE = 1000;
-const FUNCTIONS = ['api-documents', 'payments', 'sandbox-processor'];
+const FUNCTIONS = ['api-documents', 'callbacks', 'ledger', 'orphaned-callbacks', 'payments', 'sandbox-processor'];
 
 describe('the bundles', () => {
   const directories: string[] = [];

@@ -8,6 +8,7 @@ describe('settings', () => {
   test('have defaults that are safe with data', () => {
     expect(settingsOf({})).toEqual({
       sandbox: true,
+      callbackScheme: 'sandbox',
       retainData: true,
       firewall: false,
       accountLogRole: true,
@@ -44,6 +45,11 @@ describe('settings', () => {
     ],
     [{ 'payonce:sandbox': 'false' }, 'payonce:processorUrl must be an https address'],
     [{ 'payonce:processorUrl': 'https://processor.example' }, 'but the sandbox is on: give one or the other'],
+    [
+      { 'payonce:callbackScheme': 'jwt' },
+      'payonce:callbackScheme is "jwt", but must be one of sandbox, stripe, standard-webhooks',
+    ],
+    [{ 'payonce:callbackScheme': 'stripe' }, 'but the sandbox signs in its own way'],
     [{ 'payonce:sandbx': 'false' }, 'there is no setting payonce:sandbx; there are payonce:sandbox'],
   ])('%j stops the synth and says what is allowed', (context, message) => {
     expect(() => settingsOf(context)).toThrow(message);

@@ -1,0 +1,116 @@
+import { describe, expect, test } from '@jest/globals';
+import { synthesize } from '../support/synth.ts';
+import { present, type Statement, statementsByOwner } from './templates.ts';
+
+const stacks = synthesize();
+const roles = statementsByOwner(present(stacks.service));
+const sandboxRoles = statementsByOwner(present(stacks.sandbox));
+
+const listOf = (value: string | readonly string[]): readonly string[] => (typeof value === 'string' ? [value] : value);
+
+/** What a statement says, in one line: the actions, on what, and under which conditions. */
+function told({ Action, Resource, Condition = {} }: Statement): string {
+  const text = JSON.stringify(Resource);
+  const [, on = text] = /(LedgerTable|Idempotency|Registry|Views|CallbackSecret|Logs|Queue|Books)/.exec(text) ?? [];
+  const conditions = Object.entries(Condition).flatMap(([operator, operands]) =>
+    Object.entries(operands).map(([key, values]) => ` if ${operator} ${key} ${listOf(values).join(', ')}`),
+  );
+  return `${listOf(Action).join(', ')} on ${on}${conditions.join('')}`;
+}
+
+const allowed = (statements: readonly Statement[] = []): readonly string[] =>
+  statements
+    .filter(({ Effect }) => Effect === 'Allow')
+    .map(told)
+    .sort();
+
+const rows = (...partitions: readonly string[]) =>
+  `on Registry if ForAllValues:StringLike dynamodb:LeadingKeys ${partitions.join(', ')}`;
+
+/** What every function that appends to the Ledger may do. */
+const APPENDS = [
+  'logs:CreateLogStream, logs:PutLogEvents on Logs',
+  'xray:PutTelemetryRecords, xray:PutTraceSegments on "*"',
+  'dynamodb:PutItem on LedgerTable if ForAnyValue:StringEquals dynamodb:EnclosingOperation TransactWriteItems',
+  'dynamodb:GetItem, dynamodb:Query on LedgerTable',
+];
+
+const ROLES: readonly (readonly [string, readonly string[]])[] = [
+  [
+    'Payments',
+    [
+      'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
+      `dynamodb:GetItem ${rows('KEY#*')}`,
+      `dynamodb:PutItem ${rows('REF#*', 'RETURN#*')}`,
+    ],
+  ],
+  [
+    'Callbacks',
+    [
+      'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
+      `dynamodb:PutItem ${rows('ORPHAN#*', 'RETURN#*')}`,
+      'secretsmanager:GetSecretValue on CallbackSecret',
+    ],
+  ],
+  [
+    'OrphanedCallbacks',
+    [
+      'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
+      `dynamodb:DeleteItem, dynamodb:Query ${rows('ORPHAN#*')}`,
+      `dynamodb:PutItem ${rows('ORPHAN_KEPT#*', 'RETURN#*')}`,
+    ],
+  ],
+  [
+    'LedgerApi',
+    [
+      'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
+      `dynamodb:GetItem ${rows('KEY#*')}`,
+      'dynamodb:Scan on LedgerTable',
+    ],
+  ],
+];
+
+describe.each(ROLES)('the role of %s', (owner, own) => {
+  test('may do exactly what its path needs', () => {
+    expect(allowed(roles.get(owner))).toEqual([...APPENDS, ...own].sort());
+  });
+
+  test('is denied every change of the Ledger, whatever else is allowed', () => {
+    expect(roles.get(owner)?.filter(({ Effect }) => Effect === 'Deny')).toEqual([
+      {
+        Sid: 'LedgerNeverChanges',
+        Effect: 'Deny',
+        Action: [
+          'dynamodb:BatchWriteItem',
+          'dynamodb:DeleteItem',
+          'dynamodb:PartiQLDelete',
+          'dynamodb:PartiQLInsert',
+          'dynamodb:PartiQLUpdate',
+          'dynamodb:UpdateItem',
+        ],
+        Resource: { 'Fn::ImportValue': expect.stringContaining('Ledger') },
+      },
+    ]);
+  });
+});
+
+describe('all other roles', () => {
+  test('of the service reach no table and no secret', () => {
+    const others = [...roles].filter(([owner]) => !ROLES.some(([name]) => name === owner));
+    expect(others.map(([owner]) => owner).sort()).toEqual(['ApiDocuments', 'RetryOrphans']);
+    expect(JSON.stringify(others)).not.toMatch(/dynamodb:|secretsmanager:/);
+  });
+
+  test('of the sandbox reach its own books and the secret that it signs with, and nothing of the service', () => {
+    const reached = [...sandboxRoles.values()].flat().map(told);
+    expect(reached.filter((line) => /dynamodb:|secretsmanager:/.test(line)).sort()).toEqual([
+      'dynamodb:BatchGetItem, dynamodb:ConditionCheckItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query, dynamodb:UpdateItem on Books',
+      'secretsmanager:GetSecretValue on CallbackSecret',
+    ]);
+  });
+});
+
+test('nobody but the ledger function may walk through a table of the service', () => {
+  const walkers = [...roles].filter(([, statements]) => JSON.stringify(statements).includes('dynamodb:Scan'));
+  expect(walkers.map(([owner]) => owner)).toEqual(['LedgerApi']);
+});

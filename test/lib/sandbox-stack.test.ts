@@ -1,0 +1,90 @@
+import { describe, expect, test } from '@jest/globals';
+import { Match } from 'aws-cdk-lib/assertions';
+import { synthesize } from '../support/synth.ts';
+import { present } from './templates.ts';
+
+const stacks = synthesize();
+const service = present(stacks.service);
+const sandbox = present(stacks.sandbox);
+
+describe('the sandbox', () => {
+  test('is where charges go, unless it is left out', () => {
+    expect(JSON.stringify(service.findResources('AWS::Lambda::Function'))).toContain('PayonceSandbox');
+    const without = synthesize({ 'payonce:sandbox': 'false', 'payonce:processorUrl': 'https://processor.example/api' });
+    expect(without.sandbox).toBeUndefined();
+    present(without.service).hasResourceProperties('AWS::Lambda::Function', {
+      Environment: { Variables: Match.objectLike({ PROCESSOR_URL: 'https://processor.example/api' }) },
+    });
+  });
+
+  test('may look up where to call, and signs with the secret that the service verifies with', () => {
+    sandbox.hasResourceProperties('AWS::Lambda::Function', {
+      Environment: {
+        Variables: Match.objectLike({
+          CALLBACK_ADDRESS_PARAMETER: '/payonce/sandbox/callback-address',
+          SANDBOX_SECRET_ID: { 'Fn::ImportValue': Match.stringLikeRegexp('CallbackSecret') },
+        }),
+      },
+    });
+    sandbox.hasResourceProperties('AWS::IAM::Policy', {
+      PolicyDocument: Match.objectLike({
+        Statement: Match.arrayWith([
+          Match.objectLike({
+            Action: 'ssm:GetParameter',
+            Resource: {
+              'Fn::Join': [
+                '',
+                Match.arrayWith([Match.stringLikeRegexp('parameter/payonce/sandbox/callback-address$')]),
+              ],
+            },
+          }),
+        ]),
+      }),
+    });
+  });
+});
+
+describe('the queue of what the sandbox does later', () => {
+  const deadLetters = { 'Fn::GetAtt': [Match.stringLikeRegexp('^TasksDeadLetters'), 'Arn'] };
+
+  test('sets aside what fails five times, and keeps it for two weeks', () => {
+    sandbox.resourceCountIs('AWS::SQS::Queue', 2);
+    sandbox.hasResourceProperties('AWS::SQS::Queue', {
+      RedrivePolicy: { deadLetterTargetArn: deadLetters, maxReceiveCount: 5 },
+    });
+    sandbox.hasResourceProperties('AWS::SQS::Queue', {
+      RedrivePolicy: Match.absent(),
+      MessageRetentionPeriod: 14 * 24 * 60 * 60,
+    });
+  });
+
+  test('hides a message for six times as long as its function may run', () => {
+    sandbox.hasResourceProperties('AWS::SQS::Queue', { VisibilityTimeout: 6 * 29 });
+    sandbox.hasResourceProperties('AWS::Lambda::Function', { Timeout: 29 });
+  });
+
+  test('is encrypted and refuses whoever comes without TLS, as is the one for what was set aside', () => {
+    sandbox.allResourcesProperties('AWS::SQS::Queue', { SqsManagedSseEnabled: true });
+    sandbox.resourceCountIs('AWS::SQS::QueuePolicy', 2);
+    sandbox.allResourcesProperties('AWS::SQS::QueuePolicy', {
+      PolicyDocument: Match.objectLike({
+        Statement: [
+          Match.objectLike({
+            Effect: 'Deny',
+            Action: 'sqs:*',
+            Principal: { AWS: '*' },
+            Condition: { Bool: { 'aws:SecureTransport': 'false' } },
+          }),
+        ],
+      }),
+    });
+  });
+
+  test('gives back only the messages of a batch that failed', () => {
+    sandbox.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      BatchSize: 5,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      EventSourceArn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^TasksQueue'), 'Arn'] },
+    });
+  });
+});

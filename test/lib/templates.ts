@@ -1,0 +1,46 @@
+import type { Template } from 'aws-cdk-lib/assertions';
+
+export function present(template: Template | undefined): Template {
+  if (template === undefined) throw new Error('the stack is not there');
+  return template;
+}
+
+export interface Statement {
+  readonly Sid?: string;
+  readonly Effect: 'Allow' | 'Deny';
+  readonly Action: string | readonly string[];
+  readonly Resource: unknown;
+  readonly Condition?: Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>;
+}
+
+/** All statements of a stack's policies, by the construct that each policy's role is of. */
+export function statementsByOwner(template: Template): ReadonlyMap<string, readonly Statement[]> {
+  const policies = Object.entries(template.findResources('AWS::IAM::Policy')) as [
+    string,
+    { Properties: { PolicyDocument: { Statement: readonly Statement[] } } },
+  ][];
+  return new Map(
+    policies.map(([id, { Properties }]) => [id.replace(/Role.*$/, ''), Properties.PolicyDocument.Statement]),
+  );
+}
+
+/** The paths of an API, each with the construct of the function that answers it. */
+export function routesOf(template: Template): Readonly<Record<string, string>> {
+  const resources = template.findResources('AWS::ApiGateway::Resource') as Record<
+    string,
+    { Properties: { ParentId: { Ref?: string }; PathPart: string } }
+  >;
+  const pathOf = (id: string): string => {
+    const found = resources[id]?.Properties;
+    return found === undefined ? '' : `${pathOf(found.ParentId.Ref ?? '')}/${found.PathPart}`;
+  };
+  const methods = Object.values(template.findResources('AWS::ApiGateway::Method')) as {
+    Properties: { ResourceId: { Ref?: string }; Integration: { Uri: unknown } };
+  }[];
+  return Object.fromEntries(
+    methods.map(({ Properties: { ResourceId, Integration } }) => {
+      const [, owner = 'none'] = /"(\w+)Function[0-9A-F]{8}"/.exec(JSON.stringify(Integration.Uri)) ?? [];
+      return [pathOf(ResourceId.Ref ?? '') || '/', owner];
+    }),
+  );
+}
