@@ -55,7 +55,10 @@ export class ServiceStack extends Stack {
       function: orphans.function,
     });
     new NeedsAPerson(this, 'NeedsAPerson', {
-      services: { late_success: ['payments', 'callbacks', 'orphaned-callbacks'], contradiction: ['callbacks'] },
+      services: {
+        late_success: ['payments', 'callbacks', 'orphaned-callbacks'],
+        contradiction: ['callbacks', 'orphaned-callbacks'],
+      },
     });
 
     new CfnOutput(this, StackOutput.apiUrl, { value: http.url });

@@ -49,6 +49,11 @@ export type CallbackOutcome =
 
 /** A look at the processor's books, within the time that a processor waits for us. Milliseconds. */
 const READ_TIMEOUT_MS = 5_000;
+/**
+ * News beyond this goes into several transactions, of which the last has the callback's record: DynamoDB takes a hundred
+ * items in one (Amazon DynamoDB developer guide, "TransactWriteItems"). A late success brings a queue entry with it.
+ */
+const MAX_TOGETHER = 40;
 /** Races are decided again this often before the processor is asked to deliver again. */
 const MAX_ROUNDS = 5;
 
@@ -107,20 +112,28 @@ class CallbackRun implements EffectSteps<Found, CallbackOutcome> {
   async commit(found: Found): Promise<CallbackOutcome> {
     if (found.kind === 'orphan') return this.#shelve(found.reason);
     const { effects, clock } = this.#tools;
-    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const done: Transition[] = [];
+    for (let round = 0; round < MAX_ROUNDS; ) {
       const chain = await readChain(effects, found.paymentId);
       if (chain === undefined) return this.#shelve('payment_unknown');
       if (!this.#isOfThisAccount(chain)) return this.#shelve('other_account');
       const { transitions, contradictions } = this.#decideAll(found.charge, chain, clock.nowMs());
+      const part = transitions.slice(0, MAX_TOGETHER);
+      const isLast = part.length === transitions.length;
       const outcome = await effects.recordEffect({
-        record: this.#record(found.paymentId),
-        transitions,
-        toReturn: chargesToReturn(transitions),
-        ...(this.#adopted === undefined ? {} : { adopted: this.#adopted }),
+        record: isLast ? this.#record(found.paymentId) : this.#partRecord(found.paymentId, part),
+        transitions: part,
+        toReturn: chargesToReturn(part),
+        ...(isLast && this.#adopted !== undefined ? { adopted: this.#adopted } : {}),
       });
-      if (outcome.kind === 'recorded_before') return { kind: 'redelivered' };
-      if (outcome.kind === 'recorded') {
-        const types = transitions.map(({ type }) => type);
+      if (isLast && outcome.kind === 'recorded_before') return { kind: 'redelivered' };
+      if (outcome.kind !== 'recorded') {
+        round += 1;
+        continue;
+      }
+      done.push(...part);
+      if (isLast) {
+        const types = done.map(({ type }) => type);
         return { kind: 'taken_in', paymentId: found.paymentId, transitions: types, contradictions };
       }
     }
@@ -164,6 +177,13 @@ class CallbackRun implements EffectSteps<Found, CallbackOutcome> {
     };
     const outcome = await this.#tools.effects.recordEffect({ record: this.#record(), transitions: [], orphan });
     return outcome.kind === 'recorded' ? { kind: 'orphaned', reason } : { kind: 'redelivered' };
+  }
+
+  /** Of a part that is not the last: its name is its place in the chain, which can be taken once. */
+  #partRecord(paymentId: PaymentId, [first]: readonly Transition[]): EffectRecord {
+    const { digest } = this.#tools;
+    const part = `${paymentId} ${first?.sequence}`;
+    return { ...this.#record(paymentId), operationId: callbackOperation(digest, 'part', part) };
   }
 
   #record(paymentId?: PaymentId): EffectRecord {

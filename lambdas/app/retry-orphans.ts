@@ -19,16 +19,20 @@ export interface RetriedOrphans {
   readonly failed: number;
   /** Of the adopted ones: how many brought money that came too late. */
   readonly lateSuccesses: number;
+  /** Of the adopted ones: what they said that cannot be. */
+  readonly contradictions: number;
 }
 
 /** Gives every waiting orphan one more try; the one that cannot be tried now does not hold up the others. */
 export async function retryOrphans(tools: RetryOrphansTools): Promise<RetriedOrphans> {
-  const counts = { adopted: 0, waiting: 0, givenUp: 0, failed: 0, lateSuccesses: 0 };
+  const counts = { adopted: 0, waiting: 0, givenUp: 0, failed: 0, lateSuccesses: 0, contradictions: 0 };
   for (const orphan of await tools.shelf.waiting(MAX_ORPHANS)) {
     try {
       const outcome = await adoptOrphan(tools, orphan);
-      if (outcome.kind === 'taken_in' && outcome.transitions.includes('payment.late_success'))
-        counts.lateSuccesses += 1;
+      if (outcome.kind === 'taken_in') {
+        if (outcome.transitions.includes('payment.late_success')) counts.lateSuccesses += 1;
+        counts.contradictions += outcome.contradictions.length;
+      }
       if (outcome.kind !== 'orphaned') counts.adopted += 1;
       else if (tools.clock.nowMs() - orphan.receivedAtMs < RETRY_FOR_MS) counts.waiting += 1;
       else {

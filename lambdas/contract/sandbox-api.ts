@@ -75,7 +75,7 @@ export interface Charge {
   readonly created: number;
 }
 
-export type VoidReason = 'requested' | 'expired' | 'abandoned';
+type VoidReason = 'requested' | 'expired' | 'abandoned';
 
 export interface ChargeList {
   readonly data: readonly Charge[];

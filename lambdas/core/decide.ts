@@ -54,6 +54,7 @@ function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
   if (isOfAnotherCharge(fact, payment)) return decideForeign(asForeign(fact, payment), state);
   const cell = CHARGE_TABLE[rowOf(fact, payment)][payment.status];
   if (cell.does !== 'append') return passOn(cell);
+  if (isWithAPerson(fact, payment)) return { kind: 'nothing', because: 'a person looks at this very charge' };
   if (cell.type === 'payment.late_success') return strayFound(cell, asForeign(fact, payment), state);
   if (cell.type === 'payment.processing' && !saysMore(fact, state)) return KNOWN;
   const after = settled(payment, cell, fact);
@@ -86,6 +87,12 @@ function isAsOrdered({ capturedMinor, currency }: Succeeded, payment: Payment): 
 /** A key that the processor honoured no longer makes a second charge, which is not the payment's own. */
 function isOfAnotherCharge(fact: ChargeFact, { chargeId }: Payment): boolean {
   return 'chargeId' in fact && fact.chargeId !== undefined && chargeId !== undefined && fact.chargeId !== chargeId;
+}
+
+/** Its own amount brought the payment to review: what becomes of the money is for a person to say. */
+function isWithAPerson(fact: ChargeFact, { status, failure, chargeId }: Payment): boolean {
+  const same = fact.kind === 'succeeded' && fact.chargeId === chargeId;
+  return same && status === 'needs_review' && failure?.code === WRONG_AMOUNT.code;
 }
 
 function asForeign(fact: ChargeFact, payment: Payment): ForeignChargeFact {

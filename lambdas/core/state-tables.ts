@@ -142,7 +142,7 @@ export const CHARGE_TABLE: Readonly<Record<ChargeRow, Readonly<Record<PaymentSta
     succeeded: review('another amount than was posted'),
     failed: LATE,
     canceled: LATE,
-    needs_review: KNOWN,
+    needs_review: LATE_SETTLES,
   },
   declined: {
     processing: FAILED,

@@ -21,7 +21,12 @@ export async function handler(): Promise<RetriedOrphans> {
   const retried = await retryOrphans(tools);
   telemetry.run(
     'retry orphaned callbacks',
-    { orphan_adopted: retried.adopted, orphan_given_up: retried.givenUp, late_success: retried.lateSuccesses },
+    {
+      orphan_adopted: retried.adopted,
+      orphan_given_up: retried.givenUp,
+      late_success: retried.lateSuccesses,
+      contradiction: retried.contradictions,
+    },
     { ...retried },
   );
   return retried;

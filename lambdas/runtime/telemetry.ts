@@ -23,7 +23,7 @@ export type RequestCount =
   | AlarmCount;
 
 /** What somebody must hear of: each has an alarm. */
-export type AlarmCount = (typeof ALARM_METRICS)[number];
+type AlarmCount = (typeof ALARM_METRICS)[number];
 
 /** What is known of a request once it is answered. Never a body, an idempotency key in clear, an API key or a source. */
 export interface RequestReport {

@@ -34,14 +34,7 @@ export class RequestFirewall extends Construct {
           priority: 0,
           action: { block: { customResponse: { responseCode: 413, customResponseBodyKey: 'BodySize' } } },
           visibilityConfig: visibility('BodySize'),
-          statement: {
-            sizeConstraintStatement: {
-              comparisonOperator: 'GT',
-              size: MAX_BODY_BYTES,
-              fieldToMatch: { body: { oversizeHandling: 'MATCH' } },
-              textTransformations: [{ priority: 0, type: 'NONE' }],
-            },
-          },
+          statement: { andStatement: { statements: [TOO_LARGE, { notStatement: { statement: IS_CALLBACK } }] } },
         },
         {
           name: 'RatePerAddress',
@@ -91,6 +84,27 @@ export class RequestFirewall extends Construct {
     });
   }
 }
+
+const AS_IT_IS = [{ priority: 0, type: 'NONE' }];
+
+const TOO_LARGE: CfnWebACL.StatementProperty = {
+  sizeConstraintStatement: {
+    comparisonOperator: 'GT',
+    size: MAX_BODY_BYTES,
+    fieldToMatch: { body: { oversizeHandling: 'MATCH' } },
+    textTransformations: AS_IT_IS,
+  },
+};
+
+/** Processors' events may be larger; the function that takes them has a limit of its own. */
+const IS_CALLBACK: CfnWebACL.StatementProperty = {
+  byteMatchStatement: {
+    searchString: '/callbacks/',
+    positionalConstraint: 'CONTAINS',
+    fieldToMatch: { uriPath: {} },
+    textTransformations: AS_IT_IS,
+  },
+};
 
 /** A firewall's answer goes before the gateway's; it knows no request id, and no media type of problems. */
 function problem(status: number, code: string, title: string): CfnWebACL.CustomResponseBodyProperty {

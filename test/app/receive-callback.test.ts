@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { PaymentChain } from '../../lambdas/app/payment-chain.ts';
+import type { Effect } from '../../lambdas/app/ports.ts';
 import { RetryableError } from '../../lambdas/core/faults.ts';
 import { chargeOperation, storedOperationId } from '../../lambdas/core/ids.ts';
 import { assertBalanced } from '../../lambdas/core/posting.ts';
@@ -160,6 +161,27 @@ describe('a callback', () => {
     await expect(desk.deliver(callback('evt_1', charge))).rejects.toBeInstanceOf(RetryableError);
     desk.processor.switchCircuit('closed');
     expect(await desk.deliver(callback('evt_1', charge))).toMatchObject({ transitions: ['payment.completed'] });
+  });
+
+  test('may tell of more than one transaction holds: all of it is taken in, with one record at the end', async () => {
+    const request = paymentRequest('many', { source: 'tok_async', amountMinor: 1_000 });
+    await desk.pay(request);
+    const charge = desk.chargeOf(request);
+    desk.processor.inside.succeed(charge);
+    for (let count = 0; count < 150; count += 1) desk.processor.inside.refund(charge, 1);
+    const largest: number[] = [];
+    const effects = {
+      readEffect: desk.store.readEffect.bind(desk.store),
+      listTransitions: desk.store.listTransitions.bind(desk.store),
+      recordEffect: (effect: Effect) => {
+        largest.push(effect.transitions.length);
+        return desk.store.recordEffect(effect);
+      },
+    };
+    expect(await desk.deliver(callback('evt_1', charge), { effects })).toMatchObject({ kind: 'taken_in' });
+    expect(largest).toEqual([40, 40, 40, 31]);
+    expect((await desk.chain(request)).state.payment.amountRefundedMinor).toBe(150);
+    expect(await desk.deliver(callback('evt_1', charge))).toEqual({ kind: 'redelivered' });
   });
 
   test('has no second effect when its record is long gone', async () => {

@@ -106,6 +106,8 @@ describe('a payment whose charge is under way', () => {
     const odd: Fact = { kind: 'succeeded', chargeId: MINE, ...changes };
     expect(when(odd)).toEqual({ type: 'payment.review_required', status: 'needs_review', postings: [] });
     expect(when(odd, given(odd))).toBe('nothing');
+    expect(when(SUCCEEDED, given(odd))).toBe('nothing');
+    expect(when(odd, given({ kind: 'undecidable' }))).toMatchObject({ type: 'payment.late_success', status: 'failed' });
   });
 });
 
