@@ -56,7 +56,7 @@ export class ServiceStack extends Stack {
     });
     new NeedsAPerson(this, 'NeedsAPerson', {
       services: {
-        late_success: ['payments', 'callbacks', 'orphaned-callbacks'],
+        late_success: ['callbacks', 'orphaned-callbacks'],
         contradiction: ['callbacks', 'orphaned-callbacks'],
       },
     });

@@ -3,16 +3,16 @@ import type { ChargeToReturn } from './ports.ts';
 
 /** The queue entries that go with these transitions: money that turned up where none may be is sent back. */
 export function chargesToReturn(transitions: readonly Transition[]): readonly ChargeToReturn[] {
-  return transitions.flatMap(({ type, subject, payment, postings, occurredAtMs }) => {
+  return transitions.flatMap(({ type, subject, payment, occurredAtMs }) => {
     if (type !== 'payment.late_success' || subject?.kind !== 'stray_charge') return [];
-    const { chargeId, amountMinor, status } = subject;
+    const { chargeId, amountMinor, currency, status } = subject;
     return [
       {
         paymentId: payment.id,
         chargeId,
         by: status === 'captured' ? 'refund' : 'void',
         amountMinor,
-        currency: postings[0]?.currency ?? payment.currency,
+        currency,
         foundAtMs: occurredAtMs,
       },
     ];

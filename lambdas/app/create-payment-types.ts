@@ -40,8 +40,6 @@ export interface RunNotes {
   takenOver: boolean;
   /** The claim was lost to another owner before the commit. */
   fenced: boolean;
-  /** Money was taken though the payment had ended meanwhile. */
-  lateSuccess: boolean;
 }
 
 export type CreatePaymentOutcome =

@@ -17,7 +17,7 @@ import type { Processor } from './ports.ts';
 export async function createPayment(
   tools: CreatePaymentTools,
   request: CreatePayment,
-  notes: RunNotes = { takenOver: false, fenced: false, lateSuccess: false },
+  notes: RunNotes = { takenOver: false, fenced: false },
 ): Promise<CreatePaymentOutcome> {
   const operationId = chargeOperation(request.paymentId);
   const warm = tools.replays.get(operationId);

@@ -121,7 +121,9 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
     let expects: 'open' | 'absent' = 'open';
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const nowMs = clock.nowMs();
-      const decision = fact === undefined ? undefined : decide(fact, chain.state);
+      // Whoever has settled it since has looked at the processor's books after our answer was given: ours is the older word.
+      const counts = fact !== undefined && isUnresolved(chain.state.payment);
+      const decision = counts ? decide(fact, chain.state) : undefined;
       const transition =
         decision?.kind === 'append' ? nextTransition(digest, chain.newest, decision.draft, nowMs) : undefined;
       const { payment } = transition ?? chain.newest;
@@ -142,7 +144,6 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
       });
       switch (outcome.kind) {
         case 'committed':
-          this.#notes.lateSuccess = transition?.type === 'payment.late_success';
           replays.put(record);
           return { kind: 'first', answer: record.answer, unknown: isUnresolved(payment) };
         case 'transition_exists':
@@ -246,12 +247,12 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
    * @returns undefined when a rival made the record first: look again
    */
   async #claimLostRecord(): Promise<ClaimStep<CreatePaymentOutcome> | undefined> {
-    const { first, newest } = await this.#chain();
+    const { first, newest, state } = await this.#chain();
     const { paymentId, fingerprint } = this.#request;
     // A rival may have brought the record back between our claim and this look.
     if ((await this.#tools.store.readRecord(this.#operationId)) !== undefined) return undefined;
     // "Unknown" was an answer too, and was stored: a second, different one must never be.
-    if (!isUnresolved(newest.payment) || newest.type === 'payment.processing') {
+    if (!isUnresolved(newest.payment) || state.saidProcessing) {
       return { kind: 'refused', outcome: { kind: 'key_expired', paymentId } };
     }
     if (!isSameRequest(detailsOf(first).fingerprint, fingerprint)) {

@@ -118,6 +118,8 @@ export interface CallbackEvent {
   /** In the processor's words. */
   readonly type: string;
   readonly chargeId: string;
+  /** The payment that it names, if it names one. */
+  readonly paymentId?: PaymentId;
 }
 
 /** The queue entry for a charge that must be sent back, written with the transition that found it. */

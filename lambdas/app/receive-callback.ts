@@ -1,3 +1,4 @@
+import type { AlarmMetric } from '../contract/metrics.ts';
 import { decide } from '../core/decide.ts';
 import type { Digest } from '../core/digest.ts';
 import { RetryableError } from '../core/faults.ts';
@@ -31,6 +32,8 @@ export interface ReceiveCallbackTools {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly digest: Digest;
+  /** Told of what a person must hear of, before it is written. */
+  readonly alarm?: (what: AlarmMetric) => void;
 }
 
 export type CallbackOutcome =
@@ -54,8 +57,8 @@ const READ_TIMEOUT_MS = 5_000;
  * items in one (Amazon DynamoDB developer guide, "TransactWriteItems"). A late success brings a queue entry with it.
  */
 const MAX_TOGETHER = 40;
-/** Races are decided again this often before the processor is asked to deliver again. */
-const MAX_ROUNDS = 5;
+/** Races are decided again, and parts written, this often before the processor is asked to deliver again. */
+const MAX_ROUNDS = 20;
 
 /**
  * Takes in what a processor says, once in effect. The event only tells where to look: what is decided on is the charge as
@@ -74,11 +77,7 @@ export async function adoptOrphan(tools: ReceiveCallbackTools, orphan: OrphanedC
   return tools.runner.record(operationId, new CallbackRun(tools, operationId, orphan.event, orphan));
 }
 
-type Found =
-  | { readonly kind: 'payment'; readonly paymentId: PaymentId; readonly charge: ProcessorCharge }
-  | { readonly kind: 'orphan'; readonly reason: OrphanedCallback['reason'] };
-
-class CallbackRun implements EffectSteps<Found, CallbackOutcome> {
+class CallbackRun implements EffectSteps<PaymentId | undefined, CallbackOutcome> {
   readonly #tools: ReceiveCallbackTools;
   readonly #operationId: OperationId;
   readonly #event: CallbackEvent;
@@ -98,46 +97,66 @@ class CallbackRun implements EffectSteps<Found, CallbackOutcome> {
     return record === undefined ? undefined : { kind: 'redelivered' };
   }
 
-  /** The event alone proves nothing: the processor's books do. */
-  async prepare(): Promise<Found> {
-    const { books } = this.#tools;
-    const charge = await books.readCharge(this.#event.chargeId, { timeoutMs: READ_TIMEOUT_MS });
-    if (charge === undefined) return { kind: 'orphan', reason: 'charge_unknown' };
-    const { paymentId } = charge;
-    return paymentId === undefined
-      ? { kind: 'orphan', reason: 'payment_unknown' }
-      : { kind: 'payment', paymentId, charge };
+  /** Which payment it may be about: the event's own word saves a look, and is not believed further than that. */
+  async prepare(): Promise<PaymentId | undefined> {
+    return this.#event.paymentId ?? (await this.#readCharge())?.paymentId;
   }
 
-  async commit(found: Found): Promise<CallbackOutcome> {
-    if (found.kind === 'orphan') return this.#shelve(found.reason);
+  /**
+   * The chain is read before the charge, on every round: what is decided is at least as new as what it is decided on, and
+   * whoever appends in between takes our place in the chain.
+   *
+   *   A ── chain n ── charge (old) ────────────────────── append n + 1 ✗ ── chain n + 1 ── charge (new) ── nothing new
+   *   B ──────────────── chain n ── charge (new) ── n + 1 ✓
+   */
+  async commit(hinted: PaymentId | undefined): Promise<CallbackOutcome> {
     const { effects, clock } = this.#tools;
     const done: Transition[] = [];
-    for (let round = 0; round < MAX_ROUNDS; ) {
-      const chain = await readChain(effects, found.paymentId);
-      if (chain === undefined) return this.#shelve('payment_unknown');
+    let paymentId = hinted;
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const chain = paymentId === undefined ? undefined : await readChain(effects, paymentId);
+      const charge = await this.#readCharge();
+      if (charge === undefined) return this.#shelve('charge_unknown');
+      if (charge.paymentId !== paymentId) {
+        // The event named another payment than the charge does: the charge is the truth.
+        paymentId = charge.paymentId;
+        if (paymentId !== undefined) continue;
+      }
+      if (paymentId === undefined || chain === undefined) return this.#shelve('payment_unknown');
       if (!this.#isOfThisAccount(chain)) return this.#shelve('other_account');
-      const { transitions, contradictions } = this.#decideAll(found.charge, chain, clock.nowMs());
+      const { transitions, contradictions } = this.#decideAll(charge, chain, clock.nowMs());
+      this.#raiseAlarms(transitions, contradictions);
       const part = transitions.slice(0, MAX_TOGETHER);
       const isLast = part.length === transitions.length;
       const outcome = await effects.recordEffect({
-        record: isLast ? this.#record(found.paymentId) : this.#partRecord(found.paymentId, part),
+        record: isLast ? this.#record(paymentId) : this.#partRecord(paymentId, part),
         transitions: part,
         toReturn: chargesToReturn(part),
         ...(isLast && this.#adopted !== undefined ? { adopted: this.#adopted } : {}),
       });
       if (isLast && outcome.kind === 'recorded_before') return { kind: 'redelivered' };
-      if (outcome.kind !== 'recorded') {
-        round += 1;
-        continue;
-      }
+      if (outcome.kind !== 'recorded') continue;
       done.push(...part);
       if (isLast) {
         const types = done.map(({ type }) => type);
-        return { kind: 'taken_in', paymentId: found.paymentId, transitions: types, contradictions };
+        return { kind: 'taken_in', paymentId, transitions: types, contradictions };
       }
     }
-    throw new RetryableError('contention', 'too many rivals at once for this payment', { retryAfterSeconds: 1 });
+    throw new RetryableError('contention', 'too many rivals, or too much news, at once for this payment', {
+      retryAfterSeconds: 1,
+    });
+  }
+
+  /** The event alone proves nothing: the processor's books do. */
+  #readCharge(): Promise<ProcessorCharge | undefined> {
+    return this.#tools.books.readCharge(this.#event.chargeId, { timeoutMs: READ_TIMEOUT_MS });
+  }
+
+  /** Before the write: an alarm may be raised twice, and must not be lost with the answer of a write that took effect. */
+  #raiseAlarms(transitions: readonly Transition[], contradictions: readonly string[]): void {
+    const { alarm } = this.#tools;
+    if (transitions.some(({ type }) => type === 'payment.late_success')) alarm?.('late_success');
+    if (contradictions.length > 0) alarm?.('contradiction');
   }
 
   /** A payment that was sent elsewhere cannot be settled by these books, whatever name a charge there bears. */

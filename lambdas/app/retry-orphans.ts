@@ -1,48 +1,64 @@
-import { AmbiguousError, RetryableError } from '../core/faults.ts';
-import type { OrphanShelf } from './ports.ts';
+import type { OrphanedCallback, OrphanShelf } from './ports.ts';
 import { adoptOrphan, type ReceiveCallbackTools } from './receive-callback.ts';
 
+const MINUTE_MS = 60_000;
 /** An orphan is tried again for this long, then kept for people. Milliseconds. */
-const RETRY_FOR_MS = 24 * 60 * 60_000;
-/** Some seconds of work; the next run goes on. */
-const MAX_ORPHANS = 100;
+const RETRY_FOR_MS = 24 * 60 * MINUTE_MS;
+/** Tried at every run for the first hour; afterwards now and then, so that old ones leave time for young ones. */
+const EVERY_RUN_MS = 60 * MINUTE_MS;
+const LATER_EVERY_MINUTES = 15;
+/** What is looked at in a run; most of it is not due. */
+const MAX_ORPHANS = 1_000;
+/** A run ends before its function does: one read at the processor takes five seconds at most. Milliseconds. */
+const RUN_FOR_MS = 45_000;
 
 export interface RetryOrphansTools extends ReceiveCallbackTools {
   readonly shelf: OrphanShelf;
+  /** Told of what went wrong with one orphan; the others are tried all the same. */
+  readonly report: (error: unknown) => void;
 }
 
 export interface RetriedOrphans {
   readonly adopted: number;
   readonly waiting: number;
   readonly givenUp: number;
-  /** Not tried, because the world did not allow it; the next run does. */
+  /** Something went wrong; the next run tries again. */
   readonly failed: number;
-  /** Of the adopted ones: how many brought money that came too late. */
-  readonly lateSuccesses: number;
-  /** Of the adopted ones: what they said that cannot be. */
-  readonly contradictions: number;
 }
 
-/** Gives every waiting orphan one more try; the one that cannot be tried now does not hold up the others. */
+/** Gives every waiting orphan that is due one more try; the one that cannot be tried does not hold up the others. */
 export async function retryOrphans(tools: RetryOrphansTools): Promise<RetriedOrphans> {
-  const counts = { adopted: 0, waiting: 0, givenUp: 0, failed: 0, lateSuccesses: 0, contradictions: 0 };
+  const counts = { adopted: 0, waiting: 0, givenUp: 0, failed: 0 };
+  const untilMs = tools.clock.nowMs() + RUN_FOR_MS;
   for (const orphan of await tools.shelf.waiting(MAX_ORPHANS)) {
-    try {
-      const outcome = await adoptOrphan(tools, orphan);
-      if (outcome.kind === 'taken_in') {
-        if (outcome.transitions.includes('payment.late_success')) counts.lateSuccesses += 1;
-        counts.contradictions += outcome.contradictions.length;
-      }
-      if (outcome.kind !== 'orphaned') counts.adopted += 1;
-      else if (tools.clock.nowMs() - orphan.receivedAtMs < RETRY_FOR_MS) counts.waiting += 1;
-      else {
-        await tools.shelf.giveUp(orphan);
-        counts.givenUp += 1;
-      }
-    } catch (error) {
-      if (!(error instanceof RetryableError || error instanceof AmbiguousError)) throw error;
-      counts.failed += 1;
-    }
+    const nowMs = tools.clock.nowMs();
+    if (nowMs >= untilMs) break;
+    if (!isDue(orphan, nowMs)) counts.waiting += 1;
+    else counts[await retryOne(tools, orphan, nowMs)] += 1;
   }
   return counts;
+}
+
+function isDue({ receivedAtMs }: OrphanedCallback, nowMs: number): boolean {
+  const ageMs = nowMs - receivedAtMs;
+  if (ageMs < EVERY_RUN_MS || ageMs >= RETRY_FOR_MS) return true;
+  return Math.floor(nowMs / MINUTE_MS) % LATER_EVERY_MINUTES === 0;
+}
+
+/** Whatever goes wrong, after a day it is over: one that can never be tried must not be tried for ever. */
+async function retryOne(
+  tools: RetryOrphansTools,
+  orphan: OrphanedCallback,
+  nowMs: number,
+): Promise<keyof RetriedOrphans> {
+  let came: keyof RetriedOrphans;
+  try {
+    came = (await adoptOrphan(tools, orphan)).kind === 'orphaned' ? 'waiting' : 'adopted';
+  } catch (error) {
+    tools.report(error);
+    came = 'failed';
+  }
+  if (came === 'adopted' || nowMs - orphan.receivedAtMs < RETRY_FOR_MS) return came;
+  await tools.shelf.giveUp(orphan);
+  return 'givenUp';
 }

@@ -6,6 +6,7 @@ import type { ProcessorBooks } from '../app/ports.ts';
 import { type CallbackOutcome, type ReceiveCallbackTools, receiveCallback } from '../app/receive-callback.ts';
 import type { CallbackSource } from '../contract/environment.ts';
 import { MAX_CALLBACK_BYTES } from '../contract/limits.ts';
+import type { AlarmMetric } from '../contract/metrics.ts';
 import type { Problem } from '../core/answer.ts';
 import {
   type GatewayEvent,
@@ -55,15 +56,17 @@ interface Taken extends Handled {
 
 /** Whatever fails here was not stored: the processor is told so, and delivers it again. */
 async function handleSafely(tools: CallbacksApiTools, request: GatewayRequest): Promise<Taken> {
+  const alarms = new Set<AlarmMetric>();
   try {
-    return await handle(tools, request);
+    const taken = await handle({ ...tools, alarm: (what) => alarms.add(what) }, request);
+    return { ...taken, counts: [...taken.counts, ...alarms] };
   } catch (error) {
     tools.telemetry.fault(request.requestId, error);
     const passing = isPassing(error);
     return {
       answer: faultAnswer(error, request.requestId),
       outcome: passing ? error.code : 'internal_error',
-      counts: [passing ? 'unavailable' : 'failure'],
+      counts: [passing ? 'unavailable' : 'failure', ...alarms],
     };
   }
 }
@@ -112,11 +115,9 @@ function told(outcome: CallbackOutcome): Pick<Taken, 'counts' | 'paymentId' | 'b
     case 'orphaned':
       return { counts: ['callback_orphaned'], because: [outcome.reason] };
     case 'taken_in': {
-      const { paymentId, transitions, contradictions } = outcome;
-      const counts: RequestCount[] = ['callback_taken_in'];
-      if (transitions.includes('payment.late_success')) counts.push('late_success');
-      if (contradictions.length > 0) counts.push('contradiction');
-      return { counts, paymentId, ...(contradictions.length === 0 ? {} : { because: contradictions }) };
+      const { paymentId, contradictions } = outcome;
+      const because = contradictions.length === 0 ? {} : { because: contradictions };
+      return { counts: ['callback_taken_in'], paymentId, ...because };
     }
   }
 }

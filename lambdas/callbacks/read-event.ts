@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { CallbackEvent } from '../app/ports.ts';
 import { EVENT_TYPES, type SandboxEvent } from '../contract/sandbox-api.ts';
+import { parsePaymentId } from '../core/ids.ts';
 
 /** Of an event's and a charge's id: what fits into a key and is no surprise in a log. */
 const id = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters');
@@ -35,7 +36,9 @@ export function readEvent(processorName: string, body: Uint8Array): ReadEvent {
     return param === '' ? { kind: 'unreadable', detail } : { kind: 'unreadable', param, detail };
   }
   const { id: eventId, type, data } = checked.data;
-  return { kind: 'event', event: { processorName, eventId, type, chargeId: data.charge } };
+  const paymentId = parsePaymentId(data.payment ?? '');
+  const named = paymentId === undefined ? {} : { paymentId };
+  return { kind: 'event', event: { processorName, eventId, type, chargeId: data.charge, ...named } };
 }
 
 function parseJson(body: Uint8Array): { readonly value: unknown } | undefined {

@@ -8,3 +8,5 @@ export const ALARM_METRICS = [
   /** A processor says what cannot be: nothing was made of it. */
   'contradiction',
 ] as const;
+
+export type AlarmMetric = (typeof ALARM_METRICS)[number];

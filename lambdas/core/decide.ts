@@ -69,6 +69,7 @@ function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
 function rowOf(fact: ChargeFact, payment: Payment): ChargeRow {
   if (fact.kind === 'rejected') return 'declined';
   if (fact.kind === 'not_attempted' && payment.chargeId !== undefined) return 'vanished';
+  if (fact.kind === 'declined' && fact.chargeId !== undefined && fact.chargeId === payment.chargeId) return 'revoked';
   return fact.kind === 'succeeded' && !isAsOrdered(fact, payment) ? 'wrong_amount' : fact.kind;
 }
 
@@ -108,8 +109,8 @@ function asForeign(fact: ChargeFact, payment: Payment): ForeignChargeFact {
 }
 
 /** "Not known yet" is said once, and once more when the processor has given the charge a name. */
-function saysMore(fact: ChargeFact, { payment, lastType }: PaymentState): boolean {
-  return lastType !== 'payment.processing' || (fact.kind === 'pending' && payment.chargeId === undefined);
+function saysMore(fact: ChargeFact, { payment, saidProcessing }: PaymentState): boolean {
+  return !saidProcessing || (fact.kind === 'pending' && payment.chargeId === undefined);
 }
 
 /** The payment as the fact leaves it; what held only for the status before is gone. */
@@ -175,9 +176,18 @@ function decideFee({ chargeId, feeMinor }: FeeFact, { payment }: PaymentState): 
 // ---------------------------------------------------------------------------------------------------------- stray charges
 
 function decideForeign(fact: ForeignChargeFact, state: PaymentState): Decision {
+  const { chargeId } = state.payment;
+  // Its metadata was changed at the processor: it is still the payment's own.
+  if (fact.chargeId === chargeId && fact.status !== 'none') return decideCharge(asOwn(fact), state);
   const row = fact.status === 'none' ? 'stray_nothing' : 'stray_money';
   const cell = CHARGE_TABLE[row][state.payment.status];
   return cell.does === 'append' ? strayFound(cell, fact, state) : passOn(cell);
+}
+
+function asOwn({ chargeId, status, amountMinor, currency }: ForeignChargeFact): ChargeFact {
+  return status === 'captured'
+    ? { kind: 'succeeded', chargeId, capturedMinor: amountMinor, currency }
+    : { kind: 'authorized', chargeId };
 }
 
 /** Recorded once as held and once as taken, so that whoever sends it back knows how. */
@@ -187,7 +197,7 @@ function strayFound(cell: Append, fact: ForeignChargeFact, { payment, strayCharg
   const known = strayCharges.get(chargeId);
   if (known?.status === 'captured' || known?.status === status) return KNOWN;
   if (amountMinor <= 0) return { kind: 'nothing', because: 'no money' };
-  const subject: StrayCharge = { kind: 'stray_charge', chargeId, amountMinor, status };
+  const subject: StrayCharge = { kind: 'stray_charge', chargeId, amountMinor, currency, status };
   // What is only held is not ours yet.
   const postings = status === 'captured' ? book(cell.posts, { amountMinor, currency }) : [];
   const after: Payment =
@@ -206,11 +216,11 @@ function decideRefund(fact: Refund, state: PaymentState): Decision {
   }
   const given = capturedOf(fact.chargeId, state);
   if (given === undefined) return review('a refund of a charge that has no money');
-  const { account, leftMinor } = given;
+  const { account, leftMinor, currency } = given;
   const { amountMinor } = fact;
   if (cell.posts === 'give_back' && amountMinor > leftMinor) return review('a refund beyond what was taken');
   const { payment } = state;
-  const postings = book(cell.posts, { amountMinor, currency: payment.currency, account });
+  const postings = book(cell.posts, { amountMinor, currency, account });
   const givenMinor = netDebitMinor('refunds', payment.currency, postings);
   const after: Payment = { ...payment, amountRefundedMinor: payment.amountRefundedMinor + givenMinor };
   return appended(cell, after, postings, fact);
@@ -220,16 +230,19 @@ function decideRefund(fact: Refund, state: PaymentState): Decision {
 function capturedOf(
   chargeId: string,
   { payment, strayCharges, refunds }: PaymentState,
-): { readonly account: 'refunds' | 'late_receipts'; readonly leftMinor: number } | undefined {
+):
+  | { readonly account: 'refunds' | 'late_receipts'; readonly leftMinor: number; readonly currency: string }
+  | undefined {
   const stray = strayCharges.get(chargeId);
   if (stray?.status === 'captured') {
     const returned = [...refunds.values()]
       .filter((refund) => refund.chargeId === chargeId && refund.status === 'succeeded')
       .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
-    return { account: 'late_receipts', leftMinor: stray.amountMinor - returned };
+    return { account: 'late_receipts', leftMinor: stray.amountMinor - returned, currency: stray.currency };
   }
   if (payment.chargeId !== chargeId || payment.amountCapturedMinor === 0) return undefined;
-  return { account: 'refunds', leftMinor: payment.amountCapturedMinor - payment.amountRefundedMinor };
+  const leftMinor = payment.amountCapturedMinor - payment.amountRefundedMinor;
+  return { account: 'refunds', leftMinor, currency: payment.currency };
 }
 
 function decideDispute(fact: Dispute, state: PaymentState): Decision {
@@ -239,10 +252,10 @@ function decideDispute(fact: Dispute, state: PaymentState): Decision {
   if (known !== undefined && (known.amountMinor !== fact.amountMinor || known.chargeId !== fact.chargeId)) {
     return review('a dispute keeps its amount and its charge');
   }
-  if (capturedOf(fact.chargeId, state) === undefined) return review('a dispute over a charge that has no money');
-  const { payment } = state;
-  const postings = book(cell.posts, { amountMinor: fact.amountMinor, currency: payment.currency });
-  return appended(cell, payment, postings, fact);
+  const disputed = capturedOf(fact.chargeId, state);
+  if (disputed === undefined) return review('a dispute over a charge that has no money');
+  const postings = book(cell.posts, { amountMinor: fact.amountMinor, currency: disputed.currency });
+  return appended(cell, state.payment, postings, fact);
 }
 
 function appended(

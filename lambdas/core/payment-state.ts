@@ -1,12 +1,12 @@
 import { invariant } from './invariant.ts';
-import type { Correction, Dispute, Payment, Refund, StrayCharge, TransitionType } from './payment.ts';
+import type { Correction, Dispute, Payment, Refund, StrayCharge } from './payment.ts';
 import type { Transition } from './transition.ts';
 
 /** A payment with all that hangs on it: what the next fact is decided on. */
 export interface PaymentState {
   readonly payment: Payment;
-  /** The type of the newest transition. */
-  readonly lastType: TransitionType;
+  /** Whether "not known yet" was said: an answer that says so may be stored. */
+  readonly saidProcessing: boolean;
   /** By their ids, as are the others. */
   readonly refunds: ReadonlyMap<string, Refund>;
   readonly disputes: ReadonlyMap<string, Dispute>;
@@ -19,7 +19,8 @@ type Step = Pick<Transition, 'type' | 'payment' | 'subject'>;
 /** The state after one more transition. */
 export function evolve(state: PaymentState | undefined, { type, payment, subject }: Step): PaymentState {
   const { refunds, disputes, strayCharges, corrections } = state ?? NOTHING_YET;
-  const next = { payment, lastType: type, refunds, disputes, strayCharges, corrections };
+  const saidProcessing = state?.saidProcessing === true || type === 'payment.processing';
+  const next = { payment, saidProcessing, refunds, disputes, strayCharges, corrections };
   switch (subject?.kind) {
     case undefined:
       return next;

@@ -110,6 +110,8 @@ export interface StrayCharge {
   readonly chargeId: string;
   /** Minor units. */
   readonly amountMinor: number;
+  /** Of the charge, which need not be the payment's. */
+  readonly currency: string;
   readonly status: 'authorized' | 'captured';
 }
 

@@ -39,7 +39,10 @@ function ownFacts(charge: ProcessorCharge): readonly Fact[] {
     case 'pending':
       return [{ kind: 'pending', chargeId }];
     case 'requires_action':
-      return [{ kind: 'action_required', chargeId, actionUrl: charge.actionUrl ?? '' }];
+      // Without an address nobody can be sent anywhere: it is only not settled yet.
+      return charge.actionUrl === undefined
+        ? [{ kind: 'pending', chargeId }]
+        : [{ kind: 'action_required', chargeId, actionUrl: charge.actionUrl }];
     case 'authorized':
       return [{ kind: 'authorized', chargeId }];
     case 'succeeded': {

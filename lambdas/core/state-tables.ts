@@ -71,6 +71,7 @@ export type ChargeRow =
   | 'succeeded'
   | 'wrong_amount'
   | 'declined'
+  | 'revoked'
   | 'voided'
   | 'unknown'
   | 'not_attempted'
@@ -87,6 +88,7 @@ export const CHARGE_ROW_MEANINGS: Readonly<Record<ChargeRow, string>> = {
   succeeded: 'the money was taken',
   wrong_amount: 'money was taken, but another amount or currency than was asked for',
   declined: 'refused, by the payer’s bank or the processor',
+  revoked: 'refused, by the books that had named this very charge before',
   voided: 'let go at the processor, or run out there',
   unknown: 'asked, and no answer in time',
   not_attempted: 'proven: nothing was sent, or nothing arrived',
@@ -149,6 +151,15 @@ export const CHARGE_TABLE: Readonly<Record<ChargeRow, Readonly<Record<PaymentSta
     requires_action: FAILED,
     requires_capture: STANDS,
     succeeded: STANDS,
+    failed: KNOWN,
+    canceled: ENDED,
+    needs_review: FAILED,
+  },
+  revoked: {
+    processing: FAILED,
+    requires_action: FAILED,
+    requires_capture: review('what was set aside cannot be refused'),
+    succeeded: review('money that was taken cannot be refused'),
     failed: KNOWN,
     canceled: ENDED,
     needs_review: FAILED,

@@ -17,17 +17,20 @@ const telemetry = standardTelemetry('orphaned-callbacks');
 
 /** Tries callbacks again that found no payment when they came. Run by the clock. */
 export async function handler(): Promise<RetriedOrphans> {
-  const tools = { effects, shelf: effects, books, runner: idempotentRunner, digest: systemDigest, ...pacing };
-  const retried = await retryOrphans(tools);
-  telemetry.run(
-    'retry orphaned callbacks',
-    {
-      orphan_adopted: retried.adopted,
-      orphan_given_up: retried.givenUp,
-      late_success: retried.lateSuccesses,
-      contradiction: retried.contradictions,
+  const alarms = { late_success: 0, contradiction: 0 };
+  const retried = await retryOrphans({
+    effects,
+    shelf: effects,
+    books,
+    runner: idempotentRunner,
+    digest: systemDigest,
+    ...pacing,
+    alarm: (what) => {
+      alarms[what] += 1;
     },
-    { ...retried },
-  );
+    report: (error) => telemetry.fault('retry orphaned callbacks', error),
+  });
+  const counts = { orphan_adopted: retried.adopted, orphan_given_up: retried.givenUp, ...alarms };
+  telemetry.run('retry orphaned callbacks', counts, { ...retried });
   return retried;
 }

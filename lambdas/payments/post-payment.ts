@@ -26,7 +26,7 @@ async function handle(call: Call): Promise<Handled> {
   const { tools, request } = call;
   call.seen.operationId = chargeOperation(parsed.value.paymentId);
   const wait = preferredWaitSeconds(request.header('prefer'));
-  const notes: RunNotes = { takenOver: false, fenced: false, lateSuccess: false };
+  const notes: RunNotes = { takenOver: false, fenced: false };
   const outcome = await createPaymentOrWait(tools, parsed.value, (wait ?? 0) * 1000, notes);
   const answer = outcomeAnswer(outcome, request.requestId);
   const applied = wait === undefined ? {} : { 'preference-applied': `wait=${wait}` };
@@ -83,6 +83,5 @@ function countsOf(outcome: CreatePaymentOutcome, notes: RunNotes): readonly Requ
   if (outcome.kind === 'first' && outcome.unknown) counts.push('unknown');
   if (notes.takenOver) counts.push('takeover');
   if (notes.fenced) counts.push('fenced');
-  if (notes.lateSuccess) counts.push('late_success');
   return counts;
 }

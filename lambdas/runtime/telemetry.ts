@@ -1,6 +1,6 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
-import { type ALARM_METRICS, METRIC_NAMESPACE } from '../contract/metrics.ts';
+import { type AlarmMetric, METRIC_NAMESPACE } from '../contract/metrics.ts';
 import { redactSensitive } from '../core/sensitive.ts';
 
 /** What is counted, each under its own name. */
@@ -20,10 +20,7 @@ export type RequestCount =
   | 'callback_refused'
   | 'orphan_adopted'
   | 'orphan_given_up'
-  | AlarmCount;
-
-/** What somebody must hear of: each has an alarm. */
-type AlarmCount = (typeof ALARM_METRICS)[number];
+  | AlarmMetric;
 
 /** What is known of a request once it is answered. Never a body, an idempotency key in clear, an API key or a source. */
 export interface RequestReport {

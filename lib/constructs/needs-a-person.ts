@@ -1,10 +1,8 @@
 import { Duration } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import type { ALARM_METRICS } from '../../lambdas/contract/metrics.ts';
+import type { AlarmMetric } from '../../lambdas/contract/metrics.ts';
 import { METRIC_NAMESPACE } from '../../lambdas/contract/metrics.ts';
-
-type AlarmMetric = (typeof ALARM_METRICS)[number];
 
 export interface NeedsAPersonProps {
   /** Which functions may count each, by the names that their telemetry gives them. */

@@ -57,7 +57,6 @@ const waiting = (seconds: number, changes: Partial<CreatePaymentTools> = {}) =>
   createPaymentOrWait(toolsWith({ clock: watched, ...changes }), request, seconds * 1000, {
     takenOver: false,
     fenced: false,
-    lateSuccess: false,
   });
 
 /** The first request has claimed and is at the processor, which answers when it is let go. */
@@ -143,7 +142,6 @@ describe('a duplicate that prefers to wait', () => {
     const outcome = await createPaymentOrWait(toolsWith({ clock: watched }), other, 8_000, {
       takenOver: false,
       fenced: false,
-      lateSuccess: false,
     });
 
     expect(outcome).toEqual({ kind: 'payload_mismatch' });
@@ -193,7 +191,7 @@ describe('a duplicate that prefers to wait', () => {
       toolsWith({ clock: watched, processor: silent }),
       { ...request, receivedAtMs: asked },
       8_000,
-      { takenOver: false, fenced: false, lateSuccess: false },
+      { takenOver: false, fenced: false },
     );
 
     expect(outcome.kind).toBe('first');

@@ -3,8 +3,8 @@ import { createMemoryProcessor } from '../../lambdas/adapters/memory/memory-proc
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import type { PaymentStore, Processor } from '../../lambdas/app/ports.ts';
 import { creationAnswer } from '../../lambdas/core/answer.ts';
-import { chargeOperation } from '../../lambdas/core/ids.ts';
-import { detailsOf } from '../../lambdas/core/transition.ts';
+import { chargeOperation, ownerToken, storedOperationId } from '../../lambdas/core/ids.ts';
+import { detailsOf, nextTransition } from '../../lambdas/core/transition.ts';
 import { PaymentDesk } from '../support/payment-desk.ts';
 import { paymentIdFor, paymentRequest, pendingTransition } from '../support/payment-fixtures.ts';
 
@@ -67,6 +67,21 @@ describe('a record that is lost', () => {
     const request = paymentRequest('unknown-then-lost');
     desk.processor.failNext(9, 'tok_timeout_not_charged');
     expect((await desk.answered(request)).status).toBe(202);
+    desk.store.deleteRecord(chargeOperation(request.paymentId));
+    expect(await desk.pay(request)).toEqual({ kind: 'key_expired', paymentId: request.paymentId });
+  });
+
+  test('after "unknown" was stored, with anything behind it in the chain: still never another answer', async () => {
+    const request = paymentRequest('unknown-corrected-lost');
+    desk.processor.failNext(9, 'tok_timeout_not_charged');
+    await desk.answered(request);
+    const newest = (await desk.store.readPayment(request.paymentId))?.newest;
+    if (newest === undefined) throw new Error('the payment is there');
+    const draft = { type: 'ledger.corrected' as const, payment: newest.payment, postings: [] };
+    const corrected = nextTransition(systemDigest, newest, draft, desk.clock.nowMs());
+    const record = { operationId: storedOperationId('cor_1'), owner: ownerToken('operator'), recordedAtMs: 0 };
+    await desk.store.recordEffect({ record, transitions: [corrected] });
+    desk.clock.advance(9 * 24 * 60 * 60_000);
     desk.store.deleteRecord(chargeOperation(request.paymentId));
     expect(await desk.pay(request)).toEqual({ kind: 'key_expired', paymentId: request.paymentId });
   });

@@ -2,11 +2,11 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { PaymentChain } from '../../lambdas/app/payment-chain.ts';
 import type { Effect } from '../../lambdas/app/ports.ts';
-import { RetryableError } from '../../lambdas/core/faults.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 import { chargeOperation, storedOperationId } from '../../lambdas/core/ids.ts';
 import { assertBalanced } from '../../lambdas/core/posting.ts';
 import { CallbackDesk, callback } from '../support/callback-desk.ts';
-import { paymentIdFor, paymentRequest } from '../support/payment-fixtures.ts';
+import { paymentRequest } from '../support/payment-fixtures.ts';
 
 const HOUR_MS = 60 * 60_000;
 
@@ -141,6 +141,81 @@ describe('a callback', () => {
     expect((await desk.chain(request)).state.payment.amountRefundedMinor).toBe(0);
   });
 
+  test('that has read the charge before another one, and writes after it, does not bring back old news', async () => {
+    const request = paymentRequest('stale-read');
+    await desk.pay(request);
+    const charge = desk.chargeOf(request);
+    desk.processor.inside.change(charge, { feeMinor: 30 });
+    let raced = false;
+    const books = {
+      ...desk.processor,
+      readCharge: async (...call: Parameters<typeof desk.processor.readCharge>) => {
+        const old = await desk.processor.readCharge(...call);
+        if (!raced) {
+          raced = true;
+          desk.processor.inside.change(charge, { feeMinor: 59 });
+          await desk.deliver(callback('evt_2', charge));
+        }
+        return old;
+      },
+    };
+    await desk.deliver({ ...callback('evt_1', charge), paymentId: request.paymentId }, { books });
+    expect((await desk.chain(request)).state.payment.feeMinor).toBe(59);
+  });
+
+  test.each([
+    ['let go', (charge: string) => desk.processor.inside.change(charge, { status: 'voided' }), 'canceled'],
+    ['taken with another amount', (charge: string) => desk.processor.inside.succeed(charge, 1_500), 'needs_review'],
+  ])('that settles a payment %s is not overruled by its owner’s older answer', async (_what, happens, status) => {
+    const request = paymentRequest(`overruled-${status}`, { capture: 'manual' });
+    const processor = {
+      ...desk.processor,
+      charge: async (...call: Parameters<typeof desk.processor.charge>) => {
+        const outcome = await desk.processor.charge(...call);
+        happens(desk.chargeOf(request));
+        await desk.deliver(callback('evt_1', desk.chargeOf(request)));
+        return outcome;
+      },
+    };
+    await desk.pay(request, { processor });
+    expect((await desk.chain(request)).state.payment.status).toBe(status);
+    expect(desk.store.chargesToReturn()).toEqual([]);
+  });
+
+  test('whose charge calls the money refused that it had confirmed tells what cannot be', async () => {
+    const request = paymentRequest('revoked');
+    await desk.pay(request);
+    const charge = desk.chargeOf(request);
+    desk.processor.inside.change(charge, { status: 'declined' });
+    expect(await desk.deliver(callback('evt_1', charge))).toMatchObject({
+      transitions: [],
+      contradictions: ['money that was taken cannot be refused'],
+    });
+  });
+
+  test('raises its alarm even when the answer of its write is lost', async () => {
+    const request = paymentRequest('alarm', { source: 'tok_async' });
+    await desk.pay(request);
+    const charge = desk.chargeOf(request);
+    desk.processor.inside.change(charge, { status: 'declined' });
+    await desk.deliver(callback('evt_1', charge));
+    desk.processor.inside.succeed(charge);
+    const alarms: string[] = [];
+    const effects = {
+      ...desk.tools.effects,
+      readEffect: desk.store.readEffect.bind(desk.store),
+      listTransitions: desk.store.listTransitions.bind(desk.store),
+      recordEffect: async (effect: Effect) => {
+        await desk.store.recordEffect(effect);
+        throw new AmbiguousError('store_ambiguous', 'the answer is lost');
+      },
+    };
+    const alarm = (what: string) => void alarms.push(what);
+    await expect(desk.deliver(callback('evt_2', charge), { effects, alarm })).rejects.toBeInstanceOf(AmbiguousError);
+    expect(await desk.deliver(callback('evt_2', charge), { alarm })).toEqual({ kind: 'redelivered' });
+    expect(alarms).toEqual(['late_success']);
+  });
+
   test('tells what cannot be, and nothing is made of it', async () => {
     const request = paymentRequest('contradiction');
     await desk.pay(request);
@@ -238,68 +313,6 @@ describe('money that turns up', () => {
     await desk.deliver(callback('evt_1', beside.chargeId));
     expect((await desk.chain(request)).state.payment.status).toBe('succeeded');
     expect(desk.store.chargesToReturn()).toMatchObject([{ chargeId: beside.chargeId, amountMinor: 700 }]);
-  });
-});
-
-describe('a callback that finds no payment', () => {
-  const stray = (paymentId = paymentIdFor('nowhere')) =>
-    desk.processor.inside.add(
-      {
-        operationId: chargeOperation(paymentId),
-        paymentId,
-        amountMinor: 1000,
-        currency: 'EUR',
-        source: 'tok_ok',
-        capture: 'automatic',
-      },
-      'succeeded',
-    ).chargeId;
-
-  test('is kept as an orphan without a posting, and tried again until its payment is there', async () => {
-    const request = paymentRequest('late-payment');
-    const charge = stray(request.paymentId);
-    expect(await desk.deliver(callback('evt_1', charge))).toEqual({ kind: 'orphaned', reason: 'payment_unknown' });
-    expect(await desk.deliver(callback('evt_1', charge))).toEqual({ kind: 'redelivered' });
-    expect(await desk.retryOrphans()).toMatchObject({ waiting: 1, adopted: 0 });
-    desk.processor.failNext(1, 'tok_timeout_not_charged');
-    await desk.pay(request);
-    expect(await desk.retryOrphans()).toMatchObject({ adopted: 1, waiting: 0 });
-    expect((await desk.chain(request)).state.payment.status).toBe('succeeded');
-    expect(await desk.retryOrphans()).toMatchObject({ adopted: 0, waiting: 0 });
-  });
-
-  test('is given up after a day, and kept for people', async () => {
-    await desk.deliver(callback('evt_1', stray()));
-    desk.clock.advance(24 * HOUR_MS - 1);
-    expect(await desk.retryOrphans()).toMatchObject({ waiting: 1, givenUp: 0 });
-    desk.clock.advance(1);
-    expect(await desk.retryOrphans()).toMatchObject({ waiting: 0, givenUp: 1 });
-    expect(await desk.retryOrphans()).toMatchObject({ adopted: 0, waiting: 0, givenUp: 0 });
-  });
-
-  test('does not hold up the others when the processor fails for it', async () => {
-    await desk.deliver(callback('evt_1', stray()));
-    desk.processor.switchCircuit('open');
-    expect(await desk.retryOrphans()).toMatchObject({ failed: 1 });
-    desk.processor.switchCircuit('closed');
-    expect(await desk.retryOrphans()).toMatchObject({ waiting: 1 });
-  });
-
-  test('for a charge that the processor does not have is one', async () => {
-    expect(await desk.deliver(callback('evt_1', 'ch_none'))).toEqual({ kind: 'orphaned', reason: 'charge_unknown' });
-  });
-
-  test('from another account than the payment was sent to is one', async () => {
-    const request = paymentRequest('other-account', { source: 'tok_async' });
-    await desk.pay(request);
-    const charge = desk.chargeOf(request);
-    desk.processor.inside.succeed(charge);
-    const books = { ...desk.processor, account: 'another' };
-    expect(await desk.deliver(callback('evt_1', charge), { books })).toEqual({
-      kind: 'orphaned',
-      reason: 'other_account',
-    });
-    expect((await desk.chain(request)).state.payment.status).toBe('processing');
   });
 });
 

@@ -210,6 +210,36 @@ describe('another charge in the payment’s name', () => {
     expect(when(SUCCEEDED, given(foreign('captured')))).toMatchObject({ type: 'payment.completed' });
   });
 
+  test('in another currency is booked in its own, there and back', () => {
+    const dollars: Fact = { ...foreign('captured'), currency: 'USD' } as Fact;
+    const refund: Fact = {
+      kind: 'refund',
+      refundId: 're_1',
+      chargeId: 'ch_9',
+      amountMinor: 700,
+      status: 'succeeded',
+    };
+    for (const [fact, state] of [
+      [dollars, given()],
+      [refund, given(dollars)],
+    ] as const) {
+      const decision = decide(fact, state);
+      const currencies = decision.kind === 'append' ? decision.draft.postings.map(({ currency }) => currency) : [];
+      expect(currencies).toEqual(['USD', 'USD']);
+    }
+  });
+
+  test('is none when it is the payment’s own, whose metadata somebody has changed', () => {
+    const own: Fact = { ...foreign('captured'), chargeId: MINE, amountMinor: 1000 } as Fact;
+    expect(when(own, given(SUCCEEDED))).toBe('nothing');
+    expect(when(own, given({ kind: 'pending', chargeId: MINE }))).toMatchObject({ type: 'payment.completed' });
+  });
+
+  test('does not make "not known yet" be said twice', () => {
+    const pending: Fact = { kind: 'pending', chargeId: MINE };
+    expect(when(pending, given(pending, foreign('captured')))).toBe('nothing');
+  });
+
   test('without money is nobody’s concern, and never fails the payment', () => {
     expect(when(foreign('none'))).toBe('nothing');
     expect(when({ ...DECLINED, chargeId: 'ch_9' }, given({ kind: 'pending', chargeId: MINE }))).toBe('nothing');

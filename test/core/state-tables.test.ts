@@ -153,7 +153,7 @@ describe('the tables', () => {
       DISPUTE_TABLE,
     ];
     const cells = tables.flatMap((table) => Object.values(table)).flatMap((row) => Object.values(row));
-    expect(cells).toHaveLength(14 * 7 + 3 * 4 + 3 * 4);
+    expect(cells).toHaveLength(15 * 7 + 3 * 4 + 3 * 4);
     for (const cell of cells) if (cell.does !== 'append') expect(cell.because.length).toBeGreaterThan(5);
   });
 });

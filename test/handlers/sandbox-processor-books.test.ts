@@ -82,6 +82,26 @@ describe('the sandbox’s books over HTTP', () => {
     ]);
   });
 
+  test('may use any words, however they are cut, and any length of list', async () => {
+    const { order, chargeId } = await charged();
+    const answer = await fetch(`${server.url}/charges/${chargeId}`);
+    const charge = (await answer.json()) as Record<string, unknown>;
+    const refund = { id: 're_1', object: 'refund', charge: chargeId, amount: 1, status: 'succeeded' };
+    const long = {
+      ...charge,
+      status: 'declined',
+      failure: { code: '\ud83d', message: `${'a'.repeat(199)}😀` },
+      refunds: Array.from({ length: 1_000 }, (_, index) => ({ ...refund, id: `re_${index}` })),
+    };
+    const raw = await serveRaw((socket) => void socket.end(httpAnswer(200, JSON.stringify(long))));
+    const found = await createSandboxBooks({ url: raw.url, clock: CLOCK }).readCharge(chargeId, LIMIT);
+    await raw[Symbol.asyncDispose]();
+    expect(found?.refunds).toHaveLength(1_000);
+    const [declined] = factsOf(found ?? never(), order.paymentId);
+    expect(JSON.stringify(declined).isWellFormed()).toBe(true);
+    expect(declined).toMatchObject({ failure: { code: '\ufffd', message: `${'a'.repeat(199)}\ufffd` } });
+  });
+
   test('have no charge that nobody made', async () => {
     expect(await books.readCharge('ch_none', LIMIT)).toBeUndefined();
   });
@@ -113,3 +133,7 @@ describe('the sandbox’s books over HTTP', () => {
     await raw[Symbol.asyncDispose]();
   });
 });
+
+function never(): never {
+  throw new Error('the charge is there');
+}

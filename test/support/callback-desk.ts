@@ -11,7 +11,7 @@ import {
   type ReceiveCallbackTools,
   receiveCallback,
 } from '../../lambdas/app/receive-callback.ts';
-import { type RetriedOrphans, retryOrphans } from '../../lambdas/app/retry-orphans.ts';
+import { type RetriedOrphans, type RetryOrphansTools, retryOrphans } from '../../lambdas/app/retry-orphans.ts';
 import { countingEntropy } from './counting-entropy.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 
@@ -20,6 +20,8 @@ const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
 /** A processor that calls back, the engine, and the store between them. */
 export class CallbackDesk {
   readonly clock = new SimulatedClock();
+  /** What went wrong with one orphan. */
+  readonly reported: unknown[] = [];
   readonly store = new MemoryStore();
   readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
   readonly #entropy = countingEntropy();
@@ -39,8 +41,8 @@ export class CallbackDesk {
     return receiveCallback({ ...this.tools, ...changes }, event);
   }
 
-  retryOrphans(): Promise<RetriedOrphans> {
-    return retryOrphans({ ...this.tools, shelf: this.store });
+  retryOrphans(changes: Partial<RetryOrphansTools> = {}): Promise<RetriedOrphans> {
+    return retryOrphans({ ...this.tools, shelf: this.store, report: (error) => this.reported.push(error), ...changes });
   }
 
   async chain({ paymentId }: Pick<CreatePayment, 'paymentId'>): Promise<PaymentChain> {

@@ -1,4 +1,4 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
 import { GetCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type {
   Claim,
@@ -245,23 +245,31 @@ export class DynamoDbStore implements PaymentStore {
     paymentId: PaymentId,
     page: TransitionPage & { readonly newestFirst: boolean },
   ): Promise<readonly Transition[]> {
-    const output = await readWithRetries(this.#pacing, () =>
-      this.#client.send(
-        new QueryCommand({
-          TableName: this.#tables.ledger,
-          KeyConditionExpression: '#pk = :pk AND #sk > :after',
-          ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
-          ExpressionAttributeValues: {
-            ':pk': paymentPartition(paymentId),
-            ':after': transitionSort(page.afterSequence),
-          },
-          ConsistentRead: true,
-          ScanIndexForward: !page.newestFirst,
-          Limit: page.limit,
-        }),
-      ),
-    );
-    return (output.Items ?? []).map(parseTransition);
+    const found: Transition[] = [];
+    let from: Item | undefined;
+    // A page ends at a megabyte as well: one that is cut short must not be taken for the end of the chain.
+    do {
+      const output: QueryCommandOutput = await readWithRetries(this.#pacing, () =>
+        this.#client.send(
+          new QueryCommand({
+            TableName: this.#tables.ledger,
+            KeyConditionExpression: '#pk = :pk AND #sk > :after',
+            ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
+            ExpressionAttributeValues: {
+              ':pk': paymentPartition(paymentId),
+              ':after': transitionSort(page.afterSequence),
+            },
+            ConsistentRead: true,
+            ScanIndexForward: !page.newestFirst,
+            Limit: page.limit - found.length,
+            ...(from === undefined ? {} : { ExclusiveStartKey: from }),
+          }),
+        ),
+      );
+      found.push(...(output.Items ?? []).map(parseTransition));
+      from = output.LastEvaluatedKey;
+    } while (from !== undefined && found.length < page.limit);
+    return found;
   }
 }
 

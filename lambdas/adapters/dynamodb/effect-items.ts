@@ -67,7 +67,16 @@ const TIME_DIGITS = 13;
 
 const orphanItem = z.object({
   operationId: z.string().transform((id) => id as OperationId),
-  event: z.object({ processorName: z.string(), eventId: z.string(), type: z.string(), chargeId: z.string() }),
+  event: z.object({
+    processorName: z.string(),
+    eventId: z.string(),
+    type: z.string(),
+    chargeId: z.string(),
+    paymentId: z
+      .string()
+      .transform((id) => id as PaymentId)
+      .exactOptional(),
+  }),
   reason: z.enum(['charge_unknown', 'payment_unknown', 'other_account']),
   receivedAtMs: z.int(),
 });

@@ -134,6 +134,7 @@ const subjectItem = z.discriminatedUnion('kind', [
     kind: z.literal('stray_charge'),
     chargeId: z.string(),
     amountMinor: minorUnits,
+    currency: z.string(),
     status: z.enum(['authorized', 'captured']),
   }),
   z.object({

@@ -8,6 +8,8 @@ export interface HttpCall {
   readonly body?: string;
   /** For the whole call, the last byte of the answer included. Milliseconds. */
   readonly timeoutMs: number;
+  /** An answer beyond this is not read to its end. Bytes. @default 64 kilobytes, far beyond any answer about one charge */
+  readonly maxAnswerBytes?: number;
 }
 
 export interface HttpAnswer {
@@ -16,8 +18,7 @@ export interface HttpAnswer {
   readonly text: string;
 }
 
-/** Far beyond any true answer; an endless one is not read to its end. */
-const MAX_ANSWER_BYTES = 64 * 1_024;
+const DEFAULT_ANSWER_BYTES = 64 * 1_024;
 
 /** The connection was never made, so nothing was sent. (Node: "Common system errors"; undici: "Errors".) */
 const BEFORE_SENDING = new Set(['connect', 'getaddrinfo']);
@@ -43,14 +44,14 @@ export async function callOnce(call: HttpCall): Promise<HttpAnswer> {
     return {
       status: response.status,
       retryAfter: response.headers.get('retry-after'),
-      text: await readBounded(response),
+      text: await readBounded(response, call.maxAnswerBytes ?? DEFAULT_ANSWER_BYTES),
     };
   } catch (error) {
     throw asFault(error);
   }
 }
 
-async function readBounded(response: Response): Promise<string> {
+async function readBounded(response: Response, maxBytes: number): Promise<string> {
   if (response.body === null) return '';
   const body: AsyncIterable<Uint8Array> = response.body;
   const chunks: Uint8Array[] = [];
@@ -58,8 +59,8 @@ async function readBounded(response: Response): Promise<string> {
   // Leaving the loop early cancels the stream, which closes the connection.
   for await (const chunk of body) {
     bytes += chunk.byteLength;
-    if (bytes > MAX_ANSWER_BYTES) {
-      throw new AmbiguousError('processor_answer_too_large', `The answer is longer than ${MAX_ANSWER_BYTES} bytes.`);
+    if (bytes > maxBytes) {
+      throw new AmbiguousError('processor_answer_too_large', `The answer is longer than ${maxBytes} bytes.`);
     }
     chunks.push(chunk);
   }

@@ -10,10 +10,13 @@ export interface SandboxBooksOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
+/** A page of a hundred charges, each with many refunds; a charge with thousands of them. */
+const MAX_LIST_BYTES = 4 * 1_024 * 1_024;
+
 /** The sandbox processor's own list over HTTP. Reads only, each made once: whoever asks decides whether to ask again. */
 export function createSandboxBooks({ url, clock }: SandboxBooksOptions): ProcessorBooks {
   const get = (path: string, timeoutMs: number): Promise<HttpAnswer> =>
-    callOnce({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs });
+    callOnce({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs, maxAnswerBytes: MAX_LIST_BYTES });
   const page = async (query: Readonly<Record<string, string>>, timeoutMs: number) => {
     const answer = await get(`/charges?${new URLSearchParams(query).toString()}`, timeoutMs);
     if (answer.status !== 200) throw statusFault(answer, clock.nowMs());

@@ -9,8 +9,13 @@ import { redactSensitive } from '../../core/sensitive.ts';
 const MAX_CODE_LENGTH = 64;
 const MAX_MESSAGE_LENGTH = 200;
 
+/** It becomes part of keys and of rows: bounded, and free of surprises. */
+const processorId = z.string().regex(/^[\x21-\x7e]{1,255}$/);
+/** A row with a longer one would cost a fortune, and no address that works everywhere is. */
+const MAX_URL_LENGTH = 2_048;
+
 const refundAnswer = z.object({
-  id: z.string().min(1),
+  id: processorId,
   object: z.literal('refund'),
   charge: z.string(),
   amount: z.int().min(1),
@@ -18,7 +23,7 @@ const refundAnswer = z.object({
 }) satisfies z.ZodType<Refund>;
 
 const disputeAnswer = z.object({
-  id: z.string().min(1),
+  id: processorId,
   object: z.literal('dispute'),
   charge: z.string(),
   amount: z.int().min(1),
@@ -27,7 +32,7 @@ const disputeAnswer = z.object({
 
 /** Unknown fields are passed over: a processor may add some at any time. */
 export const chargeAnswer = z.object({
-  id: z.string().min(1),
+  id: processorId,
   object: z.literal('charge'),
   amount: z.int(),
   amount_captured: z.int(),
@@ -37,7 +42,10 @@ export const chargeAnswer = z.object({
   status: z.enum(['pending', 'requires_action', 'authorized', 'succeeded', 'declined', 'voided']),
   failure: z.object({ code: z.string(), message: z.string() }).nullable(),
   fee: z.int().min(0).nullable(),
-  action_url: z.url({ protocol: /^https?$/ }).nullable(),
+  action_url: z
+    .url({ protocol: /^https?$/ })
+    .max(MAX_URL_LENGTH)
+    .nullable(),
   void_reason: z.enum(['requested', 'expired', 'abandoned']).nullable(),
   refunds: z.array(refundAnswer),
   disputes: z.array(disputeAnswer),
@@ -86,5 +94,10 @@ export function processorCharge(charge: Charge): ProcessorCharge {
 
 /** A processor's words are kept and shown: bounded, and without what must be kept nowhere. */
 export function presentable({ code, message }: Failure): Failure {
-  return { code: code.slice(0, MAX_CODE_LENGTH), message: redactSensitive(message).slice(0, MAX_MESSAGE_LENGTH) };
+  return { code: cut(code, MAX_CODE_LENGTH), message: cut(redactSensitive(message), MAX_MESSAGE_LENGTH) };
+}
+
+/** Half of a letter that takes two would make the whole transition unwritable (RFC 8785 wants well-formed Unicode). */
+function cut(text: string, length: number): string {
+  return text.slice(0, length).toWellFormed();
 }
