@@ -150,15 +150,22 @@ async function runHistory(make: () => CallbackWorld, how: TakeIn, history: Histo
   return { history, calls, violations };
 }
 
+interface SurveyOptions {
+  readonly faults: number;
+  /** Also with a rival before each call. @default true */
+  readonly rivals?: boolean;
+  readonly concurrency?: number;
+}
+
 /** Every history with up to `faults` faults at any calls, alone and with a rival before each call. */
 export async function surveyCallbacks(
   make: () => CallbackWorld,
   how: TakeIn,
-  { faults, concurrency = 1 }: { readonly faults: number; readonly concurrency?: number },
+  { faults, rivals = true, concurrency = 1 }: SurveyOptions,
 ): Promise<CallbackSurvey> {
   const findings: Finding[] = [];
   let histories = 0;
-  let generation = EVERY_RIVAL;
+  let generation: readonly History[] = rivals ? EVERY_RIVAL : [{ faults: [] }];
   for (let count = 0; count <= faults; count += 1) {
     const runs = await pMap(generation, (history) => runHistory(make, how, history), { concurrency });
     histories += runs.length;
