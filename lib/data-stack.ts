@@ -4,13 +4,13 @@ import { ProjectionType } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { StackOutput } from '../lambdas/contract/api.ts';
 import { IdempotencyTable, KeyAttribute } from '../lambdas/contract/tables.ts';
-import { CallbackSecret } from './constructs/callback-secret.ts';
 import { DataTable, number } from './constructs/data-table.ts';
 import { Ledger } from './constructs/ledger.ts';
+import { ProcessorSecret } from './constructs/processor-secret.ts';
 import type { Settings } from './settings.ts';
 
 export interface DataStackProps extends StackProps {
-  readonly settings: Pick<Settings, 'retainData'>;
+  readonly settings: Pick<Settings, 'retainData' | 'stripeAccount'>;
 }
 
 /** Everything that must survive: four tables with four lifetimes, and the secret of callbacks. Nothing here is ever replaced by a deploy of the service. */
@@ -19,7 +19,9 @@ export class DataStack extends Stack {
   readonly ledger: Ledger;
   readonly registry: DataTable;
   readonly views: DataTable;
-  readonly callbackSecret: CallbackSecret;
+  readonly callbackSecret: ProcessorSecret;
+  /** Where Stripe is called: its key, and what it signs with; the operator puts in what Stripe gives out. */
+  readonly stripe?: { readonly key: ProcessorSecret; readonly callbackSecret: ProcessorSecret };
 
   constructor(scope: Construct, id: string, props: DataStackProps) {
     super(scope, id, { ...props, terminationProtection: props.settings.retainData });
@@ -28,7 +30,22 @@ export class DataStack extends Stack {
     this.ledger = new Ledger(this, 'Ledger', { retain });
     this.registry = keyedTable(this, 'Registry', retain);
     this.views = keyedTable(this, 'Views', retain);
-    this.callbackSecret = new CallbackSecret(this, 'CallbackSecret', { retain });
+    this.callbackSecret = new ProcessorSecret(this, 'CallbackSecret', {
+      description: 'Signs the callbacks of the payment processor; every value in it is accepted.',
+      retain,
+    });
+    if (props.settings.stripeAccount !== undefined) {
+      this.stripe = {
+        key: new ProcessorSecret(this, 'StripeKey', {
+          description: 'The secret key of the Stripe account: to be put in by its owner.',
+          retain,
+        }),
+        callbackSecret: new ProcessorSecret(this, 'StripeCallbackSecret', {
+          description: 'The signing secret of the Stripe endpoint: to be put in by its owner.',
+          retain,
+        }),
+      };
+    }
 
     new CfnOutput(this, StackOutput.idempotencyTable, { value: this.idempotency.tableName });
     new CfnOutput(this, StackOutput.ledgerTable, { value: this.ledger.table.tableName });

@@ -12,6 +12,7 @@ export type FunctionFolder =
   | 'payments'
   | 'callbacks'
   | 'orphaned-callbacks'
+  | 'resolver'
   | 'ledger'
   | 'api-documents'
   | 'sandbox-processor';
@@ -21,6 +22,7 @@ const FILES: Readonly<Record<FunctionFolder, readonly string[]>> = {
   payments: [],
   callbacks: [],
   'orphaned-callbacks': [],
+  resolver: [],
   ledger: [],
   'api-documents': ['swagger-ui-bundle.js', 'swagger-ui.css'].map((file) =>
     join(ROOT, 'node_modules', 'swagger-ui-dist', file),

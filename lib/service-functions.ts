@@ -2,7 +2,12 @@ import { Duration } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { type CallbackSource, Environment } from '../lambdas/contract/environment.ts';
-import { CALLBACKS_TIMEOUT_SECONDS, PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/contract/timing.ts';
+import { IdempotencyTable } from '../lambdas/contract/tables.ts';
+import {
+  CALLBACKS_TIMEOUT_SECONDS,
+  PAYMENTS_TIMEOUT_SECONDS,
+  RESOLVER_TIMEOUT_MINUTES,
+} from '../lambdas/contract/timing.ts';
 import type { DataTable } from './constructs/data-table.ts';
 import { PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
 import type { DataStack } from './data-stack.ts';
@@ -28,7 +33,7 @@ export function paymentsFunction(scope: Construct, parts: ServiceParts): Payonce
   });
   allow(payments, data.idempotency, 'Claims', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']);
   allowRows(payments, data.registry, 'ReadApiKeys', ['dynamodb:GetItem'], ['KEY#*']);
-  allowRows(payments, data.registry, 'WriteReferences', ['dynamodb:PutItem'], ['REF#*', 'RETURN#*']);
+  allowRows(payments, data.registry, 'WriteReferences', ['dynamodb:PutItem'], ['REF#*', 'RETURN#*', 'INQUIRY#*']);
   return payments;
 }
 
@@ -37,6 +42,9 @@ export function callbacksFunction(scope: Construct, parts: ServiceParts): Payonc
   const { settings, data } = parts;
   const sources: readonly CallbackSource[] = [
     { name: 'sandbox', scheme: settings.callbackScheme, secretId: data.callbackSecret.arn },
+    ...(data.stripe === undefined
+      ? []
+      : [{ name: 'stripe', scheme: 'stripe' as const, secretId: data.stripe.callbackSecret.arn }]),
   ];
   const callbacks = engineFunction(scope, 'Callbacks', parts, {
     folder: 'callbacks',
@@ -47,6 +55,7 @@ export function callbacksFunction(scope: Construct, parts: ServiceParts): Payonc
   allow(callbacks, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
   allowRows(callbacks, data.registry, 'ShelveOrphans', ['dynamodb:PutItem'], ['ORPHAN#*', 'RETURN#*']);
   data.callbackSecret.grantReadTo(callbacks.role);
+  data.stripe?.callbackSecret.grantReadTo(callbacks.role);
   return callbacks;
 }
 
@@ -62,6 +71,34 @@ export function orphanedCallbacksFunction(scope: Construct, parts: ServiceParts)
   allowRows(orphans, data.registry, 'TakeOrphans', ['dynamodb:Query', 'dynamodb:DeleteItem'], ['ORPHAN#*']);
   allowRows(orphans, data.registry, 'KeepOrphans', ['dynamodb:PutItem'], ['ORPHAN_KEPT#*', 'RETURN#*']);
   return orphans;
+}
+
+/** Run by the clock: it finishes what others began, as a retry would, and sends back what may not be kept. */
+export function resolverFunction(scope: Construct, parts: ServiceParts): PayonceFunction {
+  const { settings, data } = parts;
+  const resolver = engineFunction(scope, 'Resolver', parts, {
+    folder: 'resolver',
+    timeout: Duration.minutes(RESOLVER_TIMEOUT_MINUTES),
+    memoryMb: settings.memoryMb,
+  });
+  allow(resolver, data.idempotency, 'Claims', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']);
+  const { name } = IdempotencyTable.openClaimsIndex;
+  resolver.role.addToPrincipalPolicy(
+    new PolicyStatement({
+      sid: 'FindOpenClaims',
+      actions: ['dynamodb:Query'],
+      resources: [`${data.idempotency.tableArn}/index/${name}`],
+    }),
+  );
+  allowRows(resolver, data.registry, 'WriteReferences', ['dynamodb:PutItem'], ['REF#*', 'RETURN#*', 'INQUIRY#*']);
+  allowRows(
+    resolver,
+    data.registry,
+    'TakeQueued',
+    ['dynamodb:Query', 'dynamodb:DeleteItem'],
+    ['RETURN#*', 'INQUIRY#*'],
+  );
+  return resolver;
 }
 
 /** The books: it reads all of them, and appends what an operator sets right. */
@@ -97,12 +134,27 @@ function engineFunction(
       [Environment.ledgerTable]: data.ledger.table.tableName,
       [Environment.registryTable]: data.registry.tableName,
       [Environment.processorUrl]: processorUrl,
+      [Environment.processorRoutes]: JSON.stringify(settings.routes),
+      ...stripeEnvironment(settings, data),
       ...environment,
     },
   });
   data.ledger.grantAppend(made.role);
   data.ledger.grantRead(made.role);
+  data.stripe?.key.grantReadTo(made.role);
   return made;
+}
+
+function stripeEnvironment(
+  { stripeAccount, stripeReturnUrl }: Settings,
+  { stripe }: DataStack,
+): PayonceFunctionProps['environment'] {
+  if (stripe === undefined || stripeAccount === undefined) return {};
+  return {
+    [Environment.stripeKeySecretId]: stripe.key.arn,
+    [Environment.stripeAccount]: stripeAccount,
+    ...(stripeReturnUrl === undefined ? {} : { [Environment.stripeReturnUrl]: stripeReturnUrl }),
+  };
 }
 
 function allow(grantee: PayonceFunction, table: DataTable, sid: string, actions: string[]): void {

@@ -3,14 +3,20 @@ import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import { StringParameter } from 'aws-cdk-lib/aws-ssm';
 import type { Construct } from 'constructs';
 import { CALLBACK_ADDRESS_PARAMETER, StackOutput } from '../lambdas/contract/api.ts';
-import { ORPHAN_RETRY_MINUTES } from '../lambdas/contract/timing.ts';
+import { ORPHAN_RETRY_MINUTES, RESOLVE_MINUTES } from '../lambdas/contract/timing.ts';
 import { ClockedRun } from './constructs/clocked-run.ts';
 import { HttpApi } from './constructs/http-api.ts';
 import { NeedsAPerson } from './constructs/needs-a-person.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
 import { RequestFirewall } from './constructs/request-firewall.ts';
 import type { DataStack } from './data-stack.ts';
-import { callbacksFunction, ledgerFunction, orphanedCallbacksFunction, paymentsFunction } from './service-functions.ts';
+import {
+  callbacksFunction,
+  ledgerFunction,
+  orphanedCallbacksFunction,
+  paymentsFunction,
+  resolverFunction,
+} from './service-functions.ts';
 import type { Settings } from './settings.ts';
 
 export interface ServiceStackProps extends StackProps {
@@ -21,7 +27,13 @@ export interface ServiceStackProps extends StackProps {
 }
 
 /** What the ledger function answers. */
-const LEDGER_PATHS = ['/v1/ledger/entries', '/v1/balances', '/v1/admin/corrections', '/v1/admin/mismatches'];
+const LEDGER_PATHS = [
+  '/v1/ledger/entries',
+  '/v1/balances',
+  '/v1/admin/corrections',
+  '/v1/admin/mismatches',
+  '/v1/admin/payments/{id}/resolve',
+];
 
 /** Everything that a deploy may replace: the API and its functions. */
 export class ServiceStack extends Stack {
@@ -31,6 +43,7 @@ export class ServiceStack extends Stack {
     const payments = paymentsFunction(this, props);
     const callbacks = callbacksFunction(this, props);
     const orphans = orphanedCallbacksFunction(this, props);
+    const resolver = resolverFunction(this, props);
     const ledger = ledgerFunction(this, props);
     const documents = this.#documentsFunction(settings);
     const http = new HttpApi(this, 'Http', {
@@ -54,6 +67,11 @@ export class ServiceStack extends Stack {
       every: Duration.minutes(ORPHAN_RETRY_MINUTES),
       function: orphans.function,
     });
+    new ClockedRun(this, 'Resolve', {
+      description: 'Finishes open claims, finds out unknown outcomes, sends back what may not be kept.',
+      every: Duration.minutes(RESOLVE_MINUTES),
+      function: resolver.function,
+    });
     new NeedsAPerson(this, 'NeedsAPerson', {
       services: {
         late_success: ['callbacks', 'orphaned-callbacks'],
@@ -64,6 +82,7 @@ export class ServiceStack extends Stack {
     new CfnOutput(this, StackOutput.apiUrl, { value: http.url });
     new CfnOutput(this, StackOutput.paymentsFunction, { value: payments.function.functionName });
     new CfnOutput(this, StackOutput.callbacksFunction, { value: callbacks.function.functionName });
+    new CfnOutput(this, StackOutput.resolverFunction, { value: resolver.function.functionName });
     new CfnOutput(this, StackOutput.orphanedCallbacksFunction, { value: orphans.function.functionName });
   }
 

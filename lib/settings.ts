@@ -1,5 +1,5 @@
 import type { Node } from 'constructs';
-import { SIGNATURE_SCHEMES, type SignatureSchemeName } from '../lambdas/contract/environment.ts';
+import { type RoutingRule, SIGNATURE_SCHEMES, type SignatureSchemeName } from '../lambdas/contract/environment.ts';
 
 /** What a deployment may choose, from CDK context (`-c payonce:<name>=<value>` or cdk.json). */
 export interface Settings {
@@ -13,6 +13,15 @@ export interface Settings {
    * @default sandbox
    */
   readonly callbackScheme: SignatureSchemeName;
+  /** The Stripe account (`acct_…`) to call beside the other processor. @default Stripe is not called */
+  readonly stripeAccount?: string;
+  /** Where a payer comes back to after an approval at Stripe's; an https address. @default no approval that redirects */
+  readonly stripeReturnUrl?: string;
+  /**
+   * Where new payments go: JSON, a list of `{ "tenant"?, "currency"?, "processor": "sandbox" | "stripe" }`; the first that
+   * fits counts. @default all to the other processor
+   */
+  readonly routes: readonly RoutingRule[];
   /** Keep tables and logs when a stack is deleted, and refuse to delete tables. @default true */
   readonly retainData: boolean;
   /** A web ACL before the API: a size limit and a rate limit per address. Costs some USD a month. @default false */
@@ -39,6 +48,7 @@ const PREFIX = 'payonce:';
 const DEFAULTS: Settings = {
   sandbox: true,
   callbackScheme: 'sandbox',
+  routes: [],
   retainData: true,
   firewall: false,
   accountLogRole: true,
@@ -64,6 +74,12 @@ const RULES = {
     allowed: `one of ${SIGNATURE_SCHEMES.join(', ')}`,
     read: (given: unknown) => SIGNATURE_SCHEMES.find((scheme) => scheme === given),
   },
+  stripeAccount: {
+    allowed: 'the id of a Stripe account, acct_…',
+    read: (given: unknown) => (typeof given === 'string' && /^acct_[A-Za-z0-9]{1,60}$/.test(given) ? given : undefined),
+  },
+  stripeReturnUrl: { allowed: 'an https address without a trailing slash', read: readUrl },
+  routes: { allowed: 'JSON, a list of { "tenant"?, "currency"?, "processor" }', read: readRoutes },
   retainData: flag(),
   firewall: flag(),
   accountLogRole: flag(),
@@ -86,6 +102,8 @@ export function readSettings(node: Node): Settings {
   refuseUnknown(node);
   const reservedConcurrency = read(node, 'reservedConcurrency', RULES.reservedConcurrency);
   const processorUrl = read(node, 'processorUrl', RULES.processorUrl);
+  const stripeAccount = read(node, 'stripeAccount', RULES.stripeAccount);
+  const stripeReturnUrl = read(node, 'stripeReturnUrl', RULES.stripeReturnUrl);
   const settings: Settings = {
     sandbox: read(node, 'sandbox', RULES.sandbox) ?? DEFAULTS.sandbox,
     callbackScheme: read(node, 'callbackScheme', RULES.callbackScheme) ?? DEFAULTS.callbackScheme,
@@ -98,7 +116,19 @@ export function readSettings(node: Node): Settings {
     logRetentionDays: read(node, 'logRetentionDays', RULES.logRetentionDays) ?? DEFAULTS.logRetentionDays,
     ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
     ...(processorUrl === undefined ? {} : { processorUrl }),
+    ...(stripeAccount === undefined ? {} : { stripeAccount }),
+    ...(stripeReturnUrl === undefined ? {} : { stripeReturnUrl }),
+    routes: read(node, 'routes', RULES.routes) ?? DEFAULTS.routes,
   };
+  refuseConflicts(settings);
+  return settings;
+}
+
+/** Settings that are good each, and contradict each other. */
+function refuseConflicts(settings: Settings): void {
+  const lost = settings.routes.find(({ processor }) => processor === 'stripe' && settings.stripeAccount === undefined);
+  if (lost !== undefined)
+    throw new Error(`${PREFIX}routes sends payments to stripe, but there is no ${PREFIX}stripeAccount`);
   if (settings.sandbox && settings.processorUrl !== undefined) {
     throw new Error(`${PREFIX}processorUrl is ${settings.processorUrl}, but the sandbox is on: give one or the other`);
   }
@@ -108,7 +138,6 @@ export function readSettings(node: Node): Settings {
   if (!settings.sandbox && settings.processorUrl === undefined) {
     throw new Error(`${PREFIX}sandbox is false, so ${PREFIX}processorUrl must be ${RULES.processorUrl.allowed}`);
   }
-  return settings;
 }
 
 function read<Value>(node: Node, name: keyof Settings, rule: Rule<Value>): Value | undefined {
@@ -148,4 +177,27 @@ function whole(min: number, max: number): Rule<number> {
 function readUrl(given: unknown): string | undefined {
   if (typeof given !== 'string' || !URL.canParse(given) || given.endsWith('/')) return undefined;
   return new URL(given).protocol === 'https:' ? given : undefined;
+}
+
+const ROUTE_FIELDS = new Set(['tenant', 'currency', 'processor']);
+const PROCESSOR_NAMES = ['sandbox', 'stripe'];
+
+function readRoutes(given: unknown): readonly RoutingRule[] | undefined {
+  const rules: unknown = typeof given === 'string' ? parsedJson(given) : given;
+  return Array.isArray(rules) && rules.every(isRoute) ? rules : undefined;
+}
+
+function isRoute(rule: unknown): rule is RoutingRule {
+  if (typeof rule !== 'object' || rule === null) return false;
+  const fields = Object.entries(rule);
+  const known = fields.every(([name, value]) => ROUTE_FIELDS.has(name) && typeof value === 'string');
+  return known && 'processor' in rule && PROCESSOR_NAMES.includes(String(rule.processor));
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -58,6 +58,7 @@ export interface LocalAws extends LocalKeys {
   readonly paymentsFunction: string;
   readonly callbacksFunction: string;
   readonly orphanedCallbacksFunction: string;
+  readonly resolverFunction: string;
   readonly keeperPid: number;
 }
 
@@ -134,6 +135,7 @@ async function describe(emulator: Emulator, outputs: StackOutputs, known: LocalK
     paymentsFunction: read('service', 'paymentsFunction'),
     callbacksFunction: read('service', 'callbacksFunction'),
     orphanedCallbacksFunction: read('service', 'orphanedCallbacksFunction'),
+    resolverFunction: read('service', 'resolverFunction'),
     keeperPid: emulator.keeperPid,
     ...(await tenantWithKeys(endpoint, tables.registry, known)),
   };

@@ -17,6 +17,7 @@ const localAws = keys.extend({
   paymentsFunction: z.string(),
   callbacksFunction: z.string(),
   orphanedCallbacksFunction: z.string(),
+  resolverFunction: z.string(),
   keeperPid: z.int(),
 });
 

@@ -50,6 +50,35 @@ export const payment = z
   })
   .meta({ id: 'Payment' });
 
+export const refund = z
+  .looseObject({
+    id: z.string().meta({
+      description: '`ref_…`; the processor’s own of one that was made there.',
+      example: 'ref_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp2wq7hzd4ynrk5xcb3tmvja6ofe',
+    }),
+    object: z.literal('refund'),
+    payment: payment.shape.id,
+    amount: amount('What is given back'),
+    currency: z.string().meta({ example: 'EUR' }),
+    status: z
+      .enum(['pending', 'succeeded', 'failed'])
+      .meta({ description: '`pending` means that the outcome is not known yet. Also a success may fail days later.' }),
+    reason: z.string().nullable().meta({ description: 'Why, in your words.' }),
+    failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
+    created: unixSeconds.nullable().meta({
+      description: 'Unix time in seconds; null of one that was made at the processor.',
+    }),
+  })
+  .meta({ id: 'Refund' });
+
+export const refundList = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(refund).meta({ description: 'In the order in which they became known.' }),
+    has_more: z.literal(false),
+  })
+  .meta({ id: 'RefundList' });
+
 const posting = z
   .looseObject({
     account: z.string().meta({ example: 'merchant_payable' }),
@@ -203,7 +232,15 @@ export const problem = z
     param: z.string().optional().meta({ description: 'The field at fault.', example: 'metadata.order' }),
     request_id: z.string(),
     payment_id: z.string().optional().meta({ description: 'The payment that stands in the way.' }),
-    payment: payment.optional().meta({ description: 'The payment that failed or was let go.' }),
+    payment_status: z
+      .enum(PAYMENT_STATUSES)
+      .optional()
+      .meta({ description: 'Of the payment that cannot be changed so.' }),
+    amount_left: amount('What is left').optional(),
+    payment: payment
+      .optional()
+      .meta({ description: 'The payment that failed or was let go; after a change that failed, as it still is.' }),
+    refund: refund.optional().meta({ description: 'The refund that failed.' }),
     correction_id: z.string().optional().meta({ description: 'The correction that stands in the way.' }),
   })
   .meta({ id: 'Problem', description: 'RFC 9457.' });

@@ -1,4 +1,4 @@
-import { CREATED, type Example, PAYMENT_ID } from './examples.ts';
+import { CREATED, type Example, PAYMENT_ID, succeededPayment } from './examples.ts';
 
 /** What the Ledger's routes really answer, for the API's documents: the tests ask for each and compare. */
 
@@ -83,6 +83,36 @@ export const correctionExamples = {
       created: CREATED,
     },
   },
+} satisfies Record<string, Example>;
+
+export const decisionRequestExamples = {
+  failed: {
+    summary: 'Nobody was charged',
+    value: { outcome: 'failed', reason: 'Nothing on the bank statement of 3 March', operator: 'Ada Example' },
+  },
+  succeeded: {
+    summary: 'The money is there',
+    value: {
+      outcome: 'succeeded',
+      charge_id: 'ch_1',
+      reason: 'Seen on the bank statement of 3 March',
+      operator: 'Ada Example',
+    },
+  },
+} satisfies Record<string, Example>;
+
+export const decisionExamples = {
+  failed: {
+    summary: 'It has failed',
+    value: {
+      ...succeededPayment,
+      source: 'tok_async',
+      amount_captured: 0,
+      status: 'failed',
+      failure: { code: 'decided_by_operator', message: 'An operator found that nobody was charged.' },
+    },
+  },
+  succeeded: { summary: 'It has succeeded', value: { ...succeededPayment, source: 'tok_async' } },
 } satisfies Record<string, Example>;
 
 export const mismatchExamples = {

@@ -1,29 +1,22 @@
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { MAX_BODY_BYTES } from '../contract/limits.ts';
-import { correctionBody, entriesQuery, mismatchesQuery } from '../runtime/ledger-schemas.ts';
-import { balanceList, correction, ledgerEntryList, mismatchList } from './answer-schemas.ts';
+import { correctionBody, decisionBody, entriesQuery, mismatchesQuery } from '../runtime/ledger-schemas.ts';
+import { balanceList, correction, ledgerEntryList, mismatchList, payment } from './answer-schemas.ts';
 import {
   balanceExamples,
   correctionExamples,
   correctionRequestExamples,
+  decisionExamples,
+  decisionRequestExamples,
   entryExamples,
   mismatchExamples,
 } from './ledger-examples.ts';
-import { ALWAYS, OF_POST, problemResponses, replayed, requestId, shown } from './responses.ts';
+import { ALWAYS, idempotencyKey, OF_POST, problemResponses, replayed, requestId, shown } from './responses.ts';
 
-const keyHeader = z.object({
-  'Idempotency-Key': z
-    .string()
-    .min(1)
-    .max(128)
-    .meta({
-      description:
-        'Names this correction, for ever: a request that is sent again with the same key and body gets the same answer, ' +
-        'and nothing is posted twice. 1 to 128 visible ASCII characters, raw or as a quoted string; a UUID is good.',
-      example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
-    }),
-});
+const keyHeaders = (thing: string) => z.object({ 'Idempotency-Key': idempotencyKey(thing, 'nothing is posted twice') });
+
+const ofStored = z.object({ 'Request-Id': requestId, 'Idempotency-Replayed': replayed });
 
 /** The Ledger's part of the API's description. */
 export const ledgerPaths: ZodOpenApiPathsObject = {
@@ -64,7 +57,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
         'Appends a set of postings: the reverse of an earlier set, or one of your own. Nothing is ever changed or removed, ' +
         'and the payment itself stays as it is, its status and its amounts. A set can be reversed once; the correction that ' +
         'did so can be reversed in its turn. Needs the scope `ledger:admin`.',
-      requestParams: { header: keyHeader },
+      requestParams: { header: keyHeaders('correction') },
       requestBody: {
         required: true,
         description: `At most ${MAX_BODY_BYTES} bytes of JSON in UTF-8, with either \`reverses\` or \`postings\`.`,
@@ -73,10 +66,36 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       responses: {
         201: {
           description: 'The correction as it was posted.',
-          headers: z.object({ 'Request-Id': requestId, 'Idempotency-Replayed': replayed }),
+          headers: ofStored,
           content: { 'application/json': { schema: correction, examples: correctionExamples } },
         },
         ...problemResponses([...ALWAYS, ...OF_POST, 'unbalanced', 'already_reversed']),
+      },
+    },
+  },
+  '/v1/admin/payments/{id}/resolve': {
+    post: {
+      operationId: 'resolvePayment',
+      summary: 'Decide about a payment that needs review',
+      description:
+        'Records what a person found out where no program can look, with the name of who answers for it. A success posts ' +
+        'what was asked for; a failure posts nothing. Needs the scope `admin`.',
+      requestParams: {
+        path: z.object({ id: payment.shape.id.meta({ description: 'Of the payment.' }) }),
+        header: keyHeaders('decision'),
+      },
+      requestBody: {
+        required: true,
+        description: `At most ${MAX_BODY_BYTES} bytes of JSON in UTF-8.`,
+        content: { 'application/json': { schema: decisionBody, examples: decisionRequestExamples } },
+      },
+      responses: {
+        200: {
+          description: 'The payment as it stands after the decision.',
+          headers: ofStored,
+          content: { 'application/json': { schema: payment, examples: decisionExamples } },
+        },
+        ...problemResponses([...ALWAYS, ...OF_POST, 'payment_not_in_review']),
       },
     },
   },

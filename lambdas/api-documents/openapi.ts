@@ -5,9 +5,19 @@ import { createPaymentBody, transitionPageQuery } from '../runtime/payment-schem
 import type { ProblemCode } from '../runtime/problems.ts';
 import { payment, transitionList } from './answer-schemas.ts';
 import { callbackPath } from './callback-path.ts';
+import { changePaths } from './change-paths.ts';
 import { creationExamples, paymentExamples, transitionExamples, unknownOutcomeExamples } from './examples.ts';
 import { ledgerPaths } from './ledger-paths.ts';
-import { ALWAYS, type Examples, OF_POST, problemResponses, replayed, requestId, shown } from './responses.ts';
+import {
+  ALWAYS,
+  type Examples,
+  idempotencyKey,
+  OF_POST,
+  problemResponses,
+  replayed,
+  requestId,
+  shown,
+} from './responses.ts';
 
 const OF_PAYING: readonly ProblemCode[] = [
   ...OF_POST,
@@ -27,16 +37,7 @@ const creationHeaders = z.object({
 });
 
 const keyHeaders = z.object({
-  'Idempotency-Key': z
-    .string()
-    .min(1)
-    .max(128)
-    .meta({
-      description:
-        'Names this payment, for ever: a request that is sent again with the same key and body gets the same answer, and ' +
-        'nobody is charged twice. 1 to 128 visible ASCII characters, raw or as a quoted string; a UUID is good.',
-      example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
-    }),
+  'Idempotency-Key': idempotencyKey('payment', 'nobody is charged twice'),
   Prefer: z.string().optional().meta({
     description:
       '`wait=N`: while a request with this key is running elsewhere, wait for its answer, at most 8 seconds.',
@@ -115,6 +116,7 @@ export const openApiDocument = createDocument({
         },
       },
     },
+    ...changePaths,
     ...ledgerPaths,
     ...callbackPath,
   },

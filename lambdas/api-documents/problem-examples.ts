@@ -1,6 +1,7 @@
 import { MAX_BODY_BYTES } from '../contract/limits.ts';
 import { problemBody } from '../core/answer.ts';
 import { type ProblemCode, problem } from '../runtime/problems.ts';
+import { heldPayment, succeededRefund } from './change-examples.ts';
 import { type Example, PAYMENT_ID, succeededPayment } from './examples.ts';
 import { CORRECTION_ID } from './ledger-examples.ts';
 
@@ -13,6 +14,9 @@ interface ProblemExample {
   readonly param?: string;
   readonly members?: Readonly<Record<string, unknown>>;
 }
+
+const NOTHING_CHANGED =
+  'The processor was never asked and nothing has changed. Start again with a new Idempotency-Key.';
 
 /** In the order of {@link PROBLEMS}. */
 const PROBLEM_DETAILS: Readonly<Record<ProblemCode, ProblemExample>> = {
@@ -56,6 +60,18 @@ const PROBLEM_DETAILS: Readonly<Record<ProblemCode, ProblemExample>> = {
       },
     },
   },
+  capture_failed: {
+    detail: 'A voided charge cannot be captured.',
+    members: { payment: heldPayment },
+  },
+  cancellation_failed: {
+    detail: 'A succeeded charge cannot be voided.',
+    members: { payment: heldPayment },
+  },
+  refund_failed: {
+    detail: 'At most 100 can be refunded.',
+    members: { refund: failedRefund({ code: 'amount_too_large', message: 'At most 100 can be refunded.' }) },
+  },
   insufficient_scope: { detail: 'This API key lacks the scope that this route needs.' },
   forbidden: { detail: 'The request was refused by the firewall.' },
   not_found: { detail: 'There is no such payment.' },
@@ -86,6 +102,32 @@ const PROBLEM_DETAILS: Readonly<Record<ProblemCode, ProblemExample>> = {
       }),
     },
   },
+  capture_not_attempted: { detail: NOTHING_CHANGED, members: { payment: heldPayment } },
+  cancellation_not_attempted: { detail: NOTHING_CHANGED, members: { payment: heldPayment } },
+  refund_not_attempted: {
+    detail: NOTHING_CHANGED,
+    members: { refund: failedRefund({ code: 'not_attempted', message: 'The processor was never asked.' }) },
+  },
+  payment_not_capturable: {
+    detail: 'The payment is succeeded: it cannot be captured.',
+    members: { payment_status: 'succeeded' },
+  },
+  payment_not_cancelable: {
+    detail: 'The payment is succeeded: it cannot be canceled.',
+    members: { payment_status: 'succeeded' },
+  },
+  payment_not_refundable: {
+    detail: 'The payment is requires capture: it cannot be refunded.',
+    members: { payment_status: 'requires_capture' },
+  },
+  payment_not_in_review: {
+    detail: 'The payment is succeeded: only one that needs review waits for a decision.',
+    members: { payment_status: 'succeeded' },
+  },
+  change_in_progress: {
+    detail: 'Another capture or cancellation of this payment is under way. Ask again when it has ended.',
+  },
+  amount_exceeds_left: { detail: 'At most 700 is left.', param: 'amount', members: { amount_left: 700 } },
   body_too_large: { detail: `The body must be at most ${MAX_BODY_BYTES} bytes.` },
   unsupported_media_type: { detail: 'Content-Type must be application/json, in UTF-8.' },
   idempotency_key_payload_mismatch: {
@@ -115,4 +157,8 @@ export function problemExample(code: ProblemCode): Example {
 function failed(source: string, chargeId: string | null, failure: { code: string; message: string }): unknown {
   const processor = { name: 'sandbox', charge_id: chargeId };
   return { ...succeededPayment, amount_captured: 0, status: 'failed', source, processor, failure };
+}
+
+function failedRefund(failure: { code: string; message: string }): unknown {
+  return { ...succeededRefund, status: 'failed', failure };
 }

@@ -40,6 +40,23 @@ export const replayed = z
   .optional()
   .meta({ description: 'This is the answer that was stored when the key was first used.' });
 
+/**
+ * @param thing what the key names
+ * @param promise what does not happen when it is sent again
+ * @param more what else there is to know of it
+ */
+export const idempotencyKey = (thing: string, promise: string, more = '') =>
+  z
+    .string()
+    .min(1)
+    .max(128)
+    .meta({
+      description:
+        `Names this ${thing}, for ever: a request that is sent again with the same key and body gets the same answer, and ` +
+        `${promise}. 1 to 128 visible ASCII characters, raw or as a quoted string; a UUID is good.${more}`,
+      example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
+    });
+
 const retryAfter = z.string().optional().meta({ description: 'When to ask again, in seconds.', example: '1' });
 
 /** Headers that problems of a status may carry. */

@@ -3,11 +3,11 @@ import type { Digest } from '../core/digest.ts';
 import type { Fingerprint } from '../core/fingerprint.ts';
 import type { Mode, PaymentId, TenantId } from '../core/ids.ts';
 import type { CaptureMode } from '../core/payment.ts';
-import type { Clock, Entropy, OperationRunner, PaymentStore, Processor, ReplayCache } from './ports.ts';
+import type { KnownProcessors } from './pinned-processor.ts';
+import type { Clock, Entropy, OperationRunner, PaymentStore, ReplayCache } from './ports.ts';
 
-export interface CreatePaymentTools {
+export interface CreatePaymentTools extends KnownProcessors {
   readonly store: PaymentStore;
-  readonly processor: Processor;
   readonly runner: OperationRunner;
   readonly replays: ReplayCache;
   readonly clock: Clock;
@@ -42,12 +42,16 @@ export interface RunNotes {
   fenced: boolean;
 }
 
-export type CreatePaymentOutcome =
-  /** Executed by this call; `unknown` when the processor's answer could not be had in time. */
-  | { readonly kind: 'first'; readonly answer: Answer; readonly unknown: boolean }
+/** What a request comes to whose key was used before. */
+export type RepeatOutcome =
   /** The stored answer, verbatim. */
   | { readonly kind: 'replay'; readonly answer: Answer; readonly source: 'store' | 'cache' }
   | { readonly kind: 'in_progress'; readonly leaseExpiresAtMs: number }
   | { readonly kind: 'payload_mismatch' }
-  | { readonly kind: 'key_expired'; readonly paymentId: PaymentId }
+  | { readonly kind: 'key_expired'; readonly paymentId: PaymentId };
+
+export type CreatePaymentOutcome =
+  /** Executed by this call; `unknown` when the processor's answer could not be had in time. */
+  | { readonly kind: 'first'; readonly answer: Answer; readonly unknown: boolean }
+  | RepeatOutcome
   | { readonly kind: 'reference_used'; readonly paymentId: PaymentId };

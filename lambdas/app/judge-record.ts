@@ -3,12 +3,16 @@ import type { Fingerprint } from '../core/fingerprint.ts';
 import { compareFingerprints } from '../core/fingerprint.ts';
 import type { IdempotencyRecord, OpenRecord } from '../core/idempotency.ts';
 import { isExpired, isLeased } from '../core/idempotency.ts';
-import type { CreatePayment, CreatePaymentOutcome } from './create-payment-types.ts';
+import type { RepeatOutcome } from './create-payment-types.ts';
 
-export type Judgement = CreatePaymentOutcome | { readonly kind: 'stale'; readonly record: OpenRecord };
+export type Judgement = RepeatOutcome | { readonly kind: 'stale'; readonly record: OpenRecord };
 
 /** What a record that stands in the way means for this request, in documented precedence. */
-export function judgeRecord(record: IdempotencyRecord, request: CreatePayment, nowMs: number): Judgement {
+export function judgeRecord(
+  record: IdempotencyRecord,
+  request: { readonly fingerprint: Fingerprint },
+  nowMs: number,
+): Judgement {
   if (record.status === 'COMPLETED' && isExpired(record, nowMs))
     return { kind: 'key_expired', paymentId: record.paymentId };
   if (!isSameRequest(record.fingerprint, request.fingerprint)) return { kind: 'payload_mismatch' };

@@ -15,6 +15,7 @@ import { chargesToReturn } from './charge-to-return.ts';
 import type { CreatePayment, CreatePaymentOutcome, CreatePaymentTools, RunNotes } from './create-payment-types.ts';
 import { isSameRequest, judgeRecord } from './judge-record.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
+import { pinnedProcessor } from './pinned-processor.ts';
 import type { ChargeOrder, Claim, ClaimStep, OperationSteps } from './ports.ts';
 import { settleCharge } from './settle-charge.ts';
 
@@ -91,15 +92,22 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
     // The claim was stale and something else, a callback, has settled the payment since: only its answer is missing.
     const { first, newest } = held.chain;
     if (!isUnresolved(newest.payment)) return undefined;
-    // The charge was sent to a place that this deployment does not call: neither its yes nor its silence would be of it.
-    if (held.sent === 'maybe' && !this.#isPinnedHere(first)) return { kind: 'unknown' };
+    const processor = pinnedProcessor(this.#tools, first);
     try {
-      return await settleCharge(this.#tools, {
-        order: this.#order(first),
-        claimedAtMs: held.claimedAtMs,
-        sent: held.sent,
-        answerByMs: this.#answerByMs,
-      });
+      if (processor === undefined) {
+        // It was to be sent to a place that this deployment does not call: no yes and no silence from here is of it.
+        if (held.sent === 'maybe') return { kind: 'unknown' };
+        throw new RetryableError('processor_elsewhere', 'this deployment does not call the payment’s processor');
+      }
+      return await settleCharge(
+        { ...this.#tools, processor },
+        {
+          order: this.#order(first),
+          claimedAtMs: held.claimedAtMs,
+          sent: held.sent,
+          answerByMs: this.#answerByMs,
+        },
+      );
     } catch (error) {
       // Its promise: thrown so only when nothing was sent, by anyone. After any other error something may have been.
       this.#provenUnsent = error instanceof RetryableError;
@@ -117,6 +125,7 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
   async commit(fact: ChargeFact | undefined): Promise<CreatePaymentOutcome> {
     const { store, digest, clock, entropy, replays } = this.#tools;
     const held = this.#mine();
+    const operationId = this.#operationId;
     let { chain } = held;
     let expects: 'open' | 'absent' = 'open';
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -129,7 +138,7 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
       const { payment } = transition ?? chain.newest;
       const record = {
         status: 'COMPLETED' as const,
-        operationId: this.#operationId,
+        operationId,
         paymentId: this.#request.paymentId,
         fingerprint: this.#request.fingerprint,
         owner: held.owner,
@@ -141,6 +150,9 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
         record,
         expects,
         ...(transition === undefined ? {} : { transition, toReturn: chargesToReturn([transition]) }),
+        ...(isUnresolved(payment)
+          ? { inquiry: { operationId, paymentId: payment.id, claimedAtMs: held.claimedAtMs } }
+          : {}),
       });
       switch (outcome.kind) {
         case 'committed':
@@ -276,13 +288,6 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
     if (record === undefined) throw contention();
     const judged = judgeRecord(record, this.#request, this.#tools.clock.nowMs());
     return judged.kind === 'stale' ? { kind: 'in_progress', leaseExpiresAtMs: judged.record.leaseExpiresAtMs } : judged;
-  }
-
-  /** Whether this deployment sends charges to where this one was, or would have been, sent. */
-  #isPinnedHere(first: Transition): boolean {
-    const { name, account, endpoint } = this.#tools.processor;
-    const pinned = detailsOf(first).processor;
-    return first.payment.processorName === name && pinned.account === account && pinned.endpoint === endpoint;
   }
 
   #order(first: Transition): ChargeOrder {

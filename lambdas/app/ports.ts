@@ -4,6 +4,7 @@
  */
 import type { Scope } from '../contract/api.ts';
 import type { Answer } from '../core/answer.ts';
+import type { Fact } from '../core/facts.ts';
 import type { CompletedRecord, EffectRecord, IdempotencyRecord, OpenRecord } from '../core/idempotency.ts';
 import type { Mode, OperationId, OwnerToken, PaymentId, TenantId } from '../core/ids.ts';
 import type { CaptureMode, Failure, TransitionType } from '../core/payment.ts';
@@ -71,6 +72,8 @@ export interface Commit {
   readonly transition?: Transition;
   /** The queue entries that go with the outcome. */
   readonly toReturn?: readonly ChargeToReturn[];
+  /** Kept with an answer that says "not known yet": somebody must find out. */
+  readonly inquiry?: Inquiry;
 }
 
 /** In order of precedence. */
@@ -134,6 +137,14 @@ export interface ChargeToReturn {
   readonly foundAtMs: number;
 }
 
+/** The queue entry for an operation that was answered "not known yet". */
+export interface Inquiry {
+  readonly operationId: OperationId;
+  readonly paymentId: PaymentId;
+  /** When the operation was claimed: nobody sends later than a quarter of an hour after it. */
+  readonly claimedAtMs: number;
+}
+
 export interface Effect {
   readonly record: EffectRecord;
   /** Of one payment, in their order; none when all was known already. */
@@ -156,6 +167,16 @@ export interface EffectStore extends Pick<PaymentStore, 'listTransitions'> {
   /** The one durable write. */
   recordEffect(effect: Effect): Promise<EffectOutcome>;
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
+}
+
+/** What waits to be found out or sent back; each is in a queue that was written with what made it necessary. */
+export interface UnfinishedWork {
+  /** Claims whose lease has ended, oldest first in each part of the index. */
+  staleClaims(nowMs: number, limit: number): Promise<readonly OpenRecord[]>;
+  inquiries(limit: number): Promise<readonly Inquiry[]>;
+  closeInquiry(inquiry: Inquiry): Promise<void>;
+  chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]>;
+  closeReturn(charge: ChargeToReturn): Promise<void>;
 }
 
 export interface OrphanShelf {
@@ -199,8 +220,37 @@ export type ChargeOutcome =
   /** The processor understood and refused the request itself (400, 404, 422). */
   | { readonly kind: 'rejected'; readonly chargeId?: string; readonly failure: Failure };
 
-interface CallLimit {
+/** What is asked of a charge that is there. */
+export type ChargeChange =
+  /** Takes what was set aside, or less of it; the rest is let go. */
+  | { readonly kind: 'capture'; readonly amountMinor: number }
+  | { readonly kind: 'void' }
+  | { readonly kind: 'refund'; readonly amountMinor: number };
+
+export interface ChangeOrder {
+  /** The key at the processor, and the refund's name in its metadata: the same on every attempt, for ever. */
+  readonly operationId: OperationId;
+  readonly paymentId: PaymentId;
+  readonly chargeId: string;
+  readonly currency: string;
+  readonly change: ChargeChange;
+}
+
+export type ChangeOutcome =
+  /** What became known by it; a refund goes by the operation that made it. */
+  | { readonly kind: 'applied'; readonly facts: readonly Fact[] }
+  /** The processor understood and refused: nothing has changed (400, 402, 404, 422). */
+  | { readonly kind: 'refused'; readonly failure: Failure };
+
+export interface CallLimit {
   readonly timeoutMs: number;
+}
+
+export interface ChangeAbilities {
+  /** Whether less than what was set aside may be captured. */
+  readonly partialCapture: boolean;
+  /** Whether less than what was captured may be given back, and more than once. */
+  readonly partialRefund: boolean;
 }
 
 export interface Processor {
@@ -208,7 +258,8 @@ export interface Processor {
   readonly account: string;
   readonly endpoint: string;
   readonly apiVersion: string;
-  readonly abilities: ProcessorAbilities;
+  /** What it can do, as data: the engine asks here, and never by name. */
+  readonly abilities: ProcessorAbilities & ChangeAbilities;
   /**
    * A look at the circuit breaker before anything is claimed; costs nothing while it is closed, and one read, never a
    * charge, when it is half open.
@@ -223,6 +274,10 @@ export interface Processor {
   charge(order: ChargeOrder, limit: CallLimit): Promise<ChargeOutcome>;
   /** Looks a charge up by our key. @throws RetryableError or AmbiguousError when it could not be looked up */
   findCharge(order: ChargeOrder, limit: CallLimit): Promise<ChargeOutcome | { readonly kind: 'absent' }>;
+  /** Captures, lets go or gives back. @throws as `charge` */
+  change(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome>;
+  /** Whether that change is there, whoever asked for it. @throws as `findCharge` */
+  findChange(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome | { readonly kind: 'absent' }>;
 }
 
 export interface ChargeWindow {
@@ -285,10 +340,7 @@ export interface OperationRunner {
 // --------------------------------------------------------------------------------------------------------------- ledger
 
 /** One tenant's books in one mode. */
-export interface BooksOwner {
-  readonly tenantId: TenantId;
-  readonly mode: Mode;
-}
+export type BooksOwner = Pick<ApiKeyRecord, 'tenantId' | 'mode'>;
 
 /** Where an entry stands: by time, then payment, sequence and leg. */
 export interface EntryPosition {

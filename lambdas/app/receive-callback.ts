@@ -1,5 +1,4 @@
 import type { AlarmMetric } from '../contract/metrics.ts';
-import { decide } from '../core/decide.ts';
 import type { Digest } from '../core/digest.ts';
 import { RetryableError } from '../core/faults.ts';
 import type { EffectRecord } from '../core/idempotency.ts';
@@ -7,12 +6,11 @@ import { effectExpirySeconds } from '../core/idempotency.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../core/ids.ts';
 import { adoptionOperation, callbackOperation } from '../core/ids.ts';
 import type { TransitionType } from '../core/payment.ts';
-import { evolve } from '../core/payment-state.ts';
 import type { ProcessorCharge } from '../core/processor-charge.ts';
-import { factsOf } from '../core/processor-charge.ts';
 import type { Transition } from '../core/transition.ts';
-import { detailsOf, nextTransition } from '../core/transition.ts';
+import { detailsOf } from '../core/transition.ts';
 import { chargesToReturn } from './charge-to-return.ts';
+import { decideAll } from './decide-all.ts';
 import { type PaymentChain, readChain } from './payment-chain.ts';
 import type {
   CallbackEvent,
@@ -124,7 +122,7 @@ class CallbackRun implements EffectSteps<PaymentId | undefined, CallbackOutcome>
       }
       if (paymentId === undefined || chain === undefined) return this.#shelve('payment_unknown');
       if (!this.#isOfThisAccount(chain)) return this.#shelve('other_account');
-      const { transitions, contradictions } = this.#decideAll(charge, chain, clock.nowMs());
+      const { transitions, contradictions } = decideAll(this.#tools.digest, charge, chain, clock.nowMs());
       this.#raiseAlarms(transitions, contradictions);
       const part = transitions.slice(0, MAX_TOGETHER);
       const isLast = part.length === transitions.length;
@@ -163,26 +161,6 @@ class CallbackRun implements EffectSteps<PaymentId | undefined, CallbackOutcome>
   #isOfThisAccount({ first }: PaymentChain): boolean {
     const { name, account } = this.#tools.books;
     return first.payment.processorName === name && detailsOf(first).processor.account === account;
-  }
-
-  /** One fact after the other, each on what the one before has left. */
-  #decideAll(
-    charge: ProcessorCharge,
-    chain: PaymentChain,
-    nowMs: number,
-  ): { readonly transitions: readonly Transition[]; readonly contradictions: readonly string[] } {
-    const transitions: Transition[] = [];
-    const contradictions: string[] = [];
-    let { state, newest } = chain;
-    for (const fact of factsOf(charge, chain.first.payment.id)) {
-      const decision = decide(fact, state);
-      if (decision.kind === 'review') contradictions.push(decision.because);
-      if (decision.kind !== 'append') continue;
-      newest = nextTransition(this.#tools.digest, newest, decision.draft, nowMs);
-      state = evolve(state, newest);
-      transitions.push(newest);
-    }
-    return { transitions, contradictions };
   }
 
   /** Kept, so that it may be acknowledged; never posted. One that was on the shelf already stays there. */

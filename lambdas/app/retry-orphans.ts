@@ -1,4 +1,4 @@
-import type { OrphanedCallback, OrphanShelf } from './ports.ts';
+import type { OrphanedCallback, OrphanShelf, ProcessorBooks } from './ports.ts';
 import { adoptOrphan, type ReceiveCallbackTools } from './receive-callback.ts';
 
 const MINUTE_MS = 60_000;
@@ -12,8 +12,10 @@ const MAX_ORPHANS = 1_000;
 /** A run ends before its function does: one read at the processor takes five seconds at most. Milliseconds. */
 const RUN_FOR_MS = 45_000;
 
-export interface RetryOrphansTools extends ReceiveCallbackTools {
+export interface RetryOrphansTools extends Omit<ReceiveCallbackTools, 'books'> {
   readonly shelf: OrphanShelf;
+  /** Of every processor that is called here. */
+  readonly books: readonly ProcessorBooks[];
   /** Told of what went wrong with one orphan; the others are tried all the same. */
   readonly report: (error: unknown) => void;
 }
@@ -53,7 +55,10 @@ async function retryOne(
 ): Promise<keyof RetriedOrphans> {
   let came: keyof RetriedOrphans;
   try {
-    came = (await adoptOrphan(tools, orphan)).kind === 'orphaned' ? 'waiting' : 'adopted';
+    const books = tools.books.find(({ name }) => name === orphan.event.processorName);
+    // Of a processor that this deployment no longer calls.
+    const outcome = books === undefined ? undefined : await adoptOrphan({ ...tools, books }, orphan);
+    came = outcome === undefined || outcome.kind === 'orphaned' ? 'waiting' : 'adopted';
   } catch (error) {
     tools.report(error);
     came = 'failed';

@@ -1,7 +1,7 @@
-import type { CallbackSecrets } from '../adapters/callbacks/callback-secrets.ts';
 import type { SignedCallback } from '../adapters/callbacks/signature.ts';
 import { signatureScheme } from '../adapters/callbacks/signature-schemes.ts';
 import { verifyCallback } from '../adapters/callbacks/verify-callback.ts';
+import type { ActiveSecrets } from '../adapters/secrets/active-secrets.ts';
 import type { ProcessorBooks } from '../app/ports.ts';
 import { type CallbackOutcome, type ReceiveCallbackTools, receiveCallback } from '../app/receive-callback.ts';
 import type { CallbackSource } from '../contract/environment.ts';
@@ -19,10 +19,11 @@ import type { Handled } from '../runtime/http-api.ts';
 import { problem } from '../runtime/problems.ts';
 import type { RequestCount, Telemetry } from '../runtime/telemetry.ts';
 import { readEvent } from './read-event.ts';
+import { readStripeEvent } from './read-stripe-event.ts';
 
 export interface CallbacksApiTools extends Omit<ReceiveCallbackTools, 'books'> {
   readonly sources: readonly CallbackSource[];
-  readonly secrets: Pick<CallbackSecrets, 'active' | 'renewed'>;
+  readonly secrets: Pick<ActiveSecrets, 'active' | 'renewed'>;
   /** By the processor's name. */
   readonly books: ReadonlyMap<string, ProcessorBooks>;
   readonly telemetry: Telemetry;
@@ -87,7 +88,8 @@ async function handle(tools: CallbacksApiTools, request: GatewayRequest): Promis
   }
   const refused = await signatureProblem(tools, source, { body, header: request.header });
   if (refused !== undefined) return refusal(refused, request);
-  const read = readEvent(source.name, body);
+  const read = source.name === 'stripe' ? readStripeEvent(source.name, body) : readEvent(source.name, body);
+  if (read.kind === 'ignored') return { answer: jsonAnswer({ received: true }), outcome: 'ignored', counts: [] };
   if (read.kind === 'unreadable') return refusal(problem('invalid_request', read.detail, read.param), request);
   const outcome = await receiveCallback({ ...tools, books }, read.event);
   return { answer: jsonAnswer({ received: true }), outcome: outcome.kind, ...told(outcome) };

@@ -22,6 +22,7 @@ export const StackOutput = {
   paymentsFunction: 'PaymentsFunctionName',
   callbacksFunction: 'CallbacksFunctionName',
   orphanedCallbacksFunction: 'OrphanedCallbacksFunctionName',
+  resolverFunction: 'ResolverFunctionName',
   sandboxFunction: 'SandboxFunctionName',
 } as const;
 

@@ -6,6 +6,14 @@ export const Environment = {
   viewsTable: 'VIEWS_TABLE',
   /** Base URL of the payment processor, without a trailing slash. */
   processorUrl: 'PROCESSOR_URL',
+  /** The secret in Secrets Manager with the key of the Stripe account; not set where Stripe is not called. */
+  stripeKeySecretId: 'STRIPE_KEY_SECRET_ID',
+  /** The Stripe account (`acct_…`) that the key is of: what payments are pinned to. */
+  stripeAccount: 'STRIPE_ACCOUNT',
+  /** Where a payer comes back to after an approval at Stripe's. */
+  stripeReturnUrl: 'STRIPE_RETURN_URL',
+  /** JSON, `RoutingRule[]`: which processor new payments go to; the first rule that fits counts. */
+  processorRoutes: 'PROCESSOR_ROUTES',
   /** JSON, `CallbackSource[]`: whose callbacks are taken, and how they are verified. */
   callbackSources: 'CALLBACK_SOURCES',
   /** The sandbox processor's own books. */
@@ -17,6 +25,14 @@ export const Environment = {
   /** The SSM parameter that holds the address to which the sandbox sends its callbacks. */
   callbackAddressParameter: 'CALLBACK_ADDRESS_PARAMETER',
 } as const;
+
+/** Sends the new payments that it fits to one processor; what it leaves open, it does not ask about. */
+export interface RoutingRule {
+  readonly tenant?: string;
+  /** ISO 4217, upper case. */
+  readonly currency?: string;
+  readonly processor: string;
+}
 
 /** How a processor signs. */
 export const SIGNATURE_SCHEMES = ['sandbox', 'stripe', 'standard-webhooks'] as const;

@@ -10,7 +10,7 @@
  *                                  exclusive, Unix seconds, at most 31 days apart; `cursor=<next>` for the next page
  *   POST /charges/{id}/capture     header `Idempotency-Key`; { amount? } → 200 Charge
  *   POST /charges/{id}/void        header `Idempotency-Key`; → 200 Charge
- *   POST /charges/{id}/refunds     header `Idempotency-Key`; { amount? } → 201 Refund
+ *   POST /charges/{id}/refunds     header `Idempotency-Key`; { amount?, metadata? } → 201 Refund
  *   GET  /actions/{charge id}      a page on which the payer approves or refuses
  *   POST /actions/{charge id}      form or JSON { decision: "approve" | "refuse" }; the page says how it went
  *   GET  /events?charge=<id>       EventList, oldest first, with how often each was sent and taken
@@ -24,6 +24,8 @@
  *   POST /control/charges/{id}/dispute  { amount? } → 201 Dispute; without an amount, all that was captured
  *   POST /control/disputes/{id}/close   { outcome: "won" | "lost" } → 200 Dispute
  *   POST /control/refunds/{id}/fail     → 200 Refund; money that was given back is back
+ *   POST /control/charges/{id}/expire   → 200 Charge, voided with the reason `expired`; only an authorized one, or one
+ *                                       that waits for its payer (then `abandoned`)
  *
  * Keys: optional, as with the large processors; a call without one takes effect each time, which is how a naive caller
  * charges twice. A known key answers with what it made, under another body 422 `idempotency_key_mismatch`; a charge's
@@ -89,6 +91,8 @@ export interface Refund {
   readonly charge: string;
   readonly amount: number;
   readonly status: 'pending' | 'succeeded' | 'failed';
+  /** As given when it was made; `operation` names ours. */
+  readonly metadata: Readonly<Record<string, string>>;
 }
 
 /** The payer's bank takes the money back until it is decided who keeps it: a dispute that is won brings it back. */

@@ -18,5 +18,11 @@ export const CALLBACKS_TIMEOUT_SECONDS = 20;
 /** How often orphaned callbacks are tried again. Minutes. */
 export const ORPHAN_RETRY_MINUTES = 1;
 
+/** How often stale claims, unknown outcomes and charges that must go back are looked after. Minutes. */
+export const RESOLVE_MINUTES = 1;
+
+/** Three kinds of work, half a minute each and what is under way then; two runs at once are harmless, as claims are fenced. Minutes. */
+export const RESOLVER_TIMEOUT_MINUTES = 3;
+
 /** The sandbox must outlive its slowest answer, which is longer than a caller waits. Seconds. */
 export const SANDBOX_TIMEOUT_SECONDS = 29;

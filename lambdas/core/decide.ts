@@ -223,7 +223,7 @@ function decideRefund(fact: Refund, state: PaymentState): Decision {
   const postings = book(cell.posts, { amountMinor, currency, account });
   const givenMinor = netDebitMinor('refunds', payment.currency, postings);
   const after: Payment = { ...payment, amountRefundedMinor: payment.amountRefundedMinor + givenMinor };
-  return appended(cell, after, postings, fact);
+  return appended(cell, after, postings, { ...known, ...fact });
 }
 
 /** What is left to give back of a charge, and which account bears it. */

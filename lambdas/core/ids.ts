@@ -45,6 +45,49 @@ export function chargeOperation(paymentId: PaymentId): OperationId {
   return paymentId as string as OperationId;
 }
 
+const CHANGE_PREFIXES = { capture: 'cap_', cancel: 'can_', refund: 'ref_' } as const;
+export type ChangeKind = keyof typeof CHANGE_PREFIXES;
+
+/** 130 bits. */
+const CHANGE_LETTERS = 26;
+const CHANGE_ID = /^(?:cap|can|ref)_(?<payment>[a-z2-7]{32})[a-z2-7]{26}$/;
+
+/**
+ * The capture, cancellation or refund that this request makes, today and for ever. It names its payment, so that both are
+ * found by it without an index.
+ */
+export function deriveChangeId(digest: Digest, kind: ChangeKind, paymentId: PaymentId, scope: KeyScope): OperationId {
+  const letters = derived(digest, scopeParts(scope)).slice(0, CHANGE_LETTERS);
+  return `${CHANGE_PREFIXES[kind]}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
+}
+
+/** @returns undefined when `text` is not of the form of a refund's id */
+export function parseRefundId(
+  text: string,
+): { readonly refundId: OperationId; readonly paymentId: PaymentId } | undefined {
+  const payment = text.startsWith(CHANGE_PREFIXES.refund) ? CHANGE_ID.exec(text)?.groups?.['payment'] : undefined;
+  return payment === undefined
+    ? undefined
+    : { refundId: text as OperationId, paymentId: `pay_${payment}` as PaymentId };
+}
+
+const OWN_REFUND = /^(?:ref|rtn)_[a-z2-7]+$/;
+
+/** Whether a refund at the processor, by the operation that its metadata name, was made by us. */
+export function isOwnRefund(operation: string | undefined): operation is string {
+  return operation !== undefined && OWN_REFUND.test(operation);
+}
+
+/** The operation that sends back a charge which its payment must not have. */
+export function returnOperation(digest: Digest, paymentId: PaymentId, chargeId: string): OperationId {
+  return `rtn_${derived(digest, ['return', paymentId, chargeId])}` as OperationId;
+}
+
+/** The operation that finds out what became of a payment or a change that was answered "not known yet". */
+export function inquiryOperation(digest: Digest, asked: OperationId, sequence: number): OperationId {
+  return `inq_${derived(digest, ['inquiry', asked, String(sequence)])}` as OperationId;
+}
+
 /** The operation that takes in one event of a processor, however often and under whatever address it is delivered. */
 export function callbackOperation(digest: Digest, processorName: string, eventId: string): OperationId {
   return `cb_${derived(digest, ['callback', processorName, eventId])}` as OperationId;
@@ -53,6 +96,11 @@ export function callbackOperation(digest: Digest, processorName: string, eventId
 /** The operation that tries an orphaned callback again and gets it a payment. */
 export function adoptionOperation(digest: Digest, orphan: OperationId): OperationId {
   return `ad_${derived(digest, ['adoption', orphan])}` as OperationId;
+}
+
+/** The operator's decision that this request records, today and for ever. */
+export function deriveDecisionId(digest: Digest, scope: KeyScope): OperationId {
+  return `dec_${derived(digest, scopeParts(scope))}` as OperationId;
 }
 
 /** The correction that this request makes, today and for ever. */

@@ -70,6 +70,10 @@ export const TRANSITION_TYPES = [
   /** Money, or a hold on it, that turned up where none may be: recorded, to be sent back, and alarmed. */
   'payment.late_success',
   'payment.fee_reported',
+  'capture.pending',
+  'capture.failed',
+  'void.pending',
+  'void.failed',
   'refund.pending',
   'refund.completed',
   'refund.failed',
@@ -81,18 +85,39 @@ export const TRANSITION_TYPES = [
 export type TransitionType = (typeof TRANSITION_TYPES)[number];
 
 /** They say that something may be under way; all others are outcomes, and events. */
-export const PENDING_TYPES: ReadonlySet<TransitionType> = new Set(['payment.created', 'refund.pending']);
+export const PENDING_TYPES: ReadonlySet<TransitionType> = new Set([
+  'payment.created',
+  'capture.pending',
+  'void.pending',
+  'refund.pending',
+]);
 
 // ------------------------------------------------------------------------------------------------------------ sub-objects
 
 export interface Refund {
   readonly kind: 'refund';
+  /** Ours, or the processor's when it was made there. */
   readonly refundId: string;
   /** The charge that is given back. */
   readonly chargeId: string;
   /** Minor units. */
   readonly amountMinor: number;
   readonly status: 'pending' | 'succeeded' | 'failed';
+  /** Why, in the merchant's words. */
+  readonly reason?: string;
+  readonly failure?: Failure;
+  /** When it was asked for here; unknown of one that was made at the processor. */
+  readonly createdAtMs?: number;
+}
+
+/** A capture or a cancellation that was asked for: while it is pending, it keeps others out. */
+export interface HoldChange {
+  readonly kind: 'capture' | 'void';
+  readonly operationId: string;
+  /** What is to be captured; of a void, what is let go. Minor units. */
+  readonly amountMinor: number;
+  readonly status: 'pending' | 'failed';
+  readonly failure?: Failure;
 }
 
 export interface Dispute {
@@ -126,8 +151,17 @@ export interface Correction {
   readonly reverses?: number;
 }
 
+/** What an operator decided about a payment of which nobody could find out. */
+export interface OperatorDecision {
+  readonly kind: 'decision';
+  readonly decisionId: string;
+  readonly reason: string;
+  /** Who answers for it. */
+  readonly operator: string;
+}
+
 /** What a transition is about beside the payment itself, as it stands after it. */
-export type Subject = Refund | Dispute | StrayCharge | Correction;
+export type Subject = HoldChange | Refund | Dispute | StrayCharge | Correction | OperatorDecision;
 
 /** A transition before it has its place in the chain. */
 export interface TransitionDraft {

@@ -18,7 +18,7 @@ export interface ProcessorAbilities {
 }
 
 /** Nobody sends later than this after the claim: nobody is charged next morning for a checkout that they left. Milliseconds. */
-const SEND_WINDOW_MS = 15 * 60_000;
+export const SEND_WINDOW_MS = 15 * 60_000;
 
 /** Absence proves "never attempted" only this long after the last moment at which anyone may have sent. Wider than two clocks may differ. Milliseconds. */
 const ABSENCE_PROOF_MS = 30 * 60_000;

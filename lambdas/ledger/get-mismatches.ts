@@ -24,14 +24,22 @@ async function list(call: Call): Promise<Handled> {
   const asked = readWindow(call);
   if (asked.kind === 'refused') return refusal(asked.problem, request);
   const answerByMs = receivedAtMs + REQUEST_BUDGET_SECONDS * 1000;
-  const outcome = await findMismatches(tools, caller, { ...asked.value, answerByMs });
-  if (outcome.kind === 'too_many') {
-    const detail = `There are more than ${outcome.most} ${outcome.of} in this time. Ask for a shorter one.`;
-    return refusal(problem('invalid_request', detail, 'created_from'), request);
+  const data: Record<string, unknown>[] = [];
+  const compared = { charges: 0, payments: 0 };
+  let hasMore = false;
+  for (const books of tools.books) {
+    const outcome = await findMismatches({ ...tools, books }, caller, { ...asked.value, answerByMs });
+    if (outcome.kind === 'too_many') {
+      const detail = `There are more than ${outcome.most} ${outcome.of} in this time. Ask for a shorter one.`;
+      return refusal(problem('invalid_request', detail, 'created_from'), request);
+    }
+    data.push(...outcome.mismatches.map(mismatchObject));
+    compared.charges += outcome.charges;
+    compared.payments += outcome.payments;
+    hasMore ||= outcome.hasMore;
   }
-  const { mismatches, hasMore, charges, payments } = outcome;
-  const data = mismatches.map(mismatchObject);
-  return found({ object: 'list', data, has_more: hasMore, compared: { charges, payments } });
+  const { limit } = asked.value;
+  return found({ object: 'list', data: data.slice(0, limit), has_more: hasMore || data.length > limit, compared });
 }
 
 interface Window {

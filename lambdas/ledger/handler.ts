@@ -4,7 +4,7 @@ import { DynamoDbStore } from '../adapters/dynamodb/dynamodb-store.ts';
 import { DynamoDbLedgerReader } from '../adapters/dynamodb/ledger-reader.ts';
 import { DynamoDbApiKeyRegistry } from '../adapters/dynamodb/tenant-registry.ts';
 import { idempotentRunner } from '../adapters/powertools/idempotent-runner.ts';
-import { createSandboxBooks } from '../adapters/processor/sandbox-books.ts';
+import { configuredProcessors } from '../adapters/processor/configured-processors.ts';
 import { systemClock, systemDigest, systemEntropy } from '../adapters/system/platform.ts';
 import { readLedgerConfig } from '../runtime/config.ts';
 import { standardTelemetry } from '../runtime/telemetry.ts';
@@ -13,13 +13,14 @@ import { ledgerApi } from './ledger-api.ts';
 const config = readLedgerConfig(process.env);
 const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
-const { processorUrl, ...tables } = config;
+const { tables } = config;
+const { books } = await configuredProcessors(config, systemClock);
 
 export const handler = ledgerApi({
   ledger: new DynamoDbLedgerReader(client, tables.ledger, pacing),
   effects: new DynamoDbEffects(client, tables, pacing, new DynamoDbStore(client, tables, pacing)),
   keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
-  books: createSandboxBooks({ url: processorUrl, clock: systemClock }),
+  books,
   runner: idempotentRunner,
   telemetry: standardTelemetry('ledger'),
   digest: systemDigest,

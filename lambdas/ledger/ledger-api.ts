@@ -7,6 +7,7 @@ import { getBalances } from './get-balances.ts';
 import { getEntries } from './get-entries.ts';
 import { getMismatches } from './get-mismatches.ts';
 import { postCorrection } from './post-correction.ts';
+import { postDecision } from './post-decision.ts';
 import type { LedgerTools, Route } from './route.ts';
 
 export interface LedgerApiTools extends LedgerTools {
@@ -14,7 +15,7 @@ export interface LedgerApiTools extends LedgerTools {
   readonly telemetry: Telemetry;
 }
 
-const ROUTES: readonly Route[] = [getEntries, getBalances, postCorrection, getMismatches];
+const ROUTES: readonly Route[] = [getEntries, getBalances, postCorrection, getMismatches, postDecision];
 
 /** The ledger API on any store and books. */
 export function ledgerApi(tools: LedgerApiTools): (event: GatewayEvent) => Promise<GatewayResult> {

@@ -1,14 +1,15 @@
 import type { Caller } from '../app/authenticate.ts';
-import type { CorrectLedgerTools } from '../app/correct-ledger.ts';
+import type { KeyedEffectTools } from '../app/keyed-effect.ts';
 import type { LedgerReader, ProcessorBooks } from '../app/ports.ts';
 import { RetryableError, TerminalError } from '../core/faults.ts';
 import type * as http from '../runtime/http-api.ts';
 import { refusal } from '../runtime/http-api.ts';
 import { problem } from '../runtime/problems.ts';
 
-export interface LedgerTools extends CorrectLedgerTools {
+export interface LedgerTools extends KeyedEffectTools {
   readonly ledger: LedgerReader;
-  readonly books: ProcessorBooks;
+  /** Of every processor that is called here. */
+  readonly books: readonly ProcessorBooks[];
 }
 
 export type Call = http.Call<LedgerTools, Caller>;

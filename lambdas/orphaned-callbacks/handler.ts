@@ -2,17 +2,18 @@ import { documentClient } from '../adapters/dynamodb/document-client.ts';
 import { DynamoDbEffects } from '../adapters/dynamodb/dynamodb-effects.ts';
 import { DynamoDbStore } from '../adapters/dynamodb/dynamodb-store.ts';
 import { idempotentRunner } from '../adapters/powertools/idempotent-runner.ts';
-import { createSandboxBooks } from '../adapters/processor/sandbox-books.ts';
+import { configuredProcessors } from '../adapters/processor/configured-processors.ts';
 import { systemClock, systemDigest, systemEntropy } from '../adapters/system/platform.ts';
 import { type RetriedOrphans, retryOrphans } from '../app/retry-orphans.ts';
 import { readPaymentsConfig } from '../runtime/config.ts';
 import { standardTelemetry } from '../runtime/telemetry.ts';
 
-const { processorUrl, ...tables } = readPaymentsConfig(process.env);
+const config = readPaymentsConfig(process.env);
+const { tables } = config;
 const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const effects = new DynamoDbEffects(client, tables, pacing, new DynamoDbStore(client, tables, pacing));
-const books = createSandboxBooks({ url: processorUrl, clock: systemClock });
+const { books } = await configuredProcessors(config, systemClock);
 const telemetry = standardTelemetry('orphaned-callbacks');
 
 /** Tries callbacks again that found no payment when they came. Run by the clock. */

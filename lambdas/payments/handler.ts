@@ -3,7 +3,7 @@ import { DynamoDbStore } from '../adapters/dynamodb/dynamodb-store.ts';
 import { DynamoDbApiKeyRegistry } from '../adapters/dynamodb/tenant-registry.ts';
 import { ProcessReplayCache } from '../adapters/memory/replay-cache.ts';
 import { idempotentRunner } from '../adapters/powertools/idempotent-runner.ts';
-import { createSandboxClient } from '../adapters/processor/sandbox-client.ts';
+import { configuredProcessors } from '../adapters/processor/configured-processors.ts';
 import { systemClock, systemDigest, systemEntropy } from '../adapters/system/platform.ts';
 import { readPaymentsConfig } from '../runtime/config.ts';
 import { standardTelemetry } from '../runtime/telemetry.ts';
@@ -12,12 +12,13 @@ import { paymentsApi } from './payments-api.ts';
 const config = readPaymentsConfig(process.env);
 const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
-const { processorUrl, ...tables } = config;
+const { tables } = config;
+const processors = await configuredProcessors(config, systemClock);
 
 export const handler = paymentsApi({
   store: new DynamoDbStore(client, tables, pacing),
   keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
-  processor: createSandboxClient({ url: processorUrl, clock: systemClock }),
+  ...processors,
   runner: idempotentRunner,
   replays: new ProcessReplayCache(),
   telemetry: standardTelemetry('payments'),

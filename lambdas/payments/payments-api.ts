@@ -1,19 +1,29 @@
 import { authenticate, FoundKeys } from '../app/authenticate.ts';
-import type { CreatePaymentTools } from '../app/create-payment-types.ts';
 import type { ApiKeyRegistry } from '../app/ports.ts';
 import type { GatewayEvent, GatewayResult } from '../runtime/gateway-request.ts';
 import { httpApi } from '../runtime/http-api.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
+import { postCancel, postCapture, postRefund } from './change-payment-routes.ts';
 import { getPayment, getTransitions } from './get-payment.ts';
+import { getRefund, getRefunds } from './get-refund.ts';
 import { postPayment } from './post-payment.ts';
-import type { Route } from './route.ts';
+import type { PaymentsTools, Route } from './route.ts';
 
-export interface PaymentsApiTools extends CreatePaymentTools {
+export interface PaymentsApiTools extends PaymentsTools {
   readonly keys: ApiKeyRegistry;
   readonly telemetry: Telemetry;
 }
 
-const ROUTES: readonly Route[] = [postPayment, getPayment, getTransitions];
+const ROUTES: readonly Route[] = [
+  postPayment,
+  getPayment,
+  getTransitions,
+  postCapture,
+  postCancel,
+  postRefund,
+  getRefunds,
+  getRefund,
+];
 
 /** The payments API on any store and processor. */
 export function paymentsApi(tools: PaymentsApiTools): (event: GatewayEvent) => Promise<GatewayResult> {

@@ -27,7 +27,8 @@ async function handle(call: Call): Promise<Handled> {
   call.seen.operationId = chargeOperation(parsed.value.paymentId);
   const wait = preferredWaitSeconds(request.header('prefer'));
   const notes: RunNotes = { takenOver: false, fenced: false };
-  const outcome = await createPaymentOrWait(tools, parsed.value, (wait ?? 0) * 1000, notes);
+  const processor = tools.choose?.(parsed.value) ?? tools.processor;
+  const outcome = await createPaymentOrWait({ ...tools, processor }, parsed.value, (wait ?? 0) * 1000, notes);
   const answer = outcomeAnswer(outcome, request.requestId);
   const applied = wait === undefined ? {} : { 'preference-applied': `wait=${wait}` };
   return {

@@ -1,6 +1,13 @@
 import type { Caller } from '../app/authenticate.ts';
 import type { CreatePaymentTools } from '../app/create-payment-types.ts';
+import type { Processor } from '../app/ports.ts';
+import type { TenantId } from '../core/ids.ts';
 import type * as http from '../runtime/http-api.ts';
 
-export type Call = http.Call<CreatePaymentTools, Caller>;
-export type Route = http.Route<CreatePaymentTools, Caller>;
+export interface PaymentsTools extends CreatePaymentTools {
+  /** Where a new payment goes. @default to the one processor */
+  readonly choose?: (payment: { readonly tenantId: TenantId; readonly currency: string }) => Processor;
+}
+
+export type Call = http.Call<PaymentsTools, Caller>;
+export type Route = http.Route<PaymentsTools, Caller>;

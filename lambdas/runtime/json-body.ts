@@ -26,6 +26,11 @@ export function readJsonObject(request: GatewayRequest): Parsed<JsonObject> {
   return isObject(parsed.value) ? valid(parsed.value) : refused('invalid_json', 'The body must be a JSON object.');
 }
 
+/** The same for a body that may be left out: nothing at all is an empty object. */
+export function readOptionalJsonObject(request: GatewayRequest): Parsed<JsonObject> {
+  return bodyBytes(request) === 0 ? valid({}) : readJsonObject(request);
+}
+
 function bodyBytes({ body, isBase64Encoded }: GatewayRequest): number {
   return Buffer.byteLength(body, isBase64Encoded ? 'base64' : 'utf8');
 }

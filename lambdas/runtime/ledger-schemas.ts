@@ -111,3 +111,18 @@ export const correctionBody = z
     context.addIssue({ code: 'custom', ...issue });
   })
   .meta({ id: 'CreateCorrection' });
+
+export const decisionBody = z
+  .strictObject({
+    outcome: z
+      .enum(['succeeded', 'failed'], 'must be succeeded or failed')
+      .meta({ description: 'What you found out where no program could look.' }),
+    charge_id: z
+      .string('must be a string')
+      .regex(/^[\x21-\x7e]{1,255}$/, 'must be the id of a charge at the processor')
+      .optional()
+      .meta({ description: 'The charge that you found; needed for `succeeded` when the payment does not know it.' }),
+    reason: text(500).meta({ description: 'Why; kept for ever.', example: 'Seen on the bank statement of 3 March' }),
+    operator: text(100).meta({ description: 'Who answers for it.', example: 'Ada Example' }),
+  })
+  .meta({ id: 'ResolvePayment' });

@@ -94,6 +94,25 @@ export const createPaymentBody = z
   })
   .meta({ id: 'CreatePayment' });
 
+const partOf = (whole: string) =>
+  amount.optional().meta({ description: `In minor units; ${whole} when left out.`, example: 300 });
+
+export const captureBody = z.strictObject({ amount: partOf('all that was set aside') }).meta({ id: 'CapturePayment' });
+
+export const cancelBody = z.strictObject({}).meta({ id: 'CancelPayment' });
+
+export const refundBody = z
+  .strictObject({
+    amount: partOf('all that is left'),
+    reason: z
+      .string('must be a string')
+      .min(1, 'must not be empty')
+      .max(200, 'must be at most 200 characters')
+      .optional()
+      .meta({ description: 'For people; kept as it is.', example: 'Returned' }),
+  })
+  .meta({ id: 'RefundPayment' });
+
 /** A parameter of the query: text that spells a whole number. */
 export const wholeNumber = (min: number, max: number, meaning: string) => {
   const allowed = `must be a whole number from ${min} to ${max}`;

@@ -70,6 +70,22 @@ export const PROBLEMS = {
     title: 'Payment canceled',
     meaning: 'The payment was let go at the processor before it was taken; nobody was charged. Final for this key.',
   },
+  capture_failed: {
+    status: 402,
+    title: 'Capture failed',
+    meaning: 'The processor refused to take the money; nothing has changed. Final for this key; another may succeed.',
+  },
+  cancellation_failed: {
+    status: 402,
+    title: 'Cancellation failed',
+    meaning: 'The processor refused to let the payment go; nothing has changed. Final for this key.',
+  },
+  refund_failed: {
+    status: 402,
+    title: 'Refund failed',
+    meaning:
+      'The processor refused the refund; nobody was paid. The answer holds the refund, and is final for this key.',
+  },
   insufficient_scope: {
     status: 403,
     title: 'Insufficient scope',
@@ -111,6 +127,52 @@ export const PROBLEMS = {
     status: 409,
     title: 'Payment not attempted',
     meaning: 'The processor was never asked and nobody was charged. Start again with a new key.',
+  },
+  capture_not_attempted: {
+    status: 409,
+    title: 'Capture not attempted',
+    meaning: 'The processor was never asked and nothing has changed. Start again with a new key.',
+  },
+  cancellation_not_attempted: {
+    status: 409,
+    title: 'Cancellation not attempted',
+    meaning: 'The processor was never asked and nothing has changed. Start again with a new key.',
+  },
+  refund_not_attempted: {
+    status: 409,
+    title: 'Refund not attempted',
+    meaning: 'The processor was never asked and nobody was paid. Start again with a new key.',
+  },
+  payment_not_capturable: {
+    status: 409,
+    title: 'Payment not capturable',
+    meaning: 'Only a payment that requires capture can be captured. Nothing is stored against the key.',
+  },
+  payment_not_cancelable: {
+    status: 409,
+    title: 'Payment not cancelable',
+    meaning:
+      'Only a payment that waits for its payer or its capture can be canceled. Nothing is stored against the key.',
+  },
+  payment_not_refundable: {
+    status: 409,
+    title: 'Payment not refundable',
+    meaning: 'Only a payment that has succeeded can be refunded. Nothing is stored against the key.',
+  },
+  payment_not_in_review: {
+    status: 409,
+    title: 'Payment not in review',
+    meaning: 'Only a payment that needs review waits for an operator’s decision.',
+  },
+  change_in_progress: {
+    status: 409,
+    title: 'Change in progress',
+    meaning: 'Another capture or cancellation of the payment is under way. Ask again when it has ended.',
+  },
+  amount_exceeds_left: {
+    status: 409,
+    title: 'Amount exceeds what is left',
+    meaning: 'More than is left, what is about to be given back included. The answer says how much is left.',
   },
   body_too_large: { status: 413, title: 'Content too large', meaning: 'The body is larger than the API takes.' },
   unsupported_media_type: {

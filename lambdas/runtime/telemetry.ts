@@ -20,6 +20,7 @@ export type RequestCount =
   | 'callback_refused'
   | 'orphan_adopted'
   | 'orphan_given_up'
+  | 'resolved'
   | AlarmMetric;
 
 /** What is known of a request once it is answered. Never a body, an idempotency key in clear, an API key or a source. */

@@ -1,4 +1,5 @@
 import type { Charge, Dispute, Refund, SandboxEvent, SwitchedFailures } from '../contract/sandbox-api.ts';
+import type { Credit, Reservation } from '../contract/shop-api.ts';
 
 /** Keys are honoured this long after their first charge, as the large processors do (Stripe: 24 hours). */
 export const KEY_RETENTION_MS = 24 * 60 * 60 * 1_000;
@@ -106,11 +107,34 @@ export interface TroubleBooks {
   takeSwitchedFailure(): Promise<string | undefined>;
 }
 
+/** What a key made at one of the shop's services. */
+export interface EntryClaim {
+  readonly entryId: string;
+  readonly fingerprint: string;
+}
+
+/** The books of one of the shop's services. Keys are never forgotten. */
+export interface EntryBooks<E extends Reservation | Credit> {
+  claimOf(key: string): Promise<EntryClaim | undefined>;
+  /** With a request's key only if the key has made nothing yet: one of two rivals gets 'key_taken'. */
+  add(entry: E, request: KeyedRequest | undefined): Promise<'added' | 'key_taken'>;
+  entry(id: string): Promise<E | undefined>;
+  /** An entry that is in the books already. The last change stays: it must be the same whoever makes it. */
+  replace(entry: E): Promise<void>;
+  /** Oldest first; those made in one second by id. */
+  entriesOfOrder(order: string): Promise<readonly E[]>;
+}
+
+export interface ShopBooks {
+  readonly stock: EntryBooks<Reservation>;
+  readonly credits: EntryBooks<Credit>;
+}
+
 /**
  * The sandbox's books. Every read is consistent: what was written is there at once, so that a test may count the
  * charges right after a call. Times are Unix milliseconds where nothing else is said.
  */
-export interface Books extends ChargeBooks, ChangeBooks, TroubleBooks {}
+export interface Books extends ChargeBooks, ChangeBooks, TroubleBooks, ShopBooks {}
 
 /** What `switchedFailures` answers while nothing is switched on. */
 export const NO_FAILURES: SwitchedFailures = { count: 0, source: 'tok_ok' };

@@ -108,9 +108,9 @@ function ended(charge: Charge, ending: Ending): Charge {
   };
 }
 
-/** What the payer decided of a charge that asked and is decided. */
-export function payersDecision(charge: Charge): 'approve' | 'refuse' {
-  return charge.failure?.code === FAILURES.refuse.code ? 'refuse' : 'approve';
+/** Whether the payer refused a charge that asked. */
+export function wasRefused(charge: Charge): boolean {
+  return charge.failure?.code === FAILURES.refuse.code;
 }
 
 export function capture(charge: Charge, requested: number | undefined): Change | Refusal {
@@ -129,11 +129,31 @@ export function capture(charge: Charge, requested: number | undefined): Change |
   });
 }
 
+/** Lets money go that is set aside, or a question to the payer that is open. */
 export function voidCharge(charge: Charge): Change | Refusal {
-  if (charge.status !== 'authorized') {
+  if (charge.status !== 'authorized' && charge.status !== 'requires_action') {
     return refused('charge_not_voidable', `A ${charge.status} charge cannot be voided.`);
   }
-  return changed({ ...charge, status: 'voided', void_reason: 'requested' });
+  return changed(voided(charge, 'requested'));
+}
+
+/** What time does: the bank lets the money go, or the payer never answers. */
+export function expireCharge(charge: Charge): Change | Refusal {
+  switch (charge.status) {
+    case 'authorized':
+      return changed(voided(charge, 'expired'));
+    case 'requires_action':
+      return changed(voided(charge, 'abandoned'));
+    case 'pending':
+    case 'succeeded':
+    case 'declined':
+    case 'voided':
+      return refused('charge_not_expirable', `A ${charge.status} charge cannot expire.`);
+  }
+}
+
+function voided(charge: Charge, reason: NonNullable<Charge['void_reason']>): Charge {
+  return { ...charge, status: 'voided', void_reason: reason, action_url: null };
 }
 
 /** 2.9 % rounded half up, and 30; never more than there is. In whole numbers, because floats would round some halves down. */

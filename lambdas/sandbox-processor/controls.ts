@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono';
 import type { Charge, SandboxEvent } from '../contract/sandbox-api.ts';
 import { NO_FAILURES } from './books.ts';
 import { change } from './changing.ts';
-import type { Decision } from './charge.ts';
+import { type Decision, expireCharge } from './charge.ts';
 import { magicSource } from './magic-sources.ts';
 import { closeDispute, failRefund, openDispute } from './money-back.ts';
 import { busy, operate } from './operating.ts';
@@ -22,6 +22,10 @@ export function addControls(app: Hono, world: SandboxWorld): void {
     const disputeId = world.newId('dp_');
     const decide = (charge: Charge) => openDispute(charge, disputeId, amount);
     return send(c, await operate(world, c.req.param('id'), { decide, status: 201 }));
+  });
+  app.post('/control/charges/:id/expire', async (c) => {
+    await jsonBody(c, emptyBody);
+    return send(c, await operate(world, c.req.param('id'), { decide: expireCharge, status: 200 }));
   });
   app.post('/control/disputes/:id/close', async (c) => {
     const { outcome } = await jsonBody(c, closeDisputeBody);

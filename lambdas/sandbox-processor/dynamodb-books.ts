@@ -2,9 +2,10 @@ import type { Books } from './books.ts';
 import { changeBooks } from './dynamodb-change-books.ts';
 import { chargeBooks } from './dynamodb-charge-books.ts';
 import type { DynamoDbAccess } from './dynamodb-requests.ts';
+import { shopBooks } from './dynamodb-shop-books.ts';
 import { troubleBooks } from './dynamodb-trouble-books.ts';
 
-/** Books in one DynamoDB table, whose rows are described in dynamodb-rows.ts. */
+/** Books in one DynamoDB table, whose rows are described in dynamodb-rows.ts, the shop's in dynamodb-shop-books.ts. */
 export function createDynamoDbBooks(access: DynamoDbAccess): Books {
-  return { ...chargeBooks(access), ...changeBooks(access), ...troubleBooks(access) };
+  return { ...chargeBooks(access), ...changeBooks(access), ...troubleBooks(access), ...shopBooks(access) };
 }

@@ -58,6 +58,8 @@ const refund = z.object({
   charge: z.string(),
   amount: z.int(),
   status: z.enum(['pending', 'succeeded', 'failed']),
+  /** The oldest refunds have none. */
+  metadata: z.record(z.string(), z.string()).default({}),
 }) satisfies z.ZodType<Refund>;
 
 const dispute = z.object({

@@ -76,7 +76,7 @@ export interface MagicSource {
 const SLOW_ANSWER_MS = 3_000;
 
 /** Longer than any caller waits for one send, shorter than the function may live (SANDBOX_TIMEOUT_SECONDS). */
-const SILENCE_MS = 15_000;
+export const SILENCE_MS = 15_000;
 
 const PROMPT: Answer = { kind: 'honest', delayMs: 0 };
 const CHARGED: Behavior = { effect: 'succeed', answer: PROMPT };

@@ -1,8 +1,19 @@
 import type { Charge, Dispute, Refund } from '../contract/sandbox-api.ts';
 import { type Change, type Decision, type Refusal, refused } from './charge.ts';
 
-/** Gives money back; without an amount, all that is left. */
-export function refund(charge: Charge, refundId: string, requested: number | undefined): Change | Refusal {
+export interface RefundRequest {
+  /** Minor units. @default all that is left */
+  readonly amount?: number | undefined;
+  /** @default none */
+  readonly metadata?: Refund['metadata'] | undefined;
+}
+
+/** Gives money back. */
+export function refund(
+  charge: Charge,
+  refundId: string,
+  { amount: requested, metadata = {} }: RefundRequest,
+): Change | Refusal {
   if (charge.status !== 'succeeded') {
     return refused('charge_not_refundable', `A ${charge.status} charge cannot be refunded.`);
   }
@@ -14,7 +25,7 @@ export function refund(charge: Charge, refundId: string, requested: number | und
   if (amount > left) {
     return refused('amount_too_large', `At most ${left} can be refunded.`);
   }
-  const made: Refund = { id: refundId, object: 'refund', charge: charge.id, amount, status: 'succeeded' };
+  const made: Refund = { id: refundId, object: 'refund', charge: charge.id, amount, status: 'succeeded', metadata };
   return {
     kind: 'changed',
     charge: { ...charge, amount_refunded: charge.amount_refunded + amount, refunds: [...charge.refunds, made] },

@@ -14,8 +14,11 @@ export const createChargeBody = z.strictObject({
   metadata,
 }) satisfies z.ZodType<CreateCharge>;
 
-/** Of a capture, a refund or a dispute; without an amount, all that there is. */
+/** Of a capture or a dispute; without an amount, all that there is. */
 export const amountBody = z.strictObject({ amount: amountMinor.optional() });
+
+/** Without metadata it stays without: a key that was sent before metadata was known here has the same fingerprint. */
+export const refundBody = amountBody.extend({ metadata: metadata.optional() });
 
 export const emptyBody = z.strictObject({});
 

@@ -6,14 +6,15 @@ import { capture, type Decision, voidCharge } from './charge.ts';
 import { createCharge } from './charging.ts';
 import { addControls } from './controls.ts';
 import { listCharges } from './listing.ts';
-import { refund } from './money-back.ts';
+import { type RefundRequest, refund } from './money-back.ts';
 import { operate } from './operating.ts';
 import { errorReply, jsonReply, notFound, type Reply, send } from './reply.ts';
-import { amountBody, createChargeBody, decisionBody, emptyBody } from './request-bodies.ts';
+import { amountBody, createChargeBody, decisionBody, emptyBody, refundBody } from './request-bodies.ts';
 import { BadRequest, checked, jsonBody, keyed } from './requests.ts';
+import { addShop } from './shop.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** The sandbox's HTTP API, as described in the contract. */
+/** The sandbox's HTTP API, as described in the contract, and the shop's beside it. */
 export function createSandbox(world: SandboxWorld): Hono {
   const app = new Hono();
   app.get('/health', (c) => c.json({ status: 'ok' }));
@@ -26,6 +27,7 @@ export function createSandbox(world: SandboxWorld): Hono {
   });
   app.get('/events', async (c) => send(c, await listEvents(world, c)));
   addControls(app, world);
+  addShop(app, world);
   refuseOtherMethods(app);
   app.notFound((c) => send(c, notFound(c)));
   app.onError((error, c) => {
@@ -62,10 +64,10 @@ function addOperations(app: Hono, world: SandboxWorld): void {
     return send(c, await onCharge(world, c, voidCharge, { kind: 'void' }));
   });
   app.post('/charges/:id/refunds', async (c) => {
-    const { amount } = await jsonBody(c, amountBody);
+    const asked = await jsonBody(c, refundBody);
     const refundId = world.newId('re_');
-    const decide = (charge: Charge) => refund(charge, refundId, amount);
-    return send(c, await onCharge(world, c, decide, { kind: 'refund', amount }));
+    const decide = (charge: Charge) => refund(charge, refundId, asked);
+    return send(c, await onCharge(world, c, decide, { kind: 'refund', ...asked }));
   });
 }
 
@@ -83,8 +85,12 @@ function refuseOtherMethods(app: Hono): void {
     '/control/failures': 'GET, PUT',
     '/control/events/:id/resend': 'POST',
     '/control/charges/:id/dispute': 'POST',
+    '/control/charges/:id/expire': 'POST',
     '/control/disputes/:id/close': 'POST',
     '/control/refunds/:id/fail': 'POST',
+    '/stock/reservations': 'GET, POST',
+    '/stock/reservations/:id/release': 'POST',
+    '/referrals/credits': 'GET, POST',
   };
   for (const [path, allow] of Object.entries(allowed)) {
     app.all(path, (c) =>
@@ -97,7 +103,7 @@ function onCharge(
   world: SandboxWorld,
   c: Context,
   decide: (charge: Charge) => Decision,
-  asked: { readonly kind: 'capture' | 'void' | 'refund'; readonly amount?: number | undefined },
+  asked: { readonly kind: 'capture' | 'void' | 'refund' } & RefundRequest,
 ): Promise<Reply> {
   const status = asked.kind === 'refund' ? 201 : 200;
   return operate(world, c.req.param('id') ?? '', { decide, request: keyed(c, asked), status });

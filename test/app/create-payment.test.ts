@@ -123,7 +123,7 @@ describe('the processor answers', () => {
     let sends = 0;
     const moody: Processor = {
       ...desk.processor,
-      abilities: NO_LOOKUP,
+      abilities: { ...desk.processor.abilities, ...NO_LOOKUP },
       charge: async () => {
         sends += 1;
         if (sends > 1) return { kind: 'rejected', failure: { code: 'expired', message: 'no' } };

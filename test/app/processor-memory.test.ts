@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createMemoryProcessor, type MemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
+import { describeChanges } from '../contract-suites/processor-changes-suite.ts';
 import { describeProcessor } from '../contract-suites/processor-suite.ts';
-import { freshOrder } from '../support/sandbox-orders.ts';
+import { freshChange, freshOrder } from '../support/sandbox-orders.ts';
 
 const LIMIT = { timeoutMs: 1_000 };
 
@@ -16,6 +17,21 @@ describeProcessor('processor in memory', async () => {
     advance: (milliseconds) => {
       nowMs += milliseconds;
     },
+    [Symbol.asyncDispose]: async () => {},
+  };
+});
+
+describeChanges('changes of a processor in memory', async () => {
+  const processor = createMemoryProcessor({ clock: { nowMs: () => 1_767_225_600_000 } });
+  return {
+    processor,
+    stateOf: async (chargeId) => {
+      const charge = processor.inside.all.find((each) => each.chargeId === chargeId);
+      if (charge === undefined) throw new Error('there is no such charge');
+      const { status, capturedMinor: captured, refunds } = charge;
+      return { status, captured, refunds: refunds.map(({ amountMinor }) => amountMinor) };
+    },
+    failNextChange: (count, source) => processor.failNextChange(count, source),
     [Symbol.asyncDispose]: async () => {},
   };
 });
@@ -47,7 +63,7 @@ describe('the processor in memory shows what only a fake can', () => {
   test('with an eventual look-up a charge is found once its lag has passed', async () => {
     processor = createMemoryProcessor({
       clock: { nowMs: () => nowMs },
-      abilities: { lookup: { kind: 'eventual', maxLagMs: 60_000 }, keyRetentionMs: 1_000_000 },
+      abilities: { ...processor.abilities, lookup: { kind: 'eventual', maxLagMs: 60_000 }, keyRetentionMs: 1_000_000 },
     });
     const order = freshOrder();
     await processor.charge(order, LIMIT);
@@ -63,6 +79,61 @@ describe('the processor in memory shows what only a fake can', () => {
     await expect(processor.ready()).rejects.toMatchObject({ code: 'processor_circuit_open', retryAfterSeconds: 10 });
     await expect(processor.charge(order, LIMIT)).rejects.toMatchObject({ code: 'processor_circuit_open' });
     expect(processor.sends(order.operationId)).toBe(0);
+  });
+
+  const refundedCharge = async () => {
+    const order = freshOrder();
+    const { chargeId = '' } = await processor.charge(order, LIMIT);
+    return freshChange(order, chargeId, { kind: 'refund', amountMinor: 100 });
+  };
+  const refundsOf = (chargeId: string) => processor.inside.all.find((charge) => charge.chargeId === chargeId)?.refunds;
+
+  test('a delayed refund takes effect when it is delivered, and not again after a second send', async () => {
+    const refund = await refundedCharge();
+    processor.failNextChange(1, 'tok_timeout_late');
+    await expect(processor.change(refund, LIMIT)).rejects.toMatchObject({ code: 'processor_timeout' });
+    expect(refundsOf(refund.chargeId)).toEqual([]);
+    processor.deliverDelayed();
+    expect(refundsOf(refund.chargeId)).toHaveLength(1);
+    await processor.change(refund, LIMIT);
+    expect(refundsOf(refund.chargeId)).toHaveLength(1);
+    expect(processor.sends(refund.operationId)).toBe(2);
+  });
+
+  test('a refund may stay pending, or be declined and leave nothing', async () => {
+    const refund = await refundedCharge();
+    processor.failNextChange(1, 'tok_declined');
+    expect(await processor.change(refund, LIMIT)).toMatchObject({
+      kind: 'refused',
+      failure: { code: 'card_declined' },
+    });
+    expect(refundsOf(refund.chargeId)).toEqual([]);
+    processor.failNextChange(1, 'tok_async');
+    expect(await processor.change(refund, LIMIT)).toMatchObject({ kind: 'applied', facts: [{ status: 'pending' }] });
+    processor.inside.setRefund(refund.operationId, 'failed');
+    expect(await processor.findChange(refund, LIMIT)).toMatchObject({ facts: [{ status: 'failed' }] });
+  });
+
+  test('a refund key that is forgotten gives back twice, and the look-up decides nothing', async () => {
+    const refund = await refundedCharge();
+    await processor.change(refund, LIMIT);
+    nowMs += processor.abilities.keyRetentionMs;
+    await processor.change(refund, LIMIT);
+    expect(refundsOf(refund.chargeId)).toHaveLength(2);
+    await expect(processor.findChange(refund, LIMIT)).rejects.toMatchObject({ code: 'processor_answer_mismatch' });
+  });
+
+  test('with an eventual look-up a refund is found once its lag has passed', async () => {
+    processor = createMemoryProcessor({
+      clock: { nowMs: () => nowMs },
+      abilities: { ...processor.abilities, lookup: { kind: 'eventual', maxLagMs: 60_000 } },
+    });
+    const refund = await refundedCharge();
+    await processor.change(refund, LIMIT);
+    nowMs += 59_999;
+    expect(await processor.findChange(refund, LIMIT)).toEqual({ kind: 'absent' });
+    nowMs += 1;
+    expect(await processor.findChange(refund, LIMIT)).toMatchObject({ kind: 'applied' });
   });
 
   test('sends are counted, the unanswered ones too', async () => {

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { Books } from '../../lambdas/sandbox-processor/books.ts';
 import { callSandbox, type SandboxAnswer } from '../support/sandbox-calls.ts';
 import { createTestSandbox, type TestSandbox } from '../support/sandbox-world.ts';
+import { describeSandboxChanges } from './processor-sandbox-changes-suite.ts';
 
 const chargeOf = z.looseObject({
   id: z.string(),
@@ -60,8 +61,6 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         path: '/control/failures',
         body: JSON.stringify({ count, source }),
       });
-    const authorized = async () => chargeIn(await post('/charges', order({ capture: 'manual' }), key)).id;
-    const captured = async () => chargeIn(await charge('tok_ok')).id;
 
     describe('charging', () => {
       test('a charge is answered 201 and is in the books at once, by id, by key and by payment', async () => {
@@ -279,112 +278,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect((await charge('tok_ok')).status).toBe(201);
       });
     });
-
-    describe('capture, void and refund', () => {
-      test('an authorized charge is captured once, in full or in part', async () => {
-        const id = await authorized();
-        const answer = await post(`/charges/${id}/capture`, { amount: 500 }, 'c1');
-        expect(answer.status).toBe(200);
-        expect(chargeIn(answer)).toMatchObject({ status: 'succeeded', amount: 1_999, amount_captured: 500 });
-        expect(errorIn(await post(`/charges/${id}/capture`, {}, 'c2')).code).toBe('charge_not_capturable');
-      });
-
-      test('the same key captures once and answers the same', async () => {
-        const id = await authorized();
-        const first = await post(`/charges/${id}/capture`, undefined, 'c1');
-        expect(first.status).toBe(200);
-        expect(await post(`/charges/${id}/capture`, undefined, 'c1')).toEqual(first);
-      });
-
-      test('no more than was authorized can be captured', async () => {
-        const id = await authorized();
-        const answer = await post(`/charges/${id}/capture`, { amount: 2_000 }, 'c1');
-        expect(answer.status).toBe(400);
-        expect(errorIn(answer).code).toBe('amount_too_large');
-        expect(chargeIn(await get(`/charges/${id}`)).status).toBe('authorized');
-      });
-
-      test('capture races void: one of them happens', async () => {
-        const id = await authorized();
-        const answers = await Promise.all([
-          post(`/charges/${id}/capture`, undefined, 'c1'),
-          post(`/charges/${id}/void`, undefined, 'v1'),
-        ]);
-        expect(statusesOf(answers)).toEqual([200, 400]);
-      });
-
-      test('a voided charge has captured nothing and cannot be captured', async () => {
-        const id = await authorized();
-        expect(chargeIn(await post(`/charges/${id}/void`, undefined, 'v1'))).toMatchObject({
-          status: 'voided',
-          amount_captured: 0,
-        });
-        expect((await post(`/charges/${id}/capture`, undefined, 'c1')).status).toBe(400);
-      });
-
-      test('a captured charge cannot be voided', async () => {
-        expect(errorIn(await post(`/charges/${await captured()}/void`, undefined, 'v1')).code).toBe(
-          'charge_not_voidable',
-        );
-      });
-
-      test('refunds add up to what was captured and not beyond', async () => {
-        const id = await captured();
-        const first = await post(`/charges/${id}/refunds`, { amount: 1_000 }, 'r1');
-        expect(first.status).toBe(201);
-        expect(JSON.parse(first.body)).toEqual({
-          id: expect.stringMatching(/^re_/),
-          object: 'refund',
-          charge: id,
-          amount: 1_000,
-          status: 'succeeded',
-        });
-        expect(errorIn(await post(`/charges/${id}/refunds`, { amount: 1_000 }, 'r2')).code).toBe('amount_too_large');
-        expect((await post(`/charges/${id}/refunds`, {}, 'r3')).status).toBe(201);
-        expect(chargeIn(await get(`/charges/${id}`))).toMatchObject({
-          amount_refunded: 1_999,
-          refunds: [JSON.parse(first.body), { amount: 999, status: 'succeeded' }],
-        });
-        expect(errorIn(await post(`/charges/${id}/refunds`, {}, 'r4')).code).toBe('charge_already_refunded');
-      });
-
-      test('two refunds that do not both fit, at once: one happens', async () => {
-        const id = await captured();
-        const answers = await Promise.all([
-          post(`/charges/${id}/refunds`, { amount: 1_400 }, 'r1'),
-          post(`/charges/${id}/refunds`, { amount: 1_400 }, 'r2'),
-        ]);
-        expect(statusesOf(answers)).toEqual([201, 400]);
-        expect(chargeIn(await get(`/charges/${id}`)).amount_refunded).toBe(1_400);
-      });
-
-      test('five sends of one refund key at once refund once', async () => {
-        const id = await captured();
-        const answers = await Promise.all(
-          Array.from({ length: 5 }, () => post(`/charges/${id}/refunds`, { amount: 100 }, 'r1')),
-        );
-        expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
-        expect(chargeIn(await get(`/charges/${id}`)).amount_refunded).toBe(100);
-      });
-
-      test('a key used for another operation or amount is refused with 422', async () => {
-        const id = await captured();
-        await post(`/charges/${id}/refunds`, { amount: 100 }, 'r1');
-        expect((await post(`/charges/${id}/refunds`, { amount: 200 }, 'r1')).status).toBe(422);
-        expect((await post(`/charges/${id}/void`, undefined, 'r1')).status).toBe(422);
-        expect(chargeIn(await get(`/charges/${id}`)).amount_refunded).toBe(100);
-      });
-
-      test('a declined charge can be neither captured nor refunded', async () => {
-        const id = errorIn(await charge('tok_declined')).charge;
-        expect((await post(`/charges/${id}/capture`, undefined, 'c1')).status).toBe(400);
-        expect((await post(`/charges/${id}/refunds`, undefined, 'r1')).status).toBe(400);
-      });
-
-      test('a charge that does not exist is 404', async () => {
-        expect((await get('/charges/ch_none')).status).toBe(404);
-        expect((await post('/charges/ch_none/refunds', {}, 'r1')).status).toBe(404);
-      });
-    });
   });
+
+  describeSandboxChanges(booksKind, createBooks);
 }

@@ -68,6 +68,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
           charge: charge.id,
           amount: 1,
           status: 'succeeded' as const,
+          metadata: {},
         });
         const [mine, late] = [event(charge.id), event(charge.id)];
         const [one, other] = [crypto.randomUUID(), crypto.randomUUID()];

@@ -2,6 +2,17 @@ import { describe, expect, test } from '@jest/globals';
 import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
 import { systemDigest, systemEntropy } from '../../lambdas/adapters/system/platform.ts';
 import {
+  cancelExamples,
+  cancelRequestExamples,
+  captureExamples,
+  captureRequestExamples,
+  refundExamples,
+  refundListExamples,
+  refundRequestExamples,
+  unknownHoldExamples,
+  unknownRefundExamples,
+} from '../../lambdas/api-documents/change-examples.ts';
+import {
   creationExamples,
   paymentExamples,
   transitionExamples,
@@ -11,6 +22,8 @@ import {
   balanceExamples,
   correctionExamples,
   correctionRequestExamples,
+  decisionExamples,
+  decisionRequestExamples,
   entryExamples,
   mismatchExamples,
 } from '../../lambdas/api-documents/ledger-examples.ts';
@@ -22,8 +35,10 @@ import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/cor
 import { parsePaymentId, storedOperationId } from '../../lambdas/core/ids.ts';
 import { invariant } from '../../lambdas/core/invariant.ts';
 import type { ProblemCode } from '../../lambdas/runtime/problems.ts';
+import { sameAs, withoutNames } from '../support/example-texts.ts';
 import { LedgerDesk } from '../support/ledger-desk.ts';
 import { API_KEY, gatewayEvent, PaymentsDesk, type Reply } from '../support/payments-desk.ts';
+import { ChangedPayment, held, PROVOKED_CHANGES, taken } from '../support/provoked-changes.ts';
 import { synthesize } from '../support/synth.ts';
 
 /** The API with a processor that has the name of the sandbox's. */
@@ -43,6 +58,12 @@ const silent: Partial<Processor> = {
   findCharge: async () => {
     throw new RetryableError('processor_unavailable', 'no answer');
   },
+  change: async () => {
+    throw new AmbiguousError('processor_timeout', 'no answer');
+  },
+  findChange: async () => {
+    throw new RetryableError('processor_unavailable', 'no answer');
+  },
 };
 
 const refusing: Partial<Processor> = {
@@ -57,19 +78,6 @@ const failingStore = (error: Error) =>
       throw error;
     },
   });
-
-/** The same text with the names that differ from run to run made the same. */
-const withoutNames = (text: string): unknown =>
-  JSON.parse(
-    text
-      .replaceAll(/pay_[a-z2-7]{32}/g, 'pay_x')
-      .replaceAll(/"request_id":"[^"]+"/g, '"request_id":"x"')
-      .replaceAll(/"ch_[^"]+"/g, '"ch_x"')
-      .replaceAll(/cor_[a-z2-7]{32}/g, 'cor_x')
-      .replaceAll(/ent_[\w-]+/g, 'ent_x'),
-  );
-
-const sameAs = (example: unknown) => withoutNames(JSON.stringify(example));
 
 const leg = (account: string, direction: string, amount: number) => ({ account, direction, amount });
 
@@ -119,6 +127,7 @@ const good = creationExamples.smallest.value;
 
 /** How to be answered with each problem; those of the gateway before the function are not ours to provoke. */
 const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => Promise<Reply>>> = {
+  ...PROVOKED_CHANGES,
   invalid_json: () => deskWith().post('{"amount":1000,"amount":1000}'),
   invalid_request: () => deskWith().pay('k', { amount: 10.5 }),
   unknown_field: () => deskWith().pay('k', { status: 'succeeded' }),
@@ -269,6 +278,57 @@ describe('the examples in the documents', () => {
 
     expect(reply.status).toBe(201);
     expect(withoutNames(reply.text)).toEqual(sameAs(correctionExamples[which].value));
+  });
+
+  test.each(['whole', 'part'] as const)('of a capture (%s) are what is answered to it', async (which) => {
+    const reply = await (await held()).change('capture', captureRequestExamples[which].value);
+
+    expect(reply.status).toBe(200);
+    expect(withoutNames(reply.text)).toEqual(sameAs(captureExamples[which].value));
+  });
+
+  test('of a cancellation are what is answered to it', async () => {
+    const reply = await (await held()).change('cancel', cancelRequestExamples.all.value);
+
+    expect(reply.status).toBe(200);
+    expect(withoutNames(reply.text)).toEqual(sameAs(cancelExamples.canceled.value));
+  });
+
+  test('of refunds are what is answered to them, and to who asks for them later', async () => {
+    const whole = await (await taken()).change('refunds', refundRequestExamples.rest.value);
+    const payment = await taken();
+    const part = await payment.change('refunds', refundRequestExamples.part.value);
+    const shown = await payment.desk.get(`/v1/refunds/${String(part.body['id'])}`);
+    payment.inside.refund(payment.chargeId, 200);
+    await payment.learn();
+    const list = await payment.desk.get(`/v1/payments/${payment.id}/refunds`);
+
+    expect([whole.status, part.status, shown.status, list.status]).toEqual([201, 201, 200, 200]);
+    expect(withoutNames(whole.text)).toEqual(sameAs(refundExamples.rest.value));
+    expect(withoutNames(part.text)).toEqual(sameAs(refundExamples.part.value));
+    expect(shown.text).toBe(part.text);
+    expect(withoutNames(list.text)).toEqual(sameAs(refundListExamples.both.value));
+  });
+
+  test('of changes whose outcome is not known are what is answered then', async () => {
+    const [hold, money] = [await held(), await taken()];
+    const capture = await hold.deskWith(silent).change(`${hold.id}/capture`, 'c', {});
+    const refund = await money.deskWith(silent).change(`${money.id}/refunds`, 'c', refundRequestExamples.part.value);
+
+    expect([capture.status, refund.status]).toEqual([202, 202]);
+    expect(withoutNames(capture.text)).toEqual(sameAs(unknownHoldExamples.unchanged.value));
+    expect(withoutNames(refund.text)).toEqual(sameAs(unknownRefundExamples.pending.value));
+  });
+
+  test.each(['failed', 'succeeded'] as const)('of a decision (%s) are what is answered to it', async (which) => {
+    const payment = await ChangedPayment.of({ source: 'tok_async' });
+    payment.inside.succeed(payment.chargeId, 999);
+    await payment.learn();
+
+    const reply = await payment.decide('d', decisionRequestExamples[which].value);
+
+    expect(reply.status).toBe(200);
+    expect(withoutNames(reply.text)).toEqual(sameAs(decisionExamples[which].value));
   });
 
   test.each(Object.entries(PROVOKED))('of %s are what is answered then', async (code, provoke) => {

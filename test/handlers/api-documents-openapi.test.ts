@@ -7,13 +7,15 @@ import {
   mismatchList,
   payment,
   problem,
+  refund,
+  refundList,
   transitionList,
 } from '../../lambdas/api-documents/answer-schemas.ts';
 import { received } from '../../lambdas/api-documents/callback-path.ts';
 import { openApiDocument } from '../../lambdas/api-documents/openapi.ts';
 import { CURRENCIES } from '../../lambdas/core/currency.ts';
-import { correctionBody } from '../../lambdas/runtime/ledger-schemas.ts';
-import { createPaymentBody } from '../../lambdas/runtime/payment-schemas.ts';
+import { correctionBody, decisionBody } from '../../lambdas/runtime/ledger-schemas.ts';
+import { cancelBody, captureBody, createPaymentBody, refundBody } from '../../lambdas/runtime/payment-schemas.ts';
 import { PROBLEMS } from '../../lambdas/runtime/problems.ts';
 import { LedgerDesk } from '../support/ledger-desk.ts';
 import { PaymentsDesk } from '../support/payments-desk.ts';
@@ -46,7 +48,7 @@ const operation = z.strictObject({
   description: z.string().min(1),
   parameters: z.array(parameter).default([]),
   security: z.tuple([]).optional(),
-  requestBody: z.strictObject({ required: z.literal(true), description: z.string(), content }).optional(),
+  requestBody: z.strictObject({ required: z.boolean(), description: z.string(), content }).optional(),
   responses: z.record(
     z.string().regex(/^[2-5]\d\d$/),
     z.strictObject({ description: z.string().min(1), headers: z.record(z.string(), header), content }),
@@ -93,9 +95,14 @@ describe('the description of the API', () => {
       ['/v1/payments', ['post']],
       ['/v1/payments/{id}', ['get']],
       ['/v1/payments/{id}/transitions', ['get']],
+      ['/v1/payments/{id}/capture', ['post']],
+      ['/v1/payments/{id}/cancel', ['post']],
+      ['/v1/payments/{id}/refunds', ['get', 'post']],
+      ['/v1/refunds/{id}', ['get']],
       ['/v1/ledger/entries', ['get']],
       ['/v1/balances', ['get']],
       ['/v1/admin/corrections', ['post']],
+      ['/v1/admin/payments/{id}/resolve', ['post']],
       ['/v1/admin/mismatches', ['get']],
       ['/callbacks/{processor}', ['post']],
     ]);
@@ -146,6 +153,25 @@ describe('the description of the API', () => {
     expect(parsed.components.schemas['CreatePayment']).toMatchObject({ additionalProperties: false });
   });
 
+  test('lets the bodies of changes be left out, and no other', () => {
+    const optional = operations.filter(({ requestBody }) => requestBody?.required === false);
+
+    expect(optional.map(({ operationId }) => operationId)).toEqual(['capturePayment', 'cancelPayment', 'createRefund']);
+    for (const [name, fields] of [
+      ['CapturePayment', ['amount']],
+      ['CancelPayment', []],
+      ['RefundPayment', ['amount', 'reason']],
+    ] as const) {
+      const { properties = {}, ...schema } = parsed.components.schemas[name] ?? {};
+      expect([name, Object.keys(properties as object)]).toEqual([name, fields]);
+      expect(schema).toMatchObject({ additionalProperties: false });
+      expect(schema).not.toHaveProperty('required');
+    }
+    expect(parsed.components.schemas['RefundPayment']).toMatchObject({
+      properties: { amount: { type: 'integer', minimum: 1, maximum: 999_999_999_999 } },
+    });
+  });
+
   test('has examples that the schemas take', () => {
     const examples = Object.entries(createPaymentBody.shape).map(([name, schema]) => [
       name,
@@ -161,6 +187,8 @@ describe('the description of the API', () => {
 const exact = {
   payment: payment.strict(),
   problem: problem.strict(),
+  refund: refund.strict(),
+  refundList: refundList.strict(),
   transitionList: transitionList.strict(),
   ledgerEntryList: ledgerEntryList.strict(),
   balanceList: balanceList.strict(),
@@ -171,7 +199,13 @@ const exact = {
 describe('each example of a body', () => {
   const schemas: Readonly<Record<string, z.ZodType>> = {
     CreatePayment: createPaymentBody,
+    CapturePayment: captureBody,
+    CancelPayment: cancelBody,
+    RefundPayment: refundBody,
+    ResolvePayment: decisionBody,
     Payment: exact.payment,
+    Refund: exact.refund,
+    RefundList: exact.refundList,
     Problem: exact.problem,
     TransitionList: exact.transitionList,
     LedgerEntryList: exact.ledgerEntryList,
@@ -226,6 +260,28 @@ describe('what the API answers', () => {
       await desk.get('/v1/payments/x', { headers: { Authorization: '' } }),
     ]) {
       expect(exact.problem.parse(reply.body)).toEqual(reply.body);
+    }
+  });
+
+  test('to changes is as it is described, with no field more', async () => {
+    const desk = new PaymentsDesk();
+    const of = async (key: string, body = {}) => String((await desk.pay(key, body)).body['id']);
+    const [held, taken] = [await of('k-1', { capture: 'manual' }), await of('k-2')];
+    const captured = await desk.change(`${held}/capture`, 'c', { amount: 400 });
+    const canceled = await desk.change(`${await of('k-3', { capture: 'manual' })}/cancel`, 'c');
+    const refunded = await desk.change(`${taken}/refunds`, 'c', { amount: 400, reason: 'Returned' });
+    const list = await desk.get(`/v1/payments/${taken}/refunds`);
+    desk.processor.failNextChange(1, 'tok_declined');
+
+    for (const { body } of [captured, canceled]) expect(exact.payment.parse(body)).toEqual(body);
+    expect(exact.refund.parse(refunded.body)).toEqual(refunded.body);
+    expect(exact.refundList.parse(list.body)).toEqual(list.body);
+    for (const { body } of [
+      await desk.change(`${taken}/refunds`, 'refused', { amount: 1 }),
+      await desk.change(`${taken}/refunds`, 'too-much', { amount: 601 }),
+      await desk.change(`${taken}/capture`, 'wrong'),
+    ]) {
+      expect(exact.problem.parse(body)).toEqual(body);
     }
   });
 

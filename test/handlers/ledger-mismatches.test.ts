@@ -16,7 +16,7 @@ let windows: ChargeWindow[];
 beforeEach(() => {
   payments = new PaymentsDesk();
   windows = [];
-  desk = new LedgerDesk({ books: watched(payments.processor) }, payments);
+  desk = new LedgerDesk({ books: [watched(payments.processor)] }, payments);
 });
 
 function watched(books: ProcessorBooks): ProcessorBooks {
@@ -106,7 +106,7 @@ describe('the mismatches', () => {
   test('of more than a request can compare are refused, with what to do', async () => {
     const charges = Array.from({ length: 5_001 }, () => ({}) as never);
     const crowded = new LedgerDesk(
-      { books: { ...payments.processor, listCharges: async () => ({ charges }) } },
+      { books: [{ ...payments.processor, listCharges: async () => ({ charges }) }] },
       payments,
     );
 
@@ -120,10 +120,12 @@ describe('the mismatches', () => {
 
   test('are 503 while the processor cannot be read', async () => {
     const away = new LedgerDesk({
-      books: {
-        ...payments.processor,
-        listCharges: () => Promise.reject(new RetryableError('processor_unavailable', 'no answer')),
-      },
+      books: [
+        {
+          ...payments.processor,
+          listCharges: () => Promise.reject(new RetryableError('processor_unavailable', 'no answer')),
+        },
+      ],
     });
 
     expect((await away.get(PATH)).body).toMatchObject({ status: 503, code: 'processor_unavailable' });

@@ -155,6 +155,36 @@ describe('a charge that asks the payer', () => {
     expect((await refuse(id)).status).toBe(409);
   });
 
+  test.each([
+    ['void', 'requested'],
+    ['expire', 'abandoned'],
+  ])('a question that ended by %s can be answered no more, and is charged to nobody', async (how, reason) => {
+    const { id } = await asked();
+    await desk.post(how === 'void' ? `/charges/${id}/void` : `/control/charges/${id}/expire`);
+    for (const answer of [await approve(id), await refuse(id)]) {
+      expect(answer.status).toBe(409);
+      expect(answer.body).toContain('This payment was called off before');
+    }
+    const after = await page(id);
+    expect(after.status).toBe(200);
+    expect(after.body).toContain('This payment was called off');
+    expect(after.body).not.toContain('<form');
+    expect(await desk.read(id)).toMatchObject({
+      status: 'voided',
+      void_reason: reason,
+      action_url: null,
+      amount_captured: 0,
+    });
+    expect(await desk.types(id)).toEqual(['charge.requires_action', 'charge.voided']);
+  });
+
+  test('approval and void at once: one happens', async () => {
+    const { id } = await asked();
+    const [page_, answer] = await Promise.all([approve(id), desk.post(`/charges/${id}/void`)]);
+    expect([page_.status, answer.status]).toEqual(answer.status === 200 ? [409, 200] : [200, 400]);
+    expect(await desk.types(id)).toHaveLength(2);
+  });
+
   test.each(['', 'decision=', 'decision=maybe', 'decision=approve&more=1'])('the form %p is 400', async (body) => {
     const { id } = await asked();
     const answer = await form(id, body);

@@ -86,7 +86,7 @@ describe('the sandbox’s books over HTTP', () => {
     const { order, chargeId } = await charged();
     const answer = await fetch(`${server.url}/charges/${chargeId}`);
     const charge = (await answer.json()) as Record<string, unknown>;
-    const refund = { id: 're_1', object: 'refund', charge: chargeId, amount: 1, status: 'succeeded' };
+    const refund = { id: 're_1', object: 'refund', charge: chargeId, amount: 1, status: 'succeeded', metadata: {} };
     const long = {
       ...charge,
       status: 'declined',

@@ -133,6 +133,7 @@ describe('the sandbox processor refuses what it does not understand', () => {
     ['POST', '/events', 'GET'],
     ['GET', '/control/events/evt_1/resend', 'POST'],
     ['GET', '/control/charges/ch_1/dispute', 'POST'],
+    ['GET', '/control/charges/ch_1/expire', 'POST'],
     ['GET', '/control/disputes/dp_1/close', 'POST'],
     ['GET', '/control/refunds/re_1/fail', 'POST'],
   ])('%s %s is 405 and says what is allowed', async (method, path, allow) => {

@@ -41,7 +41,16 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     [
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
-      `dynamodb:PutItem ${rows('REF#*', 'RETURN#*')}`,
+      `dynamodb:PutItem ${rows('REF#*', 'RETURN#*', 'INQUIRY#*')}`,
+    ],
+  ],
+  [
+    'Resolver',
+    [
+      'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
+      'dynamodb:Query on Idempotency',
+      `dynamodb:PutItem ${rows('REF#*', 'RETURN#*', 'INQUIRY#*')}`,
+      `dynamodb:DeleteItem, dynamodb:Query ${rows('RETURN#*', 'INQUIRY#*')}`,
     ],
   ],
   [
@@ -97,7 +106,7 @@ describe.each(ROLES)('the role of %s', (owner, own) => {
 describe('all other roles', () => {
   test('of the service reach no table and no secret', () => {
     const others = [...roles].filter(([owner]) => !ROLES.some(([name]) => name === owner));
-    expect(others.map(([owner]) => owner).sort()).toEqual(['ApiDocuments', 'RetryOrphans']);
+    expect(others.map(([owner]) => owner).sort()).toEqual(['ApiDocuments', 'Resolve', 'RetryOrphans']);
     expect(JSON.stringify(others)).not.toMatch(/dynamodb:|secretsmanager:/);
   });
 

@@ -9,6 +9,7 @@ describe('settings', () => {
     expect(settingsOf({})).toEqual({
       sandbox: true,
       callbackScheme: 'sandbox',
+      routes: [],
       retainData: true,
       firewall: false,
       accountLogRole: true,
@@ -50,6 +51,13 @@ describe('settings', () => {
       'payonce:callbackScheme is "jwt", but must be one of sandbox, stripe, standard-webhooks',
     ],
     [{ 'payonce:callbackScheme': 'stripe' }, 'but the sandbox signs in its own way'],
+    [
+      { 'payonce:stripeAccount': 'me' },
+      'payonce:stripeAccount is "me", but must be the id of a Stripe account, acct_…',
+    ],
+    [{ 'payonce:routes': '[{"processor":"paypal"}]' }, 'but must be JSON, a list of'],
+    [{ 'payonce:routes': '[' }, 'but must be JSON, a list of'],
+    [{ 'payonce:routes': '[{"processor":"stripe"}]' }, 'but there is no payonce:stripeAccount'],
     [{ 'payonce:sandbx': 'false' }, 'there is no setting payonce:sandbx; there are payonce:sandbox'],
   ])('%j stops the synth and says what is allowed', (context, message) => {
     expect(() => settingsOf(context)).toThrow(message);

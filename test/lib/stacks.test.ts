@@ -118,6 +118,7 @@ describe('the API', () => {
       '/v1/balances': 'LedgerApi',
       '/v1/admin/corrections': 'LedgerApi',
       '/v1/admin/mismatches': 'LedgerApi',
+      '/v1/admin/payments/{id}/resolve': 'LedgerApi',
       '/callbacks/{processor}': 'Callbacks',
     });
   });

@@ -21,6 +21,7 @@ const RUNNING: LocalAws = {
   paymentsFunction: 'Payments',
   callbacksFunction: 'Callbacks',
   orphanedCallbacksFunction: 'OrphanedCallbacks',
+  resolverFunction: 'Resolver',
   keeperPid: NO_PROCESS,
 };
 

@@ -11,11 +11,24 @@ const GOOD = {
 describe('the environment of the payments function', () => {
   test('is read', () => {
     expect(readPaymentsConfig({ ...GOOD, PATH: '/usr/bin' })).toEqual({
-      idempotency: 'Idempotency-1',
-      ledger: 'Ledger-1',
-      registry: 'Registry-1',
+      tables: { idempotency: 'Idempotency-1', ledger: 'Ledger-1', registry: 'Registry-1' },
       processorUrl: 'https://processor.example/api',
+      routes: [],
     });
+  });
+
+  test('may name a Stripe account, and rules for new payments', () => {
+    const routes = [{ currency: 'USD', processor: 'stripe' }];
+    const stripe = { STRIPE_KEY_SECRET_ID: 'a-secret', STRIPE_ACCOUNT: 'acct_1' };
+    expect(readPaymentsConfig({ ...GOOD, ...stripe, PROCESSOR_ROUTES: JSON.stringify(routes) })).toMatchObject({
+      stripe: { keySecretId: 'a-secret', account: 'acct_1' },
+      routes,
+    });
+    expect(() => readPaymentsConfig({ ...GOOD, STRIPE_KEY_SECRET_ID: 'a-secret' })).toThrow(
+      'STRIPE_ACCOUNT is not set',
+    );
+    expect(() => readPaymentsConfig({ ...GOOD, PROCESSOR_ROUTES: '{}' })).toThrow('PROCESSOR_ROUTES must be a list');
+    expect(() => readPaymentsConfig({ ...GOOD, PROCESSOR_ROUTES: '[' })).toThrow('PROCESSOR_ROUTES must be JSON');
   });
 
   test.each(Object.keys(GOOD))('without %s the function does not start, and says so', (name) => {

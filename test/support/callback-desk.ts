@@ -42,7 +42,9 @@ export class CallbackDesk {
   }
 
   retryOrphans(changes: Partial<RetryOrphansTools> = {}): Promise<RetriedOrphans> {
-    return retryOrphans({ ...this.tools, shelf: this.store, report: (error) => this.reported.push(error), ...changes });
+    const shelf = { shelf: this.store, books: [this.processor] };
+    const report = (error: unknown): void => void this.reported.push(error);
+    return retryOrphans({ ...this.tools, ...shelf, report, ...changes });
   }
 
   async chain({ paymentId }: Pick<CreatePayment, 'paymentId'>): Promise<PaymentChain> {

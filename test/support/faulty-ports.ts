@@ -33,6 +33,8 @@ export function processorOf(actor: Actor, processor: Processor): Processor {
     ready: () => processor.ready(),
     charge: (order, limit) => actor.call('charge', PORT_VOICE, () => processor.charge(order, limit)),
     findCharge: (order, limit) => actor.call('findCharge', PORT_VOICE, () => processor.findCharge(order, limit)),
+    change: (order, limit) => actor.call('change', PORT_VOICE, () => processor.change(order, limit)),
+    findChange: (order, limit) => actor.call('findChange', PORT_VOICE, () => processor.findChange(order, limit)),
   };
 }
 

@@ -34,7 +34,7 @@ export class LedgerDesk extends ApiDesk {
     return ledgerApi({
       ledger: this.reader,
       effects: store,
-      books: processor,
+      books: [processor],
       runner: idempotentRunner,
       clock,
       entropy: countingEntropy(),

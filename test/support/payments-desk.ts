@@ -116,6 +116,19 @@ export class PaymentsDesk extends ApiDesk {
     return this.post(sent, { ...asked, headers: { 'Idempotency-Key': key, ...asked.headers } });
   }
 
+  /**
+   * Asks for a change of a payment, with no body at all unless one is given.
+   *
+   * @param of which payment and what, for example `pay_…/refunds`
+   */
+  async change(of: string, key: string, body?: Readonly<Record<string, unknown>>, asked: Asked = {}): Promise<Reply> {
+    const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
+    return this.ask('POST', `/v1/payments/${of}`, {
+      headers: { ...type, 'Idempotency-Key': key, ...asked.headers },
+      event: { body: body === undefined ? null : JSON.stringify(body), ...asked.event },
+    });
+  }
+
   /** Posts a body as it is. */
   async post(body: string, { headers, event }: Asked = {}): Promise<Reply> {
     return this.ask('POST', '/v1/payments', {

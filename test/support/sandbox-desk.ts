@@ -2,14 +2,9 @@ import * as z from 'zod';
 import { callSandbox, type SandboxAnswer } from './sandbox-calls.ts';
 import type { SandboxHandler } from './sandbox-world.ts';
 
-const refundOf = z.object({
-  id: z.string(),
-  object: z.literal('refund'),
-  charge: z.string(),
-  amount: z.number(),
-  status: z.string(),
-});
-const disputeOf = refundOf.extend({ object: z.literal('dispute') });
+const partOf = z.strictObject({ id: z.string(), charge: z.string(), amount: z.number(), status: z.string() });
+const refundOf = partOf.extend({ object: z.literal('refund'), metadata: z.record(z.string(), z.string()) });
+const disputeOf = partOf.extend({ object: z.literal('dispute') });
 const chargeOf = z.strictObject({
   id: z.string(),
   object: z.literal('charge'),

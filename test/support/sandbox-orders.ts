@@ -1,6 +1,6 @@
-import type { ChargeOrder } from '../../lambdas/app/ports.ts';
+import type { ChangeOrder, ChargeChange, ChargeOrder } from '../../lambdas/app/ports.ts';
 import { base32 } from '../../lambdas/core/digest.ts';
-import { chargeOperation, parsePaymentId } from '../../lambdas/core/ids.ts';
+import { chargeOperation, parsePaymentId, storedOperationId } from '../../lambdas/core/ids.ts';
 
 /** An order for a payment that nobody knows yet. */
 export function freshOrder(changes: Partial<ChargeOrder> = {}): ChargeOrder {
@@ -14,5 +14,21 @@ export function freshOrder(changes: Partial<ChargeOrder> = {}): ChargeOrder {
     source: 'tok_ok',
     capture: 'automatic',
     ...changes,
+  };
+}
+
+const PREFIXES = { capture: 'cap_', void: 'can_', refund: 'ref_' } as const;
+
+/** A change of that order's charge, under a key that nobody used yet. */
+export function freshChange(order: ChargeOrder, chargeId: string, change: ChargeChange): ChangeOrder {
+  const payment = order.paymentId.slice('pay_'.length);
+  // 16 bytes are 26 letters, of which the last says less than the others.
+  const letters = base32(crypto.getRandomValues(new Uint8Array(16)));
+  return {
+    operationId: storedOperationId(`${PREFIXES[change.kind]}${payment}${letters}`),
+    paymentId: order.paymentId,
+    chargeId,
+    currency: order.currency,
+    change,
   };
 }

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import { callSandbox } from './sandbox-calls.ts';
+import { callSandbox, type SandboxAnswer, type SandboxCall } from './sandbox-calls.ts';
 import { listenOnLoopback, stopListening } from './sandbox-listen.ts';
 import type { SandboxHandler } from './sandbox-world.ts';
 
@@ -9,15 +9,25 @@ export interface SandboxServer extends AsyncDisposable {
   readonly requests: readonly string[];
 }
 
+/** What lies between the caller and the sandbox. */
+export type SandboxLine = (
+  call: SandboxCall,
+  send: (call: SandboxCall) => Promise<SandboxAnswer>,
+) => Promise<SandboxAnswer>;
+
+const SOUND: SandboxLine = (call, send) => send(call);
+
 /** Puts the handler behind real HTTP on loopback, as API Gateway would. */
-export async function serveSandbox(handler: SandboxHandler): Promise<SandboxServer> {
+export async function serveSandbox(handler: SandboxHandler, line: SandboxLine = SOUND): Promise<SandboxServer> {
   const requests: string[] = [];
   const server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
-    answer(handler, request).then(
-      ({ status, headers, body }) => response.writeHead(status, headers).end(body),
-      (error: unknown) => response.destroy(error instanceof Error ? error : undefined),
-    );
+    callOf(request)
+      .then((call) => line(call, (sent) => callSandbox(handler, sent)))
+      .then(
+        ({ status, headers, body }) => response.writeHead(status, headers).end(body),
+        (error: unknown) => response.destroy(error instanceof Error ? error : undefined),
+      );
   });
   const url = await listenOnLoopback(server);
   return {
@@ -30,17 +40,17 @@ export async function serveSandbox(handler: SandboxHandler): Promise<SandboxServ
   };
 }
 
-async function answer(handler: SandboxHandler, request: IncomingMessage) {
+async function callOf(request: IncomingMessage): Promise<SandboxCall> {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://sandbox.example');
   const chunks: Uint8Array[] = [];
   const incoming: AsyncIterable<Uint8Array> = request;
   for await (const chunk of incoming) chunks.push(chunk);
   const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)]);
-  return callSandbox(handler, {
+  return {
     method: request.method ?? 'GET',
     path: pathname,
     query: Object.fromEntries(searchParams),
     headers: Object.fromEntries(headers),
     body: Buffer.concat(chunks).toString('utf8'),
-  });
+  };
 }

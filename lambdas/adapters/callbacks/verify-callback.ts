@@ -1,13 +1,13 @@
 import type { Clock } from '../../app/ports.ts';
 import type { CallbackSource } from '../../contract/environment.ts';
 import { invariant } from '../../core/invariant.ts';
-import type { CallbackSecrets } from './callback-secrets.ts';
+import type { ActiveSecrets } from '../secrets/active-secrets.ts';
 import type { SignatureScheme, SignatureVerdict, SignedCallback } from './signature.ts';
 
 export interface CallbackVerification {
   /** The source's own. */
   readonly scheme: SignatureScheme;
-  readonly secrets: Pick<CallbackSecrets, 'active' | 'renewed'>;
+  readonly secrets: Pick<ActiveSecrets, 'active' | 'renewed'>;
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
@@ -15,7 +15,7 @@ export interface CallbackVerification {
  * Whether the source has sent this. A signature that no known secret made may be made with one that was added since:
  * it is verified once more, with secrets read anew.
  *
- * @throws what `CallbackSecrets` throws
+ * @throws what `ActiveSecrets` throws
  */
 export async function verifyCallback(
   { scheme, secrets, clock }: CallbackVerification,

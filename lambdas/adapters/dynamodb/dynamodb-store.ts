@@ -33,6 +33,7 @@ import {
 import type { StoreTables, TransactItem } from './transact-items.ts';
 import {
   appendItem,
+  inquiryItem,
   isRefused,
   itemOf,
   RECORD_IS_NEW,
@@ -112,10 +113,11 @@ export class DynamoDbStore implements PaymentStore {
   }
 
   /** Answer, effect, posting and event together, while the owner still owns; see the time-lines above the caller. */
-  async commit({ record, expects, transition, toReturn = [] }: Commit): Promise<CommitOutcome> {
+  async commit({ record, expects, transition, toReturn = [], inquiry }: Commit): Promise<CommitOutcome> {
     const items: TransactItem[] = [expects === 'open' ? this.#completion(record) : this.#recreation(record)];
     if (transition !== undefined) items.push(appendItem(this.#tables, transition));
     items.push(...toReturn.map((charge) => returnItem(this.#tables, charge)));
+    if (inquiry !== undefined) items.push(inquiryItem(this.#tables, inquiry));
     const written = await this.#transact(items);
     if (written.kind === 'applied') return { kind: 'committed' };
 

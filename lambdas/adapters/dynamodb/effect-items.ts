@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { ChargeToReturn, OrphanedCallback } from '../../app/ports.ts';
+import type { ChargeToReturn, Inquiry, OrphanedCallback } from '../../app/ports.ts';
 import { IdempotencyTable, KeyAttribute } from '../../contract/tables.ts';
 import type { EffectRecord } from '../../core/idempotency.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../core/ids.ts';
@@ -111,12 +111,60 @@ export function parseOrphan(item: Item): OrphanedCallback {
   return orphanItem.parse(item);
 }
 
-// ------------------------------------------------------------------------------------------------------ charges to return
+// --------------------------------------------------------------------------------------------------- unfinished work
+
+/** Both queues are short on a good day and wide on a bad one. */
+export const QUEUE_SHARDS = 4;
+
+const chargeToReturnItem = z.object({
+  paymentId: z.string().transform((id) => id as PaymentId),
+  chargeId: z.string(),
+  by: z.enum(['refund', 'void']),
+  amountMinor: z.int().min(1),
+  currency: z.string(),
+  foundAtMs: z.int(),
+});
+
+export function returnsPartition(shard: number): string {
+  return `RETURN#${shard}`;
+}
+
+export function chargeToReturnKey({ paymentId, chargeId }: ChargeToReturn): Item {
+  return {
+    [KeyAttribute.partition]: returnsPartition(shardOf(paymentId) % QUEUE_SHARDS),
+    [KeyAttribute.sort]: `${paymentId}#${chargeId}`,
+  };
+}
 
 export function chargeToReturnRow(charge: ChargeToReturn): Item {
+  return { ...chargeToReturnKey(charge), ...charge };
+}
+
+export function parseChargeToReturn(item: Item): ChargeToReturn {
+  return chargeToReturnItem.parse(item);
+}
+
+const inquiryItem = z.object({
+  operationId: z.string().transform((id) => id as OperationId),
+  paymentId: z.string().transform((id) => id as PaymentId),
+  claimedAtMs: z.int(),
+});
+
+export function inquiriesPartition(shard: number): string {
+  return `INQUIRY#${shard}`;
+}
+
+export function inquiryKey({ operationId }: Inquiry): Item {
   return {
-    [KeyAttribute.partition]: `RETURN#${shardOf(charge.paymentId)}`,
-    [KeyAttribute.sort]: `${charge.paymentId}#${charge.chargeId}`,
-    ...charge,
+    [KeyAttribute.partition]: inquiriesPartition(shardOf(operationId) % QUEUE_SHARDS),
+    [KeyAttribute.sort]: operationId,
   };
+}
+
+export function inquiryRow(inquiry: Inquiry): Item {
+  return { ...inquiryKey(inquiry), ...inquiry };
+}
+
+export function parseInquiry(item: Item): Inquiry {
+  return inquiryItem.parse(item);
 }

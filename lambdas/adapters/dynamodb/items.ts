@@ -94,6 +94,7 @@ export function parseRecord(item: Item): IdempotencyRecord {
 // ------------------------------------------------------------------------------------------------------------ transitions
 
 const minorUnits = z.int().min(0);
+const failureItem = z.object({ code: z.string(), message: z.string() });
 const paymentItem = z.object({
   id: z.string().transform((id) => id as PaymentId),
   tenantId: z.string().transform((id) => id as TenantId),
@@ -108,7 +109,7 @@ const paymentItem = z.object({
   reference: z.string().exactOptional(),
   processorName: z.string(),
   chargeId: z.string().exactOptional(),
-  failure: z.object({ code: z.string(), message: z.string() }).exactOptional(),
+  failure: failureItem.exactOptional(),
   cancelReason: z.enum(CANCEL_REASONS).exactOptional(),
   actionUrl: z.string().exactOptional(),
   feeMinor: minorUnits.exactOptional(),
@@ -122,7 +123,19 @@ const subjectItem = z.discriminatedUnion('kind', [
     chargeId: z.string(),
     amountMinor: minorUnits,
     status: z.enum(['pending', 'succeeded', 'failed']),
+    reason: z.string().exactOptional(),
+    failure: failureItem.exactOptional(),
+    createdAtMs: z.int().exactOptional(),
   }),
+  ...(['capture', 'void'] as const).map((kind) =>
+    z.object({
+      kind: z.literal(kind),
+      operationId: z.string(),
+      amountMinor: minorUnits,
+      status: z.enum(['pending', 'failed']),
+      failure: failureItem.exactOptional(),
+    }),
+  ),
   z.object({
     kind: z.literal('dispute'),
     disputeId: z.string(),
@@ -144,6 +157,7 @@ const subjectItem = z.discriminatedUnion('kind', [
     operator: z.string(),
     reverses: z.int().min(1).exactOptional(),
   }),
+  z.object({ kind: z.literal('decision'), decisionId: z.string(), reason: z.string(), operator: z.string() }),
 ]);
 
 const transitionItem = z.object({

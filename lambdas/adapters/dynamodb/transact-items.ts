@@ -3,12 +3,12 @@ import type { CancellationReason } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocumentClient, TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import type { ChargeToReturn } from '../../app/ports.ts';
+import type { ChargeToReturn, Inquiry } from '../../app/ports.ts';
 import { IdempotencyTable, KeyAttribute } from '../../contract/tables.ts';
 import type { Transition } from '../../core/transition.ts';
 import type { Pacing, WriteResult } from './attempts.ts';
 import { writeConditionally } from './attempts.ts';
-import { chargeToReturnRow } from './effect-items.ts';
+import { chargeToReturnRow, inquiryRow } from './effect-items.ts';
 import type { Item } from './items.ts';
 import { transitionRow } from './items.ts';
 
@@ -31,6 +31,10 @@ export function appendItem({ ledger }: StoreTables, transition: Transition): Tra
 /** The same charge found as held, then as taken, is one entry: the later word counts. */
 export function returnItem({ registry }: StoreTables, charge: ChargeToReturn): TransactItem {
   return { Put: { TableName: registry, Item: chargeToReturnRow(charge) } };
+}
+
+export function inquiryItem({ registry }: StoreTables, inquiry: Inquiry): TransactItem {
+  return { Put: { TableName: registry, Item: inquiryRow(inquiry) } };
 }
 
 /** One token for all sendings: DynamoDB applies them once and answers the later ones as the first (for ten minutes). */

@@ -1,7 +1,8 @@
-import type { ChargeOrder, Clock } from '../../app/ports.ts';
+import type { ChangeOrder, ChangeOutcome, ChargeOrder, Clock } from '../../app/ports.ts';
+import type { Fact } from '../../core/facts.ts';
 import type { PaymentId } from '../../core/ids.ts';
 import { invariant } from '../../core/invariant.ts';
-import type { CaptureMode, Dispute, Refund } from '../../core/payment.ts';
+import type { CaptureMode, Dispute, Failure, Refund } from '../../core/payment.ts';
 import type { ProcessorCharge } from '../../core/processor-charge.ts';
 
 /** A charge in the processor's own books: the oracle for "charged once". */
@@ -12,13 +13,31 @@ export interface MemoryCharge extends ProcessorCharge {
   readonly chargedAtMs: number;
 }
 
+/** A capture, void or refund that was asked for and took effect, with what its caller was told. */
+interface MemoryChange {
+  readonly order: ChangeOrder;
+  readonly outcome: ChangeOutcome;
+  readonly appliedAtMs: number;
+}
+
 /** Each method is a change that somebody makes at the processor; ids are counted. */
 export interface MemoryChargeBooks {
   readonly all: readonly MemoryCharge[];
+  /** Oldest first. */
+  readonly performed: readonly MemoryChange[];
   /** The charge that a key still stands for. */
   ofKey(operationId: string): MemoryCharge | undefined;
   /** Charges once per key; a known key answers with its charge. */
   add(order: ChargeOrder, status: ProcessorCharge['status']): MemoryCharge;
+  /** The change that a key still stands for. */
+  changeOfKey(operationId: string): MemoryChange | undefined;
+  /**
+   * Captures, lets go or gives back, once per key; a known key answers as before. What the charge does not allow is
+   * refused, and leaves the key unused.
+   *
+   * @param refundStatus of a refund that is made @default 'succeeded'
+   */
+  perform(order: ChangeOrder, refundStatus?: Refund['status']): ChangeOutcome;
   /** Changes a charge: the payer approves, the bank lets go, a fee becomes known. */
   change(chargeId: string, changes: Partial<ProcessorCharge>): void;
   /** Takes what was accepted, approved or set aside. */
@@ -61,6 +80,7 @@ export function createMemoryChargeBooks(
 
   return {
     all,
+    ...performing(all, clock, keyRetentionMs),
     ofKey,
     add: (order, status) => ofKey(order.operationId) ?? addCharge(all, order, status, newId('ch'), clock.nowMs()),
     change,
@@ -96,6 +116,106 @@ export function createMemoryChargeBooks(
       });
     },
   };
+}
+
+function performing(
+  all: MemoryCharge[],
+  clock: Pick<Clock, 'nowMs'>,
+  keyRetentionMs: number,
+): Pick<MemoryChargeBooks, 'performed' | 'changeOfKey' | 'perform'> {
+  const performed: MemoryChange[] = [];
+  const changeOfKey = (operationId: string) =>
+    performed.findLast(
+      ({ order, appliedAtMs }) => order.operationId === operationId && appliedAtMs > clock.nowMs() - keyRetentionMs,
+    );
+  return {
+    performed,
+    changeOfKey,
+    perform: (order, refundStatus = 'succeeded') => {
+      const known = changeOfKey(order.operationId);
+      if (known !== undefined) return known.outcome;
+      const charge = all.find(({ chargeId }) => chargeId === order.chargeId);
+      if (charge === undefined) return { kind: 'refused', failure: NOT_FOUND };
+      const failure = refusalOf(order, charge);
+      if (failure !== undefined) return { kind: 'refused', failure };
+      const after = changed(order, charge, refundStatus);
+      all[all.indexOf(charge)] = after;
+      const outcome: ChangeOutcome = { kind: 'applied', facts: factsOfChange(order, after).slice(-1) };
+      performed.push({ order, outcome, appliedAtMs: clock.nowMs() });
+      return outcome;
+    },
+  };
+}
+
+const NOT_FOUND: Failure = { code: 'not_found', message: 'There is no such charge.' };
+
+/** In the sandbox processor's words. */
+function refusalOf({ change }: ChangeOrder, charge: MemoryCharge): Failure | undefined {
+  const { status } = charge;
+  switch (change.kind) {
+    case 'capture':
+      if (status !== 'authorized') {
+        return { code: 'charge_not_capturable', message: `A ${status} charge cannot be captured.` };
+      }
+      return change.amountMinor > charge.amountMinor ? tooLarge(charge.amountMinor, 'captured') : undefined;
+    case 'void':
+      return status === 'authorized' || status === 'requires_action'
+        ? undefined
+        : { code: 'charge_not_voidable', message: `A ${status} charge cannot be voided.` };
+    case 'refund': {
+      if (status !== 'succeeded') {
+        return { code: 'charge_not_refundable', message: `A ${status} charge cannot be refunded.` };
+      }
+      const leftMinor = charge.capturedMinor - refundedMinor(charge);
+      if (leftMinor === 0) {
+        return { code: 'charge_already_refunded', message: 'Everything that was captured has been refunded.' };
+      }
+      return change.amountMinor > leftMinor ? tooLarge(leftMinor, 'refunded') : undefined;
+    }
+  }
+}
+
+function tooLarge(leftMinor: number, done: string): Failure {
+  return { code: 'amount_too_large', message: `At most ${leftMinor} can be ${done}.` };
+}
+
+function refundedMinor({ refunds }: MemoryCharge): number {
+  return refunds.reduce((sum, { amountMinor, status }) => sum + (status === 'failed' ? 0 : amountMinor), 0);
+}
+
+function changed(
+  { operationId, change }: ChangeOrder,
+  charge: MemoryCharge,
+  refundStatus: Refund['status'],
+): MemoryCharge {
+  switch (change.kind) {
+    case 'capture':
+      return { ...charge, status: 'succeeded', capturedMinor: change.amountMinor };
+    case 'void': {
+      const { actionUrl: _actionUrl, ...rest } = charge;
+      return { ...rest, status: 'voided', cancelReason: 'requested' };
+    }
+    case 'refund': {
+      const { chargeId } = charge;
+      const { amountMinor } = change;
+      const made: Refund = { kind: 'refund', refundId: operationId, chargeId, amountMinor, status: refundStatus };
+      return { ...charge, refunds: [...charge.refunds, made] };
+    }
+  }
+}
+
+/** What the charge shows of a change, whoever asked for it; more than one only of a refund whose key was forgotten. */
+export function factsOfChange({ operationId, change }: ChangeOrder, charge: MemoryCharge): readonly Fact[] {
+  const { chargeId, status, capturedMinor, feeMinor } = charge;
+  switch (change.kind) {
+    case 'capture':
+      if (status !== 'succeeded') return [];
+      return [{ kind: 'succeeded', chargeId, capturedMinor, ...(feeMinor === undefined ? {} : { feeMinor }) }];
+    case 'void':
+      return status === 'voided' ? [{ kind: 'voided', chargeId, reason: charge.cancelReason ?? 'requested' }] : [];
+    case 'refund':
+      return charge.refunds.filter(({ refundId }) => refundId === operationId);
+  }
 }
 
 function addCharge(

@@ -1,10 +1,20 @@
-import type { ChargeOrder, ChargeOutcome, Clock, Processor, ProcessorBooks } from '../../app/ports.ts';
+import type {
+  ChangeAbilities,
+  ChangeOrder,
+  ChangeOutcome,
+  ChargeOrder,
+  ChargeOutcome,
+  Clock,
+  Processor,
+  ProcessorBooks,
+} from '../../app/ports.ts';
 import { AmbiguousError, RetryableError } from '../../core/faults.ts';
 import { invariant } from '../../core/invariant.ts';
 import type { ProcessorAbilities } from '../../core/settlement.ts';
 import {
   createMemoryChargeBooks,
   DECLINE,
+  factsOfChange,
   type MemoryCharge,
   type MemoryChargeBooks,
   type MemoryIds,
@@ -20,6 +30,11 @@ export interface MemoryProcessor extends Processor, ProcessorBooks {
   sends(operationId: string): number;
   /** The next `count` sends behave like the first send of `source`. */
   failNext(count: number, source: string): void;
+  /**
+   * The next `count` captures, voids and refunds behave like the first send of `source`: `tok_declined` refuses them,
+   * `tok_async` leaves a refund pending.
+   */
+  failNextChange(count: number, source: string): void;
   /** While open, nothing is sent and `ready` refuses. */
   switchCircuit(state: 'open' | 'closed'): void;
   /** Lets the sends of `tok_timeout_late` take effect, as requests do that were held up on the way. */
@@ -68,29 +83,43 @@ const SOURCES: ReadonlyMap<string, { readonly first: Behavior; readonly later: B
   ['tok_unauthorized', { first: UNAUTHORIZED, later: UNAUTHORIZED }],
 ]);
 
-const DEFAULT_ABILITIES: ProcessorAbilities = { lookup: { kind: 'strong' }, keyRetentionMs: 24 * 60 * 60 * 1_000 };
+const DEFAULT_ABILITIES: ProcessorAbilities & ChangeAbilities = {
+  lookup: { kind: 'strong' },
+  keyRetentionMs: 24 * 60 * 60 * 1_000,
+  partialCapture: true,
+  partialRefund: true,
+};
+
+/** What the parts of one processor share. */
+interface Inside {
+  readonly books: MemoryChargeBooks;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly abilities: ProcessorAbilities;
+  readonly mustBeClosed: () => void;
+  /** @returns how many sends of the operation there were, this one included */
+  readonly countSend: (operationId: string) => number;
+  /** Held up on the way. */
+  readonly delayed: (() => void)[];
+}
 
 export function createMemoryProcessor(options: MemoryProcessorOptions): MemoryProcessor {
-  const { clock, abilities = DEFAULT_ABILITIES } = options;
+  const { clock } = options;
+  const abilities = { ...DEFAULT_ABILITIES, ...options.abilities };
   const books = createMemoryChargeBooks(clock, abilities.keyRetentionMs, options.ids);
-  const delayed: ChargeOrder[] = [];
+  const delayed: (() => void)[] = [];
   const sends = new Map<string, number>();
-  let failures = { count: 0, source: 'tok_ok' };
   let circuit: 'open' | 'closed' = 'closed';
-
-  const takeBehavior = (order: ChargeOrder): Behavior | undefined => {
-    const source = SOURCES.get(order.source);
-    if (source !== undefined && failures.count > 0) {
-      failures = { ...failures, count: failures.count - 1 };
-      return SOURCES.get(failures.source)?.first;
-    }
-    return sends.get(order.operationId) === 1 ? source?.first : source?.later;
-  };
 
   const mustBeClosed = () => {
     if (circuit === 'closed') return;
     throw new RetryableError('processor_circuit_open', 'The processor is left alone.', { retryAfterSeconds: 10 });
   };
+  const countSend = (operationId: string): number => {
+    const count = (sends.get(operationId) ?? 0) + 1;
+    sends.set(operationId, count);
+    return count;
+  };
+  const inside: Inside = { books, clock, abilities, mustBeClosed, countSend, delayed };
 
   return {
     name: 'memory',
@@ -99,15 +128,49 @@ export function createMemoryProcessor(options: MemoryProcessorOptions): MemoryPr
     apiVersion: '1',
     abilities,
     ready: async () => mustBeClosed(),
+    ...chargersOf(inside),
+    ...changersOf(inside),
+    ...readersOf(books, mustBeClosed),
+    inside: books,
+    charges: (paymentId) => books.all.filter((charge) => charge.paymentId === paymentId),
+    sends: (operationId) => sends.get(operationId) ?? 0,
+    switchCircuit: (state) => {
+      circuit = state;
+    },
+    deliverDelayed: () => {
+      for (const takeEffect of delayed.splice(0)) takeEffect();
+    },
+  };
+}
+
+function chargersOf({
+  books,
+  clock,
+  abilities,
+  mustBeClosed,
+  countSend,
+  delayed,
+}: Inside): Pick<MemoryProcessor, 'charge' | 'findCharge' | 'failNext'> {
+  let failures = { count: 0, source: 'tok_ok' };
+  const takeBehavior = (order: ChargeOrder, sends: number): Behavior | undefined => {
+    const source = SOURCES.get(order.source);
+    if (source !== undefined && failures.count > 0) {
+      failures = { ...failures, count: failures.count - 1 };
+      return SOURCES.get(failures.source)?.first;
+    }
+    return sends === 1 ? source?.first : source?.later;
+  };
+
+  return {
     charge: async (order) => {
       mustBeClosed();
-      sends.set(order.operationId, (sends.get(order.operationId) ?? 0) + 1);
+      const sends = countSend(order.operationId);
       const known = books.ofKey(order.operationId);
       if (known !== undefined) mustMatch(order, known);
-      const behavior = takeBehavior(order);
+      const behavior = takeBehavior(order, sends);
       if (behavior === undefined) return unknownSource(order);
       const { effect, fault } = behavior;
-      if (effect === 'delayed') delayed.push(order);
+      if (effect === 'delayed') delayed.push(() => void books.add(order, 'succeeded'));
       const charge = effect === 'nothing' || effect === 'delayed' ? known : books.add(order, STATUS_AFTER[effect]);
       if (fault !== undefined) throw fault();
       invariant(charge !== undefined, 'a true answer has a charge');
@@ -115,31 +178,82 @@ export function createMemoryProcessor(options: MemoryProcessorOptions): MemoryPr
     },
     findCharge: async (order) => {
       mustBeClosed();
-      invariant(abilities.lookup.kind !== 'none', 'this processor cannot look up');
-      const lagMs = abilities.lookup.kind === 'eventual' ? abilities.lookup.maxLagMs : 0;
+      const visibleMs = clock.nowMs() - lookupLagMs(abilities);
       const [charge, ...more] = books.all.filter(
-        ({ operationId, chargedAtMs }) => operationId === order.operationId && chargedAtMs + lagMs <= clock.nowMs(),
+        ({ operationId, chargedAtMs }) => operationId === order.operationId && chargedAtMs <= visibleMs,
       );
       if (charge === undefined) return { kind: 'absent' };
       if (more.length > 0) throw mismatch(`the key made ${more.length + 1} charges`);
       mustMatch(order, charge);
       return outcomeOf(charge);
     },
-    ...readersOf(books, mustBeClosed),
-    inside: books,
-    charges: (paymentId) => books.all.filter((charge) => charge.paymentId === paymentId),
-    sends: (operationId) => sends.get(operationId) ?? 0,
     failNext: (count, source) => {
       invariant(SOURCES.has(source), `there is no source ${source}`);
       failures = { count, source };
     },
-    switchCircuit: (state) => {
-      circuit = state;
+  };
+}
+
+function changersOf({
+  books,
+  clock,
+  abilities,
+  mustBeClosed,
+  countSend,
+  delayed,
+}: Inside): Pick<MemoryProcessor, 'change' | 'findChange' | 'failNextChange'> {
+  let failures = { count: 0, source: 'tok_ok' };
+  const takeBehavior = (): Behavior => {
+    if (failures.count === 0) return CHARGED;
+    failures = { ...failures, count: failures.count - 1 };
+    return SOURCES.get(failures.source)?.first ?? CHARGED;
+  };
+
+  return {
+    change: async (order) => {
+      mustBeClosed();
+      countSend(order.operationId);
+      const known = books.changeOfKey(order.operationId);
+      if (known !== undefined) mustBeSameChange(order, known.order);
+      const { effect, fault } = takeBehavior();
+      if (effect === 'delayed') delayed.push(() => void books.perform(order));
+      const outcome = outcomeOfChange(books, order, effect);
+      if (fault !== undefined) throw fault();
+      invariant(outcome !== undefined, 'a true answer has an outcome');
+      return outcome;
     },
-    deliverDelayed: () => {
-      for (const order of delayed.splice(0)) books.add(order, 'succeeded');
+    findChange: async (order) => {
+      mustBeClosed();
+      const charge = books.all.find(({ chargeId }) => chargeId === order.chargeId);
+      if (charge === undefined) throw new AmbiguousError('processor_answer_unexpected', 'The processor answered 404.');
+      const visibleMs = clock.nowMs() - lookupLagMs(abilities);
+      const [fact, ...more] = factsOfChange(order, charge);
+      const isHidden = books.performed.some(
+        (change) => change.order.operationId === order.operationId && change.appliedAtMs > visibleMs,
+      );
+      if (fact === undefined || isHidden) return { kind: 'absent' };
+      if (more.length > 0) throw mismatch(`the key made ${more.length + 1} refunds`);
+      return { kind: 'applied', facts: [fact] };
+    },
+    failNextChange: (count, source) => {
+      const effect = SOURCES.get(source)?.first.effect;
+      invariant(effect !== undefined && effect !== 'ask_payer', `there is no source ${source} for changes`);
+      failures = { count, source };
     },
   };
+}
+
+/** Undefined when nothing came of it. */
+function outcomeOfChange(books: MemoryChargeBooks, order: ChangeOrder, effect: Effect): ChangeOutcome | undefined {
+  if (effect === 'nothing' || effect === 'delayed') return undefined;
+  const isNew = books.changeOfKey(order.operationId) === undefined;
+  if (effect === 'decline' && isNew) return { kind: 'refused', failure: DECLINE };
+  return books.perform(order, effect === 'accept' ? 'pending' : 'succeeded');
+}
+
+function lookupLagMs({ lookup }: ProcessorAbilities): number {
+  invariant(lookup.kind !== 'none', 'this processor cannot look up');
+  return lookup.kind === 'eventual' ? lookup.maxLagMs : 0;
 }
 
 function readersOf(
@@ -179,6 +293,13 @@ function mustMatch(order: ChargeOrder, charge: MemoryCharge): void {
   if (!asOrdered) throw mismatch('the key is known with another order');
 }
 
+function mustBeSameChange(order: ChangeOrder, known: ChangeOrder): void {
+  const amountOf = ({ change }: ChangeOrder) => (change.kind === 'void' ? undefined : change.amountMinor);
+  const same =
+    order.chargeId === known.chargeId && order.change.kind === known.change.kind && amountOf(order) === amountOf(known);
+  if (!same) throw mismatch('the key is known with another body');
+}
+
 function unknownSource({ source }: ChargeOrder): ChargeOutcome {
   return { kind: 'rejected', failure: { code: 'invalid_source', message: `There is no source ${source}.` } };
 }
@@ -188,7 +309,8 @@ function mismatch(message: string): AmbiguousError {
 }
 
 /** What the call that made the charge came to, whatever became of the charge since. */
-function outcomeOf({ chargeId, status, capture, failure, actionUrl, feeMinor }: MemoryCharge): ChargeOutcome {
+function outcomeOf(charge: MemoryCharge): ChargeOutcome {
+  const { chargeId, status, capture, failure, actionUrl, feeMinor, cancelReason } = charge;
   switch (status) {
     case 'declined':
       return { kind: 'declined', chargeId, failure: failure ?? DECLINE };
@@ -196,8 +318,11 @@ function outcomeOf({ chargeId, status, capture, failure, actionUrl, feeMinor }: 
       return { kind: 'pending', chargeId };
     case 'requires_action':
       return { kind: 'action_required', chargeId, actionUrl: actionUrl ?? '' };
-    case 'authorized':
     case 'voided':
+      // Voided before the payer had answered: nothing was ever set aside.
+      if (capture === 'automatic' || cancelReason === 'abandoned') return { kind: 'pending', chargeId };
+      return { kind: 'authorized', chargeId };
+    case 'authorized':
       return { kind: 'authorized', chargeId };
     case 'succeeded': {
       if (capture === 'manual') return { kind: 'authorized', chargeId };

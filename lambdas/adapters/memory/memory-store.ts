@@ -7,6 +7,7 @@ import type {
   Effect,
   EffectOutcome,
   EffectStore,
+  Inquiry,
   OrphanedCallback,
   OrphanShelf,
   PaymentHistory,
@@ -15,20 +16,22 @@ import type {
   Takeover,
   TakeoverOutcome,
   TransitionPage,
+  UnfinishedWork,
 } from '../../app/ports.ts';
-import type { EffectRecord, IdempotencyRecord } from '../../core/idempotency.ts';
+import type { EffectRecord, IdempotencyRecord, OpenRecord } from '../../core/idempotency.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../core/ids.ts';
 import { invariant } from '../../core/invariant.ts';
 import type { Transition } from '../../core/transition.ts';
 
 /** The store in memory, for simulations: every call is one atomic step, as a DynamoDB transaction is. Proven by the same suite. */
-export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf {
+export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, UnfinishedWork {
   readonly #records = new Map<OperationId, IdempotencyRecord>();
   readonly #transitions = new Map<PaymentId, Transition[]>();
   readonly #references = new Map<string, PaymentId>();
   readonly #effects = new Map<OperationId, EffectRecord>();
   readonly #orphans = new Map<OperationId, OrphanedCallback & { readonly givenUp?: true }>();
-  readonly #toReturn: ChargeToReturn[] = [];
+  #toReturn: ChargeToReturn[] = [];
+  readonly #inquiries = new Map<OperationId, Inquiry>();
 
   async claim({ record, pending, reference }: Claim): Promise<ClaimOutcome> {
     const existing = this.#records.get(record.operationId);
@@ -50,7 +53,7 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf {
     return { kind: 'taken' };
   }
 
-  async commit({ record, expects, transition, toReturn = [] }: Commit): Promise<CommitOutcome> {
+  async commit({ record, expects, transition, toReturn = [], inquiry }: Commit): Promise<CommitOutcome> {
     const existing = this.#records.get(record.operationId);
     const held =
       expects === 'absent'
@@ -62,6 +65,7 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf {
     this.#records.set(record.operationId, record);
     if (transition !== undefined) this.#append(transition);
     this.#toReturn.push(...toReturn);
+    if (inquiry !== undefined) this.#inquiries.set(inquiry.operationId, inquiry);
     return { kind: 'committed' };
   }
 
@@ -112,9 +116,26 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf {
     this.#orphans.set(orphan.operationId, { ...orphan, givenUp: true });
   }
 
-  /** The queue of charges that must be sent back. */
-  chargesToReturn(): readonly ChargeToReturn[] {
-    return this.#toReturn;
+  async staleClaims(nowMs: number, limit: number): Promise<readonly OpenRecord[]> {
+    return [...this.#records.values()]
+      .filter((record): record is OpenRecord => record.status === 'INPROGRESS' && record.leaseExpiresAtMs <= nowMs)
+      .slice(0, limit);
+  }
+
+  async inquiries(limit: number): Promise<readonly Inquiry[]> {
+    return [...this.#inquiries.values()].slice(0, limit);
+  }
+
+  async closeInquiry({ operationId }: Inquiry): Promise<void> {
+    this.#inquiries.delete(operationId);
+  }
+
+  async chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]> {
+    return this.#toReturn.slice(0, limit);
+  }
+
+  async closeReturn({ paymentId, chargeId }: ChargeToReturn): Promise<void> {
+    this.#toReturn = this.#toReturn.filter((each) => each.paymentId !== paymentId || each.chargeId !== chargeId);
   }
 
   effectIds(): readonly OperationId[] {

@@ -2,11 +2,11 @@ import * as z from 'zod';
 import type { ChargeOrder, ChargeOutcome } from '../../app/ports.ts';
 import type { Charge } from '../../contract/sandbox-api.ts';
 import { AmbiguousError, RetryableError } from '../../core/faults.ts';
-import type { HttpAnswer } from './http-call.ts';
-import { parseRetryAfter } from './retry-after.ts';
+import type { HttpAnswer } from '../vendors/http-call.ts';
+import { parseRetryAfter } from '../vendors/retry-after.ts';
 import { chargeAnswer, listAnswer, presentable } from './sandbox-charge.ts';
 
-const errorAnswer = z.object({
+export const errorAnswer = z.object({
   error: z.object({ code: z.string().min(1), message: z.string(), charge: z.string().min(1).optional() }),
 });
 
@@ -79,6 +79,7 @@ export function readHealthAnswer(answer: HttpAnswer, nowMs: number): void {
 /** Faults that say nothing about the processor's health: it is there, and it answered this one call so. */
 const HEALTHY_FAULTS: ReadonlySet<string> = new Set([
   'processor_rate_limited',
+  'processor_busy',
   'processor_conflict',
   'processor_answer_mismatch',
   'processor_answer_unexpected',
@@ -111,7 +112,9 @@ function outcomeOf(order: ChargeOrder, charge: Charge): ChargeOutcome {
 
 function acceptedOutcome(order: ChargeOrder, charge: Charge): ChargeOutcome {
   const { id: chargeId, status, action_url: actionUrl } = charge;
-  if (status === 'pending') return { kind: 'pending', chargeId };
+  // Voided before the payer had answered: it was accepted, nothing was set aside, and its callback says the rest.
+  const unanswered = status === 'voided' && (order.capture === 'automatic' || charge.void_reason === 'abandoned');
+  if (status === 'pending' || unanswered) return { kind: 'pending', chargeId };
   if (status === 'requires_action') {
     if (actionUrl === null) throw mismatch('an action that is required must have its address');
     return { kind: 'action_required', chargeId, actionUrl };
@@ -149,6 +152,6 @@ function retryAfter(answer: HttpAnswer, nowMs: number): { retryAfterSeconds?: nu
   return seconds === undefined ? {} : { retryAfterSeconds: seconds };
 }
 
-function mismatch(message: string): AmbiguousError {
+export function mismatch(message: string): AmbiguousError {
   return new AmbiguousError('processor_answer_mismatch', message);
 }

@@ -1,6 +1,6 @@
 import type { Clock, ProcessorBooks } from '../../app/ports.ts';
 import type { ProcessorCharge } from '../../core/processor-charge.ts';
-import { callOnce, type HttpAnswer } from './http-call.ts';
+import { callOnce, type HttpAnswer } from '../vendors/http-call.ts';
 import { parse, statusFault } from './sandbox-answers.ts';
 import { chargeAnswer, listAnswer, processorCharge } from './sandbox-charge.ts';
 

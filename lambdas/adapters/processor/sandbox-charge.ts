@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Charge, ChargeList, Dispute, Refund } from '../../contract/sandbox-api.ts';
-import { parsePaymentId } from '../../core/ids.ts';
+import { isOwnRefund, parsePaymentId } from '../../core/ids.ts';
 import type { Failure } from '../../core/payment.ts';
 import type { ProcessorCharge } from '../../core/processor-charge.ts';
 import { redactSensitive } from '../../core/sensitive.ts';
@@ -14,12 +14,13 @@ const processorId = z.string().regex(/^[\x21-\x7e]{1,255}$/);
 /** A row with a longer one would cost a fortune, and no address that works everywhere is. */
 const MAX_URL_LENGTH = 2_048;
 
-const refundAnswer = z.object({
+export const refundAnswer = z.object({
   id: processorId,
   object: z.literal('refund'),
   charge: z.string(),
   amount: z.int().min(1),
   status: z.enum(['pending', 'succeeded', 'failed']),
+  metadata: z.record(z.string(), z.string()),
 }) satisfies z.ZodType<Refund>;
 
 const disputeAnswer = z.object({
@@ -74,12 +75,12 @@ export function processorCharge(charge: Charge): ProcessorCharge {
     ...(charge.action_url === null ? {} : { actionUrl: charge.action_url }),
     ...(charge.failure === null ? {} : { failure: presentable(charge.failure) }),
     ...(charge.void_reason === null ? {} : { cancelReason: charge.void_reason }),
-    refunds: charge.refunds.map(({ id, amount, status }) => ({
+    refunds: charge.refunds.map((refund) => ({
       kind: 'refund',
-      refundId: id,
+      refundId: refundIdOf(refund),
       chargeId: charge.id,
-      amountMinor: amount,
-      status,
+      amountMinor: refund.amount,
+      status: refund.status,
     })),
     disputes: charge.disputes.map(({ id, amount, status }) => ({
       kind: 'dispute',
@@ -90,6 +91,12 @@ export function processorCharge(charge: Charge): ProcessorCharge {
     })),
     createdAtSeconds: charge.created,
   };
+}
+
+/** A refund of ours goes by the operation that made it, so that its own answer and its callbacks tell of one refund. */
+function refundIdOf({ id, metadata }: Refund): string {
+  const operation = metadata['operation'];
+  return isOwnRefund(operation) ? operation : id;
 }
 
 /** A processor's words are kept and shown: bounded, and without what must be kept nowhere. */

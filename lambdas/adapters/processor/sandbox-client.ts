@@ -1,7 +1,8 @@
-import type { ChargeOrder, Clock, Processor } from '../../app/ports.ts';
+import type { ChangeOrder, ChargeOrder, Clock, Processor } from '../../app/ports.ts';
 import type { CreateCharge } from '../../contract/sandbox-api.ts';
-import { type BreakerSettings, createCallGuard } from './circuit-breaker.ts';
-import { callOnce } from './http-call.ts';
+import type { OperationId } from '../../core/ids.ts';
+import { type BreakerSettings, createCallGuard } from '../vendors/circuit-breaker.ts';
+import { callOnce, type HttpAnswer } from '../vendors/http-call.ts';
 import {
   chargeMetadata,
   readChargeAnswer,
@@ -10,6 +11,7 @@ import {
   tellsOfTrouble,
 } from './sandbox-answers.ts';
 import { SANDBOX_IDENTITY } from './sandbox-books.ts';
+import { changeRequest, readChangeAnswer, readChangeLookup } from './sandbox-change.ts';
 
 export interface SandboxClientOptions {
   /** Base URL without a trailing slash. */
@@ -34,12 +36,19 @@ const KEY_RETENTION_MS = 24 * 60 * 60 * 1_000;
  */
 export function createSandboxClient(options: SandboxClientOptions): Processor {
   const { url, clock } = options;
+  const get = (path: string, timeoutMs: number): Promise<HttpAnswer> =>
+    callOnce({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs });
+  const post = (path: string, key: OperationId, body: object, timeoutMs: number): Promise<HttpAnswer> =>
+    callOnce({
+      method: 'POST',
+      url: `${url}${path}`,
+      headers: { 'content-type': 'application/json', 'idempotency-key': key },
+      body: JSON.stringify(body),
+      timeoutMs,
+    });
   const guard = createCallGuard({
     settings: options.breaker ?? DEFAULT_BREAKER,
-    probe: async () => {
-      const answer = await callOnce({ method: 'GET', url: `${url}/health`, headers: {}, timeoutMs: PROBE_TIMEOUT_MS });
-      readHealthAnswer(answer, clock.nowMs());
-    },
+    probe: async () => readHealthAnswer(await get('/health', PROBE_TIMEOUT_MS), clock.nowMs()),
     isFailure: tellsOfTrouble,
   });
 
@@ -47,26 +56,37 @@ export function createSandboxClient(options: SandboxClientOptions): Processor {
     ...SANDBOX_IDENTITY,
     endpoint: url,
     apiVersion: '1',
-    abilities: { lookup: { kind: 'strong' }, keyRetentionMs: KEY_RETENTION_MS },
+    abilities: {
+      lookup: { kind: 'strong' },
+      keyRetentionMs: KEY_RETENTION_MS,
+      partialCapture: true,
+      partialRefund: true,
+    },
     ready: () => guard.ready(),
     charge: (order, { timeoutMs }) =>
       guard.write(async () => {
-        const answer = await callOnce({
-          method: 'POST',
-          url: `${url}/charges`,
-          headers: { 'content-type': 'application/json', 'idempotency-key': order.operationId },
-          body: JSON.stringify(chargeBody(order)),
-          timeoutMs,
-        });
+        const answer = await post('/charges', order.operationId, chargeBody(order), timeoutMs);
         return readChargeAnswer(order, answer, clock.nowMs());
       }),
     findCharge: (order, { timeoutMs }) =>
       guard.read(async () => {
         const key = encodeURIComponent(order.operationId);
-        const answer = await callOnce({ method: 'GET', url: `${url}/charges?key=${key}`, headers: {}, timeoutMs });
+        const answer = await get(`/charges?key=${key}`, timeoutMs);
         return readLookupAnswer(order, answer, clock.nowMs());
       }),
+    change: (order, { timeoutMs }) =>
+      guard.write(async () => {
+        const { path, body } = changeRequest(order);
+        const answer = await post(`${chargePath(order)}/${path}`, order.operationId, body, timeoutMs);
+        return readChangeAnswer(order, answer, clock.nowMs());
+      }),
+    findChange: (order, { timeoutMs }) =>
+      guard.read(async () => readChangeLookup(order, await get(chargePath(order), timeoutMs), clock.nowMs())),
   };
+}
+
+function chargePath({ chargeId }: ChangeOrder): string {
+  return `/charges/${encodeURIComponent(chargeId)}`;
 }
 
 function chargeBody(order: ChargeOrder): CreateCharge {

@@ -36,7 +36,7 @@ interface Entry {
  * The secrets with which processors sign, as they stand in Secrets Manager, remembered for a short while. One per
  * process; one entry for each secret that is configured. Retries are off in the client: the processor sends again.
  */
-export class CallbackSecrets {
+export class ActiveSecrets {
   readonly #client: SecretsManagerClient;
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #entries = new Map<string, Entry>();

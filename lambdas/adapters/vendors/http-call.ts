@@ -8,6 +8,8 @@ export interface HttpCall {
   readonly body?: string;
   /** For the whole call, the last byte of the answer included. Milliseconds. */
   readonly timeoutMs: number;
+  /** Whose name the faults' codes begin with. @default processor */
+  readonly party?: string;
   /** An answer beyond this is not read to its end. Bytes. @default 64 kilobytes, far beyond any answer about one charge */
   readonly maxAnswerBytes?: number;
 }
@@ -15,6 +17,8 @@ export interface HttpCall {
 export interface HttpAnswer {
   readonly status: number;
   readonly retryAfter: string | null;
+  /** Any header, by its name in any case. */
+  readonly header: (name: string) => string | null;
   readonly text: string;
 }
 
@@ -27,10 +31,11 @@ const CONNECT_TIMEOUT = 'UND_ERR_CONNECT_TIMEOUT';
 /**
  * Makes one call, once: no second attempt, no redirect followed.
  *
- * @throws RetryableError `processor_unreachable` when no connection was made, so nothing was sent
- * @throws AmbiguousError `processor_timeout`, `processor_connection_lost` or `processor_answer_too_large`
+ * @throws RetryableError `<party>_unreachable` when no connection was made, so nothing was sent
+ * @throws AmbiguousError `<party>_timeout`, `<party>_connection_lost` or `<party>_answer_too_large`
  */
 export async function callOnce(call: HttpCall): Promise<HttpAnswer> {
+  const party = call.party ?? 'processor';
   // AbortSignal takes whole milliseconds only.
   const signal = AbortSignal.timeout(Math.max(1, Math.trunc(call.timeoutMs)));
   try {
@@ -44,14 +49,15 @@ export async function callOnce(call: HttpCall): Promise<HttpAnswer> {
     return {
       status: response.status,
       retryAfter: response.headers.get('retry-after'),
-      text: await readBounded(response, call.maxAnswerBytes ?? DEFAULT_ANSWER_BYTES),
+      header: (name) => response.headers.get(name),
+      text: await readBounded(response, party, call.maxAnswerBytes ?? DEFAULT_ANSWER_BYTES),
     };
   } catch (error) {
-    throw asFault(error);
+    throw asFault(error, party);
   }
 }
 
-async function readBounded(response: Response, maxBytes: number): Promise<string> {
+async function readBounded(response: Response, party: string, maxBytes: number): Promise<string> {
   if (response.body === null) return '';
   const body: AsyncIterable<Uint8Array> = response.body;
   const chunks: Uint8Array[] = [];
@@ -60,22 +66,22 @@ async function readBounded(response: Response, maxBytes: number): Promise<string
   for await (const chunk of body) {
     bytes += chunk.byteLength;
     if (bytes > maxBytes) {
-      throw new AmbiguousError('processor_answer_too_large', `The answer is longer than ${maxBytes} bytes.`);
+      throw new AmbiguousError(`${party}_answer_too_large`, `The answer is longer than ${maxBytes} bytes.`);
     }
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function asFault(error: unknown): Error {
+function asFault(error: unknown, party: string): Error {
   if (error instanceof AmbiguousError) return error;
   if (error instanceof DOMException && error.name === 'TimeoutError') {
-    return new AmbiguousError('processor_timeout', 'The processor did not answer in time.', { cause: error });
+    return new AmbiguousError(`${party}_timeout`, `The ${party} did not answer in time.`, { cause: error });
   }
   if (isBeforeSending(failedFetch.safeParse(error).data?.cause)) {
-    return new RetryableError('processor_unreachable', 'The processor cannot be reached.', { cause: error });
+    return new RetryableError(`${party}_unreachable`, `The ${party} cannot be reached.`, { cause: error });
   }
-  return new AmbiguousError('processor_connection_lost', 'The connection broke before the answer was complete.', {
+  return new AmbiguousError(`${party}_connection_lost`, 'The connection broke before the answer was complete.', {
     cause: error,
   });
 }

@@ -6,19 +6,20 @@ import type { Construct } from 'constructs';
 /** Letters and digits: 190 bits. */
 const SECRET_LETTERS = 32;
 
-export interface CallbackSecretProps {
+export interface ProcessorSecretProps {
+  readonly description: string;
   /** Keep the secret when its stack goes. */
   readonly retain: boolean;
 }
 
 /**
- * What a processor signs its callbacks with: a JSON object, each of whose values is an active secret. One is made here;
- * where the processor gives out its own, it takes this one's place.
+ * A secret that we share with a processor: a JSON object, each of whose values is active, whatever its name. One is made
+ * here; where the processor gives out its own, it takes this one's place.
  */
-export class CallbackSecret extends Secret {
-  constructor(scope: Construct, id: string, props: CallbackSecretProps) {
+export class ProcessorSecret extends Secret {
+  constructor(scope: Construct, id: string, props: ProcessorSecretProps) {
     super(scope, id, {
-      description: 'Signs the callbacks of the payment processor; every value in it is accepted.',
+      description: props.description,
       generateSecretString: {
         secretStringTemplate: '{}',
         generateStringKey: 'current',
@@ -47,7 +48,7 @@ export class CallbackSecret extends Secret {
   /** Lets a function read it, and nothing else. */
   grantReadTo(role: Role): void {
     role.addToPrincipalPolicy(
-      new PolicyStatement({ sid: 'CallbackSecret', actions: ['secretsmanager:GetSecretValue'], resources: [this.arn] }),
+      new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [this.arn] }),
     );
   }
 }

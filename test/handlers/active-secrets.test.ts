@@ -4,9 +4,9 @@ import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { CallbackSecrets } from '../../lambdas/adapters/callbacks/callback-secrets.ts';
 import { signatureScheme } from '../../lambdas/adapters/callbacks/signature-schemes.ts';
 import { verifyCallback } from '../../lambdas/adapters/callbacks/verify-callback.ts';
+import { ActiveSecrets } from '../../lambdas/adapters/secrets/active-secrets.ts';
 import type { CallbackSource } from '../../lambdas/contract/environment.ts';
 import { RetryableError, TerminalError } from '../../lambdas/core/faults.ts';
 import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';
@@ -45,7 +45,7 @@ const server = createServer((request, response) => void respond(request, respons
 
 let client: SecretsManagerClient;
 let clock: SimulatedClock;
-let secrets: CallbackSecrets;
+let secrets: ActiveSecrets;
 
 beforeAll(async () => {
   client = new SecretsManagerClient({
@@ -66,7 +66,7 @@ beforeEach(() => {
   manager.asked = [];
   manager.holds('{"current":"first"}');
   clock = new SimulatedClock();
-  secrets = new CallbackSecrets(client, clock);
+  secrets = new ActiveSecrets(client, clock);
 });
 
 const rejection = async (call: Promise<unknown>): Promise<unknown> =>

@@ -1,4 +1,4 @@
-/** A processor that asks for more is asked again after this; a client is not sent away for a day. Seconds. */
+/** A vendor that asks for more is asked again after this; a client is not sent away for a day. Seconds. */
 const LONGEST_SECONDS = 3_600;
 
 /**

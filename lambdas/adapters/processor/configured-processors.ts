@@ -1,0 +1,34 @@
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { Clock } from '../../app/ports.ts';
+import type { RoutingRule } from '../../contract/environment.ts';
+import { RetryableError } from '../../core/faults.ts';
+import { ActiveSecrets } from '../secrets/active-secrets.ts';
+import { createProcessors, type Processors } from './processors.ts';
+
+export interface ConfiguredProcessors {
+  readonly processorUrl: string;
+  readonly stripe?: { readonly keySecretId: string; readonly account: string; readonly returnUrl?: string };
+  readonly routes: readonly RoutingRule[];
+}
+
+/** A client that does not retry by itself, and waits no longer than a request can. */
+export function secretsManager(): SecretsManagerClient {
+  return new SecretsManagerClient({
+    maxAttempts: 1,
+    requestHandler: { requestTimeout: 2_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 },
+  });
+}
+
+/** The processors as a function was deployed with them; keys are read from Secrets Manager when they are needed. */
+export async function configuredProcessors(config: ConfiguredProcessors, clock: Clock): Promise<Processors> {
+  const { processorUrl: sandboxUrl, stripe, routes } = config;
+  if (stripe === undefined) return createProcessors({ sandboxUrl, routes, clock });
+  const secrets = new ActiveSecrets(secretsManager(), clock);
+  const { keySecretId, ...account } = stripe;
+  const apiKey = async (): Promise<string> => {
+    const [key] = await secrets.active(keySecretId);
+    if (key === undefined) throw new RetryableError('processor_key_unavailable', 'the secret holds no key');
+    return key;
+  };
+  return createProcessors({ sandboxUrl, stripe: { ...account, apiKey }, routes, clock });
+}

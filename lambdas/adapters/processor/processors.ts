@@ -1,0 +1,57 @@
+import type { Clock, Processor, ProcessorBooks } from '../../app/ports.ts';
+import type { RoutingRule } from '../../contract/environment.ts';
+import { invariant } from '../../core/invariant.ts';
+import { routeTo } from '../../core/routing.ts';
+import { createSandboxBooks } from './sandbox-books.ts';
+import { createSandboxClient } from './sandbox-client.ts';
+
+export interface ProcessorsOptions {
+  /** Of the processor that speaks the sandbox's protocol: without a trailing slash. */
+  readonly sandboxUrl: string;
+  readonly stripe?: {
+    /** The account's secret key as it stands now. */
+    readonly apiKey: () => Promise<string>;
+    /** Whose key it is. */
+    readonly account: string;
+    /** Without a trailing slash. @default Stripe's own */
+    readonly baseUrl?: string;
+    readonly returnUrl?: string;
+  };
+  readonly routes: readonly RoutingRule[];
+  readonly clock: Clock;
+}
+
+/** The processors that this deployment calls, with the rule for new payments. */
+export interface Processors {
+  /** Where a new payment goes when no rule says otherwise. */
+  readonly processor: Processor;
+  readonly others: readonly Processor[];
+  readonly books: readonly ProcessorBooks[];
+  readonly choose: (payment: Parameters<typeof routeTo>[1]) => Processor;
+}
+
+/** Stripe's package takes longer to load than all the rest: it is loaded where Stripe is called, and nowhere else. */
+export async function createProcessors({ sandboxUrl, stripe, routes, clock }: ProcessorsOptions): Promise<Processors> {
+  const sandbox = createSandboxClient({ url: sandboxUrl, clock });
+  const others: Processor[] = [];
+  const books: ProcessorBooks[] = [createSandboxBooks({ url: sandboxUrl, clock })];
+  if (stripe !== undefined) {
+    const [{ createStripeClient }, { createStripeBooks }] = await Promise.all([
+      import('./stripe-client.ts'),
+      import('./stripe-books.ts'),
+    ]);
+    others.push(createStripeClient({ ...stripe, clock }));
+    books.push(createStripeBooks({ ...stripe, clock }));
+  }
+  return {
+    processor: sandbox,
+    others,
+    books,
+    choose: (payment) => {
+      const name = routeTo(routes, payment, sandbox.name);
+      const chosen = [sandbox, ...others].find((each) => each.name === name);
+      invariant(chosen !== undefined, `a rule sends payments to ${name}, which this deployment does not call`);
+      return chosen;
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import * as z from 'zod';
+
+/** The parts of Stripe's objects that are read here. Unknown fields are passed over: Stripe adds some at any time. */
+const id = z.string().min(1);
+const metadata = z.record(z.string(), z.string());
+
+const listOf = <Item extends z.ZodType>(item: Item) =>
+  z.object({ object: z.literal('list'), data: z.array(item), has_more: z.boolean() });
+
+export const refundObject = z.object({
+  id,
+  object: z.literal('refund'),
+  amount: z.int().min(1),
+  currency: z.string(),
+  payment_intent: z.string().nullable(),
+  status: z.enum(['pending', 'requires_action', 'succeeded', 'failed', 'canceled']),
+  failure_reason: z.string().nullish(),
+  metadata: metadata.nullable(),
+});
+export type StripeRefund = z.infer<typeof refundObject>;
+export const refundList = listOf(refundObject);
+
+const disputeObject = z.object({
+  id,
+  object: z.literal('dispute'),
+  amount: z.int().min(1),
+  currency: z.string(),
+  payment_intent: z.string().nullable(),
+  status: z.enum([
+    'warning_needs_response',
+    'warning_under_review',
+    'warning_closed',
+    'needs_response',
+    'under_review',
+    'appeal_needs_response',
+    'appeal_under_review',
+    'won',
+    'lost',
+    'prevented',
+  ]),
+});
+export type StripeDispute = z.infer<typeof disputeObject>;
+export const disputeList = listOf(disputeObject);
+
+const balanceTransaction = z.object({ fee: z.int().min(0), currency: z.string() });
+
+const charge = z.object({
+  id,
+  balance_transaction: z.union([z.string(), balanceTransaction]).nullable(),
+  disputed: z.boolean(),
+  /** Only when it is asked for. */
+  refunds: refundList.nullish(),
+});
+
+export const intentObject = z.object({
+  id,
+  object: z.literal('payment_intent'),
+  amount: z.int().min(0),
+  amount_received: z.int().min(0),
+  currency: z.string(),
+  capture_method: z.string(),
+  status: z.enum([
+    'requires_payment_method',
+    'requires_confirmation',
+    'requires_action',
+    'processing',
+    'requires_capture',
+    'succeeded',
+    'canceled',
+  ]),
+  cancellation_reason: z.string().nullable(),
+  last_payment_error: z
+    .object({ code: z.string().nullish(), decline_code: z.string().nullish(), message: z.string().nullish() })
+    .nullable(),
+  next_action: z
+    .object({ redirect_to_url: z.object({ url: z.url({ protocol: /^https?$/ }).nullable() }).nullish() })
+    .nullable(),
+  latest_charge: z.union([z.string(), charge]).nullable(),
+  metadata,
+  /** Unix seconds. */
+  created: z.int(),
+});
+export type StripeIntent = z.infer<typeof intentObject>;
+export const intentList = listOf(intentObject);
+
+export const intentSearch = z.object({
+  object: z.literal('search_result'),
+  data: z.array(z.object({ id, metadata })),
+  has_more: z.boolean(),
+  next_page: z.string().nullish(),
+});

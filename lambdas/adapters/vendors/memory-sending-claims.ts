@@ -1,0 +1,67 @@
+import type { Clock, Entropy } from '../../app/ports.ts';
+import type { OwnerToken } from '../../core/ids.ts';
+import type { SendingClaim, SendingClaims, SendingOwner } from './sending-claims.ts';
+
+type Row =
+  | { readonly kind: 'sent'; readonly vendorId: string }
+  | {
+      readonly kind: 'sending';
+      readonly owner: OwnerToken;
+      readonly leaseExpiresAtMs: number;
+      readonly mayHaveSentUntilMs: number;
+    };
+
+/** Claims in memory: for tests, and for trying things out. */
+export class MemorySendingClaims implements SendingClaims {
+  readonly #rows = new Map<string, Row>();
+  readonly #clock: Pick<Clock, 'nowMs'>;
+  readonly #entropy: Pick<Entropy, 'ownerToken'>;
+
+  constructor(clock: Pick<Clock, 'nowMs'>, entropy: Pick<Entropy, 'ownerToken'>) {
+    this.#clock = clock;
+    this.#entropy = entropy;
+  }
+
+  async begin(key: string, leaseMs: number): Promise<SendingClaim> {
+    const row = this.#rows.get(key);
+    if (row?.kind === 'sent') return row;
+    const nowMs = this.#clock.nowMs();
+    if (row !== undefined && nowMs < row.leaseExpiresAtMs) {
+      return { kind: 'sending', leaseExpiresAtMs: row.leaseExpiresAtMs };
+    }
+    const owner = this.#entropy.ownerToken();
+    const leaseExpiresAtMs = nowMs + leaseMs;
+    const mayHaveSentUntilMs = row?.mayHaveSentUntilMs ?? leaseExpiresAtMs;
+    this.#rows.set(key, { kind: 'sending', owner, leaseExpiresAtMs, mayHaveSentUntilMs });
+    return row === undefined ? { kind: 'ours', owner } : { kind: 'sending_before', owner, mayHaveSentUntilMs };
+  }
+
+  async sendAgain(claim: SendingOwner): Promise<boolean> {
+    const row = this.#owned(claim);
+    if (row === undefined) return false;
+    this.#rows.set(claim.key, { ...row, mayHaveSentUntilMs: row.leaseExpiresAtMs });
+    return true;
+  }
+
+  async sent(key: string, vendorId: string): Promise<void> {
+    // What was known first stays: every later answer is about the same one thing.
+    if (this.#rows.get(key)?.kind !== 'sent') this.#rows.set(key, { kind: 'sent', vendorId });
+  }
+
+  async release(claim: SendingOwner, what: 'nothing_sent' | 'unknown'): Promise<void> {
+    const row = this.#owned(claim);
+    if (row === undefined) return;
+    if (what === 'nothing_sent') {
+      this.#rows.delete(claim.key);
+      return;
+    }
+    const nowMs = this.#clock.nowMs();
+    const mayHaveSentUntilMs = Math.min(row.mayHaveSentUntilMs, nowMs);
+    this.#rows.set(claim.key, { ...row, leaseExpiresAtMs: nowMs, mayHaveSentUntilMs });
+  }
+
+  #owned({ key, owner }: SendingOwner) {
+    const row = this.#rows.get(key);
+    return row?.kind === 'sending' && row.owner === owner ? row : undefined;
+  }
+}

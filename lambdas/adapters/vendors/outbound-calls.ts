@@ -1,0 +1,82 @@
+import type { CallLimit } from '../../app/ports.ts';
+import { AmbiguousError, RetryableError, TerminalError } from '../../core/faults.ts';
+
+export type Fault = RetryableError | AmbiguousError | TerminalError;
+
+export function isFault(error: unknown): error is Fault {
+  return error instanceof RetryableError || error instanceof AmbiguousError || error instanceof TerminalError;
+}
+
+export type Found<T> = { readonly kind: 'found'; readonly answer: T } | { readonly kind: 'absent' };
+
+/** What the vendor can do about a call that it may have got already: it decides what follows a send without an answer. */
+export type Resend<T> =
+  /** The vendor knows our key and answers as it did the first time: sending again is the question. */
+  | { readonly idempotent: 'by_key' }
+  /** Nothing is sent again before the vendor has been asked for our reference. */
+  | {
+      readonly idempotent: 'by_lookup';
+      readonly lookUp: (limit: CallLimit) => Promise<Found<T>>;
+      /** So long after the send, a look-up may still miss it; only after that is its absence a proof. */
+      readonly maxLagMs: number;
+    }
+  /** Sent once; whoever calls finds out, or asks a person. */
+  | { readonly idempotent: 'never' };
+
+interface OutboundStep<T> {
+  /** For dead letters: `email.send`. */
+  readonly operation: string;
+  /** Unix milliseconds. Nothing is begun that could end later. */
+  readonly deadlineMs: number;
+  /** Must keep to its limit. @throws faults only, see `core/faults.ts` */
+  readonly send: (limit: CallLimit) => Promise<T>;
+}
+
+export type OutboundCall<T> = OutboundStep<T> & Resend<T>;
+
+/** A call that changes nothing: it may be sent again after anything, and may be the breaker's probe. */
+export type OutboundRead<T> = OutboundStep<T>;
+
+/** Whoever asked for it gets this in the place of a fault: the work is kept, and no redelivery is needed. */
+export interface SetAside {
+  readonly kind: 'set_aside';
+  /** The fault's code. */
+  readonly reason: string;
+  readonly mayBeApplied: boolean;
+}
+
+/** A call that was given up, kept so that it can be made again later. */
+export interface DeadLetter {
+  readonly vendor: string;
+  readonly operation: string;
+  /** All that is needed to make the call again; JSON, and never a credential. */
+  readonly payload: object;
+  /** How often it was sent. */
+  readonly attempts: number;
+  /** The fault's code. */
+  readonly reason: string;
+  /** Sent and never answered: to be looked up before it is sent again. */
+  readonly mayBeApplied: boolean;
+}
+
+export interface DeadLetters {
+  /** Durable when it returns. */
+  put(letter: DeadLetter): Promise<void>;
+}
+
+/** What is counted for each vendor. */
+export type OutboundCount =
+  /** The first thing sent for a call. */
+  | 'outbound_call'
+  /** Whatever is sent for it after that, look-ups too. */
+  | 'outbound_retry'
+  | 'outbound_probe'
+  | 'outbound_gave_up'
+  | 'outbound_breaker_opened'
+  | 'outbound_dead_lettered'
+  /** It could not be kept either; the fault was thrown instead. */
+  | 'outbound_dead_letter_failed';
+
+export interface OutboundObserver {
+  count(vendor: string, count: OutboundCount): void;
+}

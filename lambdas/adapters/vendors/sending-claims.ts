@@ -1,0 +1,32 @@
+import type { OwnerToken } from '../../core/ids.ts';
+
+/** Who may send now, and is the only one. */
+export interface SendingOwner {
+  readonly key: string;
+  readonly owner: OwnerToken;
+}
+
+/** In order of precedence. */
+export type SendingClaim =
+  | { readonly kind: 'sent'; readonly vendorId: string }
+  /** Another's lease still runs. */
+  | { readonly kind: 'sending'; readonly leaseExpiresAtMs: number }
+  /** Taken over: ours now, but an owner before us may have sent, until then at the latest. */
+  | { readonly kind: 'sending_before'; readonly owner: OwnerToken; readonly mayHaveSentUntilMs: number }
+  /** Nobody has sent. */
+  | { readonly kind: 'ours'; readonly owner: OwnerToken };
+
+/**
+ * Our own memory of what was sent to a vendor that has none. Written before the send, so that a process that dies leaves
+ * a trace; each write is conditioned on the owner.
+ */
+export interface SendingClaims {
+  /** Durable when it returns. */
+  begin(key: string, leaseMs: number): Promise<SendingClaim>;
+  /** An owner that took over is about to send: until the end of its lease it may have. False when it is the owner no more. */
+  sendAgain(claim: SendingOwner): Promise<boolean>;
+  /** Final, and true whoever says so: the vendor has it. */
+  sent(key: string, vendorId: string): Promise<void>;
+  /** `nothing_sent`: as if never begun. `unknown`: whoever comes next finds out. Does nothing for an owner that was taken over. */
+  release(claim: SendingOwner, what: 'nothing_sent' | 'unknown'): Promise<void>;
+}

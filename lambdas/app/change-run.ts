@@ -1,0 +1,278 @@
+import { LEASE_SECONDS, REQUEST_BUDGET_SECONDS } from '../contract/timing.ts';
+import { changeOf, decideChange, isUnderWay, operationIdOf } from '../core/change.ts';
+import { changeAnswer } from '../core/change-answer.ts';
+import { RetryableError } from '../core/faults.ts';
+import type { IdempotencyRecord, OpenRecord } from '../core/idempotency.ts';
+import { paymentExpirySeconds } from '../core/idempotency.ts';
+import type { OwnerToken } from '../core/ids.ts';
+import { invariant } from '../core/invariant.ts';
+import type { HoldChange, Refund } from '../core/payment.ts';
+import { evolve, type PaymentState } from '../core/payment-state.ts';
+import { detailsOf, nextTransition } from '../core/transition.ts';
+import type { ChangePayment, ChangePaymentOutcome } from './change-payment-types.ts';
+import type { CreatePaymentTools, RunNotes } from './create-payment-types.ts';
+import { findOutChange } from './find-out-change.ts';
+import { judgeRecord } from './judge-record.ts';
+import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
+import { pinnedProcessor } from './pinned-processor.ts';
+import type { ClaimStep, OperationSteps } from './ports.ts';
+
+/** Races are decided again this often before the caller is asked to come back. */
+const MAX_ROUNDS = 5;
+
+interface Held {
+  readonly owner: OwnerToken;
+  readonly claimedAtMs: number;
+  readonly sent: 'nothing' | 'maybe';
+  readonly chain: PaymentChain;
+}
+
+/** What was found out, as a word on the payment as it then stands; undefined when nothing had to be found out. */
+type Work = Awaited<ReturnType<typeof findOutChange>> | undefined;
+
+/** One run of one change: an object of its own for every call, so that nothing is shared between two keys. */
+export class ChangeRun implements OperationSteps<Work, ChangePaymentOutcome> {
+  readonly #tools: CreatePaymentTools;
+  readonly #request: ChangePayment;
+  readonly #notes: RunNotes;
+  readonly #answerByMs: number;
+  #held: Held | undefined;
+  #provenUnsent = false;
+
+  constructor(tools: CreatePaymentTools, request: ChangePayment, notes: RunNotes) {
+    this.#tools = tools;
+    this.#request = request;
+    this.#notes = notes;
+    this.#answerByMs = (request.receivedAtMs ?? tools.clock.nowMs()) + REQUEST_BUDGET_SECONDS * 1000;
+  }
+
+  /**
+   * Closes the race of two changes that each alone would be allowed: both decide on transition n, and one takes n + 1.
+   *
+   *   A (70 of 100) ── read n ── claim ✓ n + 1 reserves 70
+   *   B (70 of 100) ──── read n ──── claim ✗ n + 1 is taken ── read n + 1 ── refused: 30 are left
+   */
+  async claim(): Promise<ClaimStep<ChangePaymentOutcome>> {
+    const { store, digest, clock } = this.#tools;
+    const { operationId, command } = this.#request;
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const chain = await this.#readOwnChain();
+      if (chain === undefined) return { kind: 'refused', outcome: { kind: 'not_found' } };
+      const known = changeOf(chain.state, operationId);
+      if (known !== undefined) {
+        const step = await this.#claimKnown(known, chain);
+        if (step !== undefined) return step;
+        continue;
+      }
+      const nowMs = clock.nowMs();
+      const decision = decideChange(command, operationId, chain.state, nowMs);
+      if (decision.kind !== 'begin') return { kind: 'refused', outcome: { kind: 'refused', refusal: decision } };
+      // A look at the breaker before anything is claimed: what cannot be asked now does not burn its key.
+      const processor = pinnedProcessor(this.#tools, chain.first);
+      if (processor === undefined) throw elsewhere();
+      await processor.ready();
+      const pending = nextTransition(digest, chain.newest, decision.draft, nowMs);
+      const record = this.#openRecord(nowMs, nowMs);
+      const outcome = await store.claim({ record, pending });
+      if (outcome.kind === 'claimed') {
+        const { owner, claimedAtMs } = record;
+        this.#held = { owner, claimedAtMs, sent: 'nothing', chain: chainOf([...chain.transitions, pending]) };
+        return { kind: 'claimed' };
+      }
+      if (outcome.kind === 'record_exists') {
+        const step = await this.#claimExisting(outcome.record);
+        if (step !== undefined) return step;
+      }
+    }
+    throw contention();
+  }
+
+  async execute(): Promise<Work> {
+    const { clock, entropy } = this.#tools;
+    const { chain, claimedAtMs, sent } = this.#mine();
+    const change = this.#changeIn(chain.state);
+    // A callback, or a rival, has brought it to its end: only its answer is missing.
+    if (!isUnderWay(change, chain.state)) return undefined;
+    const processor = pinnedProcessor(this.#tools, chain.first);
+    if (processor === undefined && sent === 'maybe') return () => undefined;
+    try {
+      const underway = { claimedAtMs, sent, answerByMs: this.#answerByMs };
+      if (processor === undefined) throw elsewhere();
+      return await findOutChange({ processor, clock, entropy }, change, chain, underway);
+    } catch (error) {
+      // Its promise: thrown so only when nothing was sent, by anyone.
+      this.#provenUnsent = error instanceof RetryableError;
+      throw error;
+    }
+  }
+
+  /**
+   *   owner  claim ── refund ──────────────── commit: refused, n + 2 is there ── commit the answer that n + 2 implies
+   *   rival          └─ callback appends n + 2 ─┘
+   */
+  async commit(work: Work): Promise<ChangePaymentOutcome> {
+    const { store, digest, clock, entropy, replays } = this.#tools;
+    const { operationId, paymentId, fingerprint, requestId } = this.#request;
+    const held = this.#mine();
+    let { chain } = held;
+    let expects: 'open' | 'absent' = 'open';
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const nowMs = clock.nowMs();
+      const decision = work?.(chain);
+      const transition =
+        decision?.kind === 'append' ? nextTransition(digest, chain.newest, decision.draft, nowMs) : undefined;
+      const state = transition === undefined ? chain.state : evolve(chain.state, transition);
+      const record = {
+        status: 'COMPLETED' as const,
+        operationId,
+        paymentId,
+        fingerprint,
+        owner: held.owner,
+        claimedAtMs: held.claimedAtMs,
+        answer: changeAnswer(operationId, state, detailsOf(chain.first), requestId),
+        expiresAtSeconds: paymentExpirySeconds(nowMs, entropy.fraction()),
+      };
+      const unknown = isUnderWay(this.#changeIn(state), state);
+      const outcome = await store.commit({
+        record,
+        expects,
+        ...(transition === undefined ? {} : { transition }),
+        ...(unknown ? { inquiry: { operationId, paymentId, claimedAtMs: held.claimedAtMs } } : {}),
+      });
+      switch (outcome.kind) {
+        case 'committed':
+          replays.put(record);
+          return { kind: 'first', answer: record.answer, unknown };
+        case 'transition_exists':
+          chain = await this.#chain();
+          break;
+        case 'fenced': {
+          if (outcome.record === undefined && expects === 'open') {
+            // Without the record nobody can tell whether a rival has sent since: a refusal of ours proves nothing then.
+            if (decision?.kind === 'append' && decision.draft.type.endsWith('.failed')) throw contention();
+            expects = 'absent';
+            break;
+          }
+          this.#notes.fenced = true;
+          return this.#afterFence(outcome.record);
+        }
+      }
+    }
+    throw contention();
+  }
+
+  async release(): Promise<void> {
+    if (!this.#provenUnsent) return;
+    try {
+      await this.#tools.store.release(this.#request.operationId, this.#mine().owner);
+    } catch {
+      // The lease ends by itself; the next owner then asks the processor instead of trusting that nothing was sent.
+    }
+  }
+
+  /** @returns undefined when the record changed meanwhile: look again */
+  async #claimKnown(
+    change: HoldChange | Refund,
+    chain: PaymentChain,
+  ): Promise<ClaimStep<ChangePaymentOutcome> | undefined> {
+    const { store, clock } = this.#tools;
+    const { operationId, paymentId } = this.#request;
+    const record = await store.readRecord(operationId);
+    if (record !== undefined) return this.#claimExisting(record);
+    // Its record was deleted. What has had its end is never answered by running again.
+    if (!isUnderWay(change, chain.state)) return { kind: 'refused', outcome: { kind: 'key_expired', paymentId } };
+    if (this.#asksForAnotherAmount(change)) return { kind: 'refused', outcome: { kind: 'payload_mismatch' } };
+    const begun = chain.transitions.find(({ subject }) => subject !== undefined && isOf(subject, operationId));
+    const claimedAtMs = begun?.occurredAtMs ?? clock.nowMs();
+    const lost = this.#openRecord(claimedAtMs, clock.nowMs());
+    if ((await store.claim({ record: lost })).kind !== 'claimed') return undefined;
+    await this.#hold(lost.owner, claimedAtMs, 'maybe');
+    return { kind: 'claimed' };
+  }
+
+  /** @returns undefined when the record changed meanwhile: look again */
+  async #claimExisting(existing: IdempotencyRecord): Promise<ClaimStep<ChangePaymentOutcome> | undefined> {
+    const { store, clock, entropy, replays } = this.#tools;
+    const judged = judgeRecord(existing, this.#request, clock.nowMs());
+    if (judged.kind === 'replay') {
+      if (existing.status === 'COMPLETED') replays.put(existing);
+      return { kind: 'completed', outcome: judged, answer: judged.answer };
+    }
+    if (judged.kind !== 'stale') return { kind: 'refused', outcome: judged };
+    const owner = entropy.ownerToken();
+    const leaseExpiresAtMs = clock.nowMs() + LEASE_SECONDS * 1000;
+    const outcome = await store.takeOver({ stale: judged.record, owner, leaseExpiresAtMs });
+    if (outcome.kind === 'changed') return undefined;
+    await this.#hold(owner, judged.record.claimedAtMs, judged.record.released ? 'nothing' : 'maybe');
+    return { kind: 'claimed' };
+  }
+
+  async #hold(owner: OwnerToken, claimedAtMs: number, sent: 'nothing' | 'maybe'): Promise<void> {
+    this.#notes.takenOver = true;
+    this.#held = { owner, claimedAtMs, sent, chain: await this.#chain() };
+  }
+
+  /** Another owner has the claim: what it stored is the answer, ours is thrown away. */
+  #afterFence(record: IdempotencyRecord | undefined): ChangePaymentOutcome {
+    if (record === undefined) throw contention();
+    const judged = judgeRecord(record, this.#request, this.#tools.clock.nowMs());
+    return judged.kind === 'stale' ? { kind: 'in_progress', leaseExpiresAtMs: judged.record.leaseExpiresAtMs } : judged;
+  }
+
+  #openRecord(claimedAtMs: number, nowMs: number): OpenRecord {
+    const { operationId, paymentId, fingerprint } = this.#request;
+    return {
+      status: 'INPROGRESS',
+      operationId,
+      paymentId,
+      fingerprint,
+      owner: this.#tools.entropy.ownerToken(),
+      claimedAtMs,
+      leaseExpiresAtMs: nowMs + LEASE_SECONDS * 1000,
+      released: false,
+    };
+  }
+
+  #asksForAnotherAmount({ amountMinor }: HoldChange | Refund): boolean {
+    const { command } = this.#request;
+    return command.kind !== 'cancel' && command.amountMinor !== undefined && command.amountMinor !== amountMinor;
+  }
+
+  #changeIn(state: PaymentState): HoldChange | Refund {
+    const change = changeOf(state, this.#request.operationId);
+    invariant(change !== undefined, 'a change that was claimed is in the chain');
+    return change;
+  }
+
+  /** What is not the caller's does not exist. */
+  async #readOwnChain(): Promise<PaymentChain | undefined> {
+    const { paymentId, tenantId, mode } = this.#request;
+    const chain = await readChain(this.#tools.store, paymentId);
+    const payment = chain?.first.payment;
+    return payment?.tenantId === tenantId && payment.mode === mode ? chain : undefined;
+  }
+
+  async #chain(): Promise<PaymentChain> {
+    const chain = await this.#readOwnChain();
+    invariant(chain !== undefined, 'a payment whose change was claimed is there');
+    return chain;
+  }
+
+  #mine(): Held {
+    invariant(this.#held !== undefined, 'a run must hold its claim before it goes on');
+    return this.#held;
+  }
+}
+
+function isOf(subject: { readonly kind: string }, operationId: string): boolean {
+  if (subject.kind !== 'refund' && subject.kind !== 'capture' && subject.kind !== 'void') return false;
+  return operationIdOf(subject as HoldChange | Refund) === operationId;
+}
+
+function elsewhere(): RetryableError {
+  return new RetryableError('processor_elsewhere', 'this deployment does not call the payment’s processor');
+}
+
+function contention(): RetryableError {
+  return new RetryableError('contention', 'too many rivals at once for this payment', { retryAfterSeconds: 1 });
+}

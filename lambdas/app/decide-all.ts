@@ -1,0 +1,28 @@
+import { decide } from '../core/decide.ts';
+import type { Digest } from '../core/digest.ts';
+import { evolve } from '../core/payment-state.ts';
+import { factsOf, type ProcessorCharge } from '../core/processor-charge.ts';
+import { nextTransition, type Transition } from '../core/transition.ts';
+import type { PaymentChain } from './payment-chain.ts';
+
+export interface DecidedFacts {
+  readonly transitions: readonly Transition[];
+  /** What the processor says and cannot be. */
+  readonly contradictions: readonly string[];
+}
+
+/** All that a charge tells of a payment, one fact after the other, each decided on what the one before has left. */
+export function decideAll(digest: Digest, charge: ProcessorCharge, chain: PaymentChain, nowMs: number): DecidedFacts {
+  const transitions: Transition[] = [];
+  const contradictions: string[] = [];
+  let { state, newest } = chain;
+  for (const fact of factsOf(charge, chain.first.payment.id)) {
+    const decision = decide(fact, state);
+    if (decision.kind === 'review') contradictions.push(decision.because);
+    if (decision.kind !== 'append') continue;
+    newest = nextTransition(digest, newest, decision.draft, nowMs);
+    state = evolve(state, newest);
+    transitions.push(newest);
+  }
+  return { transitions, contradictions };
+}

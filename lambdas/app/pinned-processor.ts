@@ -1,0 +1,22 @@
+import type { Transition } from '../core/transition.ts';
+import { detailsOf } from '../core/transition.ts';
+import type { Processor } from './ports.ts';
+
+export interface KnownProcessors {
+  /** Where a new charge goes. */
+  readonly processor: Processor;
+  /** Further ones, to which earlier payments may have been sent. @default none */
+  readonly others?: readonly Processor[];
+}
+
+/**
+ * Where a payment was sent, whatever the rules say by now: its charge is there and nowhere else.
+ *
+ * @returns undefined when this deployment does not call it
+ */
+export function pinnedProcessor({ processor, others = [] }: KnownProcessors, first: Transition): Processor | undefined {
+  const { account, endpoint } = detailsOf(first).processor;
+  return [processor, ...others].find(
+    (each) => each.name === first.payment.processorName && each.account === account && each.endpoint === endpoint,
+  );
+}

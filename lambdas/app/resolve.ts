@@ -1,0 +1,190 @@
+import { type ChangeCommand, changeOf, isUnderWay } from '../core/change.ts';
+import { type Decision, decide } from '../core/decide.ts';
+import { RetryableError } from '../core/faults.ts';
+import { effectExpirySeconds, type OpenRecord } from '../core/idempotency.ts';
+import { inquiryOperation, type OperationId } from '../core/ids.ts';
+import { invariant } from '../core/invariant.ts';
+import type { HoldChange, Refund } from '../core/payment.ts';
+import { isUnresolved } from '../core/payment.ts';
+import { SEND_WINDOW_MS } from '../core/settlement.ts';
+import { detailsOf, nextTransition } from '../core/transition.ts';
+import { changePayment } from './change-payment.ts';
+import { chargesToReturn } from './charge-to-return.ts';
+import { createPayment } from './create-payment.ts';
+import type { CreatePaymentTools } from './create-payment-types.ts';
+import { findOutChange } from './find-out-change.ts';
+import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
+import { pinnedProcessor } from './pinned-processor.ts';
+import type { EffectStore, Inquiry, UnfinishedWork } from './ports.ts';
+import { settleCharge } from './settle-charge.ts';
+
+export interface ResolveTools extends CreatePaymentTools {
+  readonly effects: EffectStore;
+  readonly work: UnfinishedWork;
+  /** Told of what went wrong with one thing; the others are tried all the same. */
+  readonly report: (error: unknown) => void;
+}
+
+/** What a run came to; each thing is tried once, and one that cannot be tried now does not hold up the others. */
+export interface Resolved {
+  /** Claims that have their stored answer now, and inquiries that have found out. */
+  readonly finished: number;
+  /** Not finished, and not to be yet. */
+  readonly waiting: number;
+  /** The world did not allow it; the next run tries again. */
+  readonly failed: number;
+}
+
+/** One thing gets as long as a request would. Milliseconds. */
+const TIME_FOR_ONE_MS = 20_000;
+/** Each kind of work ends before its turn is over: three of them fit into the function's life. Milliseconds. */
+const RUN_FOR_MS = 30_000;
+/** What a run looks at; much of it is not due, and the rest must fit into its time. */
+const MAX_AT_ONCE = 1_000;
+
+/**
+ * Ends the claims that nobody finishes: each is taken over as a retry of its client would take it over, and gets the
+ * answer that the client would have had. A released claim says that nothing was sent: it is left to its client until
+ * nobody may send any more.
+ */
+export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
+  const nowMs = tools.clock.nowMs();
+  return each(tools, await tools.work.staleClaims(nowMs, MAX_AT_ONCE), async (record) => {
+    if (record.released && nowMs <= record.claimedAtMs + SEND_WINDOW_MS) return 'waiting';
+    const chain = await readChain(tools.store, record.paymentId);
+    invariant(chain !== undefined, 'a claim has its pending transition');
+    const outcome = await finish(tools, record, chain);
+    return outcome === 'in_progress' ? 'waiting' : 'finished';
+  });
+}
+
+async function finish(tools: ResolveTools, record: OpenRecord, { first, state }: PaymentChain): Promise<string> {
+  const { operationId, paymentId, fingerprint } = record;
+  const { tenantId, mode, amountMinor, currency, source, capture, reference } = first.payment;
+  const change = changeOf(state, operationId);
+  if (change !== undefined) {
+    const request = { operationId, paymentId, tenantId, mode, fingerprint, requestId: operationId };
+    return (await changePayment(tools, { ...request, command: commandOf(change) })).kind;
+  }
+  const { requestId, description, metadata } = detailsOf(first);
+  const outcome = await createPayment(tools, {
+    paymentId,
+    tenantId,
+    mode,
+    fingerprint,
+    requestId,
+    amountMinor,
+    currency,
+    source,
+    capture,
+    ...(reference === undefined ? {} : { reference }),
+    ...(description === undefined ? {} : { description }),
+    ...(metadata === undefined ? {} : { metadata }),
+  });
+  return outcome.kind;
+}
+
+function commandOf(change: HoldChange | Refund): ChangeCommand {
+  const { amountMinor } = change;
+  switch (change.kind) {
+    case 'capture':
+      return { kind: 'capture', amountMinor };
+    case 'void':
+      return { kind: 'cancel' };
+    case 'refund':
+      return { kind: 'refund', amountMinor };
+  }
+}
+
+/**
+ * Finds out what became of payments and changes that were answered "not known yet". It only appends: the answer that was
+ * given stays.
+ */
+export async function resolveInquiries(tools: ResolveTools): Promise<Resolved> {
+  const nowMs = tools.clock.nowMs();
+  return each(tools, await tools.work.inquiries(MAX_AT_ONCE), async (inquiry) => {
+    if (!isDue(inquiry, nowMs)) return 'waiting';
+    const settled = await inquire(tools, inquiry);
+    if (settled) await tools.work.closeInquiry(inquiry);
+    return settled ? 'finished' : 'waiting';
+  });
+}
+
+const MINUTE_MS = 60_000;
+/** Asked at every run for the first hour, while somebody may wait; later, what takes days is asked about now and then. */
+const EVERY_RUN_MS = 60 * MINUTE_MS;
+const LATER_EVERY_MINUTES = 15;
+
+function isDue({ claimedAtMs }: Inquiry, nowMs: number): boolean {
+  if (nowMs - claimedAtMs < EVERY_RUN_MS) return true;
+  return Math.floor(nowMs / MINUTE_MS) % LATER_EVERY_MINUTES === 0;
+}
+
+/** Races are decided again this often. */
+const MAX_ROUNDS = 5;
+
+/** @returns whether it is known now how it ended, or that a person must say */
+async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<boolean> {
+  const { store, effects, digest, clock, entropy } = tools;
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const chain = await readChain(store, inquiry.paymentId);
+    invariant(chain !== undefined, 'what is inquired about is there');
+    if (!isOpen(inquiry.operationId, chain)) return true;
+    // Asked anew after every conflict: an answer may not be older than what it is decided on.
+    const decision = (await ask(tools, inquiry, chain))(chain);
+    if (decision?.kind !== 'append') return false;
+    const nowMs = clock.nowMs();
+    const transition = nextTransition(digest, chain.newest, decision.draft, nowMs);
+    const record = {
+      operationId: inquiryOperation(digest, inquiry.operationId, transition.sequence),
+      paymentId: inquiry.paymentId,
+      owner: entropy.ownerToken(),
+      recordedAtMs: nowMs,
+      expiresAtSeconds: effectExpirySeconds(nowMs, entropy.fraction()),
+    };
+    const toReturn = chargesToReturn([transition]);
+    const outcome = await effects.recordEffect({ record, transitions: [transition], toReturn });
+    if (outcome.kind === 'recorded') return !isOpen(inquiry.operationId, chainOf([...chain.transitions, transition]));
+  }
+  throw new RetryableError('contention', 'too many rivals at once for this payment', { retryAfterSeconds: 1 });
+}
+
+function isOpen(operationId: OperationId, { state }: PaymentChain): boolean {
+  const change = changeOf(state, operationId);
+  return change === undefined ? isUnresolved(state.payment) : isUnderWay(change, state);
+}
+
+type DecideOn = (chain: PaymentChain) => Decision | undefined;
+
+/** Asks the processor, and says what its answer means for the payment as it then stands. */
+async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, chain: PaymentChain): Promise<DecideOn> {
+  const { clock, entropy } = tools;
+  const processor = pinnedProcessor(tools, chain.first);
+  if (processor === undefined) return () => undefined;
+  const underway = { claimedAtMs, sent: 'maybe' as const, answerByMs: clock.nowMs() + TIME_FOR_ONE_MS };
+  const change = changeOf(chain.state, operationId);
+  if (change !== undefined) return findOutChange({ processor, clock, entropy }, change, chain, underway);
+  const { id: paymentId, amountMinor, currency, source, capture } = chain.first.payment;
+  const order = { operationId, paymentId, amountMinor, currency, source, capture };
+  const fact = await settleCharge({ processor, clock, entropy }, { order, ...underway });
+  return ({ state }) => decide(fact, state);
+}
+
+export async function each<Thing>(
+  { clock, report }: Pick<ResolveTools, 'clock' | 'report'>,
+  things: readonly Thing[],
+  handle: (thing: Thing) => Promise<'finished' | 'waiting'>,
+): Promise<Resolved> {
+  const counts = { finished: 0, waiting: 0, failed: 0 };
+  const untilMs = clock.nowMs() + RUN_FOR_MS;
+  for (const thing of things) {
+    if (clock.nowMs() >= untilMs) break;
+    try {
+      counts[await handle(thing)] += 1;
+    } catch (error) {
+      report(error);
+      counts.failed += 1;
+    }
+  }
+  return counts;
+}

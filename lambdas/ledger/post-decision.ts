@@ -1,0 +1,100 @@
+import type * as z from 'zod';
+import { type DecidePayment, type DecidePaymentOutcome, decidePayment } from '../app/decide-payment.ts';
+import { Scopes } from '../contract/api.ts';
+import type { Answer } from '../core/answer.ts';
+import { fingerprintOf } from '../core/fingerprint.ts';
+import type { IdempotencyKey } from '../core/idempotency-key.ts';
+import { deriveDecisionId } from '../core/ids.ts';
+import { problemAnswer } from '../runtime/http-answer.ts';
+import { type Handled, refusal } from '../runtime/http-api.ts';
+import { payloadMismatch, readIdempotencyKey, replayed } from '../runtime/idempotency-http.ts';
+import { type JsonObject, readJsonObject } from '../runtime/json-body.ts';
+import { decisionBody } from '../runtime/ledger-schemas.ts';
+import { emptyQuery } from '../runtime/payment-schemas.ts';
+import { type Parsed, problem, valid } from '../runtime/problems.ts';
+import type { RequestCount } from '../runtime/telemetry.ts';
+import { validateBody, validateQuery } from '../runtime/validate.ts';
+import type { Call, Route } from './route.ts';
+
+export const postDecision: Route = {
+  method: 'POST',
+  path: '/v1/admin/payments/{id}/resolve',
+  scope: Scopes.admin,
+  handle,
+};
+
+async function handle(call: Call): Promise<Handled> {
+  const parsed = readRequest(call);
+  if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
+  call.seen.operationId = parsed.value.operationId;
+  const outcome = await decidePayment(call.tools, parsed.value);
+  return { answer: outcomeAnswer(outcome, call.request.requestId), outcome: outcome.kind, counts: countsOf(outcome) };
+}
+
+/** Key, query, body: in this order, and nothing of it is stored before all of it is good. */
+function readRequest(call: Call): Parsed<DecidePayment> {
+  const { request } = call;
+  const key = readIdempotencyKey(request);
+  if (key.kind === 'refused') return key;
+  const query = validateQuery(emptyQuery, request.query);
+  if (query.kind === 'refused') return query;
+  const sent = readJsonObject(request);
+  if (sent.kind === 'refused') return sent;
+  const body = validateBody(decisionBody, sent.value);
+  if (body.kind === 'refused') return body;
+  return valid(decisionOf(call, key.value, sent.value, body.value));
+}
+
+/** @param sent the body as it was sent: it alone is what the client asked for */
+function decisionOf(
+  { tools: { digest }, caller, request, id }: Call,
+  key: IdempotencyKey,
+  sent: JsonObject,
+  { outcome, charge_id: chargeId, reason, operator }: z.infer<typeof decisionBody>,
+): DecidePayment {
+  const path = `/v1/admin/payments/${id}/resolve`;
+  return {
+    caller,
+    operationId: deriveDecisionId(digest, { ...caller, method: 'POST', path, key }),
+    fingerprint: fingerprintOf(digest, { body: sent, query: Object.fromEntries(request.query) }),
+    payment: id,
+    outcome,
+    ...(chargeId === undefined ? {} : { chargeId }),
+    reason,
+    operator,
+  };
+}
+
+function outcomeAnswer(outcome: DecidePaymentOutcome, requestId: string): Answer {
+  switch (outcome.kind) {
+    case 'first':
+      return outcome.answer;
+    case 'replay':
+      return replayed(outcome.answer);
+    case 'payload_mismatch':
+      return payloadMismatch(requestId);
+    case 'not_found':
+      return problemAnswer(problem('not_found', 'There is no such payment.'), requestId);
+    case 'key_expired': {
+      const detail = 'This Idempotency-Key has decided, and its answer is no longer kept. Look at the payment.';
+      return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
+        members: { payment_id: outcome.paymentId },
+      });
+    }
+    case 'not_in_review': {
+      const detail = `The payment is ${outcome.status.replaceAll('_', ' ')}: only one that needs review waits for a decision.`;
+      return problemAnswer(problem('payment_not_in_review', detail), requestId, {
+        members: { payment_status: outcome.status },
+      });
+    }
+    case 'charge_unnamed': {
+      const detail = 'charge_id is missing: it names the charge at the processor that was found.';
+      return problemAnswer(problem('invalid_request', detail, 'charge_id'), requestId);
+    }
+  }
+}
+
+function countsOf({ kind }: DecidePaymentOutcome): readonly RequestCount[] {
+  if (kind === 'payload_mismatch') return ['mismatch'];
+  return kind === 'first' || kind === 'replay' ? [kind] : [];
+}

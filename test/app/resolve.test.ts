@@ -1,0 +1,147 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
+import { chargeOperation } from '../../lambdas/core/ids.ts';
+import { netDebitMinor } from '../../lambdas/core/posting.ts';
+import { callback } from '../support/callback-desk.ts';
+import { ChangeDesk } from '../support/change-desk.ts';
+import { paymentRequest } from '../support/payment-fixtures.ts';
+
+let desk: ChangeDesk;
+beforeEach(() => {
+  desk = new ChangeDesk();
+});
+
+describe('money that must go back', () => {
+  /** A payment that has failed, and whose charge came through after all. */
+  async function lateSuccess(key: string) {
+    const request = paymentRequest(key, { source: 'tok_async' });
+    await desk.pay(request);
+    const charge = desk.chargeOf(request);
+    desk.processor.inside.change(charge, { status: 'declined' });
+    await desk.deliver(callback(`${key}_1`, charge));
+    desk.processor.inside.succeed(charge);
+    await desk.deliver(callback(`${key}_2`, charge));
+    return { request, charge };
+  }
+
+  test('goes back once, by itself, and the books are even', async () => {
+    const { request, charge } = await lateSuccess('late');
+    expect(await desk.returnCharges()).toMatchObject({ finished: 1 });
+    expect(await desk.returnCharges()).toEqual({ finished: 0, waiting: 0, failed: 0 });
+    await desk.deliver(callback('late_3', charge));
+    expect(desk.refundedAtProcessor(request)).toBe(1000);
+    const { transitions, state } = await desk.chain(request);
+    const postings = transitions.flatMap((transition) => transition.postings);
+    expect(netDebitMinor('processor_clearing', 'EUR', postings)).toBe(0);
+    expect(netDebitMinor('late_receipts', 'EUR', postings)).toBe(0);
+    expect(state.payment).toMatchObject({ status: 'failed', amountRefundedMinor: 0 });
+  });
+
+  test.each([
+    ['tok_timeout_charged', 'after it took effect'],
+    ['tok_timeout_not_charged', 'before it took effect'],
+    ['tok_flaky', 'with an error'],
+  ])('goes back once when the processor breaks off %s (%s)', async (source) => {
+    const { request } = await lateSuccess(source);
+    desk.processor.failNextChange(1, source);
+    await desk.returnCharges();
+    expect(await desk.returnCharges()).toMatchObject({ failed: 0 });
+    expect(desk.refundedAtProcessor(request)).toBe(1000);
+    expect(await desk.store.chargesToReturn(9)).toEqual([]);
+    expect((await desk.typesOf(request)).filter((type) => type === 'refund.completed')).toHaveLength(1);
+  });
+
+  test('that is only held is let go', async () => {
+    const request = paymentRequest('late-hold', { source: 'tok_async', capture: 'manual' });
+    await desk.pay(request);
+    const charge = desk.chargeOf(request);
+    desk.processor.inside.change(charge, { status: 'declined' });
+    await desk.deliver(callback('h_1', charge));
+    desk.processor.inside.change(charge, { status: 'authorized' });
+    await desk.deliver(callback('h_2', charge));
+    expect(await desk.returnCharges()).toMatchObject({ finished: 1 });
+    expect(desk.processor.charges(request.paymentId)[0]?.status).toBe('voided');
+  });
+});
+
+describe('the resolver', () => {
+  test('finishes a payment whose owner died, with the answer that its client gets', async () => {
+    const request = paymentRequest('dead');
+    const dying = {
+      ...desk.processor,
+      charge: async (...call: Parameters<typeof desk.processor.charge>) => {
+        await desk.processor.charge(...call);
+        throw new Error('the process is gone');
+      },
+    };
+    await expect(desk.pay(request, { processor: dying })).rejects.toThrow('gone');
+    expect(await desk.resolveClaims()).toEqual({ finished: 0, waiting: 0, failed: 0 });
+    desk.clock.advance(26_000);
+    expect(await desk.resolveClaims()).toMatchObject({ finished: 1 });
+    expect(await desk.pay(request)).toMatchObject({ kind: 'replay', answer: { status: 201 } });
+    expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+  });
+
+  test.each([
+    ['tok_timeout_charged', 'payment.completed'],
+    ['tok_timeout_not_charged', 'payment.completed'],
+  ])('finds out what became of %s, and the stored 202 stays', async (source, ending) => {
+    const request = paymentRequest(source);
+    const blind = {
+      ...desk.processor,
+      charge: () => Promise.reject(new AmbiguousError('processor_timeout', 'no')),
+      findCharge: () => Promise.reject(new RetryableError('processor_unreachable', 'no')),
+    };
+    if (source === 'tok_timeout_charged') await desk.processor.charge(orderOf(request), { timeoutMs: 1 });
+    expect(await desk.pay(request, { processor: blind })).toMatchObject({ answer: { status: 202 } });
+    expect(await desk.resolveInquiries()).toMatchObject({ finished: 1 });
+    expect((await desk.typesOf(request)).at(-1)).toBe(ending);
+    expect(await desk.pay(request)).toMatchObject({ kind: 'replay', answer: { status: 202 } });
+    expect(await desk.store.inquiries(9)).toEqual([]);
+    expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+  });
+
+  test('charges nobody for a checkout of long ago: proven absent, it fails', async () => {
+    const request = paymentRequest('long-ago');
+    const silent = { ...desk.processor, charge: () => Promise.reject(new AmbiguousError('processor_timeout', 'no')) };
+    await desk.pay(request, { processor: silent });
+    desk.clock.advance(16 * 60_000);
+    expect(await desk.resolveInquiries()).toMatchObject({ waiting: 1 });
+    desk.clock.advance(40 * 60_000);
+    expect(await desk.resolveInquiries()).toMatchObject({ finished: 1 });
+    expect((await desk.chain(request)).state.payment).toMatchObject({
+      status: 'failed',
+      failure: { code: 'not_attempted' },
+    });
+    expect(desk.processor.charges(request.paymentId)).toEqual([]);
+  });
+
+  test('asks later and later about what takes days, and ends when it is settled by a callback', async () => {
+    const request = paymentRequest('days', { source: 'tok_async' });
+    await desk.pay(request);
+    expect(await desk.resolveInquiries()).toMatchObject({ waiting: 1 });
+    desk.processor.inside.succeed(desk.chargeOf(request));
+    await desk.deliver(callback('evt_1', desk.chargeOf(request)));
+    expect(await desk.resolveInquiries()).toMatchObject({ finished: 1 });
+  });
+
+  test('is not held up by what cannot be asked now', async () => {
+    const request = paymentRequest('unreachable', { source: 'tok_async' });
+    await desk.pay(request);
+    desk.processor.switchCircuit('open');
+    expect(await desk.resolveInquiries()).toMatchObject({ waiting: 1, failed: 0 });
+    desk.processor.switchCircuit('closed');
+    desk.processor.inside.succeed(desk.chargeOf(request));
+    expect(await desk.resolveInquiries()).toMatchObject({ finished: 1 });
+  });
+});
+
+const orderOf = (request: CreatePayment) => ({
+  operationId: chargeOperation(request.paymentId),
+  paymentId: request.paymentId,
+  amountMinor: request.amountMinor,
+  currency: request.currency,
+  source: 'tok_ok',
+  capture: request.capture,
+});

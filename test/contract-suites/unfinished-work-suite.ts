@@ -1,0 +1,88 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import type { ChargeToReturn, EffectStore, Inquiry, PaymentStore, UnfinishedWork } from '../../lambdas/app/ports.ts';
+import { callbackOperation, chargeOperation, ownerToken, type PaymentId } from '../../lambdas/core/ids.ts';
+import { completedRecord, openRecord, paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+
+export interface UnfinishedWorkUnderTest {
+  readonly payments: PaymentStore;
+  readonly effects: EffectStore;
+  readonly work: UnfinishedWork;
+}
+
+const LIMIT = 1_000;
+
+/** What every queue of unfinished work promises. */
+export function describeUnfinishedWork(name: string, make: () => Promise<UnfinishedWorkUnderTest>): void {
+  let made = 0;
+  let payments: PaymentStore;
+  let effects: EffectStore;
+  let work: UnfinishedWork;
+  let id: PaymentId;
+
+  beforeEach(async () => {
+    ({ payments, effects, work } = await make());
+    made += 1;
+    id = paymentIdFor(`unfinished-${process.pid}-${made}`);
+  });
+
+  const claim = () => payments.claim({ record: openRecord(id), pending: pendingTransition(id) });
+  const { leaseExpiresAtMs, claimedAtMs } = openRecord(paymentIdFor('any'));
+  const stale = async (nowMs: number) =>
+    (await work.staleClaims(nowMs, LIMIT)).filter(({ paymentId }) => paymentId === id);
+
+  describe(`the ${name} queues of unfinished work`, () => {
+    test('show a claim once its lease has ended, until it is completed', async () => {
+      await claim();
+      expect(await stale(leaseExpiresAtMs - 1)).toEqual([]);
+      expect(await stale(leaseExpiresAtMs)).toEqual([openRecord(id)]);
+      await payments.commit({ record: completedRecord(id), expects: 'open' });
+      expect(await stale(leaseExpiresAtMs)).toEqual([]);
+    });
+
+    test('show a released claim at once', async () => {
+      await claim();
+      await payments.release(chargeOperation(id), ownerToken('owner-a'));
+      expect(await stale(claimedAtMs)).toMatchObject([{ released: true }]);
+    });
+
+    test('show an inquiry with the answer that made it necessary, until it is closed', async () => {
+      await claim();
+      const inquiry: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
+      await payments.commit({ record: completedRecord(id), expects: 'open', inquiry });
+      expect(await work.inquiries(LIMIT)).toContainEqual(inquiry);
+      await work.closeInquiry(inquiry);
+      await work.closeInquiry(inquiry);
+      expect(await work.inquiries(LIMIT)).not.toContainEqual(inquiry);
+    });
+
+    test('have no inquiry of a commit that was refused', async () => {
+      const inquiry: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
+      const outcome = await payments.commit({ record: completedRecord(id), expects: 'open', inquiry });
+      expect(outcome.kind).toBe('fenced');
+      expect(await work.inquiries(LIMIT)).not.toContainEqual(inquiry);
+    });
+
+    test('show a charge to return with the effect that found it, until it is closed', async () => {
+      await claim();
+      const charge: ChargeToReturn = {
+        paymentId: id,
+        chargeId: 'ch_9',
+        by: 'refund',
+        amountMinor: 700,
+        currency: 'EUR',
+        foundAtMs: claimedAtMs,
+      };
+      const record = {
+        operationId: callbackOperation(systemDigest, 'memory', id),
+        paymentId: id,
+        owner: ownerToken('owner-a'),
+        recordedAtMs: claimedAtMs,
+      };
+      await effects.recordEffect({ record, transitions: [], toReturn: [charge] });
+      expect(await work.chargesToReturn(LIMIT)).toContainEqual(charge);
+      await work.closeReturn(charge);
+      expect(await work.chargesToReturn(LIMIT)).not.toContainEqual(charge);
+    });
+  });
+}

@@ -1,0 +1,43 @@
+import { describe, expect, test } from '@jest/globals';
+import { Match } from 'aws-cdk-lib/assertions';
+import { synthesize } from '../support/synth.ts';
+import { present } from './templates.ts';
+
+const ROUTES = [{ currency: 'USD', processor: 'stripe' }];
+const { service, data } = synthesize({ 'payonce:stripeAccount': 'acct_1', 'payonce:routes': JSON.stringify(ROUTES) });
+
+describe('a deployment that calls Stripe', () => {
+  test('keeps its key and its signing secret, for the owner to put in', () => {
+    present(data).resourceCountIs('AWS::SecretsManager::Secret', 3);
+  });
+
+  test.each(['Payments', 'Callbacks', 'OrphanedCallbacks', 'Resolver', 'LedgerApi'])(
+    'tells %s whose account it is, and where new payments go',
+    (name) => {
+      const functions = present(service).findResources('AWS::Lambda::Function');
+      const [, found] = Object.entries(functions).find(([id]) => id.startsWith(`${name}Function`)) ?? [];
+      const { Properties = {} } = (found ?? {}) as { Properties?: { Environment?: { Variables: object } } };
+      expect(Properties.Environment?.Variables).toMatchObject({
+        STRIPE_ACCOUNT: 'acct_1',
+        STRIPE_KEY_SECRET_ID: expect.anything(),
+        PROCESSOR_ROUTES: JSON.stringify(ROUTES),
+      });
+    },
+  );
+
+  test('takes its callbacks by its own scheme', () => {
+    present(service).hasResourceProperties('AWS::Lambda::Function', {
+      Environment: {
+        Variables: Match.objectLike({
+          CALLBACK_SOURCES: { 'Fn::Join': ['', Match.arrayWith([Match.stringLikeRegexp('"name":"stripe"')])] },
+        }),
+      },
+    });
+  });
+});
+
+test('a deployment without Stripe has nothing of it', () => {
+  const plain = synthesize();
+  present(plain.data).resourceCountIs('AWS::SecretsManager::Secret', 1);
+  expect(JSON.stringify(present(plain.service).toJSON())).not.toContain('STRIPE_');
+});

@@ -1,0 +1,101 @@
+import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import { changePayment } from '../../lambdas/app/change-payment.ts';
+import type { ChangePayment, ChangePaymentOutcome } from '../../lambdas/app/change-payment-types.ts';
+import type { CreatePayment, CreatePaymentTools } from '../../lambdas/app/create-payment-types.ts';
+import { type Resolved, type ResolveTools, resolveClaims, resolveInquiries } from '../../lambdas/app/resolve.ts';
+import { returnCharges } from '../../lambdas/app/return-charges.ts';
+import type { ChangeCommand } from '../../lambdas/core/change.ts';
+import { fingerprintOf } from '../../lambdas/core/fingerprint.ts';
+import { parseIdempotencyKey } from '../../lambdas/core/idempotency-key.ts';
+import { type ChangeKind, deriveChangeId } from '../../lambdas/core/ids.ts';
+import { CallbackDesk } from './callback-desk.ts';
+import { countingEntropy } from './counting-entropy.ts';
+
+const STEP: Readonly<Record<ChangeKind, string>> = { capture: 'capture', cancel: 'cancel', refund: 'refunds' };
+
+/** A change of a payment, as its route would ask for it. */
+export function change(payment: CreatePayment, key: string, command: ChangeCommand): ChangePayment {
+  const { paymentId, tenantId, mode } = payment;
+  const parsed = parseIdempotencyKey([key]);
+  if (parsed.kind !== 'key') throw new Error(`${key} is no key`);
+  const path = `/v1/payments/${paymentId}/${STEP[command.kind]}`;
+  const scope = { tenantId, mode, method: 'POST', path, key: parsed.key };
+  return {
+    operationId: deriveChangeId(systemDigest, command.kind, paymentId, scope),
+    paymentId,
+    tenantId,
+    mode,
+    fingerprint: fingerprintOf(systemDigest, { body: JSON.parse(JSON.stringify(command)), query: {} }),
+    requestId: 'req-change',
+    command,
+  };
+}
+
+/** The callback desk, with captures, cancellations, refunds, and who finishes them. */
+export class ChangeDesk extends CallbackDesk {
+  readonly #entropy = countingEntropy();
+
+  get changeTools(): ResolveTools {
+    const { store, processor, clock } = this;
+    return {
+      store,
+      effects: store,
+      work: store,
+      processor,
+      runner: idempotentRunner,
+      replays: { get: () => undefined, put: () => undefined },
+      clock,
+      entropy: this.#entropy,
+      digest: systemDigest,
+      report: (error) => this.reported.push(error),
+    };
+  }
+
+  change(request: ChangePayment, changes: Partial<CreatePaymentTools> = {}): Promise<ChangePaymentOutcome> {
+    return changePayment({ ...this.changeTools, ...changes }, request);
+  }
+
+  /** The processor has done it, and the process is gone. */
+  async dieAfterChange(request: ChangePayment): Promise<void> {
+    const processor = {
+      ...this.processor,
+      change: async (...call: Parameters<typeof this.processor.change>) => {
+        await this.processor.change(...call);
+        throw new Error('the process is gone');
+      },
+    };
+    const gone = await this.change(request, { processor }).catch((error: Error) => error.message);
+    if (gone !== 'the process is gone') throw new Error(`it lived on: ${JSON.stringify(gone)}`);
+  }
+
+  resolveClaims(): Promise<Resolved> {
+    return resolveClaims(this.changeTools);
+  }
+
+  resolveInquiries(): Promise<Resolved> {
+    return resolveInquiries(this.changeTools);
+  }
+
+  returnCharges(): Promise<Resolved> {
+    return returnCharges({ ...this.changeTools, books: [this.processor] });
+  }
+
+  capturedAtProcessor({ paymentId }: CreatePayment): number {
+    return this.processor.charges(paymentId).reduce((sum, { capturedMinor }) => sum + capturedMinor, 0);
+  }
+
+  refundedAtProcessor({ paymentId }: CreatePayment): number {
+    return this.processor
+      .charges(paymentId)
+      .flatMap(({ refunds }) => refunds)
+      .filter(({ status }) => status === 'succeeded')
+      .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
+  }
+
+  /** Somebody gives money back on the processor's own page, as far as there is any. */
+  refundByHand(payment: CreatePayment, amountMinor: number): void {
+    const left = this.capturedAtProcessor(payment) - this.refundedAtProcessor(payment);
+    if (left >= amountMinor) this.processor.inside.refund(this.chargeOf(payment), amountMinor);
+  }
+}

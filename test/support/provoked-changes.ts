@@ -1,0 +1,137 @@
+import type { MemoryChargeBooks } from '../../lambdas/adapters/memory/memory-charge-books.ts';
+import { decisionRequestExamples } from '../../lambdas/api-documents/ledger-examples.ts';
+import type { Processor } from '../../lambdas/app/ports.ts';
+import { parsePaymentId } from '../../lambdas/core/ids.ts';
+import { invariant } from '../../lambdas/core/invariant.ts';
+import type { ProblemCode } from '../../lambdas/runtime/problems.ts';
+import { LedgerDesk } from './ledger-desk.ts';
+import { PaymentsDesk, type Reply } from './payments-desk.ts';
+
+/** A payment at a processor that has the name of the sandbox's, before anything of it is changed. */
+export class ChangedPayment {
+  readonly id: string;
+  readonly #behind: PaymentsDesk;
+
+  static async of(body: Readonly<Record<string, unknown>>): Promise<ChangedPayment> {
+    const behind = new PaymentsDesk();
+    const made = await deskOver(behind).pay('k', body);
+    return new ChangedPayment(behind, String(made.body['id']));
+  }
+
+  private constructor(behind: PaymentsDesk, id: string) {
+    this.#behind = behind;
+    this.id = id;
+  }
+
+  get inside(): MemoryChargeBooks {
+    return this.#behind.processor.inside;
+  }
+
+  get chargeId(): string {
+    const [charge] = this.inside.all;
+    invariant(charge !== undefined, 'it was charged');
+    return charge.chargeId;
+  }
+
+  get desk(): PaymentsDesk {
+    return this.deskWith({});
+  }
+
+  /** The same world, through a processor that answers otherwise. */
+  deskWith(processor: Partial<Processor>): PaymentsDesk {
+    return deskOver(this.#behind, processor);
+  }
+
+  change(step: string, body?: Readonly<Record<string, unknown>>, key = 'c'): Promise<Reply> {
+    return this.desk.change(`${this.id}/${step}`, key, body);
+  }
+
+  /** Asks while the processor does not take anything, and again when nobody may send any more. */
+  async notAttempted(step: string, body: Readonly<Record<string, unknown>>): Promise<Reply> {
+    this.#behind.processor.failNextChange(1, 'tok_unauthorized');
+    await this.change(step, body);
+    this.#behind.clock.advance(HOUR);
+    return this.change(step, body);
+  }
+
+  /** Takes in what the processor now says of it. */
+  async learn(): Promise<void> {
+    const id = parsePaymentId(this.id);
+    invariant(id !== undefined, 'it was made');
+    await this.#ledger.learn(id);
+  }
+
+  /** What an operator says of it, for the reason given. */
+  decide(key: string, body: Readonly<Record<string, unknown>>): Promise<Reply> {
+    return this.#ledger.ask('POST', `/v1/admin/payments/${this.id}/resolve`, {
+      headers: { 'Content-Type': 'application/json', 'Idempotency-Key': key },
+      event: { body: JSON.stringify(body) },
+    });
+  }
+
+  get #ledger(): LedgerDesk {
+    return new LedgerDesk({}, this.#behind);
+  }
+}
+
+function deskOver({ store, clock, processor }: PaymentsDesk, otherwise: Partial<Processor> = {}): PaymentsDesk {
+  return new PaymentsDesk({ store, clock, processor: { ...processor, name: 'sandbox', ...otherwise } });
+}
+
+const HOUR = 3_600_000;
+
+export const held = () => ChangedPayment.of({ capture: 'manual' });
+export const taken = () => ChangedPayment.of({});
+const returned = { amount: 300, reason: 'Returned' };
+
+type ChangeCode = Extract<
+  ProblemCode,
+  | `${'capture' | 'cancellation' | 'refund'}_${'failed' | 'not_attempted'}`
+  | `payment_not_${'capturable' | 'cancelable' | 'refundable' | 'in_review'}`
+  | 'change_in_progress'
+  | 'amount_exceeds_left'
+>;
+
+/** How to be answered with each problem of captures, cancellations and refunds. */
+export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>> = {
+  capture_failed: async () => {
+    const payment = await held();
+    payment.inside.change(payment.chargeId, { status: 'voided' });
+    return payment.change('capture');
+  },
+  cancellation_failed: async () => {
+    const payment = await held();
+    payment.inside.succeed(payment.chargeId);
+    return payment.change('cancel');
+  },
+  refund_failed: async () => {
+    const payment = await taken();
+    payment.inside.refund(payment.chargeId, 900);
+    return payment.change('refunds', returned);
+  },
+  capture_not_attempted: async () => (await held()).notAttempted('capture', {}),
+  cancellation_not_attempted: async () => (await held()).notAttempted('cancel', {}),
+  refund_not_attempted: async () => (await taken()).notAttempted('refunds', returned),
+  payment_not_capturable: async () => (await taken()).change('capture'),
+  payment_not_cancelable: async () => (await taken()).change('cancel'),
+  payment_not_refundable: async () => (await held()).change('refunds'),
+  payment_not_in_review: async () => (await taken()).decide('d', decisionRequestExamples.failed.value),
+  change_in_progress: async () => {
+    const payment = await held();
+    const rival = Promise.withResolvers<Reply>();
+    const { desk } = payment;
+    const meeting = payment.deskWith({
+      change: async () => {
+        rival.resolve(await desk.change(`${payment.id}/cancel`, 'rival'));
+        return { kind: 'refused', failure: { code: 'any', message: 'Any.' } };
+      },
+    });
+    await meeting.change(`${payment.id}/capture`, 'first');
+    return rival.promise;
+  },
+  amount_exceeds_left: async () => {
+    const payment = await taken();
+    await payment.change('refunds', returned);
+    return payment.change('refunds', { amount: 701 }, 'another');
+  },
+};

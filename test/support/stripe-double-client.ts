@@ -1,0 +1,21 @@
+import { createStripeClient } from '../../lambdas/adapters/processor/stripe-client.ts';
+import type { Processor } from '../../lambdas/app/ports.ts';
+import { DOUBLE_KEY } from './stripe-double.ts';
+
+interface ClientChanges {
+  readonly clock?: { nowMs(): number };
+  readonly apiKey?: () => Promise<string>;
+  readonly returnUrl?: string;
+  readonly breaker?: { readonly consecutiveFailures: number; readonly openForMs: number };
+}
+
+/** The adapter at an address, with the double's key. */
+export function clientAt(baseUrl: string, changes: ClientChanges = {}): Processor {
+  return createStripeClient({
+    apiKey: async () => DOUBLE_KEY,
+    account: 'acct_double',
+    clock: { nowMs: () => 1_767_225_600_000 },
+    baseUrl,
+    ...changes,
+  });
+}

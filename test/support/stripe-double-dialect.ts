@@ -1,0 +1,83 @@
+import type { CallLimit, ChangeOrder, ChargeOrder, Processor } from '../../lambdas/app/ports.ts';
+import type { Failure } from '../../lambdas/core/payment.ts';
+import type { StripeDouble, StripeTrouble } from './stripe-double.ts';
+
+const METHODS: Readonly<Record<string, string>> = {
+  tok_declined: 'pm_card_visa_chargeDeclined',
+  tok_action: 'pm_card_authenticationRequired',
+  tok_async: 'pm_usBankAccount_success',
+  tok_nobody: 'tok_nobody',
+};
+
+interface SourceTrouble {
+  readonly trouble: StripeTrouble;
+  readonly always?: true;
+}
+
+const TROUBLES: Readonly<Record<string, SourceTrouble>> = {
+  tok_flaky: { trouble: 'unavailable' },
+  tok_timeout_charged: { trouble: 'silent_after' },
+  tok_timeout_not_charged: { trouble: 'silent_before' },
+  tok_malformed: { trouble: 'malformed_after' },
+  tok_rate_limited: { trouble: 'rate_limited' },
+  tok_unauthorized: { trouble: 'unauthorized', always: true },
+};
+
+/** Silence is waited out for real, so it is kept short. */
+const PATIENCE_MS = 250;
+
+/**
+ * The Stripe adapter as the contract suites speak to a processor: with the sandbox's magic sources, and its words for a
+ * refusal. What the adapter does is left as it is.
+ */
+export function inSandboxDialect(stripe: Processor, double: StripeDouble): Processor {
+  const met = new Set<string>();
+  const arm = ({ operationId, source }: ChargeOrder) => {
+    const found = TROUBLES[source];
+    if (found === undefined || (met.has(operationId) && found.always === undefined)) return;
+    met.add(operationId);
+    double.trouble([found.trouble]);
+  };
+  const translated = (order: ChargeOrder): ChargeOrder => ({
+    ...order,
+    source: METHODS[order.source] ?? 'pm_card_visa',
+  });
+  const short = ({ timeoutMs }: CallLimit): CallLimit => ({ timeoutMs: Math.min(timeoutMs, PATIENCE_MS) });
+  return {
+    ...stripe,
+    charge: async (order, limit) => {
+      arm(order);
+      const outcome = await stripe.charge(translated(order), short(limit));
+      return 'failure' in outcome ? { ...outcome, failure: ofCharge(outcome.failure, order) } : outcome;
+    },
+    findCharge: async (order, limit) => {
+      const outcome = await stripe.findCharge(translated(order), limit);
+      return 'failure' in outcome ? { ...outcome, failure: ofCharge(outcome.failure, order) } : outcome;
+    },
+    change: async (order, limit) => {
+      const outcome = await stripe.change(order, short(limit));
+      return 'failure' in outcome ? { ...outcome, failure: ofChange(outcome.failure, order) } : outcome;
+    },
+  };
+}
+
+export function troublesOf(source: string, count: number): readonly StripeTrouble[] {
+  const found = TROUBLES[source];
+  if (found === undefined) throw new Error(`there is no trouble ${source}`);
+  return Array.from({ length: count }, () => found.trouble);
+}
+
+function ofCharge({ code, message }: Failure, { source }: ChargeOrder): Failure {
+  if (code === 'card_declined') return { code, message: 'The card was declined.' };
+  if (code === 'resource_missing') return { code: 'invalid_source', message: `There is no source ${source}.` };
+  return { code, message };
+}
+
+const NOT_ABLE = { capture: 'charge_not_capturable', void: 'charge_not_voidable', refund: 'charge_not_refundable' };
+
+function ofChange({ code, message }: Failure, { change }: ChangeOrder): Failure {
+  if (code === 'payment_intent_unexpected_state') return { code: NOT_ABLE[change.kind], message };
+  if (code === 'resource_missing') return { code: 'not_found', message };
+  // Stripe has no code for a refund beyond what is left.
+  return code === 'refused' ? { code: 'amount_too_large', message } : { code, message };
+}
