@@ -12,7 +12,7 @@ export interface ChangeableProcessor extends AsyncDisposable {
   failNextChange(count: number, source: string): void;
 }
 
-export interface ChargeState {
+interface ChargeState {
   readonly status: string;
   readonly captured: number;
   readonly refunds: readonly number[];
