@@ -22,7 +22,7 @@ module.exports = {
       name: 'adapters-see-ports-not-use-cases',
       severity: 'error',
       from: { path: '^lambdas/adapters/' },
-      to: { path: '^lambdas/', pathNot: ['^lambdas/(adapters|core|contract|runtime)/', '^lambdas/app/ports\\.ts$'] },
+      to: { path: '^lambdas/', pathNot: ['^lambdas/(adapters|core|contract|runtime)/', '^lambdas/app/ports/'] },
     },
     {
       name: 'runtime-sees-core-only',

@@ -1,4 +1,4 @@
-import type { Balance, BooksOwner, EntryPosition, EntryQuery, LedgerEntry } from '../app/ports.ts';
+import type { Balance, BooksOwner, EntryPosition, EntryQuery, LedgerEntry } from '../app/ports/ledger-reader.ts';
 import { TerminalError } from '../core/faults.ts';
 import type { Payment } from '../core/payment.ts';
 import type { Transition } from '../core/transition.ts';

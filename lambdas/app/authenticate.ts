@@ -1,7 +1,8 @@
 import type { Scope } from '../contract/api.ts';
 import type { Digest } from '../core/digest.ts';
 import type { Mode, TenantId } from '../core/ids.ts';
-import type { ApiKeyRecord, ApiKeyRegistry, Clock } from './ports.ts';
+import type { ApiKeyRecord, ApiKeyRegistry } from './ports/api-key-registry.ts';
+import type { Clock } from './ports/world.ts';
 
 /** Who asks: whatever is read or made belongs to this tenant and mode. */
 export interface Caller {

@@ -15,7 +15,7 @@ import { findOutChange } from './find-out-change.ts';
 import { judgeRecord } from './judge-record.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
-import type { ClaimStep, OperationSteps } from './ports.ts';
+import type { ClaimStep, OperationSteps } from './ports/operation-runner.ts';
 
 /** Races are decided again this often before the caller is asked to come back. */
 const MAX_ROUNDS = 5;

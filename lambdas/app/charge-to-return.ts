@@ -1,5 +1,5 @@
 import type { Transition } from '../core/transition.ts';
-import type { ChargeToReturn } from './ports.ts';
+import type { ChargeToReturn } from './ports/payment-store.ts';
 
 /** The queue entries that go with these transitions: money that turned up where none may be is sent back. */
 export function chargesToReturn(transitions: readonly Transition[]): readonly ChargeToReturn[] {

@@ -4,7 +4,9 @@ import type { Fingerprint } from '../core/fingerprint.ts';
 import type { Mode, PaymentId, TenantId } from '../core/ids.ts';
 import type { CaptureMode } from '../core/payment.ts';
 import type { KnownProcessors } from './pinned-processor.ts';
-import type { Clock, Entropy, OperationRunner, PaymentStore, ReplayCache } from './ports.ts';
+import type { OperationRunner, ReplayCache } from './ports/operation-runner.ts';
+import type { PaymentStore } from './ports/payment-store.ts';
+import type { Clock, Entropy } from './ports/world.ts';
 
 export interface CreatePaymentTools extends KnownProcessors {
   readonly store: PaymentStore;

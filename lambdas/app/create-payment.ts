@@ -5,7 +5,7 @@ import { chargeOperation } from '../core/ids.ts';
 import type { CreatePayment, CreatePaymentOutcome, CreatePaymentTools, RunNotes } from './create-payment-types.ts';
 import { judgeRecord } from './judge-record.ts';
 import { PaymentRun } from './payment-run.ts';
-import type { Processor } from './ports.ts';
+import type { Processor } from './ports/processor.ts';
 
 /**
  * Takes a payment so that it happens once in effect: claim, ask the processor, commit. Called again with the same key,

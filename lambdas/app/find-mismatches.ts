@@ -7,7 +7,10 @@ import type { ProcessorCharge } from '../core/processor-charge.ts';
 import { detailsOf } from '../core/transition.ts';
 import type { Caller } from './authenticate.ts';
 import { type PaymentChain, readChain } from './payment-chain.ts';
-import type { Clock, LedgerReader, PaymentStore, ProcessorBooks } from './ports.ts';
+import type { LedgerReader } from './ports/ledger-reader.ts';
+import type { PaymentStore } from './ports/payment-store.ts';
+import type { ProcessorBooks } from './ports/processor.ts';
+import type { Clock } from './ports/world.ts';
 
 export interface FindMismatchesTools {
   readonly ledger: LedgerReader;

@@ -6,7 +6,8 @@ import { NOT_ATTEMPTED } from '../core/payment.ts';
 import type { PaymentState } from '../core/payment-state.ts';
 import { type Found, findOut, type Underway } from './find-out.ts';
 import type { PaymentChain } from './payment-chain.ts';
-import type { ChangeOrder, ChangeOutcome, Clock, Entropy, Processor } from './ports.ts';
+import type { ChangeOrder, ChangeOutcome, Processor } from './ports/processor.ts';
+import type { Clock, Entropy } from './ports/world.ts';
 
 export interface FindOutChangeTools {
   readonly processor: Processor;

@@ -1,6 +1,6 @@
 import { AmbiguousError, RetryableError } from '../core/faults.ts';
 import { nextStep, type ProcessorAbilities } from '../core/settlement.ts';
-import type { CallLimit, Clock, Entropy } from './ports.ts';
+import type { CallLimit, Clock, Entropy } from './ports/world.ts';
 
 /** One send gets this long, so that two of them, a look-up and the commit fit into a request. Milliseconds. */
 const SEND_TIMEOUT_MS = 8_000;

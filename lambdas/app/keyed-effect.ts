@@ -10,7 +10,9 @@ import { nextTransition, type Transition } from '../core/transition.ts';
 import type { Caller } from './authenticate.ts';
 import { isSameRequest } from './judge-record.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
-import type { Clock, EffectSteps, EffectStore, Entropy, OperationRunner } from './ports.ts';
+import type { EffectStore } from './ports/effect-store.ts';
+import type { EffectSteps, OperationRunner } from './ports/operation-runner.ts';
+import type { Clock, Entropy } from './ports/world.ts';
 
 export interface KeyedEffectTools {
   readonly effects: EffectStore;

@@ -1,7 +1,8 @@
 import { parsePaymentId } from '../core/ids.ts';
 import type { Account } from '../core/posting.ts';
 import type { Caller } from './authenticate.ts';
-import type { EntryPosition, LedgerEntry, LedgerReader, PaymentStore } from './ports.ts';
+import type { EntryPosition, LedgerEntry, LedgerReader } from './ports/ledger-reader.ts';
+import type { PaymentStore } from './ports/payment-store.ts';
 
 export interface ListEntriesTools {
   readonly ledger: LedgerReader;

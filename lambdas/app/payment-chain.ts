@@ -2,7 +2,7 @@ import type { PaymentId } from '../core/ids.ts';
 import { invariant } from '../core/invariant.ts';
 import { type PaymentState, stateAfter } from '../core/payment-state.ts';
 import type { Transition } from '../core/transition.ts';
-import type { PaymentStore } from './ports.ts';
+import type { PaymentStore } from './ports/payment-store.ts';
 
 /** All that is written of a payment, and what it adds up to. */
 export interface PaymentChain {

@@ -16,7 +16,9 @@ import type { CreatePayment, CreatePaymentOutcome, CreatePaymentTools, RunNotes 
 import { isSameRequest, judgeRecord } from './judge-record.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
-import type { ChargeOrder, Claim, ClaimStep, OperationSteps } from './ports.ts';
+import type { ClaimStep, OperationSteps } from './ports/operation-runner.ts';
+import type { Claim } from './ports/payment-store.ts';
+import type { ChargeOrder } from './ports/processor.ts';
 import { settleCharge } from './settle-charge.ts';
 
 /** Races are decided again this often before the caller is asked to come back. */

@@ -1,6 +1,6 @@
 import type { Transition } from '../core/transition.ts';
 import { detailsOf } from '../core/transition.ts';
-import type { Processor } from './ports.ts';
+import type { Processor } from './ports/processor.ts';
 
 export interface KnownProcessors {
   /** Where a new charge goes. */

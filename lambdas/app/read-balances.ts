@@ -1,6 +1,6 @@
 import { ACCOUNTS, type Account, type Posting } from '../core/posting.ts';
 import type { Caller } from './authenticate.ts';
-import type { Balance, LedgerReader } from './ports.ts';
+import type { Balance, LedgerReader } from './ports/ledger-reader.ts';
 
 /** A balance that is told in its account's own direction. */
 export interface ToldBalance extends Balance {

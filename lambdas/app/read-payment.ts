@@ -3,7 +3,7 @@ import type { Payment } from '../core/payment.ts';
 import type { FirstDetails, Transition } from '../core/transition.ts';
 import { detailsOf } from '../core/transition.ts';
 import type { Caller } from './authenticate.ts';
-import type { PaymentStore, TransitionPage } from './ports.ts';
+import type { PaymentStore, TransitionPage } from './ports/payment-store.ts';
 
 /** What is not the caller's does not exist: one outcome, so that nothing is learnt about it. */
 export type ReadPaymentOutcome =

@@ -12,16 +12,10 @@ import { detailsOf } from '../core/transition.ts';
 import { chargesToReturn } from './charge-to-return.ts';
 import { decideAll } from './decide-all.ts';
 import { type PaymentChain, readChain } from './payment-chain.ts';
-import type {
-  CallbackEvent,
-  Clock,
-  EffectSteps,
-  EffectStore,
-  Entropy,
-  OperationRunner,
-  OrphanedCallback,
-  ProcessorBooks,
-} from './ports.ts';
+import type { CallbackEvent, EffectStore, OrphanedCallback } from './ports/effect-store.ts';
+import type { EffectSteps, OperationRunner } from './ports/operation-runner.ts';
+import type { ProcessorBooks } from './ports/processor.ts';
+import type { Clock, Entropy } from './ports/world.ts';
 
 export interface ReceiveCallbackTools {
   readonly effects: EffectStore;

@@ -15,7 +15,9 @@ import type { CreatePaymentTools } from './create-payment-types.ts';
 import { findOutChange } from './find-out-change.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
-import type { EffectStore, Inquiry, UnfinishedWork } from './ports.ts';
+import type { EffectStore } from './ports/effect-store.ts';
+import type { Inquiry } from './ports/payment-store.ts';
+import type { UnfinishedWork } from './ports/unfinished-work.ts';
 import { settleCharge } from './settle-charge.ts';
 
 export interface ResolveTools extends CreatePaymentTools {

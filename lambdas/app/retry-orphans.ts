@@ -1,4 +1,6 @@
-import type { OrphanedCallback, OrphanShelf, ProcessorBooks } from './ports.ts';
+import type { OrphanedCallback } from './ports/effect-store.ts';
+import type { ProcessorBooks } from './ports/processor.ts';
+import type { OrphanShelf } from './ports/unfinished-work.ts';
 import { adoptOrphan, type ReceiveCallbackTools } from './receive-callback.ts';
 
 const MINUTE_MS = 60_000;

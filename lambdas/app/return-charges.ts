@@ -6,7 +6,8 @@ import type { ProcessorCharge } from '../core/processor-charge.ts';
 import { decideAll } from './decide-all.ts';
 import { readChain } from './payment-chain.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
-import type { ChangeOrder, ChargeToReturn, ProcessorBooks } from './ports.ts';
+import type { ChargeToReturn } from './ports/payment-store.ts';
+import type { ChangeOrder, ProcessorBooks } from './ports/processor.ts';
 import { each, type Resolved, type ResolveTools } from './resolve.ts';
 
 export interface ReturnTools extends ResolveTools {

@@ -1,6 +1,7 @@
 import type { ChargeFact } from '../core/facts.ts';
 import { findOut, type Underway } from './find-out.ts';
-import type { ChargeOrder, ChargeOutcome, Clock, Entropy, Processor } from './ports.ts';
+import type { ChargeOrder, ChargeOutcome, Processor } from './ports/processor.ts';
+import type { Clock, Entropy } from './ports/world.ts';
 
 export interface SettlementTools {
   readonly processor: Processor;

@@ -2,7 +2,7 @@ import type { SignedCallback } from '../adapters/callbacks/signature.ts';
 import { signatureScheme } from '../adapters/callbacks/signature-schemes.ts';
 import { verifyCallback } from '../adapters/callbacks/verify-callback.ts';
 import type { ActiveSecrets } from '../adapters/secrets/active-secrets.ts';
-import type { ProcessorBooks } from '../app/ports.ts';
+import type { ProcessorBooks } from '../app/ports/processor.ts';
 import { type CallbackOutcome, type ReceiveCallbackTools, receiveCallback } from '../app/receive-callback.ts';
 import type { CallbackSource } from '../contract/environment.ts';
 import { MAX_CALLBACK_BYTES } from '../contract/limits.ts';

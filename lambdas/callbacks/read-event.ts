@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { CallbackEvent } from '../app/ports.ts';
+import type { CallbackEvent } from '../app/ports/effect-store.ts';
 import { EVENT_TYPES, type SandboxEvent } from '../contract/sandbox-api.ts';
 import { parsePaymentId } from '../core/ids.ts';
 

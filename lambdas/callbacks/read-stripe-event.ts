@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { CallbackEvent } from '../app/ports.ts';
+import type { CallbackEvent } from '../app/ports/effect-store.ts';
 
 /** Of an event's and an intent's id: what fits into a key and is no surprise in a log. */
 const id = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters');

@@ -1,4 +1,4 @@
-import type { BooksOwner, EntryPosition } from '../app/ports.ts';
+import type { BooksOwner, EntryPosition } from '../app/ports/ledger-reader.ts';
 import type { Digest } from '../core/digest.ts';
 import { parsePaymentId } from '../core/ids.ts';
 

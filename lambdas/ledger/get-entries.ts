@@ -1,5 +1,5 @@
 import { listEntries } from '../app/list-entries.ts';
-import type { BooksOwner, LedgerEntry } from '../app/ports.ts';
+import type { BooksOwner, LedgerEntry } from '../app/ports/ledger-reader.ts';
 import { Scopes } from '../contract/api.ts';
 import type { Digest } from '../core/digest.ts';
 import { found, type Handled, refusal } from '../runtime/http-api.ts';

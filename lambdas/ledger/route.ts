@@ -1,6 +1,7 @@
 import type { Caller } from '../app/authenticate.ts';
 import type { KeyedEffectTools } from '../app/keyed-effect.ts';
-import type { LedgerReader, ProcessorBooks } from '../app/ports.ts';
+import type { LedgerReader } from '../app/ports/ledger-reader.ts';
+import type { ProcessorBooks } from '../app/ports/processor.ts';
 import { RetryableError, TerminalError } from '../core/faults.ts';
 import type * as http from '../runtime/http-api.ts';
 import { refusal } from '../runtime/http-api.ts';

@@ -1,5 +1,5 @@
 import { authenticate, FoundKeys } from '../app/authenticate.ts';
-import type { ApiKeyRegistry } from '../app/ports.ts';
+import type { ApiKeyRegistry } from '../app/ports/api-key-registry.ts';
 import type { GatewayEvent, GatewayResult } from '../runtime/gateway-request.ts';
 import { httpApi } from '../runtime/http-api.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';

@@ -1,6 +1,6 @@
 import type { Caller } from '../app/authenticate.ts';
 import type { CreatePaymentTools } from '../app/create-payment-types.ts';
-import type { Processor } from '../app/ports.ts';
+import type { Processor } from '../app/ports/processor.ts';
 import type { TenantId } from '../core/ids.ts';
 import type * as http from '../runtime/http-api.ts';
 

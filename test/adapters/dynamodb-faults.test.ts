@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
 import { DynamoDbStore } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
-import type { PaymentStore } from '../../lambdas/app/ports.ts';
+import type { PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
 import { chargeOperation, ownerToken, type PaymentId } from '../../lambdas/core/ids.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import {

@@ -3,7 +3,7 @@ import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-r
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import { type CorrectLedger, type CorrectLedgerOutcome, correctLedger } from '../../lambdas/app/correct-ledger.ts';
 import { readChain } from '../../lambdas/app/payment-chain.ts';
-import type { EffectStore } from '../../lambdas/app/ports.ts';
+import type { EffectStore } from '../../lambdas/app/ports/effect-store.ts';
 import { AmbiguousError } from '../../lambdas/core/faults.ts';
 import { fingerprintOf } from '../../lambdas/core/fingerprint.ts';
 import { type PaymentId, storedOperationId, tenantId } from '../../lambdas/core/ids.ts';

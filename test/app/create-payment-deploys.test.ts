@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createMemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import type { PaymentStore, Processor } from '../../lambdas/app/ports.ts';
+import type { PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
+import type { Processor } from '../../lambdas/app/ports/processor.ts';
 import { creationAnswer } from '../../lambdas/core/answer.ts';
 import { chargeOperation, ownerToken, storedOperationId } from '../../lambdas/core/ids.ts';
 import { detailsOf, nextTransition } from '../../lambdas/core/transition.ts';

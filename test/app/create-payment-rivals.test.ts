@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import type { Processor } from '../../lambdas/app/ports.ts';
+import type { Processor } from '../../lambdas/app/ports/processor.ts';
 import { decide } from '../../lambdas/core/decide.ts';
 import { RetryableError } from '../../lambdas/core/faults.ts';
 import { chargeOperation } from '../../lambdas/core/ids.ts';

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ProcessReplayCache } from '../../lambdas/adapters/memory/replay-cache.ts';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import type { PaymentStore, Processor } from '../../lambdas/app/ports.ts';
+import type { PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
+import type { Processor } from '../../lambdas/app/ports/processor.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 import { chargeOperation, tenantId } from '../../lambdas/core/ids.ts';
 import type { ProcessorAbilities } from '../../lambdas/core/settlement.ts';

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { ProcessorBooks } from '../../lambdas/app/ports.ts';
+import type { ProcessorBooks } from '../../lambdas/app/ports/processor.ts';
 import { RetryableError } from '../../lambdas/core/faults.ts';
 import { parsePaymentId } from '../../lambdas/core/ids.ts';
 import type { ProcessorCharge } from '../../lambdas/core/processor-charge.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { ProcessorBooks } from '../../lambdas/app/ports.ts';
+import type { ProcessorBooks } from '../../lambdas/app/ports/processor.ts';
 import { parsePaymentId, tenantId } from '../../lambdas/core/ids.ts';
 import { invariant } from '../../lambdas/core/invariant.ts';
 import { compared, DAY_SECONDS, MismatchDesk, START_SECONDS } from '../support/mismatch-desk.ts';

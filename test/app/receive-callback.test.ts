@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { PaymentChain } from '../../lambdas/app/payment-chain.ts';
-import type { Effect } from '../../lambdas/app/ports.ts';
+import type { Effect } from '../../lambdas/app/ports/effect-store.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 import { chargeOperation, storedOperationId } from '../../lambdas/core/ids.ts';
 import { assertBalanced } from '../../lambdas/core/posting.ts';

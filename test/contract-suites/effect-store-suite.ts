@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import type { Effect, EffectStore, OrphanedCallback, OrphanShelf, PaymentStore } from '../../lambdas/app/ports.ts';
+import type { Effect, EffectStore, OrphanedCallback } from '../../lambdas/app/ports/effect-store.ts';
+import type { PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
+import type { OrphanShelf } from '../../lambdas/app/ports/unfinished-work.ts';
 import type { EffectRecord } from '../../lambdas/core/idempotency.ts';
 import { callbackOperation, type OperationId, ownerToken, type PaymentId } from '../../lambdas/core/ids.ts';
 import { firstBrokenLink } from '../../lambdas/core/transition.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import type { BooksOwner, EntryQuery, LedgerEntry, LedgerReader } from '../../lambdas/app/ports.ts';
+import type { BooksOwner, EntryQuery, LedgerEntry, LedgerReader } from '../../lambdas/app/ports/ledger-reader.ts';
 import { decide } from '../../lambdas/core/decide.ts';
 import { type PaymentId, tenantId } from '../../lambdas/core/ids.ts';
 import { invariant } from '../../lambdas/core/invariant.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import type { PaymentStore } from '../../lambdas/app/ports.ts';
+import type { PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
 import type { PaymentId } from '../../lambdas/core/ids.ts';
 import { chargeOperation, ownerToken, tenantId } from '../../lambdas/core/ids.ts';
 import { firstBrokenLink } from '../../lambdas/core/transition.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { ChangeOrder, ChargeChange, ChargeOrder, Processor } from '../../lambdas/app/ports.ts';
+import type { ChangeOrder, ChargeChange, ChargeOrder, Processor } from '../../lambdas/app/ports/processor.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 import { freshChange, freshOrder } from '../support/sandbox-orders.ts';
 

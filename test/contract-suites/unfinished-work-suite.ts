@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import type { ChargeToReturn, EffectStore, Inquiry, PaymentStore, UnfinishedWork } from '../../lambdas/app/ports.ts';
+import type { EffectStore } from '../../lambdas/app/ports/effect-store.ts';
+import type { ChargeToReturn, Inquiry, PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
+import type { UnfinishedWork } from '../../lambdas/app/ports/unfinished-work.ts';
 import { callbackOperation, chargeOperation, ownerToken, type PaymentId } from '../../lambdas/core/ids.ts';
 import { completedRecord, openRecord, paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
 

@@ -3,7 +3,8 @@ import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.
 import { DynamoDbStore } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
 import type { StoreTables } from '../../lambdas/adapters/dynamodb/transact-items.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
-import type { Clock, ReplayCache } from '../../lambdas/app/ports.ts';
+import type { ReplayCache } from '../../lambdas/app/ports/operation-runner.ts';
+import type { Clock } from '../../lambdas/app/ports/world.ts';
 import { chargeOperation, type PaymentId } from '../../lambdas/core/ids.ts';
 import type { PaymentsApiTools } from '../../lambdas/payments/payments-api.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';

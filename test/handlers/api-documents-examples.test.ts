@@ -28,7 +28,8 @@ import {
   mismatchExamples,
 } from '../../lambdas/api-documents/ledger-examples.ts';
 import { problemExample } from '../../lambdas/api-documents/problem-examples.ts';
-import type { PaymentStore, Processor } from '../../lambdas/app/ports.ts';
+import type { PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
+import type { Processor } from '../../lambdas/app/ports/processor.ts';
 import { callbacksApi } from '../../lambdas/callbacks/callbacks-api.ts';
 import { MAX_BODY_BYTES } from '../../lambdas/contract/limits.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/core/faults.ts';

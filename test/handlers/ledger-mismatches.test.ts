@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { ChargeWindow, ProcessorBooks } from '../../lambdas/app/ports.ts';
+import type { ChargeWindow, ProcessorBooks } from '../../lambdas/app/ports/processor.ts';
 import { RetryableError } from '../../lambdas/core/faults.ts';
 import { storedOperationId } from '../../lambdas/core/ids.ts';
 import { LedgerDesk } from '../support/ledger-desk.ts';

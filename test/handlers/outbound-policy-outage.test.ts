@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { OutboundCount } from '../../lambdas/adapters/vendors/outbound-calls.ts';
 import { createOutboundPolicy } from '../../lambdas/adapters/vendors/outbound-policy.ts';
-import type { Clock } from '../../lambdas/app/ports.ts';
+import type { Clock } from '../../lambdas/app/ports/world.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 
 const CALLS_PER_SECOND = 50;

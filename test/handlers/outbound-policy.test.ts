@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { DeadLetter, OutboundCall, OutboundCount } from '../../lambdas/adapters/vendors/outbound-calls.ts';
 import { createOutboundPolicy, type OutboundPolicy } from '../../lambdas/adapters/vendors/outbound-policy.ts';
-import type { CallLimit } from '../../lambdas/app/ports.ts';
+import type { CallLimit } from '../../lambdas/app/ports/world.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/core/faults.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 

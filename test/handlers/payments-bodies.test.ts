@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { PaymentStore } from '../../lambdas/app/ports.ts';
+import type { PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
 import { MAX_BODY_BYTES } from '../../lambdas/contract/limits.ts';
 import { API_KEY, PaymentsDesk } from '../support/payments-desk.ts';
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { Processor } from '../../lambdas/app/ports.ts';
+import type { Processor } from '../../lambdas/app/ports/processor.ts';
 import { Scopes } from '../../lambdas/contract/api.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 import { type PaymentId, parsePaymentId, tenantId } from '../../lambdas/core/ids.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { Processor } from '../../lambdas/app/ports.ts';
+import type { Processor } from '../../lambdas/app/ports/processor.ts';
 import { tenantId } from '../../lambdas/core/ids.ts';
 import { PaymentsDesk, type Reply } from '../support/payments-desk.ts';
 

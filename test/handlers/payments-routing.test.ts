@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { MemoryStore } from '../../lambdas/adapters/memory/memory-store.ts';
-import type { Processor } from '../../lambdas/app/ports.ts';
+import type { Processor } from '../../lambdas/app/ports/processor.ts';
 import { tenantId } from '../../lambdas/core/ids.ts';
 import { routeTo } from '../../lambdas/core/routing.ts';
 import { PaymentsDesk } from '../support/payments-desk.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import type { PaymentStore } from '../../lambdas/app/ports.ts';
+import type { PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
 import { RetryableError } from '../../lambdas/core/faults.ts';
 import { standardTelemetry } from '../../lambdas/runtime/telemetry.ts';
 import { API_KEY, PaymentsDesk } from '../support/payments-desk.ts';

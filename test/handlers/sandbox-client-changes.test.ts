@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createSandboxBooks } from '../../lambdas/adapters/processor/sandbox-books.ts';
 import { createSandboxClient } from '../../lambdas/adapters/processor/sandbox-client.ts';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import type { ChangeOrder, ChargeChange, Processor } from '../../lambdas/app/ports.ts';
+import type { ChangeOrder, ChargeChange, Processor } from '../../lambdas/app/ports/processor.ts';
 import { returnOperation } from '../../lambdas/core/ids.ts';
 import { describeChanges } from '../contract-suites/processor-changes-suite.ts';
 import { callSandbox } from '../support/sandbox-calls.ts';

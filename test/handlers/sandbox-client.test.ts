@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import * as z from 'zod';
 import { createSandboxClient } from '../../lambdas/adapters/processor/sandbox-client.ts';
-import type { ChargeOrder, Processor } from '../../lambdas/app/ports.ts';
+import type { ChargeOrder, Processor } from '../../lambdas/app/ports/processor.ts';
 import { describeProcessor } from '../contract-suites/processor-suite.ts';
 import { callSandbox } from '../support/sandbox-calls.ts';
 import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createSandboxBooks } from '../../lambdas/adapters/processor/sandbox-books.ts';
 import { createSandboxClient } from '../../lambdas/adapters/processor/sandbox-client.ts';
-import type { ChargeOrder, ProcessorBooks } from '../../lambdas/app/ports.ts';
+import type { ChargeOrder, ProcessorBooks } from '../../lambdas/app/ports/processor.ts';
 import { factsOf } from '../../lambdas/core/processor-charge.ts';
 import { callSandbox } from '../support/sandbox-calls.ts';
 import { freshOrder } from '../support/sandbox-orders.ts';

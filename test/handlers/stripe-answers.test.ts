@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Processor } from '../../lambdas/app/ports.ts';
+import type { Processor } from '../../lambdas/app/ports/processor.ts';
 import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';
 import { freshOrder } from '../support/sandbox-orders.ts';
 import { httpAnswer, type RawServer, serveRaw } from '../support/sandbox-raw-server.ts';

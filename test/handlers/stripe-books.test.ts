@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createStripeBooks } from '../../lambdas/adapters/processor/stripe-books.ts';
-import type { ChargeOrder, ChargeWindow, Processor, ProcessorBooks } from '../../lambdas/app/ports.ts';
+import type { ChargeOrder, ChargeWindow, Processor, ProcessorBooks } from '../../lambdas/app/ports/processor.ts';
 import type { ProcessorCharge } from '../../lambdas/core/processor-charge.ts';
 import { freshChange, freshOrder } from '../support/sandbox-orders.ts';
 import { DOUBLE_KEY, type StripeDouble, serveStripe } from '../support/stripe-double.ts';

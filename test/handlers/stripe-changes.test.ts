@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { ChargeChange, ChargeOrder, Processor } from '../../lambdas/app/ports.ts';
+import type { ChargeChange, ChargeOrder, Processor } from '../../lambdas/app/ports/processor.ts';
 import { freshChange, freshOrder } from '../support/sandbox-orders.ts';
 import { type StripeDouble, serveStripe } from '../support/stripe-double.ts';
 import { clientAt } from '../support/stripe-double-client.ts';

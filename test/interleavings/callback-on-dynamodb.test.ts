@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
 import { DynamoDbEffects } from '../../lambdas/adapters/dynamodb/dynamodb-effects.ts';
 import { DynamoDbStore } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
-import type { Clock } from '../../lambdas/app/ports.ts';
+import type { Clock } from '../../lambdas/app/ports/world.ts';
 import { CallbackWorld, surveyCallbacks, takeIn } from '../support/callback-histories.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import type { Actor } from '../support/fault-plan.ts';

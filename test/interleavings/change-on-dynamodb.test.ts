@@ -3,7 +3,7 @@ import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.
 import { DynamoDbEffects } from '../../lambdas/adapters/dynamodb/dynamodb-effects.ts';
 import { DynamoDbStore } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
 import { DynamoDbUnfinishedWork } from '../../lambdas/adapters/dynamodb/dynamodb-unfinished.ts';
-import type { Clock } from '../../lambdas/app/ports.ts';
+import type { Clock } from '../../lambdas/app/ports/world.ts';
 import type { ChangeCommand } from '../../lambdas/core/change.ts';
 import { change } from '../support/change-desk.ts';
 import { type ChangeSubject, surveyChanges } from '../support/change-histories.ts';

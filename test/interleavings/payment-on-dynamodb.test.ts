@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
 import { DynamoDbStore } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
-import type { Clock, PaymentStore } from '../../lambdas/app/ports.ts';
+import type { PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
+import type { Clock } from '../../lambdas/app/ports/world.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import type { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { clientOf } from '../support/faulty-client.ts';

@@ -5,7 +5,7 @@ import {
 } from '@aws-lambda-powertools/idempotency';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
-import type { OperationSteps } from '../../lambdas/app/ports.ts';
+import type { OperationSteps } from '../../lambdas/app/ports/operation-runner.ts';
 import { POWERTOOLS_IDEMPOTENCY_DISABLED } from '../../lambdas/contract/environment.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/core/faults.ts';
 import { storedOperationId } from '../../lambdas/core/ids.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { MemoryStore } from '../../lambdas/adapters/memory/memory-store.ts';
-import type { PaymentStore, Processor } from '../../lambdas/app/ports.ts';
+import type { PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
+import type { Processor } from '../../lambdas/app/ports/processor.ts';
 import { AmbiguousError } from '../../lambdas/core/faults.ts';
 import { storedOperationId } from '../../lambdas/core/ids.ts';
 import type { ProcessorAbilities } from '../../lambdas/core/settlement.ts';

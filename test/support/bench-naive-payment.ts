@@ -2,7 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import type { StoreTables } from '../../lambdas/adapters/dynamodb/transact-items.ts';
 import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
-import type { Processor } from '../../lambdas/app/ports.ts';
+import type { Processor } from '../../lambdas/app/ports/processor.ts';
 import { storedOperationId } from '../../lambdas/core/ids.ts';
 
 let attempts = 0;

@@ -5,7 +5,8 @@ import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import { createPayment } from '../../lambdas/app/create-payment.ts';
 import type { CreatePayment, CreatePaymentTools } from '../../lambdas/app/create-payment-types.ts';
 import { type PaymentChain, readChain } from '../../lambdas/app/payment-chain.ts';
-import type { CallbackEvent, ReplayCache } from '../../lambdas/app/ports.ts';
+import type { CallbackEvent } from '../../lambdas/app/ports/effect-store.ts';
+import type { ReplayCache } from '../../lambdas/app/ports/operation-runner.ts';
 import {
   type CallbackOutcome,
   type ReceiveCallbackTools,

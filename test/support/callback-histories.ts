@@ -4,7 +4,9 @@ import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-r
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import { createPayment } from '../../lambdas/app/create-payment.ts';
 import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
-import type { CallbackEvent, EffectStore, PaymentStore, ReplayCache } from '../../lambdas/app/ports.ts';
+import type { CallbackEvent, EffectStore } from '../../lambdas/app/ports/effect-store.ts';
+import type { ReplayCache } from '../../lambdas/app/ports/operation-runner.ts';
+import type { PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
 import { receiveCallback } from '../../lambdas/app/receive-callback.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 import { callbackOperation } from '../../lambdas/core/ids.ts';

@@ -1,4 +1,4 @@
-import type { Entropy } from '../../lambdas/app/ports.ts';
+import type { Entropy } from '../../lambdas/app/ports/world.ts';
 import { ownerToken } from '../../lambdas/core/ids.ts';
 
 /** Owner tokens in order, jitter of zero: runs are the same every time. */

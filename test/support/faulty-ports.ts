@@ -1,4 +1,6 @@
-import type { EffectStore, PaymentStore, Processor, ProcessorBooks } from '../../lambdas/app/ports.ts';
+import type { EffectStore } from '../../lambdas/app/ports/effect-store.ts';
+import type { PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
+import type { Processor, ProcessorBooks } from '../../lambdas/app/ports/processor.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 import type { Actor, FaultVoice } from './fault-plan.ts';
 

@@ -1,5 +1,5 @@
 import { type FindMismatches, type FindMismatchesOutcome, findMismatches } from '../../lambdas/app/find-mismatches.ts';
-import type { ProcessorBooks } from '../../lambdas/app/ports.ts';
+import type { ProcessorBooks } from '../../lambdas/app/ports/processor.ts';
 import { type PaymentId, storedOperationId, tenantId } from '../../lambdas/core/ids.ts';
 import { invariant } from '../../lambdas/core/invariant.ts';
 import type { ProcessorCharge } from '../../lambdas/core/processor-charge.ts';

@@ -8,7 +8,10 @@ import type {
   CreatePaymentOutcome,
   CreatePaymentTools,
 } from '../../lambdas/app/create-payment-types.ts';
-import type { Entropy, PaymentStore, Processor, ReplayCache } from '../../lambdas/app/ports.ts';
+import type { ReplayCache } from '../../lambdas/app/ports/operation-runner.ts';
+import type { PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
+import type { Processor } from '../../lambdas/app/ports/processor.ts';
+import type { Entropy } from '../../lambdas/app/ports/world.ts';
 import type { ProcessorAbilities } from '../../lambdas/core/settlement.ts';
 import { countingEntropy } from './counting-entropy.ts';
 import { SimulatedClock } from './simulated-clock.ts';

@@ -2,7 +2,10 @@ import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-r
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import { createPayment } from '../../lambdas/app/create-payment.ts';
 import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
-import type { Clock, PaymentStore, Processor, ReplayCache } from '../../lambdas/app/ports.ts';
+import type { ReplayCache } from '../../lambdas/app/ports/operation-runner.ts';
+import type { PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
+import type { Processor } from '../../lambdas/app/ports/processor.ts';
+import type { Clock } from '../../lambdas/app/ports/world.ts';
 import type { ProcessorAbilities } from '../../lambdas/core/settlement.ts';
 import { firstBrokenLink, type Transition } from '../../lambdas/core/transition.ts';
 import { countingEntropy } from './counting-entropy.ts';

@@ -4,7 +4,7 @@ import { MemoryStore } from '../../lambdas/adapters/memory/memory-store.ts';
 import { ProcessReplayCache } from '../../lambdas/adapters/memory/replay-cache.ts';
 import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/app/ports.ts';
+import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/app/ports/api-key-registry.ts';
 import { PAYMENT_SCOPES } from '../../lambdas/contract/api.ts';
 import { tenantId } from '../../lambdas/core/ids.ts';
 import { type PaymentsApiTools, paymentsApi } from '../../lambdas/payments/payments-api.ts';

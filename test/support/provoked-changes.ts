@@ -1,6 +1,6 @@
 import type { MemoryChargeBooks } from '../../lambdas/adapters/memory/memory-charge-books.ts';
 import { decisionRequestExamples } from '../../lambdas/api-documents/ledger-examples.ts';
-import type { Processor } from '../../lambdas/app/ports.ts';
+import type { Processor } from '../../lambdas/app/ports/processor.ts';
 import { parsePaymentId } from '../../lambdas/core/ids.ts';
 import { invariant } from '../../lambdas/core/invariant.ts';
 import type { ProblemCode } from '../../lambdas/runtime/problems.ts';

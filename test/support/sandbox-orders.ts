@@ -1,4 +1,4 @@
-import type { ChangeOrder, ChargeChange, ChargeOrder } from '../../lambdas/app/ports.ts';
+import type { ChangeOrder, ChargeChange, ChargeOrder } from '../../lambdas/app/ports/processor.ts';
 import { base32 } from '../../lambdas/core/digest.ts';
 import { chargeOperation, parsePaymentId, storedOperationId } from '../../lambdas/core/ids.ts';
 

@@ -9,7 +9,7 @@ import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
 import type { Context } from 'aws-lambda';
 import type { StoreTables } from '../../lambdas/adapters/dynamodb/transact-items.ts';
 import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
-import type { Processor } from '../../lambdas/app/ports.ts';
+import type { Processor } from '../../lambdas/app/ports/processor.ts';
 import type { Answer } from '../../lambdas/core/answer.ts';
 import { chargeOperation, storedOperationId } from '../../lambdas/core/ids.ts';
 import type { Seen } from './world.ts';

@@ -1,5 +1,5 @@
 import { createStripeClient } from '../../lambdas/adapters/processor/stripe-client.ts';
-import type { Processor } from '../../lambdas/app/ports.ts';
+import type { Processor } from '../../lambdas/app/ports/processor.ts';
 import { DOUBLE_KEY } from './stripe-double.ts';
 
 interface ClientChanges {

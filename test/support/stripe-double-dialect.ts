@@ -1,4 +1,5 @@
-import type { CallLimit, ChangeOrder, ChargeOrder, Processor } from '../../lambdas/app/ports.ts';
+import type { ChangeOrder, ChargeOrder, Processor } from '../../lambdas/app/ports/processor.ts';
+import type { CallLimit } from '../../lambdas/app/ports/world.ts';
 import type { Failure } from '../../lambdas/core/payment.ts';
 import type { StripeDouble, StripeTrouble } from './stripe-double.ts';
 

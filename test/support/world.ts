@@ -4,7 +4,7 @@ import {
   type MemoryProcessorOptions,
 } from '../../lambdas/adapters/memory/memory-processor.ts';
 import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
-import type { Clock } from '../../lambdas/app/ports.ts';
+import type { Clock } from '../../lambdas/app/ports/world.ts';
 import type { Answer } from '../../lambdas/core/answer.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 import { Actor, Crash, type FaultPlan } from './fault-plan.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../app/ports.ts';
+import type { Clock } from '../../app/ports/world.ts';
 import type { CallbackSource } from '../../contract/environment.ts';
 import { invariant } from '../../core/invariant.ts';
 import type { ActiveSecrets } from '../secrets/active-secrets.ts';

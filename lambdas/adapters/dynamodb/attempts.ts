@@ -4,7 +4,7 @@ import {
   DynamoDBServiceException,
   TransactionCanceledException,
 } from '@aws-sdk/client-dynamodb';
-import type { Clock, Entropy } from '../../app/ports.ts';
+import type { Clock, Entropy } from '../../app/ports/world.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../core/faults.ts';
 
 /** Retries happen here and nowhere else (the SDK's own are off), bounded, with full jitter. */

@@ -1,14 +1,8 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import type {
-  Effect,
-  EffectOutcome,
-  EffectStore,
-  OrphanedCallback,
-  OrphanShelf,
-  PaymentStore,
-  TransitionPage,
-} from '../../app/ports.ts';
+import type { Effect, EffectOutcome, EffectStore, OrphanedCallback } from '../../app/ports/effect-store.ts';
+import type { PaymentStore, TransitionPage } from '../../app/ports/payment-store.ts';
+import type { OrphanShelf } from '../../app/ports/unfinished-work.ts';
 import { KeyAttribute } from '../../contract/tables.ts';
 import type { EffectRecord } from '../../core/idempotency.ts';
 import type { OperationId, PaymentId } from '../../core/ids.ts';

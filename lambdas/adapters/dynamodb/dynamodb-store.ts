@@ -10,7 +10,7 @@ import type {
   Takeover,
   TakeoverOutcome,
   TransitionPage,
-} from '../../app/ports.ts';
+} from '../../app/ports/payment-store.ts';
 import { IdempotencyTable, KeyAttribute } from '../../contract/tables.ts';
 import type { IdempotencyRecord } from '../../core/idempotency.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../core/ids.ts';

@@ -1,6 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import type { ChargeToReturn, Inquiry, PaymentStore, UnfinishedWork } from '../../app/ports.ts';
+import type { ChargeToReturn, Inquiry, PaymentStore } from '../../app/ports/payment-store.ts';
+import type { UnfinishedWork } from '../../app/ports/unfinished-work.ts';
 import { IdempotencyTable, INDEX_SHARDS, KeyAttribute } from '../../contract/tables.ts';
 import type { OpenRecord } from '../../core/idempotency.ts';
 import { isLeased } from '../../core/idempotency.ts';

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import type { ChargeToReturn, Inquiry, OrphanedCallback } from '../../app/ports.ts';
+import type { OrphanedCallback } from '../../app/ports/effect-store.ts';
+import type { ChargeToReturn, Inquiry } from '../../app/ports/payment-store.ts';
 import { IdempotencyTable, KeyAttribute } from '../../contract/tables.ts';
 import type { EffectRecord } from '../../core/idempotency.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../core/ids.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { ReferenceName } from '../../app/ports.ts';
+import type { ReferenceName } from '../../app/ports/payment-store.ts';
 import { IdempotencyTable, INDEX_SHARDS, KeyAttribute, LedgerTable } from '../../contract/tables.ts';
 import type { CompletedRecord, IdempotencyRecord, OpenRecord } from '../../core/idempotency.ts';
 import type { OperationId, OwnerToken, PaymentId, TenantId } from '../../core/ids.ts';

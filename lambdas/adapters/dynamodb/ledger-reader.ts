@@ -1,7 +1,7 @@
 import type { DynamoDBDocumentClient, QueryCommandInput, ScanCommandInput } from '@aws-sdk/lib-dynamodb';
 import { QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import type { Balance, BooksOwner, EntryQuery, LedgerEntry, LedgerReader } from '../../app/ports.ts';
+import type { Balance, BooksOwner, EntryQuery, LedgerEntry, LedgerReader } from '../../app/ports/ledger-reader.ts';
 import { KeyAttribute } from '../../contract/tables.ts';
 import { RetryableError } from '../../core/faults.ts';
 import type { PaymentId, TenantId } from '../../core/ids.ts';

@@ -1,7 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import type { ApiKeyRecord, ApiKeyRegistry } from '../../app/ports.ts';
+import type { ApiKeyRecord, ApiKeyRegistry } from '../../app/ports/api-key-registry.ts';
 import { ALL_SCOPES } from '../../contract/api.ts';
 import { KeyAttribute } from '../../contract/tables.ts';
 import { tenantId } from '../../core/ids.ts';

@@ -3,7 +3,7 @@ import type { CancellationReason } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocumentClient, TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import type { ChargeToReturn, Inquiry } from '../../app/ports.ts';
+import type { ChargeToReturn, Inquiry } from '../../app/ports/payment-store.ts';
 import { IdempotencyTable, KeyAttribute } from '../../contract/tables.ts';
 import type { Transition } from '../../core/transition.ts';
 import type { Pacing, WriteResult } from './attempts.ts';

@@ -1,4 +1,5 @@
-import type { ChangeOrder, ChangeOutcome, ChargeOrder, Clock } from '../../app/ports.ts';
+import type { ChangeOrder, ChangeOutcome, ChargeOrder } from '../../app/ports/processor.ts';
+import type { Clock } from '../../app/ports/world.ts';
 import type { Fact } from '../../core/facts.ts';
 import type { PaymentId } from '../../core/ids.ts';
 import { invariant } from '../../core/invariant.ts';

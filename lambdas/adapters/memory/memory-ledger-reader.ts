@@ -1,4 +1,4 @@
-import type { Balance, BooksOwner, EntryQuery, LedgerEntry, LedgerReader } from '../../app/ports.ts';
+import type { Balance, BooksOwner, EntryQuery, LedgerEntry, LedgerReader } from '../../app/ports/ledger-reader.ts';
 import type { Transition } from '../../core/transition.ts';
 import { balancesOf, entriesOf } from '../ledger-rows.ts';
 

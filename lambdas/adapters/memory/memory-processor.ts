@@ -4,10 +4,10 @@ import type {
   ChangeOutcome,
   ChargeOrder,
   ChargeOutcome,
-  Clock,
   Processor,
   ProcessorBooks,
-} from '../../app/ports.ts';
+} from '../../app/ports/processor.ts';
+import type { Clock } from '../../app/ports/world.ts';
 import { AmbiguousError, RetryableError } from '../../core/faults.ts';
 import { invariant } from '../../core/invariant.ts';
 import type { ProcessorAbilities } from '../../core/settlement.ts';

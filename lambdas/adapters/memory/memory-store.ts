@@ -1,23 +1,19 @@
+import type { Effect, EffectOutcome, EffectStore, OrphanedCallback } from '../../app/ports/effect-store.ts';
 import type {
   ChargeToReturn,
   Claim,
   ClaimOutcome,
   Commit,
   CommitOutcome,
-  Effect,
-  EffectOutcome,
-  EffectStore,
   Inquiry,
-  OrphanedCallback,
-  OrphanShelf,
   PaymentHistory,
   PaymentStore,
   ReferenceName,
   Takeover,
   TakeoverOutcome,
   TransitionPage,
-  UnfinishedWork,
-} from '../../app/ports.ts';
+} from '../../app/ports/payment-store.ts';
+import type { OrphanShelf, UnfinishedWork } from '../../app/ports/unfinished-work.ts';
 import type { EffectRecord, IdempotencyRecord, OpenRecord } from '../../core/idempotency.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../core/ids.ts';
 import { invariant } from '../../core/invariant.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from '@aws-lambda-powertools/commons/utils/lru-cache';
-import type { ReplayCache } from '../../app/ports.ts';
+import type { ReplayCache } from '../../app/ports/operation-runner.ts';
 import type { CompletedRecord } from '../../core/idempotency.ts';
 import type { OperationId } from '../../core/ids.ts';
 

@@ -6,7 +6,7 @@ import {
   makeIdempotent,
 } from '@aws-lambda-powertools/idempotency';
 import { BasePersistenceLayer, IdempotencyRecord } from '@aws-lambda-powertools/idempotency/persistence';
-import type { EffectSteps, OperationRunner, OperationSteps } from '../../app/ports.ts';
+import type { EffectSteps, OperationRunner, OperationSteps } from '../../app/ports/operation-runner.ts';
 import type { OperationId } from '../../core/ids.ts';
 import { invariant } from '../../core/invariant.ts';
 

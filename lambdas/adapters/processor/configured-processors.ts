@@ -1,5 +1,5 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import type { Clock } from '../../app/ports.ts';
+import type { Clock } from '../../app/ports/world.ts';
 import type { RoutingRule } from '../../contract/environment.ts';
 import { RetryableError } from '../../core/faults.ts';
 import { ActiveSecrets } from '../secrets/active-secrets.ts';

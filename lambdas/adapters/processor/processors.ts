@@ -1,4 +1,5 @@
-import type { Clock, Processor, ProcessorBooks } from '../../app/ports.ts';
+import type { Processor, ProcessorBooks } from '../../app/ports/processor.ts';
+import type { Clock } from '../../app/ports/world.ts';
 import type { RoutingRule } from '../../contract/environment.ts';
 import { invariant } from '../../core/invariant.ts';
 import { routeTo } from '../../core/routing.ts';

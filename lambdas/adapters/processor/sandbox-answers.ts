@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { ChargeOrder, ChargeOutcome } from '../../app/ports.ts';
+import type { ChargeOrder, ChargeOutcome } from '../../app/ports/processor.ts';
 import type { Charge } from '../../contract/sandbox-api.ts';
 import { AmbiguousError, RetryableError } from '../../core/faults.ts';
 import type { HttpAnswer } from '../vendors/http-call.ts';

@@ -1,4 +1,5 @@
-import type { Clock, ProcessorBooks } from '../../app/ports.ts';
+import type { ProcessorBooks } from '../../app/ports/processor.ts';
+import type { Clock } from '../../app/ports/world.ts';
 import type { ProcessorCharge } from '../../core/processor-charge.ts';
 import { callOnce, type HttpAnswer } from '../vendors/http-call.ts';
 import { parse, statusFault } from './sandbox-answers.ts';

@@ -1,4 +1,4 @@
-import type { ChangeOrder, ChangeOutcome } from '../../app/ports.ts';
+import type { ChangeOrder, ChangeOutcome } from '../../app/ports/processor.ts';
 import type { Charge, Refund } from '../../contract/sandbox-api.ts';
 import type { Fact } from '../../core/facts.ts';
 import { RetryableError } from '../../core/faults.ts';

@@ -1,4 +1,5 @@
-import type { ChangeOrder, ChargeOrder, Clock, Processor } from '../../app/ports.ts';
+import type { ChangeOrder, ChargeOrder, Processor } from '../../app/ports/processor.ts';
+import type { Clock } from '../../app/ports/world.ts';
 import type { CreateCharge } from '../../contract/sandbox-api.ts';
 import type { OperationId } from '../../core/ids.ts';
 import { type BreakerSettings, createCallGuard } from '../vendors/circuit-breaker.ts';

@@ -1,6 +1,6 @@
 import { Stripe } from 'stripe';
 import * as z from 'zod';
-import type { CallLimit, Clock } from '../../app/ports.ts';
+import type { CallLimit, Clock } from '../../app/ports/world.ts';
 import { AmbiguousError, RetryableError } from '../../core/faults.ts';
 import type { Failure } from '../../core/payment.ts';
 import { mismatch } from './sandbox-answers.ts';

@@ -1,4 +1,4 @@
-import type { ChargeWindow, ProcessorBooks } from '../../app/ports.ts';
+import type { ChargeWindow, ProcessorBooks } from '../../app/ports/processor.ts';
 import { AmbiguousError } from '../../core/faults.ts';
 import { invariant } from '../../core/invariant.ts';
 import type { ProcessorCharge } from '../../core/processor-charge.ts';

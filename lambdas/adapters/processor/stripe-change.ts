@@ -1,5 +1,5 @@
 import type { Stripe } from 'stripe';
-import type { ChangeOrder, ChangeOutcome } from '../../app/ports.ts';
+import type { ChangeOrder, ChangeOutcome } from '../../app/ports/processor.ts';
 import type { Fact } from '../../core/facts.ts';
 import { AmbiguousError } from '../../core/faults.ts';
 import { mismatch } from './sandbox-answers.ts';

@@ -1,4 +1,4 @@
-import type { ChargeOrder, ChargeOutcome } from '../../app/ports.ts';
+import type { ChargeOrder, ChargeOutcome } from '../../app/ports/processor.ts';
 import { isOwnRefund, parsePaymentId } from '../../core/ids.ts';
 import type { CancelReason, Dispute, Refund } from '../../core/payment.ts';
 import type { ProcessorCharge } from '../../core/processor-charge.ts';

@@ -1,6 +1,6 @@
 import type { Stripe } from 'stripe';
 import * as z from 'zod';
-import type { ChargeOrder, ChargeOutcome, Processor } from '../../app/ports.ts';
+import type { ChargeOrder, ChargeOutcome, Processor } from '../../app/ports/processor.ts';
 import { type BreakerSettings, createCallGuard } from '../vendors/circuit-breaker.ts';
 import { mismatch, tellsOfTrouble } from './sandbox-answers.ts';
 import { type StripeAmount, stripeAmount } from './stripe-amounts.ts';

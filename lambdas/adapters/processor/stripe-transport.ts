@@ -1,6 +1,6 @@
 import type { Stripe } from 'stripe';
 import * as z from 'zod';
-import type { Clock } from '../../app/ports.ts';
+import type { Clock } from '../../app/ports/world.ts';
 import { AmbiguousError, RetryableError } from '../../core/faults.ts';
 import { statusFault } from './sandbox-answers.ts';
 

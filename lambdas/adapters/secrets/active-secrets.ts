@@ -1,6 +1,6 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
-import type { Clock } from '../../app/ports.ts';
+import type { Clock } from '../../app/ports/world.ts';
 import { RetryableError, TerminalError } from '../../core/faults.ts';
 
 /** So long after its removal a secret may still be taken; one read a minute costs next to nothing. Milliseconds. */

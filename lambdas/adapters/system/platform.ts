@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import canonicalize from 'canonicalize';
-import type { Clock, Entropy } from '../../app/ports.ts';
+import type { Clock, Entropy } from '../../app/ports/world.ts';
 import type { Digest } from '../../core/digest.ts';
 import { ownerToken } from '../../core/ids.ts';
 import { invariant } from '../../core/invariant.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { CallLimit, Clock } from '../../app/ports.ts';
+import type { CallLimit, Clock } from '../../app/ports/world.ts';
 import { readCreateAnswer, readFoundOrder, refusedFor } from './bigcommerce-answers.ts';
 import { callOnce, type HttpAnswer } from './http-call.ts';
 import type { OutboundPolicy } from './outbound-policy.ts';

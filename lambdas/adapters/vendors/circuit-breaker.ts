@@ -1,5 +1,5 @@
 import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhen, isBrokenCircuitError } from 'cockatiel';
-import type { Clock } from '../../app/ports.ts';
+import type { Clock } from '../../app/ports/world.ts';
 import { RetryableError } from '../../core/faults.ts';
 import { systemClock } from '../system/platform.ts';
 

@@ -1,4 +1,4 @@
-import type { CallLimit, Clock, Entropy } from '../../app/ports.ts';
+import type { CallLimit, Clock, Entropy } from '../../app/ports/world.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../core/faults.ts';
 import { type CallGuard, isCircuitOpen } from './circuit-breaker.ts';
 import type { Fault, OutboundCall, OutboundObserver } from './outbound-calls.ts';

@@ -1,4 +1,4 @@
-import type { Clock, Entropy } from '../../app/ports.ts';
+import type { Clock, Entropy } from '../../app/ports/world.ts';
 import type { OwnerToken } from '../../core/ids.ts';
 import type { SendingClaim, SendingClaims, SendingOwner } from './sending-claims.ts';
 

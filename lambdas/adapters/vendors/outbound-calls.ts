@@ -1,4 +1,4 @@
-import type { CallLimit } from '../../app/ports.ts';
+import type { CallLimit } from '../../app/ports/world.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../core/faults.ts';
 
 export type Fault = RetryableError | AmbiguousError | TerminalError;

@@ -1,4 +1,4 @@
-import type { Clock, Entropy } from '../../app/ports.ts';
+import type { Clock, Entropy } from '../../app/ports/world.ts';
 import { AmbiguousError } from '../../core/faults.ts';
 import { type BreakerSettings, createCallGuard } from './circuit-breaker.ts';
 import { climb, type LadderTools } from './ladder.ts';

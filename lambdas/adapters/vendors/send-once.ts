@@ -1,4 +1,4 @@
-import type { CallLimit, Clock } from '../../app/ports.ts';
+import type { CallLimit, Clock } from '../../app/ports/world.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../core/faults.ts';
 import type { Failure } from '../../core/payment.ts';
 import { type Found, isFault, type OutboundCall, type Resend, type SetAside } from './outbound-calls.ts';
