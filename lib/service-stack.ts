@@ -76,6 +76,7 @@ export class ServiceStack extends Stack {
       services: {
         late_success: ['callbacks', 'orphaned-callbacks'],
         contradiction: ['callbacks', 'orphaned-callbacks'],
+        undecidable: ['resolver'],
       },
     });
 

@@ -236,6 +236,10 @@ export const problem = z
       .enum(PAYMENT_STATUSES)
       .optional()
       .meta({ description: 'Of the payment that cannot be changed so.' }),
+    decidable_from: z
+      .int()
+      .optional()
+      .meta({ description: 'From when on a person may decide about the change; Unix seconds.' }),
     amount_left: amount('What is left').optional(),
     payment: payment
       .optional()

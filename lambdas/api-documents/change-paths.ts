@@ -20,6 +20,8 @@ import {
   type Examples,
   idempotencyKey,
   OF_POST,
+  preferenceApplied,
+  preferWait,
   problemResponses,
   replayed,
   requestId,
@@ -61,6 +63,7 @@ function post({ operationId, summary, description, key, body, responses, problem
           ...key,
           ' It may be used again for another payment, and for another kind of change of this one.',
         ),
+        Prefer: preferWait,
       }),
     },
     requestBody: {
@@ -78,6 +81,7 @@ const changed = (description: string, what: string, schema: z.ZodType, examples:
     'Request-Id': requestId,
     Location: z.string().meta({ description: `Where the ${what} is.` }),
     'Idempotency-Replayed': replayed,
+    'Preference-Applied': preferenceApplied,
   }),
   content: { 'application/json': { schema, examples } },
 });

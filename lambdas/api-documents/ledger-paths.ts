@@ -79,7 +79,8 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       summary: 'Decide about a payment that needs review',
       description:
         'Records what a person found out where no program can look, with the name of who answers for it. A success posts ' +
-        'what was asked for; a failure posts nothing. Needs the scope `admin`.',
+        'what was asked for; a failure posts nothing. With `change`, the same about a capture, cancellation or refund that ' +
+        'nobody can find out about. Needs the scope `admin`.',
       requestParams: {
         path: z.object({ id: payment.shape.id.meta({ description: 'Of the payment.' }) }),
         header: keyHeaders('decision'),
@@ -91,11 +92,11 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       },
       responses: {
         200: {
-          description: 'The payment as it stands after the decision.',
+          description: 'The payment, or the refund that was decided about, as it stands after the decision.',
           headers: ofStored,
           content: { 'application/json': { schema: payment, examples: decisionExamples } },
         },
-        ...problemResponses([...ALWAYS, ...OF_POST, 'payment_not_in_review']),
+        ...problemResponses([...ALWAYS, ...OF_POST, 'payment_not_in_review', 'change_not_undecided']),
       },
     },
   },

@@ -13,6 +13,8 @@ import {
   type Examples,
   idempotencyKey,
   OF_POST,
+  preferenceApplied,
+  preferWait,
   problemResponses,
   replayed,
   requestId,
@@ -33,16 +35,12 @@ const creationHeaders = z.object({
   'Request-Id': requestId,
   Location: z.string().meta({ description: 'Where the payment is.' }),
   'Idempotency-Replayed': replayed,
-  'Preference-Applied': z.string().optional().meta({ example: 'wait=8' }),
+  'Preference-Applied': preferenceApplied,
 });
 
 const keyHeaders = z.object({
   'Idempotency-Key': idempotencyKey('payment', 'nobody is charged twice'),
-  Prefer: z.string().optional().meta({
-    description:
-      '`wait=N`: while a request with this key is running elsewhere, wait for its answer, at most 8 seconds.',
-    example: 'wait=8',
-  }),
+  Prefer: preferWait,
 });
 
 const idParameter = z.object({ id: payment.shape.id.meta({ description: 'Of the payment.' }) });

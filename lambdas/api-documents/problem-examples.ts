@@ -80,7 +80,7 @@ const PROBLEM_DETAILS: Readonly<Record<ProblemCode, ProblemExample>> = {
     detail: 'The first request with this Idempotency-Key is still running. Ask again, or send Prefer: wait=8.',
   },
   idempotency_key_expired: {
-    detail: 'This Idempotency-Key has made a payment, and its answer is no longer kept. Look at that payment.',
+    detail: 'This Idempotency-Key was used before, and its answer is no longer kept. Look at the payment.',
     members: { payment_id: PAYMENT_ID },
   },
   already_reversed: {
@@ -109,20 +109,24 @@ const PROBLEM_DETAILS: Readonly<Record<ProblemCode, ProblemExample>> = {
     members: { refund: failedRefund({ code: 'not_attempted', message: 'The processor was never asked.' }) },
   },
   payment_not_capturable: {
-    detail: 'The payment is succeeded: it cannot be captured.',
+    detail: 'The payment’s status is succeeded: it cannot be captured.',
     members: { payment_status: 'succeeded' },
   },
   payment_not_cancelable: {
-    detail: 'The payment is succeeded: it cannot be canceled.',
+    detail: 'The payment’s status is succeeded: it cannot be canceled.',
     members: { payment_status: 'succeeded' },
   },
   payment_not_refundable: {
-    detail: 'The payment is requires capture: it cannot be refunded.',
+    detail: 'The payment’s status is requires_capture: it cannot be refunded.',
     members: { payment_status: 'requires_capture' },
   },
   payment_not_in_review: {
-    detail: 'The payment is succeeded: only one that needs review waits for a decision.',
+    detail: 'The payment’s status is succeeded: only one that needs review waits for a decision.',
     members: { payment_status: 'succeeded' },
+  },
+  change_not_undecided: {
+    detail: 'Programs may still find out what became of the change. Decide when they could not.',
+    members: { decidable_from: 1_772_369_100 },
   },
   change_in_progress: {
     detail: 'Another capture or cancellation of this payment is under way. Ask again when it has ended.',

@@ -40,6 +40,13 @@ export const replayed = z
   .optional()
   .meta({ description: 'This is the answer that was stored when the key was first used.' });
 
+export const preferWait = z.string().optional().meta({
+  description: '`wait=N`: while a request with this key is running elsewhere, wait for its answer, at most 8 seconds.',
+  example: 'wait=8',
+});
+
+export const preferenceApplied = z.string().optional().meta({ example: 'wait=8' });
+
 /**
  * @param thing what the key names
  * @param promise what does not happen when it is sent again

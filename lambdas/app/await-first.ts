@@ -1,44 +1,45 @@
 import { isLeased } from '../core/idempotency.ts';
-import { chargeOperation } from '../core/ids.ts';
-import { createPayment } from './create-payment.ts';
-import type { CreatePayment, CreatePaymentOutcome, CreatePaymentTools, RunNotes } from './create-payment-types.ts';
+import type { OperationId } from '../core/ids.ts';
+import type { PaymentStore } from './ports/payment-store.ts';
+import type { Clock } from './ports/world.ts';
 
-/** The first look comes soon, as most payments take less than a second; later ones cost less than they annoy. Milliseconds. */
+export interface AwaitFirstTools {
+  readonly store: Pick<PaymentStore, 'readRecord'>;
+  readonly clock: Clock;
+}
+
+/** The first look comes soon, as most requests take less than a second; later ones cost less than they annoy. Milliseconds. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 800;
 /** 8 s at the longest pause, and some: the loop ends even on a clock that stands still. */
 const MAX_LOOKS = 24;
 
 /**
- * Takes a payment; when the same key is being worked on, waits for that to finish and replays its answer. A lease that
+ * Runs an operation; when the same key is being worked on, waits for that to finish and replays its answer. A lease that
  * ends meanwhile is taken over as it would be by any retry.
  *
  * @param waitMs how long to wait at most; 0 answers at once
- * @throws what {@link createPayment} throws
+ * @param attempt runs the operation, or replays its answer
+ * @throws what `attempt` throws
  */
-export async function createPaymentOrWait(
-  tools: CreatePaymentTools,
-  request: CreatePayment,
+export async function awaitFirst<Outcome extends { readonly kind: string }>(
+  { store, clock }: AwaitFirstTools,
+  operationId: OperationId,
   waitMs: number,
-  notes: RunNotes,
-): Promise<CreatePaymentOutcome> {
-  const { clock } = tools;
+  attempt: () => Promise<Outcome>,
+): Promise<Outcome> {
   const untilMs = clock.nowMs() + waitMs;
-  let outcome = await createPayment(tools, request, notes);
+  let outcome = await attempt();
   let pauseMs = FIRST_PAUSE_MS;
   for (let look = 0; look < MAX_LOOKS && outcome.kind === 'in_progress'; look += 1) {
     const leftMs = untilMs - clock.nowMs();
     if (leftMs <= 0) break;
     await clock.sleep(Math.min(pauseMs, leftMs));
     pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
-    if (await isStillRunning(tools, request)) continue;
-    outcome = await createPayment(tools, request, notes);
+    // One read, where another claim would cost four times as much.
+    const record = await store.readRecord(operationId);
+    if (record?.status === 'INPROGRESS' && isLeased(record, clock.nowMs())) continue;
+    outcome = await attempt();
   }
   return outcome;
-}
-
-/** One read, where another claim would cost four times as much. */
-async function isStillRunning({ store, clock }: CreatePaymentTools, request: CreatePayment): Promise<boolean> {
-  const record = await store.readRecord(chargeOperation(request.paymentId));
-  return record?.status === 'INPROGRESS' && isLeased(record, clock.nowMs());
 }

@@ -1,5 +1,5 @@
 import { LEASE_SECONDS, REQUEST_BUDGET_SECONDS } from '../contract/timing.ts';
-import { changeOf, decideChange, isUnderWay, operationIdOf } from '../core/change.ts';
+import { begunAtMs, changeOf, decideChange, isUnderWay } from '../core/change.ts';
 import { changeAnswer } from '../core/change-answer.ts';
 import { RetryableError } from '../core/faults.ts';
 import type { IdempotencyRecord, OpenRecord } from '../core/idempotency.ts';
@@ -182,8 +182,7 @@ export class ChangeRun implements OperationSteps<Work, ChangePaymentOutcome> {
     // Its record was deleted. What has had its end is never answered by running again.
     if (!isUnderWay(change, chain.state)) return { kind: 'refused', outcome: { kind: 'key_expired', paymentId } };
     if (this.#asksForAnotherAmount(change)) return { kind: 'refused', outcome: { kind: 'payload_mismatch' } };
-    const begun = chain.transitions.find(({ subject }) => subject !== undefined && isOf(subject, operationId));
-    const claimedAtMs = begun?.occurredAtMs ?? clock.nowMs();
+    const claimedAtMs = begunAtMs(chain.transitions, operationId) ?? clock.nowMs();
     const lost = this.#openRecord(claimedAtMs, clock.nowMs());
     if ((await store.claim({ record: lost })).kind !== 'claimed') return undefined;
     await this.#hold(lost.owner, claimedAtMs, 'maybe');
@@ -262,11 +261,6 @@ export class ChangeRun implements OperationSteps<Work, ChangePaymentOutcome> {
     invariant(this.#held !== undefined, 'a run must hold its claim before it goes on');
     return this.#held;
   }
-}
-
-function isOf(subject: { readonly kind: string }, operationId: string): boolean {
-  if (subject.kind !== 'refund' && subject.kind !== 'capture' && subject.kind !== 'void') return false;
-  return operationIdOf(subject as HoldChange | Refund) === operationId;
 }
 
 function elsewhere(): RetryableError {

@@ -1,10 +1,18 @@
 import { JSON_TYPE, paymentObject } from '../core/answer.ts';
+import { begunAtMs, changeOf } from '../core/change.ts';
+import { refundObject } from '../core/change-answer.ts';
 import type { Fingerprint } from '../core/fingerprint.ts';
 import type { OperationId } from '../core/ids.ts';
-import { type DecisionOutcome, type DecisionRequest, decideByOperator } from '../core/operator-decision.ts';
+import {
+  type DecisionOutcome,
+  type DecisionRequest,
+  decideByOperator,
+  decideChangeByOperator,
+} from '../core/operator-decision.ts';
 import { detailsOf } from '../core/transition.ts';
 import type { Caller } from './authenticate.ts';
 import { type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from './keyed-effect.ts';
+import type { PaymentChain } from './payment-chain.ts';
 
 export interface DecidePayment extends Omit<DecisionRequest, 'decisionId'> {
   readonly caller: Caller;
@@ -19,19 +27,39 @@ type DecisionRefusal = Exclude<DecisionOutcome, { kind: 'append' | 'made_before'
 
 export type DecidePaymentOutcome = KeyedEffectOutcome<DecisionRefusal>;
 
-/** Records what an operator decided about a payment that waits for a person, once in effect. @throws as `takeEffect` */
+/**
+ * Records what an operator decided about a payment that waits for a person, or about a change of it that nobody could find
+ * out about, once in effect.
+ *
+ * @throws as `takeEffect`
+ */
 export async function decidePayment(tools: KeyedEffectTools, request: DecidePayment): Promise<DecidePaymentOutcome> {
   const { caller, operationId, fingerprint, payment } = request;
+  const decision = { ...request, decisionId: operationId };
   return takeEffect<DecisionRefusal>(tools, {
     caller,
     operationId,
     fingerprint,
     payment,
-    decide: ({ state }) => decideByOperator({ ...request, decisionId: operationId }, state),
-    answer: (transition, { first }) => ({
+    decide: (chain) => {
+      const { change } = decision;
+      if (change === undefined) return decideByOperator(decision, chain.state);
+      const nowMs = tools.clock.nowMs();
+      const begun = begunAtMs(chain.transitions, change) ?? nowMs;
+      return decideChangeByOperator({ ...decision, change }, chain.state, { begunAtMs: begun, nowMs });
+    },
+    answer: (_transition, chain) => ({
       status: 200,
       headers: { 'content-type': JSON_TYPE },
-      body: JSON.stringify(paymentObject(transition.payment, detailsOf(first))),
+      body: JSON.stringify(decidedObject(request, chain)),
     }),
   });
+}
+
+/** What was decided about, as it stands then. */
+function decidedObject({ change }: DecidePayment, { first, state }: PaymentChain): Record<string, unknown> {
+  const decided = change === undefined ? undefined : changeOf(state, change);
+  return decided?.kind === 'refund'
+    ? refundObject(decided, state.payment)
+    : paymentObject(state.payment, detailsOf(first));
 }

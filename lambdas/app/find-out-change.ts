@@ -56,8 +56,9 @@ function decideFound(found: Found<ChangeOutcome>, begun: PendingChange, state: P
   if (change === undefined || !isUnderWay(change, state)) return undefined;
   switch (found.kind) {
     case 'unknown':
-    case 'undecidable':
       return undefined;
+    case 'undecidable':
+      return { kind: 'review', because: 'whether the processor has done it cannot be found out' };
     case 'not_attempted':
       return decideChangeFailed(change, { code: NOT_ATTEMPTED, message: 'The processor was never asked.' }, state);
     case 'answer': {

@@ -33,6 +33,8 @@ export interface Resolved {
   readonly finished: number;
   /** Not finished, and not to be yet. */
   readonly waiting: number;
+  /** Never to be found out by a program: a person decides. */
+  readonly undecidable: number;
   /** The world did not allow it; the next run tries again. */
   readonly failed: number;
 }
@@ -106,9 +108,9 @@ export async function resolveInquiries(tools: ResolveTools): Promise<Resolved> {
   const nowMs = tools.clock.nowMs();
   return each(tools, await tools.work.inquiries(MAX_AT_ONCE), async (inquiry) => {
     if (!isDue(inquiry, nowMs)) return 'waiting';
-    const settled = await inquire(tools, inquiry);
-    if (settled) await tools.work.closeInquiry(inquiry);
-    return settled ? 'finished' : 'waiting';
+    const came = await inquire(tools, inquiry);
+    if (came === 'finished') await tools.work.closeInquiry(inquiry);
+    return came;
   });
 }
 
@@ -125,16 +127,16 @@ function isDue({ claimedAtMs }: Inquiry, nowMs: number): boolean {
 /** Races are decided again this often. */
 const MAX_ROUNDS = 5;
 
-/** @returns whether it is known now how it ended, or that a person must say */
-async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<boolean> {
+/** @returns `finished` when it is known now how it ended, or a payment that nobody can find out about waits for a person */
+async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
   const { store, effects, digest, clock, entropy } = tools;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const chain = await readChain(store, inquiry.paymentId);
     invariant(chain !== undefined, 'what is inquired about is there');
-    if (!isOpen(inquiry.operationId, chain)) return true;
+    if (!isOpen(inquiry.operationId, chain)) return 'finished';
     // Asked anew after every conflict: an answer may not be older than what it is decided on.
     const decision = (await ask(tools, inquiry, chain))(chain);
-    if (decision?.kind !== 'append') return false;
+    if (decision?.kind !== 'append') return decision?.kind === 'review' ? 'undecidable' : 'waiting';
     const nowMs = clock.nowMs();
     const transition = nextTransition(digest, chain.newest, decision.draft, nowMs);
     const record = {
@@ -146,7 +148,8 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<boolean> 
     };
     const toReturn = chargesToReturn([transition]);
     const outcome = await effects.recordEffect({ record, transitions: [transition], toReturn });
-    if (outcome.kind === 'recorded') return !isOpen(inquiry.operationId, chainOf([...chain.transitions, transition]));
+    if (outcome.kind !== 'recorded') continue;
+    return isOpen(inquiry.operationId, chainOf([...chain.transitions, transition])) ? 'waiting' : 'finished';
   }
   throw new RetryableError('contention', 'too many rivals at once for this payment', { retryAfterSeconds: 1 });
 }
@@ -172,12 +175,14 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   return ({ state }) => decide(fact, state);
 }
 
+type Came = 'finished' | 'waiting' | 'undecidable';
+
 export async function each<Thing>(
   { clock, report }: Pick<ResolveTools, 'clock' | 'report'>,
   things: readonly Thing[],
-  handle: (thing: Thing) => Promise<'finished' | 'waiting'>,
+  handle: (thing: Thing) => Promise<Came>,
 ): Promise<Resolved> {
-  const counts = { finished: 0, waiting: 0, failed: 0 };
+  const counts = { finished: 0, waiting: 0, undecidable: 0, failed: 0 };
   const untilMs = clock.nowMs() + RUN_FOR_MS;
   for (const thing of things) {
     if (clock.nowMs() >= untilMs) break;

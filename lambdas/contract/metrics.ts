@@ -7,6 +7,8 @@ export const ALARM_METRICS = [
   'late_success',
   /** A processor says what cannot be: nothing was made of it. */
   'contradiction',
+  /** A capture, cancellation or refund of which nobody can find out what became of it: a person decides. */
+  'undecidable',
 ] as const;
 
 export type AlarmMetric = (typeof ALARM_METRICS)[number];

@@ -3,6 +3,7 @@ import { decide } from './decide.ts';
 import type { OperationId } from './ids.ts';
 import type { Failure, HoldChange, Payment, Refund, TransitionDraft } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
+import type { Transition } from './transition.ts';
 
 /** What a merchant may ask for once a charge is there. */
 export type ChangeCommand =
@@ -125,6 +126,14 @@ export function decideChangeFailed(change: PendingChange, failure: Failure, stat
   const subject: HoldChange = { ...now, status: 'failed', failure };
   const type = now.kind === 'capture' ? 'capture.failed' : 'void.failed';
   return { kind: 'append', draft: { type, payment: state.payment, postings: [], subject } };
+}
+
+/** When a change was asked for; undefined when it never was. Unix milliseconds. */
+export function begunAtMs(transitions: readonly Transition[], operationId: OperationId): number | undefined {
+  return transitions.find(({ subject }) => {
+    if (subject?.kind !== 'refund' && subject?.kind !== 'capture' && subject?.kind !== 'void') return false;
+    return operationIdOf(subject) === operationId;
+  })?.occurredAtMs;
 }
 
 export function operationIdOf(change: HoldChange | Refund): OperationId {

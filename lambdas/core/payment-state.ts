@@ -27,10 +27,14 @@ export function evolve(state: PaymentState | undefined, { type, payment, subject
     case undefined:
       return next;
     case 'refund':
-      return { ...next, refunds: new Map(refunds).set(subject.refundId, subject) };
+      return { ...next, refunds: new Map(refunds).set(subject.refundId, subject), ...decided(decisions, subject) };
     case 'capture':
     case 'void':
-      return { ...next, holdChanges: new Map(holdChanges).set(subject.operationId, subject) };
+      return {
+        ...next,
+        holdChanges: new Map(holdChanges).set(subject.operationId, subject),
+        ...decided(decisions, subject),
+      };
     case 'dispute':
       return { ...next, disputes: new Map(disputes).set(subject.disputeId, subject) };
     case 'stray_charge':
@@ -40,6 +44,13 @@ export function evolve(state: PaymentState | undefined, { type, payment, subject
     case 'decision':
       return { ...next, decisions: new Map(decisions).set(subject.decisionId, subject) };
   }
+}
+
+function decided(
+  decisions: PaymentState['decisions'],
+  { decision }: Refund | HoldChange,
+): Partial<Pick<PaymentState, 'decisions'>> {
+  return decision === undefined ? {} : { decisions: new Map(decisions).set(decision.decisionId, decision) };
 }
 
 const NOTHING_YET = {

@@ -108,6 +108,8 @@ export interface Refund {
   readonly failure?: Failure;
   /** When it was asked for here; unknown of one that was made at the processor. */
   readonly createdAtMs?: number;
+  /** When a person said how it ended. */
+  readonly decision?: OperatorDecision;
 }
 
 /** A capture or a cancellation that was asked for: while it is pending, it keeps others out. */
@@ -118,6 +120,8 @@ export interface HoldChange {
   readonly amountMinor: number;
   readonly status: 'pending' | 'failed';
   readonly failure?: Failure;
+  /** When a person said how it ended. */
+  readonly decision?: OperatorDecision;
 }
 
 export interface Dispute {
@@ -151,7 +155,7 @@ export interface Correction {
   readonly reverses?: number;
 }
 
-/** What an operator decided about a payment of which nobody could find out. */
+/** What an operator decided about a payment, or a change of it, of which nobody could find out. */
 export interface OperatorDecision {
   readonly kind: 'decision';
   readonly decisionId: string;

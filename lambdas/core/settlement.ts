@@ -23,6 +23,9 @@ export const SEND_WINDOW_MS = 15 * 60_000;
 /** Absence proves "never attempted" only this long after the last moment at which anyone may have sent. Wider than two clocks may differ. Milliseconds. */
 const ABSENCE_PROOF_MS = 30 * 60_000;
 
+/** After this long a processor that can be asked at once has told how it ended: what is open then may never be found out. Milliseconds. */
+export const FIND_OUT_MS = SEND_WINDOW_MS + ABSENCE_PROOF_MS;
+
 /** Within one request: the send and one more. */
 const MAX_SENDS = 2;
 

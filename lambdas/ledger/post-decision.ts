@@ -4,7 +4,7 @@ import { Scopes } from '../contract/api.ts';
 import type { Answer } from '../core/answer.ts';
 import { fingerprintOf } from '../core/fingerprint.ts';
 import type { IdempotencyKey } from '../core/idempotency-key.ts';
-import { deriveDecisionId } from '../core/ids.ts';
+import { deriveDecisionId, storedOperationId } from '../core/ids.ts';
 import { problemAnswer } from '../runtime/http-answer.ts';
 import { type Handled, refusal } from '../runtime/http-api.ts';
 import { payloadMismatch, readIdempotencyKey, replayed } from '../runtime/idempotency-http.ts';
@@ -50,7 +50,7 @@ function decisionOf(
   { tools: { digest }, caller, request, id }: Call,
   key: IdempotencyKey,
   sent: JsonObject,
-  { outcome, charge_id: chargeId, reason, operator }: z.infer<typeof decisionBody>,
+  { outcome, change, charge_id: chargeId, reason, operator }: z.infer<typeof decisionBody>,
 ): DecidePayment {
   const path = `/v1/admin/payments/${id}/resolve`;
   return {
@@ -59,6 +59,7 @@ function decisionOf(
     fingerprint: fingerprintOf(digest, { body: sent, query: Object.fromEntries(request.query) }),
     payment: id,
     outcome,
+    ...(change === undefined ? {} : { change: storedOperationId(change) }),
     ...(chargeId === undefined ? {} : { chargeId }),
     reason,
     operator,
@@ -82,11 +83,27 @@ function outcomeAnswer(outcome: DecidePaymentOutcome, requestId: string): Answer
       });
     }
     case 'not_in_review': {
-      const detail = `The payment is ${outcome.status.replaceAll('_', ' ')}: only one that needs review waits for a decision.`;
+      const detail = `The payment’s status is ${outcome.status}: only one that needs review waits for a decision.`;
       return problemAnswer(problem('payment_not_in_review', detail), requestId, {
         members: { payment_status: outcome.status },
       });
     }
+    case 'change_not_found': {
+      const detail = 'change names no refund, capture or cancellation of this payment.';
+      return problemAnswer(problem('invalid_request', detail, 'change'), requestId);
+    }
+    case 'change_ended': {
+      const detail = 'It is known how the change ended. Look at the payment.';
+      return problemAnswer(problem('change_not_undecided', detail), requestId);
+    }
+    case 'change_too_young': {
+      const detail = 'Programs may still find out what became of the change. Decide when they could not.';
+      return problemAnswer(problem('change_not_undecided', detail), requestId, {
+        members: { decidable_from: Math.ceil(outcome.fromMs / 1000) },
+      });
+    }
+    case 'impossible':
+      return problemAnswer(problem('change_not_undecided', `That cannot be: ${outcome.because}.`), requestId);
     case 'charge_unnamed': {
       const detail = 'charge_id is missing: it names the charge at the processor that was found.';
       return problemAnswer(problem('invalid_request', detail, 'charge_id'), requestId);

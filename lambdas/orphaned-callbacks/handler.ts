@@ -5,6 +5,7 @@ import { idempotentRunner } from '../adapters/powertools/idempotent-runner.ts';
 import { configuredProcessors } from '../adapters/processor/configured-processors.ts';
 import { systemClock, systemDigest, systemEntropy } from '../adapters/system/platform.ts';
 import { type RetriedOrphans, retryOrphans } from '../app/retry-orphans.ts';
+import type { AlarmMetric } from '../contract/metrics.ts';
 import { readPaymentsConfig } from '../runtime/config.ts';
 import { standardTelemetry } from '../runtime/telemetry.ts';
 
@@ -18,7 +19,7 @@ const telemetry = standardTelemetry('orphaned-callbacks');
 
 /** Tries callbacks again that found no payment when they came. Run by the clock. */
 export async function handler(): Promise<RetriedOrphans> {
-  const alarms = { late_success: 0, contradiction: 0 };
+  const alarms: Record<AlarmMetric, number> = { late_success: 0, contradiction: 0, undecidable: 0 };
   const retried = await retryOrphans({
     effects,
     shelf: effects,

@@ -35,7 +35,7 @@ function refusalAnswer(kind: ChangeKind, refusal: ChangeRefusal, requestId: stri
   switch (refusal.kind) {
     case 'wrong_status': {
       const [code, done] = WRONG_STATUS[kind];
-      const detail = `The payment is ${refusal.status.replaceAll('_', ' ')}: it cannot be ${done}.`;
+      const detail = `The payment’s status is ${refusal.status}: it cannot be ${done}.`;
       return problemAnswer(problem(code, detail), requestId, { members: { payment_status: refusal.status } });
     }
     case 'change_in_progress': {

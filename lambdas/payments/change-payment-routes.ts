@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { awaitFirst } from '../app/await-first.ts';
 import { changePayment } from '../app/change-payment.ts';
 import type { ChangePayment, ChangePaymentOutcome } from '../app/change-payment-types.ts';
 import type { RunNotes } from '../app/create-payment-types.ts';
@@ -11,6 +12,7 @@ import { type Handled, refusal } from '../runtime/http-api.ts';
 import { readIdempotencyKey } from '../runtime/idempotency-http.ts';
 import { type JsonObject, readOptionalJsonObject } from '../runtime/json-body.ts';
 import { cancelBody, captureBody, emptyQuery, refundBody } from '../runtime/payment-schemas.ts';
+import { preferenceApplied, preferredWaitSeconds } from '../runtime/prefer-wait.ts';
 import { type Parsed, problem, valid } from '../runtime/problems.ts';
 import type { RequestCount } from '../runtime/telemetry.ts';
 import { validateBody, validateQuery } from '../runtime/validate.ts';
@@ -67,9 +69,12 @@ async function handle<Body>(kind: Kind<Body>, call: Call): Promise<Handled> {
   if (parsed.kind === 'refused') return refusal(parsed.problem, request);
   call.seen.operationId = parsed.value.operationId;
   const notes: RunNotes = { takenOver: false, fenced: false };
-  const outcome = await changePayment(tools, parsed.value, notes);
+  const wait = preferredWaitSeconds(request.header('prefer'));
+  const outcome = await awaitFirst(tools, parsed.value.operationId, (wait ?? 0) * 1000, () =>
+    changePayment(tools, parsed.value, notes),
+  );
   return {
-    answer: changeOutcomeAnswer(kind.kind, outcome, request.requestId),
+    answer: preferenceApplied(changeOutcomeAnswer(kind.kind, outcome, request.requestId), wait),
     outcome: outcome.kind === 'refused' ? outcome.refusal.kind : outcome.kind,
     counts: countsOf(outcome, notes),
   };

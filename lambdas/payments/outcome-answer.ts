@@ -23,7 +23,7 @@ export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string):
     case 'payload_mismatch':
       return payloadMismatch(requestId);
     case 'key_expired': {
-      const detail = 'This Idempotency-Key has made a payment, and its answer is no longer kept. Look at that payment.';
+      const detail = 'This Idempotency-Key was used before, and its answer is no longer kept. Look at the payment.';
       return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
         members: { payment_id: outcome.paymentId },
       });

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
-import { createPaymentOrWait } from '../app/await-first.ts';
+import { awaitFirst } from '../app/await-first.ts';
+import { createPayment } from '../app/create-payment.ts';
 import type { CreatePayment, CreatePaymentOutcome, RunNotes } from '../app/create-payment-types.ts';
 import { Scopes } from '../contract/api.ts';
 import { fingerprintOf } from '../core/fingerprint.ts';
@@ -9,7 +10,7 @@ import { type Handled, refusal } from '../runtime/http-api.ts';
 import { readIdempotencyKey } from '../runtime/idempotency-http.ts';
 import { type JsonObject, readJsonObject } from '../runtime/json-body.ts';
 import { createPaymentBody, emptyQuery } from '../runtime/payment-schemas.ts';
-import { preferredWaitSeconds } from '../runtime/prefer-wait.ts';
+import { preferenceApplied, preferredWaitSeconds } from '../runtime/prefer-wait.ts';
 import { type Parsed, valid } from '../runtime/problems.ts';
 import type { RequestCount } from '../runtime/telemetry.ts';
 import { validateBody, validateQuery } from '../runtime/validate.ts';
@@ -28,11 +29,11 @@ async function handle(call: Call): Promise<Handled> {
   const wait = preferredWaitSeconds(request.header('prefer'));
   const notes: RunNotes = { takenOver: false, fenced: false };
   const processor = tools.choose?.(parsed.value) ?? tools.processor;
-  const outcome = await createPaymentOrWait({ ...tools, processor }, parsed.value, (wait ?? 0) * 1000, notes);
-  const answer = outcomeAnswer(outcome, request.requestId);
-  const applied = wait === undefined ? {} : { 'preference-applied': `wait=${wait}` };
+  const outcome = await awaitFirst(tools, call.seen.operationId, (wait ?? 0) * 1000, () =>
+    createPayment({ ...tools, processor }, parsed.value, notes),
+  );
   return {
-    answer: { ...answer, headers: { ...answer.headers, ...applied } },
+    answer: preferenceApplied(outcomeAnswer(outcome, request.requestId), wait),
     outcome: outcome.kind,
     counts: countsOf(outcome, notes),
   };

@@ -41,7 +41,7 @@ export async function handler(): Promise<Readonly<Record<string, Resolved>>> {
     came[name] = await run();
     telemetry.run(
       `resolve ${name}`,
-      { resolved: came[name].finished, unavailable: came[name].failed },
+      { resolved: came[name].finished, unavailable: came[name].failed, undecidable: came[name].undecidable },
       { ...came[name] },
     );
   }

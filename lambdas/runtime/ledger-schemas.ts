@@ -117,6 +117,14 @@ export const decisionBody = z
     outcome: z
       .enum(['succeeded', 'failed'], 'must be succeeded or failed')
       .meta({ description: 'What you found out where no program could look.' }),
+    change: z
+      .string('must be a string')
+      .regex(/^(?:ref|cap|can)_[a-z2-7]{58}$/, 'must be the id of a refund, a capture or a cancellation')
+      .optional()
+      .meta({
+        description:
+          'The refund (`ref_…`), capture (`cap_…`) or cancellation (`can_…`) that it is about, when that is what nobody can find out. Without it, the payment itself.',
+      }),
     charge_id: z
       .string('must be a string')
       .regex(/^[\x21-\x7e]{1,255}$/, 'must be the id of a charge at the processor')

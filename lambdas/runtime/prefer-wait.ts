@@ -1,3 +1,5 @@
+import type { Answer } from '../core/answer.ts';
+
 /** With the work itself it must fit into the function's time. Seconds. */
 const LONGEST_WAIT_SECONDS = 8;
 
@@ -18,4 +20,10 @@ export function preferredWaitSeconds(values: readonly string[]): number | undefi
     if (digits !== undefined) return Math.min(LONGEST_WAIT_SECONDS, Number(digits));
   }
   return undefined;
+}
+
+/** Says that it was waited for (RFC 7240, section 3). @param wait seconds; undefined when the client did not ask for it */
+export function preferenceApplied(answer: Answer, wait: number | undefined): Answer {
+  if (wait === undefined) return answer;
+  return { ...answer, headers: { ...answer.headers, 'preference-applied': `wait=${wait}` } };
 }

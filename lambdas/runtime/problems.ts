@@ -164,6 +164,12 @@ export const PROBLEMS = {
     title: 'Payment not in review',
     meaning: 'Only a payment that needs review waits for an operator’s decision.',
   },
+  change_not_undecided: {
+    status: 409,
+    title: 'Change not undecided',
+    meaning:
+      'A person decides about a change only when programs could not find out, and only what the payment’s books allow.',
+  },
   change_in_progress: {
     status: 409,
     title: 'Change in progress',

@@ -14,6 +14,8 @@ const MEANING: Readonly<Record<AlarmMetric, string>> = {
     'Money was taken for a payment that had ended, or twice. It is in the Ledger under late_receipts, and queued to be sent back.',
   contradiction:
     'A processor says what cannot be. Nothing was posted; the log has the payment, and GET /v1/admin/mismatches both figures.',
+  undecidable:
+    'Nobody can find out what became of a capture, cancellation or refund. Look at the processor, and decide with POST /v1/admin/payments/{id}/resolve.',
 };
 
 /** An alarm for each thing that must not happen and that somebody must hear of when it does. */

@@ -3,9 +3,13 @@ import { createMemoryProcessor, type MemoryProcessor } from '../../lambdas/adapt
 import { MemoryStore } from '../../lambdas/adapters/memory/memory-store.ts';
 import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import { createPaymentOrWait } from '../../lambdas/app/await-first.ts';
+import { awaitFirst } from '../../lambdas/app/await-first.ts';
 import { createPayment } from '../../lambdas/app/create-payment.ts';
-import type { CreatePaymentOutcome, CreatePaymentTools } from '../../lambdas/app/create-payment-types.ts';
+import type {
+  CreatePayment,
+  CreatePaymentOutcome,
+  CreatePaymentTools,
+} from '../../lambdas/app/create-payment-types.ts';
 import type { Processor } from '../../lambdas/app/ports/processor.ts';
 import type { Clock } from '../../lambdas/app/ports/world.ts';
 import { chargeOperation } from '../../lambdas/core/ids.ts';
@@ -54,11 +58,10 @@ const toolsWith = (changes: Partial<CreatePaymentTools> = {}): CreatePaymentTool
   ...changes,
 });
 
-const waiting = (seconds: number, changes: Partial<CreatePaymentTools> = {}) =>
-  createPaymentOrWait(toolsWith({ clock: watched, ...changes }), request, seconds * 1000, {
-    takenOver: false,
-    fenced: false,
-  });
+const waiting = (seconds: number, changes: Partial<CreatePaymentTools> = {}, asked: CreatePayment = request) => {
+  const tools = toolsWith({ clock: watched, ...changes });
+  return awaitFirst(tools, OPERATION, seconds * 1000, () => createPayment(tools, asked));
+};
 
 /** The first request has claimed and is at the processor, which answers when it is let go. */
 async function firstAtProcessor(): Promise<{ finish: () => Promise<CreatePaymentOutcome> }> {
@@ -140,12 +143,7 @@ describe('a duplicate that prefers to wait', () => {
     const first = await firstAtProcessor();
     const other = { ...request, fingerprint: { version: 1, sha256: systemDigest.sha256('another body') } };
 
-    const outcome = await createPaymentOrWait(toolsWith({ clock: watched }), other, 8_000, {
-      takenOver: false,
-      fenced: false,
-    });
-
-    expect(outcome).toEqual({ kind: 'payload_mismatch' });
+    expect(await waiting(8, {}, other)).toEqual({ kind: 'payload_mismatch' });
     expect(pauses).toEqual([]);
     await first.finish();
   });
@@ -188,12 +186,7 @@ describe('a duplicate that prefers to wait', () => {
       },
     };
 
-    const outcome = await createPaymentOrWait(
-      toolsWith({ clock: watched, processor: silent }),
-      { ...request, receivedAtMs: asked },
-      8_000,
-      { takenOver: false, fenced: false },
-    );
+    const outcome = await waiting(8, { processor: silent }, { ...request, receivedAtMs: asked });
 
     expect(outcome.kind).toBe('first');
     expect(clock.nowMs() - asked).toBeLessThanOrEqual(20_000);

@@ -2,10 +2,13 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import { type DecidePayment, decidePayment } from '../../lambdas/app/decide-payment.ts';
+import { readChain } from '../../lambdas/app/payment-chain.ts';
+import { resolveInquiries } from '../../lambdas/app/resolve.ts';
+import { AmbiguousError } from '../../lambdas/core/faults.ts';
 import { fingerprintOf } from '../../lambdas/core/fingerprint.ts';
-import { storedOperationId } from '../../lambdas/core/ids.ts';
+import { type OperationId, type PaymentId, storedOperationId } from '../../lambdas/core/ids.ts';
 import { callback } from '../support/callback-desk.ts';
-import { ChangeDesk } from '../support/change-desk.ts';
+import { ChangeDesk, change } from '../support/change-desk.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { paymentRequest } from '../support/payment-fixtures.ts';
 
@@ -81,5 +84,78 @@ describe('an operator’s decision', () => {
   test('with another body under the same key is a mismatch', async () => {
     await decide('a');
     expect(await decide('a', { reason: 'Another' })).toEqual({ kind: 'payload_mismatch' });
+  });
+});
+
+describe('an operator’s decision about a change that nobody can find out about', () => {
+  const DAY = 86_400_000;
+  const unheard = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
+
+  /** Asked for at a processor that never answered, and cannot be asked. */
+  async function undecided(kind: 'capture' | 'cancel' | 'refund'): Promise<OperationId> {
+    const payment = paymentRequest(`blind-${kind}`, { capture: kind === 'refund' ? 'automatic' : 'manual' });
+    await desk.pay(payment);
+    const asked = change(payment, 'k', kind === 'cancel' ? { kind } : { kind, amountMinor: 400 });
+    const processor = { ...desk.processor, abilities: BLIND, change: unheard };
+    expect(await desk.change(asked, { processor })).toMatchObject({ kind: 'first', unknown: true });
+    return asked.operationId;
+  }
+  const BLIND = { lookup: { kind: 'none' }, keyRetentionMs: 0, partialCapture: true, partialRefund: true } as const;
+  const aboutChange = (operationId: OperationId) => `pay_${operationId.slice(4, 36)}`;
+  const settle = (operationId: OperationId, outcome: 'succeeded' | 'failed', key = 'a') =>
+    decide(key, { payment: aboutChange(operationId), change: operationId, outcome });
+  const newest = async (operationId: OperationId) => {
+    const chain = await readChain(desk.store, aboutChange(operationId) as PaymentId);
+    return chain?.newest;
+  };
+
+  test('is asked for by the resolver once nobody may send any more, and not before', async () => {
+    const operationId = await undecided('refund');
+    const processor = { ...desk.processor, abilities: BLIND, change: unheard };
+    const resolve = () => resolveInquiries({ ...desk.changeTools, processor });
+    expect(await resolve()).toMatchObject({ waiting: 1, undecidable: 0 });
+    desk.clock.advance(16 * 60_000);
+    expect(await resolve()).toMatchObject({ waiting: 0, undecidable: 1 });
+    expect(await settle(operationId, 'failed')).toMatchObject({ kind: 'change_too_young' });
+    desk.clock.advance(DAY);
+    expect(await settle(operationId, 'failed')).toMatchObject({ kind: 'first' });
+    desk.clock.advance(14 * 60_000);
+    expect(await resolve()).toMatchObject({ finished: 1, undecidable: 0 });
+    expect(await resolve()).toMatchObject({ finished: 0, undecidable: 0 });
+  });
+
+  test.each([
+    ['refund', 'succeeded', 'refund.completed', 400],
+    ['refund', 'failed', 'refund.failed', 0],
+    ['capture', 'succeeded', 'payment.completed', 400],
+    ['capture', 'failed', 'capture.failed', 0],
+    ['cancel', 'succeeded', 'payment.canceled', 0],
+    ['cancel', 'failed', 'void.failed', 0],
+  ] as const)('has the effect of the processor’s own word: %s %s', async (kind, outcome, type, posted) => {
+    const operationId = await undecided(kind);
+    desk.clock.advance(DAY);
+    expect(await settle(operationId, outcome)).toMatchObject({ kind: 'first', answer: { status: 200 } });
+    const transition = await newest(operationId);
+    expect(transition?.type).toBe(type);
+    expect(transition?.postings[0]?.amountMinor ?? 0).toBe(posted);
+    expect(JSON.stringify(transition?.subject)).toContain('Ada Example');
+  });
+
+  test('counts once, under one key or two, raced or not', async () => {
+    const operationId = await undecided('refund');
+    desk.clock.advance(DAY);
+    const outcomes = await Promise.all([
+      settle(operationId, 'succeeded', 'a'),
+      settle(operationId, 'failed', 'b'),
+      settle(operationId, 'succeeded', 'a'),
+    ]);
+    expect(outcomes.filter(({ kind }) => kind === 'first')).toHaveLength(1);
+    expect(await settle(operationId, 'failed', 'c')).toEqual({ kind: 'change_ended' });
+  });
+
+  test('is of a change of that payment', async () => {
+    const operationId = await undecided('refund');
+    desk.clock.advance(DAY);
+    expect(await decide('a', { change: operationId })).toEqual({ kind: 'change_not_found' });
   });
 });

@@ -28,7 +28,7 @@ describe('money that must go back', () => {
   test('goes back once, by itself, and the books are even', async () => {
     const { request, charge } = await lateSuccess('late');
     expect(await desk.returnCharges()).toMatchObject({ finished: 1 });
-    expect(await desk.returnCharges()).toEqual({ finished: 0, waiting: 0, failed: 0 });
+    expect(await desk.returnCharges()).toEqual({ finished: 0, waiting: 0, undecidable: 0, failed: 0 });
     await desk.deliver(callback('late_3', charge));
     expect(desk.refundedAtProcessor(request)).toBe(1000);
     const { transitions, state } = await desk.chain(request);
@@ -76,7 +76,7 @@ describe('the resolver', () => {
       },
     };
     await expect(desk.pay(request, { processor: dying })).rejects.toThrow('gone');
-    expect(await desk.resolveClaims()).toEqual({ finished: 0, waiting: 0, failed: 0 });
+    expect(await desk.resolveClaims()).toEqual({ finished: 0, waiting: 0, undecidable: 0, failed: 0 });
     desk.clock.advance(26_000);
     expect(await desk.resolveClaims()).toMatchObject({ finished: 1 });
     expect(await desk.pay(request)).toMatchObject({ kind: 'replay', answer: { status: 201 } });

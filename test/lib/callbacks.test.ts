@@ -95,11 +95,13 @@ describe('what needs a person', () => {
   }[];
   const watched = alarms.map(({ Properties }) => `${Properties.MetricName} of ${Properties.Dimensions[0]?.Value}`);
 
+  const TOLD_BY = { late_success: 'callbacks', contradiction: 'callbacks', undecidable: 'resolver' } as const;
+
   test.each(ALARM_METRICS)('raises an alarm at its first %s, and none while nothing is told', (metric) => {
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       Namespace: 'Payonce',
       MetricName: metric,
-      Dimensions: [{ Name: 'service', Value: 'callbacks' }],
+      Dimensions: [{ Name: 'service', Value: TOLD_BY[metric] }],
       Statistic: 'Sum',
       Period: 60,
       EvaluationPeriods: 1,

@@ -1,6 +1,7 @@
 import type { MemoryChargeBooks } from '../../lambdas/adapters/memory/memory-charge-books.ts';
 import { decisionRequestExamples } from '../../lambdas/api-documents/ledger-examples.ts';
 import type { Processor } from '../../lambdas/app/ports/processor.ts';
+import { AmbiguousError } from '../../lambdas/core/faults.ts';
 import { parsePaymentId } from '../../lambdas/core/ids.ts';
 import { invariant } from '../../lambdas/core/invariant.ts';
 import type { ProblemCode } from '../../lambdas/runtime/problems.ts';
@@ -89,6 +90,7 @@ type ChangeCode = Extract<
   | `${'capture' | 'cancellation' | 'refund'}_${'failed' | 'not_attempted'}`
   | `payment_not_${'capturable' | 'cancelable' | 'refundable' | 'in_review'}`
   | 'change_in_progress'
+  | 'change_not_undecided'
   | 'amount_exceeds_left'
 >;
 
@@ -128,6 +130,12 @@ export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>
     });
     await meeting.change(`${payment.id}/capture`, 'first');
     return rival.promise;
+  },
+  change_not_undecided: async () => {
+    const payment = await taken();
+    const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
+    const refund = await payment.deskWith({ change: silent, findChange: silent }).change(`${payment.id}/refunds`, 'c');
+    return payment.decide('d', { ...decisionRequestExamples.failed.value, change: refund.body['id'] });
   },
   amount_exceeds_left: async () => {
     const payment = await taken();

@@ -116,6 +116,13 @@ const paymentItem = z.object({
   createdAtMs: z.int(),
 });
 
+const decisionItem = z.object({
+  kind: z.literal('decision'),
+  decisionId: z.string(),
+  reason: z.string(),
+  operator: z.string(),
+});
+
 const subjectItem = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('refund'),
@@ -126,6 +133,7 @@ const subjectItem = z.discriminatedUnion('kind', [
     reason: z.string().exactOptional(),
     failure: failureItem.exactOptional(),
     createdAtMs: z.int().exactOptional(),
+    decision: decisionItem.exactOptional(),
   }),
   ...(['capture', 'void'] as const).map((kind) =>
     z.object({
@@ -134,6 +142,7 @@ const subjectItem = z.discriminatedUnion('kind', [
       amountMinor: minorUnits,
       status: z.enum(['pending', 'failed']),
       failure: failureItem.exactOptional(),
+      decision: decisionItem.exactOptional(),
     }),
   ),
   z.object({
@@ -157,7 +166,7 @@ const subjectItem = z.discriminatedUnion('kind', [
     operator: z.string(),
     reverses: z.int().min(1).exactOptional(),
   }),
-  z.object({ kind: z.literal('decision'), decisionId: z.string(), reason: z.string(), operator: z.string() }),
+  decisionItem,
 ]);
 
 const transitionItem = z.object({
