@@ -2,6 +2,7 @@ import { RetryableError } from '../core/faults.ts';
 import { effectExpirySeconds } from '../core/idempotency.ts';
 import { inquiryOperation, returnOperation } from '../core/ids.ts';
 import { invariant } from '../core/invariant.ts';
+import type { Refund } from '../core/payment.ts';
 import type { ProcessorCharge } from '../core/processor-charge.ts';
 import { decideAll } from './decide-all.ts';
 import { readChain } from './payment-chain.ts';
@@ -32,15 +33,19 @@ export async function returnCharges(tools: ReturnTools): Promise<Resolved> {
     const processor = pinnedProcessor(tools, chain.first);
     const books = tools.books.find(({ name, account }) => name === processor?.name && account === processor.account);
     if (processor === undefined || books === undefined) return 'waiting';
-    if (!isReturned(await read(books, owed), owed)) {
+    const order = orderOf(tools, owed);
+    let refused = false;
+    if (progressOf(await read(books, owed), owed, order) === 'not_begun') {
       await processor.ready();
-      const outcome = await processor.change(orderOf(tools, owed), { timeoutMs: SEND_TIMEOUT_MS });
-      if (outcome.kind === 'refused' && owed.by === 'refund') return 'waiting';
+      const outcome = await processor.change(order, { timeoutMs: SEND_TIMEOUT_MS });
+      refused = outcome.kind === 'refused';
     }
-    const charge = await record(tools, books, owed);
-    if (!isReturned(charge, owed)) return 'waiting';
-    await tools.work.closeReturn(owed);
-    return 'finished';
+    const progress = progressOf(await record(tools, books, owed), owed, order);
+    if (progress === 'returned') {
+      await tools.work.closeReturn(owed);
+      return 'finished';
+    }
+    return progress === 'failed' || (refused && progress === 'not_begun') ? 'undecidable' : 'waiting';
   });
 }
 
@@ -50,11 +55,27 @@ async function read(books: ProcessorBooks, { chargeId }: ChargeToReturn): Promis
   return charge;
 }
 
+type Progress =
+  | 'not_begun'
+  /** Accepted: only once it has succeeded is the money back. */
+  | 'under_way'
+  | 'returned'
+  /** Our own refund was accepted, and failed: the same again would be the same failed one. A person sends it back. */
+  | 'failed';
+
 /** A hold that was taken meanwhile is queued again as money, by the fact that it was. */
-function isReturned({ status, refunds }: ProcessorCharge, { by, amountMinor }: ChargeToReturn): boolean {
-  if (by === 'void') return status !== 'authorized';
-  const returned = refunds.filter((refund) => refund.status !== 'failed').map((refund) => refund.amountMinor);
-  return returned.reduce((sum, amount) => sum + amount, 0) >= amountMinor;
+function progressOf(
+  { status, refunds }: ProcessorCharge,
+  { by, amountMinor }: ChargeToReturn,
+  { operationId }: ChangeOrder,
+): Progress {
+  if (by === 'void') return status === 'authorized' ? 'not_begun' : 'returned';
+  const sumOf = (counted: Refund['status']) =>
+    refunds.filter((refund) => refund.status === counted).reduce((sum, refund) => sum + refund.amountMinor, 0);
+  const returnedMinor = sumOf('succeeded');
+  if (returnedMinor >= amountMinor) return 'returned';
+  if (returnedMinor + sumOf('pending') >= amountMinor) return 'under_way';
+  return refunds.some(({ refundId }) => refundId === operationId) ? 'failed' : 'not_begun';
 }
 
 function orderOf(

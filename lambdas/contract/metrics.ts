@@ -7,7 +7,7 @@ export const ALARM_METRICS = [
   'late_success',
   /** A processor says what cannot be: nothing was made of it. */
   'contradiction',
-  /** A capture, cancellation or refund of which nobody can find out what became of it: a person decides. */
+  /** Nobody can find out what became of a capture, cancellation or refund, or money that must go back does not: a person decides. */
   'undecidable',
 ] as const;
 

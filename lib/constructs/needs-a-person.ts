@@ -15,7 +15,7 @@ const MEANING: Readonly<Record<AlarmMetric, string>> = {
   contradiction:
     'A processor says what cannot be. Nothing was posted; the log has the payment, and GET /v1/admin/mismatches both figures.',
   undecidable:
-    'Nobody can find out what became of a capture, cancellation or refund. Look at the processor, and decide with POST /v1/admin/payments/{id}/resolve.',
+    'Nobody can find out what became of a capture, cancellation or refund: look at the processor, and decide with POST /v1/admin/payments/{id}/resolve. Or the processor does not send back what must go back: send it back there.',
 };
 
 /** An alarm for each thing that must not happen and that somebody must hear of when it does. */

@@ -52,6 +52,20 @@ describe('money that must go back', () => {
     expect((await desk.typesOf(request)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
+  test('is not back before the processor says so: a refund that fails then is for a person, and is not sent again', async () => {
+    const { request, charge } = await lateSuccess('slow');
+    desk.processor.failNextChange(1, 'tok_async');
+    expect(await desk.returnCharges()).toMatchObject({ finished: 0, waiting: 1 });
+    const [refund] = desk.processor.charges(request.paymentId)[0]?.refunds ?? [];
+    desk.processor.inside.setRefund(String(refund?.refundId), 'failed');
+    expect(await desk.returnCharges()).toMatchObject({ undecidable: 1 });
+    expect(await desk.returnCharges()).toMatchObject({ undecidable: 1 });
+    expect(desk.processor.charges(request.paymentId)[0]?.refunds).toHaveLength(1);
+    desk.processor.inside.refund(charge, 1000);
+    expect(await desk.returnCharges()).toMatchObject({ finished: 1 });
+    expect(await desk.store.chargesToReturn(9)).toEqual([]);
+  });
+
   test('that is only held is let go', async () => {
     const request = paymentRequest('late-hold', { source: 'tok_async', capture: 'manual' });
     await desk.pay(request);
