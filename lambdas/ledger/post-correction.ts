@@ -1,19 +1,14 @@
-import type * as z from 'zod';
 import { type CorrectLedger, type CorrectLedgerOutcome, correctLedger } from '../app/correct-ledger.ts';
 import { Scopes } from '../contract/api.ts';
 import type { Answer } from '../core/answer.ts';
-import { fingerprintOf } from '../core/fingerprint.ts';
-import type { IdempotencyKey } from '../core/idempotency-key.ts';
 import { deriveCorrectionId } from '../core/ids.ts';
 import { problemAnswer } from '../runtime/http-answer.ts';
 import { type Handled, refusal } from '../runtime/http-api.ts';
-import { payloadMismatch, readIdempotencyKey, replayed } from '../runtime/idempotency-http.ts';
-import { type JsonObject, readJsonObject } from '../runtime/json-body.ts';
+import { payloadMismatch, replayed } from '../runtime/idempotency-http.ts';
+import { readKeyedRequest } from '../runtime/keyed-request.ts';
 import { correctionBody } from '../runtime/ledger-schemas.ts';
-import { emptyQuery } from '../runtime/payment-schemas.ts';
 import { type Parsed, problem, valid } from '../runtime/problems.ts';
 import type { RequestCount } from '../runtime/telemetry.ts';
-import { validateBody, validateQuery } from '../runtime/validate.ts';
 import type { Call, Route } from './route.ts';
 
 const PATH = '/v1/admin/corrections';
@@ -32,37 +27,21 @@ async function handle(call: Call): Promise<Handled> {
   };
 }
 
-/** Key, query, body: in this order, and nothing of it is stored before all of it is good. */
-function readRequest(call: Call): Parsed<CorrectLedger> {
-  const { request } = call;
-  const key = readIdempotencyKey(request);
-  if (key.kind === 'refused') return key;
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return query;
-  const sent = readJsonObject(request);
-  if (sent.kind === 'refused') return sent;
-  const body = validateBody(correctionBody, sent.value);
-  if (body.kind === 'refused') return body;
-  return valid(correctionOf(call, key.value, sent.value, body.value));
-}
-
-/** @param sent the body as it was sent: it alone is what the client asked for */
-function correctionOf(
-  { tools: { digest }, caller, request }: Call,
-  key: IdempotencyKey,
-  sent: JsonObject,
-  { payment, reason, operator, reverses, postings = [] }: z.infer<typeof correctionBody>,
-): CorrectLedger {
+function readRequest({ tools: { digest }, caller, request }: Call): Parsed<CorrectLedger> {
+  const read = readKeyedRequest(digest, request, correctionBody);
+  if (read.kind === 'refused') return read;
+  const { key, fingerprint, body } = read.value;
+  const { payment, reason, operator, reverses, postings = [] } = body;
   const legs = postings.map(({ account, direction, amount }) => ({ account, direction, amountMinor: amount }));
-  return {
+  return valid({
     caller,
     operationId: deriveCorrectionId(digest, { ...caller, method: 'POST', path: PATH, key }),
-    fingerprint: fingerprintOf(digest, { body: sent, query: Object.fromEntries(request.query) }),
+    fingerprint,
     payment,
     reason,
     operator,
     change: reverses === undefined ? { kind: 'post', legs } : { kind: 'reverse', sequence: reverses },
-  };
+  });
 }
 
 function outcomeAnswer(outcome: CorrectLedgerOutcome, requestId: string): Answer {

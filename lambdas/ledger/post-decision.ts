@@ -1,19 +1,14 @@
-import type * as z from 'zod';
 import { type DecidePayment, type DecidePaymentOutcome, decidePayment } from '../app/decide-payment.ts';
 import { Scopes } from '../contract/api.ts';
 import type { Answer } from '../core/answer.ts';
-import { fingerprintOf } from '../core/fingerprint.ts';
-import type { IdempotencyKey } from '../core/idempotency-key.ts';
 import { deriveDecisionId, storedOperationId } from '../core/ids.ts';
 import { problemAnswer } from '../runtime/http-answer.ts';
 import { type Handled, refusal } from '../runtime/http-api.ts';
-import { payloadMismatch, readIdempotencyKey, replayed } from '../runtime/idempotency-http.ts';
-import { type JsonObject, readJsonObject } from '../runtime/json-body.ts';
+import { payloadMismatch, replayed } from '../runtime/idempotency-http.ts';
+import { readKeyedRequest } from '../runtime/keyed-request.ts';
 import { decisionBody } from '../runtime/ledger-schemas.ts';
-import { emptyQuery } from '../runtime/payment-schemas.ts';
 import { type Parsed, problem, valid } from '../runtime/problems.ts';
 import type { RequestCount } from '../runtime/telemetry.ts';
-import { validateBody, validateQuery } from '../runtime/validate.ts';
 import type { Call, Route } from './route.ts';
 
 export const postDecision: Route = {
@@ -31,39 +26,23 @@ async function handle(call: Call): Promise<Handled> {
   return { answer: outcomeAnswer(outcome, call.request.requestId), outcome: outcome.kind, counts: countsOf(outcome) };
 }
 
-/** Key, query, body: in this order, and nothing of it is stored before all of it is good. */
-function readRequest(call: Call): Parsed<DecidePayment> {
-  const { request } = call;
-  const key = readIdempotencyKey(request);
-  if (key.kind === 'refused') return key;
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return query;
-  const sent = readJsonObject(request);
-  if (sent.kind === 'refused') return sent;
-  const body = validateBody(decisionBody, sent.value);
-  if (body.kind === 'refused') return body;
-  return valid(decisionOf(call, key.value, sent.value, body.value));
-}
-
-/** @param sent the body as it was sent: it alone is what the client asked for */
-function decisionOf(
-  { tools: { digest }, caller, request, id }: Call,
-  key: IdempotencyKey,
-  sent: JsonObject,
-  { outcome, change, charge_id: chargeId, reason, operator }: z.infer<typeof decisionBody>,
-): DecidePayment {
+function readRequest({ tools: { digest }, caller, request, id }: Call): Parsed<DecidePayment> {
+  const read = readKeyedRequest(digest, request, decisionBody);
+  if (read.kind === 'refused') return read;
+  const { key, fingerprint, body } = read.value;
+  const { outcome, change, charge_id: chargeId, reason, operator } = body;
   const path = `/v1/admin/payments/${id}/resolve`;
-  return {
+  return valid({
     caller,
     operationId: deriveDecisionId(digest, { ...caller, method: 'POST', path, key }),
-    fingerprint: fingerprintOf(digest, { body: sent, query: Object.fromEntries(request.query) }),
+    fingerprint,
     payment: id,
     outcome,
     ...(change === undefined ? {} : { change: storedOperationId(change) }),
     ...(chargeId === undefined ? {} : { chargeId }),
     reason,
     operator,
-  };
+  });
 }
 
 function outcomeAnswer(outcome: DecidePaymentOutcome, requestId: string): Answer {

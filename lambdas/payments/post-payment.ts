@@ -1,21 +1,16 @@
-import type * as z from 'zod';
 import { awaitFirst } from '../app/await-first.ts';
 import { createPayment } from '../app/create-payment.ts';
-import type { CreatePayment, CreatePaymentOutcome, RunNotes } from '../app/create-payment-types.ts';
+import type { CreatePayment, RunNotes } from '../app/create-payment-types.ts';
 import { Scopes } from '../contract/api.ts';
-import { fingerprintOf } from '../core/fingerprint.ts';
-import type { IdempotencyKey } from '../core/idempotency-key.ts';
 import { chargeOperation, derivePaymentId } from '../core/ids.ts';
 import { type Handled, refusal } from '../runtime/http-api.ts';
-import { readIdempotencyKey } from '../runtime/idempotency-http.ts';
-import { type JsonObject, readJsonObject } from '../runtime/json-body.ts';
-import { createPaymentBody, emptyQuery } from '../runtime/payment-schemas.ts';
+import { readKeyedRequest } from '../runtime/keyed-request.ts';
+import { createPaymentBody } from '../runtime/payment-schemas.ts';
 import { preferenceApplied, preferredWaitSeconds } from '../runtime/prefer-wait.ts';
 import { type Parsed, valid } from '../runtime/problems.ts';
-import type { RequestCount } from '../runtime/telemetry.ts';
-import { validateBody, validateQuery } from '../runtime/validate.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
 import type { Call, Route } from './route.ts';
+import { runCounts } from './run-counts.ts';
 
 const PATH = '/v1/payments';
 
@@ -35,35 +30,19 @@ async function handle(call: Call): Promise<Handled> {
   return {
     answer: preferenceApplied(outcomeAnswer(outcome, request.requestId), wait),
     outcome: outcome.kind,
-    counts: countsOf(outcome, notes),
+    counts: runCounts(outcome, notes),
   };
 }
 
-/** Key, query, body: in this order, and nothing of it is stored before all of it is good. */
-function readRequest(call: Call): Parsed<CreatePayment> {
-  const { request } = call;
-  const key = readIdempotencyKey(request);
-  if (key.kind === 'refused') return key;
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return query;
-  const sent = readJsonObject(request);
-  if (sent.kind === 'refused') return sent;
-  const body = validateBody(createPaymentBody, sent.value);
-  if (body.kind === 'refused') return body;
-  return valid(paymentOf(call, key.value, sent.value, body.value));
-}
-
-/** @param sent the body as it was sent, without our defaults: it alone is what the client asked for */
-function paymentOf(
-  { tools: { digest }, caller, request, receivedAtMs }: Call,
-  key: IdempotencyKey,
-  sent: JsonObject,
-  { amount, currency, source, capture, reference, description, metadata }: z.infer<typeof createPaymentBody>,
-): CreatePayment {
-  return {
+function readRequest({ tools: { digest }, caller, request, receivedAtMs }: Call): Parsed<CreatePayment> {
+  const read = readKeyedRequest(digest, request, createPaymentBody);
+  if (read.kind === 'refused') return read;
+  const { key, fingerprint, body } = read.value;
+  const { amount, currency, source, capture, reference, description, metadata } = body;
+  return valid({
     ...caller,
     paymentId: derivePaymentId(digest, { ...caller, method: 'POST', path: PATH, key }),
-    fingerprint: fingerprintOf(digest, { body: sent, query: Object.fromEntries(request.query) }),
+    fingerprint,
     requestId: request.requestId,
     receivedAtMs,
     amountMinor: amount,
@@ -73,17 +52,5 @@ function paymentOf(
     ...(reference === undefined ? {} : { reference }),
     ...(description === undefined ? {} : { description }),
     ...(metadata === undefined ? {} : { metadata }),
-  };
-}
-
-function countsOf(outcome: CreatePaymentOutcome, notes: RunNotes): readonly RequestCount[] {
-  const counts: RequestCount[] = [];
-  if (outcome.kind === 'payload_mismatch') counts.push('mismatch');
-  else if (outcome.kind === 'first' || outcome.kind === 'replay' || outcome.kind === 'in_progress') {
-    counts.push(outcome.kind);
-  }
-  if (outcome.kind === 'first' && outcome.unknown) counts.push('unknown');
-  if (notes.takenOver) counts.push('takeover');
-  if (notes.fenced) counts.push('fenced');
-  return counts;
+  });
 }
