@@ -1,8 +1,6 @@
 import * as z from 'zod';
 import type { CallbackEvent } from '../app/ports/effect-store.ts';
-
-/** Of an event's and an intent's id: what fits into a key and is no surprise in a log. */
-const id = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters');
+import { id, readEventBody, type Unreadable, unreadable } from './event-body.ts';
 
 /** Unknown fields are passed over: Stripe adds some at any time. */
 const stripeEvent = z.object({
@@ -27,12 +25,12 @@ export type ReadStripeEvent =
   | { readonly kind: 'event'; readonly event: CallbackEvent }
   /** Nothing that Payonce needs to know: to be acknowledged and forgotten. */
   | { readonly kind: 'ignored'; readonly type: string }
-  | { readonly kind: 'unreadable'; readonly param?: string; readonly detail: string };
+  | Unreadable;
 
-/** Reads a body whose signature is good. A byte-order mark that was signed with it is passed over. */
+/** Reads a body whose signature is good. */
 export function readStripeEvent(processorName: string, body: Uint8Array): ReadStripeEvent {
-  const parsed = parseJson(body);
-  if (parsed === undefined) return { kind: 'unreadable', detail: 'The body must be JSON in UTF-8.' };
+  const parsed = readEventBody(body);
+  if (parsed.kind === 'unreadable') return parsed;
   const read = stripeEvent.safeParse(parsed.value);
   if (!read.success) return unreadable(read.error);
   const { id: eventId, type } = read.data;
@@ -56,18 +54,3 @@ function intentOf(type: string, event: unknown): z.ZodSafeParseResult<string | n
 
 /** `charge.refunded`, `charge.refund.updated`, `charge.dispute.…`, `refund.…`; what else happens to a charge its intent tells as well. */
 const PART_TYPES = ['charge.refund', 'charge.dispute.', 'refund.'];
-
-function unreadable(error: z.ZodError): ReadStripeEvent {
-  const [issue] = error.issues;
-  const param = issue?.path.join('.') ?? '';
-  const detail = `${param === '' ? 'The body' : param} is not that of an event: ${issue?.message ?? 'it is not valid'}.`;
-  return param === '' ? { kind: 'unreadable', detail } : { kind: 'unreadable', param, detail };
-}
-
-function parseJson(body: Uint8Array): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) };
-  } catch {
-    return undefined;
-  }
-}
