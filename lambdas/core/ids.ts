@@ -8,6 +8,9 @@ type Branded<Name extends string> = string & { readonly [brand]: Name };
 /** `pay_…`: derived from the request that made the payment. */
 export type PaymentId = Branded<'PaymentId'>;
 
+/** `ord_…`: derived from the request that made the order. */
+export type OrderId = Branded<'OrderId'>;
+
 /** Names one thing that must happen once; the key at the processor, the same on every attempt. A payment's own id is the operation id of its charge. */
 export type OperationId = Branded<'OperationId'>;
 
