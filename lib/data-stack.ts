@@ -5,6 +5,7 @@ import type { Construct } from 'constructs';
 import { StackOutput } from '../lambdas/contract/api.ts';
 import { IdempotencyTable, KeyAttribute } from '../lambdas/contract/tables.ts';
 import { DataTable, number } from './constructs/data-table.ts';
+import { EventBus } from './constructs/event-bus.ts';
 import { Ledger } from './constructs/ledger.ts';
 import { ProcessorSecret } from './constructs/processor-secret.ts';
 import type { Settings } from './settings.ts';
@@ -13,13 +14,14 @@ export interface DataStackProps extends StackProps {
   readonly settings: Pick<Settings, 'retainData' | 'stripeAccount'>;
 }
 
-/** Everything that must survive: four tables with four lifetimes, and the secret of callbacks. Nothing here is ever replaced by a deploy of the service. */
+/** Everything that must survive: four tables with four lifetimes, the event bus, and the secret of callbacks. Nothing here is ever replaced by a deploy of the service. */
 export class DataStack extends Stack {
   readonly idempotency: DataTable;
   readonly ledger: Ledger;
   readonly registry: DataTable;
   readonly views: DataTable;
   readonly callbackSecret: ProcessorSecret;
+  readonly events: EventBus;
   /** Where Stripe is called: its key, and what it signs with; the operator puts in what Stripe gives out. */
   readonly stripe?: { readonly key: ProcessorSecret; readonly callbackSecret: ProcessorSecret };
 
@@ -30,6 +32,7 @@ export class DataStack extends Stack {
     this.ledger = new Ledger(this, 'Ledger', { retain });
     this.registry = keyedTable(this, 'Registry', retain);
     this.views = keyedTable(this, 'Views', retain);
+    this.events = new EventBus(this, 'Events', { retain });
     this.callbackSecret = new ProcessorSecret(this, 'CallbackSecret', {
       description: 'Signs the callbacks of the payment processor; every value in it is accepted.',
       retain,

@@ -16,6 +16,10 @@ export const Environment = {
   processorRoutes: 'PROCESSOR_ROUTES',
   /** JSON, `CallbackSource[]`: whose callbacks are taken, and how they are verified. */
   callbackSources: 'CALLBACK_SOURCES',
+  /** The name of the bus that events are put on. */
+  eventBus: 'EVENT_BUS',
+  /** The queue where a function sets aside what it cannot read, whole and with the reason. */
+  parkingQueueUrl: 'PARKING_QUEUE_URL',
   /** The sandbox processor's own books. */
   sandboxTable: 'SANDBOX_TABLE',
   /** The queue of what the sandbox does later: deliveries, and charges that go on by themselves. */

@@ -101,6 +101,20 @@ export function adoptionOperation(digest: Digest, orphan: OperationId): Operatio
   return `ad_${derived(digest, ['adoption', orphan])}` as OperationId;
 }
 
+/** The operation by which one consumer takes in one event, however often and by whichever way it comes. */
+export function consumerOperation(digest: Digest, handler: string, eventId: string): OperationId {
+  return `con_${derived(digest, ['consumer', handler, eventId])}` as OperationId;
+}
+
+/** The operation by which one consumer does one thing of its business, whichever event asks for it, today and for ever. */
+export function businessOperation(
+  digest: Digest,
+  handler: string,
+  key: Pick<KeyScope, 'tenantId' | 'mode'> & { readonly businessKey: string },
+): OperationId {
+  return `biz_${derived(digest, ['business', handler, key.tenantId, key.mode, key.businessKey])}` as OperationId;
+}
+
 /** The operator's decision that this request records, today and for ever. */
 export function deriveDecisionId(digest: Digest, scope: KeyScope): OperationId {
   return `dec_${derived(digest, scopeParts(scope))}` as OperationId;

@@ -1,0 +1,34 @@
+/** Names of the event bus that both sides need. */
+
+/** The `source` of everything that we put on the bus; the `detail-type` is the event's type, the `detail` a PayonceEvent as JSON. */
+export const EVENT_SOURCE = 'payonce';
+
+/** Metrics of the relay and of the consumers, as the functions count them and the stacks watch them. */
+export const EventMetric = {
+  /** Put on the bus. */
+  published: 'event_published',
+  /** Could not be put on the bus now; the Stream brings it again. */
+  publishFailed: 'event_publish_failed',
+  /** Took effect at a consumer. */
+  consumed: 'event_consumed',
+  /** Had taken effect before: delivered again. */
+  consumedBefore: 'event_consumed_before',
+  /** A consumer failed or was busy; the queue brings it again. */
+  consumeFailed: 'event_consume_failed',
+  /** Set aside with its reason, whole: nobody could read it, or the bus refuses it. A person must hear of it. */
+  parked: 'event_parked',
+  /** How old the oldest one of a batch was, from its transition. Milliseconds. */
+  age: 'event_age',
+} as const;
+
+/** A consumer ends here, and its lease a little later. Seconds. */
+export const CONSUMER_TIMEOUT_SECONDS = 30;
+
+/** How long a consumer's claim keeps a redelivery out: longer than the function lives, far shorter than the queue waits. Seconds. */
+export const CONSUMER_LEASE_SECONDS = 35;
+
+/**
+ * How far back events may be brought again, from the archive or from the Ledger. A message then lives two weeks at most, and
+ * a consumer remembers an event for thirty days: what is brought again always finds its record. Days.
+ */
+export const REPLAY_HORIZON_DAYS = 14;

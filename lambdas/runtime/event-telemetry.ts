@@ -1,0 +1,46 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import { EventMetric } from '../contract/events.ts';
+import { METRIC_NAMESPACE } from '../contract/metrics.ts';
+import { standardTelemetry, type Telemetry } from './telemetry.ts';
+
+/** What came of one message. */
+export interface ConsumedMessage {
+  readonly came: 'done' | 'done_before' | 'not_asked_for' | 'parked' | 'busy' | 'failed';
+  /** When its transition was made; left out when nobody can tell. */
+  readonly occurredAtMs?: number;
+}
+
+export interface ConsumerTelemetry extends Pick<Telemetry, 'fault'> {
+  /** One line for every batch. */
+  batch(messages: readonly ConsumedMessage[]): void;
+}
+
+/** JSON lines, and metrics in CloudWatch's embedded format. */
+export function consumerTelemetry(serviceName: string, nowMs: () => number): ConsumerTelemetry {
+  const logger = new Logger({ serviceName });
+  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
+  const { fault } = standardTelemetry(serviceName);
+  return {
+    fault,
+    batch: (messages) => {
+      const times = (...kinds: readonly ConsumedMessage['came'][]): number =>
+        messages.filter(({ came }) => kinds.includes(came)).length;
+      const counts = {
+        [EventMetric.consumed]: times('done'),
+        [EventMetric.consumedBefore]: times('done_before'),
+        [EventMetric.consumeFailed]: times('busy', 'failed'),
+        [EventMetric.parked]: times('parked'),
+      };
+      logger.info('events', { ...counts, messages: messages.length });
+      for (const [name, count] of Object.entries(counts)) {
+        if (count > 0) metrics.addMetric(name, MetricUnit.Count, count);
+      }
+      const occurred = messages.flatMap(({ occurredAtMs }) => (occurredAtMs === undefined ? [] : [occurredAtMs]));
+      if (occurred.length > 0) {
+        metrics.addMetric(EventMetric.age, MetricUnit.Milliseconds, Math.max(0, nowMs() - Math.min(...occurred)));
+      }
+      metrics.publishStoredMetrics();
+    },
+  };
+}

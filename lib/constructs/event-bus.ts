@@ -1,0 +1,28 @@
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Archive, EventBus as Bus, type CfnArchive } from 'aws-cdk-lib/aws-events';
+import { Construct } from 'constructs';
+import { EVENT_SOURCE, REPLAY_HORIZON_DAYS } from '../../lambdas/contract/events.ts';
+
+export interface EventBusProps {
+  /** Keep bus and archive when their stack goes. */
+  readonly retain: boolean;
+}
+
+/** The bus that every event goes over, and an archive from which events can be brought again (docs/events.md). */
+export class EventBus extends Construct {
+  readonly bus: Bus;
+
+  constructor(scope: Construct, id: string, props: EventBusProps) {
+    super(scope, id);
+    const removal = props.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+    this.bus = new Bus(this, 'Bus', { description: 'Payonce: everything that happened to a payment' });
+    this.bus.applyRemovalPolicy(removal);
+    const archive = new Archive(this, 'Archive', {
+      sourceEventBus: this.bus,
+      description: 'Events of the last two weeks, to be replayed to a consumer that lost some',
+      eventPattern: { source: [EVENT_SOURCE] },
+      retention: Duration.days(REPLAY_HORIZON_DAYS),
+    });
+    (archive.node.defaultChild as CfnArchive).applyRemovalPolicy(removal);
+  }
+}

@@ -1,0 +1,79 @@
+import { Duration, Validations } from 'aws-cdk-lib';
+import { Alarm, type AlarmProps, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import type { IEventBus } from 'aws-cdk-lib/aws-events';
+import { Rule } from 'aws-cdk-lib/aws-events';
+import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
+import { Construct } from 'constructs';
+import { Environment } from '../../lambdas/contract/environment.ts';
+import { CONSUMER_TIMEOUT_SECONDS, EVENT_SOURCE } from '../../lambdas/contract/events.ts';
+import type { PayonceFunction } from './payonce-function.ts';
+import { TaskQueue } from './task-queue.ts';
+
+export interface EventConsumerProps {
+  readonly bus: IEventBus;
+  /** Made with `createEventHandler`; its timeout must not exceed CONSUMER_TIMEOUT_SECONDS. */
+  readonly consumer: PayonceFunction;
+  /** Which events reach it. @default all */
+  readonly types?: readonly string[];
+  /** How many of its executions there may be at once, 2 to 1000. @default 10 */
+  readonly concurrency?: number;
+}
+
+const DEFAULT_CONCURRENCY = 10;
+/** Messages for one execution: it takes them at once, and each costs one transaction. */
+const BATCH = 10;
+const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
+/** A queue forgets after four days: long before that, somebody must know that its consumer is behind. */
+const LONGEST_WAIT = Duration.minutes(30);
+/** As long as EventBridge tries at all (Amazon EventBridge user guide, "Retry policy"). */
+const DELIVER_FOR = Duration.hours(24);
+
+/** Brings events to a function: rule → queue → function, each message by itself, and dead letters that a person hears of. */
+export class EventConsumer extends Construct {
+  readonly tasks: TaskQueue;
+
+  constructor(scope: Construct, id: string, props: EventConsumerProps) {
+    super(scope, id);
+    const { bus, consumer, types, concurrency = DEFAULT_CONCURRENCY } = props;
+    this.tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS) });
+    const { queue, deadLetters } = this.tasks;
+    new Rule(this, 'Rule', {
+      eventBus: bus,
+      eventPattern: { source: [EVENT_SOURCE], ...(types === undefined ? {} : { detailType: [...types] }) },
+      targets: [new SqsQueue(queue, { deadLetterQueue: deadLetters, maxEventAge: DELIVER_FOR })],
+    });
+    consumer.function.addEventSource(
+      new SqsEventSource(queue, { batchSize: BATCH, reportBatchItemFailures: true, maxConcurrency: concurrency }),
+    );
+    Validations.of(consumer.function).acknowledge({
+      id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
+      reason: 'A queue has no destination for failures: what fails too often goes to its dead-letter queue.',
+    });
+    // What the function cannot read it puts there itself, with the reason.
+    consumer.function.addEnvironment(Environment.parkingQueueUrl, deadLetters.queueUrl);
+    consumer.role.addToPrincipalPolicy(
+      new PolicyStatement({ sid: 'ParkMessages', actions: ['sqs:SendMessage'], resources: [deadLetters.queueArn] }),
+    );
+    this.#alarm('DeadLettersWait', {
+      alarmDescription: `Events wait among the dead letters of ${id}. What to do: docs/runbook.md, "Dead letters".`,
+      metric: deadLetters.metricApproximateNumberOfMessagesVisible({ ...EVERY_MINUTE }),
+      threshold: 1,
+    });
+    this.#alarm('EventsWait', {
+      alarmDescription: `Events have waited long for ${id}. What to do: docs/runbook.md, "Events wait".`,
+      metric: queue.metricApproximateAgeOfOldestMessage({ ...EVERY_MINUTE }),
+      threshold: LONGEST_WAIT.toSeconds(),
+    });
+  }
+
+  #alarm(id: string, props: Pick<AlarmProps, 'alarmDescription' | 'metric' | 'threshold'>): void {
+    new Alarm(this, id, {
+      ...props,
+      evaluationPeriods: 1,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+    });
+  }
+}
