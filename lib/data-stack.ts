@@ -11,7 +11,7 @@ import { ProcessorSecret } from './constructs/processor-secret.ts';
 import type { Settings } from './settings.ts';
 
 export interface DataStackProps extends StackProps {
-  readonly settings: Pick<Settings, 'retainData' | 'stripeAccount'>;
+  readonly settings: Pick<Settings, 'retainData' | 'eventArchive' | 'stripeAccount'>;
 }
 
 /** Everything that must survive: four tables with four lifetimes, the event bus, and the secret of callbacks. Nothing here is ever replaced by a deploy of the service. */
@@ -32,7 +32,7 @@ export class DataStack extends Stack {
     this.ledger = new Ledger(this, 'Ledger', { retain });
     this.registry = keyedTable(this, 'Registry', retain);
     this.views = keyedTable(this, 'Views', retain);
-    this.events = new EventBus(this, 'Events', { retain });
+    this.events = new EventBus(this, 'Events', { retain, archive: props.settings.eventArchive });
     this.callbackSecret = new ProcessorSecret(this, 'CallbackSecret', {
       description: 'Signs the callbacks of the payment processor; every value in it is accepted.',
       retain,

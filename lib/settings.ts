@@ -24,6 +24,8 @@ export interface Settings {
   readonly routes: readonly RoutingRule[];
   /** Keep tables and logs when a stack is deleted, and refuse to delete tables. @default true */
   readonly retainData: boolean;
+  /** Keep the events of the last two weeks in an archive, to be replayed. Costs a little for each gigabyte. @default true */
+  readonly eventArchive: boolean;
   /** A web ACL before the API: a size limit and a rate limit per address. Costs some USD a month. @default false */
   readonly firewall: boolean;
   /**
@@ -50,6 +52,7 @@ const DEFAULTS: Settings = {
   callbackScheme: 'sandbox',
   routes: [],
   retainData: true,
+  eventArchive: true,
   firewall: false,
   accountLogRole: true,
   throttlingRate: 200,
@@ -81,6 +84,7 @@ const RULES = {
   stripeReturnUrl: { allowed: 'an https address without a trailing slash', read: readUrl },
   routes: { allowed: 'JSON, a list of { "tenant"?, "currency"?, "processor" }', read: readRoutes },
   retainData: flag(),
+  eventArchive: flag(),
   firewall: flag(),
   accountLogRole: flag(),
   throttlingRate: whole(1, 10_000),
@@ -108,6 +112,7 @@ export function readSettings(node: Node): Settings {
     sandbox: read(node, 'sandbox', RULES.sandbox) ?? DEFAULTS.sandbox,
     callbackScheme: read(node, 'callbackScheme', RULES.callbackScheme) ?? DEFAULTS.callbackScheme,
     retainData: read(node, 'retainData', RULES.retainData) ?? DEFAULTS.retainData,
+    eventArchive: read(node, 'eventArchive', RULES.eventArchive) ?? DEFAULTS.eventArchive,
     firewall: read(node, 'firewall', RULES.firewall) ?? DEFAULTS.firewall,
     accountLogRole: read(node, 'accountLogRole', RULES.accountLogRole) ?? DEFAULTS.accountLogRole,
     throttlingRate: read(node, 'throttlingRate', RULES.throttlingRate) ?? DEFAULTS.throttlingRate,

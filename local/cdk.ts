@@ -40,6 +40,9 @@ export async function deploy(run: CdkRun): Promise<StackOutputs> {
     '--all',
     '--require-approval',
     'never',
+    // The emulator's CloudFormation knows no archives.
+    '--context',
+    'payonce:eventArchive=false',
     '--progress',
     'events',
     '--output',

@@ -35,3 +35,8 @@ export class AmbiguousError extends Fault {
 export class TerminalError extends Fault {
   override readonly name = 'TerminalError';
 }
+
+/** Whether the world failed, and not this program. */
+export function isFault(error: unknown): error is RetryableError | AmbiguousError | TerminalError {
+  return error instanceof Fault;
+}

@@ -7,22 +7,25 @@ export interface ConsumerConfig {
   readonly parkingQueueUrl: string;
 }
 
+type Variables = Readonly<Record<string, string | undefined>>;
+
 const tableName = z.string('is not set').regex(/^[A-Za-z0-9_.-]{3,255}$/, 'must be the name of a DynamoDB table');
-const environmentOf = z.object({
+const queueUrl = z.url('must be the address of an SQS queue');
+const consumerEnvironment = z.object({
   [Environment.idempotencyTable]: tableName,
   [Environment.viewsTable]: tableName.exactOptional(),
   [Environment.registryTable]: tableName.exactOptional(),
-  [Environment.parkingQueueUrl]: z.url('must be the address of an SQS queue'),
+  [Environment.parkingQueueUrl]: queueUrl,
 });
 
 /** @throws Error naming the variable that is missing or wrong, or the one that would switch idempotency off */
-export function readConsumerConfig(environment: Readonly<Record<string, string | undefined>>): ConsumerConfig {
+export function readConsumerConfig(environment: Variables): ConsumerConfig {
   if (environment[POWERTOOLS_IDEMPOTENCY_DISABLED] !== undefined) {
     throw new Error(
       `${POWERTOOLS_IDEMPOTENCY_DISABLED} is set: remove it, this function never runs without idempotency`,
     );
   }
-  const data = read(environmentOf, environment);
+  const data = read(consumerEnvironment, environment);
   const views = data[Environment.viewsTable];
   const registry = data[Environment.registryTable];
   return {
@@ -37,30 +40,28 @@ export function readConsumerConfig(environment: Readonly<Record<string, string |
 
 /** What puts events on the bus was deployed with. */
 export interface PublisherConfig {
-  readonly tables: { readonly ledger: string };
+  readonly ledgerTable: string;
   readonly eventBus: string;
-  /** Of the relay. */
-  readonly parkingQueueUrl?: string;
 }
 
 const publisherEnvironment = z.object({
   [Environment.ledgerTable]: tableName,
-  [Environment.eventBus]: z.string('is not set').min(1),
-  [Environment.parkingQueueUrl]: z.url('must be the address of an SQS queue').exactOptional(),
+  [Environment.eventBus]: z.string('is not set').min(1, 'must be the name of an event bus'),
 });
 
 /** @throws Error naming the variable that is missing or wrong */
-export function readPublisherConfig(environment: Readonly<Record<string, string | undefined>>): PublisherConfig {
+export function readPublisherConfig(environment: Variables): PublisherConfig {
   const data = read(publisherEnvironment, environment);
-  const parkingQueueUrl = data[Environment.parkingQueueUrl];
-  return {
-    tables: { ledger: data[Environment.ledgerTable] },
-    eventBus: data[Environment.eventBus],
-    ...(parkingQueueUrl === undefined ? {} : { parkingQueueUrl }),
-  };
+  return { ledgerTable: data[Environment.ledgerTable], eventBus: data[Environment.eventBus] };
 }
 
-function read<Value>(schema: z.ZodType<Value>, environment: Readonly<Record<string, string | undefined>>): Value {
+/** What the relay was deployed with. @throws Error as {@link readPublisherConfig} */
+export function readRelayConfig(environment: Variables): PublisherConfig & Pick<ConsumerConfig, 'parkingQueueUrl'> {
+  const data = read(z.object({ [Environment.parkingQueueUrl]: queueUrl }), environment);
+  return { ...readPublisherConfig(environment), parkingQueueUrl: data[Environment.parkingQueueUrl] };
+}
+
+function read<Value>(schema: z.ZodType<Value>, environment: Variables): Value {
   const parsed = schema.safeParse(environment);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;

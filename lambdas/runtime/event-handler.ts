@@ -29,7 +29,7 @@ export interface EventHandlerParts<Event, Handle> {
     event: Event,
   ) => Promise<{ readonly kind: 'done' | 'done_before' | 'busy' }>;
   /** Sets a message aside where people look. */
-  readonly park: (message: ParkedMessage) => Promise<void>;
+  readonly parking: { park(message: ParkedMessage): Promise<void> };
   readonly telemetry: ConsumerTelemetry;
 }
 
@@ -63,7 +63,7 @@ export function createEventHandler<Type extends EventType, Handle>(
     if (read.type !== undefined && !isWanted(read.type)) return { came: 'not_asked_for' };
     const detail =
       read.kind === 'malformed' ? read.detail : read.kind === 'unknown_version' ? `version ${read.version}` : read.type;
-    await parts.park({ body, reason: read.kind, detail });
+    await parts.parking.park({ body, reason: read.kind, detail });
     return { came: 'parked' };
   };
 

@@ -33,14 +33,49 @@ export function consumerTelemetry(serviceName: string, nowMs: () => number): Con
         [EventMetric.parked]: times('parked'),
       };
       logger.info('events', { ...counts, messages: messages.length });
-      for (const [name, count] of Object.entries(counts)) {
-        if (count > 0) metrics.addMetric(name, MetricUnit.Count, count);
-      }
       const occurred = messages.flatMap(({ occurredAtMs }) => (occurredAtMs === undefined ? [] : [occurredAtMs]));
-      if (occurred.length > 0) {
-        metrics.addMetric(EventMetric.age, MetricUnit.Milliseconds, Math.max(0, nowMs() - Math.min(...occurred)));
-      }
-      metrics.publishStoredMetrics();
+      publish(metrics, counts, occurred.length === 0 ? undefined : nowMs() - Math.min(...occurred));
     },
   };
+}
+
+/** What came of one batch of the Stream. */
+export interface RelayedBatch {
+  readonly published: number;
+  readonly parked: number;
+  readonly againFrom?: string;
+  readonly oldestMs?: number;
+}
+
+export interface RelayTelemetry extends Pick<Telemetry, 'fault'> {
+  /** One line for every batch. */
+  batch(batch: RelayedBatch): void;
+}
+
+/** JSON lines, and metrics in CloudWatch's embedded format. */
+export function relayTelemetry(serviceName: string, nowMs: () => number): RelayTelemetry {
+  const logger = new Logger({ serviceName });
+  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
+  const { fault } = standardTelemetry(serviceName);
+  return {
+    fault,
+    batch: ({ published, parked, againFrom, oldestMs }) => {
+      const counts = {
+        [EventMetric.published]: published,
+        [EventMetric.parked]: parked,
+        [EventMetric.publishFailed]: againFrom === undefined ? 0 : 1,
+      };
+      logger.info('relayed', { ...counts });
+      publish(metrics, counts, oldestMs === undefined ? undefined : nowMs() - oldestMs);
+    },
+  };
+}
+
+function publish(metrics: Metrics, counts: Readonly<Record<string, number>>, ageMs: number | undefined): void {
+  for (const [name, count] of Object.entries(counts)) {
+    if (count > 0) metrics.addMetric(name, MetricUnit.Count, count);
+  }
+  // Clocks differ: what has not happened yet is new.
+  if (ageMs !== undefined) metrics.addMetric(EventMetric.age, MetricUnit.Milliseconds, Math.max(0, ageMs));
+  if (ageMs !== undefined || Object.values(counts).some((count) => count > 0)) metrics.publishStoredMetrics();
 }

@@ -6,6 +6,8 @@ import { EVENT_SOURCE, REPLAY_HORIZON_DAYS } from '../../lambdas/contract/events
 export interface EventBusProps {
   /** Keep bus and archive when their stack goes. */
   readonly retain: boolean;
+  /** Keep what goes over the bus, so that it can be replayed. */
+  readonly archive: boolean;
 }
 
 /** The bus that every event goes over, and an archive from which events can be brought again (docs/events.md). */
@@ -17,6 +19,7 @@ export class EventBus extends Construct {
     const removal = props.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
     this.bus = new Bus(this, 'Bus', { description: 'Payonce: everything that happened to a payment' });
     this.bus.applyRemovalPolicy(removal);
+    if (!props.archive) return;
     const archive = new Archive(this, 'Archive', {
       sourceEventBus: this.bus,
       description: 'Events of the last two weeks, to be replayed to a consumer that lost some',

@@ -11,6 +11,7 @@ describe('settings', () => {
       callbackScheme: 'sandbox',
       routes: [],
       retainData: true,
+      eventArchive: true,
       firewall: false,
       accountLogRole: true,
       throttlingRate: 200,

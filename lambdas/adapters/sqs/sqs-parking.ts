@@ -1,27 +1,29 @@
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
-
-/** Something that nobody here can work on, whole, with the reason why. */
-interface Parked {
-  readonly body: string;
-  readonly reason: string;
-  readonly detail: string;
-}
+import type { Parking } from '../../app/ports/transition-stream.ts';
 
 /** An attribute is there to be read at a glance. Characters. */
 const LONGEST_DETAIL = 256;
 
-/** Sets messages aside in a queue where people look; whatever fails here is not acknowledged, and so is tried again. */
-export function sqsParking(client: SQSClient, queueUrl: string): (parked: Parked) => Promise<void> {
-  return async ({ body, reason, detail }) => {
+/** Sets things aside in a queue; whatever fails here is not acknowledged, and so is tried again. */
+export class SqsParking implements Parking {
+  readonly #client: SQSClient;
+  readonly #queueUrl: string;
+
+  constructor(client: SQSClient, queueUrl: string) {
+    this.#client = client;
+    this.#queueUrl = queueUrl;
+  }
+
+  async park({ body, reason, detail }: Parameters<Parking['park']>[0]): Promise<void> {
     const text = (value: string) => ({ DataType: 'String', StringValue: value });
-    await client.send(
+    await this.#client.send(
       new SendMessageCommand({
-        QueueUrl: queueUrl,
+        QueueUrl: this.#queueUrl,
         MessageBody: body,
         MessageAttributes: { reason: text(reason), detail: text(printable(detail)) },
       }),
     );
-  };
+  }
 }
 
 /** SQS refuses most control characters, and an empty value. */

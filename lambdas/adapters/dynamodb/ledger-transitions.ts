@@ -1,0 +1,74 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import type { OutcomePlace, RecentOutcomes, TransitionReader } from '../../app/ports/transition-reader.ts';
+import { INDEX_SHARDS, KeyAttribute, LedgerTable } from '../../contract/tables.ts';
+import type { PaymentId } from '../../core/ids.ts';
+import { invariant } from '../../core/invariant.ts';
+import type { Transition } from '../../core/transition.ts';
+import { type Pacing, readWithRetries } from './attempts.ts';
+import { type Item, parseTransition, paymentPartition, transitionSort } from './items.ts';
+
+/** Keys alone are a hundred bytes each, so a page holds ten thousand: no shard has so many in a minute. */
+const MAX_PAGES = 10;
+
+const { name: INDEX, partitionKey, sortKey } = LedgerTable.recentOutcomesIndex;
+const placeItem = z.object({ [sortKey]: z.string().regex(/^\d+#pay_[a-z2-7]{32}#\d+$/) });
+
+/** Reads single transitions, and finds those of a minute. */
+export class LedgerTransitions implements TransitionReader, RecentOutcomes {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+  readonly #pacing: Pacing;
+
+  constructor(client: DynamoDBDocumentClient, table: string, pacing: Pacing) {
+    this.#client = client;
+    this.#table = table;
+    this.#pacing = pacing;
+  }
+
+  async readTransition({ paymentId, sequence }: OutcomePlace): Promise<Transition | undefined> {
+    const key = {
+      [KeyAttribute.partition]: paymentPartition(paymentId),
+      [KeyAttribute.sort]: transitionSort(sequence),
+    };
+    const output = await readWithRetries(this.#pacing, () =>
+      this.#client.send(new GetCommand({ TableName: this.#table, Key: key, ConsistentRead: true })),
+    );
+    return output.Item === undefined ? undefined : parseTransition(output.Item);
+  }
+
+  async outcomesOfMinute(minuteMs: number): Promise<readonly OutcomePlace[]> {
+    const minute = new Date(minuteMs).toISOString().slice(0, 'yyyy-mm-ddThh:mm'.length);
+    const shards = Array.from({ length: INDEX_SHARDS }, (_, shard) => shard);
+    return (await Promise.all(shards.map((shard) => this.#bucket(`${shard}#${minute}`)))).flat();
+  }
+
+  async #bucket(bucket: string): Promise<readonly OutcomePlace[]> {
+    const found: OutcomePlace[] = [];
+    let from: Item | undefined;
+    for (let page = 0; page < MAX_PAGES; page += 1) {
+      const output = await readWithRetries(this.#pacing, () =>
+        this.#client.send(
+          new QueryCommand({
+            TableName: this.#table,
+            IndexName: INDEX,
+            KeyConditionExpression: '#bucket = :bucket',
+            ExpressionAttributeNames: { '#bucket': partitionKey },
+            ExpressionAttributeValues: { ':bucket': bucket },
+            ...(from === undefined ? {} : { ExclusiveStartKey: from }),
+          }),
+        ),
+      );
+      found.push(...(output.Items ?? []).map(placeOf));
+      from = output.LastEvaluatedKey;
+      if (from === undefined) return found;
+    }
+    invariant(false, `more outcomes in ${bucket} than there can be`);
+  }
+}
+
+function placeOf(item: Item): OutcomePlace {
+  const [, paymentId = '', sequence] = placeItem.parse(item)[sortKey].split('#');
+  return { paymentId: paymentId as PaymentId, sequence: Number(sequence) };
+}

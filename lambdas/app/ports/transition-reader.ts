@@ -1,0 +1,24 @@
+import type { PaymentId } from '../../core/ids.ts';
+import type { Transition } from '../../core/transition.ts';
+
+/** A transition's place. */
+export interface OutcomePlace {
+  readonly paymentId: PaymentId;
+  readonly sequence: number;
+}
+
+export interface TransitionReader {
+  /** Consistent: what was committed is there. */
+  readTransition(place: OutcomePlace): Promise<Transition | undefined>;
+}
+
+export interface RecentOutcomes {
+  /** All outcomes of one minute of UTC, in no order. An index tells, which may lag by seconds. */
+  outcomesOfMinute(minuteMs: number): Promise<readonly OutcomePlace[]>;
+}
+
+/** What some consumer has taken in already. */
+export interface SeenEvents {
+  /** @returns those that it has not */
+  unseen(places: readonly OutcomePlace[]): Promise<readonly OutcomePlace[]>;
+}
