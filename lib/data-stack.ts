@@ -54,6 +54,7 @@ export class DataStack extends Stack {
     new CfnOutput(this, StackOutput.ledgerTable, { value: this.ledger.table.tableName });
     new CfnOutput(this, StackOutput.registryTable, { value: this.registry.tableName });
     new CfnOutput(this, StackOutput.viewsTable, { value: this.views.tableName });
+    new CfnOutput(this, StackOutput.eventBus, { value: this.events.bus.eventBusName });
   }
 }
 

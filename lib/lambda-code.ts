@@ -14,6 +14,8 @@ export type FunctionFolder =
   | 'orphaned-callbacks'
   | 'resolver'
   | 'ledger'
+  | 'outbox-relay'
+  | 'republish-events'
   | 'api-documents'
   | 'sandbox-processor';
 
@@ -24,6 +26,8 @@ const FILES: Readonly<Record<FunctionFolder, readonly string[]>> = {
   'orphaned-callbacks': [],
   resolver: [],
   ledger: [],
+  'outbox-relay': [],
+  'republish-events': [],
   'api-documents': ['swagger-ui-bundle.js', 'swagger-ui.css'].map((file) =>
     join(ROOT, 'node_modules', 'swagger-ui-dist', file),
   ),

@@ -5,6 +5,7 @@ import type { Construct } from 'constructs';
 import { CALLBACK_ADDRESS_PARAMETER, StackOutput } from '../lambdas/contract/api.ts';
 import { ORPHAN_RETRY_MINUTES, RESOLVE_MINUTES } from '../lambdas/contract/timing.ts';
 import { ClockedRun } from './constructs/clocked-run.ts';
+import { EventRelay } from './constructs/event-relay.ts';
 import { HttpApi } from './constructs/http-api.ts';
 import { NeedsAPerson } from './constructs/needs-a-person.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
@@ -46,6 +47,7 @@ export class ServiceStack extends Stack {
     const resolver = resolverFunction(this, props);
     const ledger = ledgerFunction(this, props);
     const documents = this.#documentsFunction(settings);
+    const relay = new EventRelay(this, 'Events', props);
     const http = new HttpApi(this, 'Http', {
       description: 'Payonce payments',
       settings,
@@ -85,6 +87,9 @@ export class ServiceStack extends Stack {
     new CfnOutput(this, StackOutput.callbacksFunction, { value: callbacks.function.functionName });
     new CfnOutput(this, StackOutput.resolverFunction, { value: resolver.function.functionName });
     new CfnOutput(this, StackOutput.orphanedCallbacksFunction, { value: orphans.function.functionName });
+    new CfnOutput(this, StackOutput.relayFunction, { value: relay.relay.function.functionName });
+    new CfnOutput(this, StackOutput.republishFunction, { value: relay.republisher.function.functionName });
+    new CfnOutput(this, StackOutput.parkedRecordsQueue, { value: relay.parked.queueUrl });
   }
 
   #documentsFunction(settings: Settings): PayonceFunction {

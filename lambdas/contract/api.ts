@@ -24,6 +24,10 @@ export const StackOutput = {
   orphanedCallbacksFunction: 'OrphanedCallbacksFunctionName',
   resolverFunction: 'ResolverFunctionName',
   sandboxFunction: 'SandboxFunctionName',
+  eventBus: 'EventBusName',
+  relayFunction: 'RelayFunctionName',
+  republishFunction: 'RepublishFunctionName',
+  parkedRecordsQueue: 'ParkedRecordsQueueUrl',
 } as const;
 
 export const StackName = { data: 'PayonceData', service: 'PayonceService', sandbox: 'PayonceSandbox' } as const;

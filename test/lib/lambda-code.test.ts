@@ -11,7 +11,9 @@ const FUNCTIONS = [
   'callbacks',
   'ledger',
   'orphaned-callbacks',
+  'outbox-relay',
   'payments',
+  'republish-events',
   'resolver',
   'sandbox-processor',
 ];

@@ -1,0 +1,38 @@
+import * as z from 'zod';
+import { documentClient } from '../adapters/dynamodb/document-client.ts';
+import { LedgerTransitions } from '../adapters/dynamodb/ledger-transitions.ts';
+import { EventBridgePublisher } from '../adapters/eventbridge/eventbridge-publisher.ts';
+import { putEventsOverHttps } from '../adapters/eventbridge/put-events.ts';
+import { systemClock, systemDigest, systemEntropy } from '../adapters/system/platform.ts';
+import { republishEvents } from '../app/republish-events.ts';
+import { REPLAY_HORIZON_DAYS } from '../contract/events.ts';
+import { REPUBLISH_RUN_SECONDS, type RepublishAnswer } from '../contract/republish-api.ts';
+import { readPublisherConfig } from '../runtime/consumer-config.ts';
+import { standardTelemetry } from '../runtime/telemetry.ts';
+
+const config = readPublisherConfig(process.env);
+const pacing = { clock: systemClock, entropy: systemEntropy };
+const telemetry = standardTelemetry('republish-events');
+const tools = {
+  transitions: new LedgerTransitions(documentClient(), config.ledgerTable, pacing),
+  publisher: new EventBridgePublisher(putEventsOverHttps(process.env), config.eventBus),
+  digest: systemDigest,
+  ...pacing,
+};
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const request = z.strictObject({ sinceMs: z.int(), untilMs: z.int() });
+
+/** Publishes a range of the Ledger's outcomes again, as far as it comes; whoever asks goes on from there. */
+export async function handler(asked: unknown): Promise<RepublishAnswer> {
+  const { sinceMs, untilMs } = request.parse(asked);
+  const nowMs = systemClock.nowMs();
+  if (sinceMs < nowMs - REPLAY_HORIZON_DAYS * DAY_MS) {
+    throw new RangeError(`only the last ${REPLAY_HORIZON_DAYS} days may be published again: consumers forget the rest`);
+  }
+  const range = { sinceMs, untilMs: Math.min(untilMs, nowMs), deadlineMs: nowMs + REPUBLISH_RUN_SECONDS * 1000 };
+  const republished = await republishEvents(tools, range);
+  const { found, published } = republished;
+  telemetry.run('republish events', {}, { found, published });
+  return republished;
+}
