@@ -8,10 +8,10 @@ import {
   storeOrderSchema,
 } from '../../lambdas/adapters/vendors/bigcommerce.ts';
 import { MemorySendingClaims } from '../../lambdas/adapters/vendors/memory-sending-claims.ts';
-import type { DeadLetter } from '../../lambdas/adapters/vendors/outbound-calls.ts';
 import { createOutboundPolicy } from '../../lambdas/adapters/vendors/outbound-policy.ts';
 import type { SendOutcome } from '../../lambdas/adapters/vendors/send-once.ts';
-import type { SendingClaims } from '../../lambdas/adapters/vendors/sending-claims.ts';
+import type { DeadLetter } from '../../lambdas/app/ports/dead-letters.ts';
+import type { SendingClaims } from '../../lambdas/app/ports/sending-claims.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 import {
   BIGCOMMERCE_TOKEN,

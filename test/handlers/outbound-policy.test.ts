@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { DeadLetter, OutboundCall, OutboundCount } from '../../lambdas/adapters/vendors/outbound-calls.ts';
+import type { OutboundCall, OutboundCount } from '../../lambdas/adapters/vendors/outbound-calls.ts';
 import { createOutboundPolicy, type OutboundPolicy } from '../../lambdas/adapters/vendors/outbound-policy.ts';
+import type { DeadLetter } from '../../lambdas/app/ports/dead-letters.ts';
 import type { CallLimit } from '../../lambdas/app/ports/world.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/core/faults.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { MemorySendingClaims } from '../../lambdas/adapters/vendors/memory-sending-claims.ts';
-import type { DeadLetter } from '../../lambdas/adapters/vendors/outbound-calls.ts';
 import { createOutboundPolicy } from '../../lambdas/adapters/vendors/outbound-policy.ts';
 import {
   createPostmark,
@@ -10,7 +9,8 @@ import {
   probePostmark,
 } from '../../lambdas/adapters/vendors/postmark.ts';
 import type { SendOutcome } from '../../lambdas/adapters/vendors/send-once.ts';
-import type { SendingClaims } from '../../lambdas/adapters/vendors/sending-claims.ts';
+import type { DeadLetter } from '../../lambdas/app/ports/dead-letters.ts';
+import type { SendingClaims } from '../../lambdas/app/ports/sending-claims.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import {

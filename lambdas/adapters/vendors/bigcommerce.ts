@@ -1,10 +1,10 @@
 import * as z from 'zod';
+import type { SendingClaims } from '../../app/ports/sending-claims.ts';
 import type { CallLimit, Clock } from '../../app/ports/world.ts';
 import { readCreateAnswer, readFoundOrder, refusedFor } from './bigcommerce-answers.ts';
 import { callOnce, type HttpAnswer } from './http-call.ts';
 import type { OutboundPolicy } from './outbound-policy.ts';
 import { type SendOptions, type SendOutcome, sendOnce } from './send-once.ts';
-import type { SendingClaims } from './sending-claims.ts';
 
 const line = z.string().min(1).max(255);
 

@@ -1,6 +1,6 @@
+import type { SendingClaim, SendingClaims, SendingOwner } from '../../app/ports/sending-claims.ts';
 import type { Clock, Entropy } from '../../app/ports/world.ts';
 import type { OwnerToken } from '../../core/ids.ts';
-import type { SendingClaim, SendingClaims, SendingOwner } from './sending-claims.ts';
 
 type Row =
   | { readonly kind: 'sent'; readonly vendorId: string }

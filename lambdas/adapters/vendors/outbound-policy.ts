@@ -1,9 +1,9 @@
+import type { DeadLetters } from '../../app/ports/dead-letters.ts';
 import type { Clock, Entropy } from '../../app/ports/world.ts';
 import { AmbiguousError } from '../../core/faults.ts';
 import { type BreakerSettings, createCallGuard } from './circuit-breaker.ts';
 import { climb, type LadderTools } from './ladder.ts';
 import {
-  type DeadLetters,
   isFault,
   type OutboundCall,
   type OutboundObserver,

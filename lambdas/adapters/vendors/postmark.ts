@@ -1,10 +1,10 @@
 import * as z from 'zod';
+import type { SendingClaims } from '../../app/ports/sending-claims.ts';
 import type { CallLimit, Clock } from '../../app/ports/world.ts';
 import { callOnce, type HttpAnswer } from './http-call.ts';
 import type { OutboundPolicy } from './outbound-policy.ts';
 import { OUR_ID_FIELD, readFoundEmail, readSendAnswer } from './postmark-answers.ts';
 import { type SendOptions, type SendOutcome, sendOnce } from './send-once.ts';
-import type { SendingClaims } from './sending-claims.ts';
 import { vendorFault } from './vendor-answers.ts';
 
 /** Postmark: a metadata name has at most 20 characters, a value at most 80, a tag 1,000, a subject 2,000. */

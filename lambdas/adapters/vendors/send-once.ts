@@ -1,9 +1,9 @@
+import type { SendingClaims, SendingOwner } from '../../app/ports/sending-claims.ts';
 import type { CallLimit, Clock } from '../../app/ports/world.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../core/faults.ts';
 import type { Failure } from '../../core/payment.ts';
 import { type Found, isFault, type OutboundCall, type Resend, type SetAside } from './outbound-calls.ts';
 import type { OutboundPolicy } from './outbound-policy.ts';
-import type { SendingClaims, SendingOwner } from './sending-claims.ts';
 
 type Sent = { readonly kind: 'sent'; readonly vendorId: string };
 
