@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { MemorySendingClaims } from '../../lambdas/adapters/memory/memory-sending-claims.ts';
 import {
   type BigCommerceOptions,
   createBigCommerce,
@@ -7,7 +8,6 @@ import {
   type StoreOrder,
   storeOrderSchema,
 } from '../../lambdas/adapters/vendors/bigcommerce.ts';
-import { MemorySendingClaims } from '../../lambdas/adapters/vendors/memory-sending-claims.ts';
 import { createOutboundPolicy } from '../../lambdas/adapters/vendors/outbound-policy.ts';
 import type { SendOutcome } from '../../lambdas/adapters/vendors/send-once.ts';
 import type { DeadLetter } from '../../lambdas/app/ports/dead-letters.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { MemorySendingClaims } from '../../lambdas/adapters/vendors/memory-sending-claims.ts';
+import { MemorySendingClaims } from '../../lambdas/adapters/memory/memory-sending-claims.ts';
 import { createOutboundPolicy } from '../../lambdas/adapters/vendors/outbound-policy.ts';
 import {
   createPostmark,

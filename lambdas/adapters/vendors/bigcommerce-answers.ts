@@ -64,7 +64,7 @@ export function refusedFor(vendor: string, answer: HttpAnswer, nowMs: number): F
     .int()
     .nonnegative()
     .max(3_600_000)
-    .safeParse(answer.header(RESET_HEADER) ?? 'none');
+    .safeParse(answer.headers.get(RESET_HEADER) ?? 'none');
   const seconds = resetMs.success ? Math.ceil(resetMs.data / 1_000) : standardRetryAfter(answer, nowMs);
   return vendorFault(vendor, answer, seconds);
 }

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { AmbiguousError, RetryableError } from '../../core/faults.ts';
 
 export interface HttpCall {
-  readonly method: 'GET' | 'POST';
+  readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -12,13 +12,14 @@ export interface HttpCall {
   readonly party?: string;
   /** An answer beyond this is not read to its end. Bytes. @default 64 kilobytes, far beyond any answer about one charge */
   readonly maxAnswerBytes?: number;
+  /** What was thrown below may quote the request: leave it out of the fault. @default the cause is kept */
+  readonly causes?: 'kept' | 'dropped';
 }
 
 export interface HttpAnswer {
   readonly status: number;
   readonly retryAfter: string | null;
-  /** Any header, by its name in any case. */
-  readonly header: (name: string) => string | null;
+  readonly headers: Headers;
   readonly text: string;
 }
 
@@ -49,11 +50,11 @@ export async function callOnce(call: HttpCall): Promise<HttpAnswer> {
     return {
       status: response.status,
       retryAfter: response.headers.get('retry-after'),
-      header: (name) => response.headers.get(name),
+      headers: response.headers,
       text: await readBounded(response, party, call.maxAnswerBytes ?? DEFAULT_ANSWER_BYTES),
     };
   } catch (error) {
-    throw asFault(error, party);
+    throw asFault(error, party, call.causes ?? 'kept');
   }
 }
 
@@ -73,17 +74,20 @@ async function readBounded(response: Response, party: string, maxBytes: number):
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function asFault(error: unknown, party: string): Error {
+function asFault(error: unknown, party: string, causes: 'kept' | 'dropped'): Error {
   if (error instanceof AmbiguousError) return error;
+  const options = causes === 'kept' ? { cause: error } : {};
   if (error instanceof DOMException && error.name === 'TimeoutError') {
-    return new AmbiguousError(`${party}_timeout`, `The ${party} did not answer in time.`, { cause: error });
+    return new AmbiguousError(`${party}_timeout`, `The ${party} did not answer in time.`, options);
   }
   if (isBeforeSending(failedFetch.safeParse(error).data?.cause)) {
-    return new RetryableError(`${party}_unreachable`, `The ${party} cannot be reached.`, { cause: error });
+    return new RetryableError(`${party}_unreachable`, `The ${party} cannot be reached.`, options);
   }
-  return new AmbiguousError(`${party}_connection_lost`, 'The connection broke before the answer was complete.', {
-    cause: error,
-  });
+  return new AmbiguousError(
+    `${party}_connection_lost`,
+    'The connection broke before the answer was complete.',
+    options,
+  );
 }
 
 const failedFetch = z.object({ cause: z.unknown() });
