@@ -1,5 +1,6 @@
 import type { Charge, Dispute, Refund, SandboxEvent, SwitchedFailures } from '../contract/sandbox-api.ts';
 import type { Credit, Reservation } from '../contract/shop-api.ts';
+import type { MailBooks } from './mail-books.ts';
 
 /** Keys are honoured this long after their first charge, as the large processors do (Stripe: 24 hours). */
 export const KEY_RETENTION_MS = 24 * 60 * 60 * 1_000;
@@ -134,7 +135,7 @@ export interface ShopBooks {
  * The sandbox's books. Every read is consistent: what was written is there at once, so that a test may count the
  * charges right after a call. Times are Unix milliseconds where nothing else is said.
  */
-export interface Books extends ChargeBooks, ChangeBooks, TroubleBooks, ShopBooks {}
+export interface Books extends ChargeBooks, ChangeBooks, TroubleBooks, ShopBooks, MailBooks {}
 
 /** What `switchedFailures` answers while nothing is switched on. */
 export const NO_FAILURES: SwitchedFailures = { count: 0, source: 'tok_ok' };

@@ -1,11 +1,18 @@
 import type { Books } from './books.ts';
 import { changeBooks } from './dynamodb-change-books.ts';
 import { chargeBooks } from './dynamodb-charge-books.ts';
+import { mailBooks } from './dynamodb-mail-books.ts';
 import type { DynamoDbAccess } from './dynamodb-requests.ts';
 import { shopBooks } from './dynamodb-shop-books.ts';
 import { troubleBooks } from './dynamodb-trouble-books.ts';
 
-/** Books in one DynamoDB table, whose rows are described in dynamodb-rows.ts, the shop's in dynamodb-shop-books.ts. */
+/** Books in one DynamoDB table, whose rows are described in dynamodb-rows.ts, the shop's and the mail's where they are kept. */
 export function createDynamoDbBooks(access: DynamoDbAccess): Books {
-  return { ...chargeBooks(access), ...changeBooks(access), ...troubleBooks(access), ...shopBooks(access) };
+  return {
+    ...chargeBooks(access),
+    ...changeBooks(access),
+    ...troubleBooks(access),
+    ...shopBooks(access),
+    ...mailBooks(access),
+  };
 }

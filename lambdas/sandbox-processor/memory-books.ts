@@ -13,12 +13,19 @@ import {
   PAGE_SIZE,
   type TroubleBooks,
 } from './books.ts';
+import { createMemoryMailBooks } from './memory-mail-books.ts';
 import { createMemoryShopBooks } from './memory-shop-books.ts';
 
 /** Books in memory, for tests. Each method is one synchronous step, so it is as atomic as a transaction. */
 export function createMemoryBooks(): Books {
   const shelf: Shelf = { charges: new Map(), events: new Map(), chargeOfPart: new Map() };
-  return { ...chargeBooks(shelf), ...changeBooks(shelf), ...troubleBooks(), ...createMemoryShopBooks() };
+  return {
+    ...chargeBooks(shelf),
+    ...changeBooks(shelf),
+    ...troubleBooks(),
+    ...createMemoryShopBooks(),
+    ...createMemoryMailBooks(),
+  };
 }
 
 interface Shelf {

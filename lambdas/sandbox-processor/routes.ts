@@ -6,6 +6,7 @@ import { capture, type Decision, voidCharge } from './charge.ts';
 import { createCharge } from './charging.ts';
 import { addControls } from './controls.ts';
 import { listCharges } from './listing.ts';
+import { addMail } from './mail.ts';
 import { type RefundRequest, refund } from './money-back.ts';
 import { operate } from './operating.ts';
 import { errorReply, jsonReply, notFound, type Reply, send } from './reply.ts';
@@ -14,7 +15,7 @@ import { BadRequest, checked, jsonBody, keyed } from './requests.ts';
 import { addShop } from './shop.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** The sandbox's HTTP API, as described in the contract, and the shop's beside it. */
+/** The sandbox's HTTP API, as described in the contract, and those of the shop and the mail beside it. */
 export function createSandbox(world: SandboxWorld): Hono {
   const app = new Hono();
   app.get('/health', (c) => c.json({ status: 'ok' }));
@@ -28,6 +29,7 @@ export function createSandbox(world: SandboxWorld): Hono {
   app.get('/events', async (c) => send(c, await listEvents(world, c)));
   addControls(app, world);
   addShop(app, world);
+  addMail(app, world);
   refuseOtherMethods(app);
   app.notFound((c) => send(c, notFound(c)));
   app.onError((error, c) => {
@@ -91,6 +93,10 @@ function refuseOtherMethods(app: Hono): void {
     '/stock/reservations': 'GET, POST',
     '/stock/reservations/:id/release': 'POST',
     '/referrals/credits': 'GET, POST',
+    '/email': 'POST',
+    '/messages/outbound': 'GET',
+    '/messages/outbound/:id/details': 'GET',
+    '/server': 'GET',
   };
   for (const [path, allow] of Object.entries(allowed)) {
     app.all(path, (c) =>

@@ -7,7 +7,7 @@ export interface SandboxWorld {
   readonly tasks: Tasks;
   readonly callbacks: Callbacks;
   readonly nowMs: () => number;
-  readonly newId: (prefix: 'ch_' | 're_' | 'dp_' | 'evt_' | 'rsv_' | 'crd_') => string;
+  readonly newId: (prefix: 'ch_' | 're_' | 'dp_' | 'evt_' | 'rsv_' | 'crd_' | 'eml_') => string;
   readonly wait: (milliseconds: number) => Promise<void>;
   /** The address under which the sandbox is called, without a trailing slash, for requests that do not tell it. */
   readonly baseUrl?: string;

@@ -1,22 +1,14 @@
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { Clock } from '../../app/ports/world.ts';
 import type { RoutingRule } from '../../contract/environment.ts';
 import { RetryableError } from '../../core/faults.ts';
 import { ActiveSecrets } from '../secrets/active-secrets.ts';
+import { secretsManager } from '../secrets/secrets-manager.ts';
 import { createProcessors, type Processors } from './processors.ts';
 
 export interface ConfiguredProcessors {
   readonly processorUrl: string;
   readonly stripe?: { readonly keySecretId: string; readonly account: string; readonly returnUrl?: string };
   readonly routes: readonly RoutingRule[];
-}
-
-/** A client that does not retry by itself, and waits no longer than a request can. */
-export function secretsManager(): SecretsManagerClient {
-  return new SecretsManagerClient({
-    maxAttempts: 1,
-    requestHandler: { requestTimeout: 2_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 },
-  });
 }
 
 /** The processors as a function was deployed with them; keys are read from Secrets Manager when they are needed. */

@@ -109,7 +109,8 @@ export function createBigCommerce(options: BigCommerceOptions): OrderMaker {
                 },
               }),
           withinCall: 'never',
-          ...(givenUp === 'set_aside' ? { payload: order } : {}),
+          givenUp,
+          payload: order,
         },
       );
     },

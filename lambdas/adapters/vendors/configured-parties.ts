@@ -1,8 +1,23 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { DeadLetter, LetterBox } from '../../app/ports/dead-letters.ts';
 import type { Mailer, ReferralProgram, StockKeeper } from '../../app/ports/order-parties.ts';
-import type { Clock, Entropy } from '../../app/ports/world.ts';
+import type { CallLimit, Clock, Entropy } from '../../app/ports/world.ts';
+import { ANY_POSTMARK_TOKEN } from '../../contract/mail-api.ts';
+import type { VendorName } from '../../contract/parties.ts';
+import { RetryableError } from '../../core/faults.ts';
 import type { PartiesConfig } from '../../runtime/parties-config.ts';
-import type { OutboundObserver } from './outbound-calls.ts';
+import { DynamoDbSendingClaims } from '../dynamodb/dynamodb-sending-claims.ts';
+import { ActiveSecrets } from '../secrets/active-secrets.ts';
+import { secretsManager } from '../secrets/secrets-manager.ts';
+import { letterBoxClient, SqsLetterBox } from '../sqs/sqs-letter-box.ts';
+import { createMailer } from './mailer.ts';
+import { makeAgain } from './make-again.ts';
+import type { GivenUp, OutboundObserver } from './outbound-calls.ts';
+import { createOutboundPolicy, type OutboundPolicy } from './outbound-policy.ts';
+import { createPostmark, type EmailSender, probePostmark } from './postmark.ts';
+import { probeShop } from './shop-call.ts';
+import { CREDITS_PATH, createShopReferrals } from './shop-referrals.ts';
+import { createShopStock, STOCK_PATH } from './shop-stock.ts';
 
 /** Whom orders need beside the payment. */
 export interface Parties {
@@ -15,9 +30,12 @@ export interface PartiesTools {
   readonly client: DynamoDBDocumentClient;
   readonly clock: Clock;
   readonly entropy: Entropy;
-  /** `outboundTelemetry(<service name>)` in a function. */
+  /** `outboundTelemetry()` in a function. */
   readonly observer: OutboundObserver;
 }
+
+/** One call; a healthy party takes a fraction of it, and a request has time for several. Milliseconds. */
+const CALL_TIMEOUT_MS = 5_000;
 
 /**
  * The parties as a function was deployed with them: `readPartiesConfig` says with which, or that there are none. One set
@@ -27,6 +45,73 @@ export interface PartiesTools {
  * it is thrown, so that an operator can have it made again, once, when he has mended what is wrong. Everything else is
  * thrown only: whoever asked asks again, with the same operation, and it takes effect once.
  */
-export async function configuredParties(_config: PartiesConfig, _tools: PartiesTools): Promise<Parties> {
-  throw new Error('not built yet');
+export async function configuredParties(config: PartiesConfig, tools: PartiesTools): Promise<Parties> {
+  const letters = new SqsLetterBox(letterBoxClient(), config.deadLettersQueueUrl);
+  const { stock, referrals, emails } = connect(config, { ...tools, letters }, 'set_aside_terminal');
+  return { stock, referrals, mailer: createMailer(emails, { clock: tools.clock, givenUp: 'set_aside_terminal' }) };
+}
+
+/** The box of dead letters, and how the call of one is made again. */
+export interface Redrive {
+  readonly letters: LetterBox;
+  readonly makeAgain: (letter: DeadLetter, limit: CallLimit) => ReturnType<typeof makeAgain>;
+}
+
+/** For the function that redrives. What is given up again is thrown, and its letter stays. */
+export async function configuredRedrive(config: PartiesConfig, tools: PartiesTools): Promise<Redrive> {
+  const letters = new SqsLetterBox(letterBoxClient(), config.deadLettersQueueUrl);
+  const parties = { ...connect(config, { ...tools, letters }, 'throw'), clock: tools.clock };
+  return { letters, makeAgain: (letter, limit) => makeAgain(parties, letter, limit) };
+}
+
+interface Connected extends Pick<Parties, 'stock' | 'referrals'> {
+  readonly emails: EmailSender;
+}
+
+function connect(
+  config: PartiesConfig,
+  tools: PartiesTools & { readonly letters: LetterBox },
+  givenUp: GivenUp,
+): Connected {
+  const { client, clock, entropy, observer, letters } = tools;
+  const { shopUrl: url, postmark, registryTable } = config;
+  const policyOf = (vendor: VendorName, probe: (limit: CallLimit) => Promise<void>): OutboundPolicy =>
+    createOutboundPolicy({
+      vendor,
+      clock,
+      entropy,
+      observer,
+      deadLetters: letters,
+      timeoutMs: CALL_TIMEOUT_MS,
+      probe,
+    });
+  const shop = (vendor: 'stock' | 'referrals', path: string) => ({
+    url,
+    clock,
+    givenUp,
+    policy: policyOf(vendor, (limit) => probeShop(vendor, { url, path }, limit)),
+  });
+  const access = { url: postmark.url, token: tokenOf(postmark.tokenSecretId, clock) };
+  return {
+    stock: createShopStock(shop('stock', STOCK_PATH)),
+    referrals: createShopReferrals(shop('referrals', CREDITS_PATH)),
+    emails: createPostmark({
+      ...access,
+      from: postmark.from,
+      ...(postmark.maxLagMs === undefined ? {} : { maxLagMs: postmark.maxLagMs }),
+      policy: policyOf('postmark', (limit) => probePostmark('postmark', access, limit)),
+      claims: new DynamoDbSendingClaims(client, registryTable, { clock, entropy }, 'postmark'),
+      clock,
+    }),
+  };
+}
+
+function tokenOf(secretId: string | undefined, clock: Clock): () => Promise<string> {
+  if (secretId === undefined) return async () => ANY_POSTMARK_TOKEN;
+  const secrets = new ActiveSecrets(secretsManager(), clock);
+  return async () => {
+    const [token] = await secrets.active(secretId);
+    if (token === undefined) throw new RetryableError('postmark_token_unavailable', 'The secret holds no token.');
+    return token;
+  };
 }

@@ -37,6 +37,9 @@ export type OutboundCall<T> = OutboundStep<T> & Resend<T>;
 /** A call that changes nothing: it may be sent again after anything, and may be the breaker's probe. */
 export type OutboundRead<T> = OutboundStep<T>;
 
+/** What becomes of a call that is given up: all of it is thrown, set aside, or set aside only where trying again cannot help. */
+export type GivenUp = 'throw' | 'set_aside' | 'set_aside_terminal';
+
 /** Whoever asked for it gets this in the place of a fault: the work is kept, and no redelivery is needed. */
 export interface SetAside {
   readonly kind: 'set_aside';

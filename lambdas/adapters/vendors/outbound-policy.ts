@@ -1,9 +1,10 @@
 import type { DeadLetters } from '../../app/ports/dead-letters.ts';
 import type { Clock, Entropy } from '../../app/ports/world.ts';
-import { AmbiguousError } from '../../core/faults.ts';
+import { AmbiguousError, TerminalError } from '../../core/faults.ts';
 import { type BreakerSettings, createCallGuard } from './circuit-breaker.ts';
 import { climb, type LadderTools } from './ladder.ts';
 import {
+  type GivenUp,
   isFault,
   type OutboundCall,
   type OutboundObserver,
@@ -46,8 +47,12 @@ export interface OutboundPolicy {
    * @throws TerminalError when trying again cannot help
    */
   call<T>(call: OutboundCall<T>): Promise<T>;
-  /** The same; what would be thrown becomes a dead letter with this payload. @throws as `call`, when that fails too */
-  callOrSetAside<T>(call: OutboundCall<T>, payload: object): Promise<T | SetAside>;
+  /**
+   * The same; what would be thrown becomes a dead letter with this payload, or only what trying again cannot help.
+   *
+   * @throws as `call`, what is not set aside, and when that fails too
+   */
+  callOrSetAside<T>(call: OutboundCall<T>, payload: object, givenUp?: Exclude<GivenUp, 'throw'>): Promise<T | SetAside>;
   /** @throws as `call` */
   read<T>(read: OutboundRead<T>): Promise<T>;
 }
@@ -84,10 +89,11 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
       if (end.kind === 'gave_up') throw end.fault;
       return end.answer;
     },
-    callOrSetAside: async (call, payload) => {
+    callOrSetAside: async (call, payload, givenUp = 'set_aside') => {
       const end = await climb(tools, call, 'write');
       if (end.kind === 'answered') return end.answer;
       const { fault, attempts } = end;
+      if (givenUp === 'set_aside_terminal' && !(fault instanceof TerminalError)) throw fault;
       const mayBeApplied = fault instanceof AmbiguousError;
       const reason = fault.code;
       try {

@@ -85,7 +85,8 @@ export function createPostmark(options: PostmarkOptions): EmailSender {
             maxLagMs,
           },
           withinCall: 'by_lookup',
-          ...(givenUp === 'set_aside' ? { payload: email } : {}),
+          givenUp,
+          payload: email,
         },
       );
     },

@@ -2,7 +2,7 @@ import type { SendingClaims, SendingOwner } from '../../app/ports/sending-claims
 import type { CallLimit, Clock } from '../../app/ports/world.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../core/faults.ts';
 import type { Failure } from '../../core/payment.ts';
-import { type Found, isFault, type OutboundCall, type Resend, type SetAside } from './outbound-calls.ts';
+import { type Found, type GivenUp, isFault, type OutboundCall, type Resend, type SetAside } from './outbound-calls.ts';
 import type { OutboundPolicy } from './outbound-policy.ts';
 
 type Sent = { readonly kind: 'sent'; readonly vendorId: string };
@@ -24,7 +24,7 @@ export interface SendOptions {
   /** Unix milliseconds. */
   readonly deadlineMs: number;
   /** What becomes of what is given up. @default throw */
-  readonly givenUp?: 'throw' | 'set_aside';
+  readonly givenUp?: GivenUp;
 }
 
 export interface Parcel {
@@ -38,8 +38,10 @@ export interface Parcel {
   readonly lookUp?: { readonly find: (limit: CallLimit) => Promise<Found<Sent>>; readonly maxLagMs: number };
   /** What follows a send without an answer while its caller still waits. */
   readonly withinCall: 'by_lookup' | 'never';
-  /** Given up, it becomes a dead letter with this payload. @default the fault is thrown */
-  readonly payload?: object;
+  /** @default throw */
+  readonly givenUp?: GivenUp;
+  /** Of the dead letter that it may become. */
+  readonly payload: object;
 }
 
 export interface SendOnceTools {
@@ -111,7 +113,7 @@ async function findBefore(
 }
 
 async function sendOwned({ policy, claims }: SendOnceTools, parcel: Parcel, ours: SendingOwner): Promise<SendOutcome> {
-  const { payload } = parcel;
+  const { payload, givenUp = 'throw' } = parcel;
   const call: OutboundCall<SendAnswer> = {
     operation: parcel.operation,
     deadlineMs: parcel.deadlineMs,
@@ -119,7 +121,7 @@ async function sendOwned({ policy, claims }: SendOnceTools, parcel: Parcel, ours
     ...resend(parcel),
   };
   const outcome = await settle(claims, ours, () =>
-    payload === undefined ? policy.call(call) : policy.callOrSetAside(call, payload),
+    givenUp === 'throw' ? policy.call(call) : policy.callOrSetAside(call, payload, givenUp),
   );
   const isUnknown = outcome.kind === 'unknown' || (outcome.kind === 'set_aside' && outcome.mayBeApplied);
   if (outcome.kind === 'sent') await claims.sent(ours.key, outcome.vendorId);

@@ -1,0 +1,9 @@
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+
+/** A client that does not retry by itself, and waits no longer than a request can. */
+export function secretsManager(): SecretsManagerClient {
+  return new SecretsManagerClient({
+    maxAttempts: 1,
+    requestHandler: { requestTimeout: 2_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 },
+  });
+}
