@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { OutboundCount } from '../../lambdas/adapters/vendors/outbound-calls.ts';
 import { createOutboundPolicy } from '../../lambdas/adapters/vendors/outbound-policy.ts';
 import type { Clock } from '../../lambdas/app/ports/world.ts';
+import type { OutboundMetric } from '../../lambdas/contract/metrics.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 
 const CALLS_PER_SECOND = 50;
@@ -60,7 +60,7 @@ async function run({ seed, patienceMs, setsAside, fails }: Load) {
   const clock = new SharedClock();
   const luck = seededFraction(seed);
   const reached: { readonly atMs: number; readonly by: 'read' | 'write' }[] = [];
-  const counts: Partial<Record<OutboundCount, number>> = {};
+  const counts: Partial<Record<OutboundMetric, number>> = {};
   const answered: number[] = [];
   let setAside = 0;
   let thrown = 0;

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { OutboundCall, OutboundCount } from '../../lambdas/adapters/vendors/outbound-calls.ts';
+import type { OutboundCall } from '../../lambdas/adapters/vendors/outbound-calls.ts';
 import { createOutboundPolicy, type OutboundPolicy } from '../../lambdas/adapters/vendors/outbound-policy.ts';
 import type { DeadLetter } from '../../lambdas/app/ports/dead-letters.ts';
 import type { CallLimit } from '../../lambdas/app/ports/world.ts';
+import type { OutboundMetric } from '../../lambdas/contract/metrics.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/core/faults.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
@@ -24,7 +25,7 @@ describe('the outbound policy', () => {
   let jitter: number;
   let letters: DeadLetter[];
   let keepsLetters: boolean;
-  let counts: OutboundCount[];
+  let counts: OutboundMetric[];
   /** What the vendor does with the next sends; then it answers. */
   let script: (() => Error)[];
   /** Seconds after the start, of every send. */
@@ -84,7 +85,7 @@ describe('the outbound policy', () => {
       ...changes,
     }) as OutboundCall<string>;
   const times = (count: number, name: FaultName) => Array.from({ length: count }, () => FAULTS[name]);
-  const count = (name: OutboundCount) => counts.filter((counted) => counted === name).length;
+  const count = (name: OutboundMetric) => counts.filter((counted) => counted === name).length;
   const openBreaker = async () => {
     script = times(5, 'error');
     await policy.call(call()).catch(() => {});

@@ -5,6 +5,7 @@ import {
   ReceiveMessageCommand,
   SendMessageCommand,
   SQSClient,
+  SQSServiceException,
 } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
 import type { DeadLetter, LetterBox, TakenLetter } from '../../app/ports/dead-letters.ts';
@@ -71,7 +72,7 @@ export class SqsLetterBox implements LetterBox {
 
   /** @throws as `put` */
   async putBack({ receipt }: TakenLetter): Promise<void> {
-    await answered(
+    await doneUnlessGone(
       this.#client.send(
         new ChangeMessageVisibilityCommand({
           QueueUrl: this.#queueUrl,
@@ -84,15 +85,29 @@ export class SqsLetterBox implements LetterBox {
 
   /** @throws as `put` */
   async remove({ receipt }: TakenLetter): Promise<void> {
-    await answered(this.#client.send(new DeleteMessageCommand({ QueueUrl: this.#queueUrl, ReceiptHandle: receipt })));
+    await doneUnlessGone(
+      this.#client.send(new DeleteMessageCommand({ QueueUrl: this.#queueUrl, ReceiptHandle: receipt })),
+    );
   }
 }
+
+/** What nobody holds any more needs nothing: it was removed, or another has taken it since. */
+const GONE: ReadonlySet<string> = new Set(['ReceiptHandleIsInvalid', 'MessageNotInflight']);
 
 async function answered<T>(sent: Promise<T>): Promise<T> {
   try {
     return await sent;
   } catch (cause) {
     throw new RetryableError('dead_letters_unavailable', 'The queue of dead letters does not answer.', { cause });
+  }
+}
+
+async function doneUnlessGone(sent: Promise<unknown>): Promise<void> {
+  try {
+    await answered(sent);
+  } catch (error) {
+    const cause = error instanceof RetryableError ? error.cause : undefined;
+    if (!(cause instanceof SQSServiceException && GONE.has(cause.name))) throw error;
   }
 }
 

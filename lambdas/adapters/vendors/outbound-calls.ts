@@ -1,4 +1,5 @@
 import type { CallLimit } from '../../app/ports/world.ts';
+import type { OutboundMetric } from '../../contract/metrics.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../core/faults.ts';
 
 export type Fault = RetryableError | AmbiguousError | TerminalError;
@@ -48,19 +49,6 @@ export interface SetAside {
   readonly mayBeApplied: boolean;
 }
 
-/** What is counted for each vendor. */
-export type OutboundCount =
-  /** The first thing sent for a call. */
-  | 'outbound_call'
-  /** Whatever is sent for it after that, look-ups too. */
-  | 'outbound_retry'
-  | 'outbound_probe'
-  | 'outbound_gave_up'
-  | 'outbound_breaker_opened'
-  | 'outbound_dead_lettered'
-  /** It could not be kept either; the fault was thrown instead. */
-  | 'outbound_dead_letter_failed';
-
 export interface OutboundObserver {
-  count(vendor: string, count: OutboundCount): void;
+  count(vendor: string, count: OutboundMetric): void;
 }
