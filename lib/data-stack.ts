@@ -7,14 +7,18 @@ import { IdempotencyTable, KeyAttribute } from '../lambdas/contract/tables.ts';
 import { DataTable, number } from './constructs/data-table.ts';
 import { EventBus } from './constructs/event-bus.ts';
 import { Ledger } from './constructs/ledger.ts';
+import { LetterQueue } from './constructs/letter-queue.ts';
 import { ProcessorSecret } from './constructs/processor-secret.ts';
 import type { Settings } from './settings.ts';
 
 export interface DataStackProps extends StackProps {
-  readonly settings: Pick<Settings, 'retainData' | 'eventArchive' | 'stripeAccount'>;
+  readonly settings: Pick<Settings, 'retainData' | 'eventArchive' | 'stripeAccount' | 'sandbox' | 'shopUrl'>;
 }
 
-/** Everything that must survive: four tables with four lifetimes, the event bus, and the secret of callbacks. Nothing here is ever replaced by a deploy of the service. */
+/**
+ * Everything that must survive: four tables with four lifetimes, the event bus, the secret of callbacks, and calls that were
+ * given up. Nothing here is ever replaced by a deploy of the service.
+ */
 export class DataStack extends Stack {
   readonly idempotency: DataTable;
   readonly ledger: Ledger;
@@ -24,6 +28,10 @@ export class DataStack extends Stack {
   readonly events: EventBus;
   /** Where Stripe is called: its key, and what it signs with; the operator puts in what Stripe gives out. */
   readonly stripe?: { readonly key: ProcessorSecret; readonly callbackSecret: ProcessorSecret };
+  /** Where orders have parties: calls to them that were given up. */
+  readonly deadLetters?: LetterQueue;
+  /** Where e-mails go out: the token of the Postmark server; the operator puts in what Postmark gives out. */
+  readonly postmarkToken?: ProcessorSecret;
 
   constructor(scope: Construct, id: string, props: DataStackProps) {
     super(scope, id, { ...props, terminationProtection: props.settings.retainData });
@@ -48,6 +56,18 @@ export class DataStack extends Stack {
           retain,
         }),
       };
+    }
+
+    const { sandbox, shopUrl } = props.settings;
+    if (sandbox || shopUrl !== undefined) {
+      this.deadLetters = new LetterQueue(this, 'DeadLetters', { retain });
+      new CfnOutput(this, StackOutput.deadLettersQueue, { value: this.deadLetters.queueUrl });
+    }
+    if (shopUrl !== undefined) {
+      this.postmarkToken = new ProcessorSecret(this, 'PostmarkToken', {
+        description: 'The token of the Postmark server: to be put in by its owner.',
+        retain,
+      });
     }
 
     new CfnOutput(this, StackOutput.idempotencyTable, { value: this.idempotency.tableName });

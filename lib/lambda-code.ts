@@ -16,6 +16,7 @@ export type FunctionFolder =
   | 'ledger'
   | 'outbox-relay'
   | 'republish-events'
+  | 'dead-letters'
   | 'api-documents'
   | 'sandbox-processor';
 
@@ -28,6 +29,7 @@ const FILES: Readonly<Record<FunctionFolder, readonly string[]>> = {
   ledger: [],
   'outbox-relay': [],
   'republish-events': [],
+  'dead-letters': [],
   'api-documents': ['swagger-ui-bundle.js', 'swagger-ui.css'].map((file) =>
     join(ROOT, 'node_modules', 'swagger-ui-dist', file),
   ),

@@ -11,6 +11,7 @@ import { NeedsAPerson } from './constructs/needs-a-person.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
 import { RequestFirewall } from './constructs/request-firewall.ts';
 import type { DataStack } from './data-stack.ts';
+import { addDeadLetters } from './parties.ts';
 import {
   callbacksFunction,
   ledgerFunction,
@@ -81,6 +82,8 @@ export class ServiceStack extends Stack {
         undecidable: ['resolver'],
       },
     });
+
+    addDeadLetters(this, props);
 
     new CfnOutput(this, StackOutput.apiUrl, { value: http.url });
     new CfnOutput(this, StackOutput.paymentsFunction, { value: payments.function.functionName });

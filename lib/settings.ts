@@ -22,6 +22,13 @@ export interface Settings {
    * fits counts. @default all to the other processor
    */
   readonly routes: readonly RoutingRule[];
+  /**
+   * Base URL of the shop whose stock and referrals orders need (its contract: lambdas/contract/shop-api.ts), when the
+   * sandbox is left out. @default the sandbox's; without the sandbox, no orders are taken
+   */
+  readonly shopUrl?: string;
+  /** Whom the e-mails of orders come from: a sender that Postmark knows; needed with `shopUrl`. @default the sandbox's */
+  readonly emailSender?: string;
   /** Keep tables and logs when a stack is deleted, and refuse to delete tables. @default true */
   readonly retainData: boolean;
   /** Keep the events of the last two weeks in an archive, to be replayed. Costs a little for each gigabyte. @default true */
@@ -83,6 +90,12 @@ const RULES = {
   },
   stripeReturnUrl: { allowed: 'an https address without a trailing slash', read: readUrl },
   routes: { allowed: 'JSON, a list of { "tenant"?, "currency"?, "processor" }', read: readRoutes },
+  shopUrl: { allowed: 'an https address without a trailing slash', read: readUrl },
+  emailSender: {
+    allowed: 'an e-mail address',
+    read: (given: unknown) =>
+      typeof given === 'string' && /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(given) ? given : undefined,
+  },
   retainData: flag(),
   eventArchive: flag(),
   firewall: flag(),
@@ -108,6 +121,8 @@ export function readSettings(node: Node): Settings {
   const processorUrl = read(node, 'processorUrl', RULES.processorUrl);
   const stripeAccount = read(node, 'stripeAccount', RULES.stripeAccount);
   const stripeReturnUrl = read(node, 'stripeReturnUrl', RULES.stripeReturnUrl);
+  const shopUrl = read(node, 'shopUrl', RULES.shopUrl);
+  const emailSender = read(node, 'emailSender', RULES.emailSender);
   const settings: Settings = {
     sandbox: read(node, 'sandbox', RULES.sandbox) ?? DEFAULTS.sandbox,
     callbackScheme: read(node, 'callbackScheme', RULES.callbackScheme) ?? DEFAULTS.callbackScheme,
@@ -123,6 +138,8 @@ export function readSettings(node: Node): Settings {
     ...(processorUrl === undefined ? {} : { processorUrl }),
     ...(stripeAccount === undefined ? {} : { stripeAccount }),
     ...(stripeReturnUrl === undefined ? {} : { stripeReturnUrl }),
+    ...(shopUrl === undefined ? {} : { shopUrl }),
+    ...(emailSender === undefined ? {} : { emailSender }),
     routes: read(node, 'routes', RULES.routes) ?? DEFAULTS.routes,
   };
   refuseConflicts(settings);
@@ -131,6 +148,7 @@ export function readSettings(node: Node): Settings {
 
 /** Settings that are good each, and contradict each other. */
 function refuseConflicts(settings: Settings): void {
+  refusePartyConflicts(settings);
   const lost = settings.routes.find(({ processor }) => processor === 'stripe' && settings.stripeAccount === undefined);
   if (lost !== undefined)
     throw new Error(`${PREFIX}routes sends payments to stripe, but there is no ${PREFIX}stripeAccount`);
@@ -142,6 +160,21 @@ function refuseConflicts(settings: Settings): void {
   }
   if (!settings.sandbox && settings.processorUrl === undefined) {
     throw new Error(`${PREFIX}sandbox is false, so ${PREFIX}processorUrl must be ${RULES.processorUrl.allowed}`);
+  }
+}
+
+/** Orders have all of their parties, or there are no orders. */
+function refusePartyConflicts({ sandbox, shopUrl, emailSender }: Settings): void {
+  for (const [name, given] of Object.entries({ shopUrl, emailSender })) {
+    if (sandbox && given !== undefined) {
+      throw new Error(`${PREFIX}${name} is ${given}, but the sandbox is on, and plays the parties of orders`);
+    }
+  }
+  if (shopUrl !== undefined && emailSender === undefined) {
+    throw new Error(`${PREFIX}shopUrl is ${shopUrl}, so ${PREFIX}emailSender must be ${RULES.emailSender.allowed}`);
+  }
+  if (emailSender !== undefined && shopUrl === undefined) {
+    throw new Error(`${PREFIX}emailSender is ${emailSender}, so ${PREFIX}shopUrl must be ${RULES.shopUrl.allowed}`);
   }
 }
 

@@ -1,12 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { documentClient } from '../lambdas/adapters/dynamodb/document-client.ts';
 import { TenantAdministration } from '../lambdas/adapters/dynamodb/tenant-administration.ts';
 import { ALL_SCOPES, type Scope, StackName, StackOutput } from '../lambdas/contract/api.ts';
 import { type Mode, tenantId } from '../lambdas/core/ids.ts';
+import { deployedOutput, localAccess, localState } from './deployed.ts';
 
 interface Target {
   readonly local?: boolean;
@@ -71,35 +69,12 @@ try {
 async function administration(): Promise<TenantAdministration> {
   const { local = false, table } = program.opts<Target>();
   if (local) {
-    const { config, registry } = localTarget();
-    return new TenantAdministration(documentClient(new DynamoDBClient(config)), table ?? registry);
+    const client = new DynamoDBClient(localAccess());
+    return new TenantAdministration(documentClient(client), table ?? localState().tables.registry);
   }
-  return new TenantAdministration(documentClient(new DynamoDBClient({})), table ?? (await deployedTable()));
-}
-
-function localTarget(): { readonly config: DynamoDBClientConfig; readonly registry: string } {
-  const file = resolve(join(import.meta.dirname, '..', '.payonce', 'local.json'));
-  if (!existsSync(file)) throw new Error('Nothing runs locally: start it with "npm start".');
-  const { awsEndpoint, region, tables } = JSON.parse(readFileSync(file, 'utf8')) as {
-    awsEndpoint: string;
-    region: string;
-    tables: { registry: string };
-  };
-  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-  return { config: { endpoint: awsEndpoint, region, credentials }, registry: tables.registry };
-}
-
-async function deployedTable(): Promise<string> {
-  const { Stacks = [] } = await new CloudFormationClient({}).send(
-    new DescribeStacksCommand({ StackName: StackName.data }),
-  );
-  const output = Stacks[0]?.Outputs?.find(({ OutputKey }) => OutputKey === StackOutput.registryTable);
-  if (output?.OutputValue === undefined) {
-    throw new Error(
-      `The stack ${StackName.data} has no output ${StackOutput.registryTable}: name the table with --table.`,
-    );
-  }
-  return output.OutputValue;
+  const otherwise = 'name the table with --table.';
+  const registry = table ?? (await deployedOutput(StackName.data, StackOutput.registryTable, { otherwise }));
+  return new TenantAdministration(documentClient(new DynamoDBClient({})), registry);
 }
 
 function readScopes(text: string): readonly Scope[] {

@@ -1,3 +1,4 @@
+import type { LetterReport } from '../contract/letters-api.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../core/faults.ts';
 import type { DeadLetter, LetterBox, TakenLetter } from './ports/dead-letters.ts';
 import type { CallLimit, Clock } from './ports/world.ts';
@@ -17,20 +18,6 @@ export interface RedriveTools {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Told of what is no fault: a bug of ours, or a letter that no code was ready for. */
   readonly report: (error: unknown) => void;
-}
-
-/** One letter as an operator sees it: never what is in it. */
-export interface LetterReport {
-  readonly id: string;
-  readonly vendor: string;
-  readonly operation: string;
-  /** Unix milliseconds. */
-  readonly keptSinceMs: number;
-  readonly mayBeApplied: boolean;
-  /** `kept`: listed; `stays`: tried, or not fit to be tried, and kept. The others are gone from the box. */
-  readonly state: 'kept' | 'applied' | 'refused' | 'stays';
-  /** Why it is there, or was refused. */
-  readonly reason: string;
 }
 
 export interface LetterRun {

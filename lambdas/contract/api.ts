@@ -28,6 +28,8 @@ export const StackOutput = {
   relayFunction: 'RelayFunctionName',
   republishFunction: 'RepublishFunctionName',
   parkedRecordsQueue: 'ParkedRecordsQueueUrl',
+  deadLettersFunction: 'DeadLettersFunctionName',
+  deadLettersQueue: 'DeadLettersQueueUrl',
 } as const;
 
 export const StackName = { data: 'PayonceData', service: 'PayonceService', sandbox: 'PayonceSandbox' } as const;

@@ -24,5 +24,11 @@ export const RESOLVE_MINUTES = 1;
 /** Three kinds of work, half a minute each and what is under way then; two runs at once are harmless, as claims are fenced. Minutes. */
 export const RESOLVER_TIMEOUT_MINUTES = 3;
 
+/** How long a redrive begins to make calls again. Seconds. */
+export const REDRIVE_SECONDS = 240;
+
+/** What is under way at the end of a redrive ends within. Letters are hidden from others for a minute longer. Minutes. */
+export const REDRIVE_TIMEOUT_MINUTES = 5;
+
 /** The sandbox must outlive its slowest answer, which is longer than a caller waits. Seconds. */
 export const SANDBOX_TIMEOUT_SECONDS = 29;

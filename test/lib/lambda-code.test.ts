@@ -9,6 +9,7 @@ const KILOBYTE = 1000;
 const FUNCTIONS = [
   'api-documents',
   'callbacks',
+  'dead-letters',
   'ledger',
   'orphaned-callbacks',
   'outbox-relay',

@@ -11,7 +11,8 @@ const listOf = (value: string | readonly string[]): readonly string[] => (typeof
 /** What a statement says, in one line: the actions, on what, and under which conditions. */
 function told({ Action, Resource, Condition = {} }: Statement): string {
   const text = JSON.stringify(Resource);
-  const [, on = text] = /(LedgerTable|Idempotency|Registry|Views|CallbackSecret|Logs|Queue|Books)/.exec(text) ?? [];
+  const [, on = text] =
+    /(LedgerTable|Idempotency|Registry|Views|CallbackSecret|Logs|DeadLetters|Queue|Books)/.exec(text) ?? [];
   const conditions = Object.entries(Condition).flatMap(([operator, operands]) =>
     Object.entries(operands).map(([key, values]) => ` if ${operator} ${key} ${listOf(values).join(', ')}`),
   );
@@ -103,9 +104,21 @@ describe.each(ROLES)('the role of %s', (owner, own) => {
   });
 });
 
+test('the role of Redrive may call the parties of orders, and take letters out of their box', () => {
+  expect(allowed(roles.get('Redrive'))).toEqual(
+    [
+      'logs:CreateLogStream, logs:PutLogEvents on Logs',
+      'xray:PutTelemetryRecords, xray:PutTraceSegments on "*"',
+      `dynamodb:DeleteItem, dynamodb:PutItem, dynamodb:UpdateItem ${rows('SENDING#*')}`,
+      'sqs:SendMessage on DeadLetters',
+      'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:ReceiveMessage on DeadLetters',
+    ].sort(),
+  );
+});
+
 describe('all other roles', () => {
   test('of the service reach no table and no secret', () => {
-    const others = [...roles].filter(([owner]) => !ROLES.some(([name]) => name === owner));
+    const others = [...roles].filter(([owner]) => owner !== 'Redrive' && !ROLES.some(([name]) => name === owner));
     expect(others.map(([owner]) => owner).sort()).toEqual(['ApiDocuments', 'Resolve', 'RetryOrphans']);
     expect(JSON.stringify(others)).not.toMatch(/dynamodb:|secretsmanager:/);
   });

@@ -2,6 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { App } from 'aws-cdk-lib';
 import { readSettings } from '../../lib/settings.ts';
 
+const OWN_PROCESSOR = { 'payonce:sandbox': 'false', 'payonce:processorUrl': 'https://processor.example' };
+
 const settingsOf = (context: Record<string, unknown>) => readSettings(new App({ context }).node);
 
 describe('settings', () => {
@@ -57,6 +59,14 @@ describe('settings', () => {
       'payonce:stripeAccount is "me", but must be the id of a Stripe account, acct_…',
     ],
     [{ 'payonce:routes': '[{"processor":"paypal"}]' }, 'but must be JSON, a list of'],
+    [{ 'payonce:shopUrl': 'https://shop.example' }, 'but the sandbox is on, and plays the parties of orders'],
+    [{ 'payonce:emailSender': 'a@shop.example' }, 'but the sandbox is on, and plays the parties of orders'],
+    [{ 'payonce:emailSender': 'the shop' }, 'payonce:emailSender is "the shop", but must be an e-mail address'],
+    [
+      { ...OWN_PROCESSOR, 'payonce:shopUrl': 'https://shop.example' },
+      'so payonce:emailSender must be an e-mail address',
+    ],
+    [{ ...OWN_PROCESSOR, 'payonce:emailSender': 'a@shop.example' }, 'so payonce:shopUrl must be an https address'],
     [{ 'payonce:routes': '[' }, 'but must be JSON, a list of'],
     [{ 'payonce:routes': '[{"processor":"stripe"}]' }, 'but there is no payonce:stripeAccount'],
     [{ 'payonce:sandbx': 'false' }, 'there is no setting payonce:sandbx; there are payonce:sandbox'],

@@ -53,7 +53,8 @@ describe('the tables', () => {
 
   test('are in a stack that is not deleted by one command, unless they may be thrown away', () => {
     const protectedBy = (retainData: boolean) =>
-      new DataStack(new App(), 'Data', { settings: { retainData, eventArchive: true } }).terminationProtection;
+      new DataStack(new App(), 'Data', { settings: { sandbox: true, retainData, eventArchive: true } })
+        .terminationProtection;
     expect(protectedBy(true)).toBe(true);
     expect(protectedBy(false)).toBe(false);
   });

@@ -1,0 +1,33 @@
+import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import type { Construct } from 'constructs';
+
+export interface LetterQueueProps {
+  /** Keep the queue when its stack goes. */
+  readonly retain: boolean;
+}
+
+/** As long as SQS keeps a message at all. */
+const KEPT = Duration.days(14);
+
+/** Calls to vendors that were given up. Nothing takes from it by itself: a person has them made again, when he has mended what is wrong. */
+export class LetterQueue extends Queue {
+  constructor(scope: Construct, id: string, props: LetterQueueProps) {
+    super(scope, id, {
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      retentionPeriod: KEPT,
+      removalPolicy: props.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+    });
+    Validations.of(this).acknowledge(
+      {
+        id: 'AwsSolutions::AwsSolutions-SQS3',
+        reason: 'It is where calls are set aside, and what cannot be made again stays in it.',
+      },
+      {
+        id: 'Serverless::Serverless-SQSRedrivePolicy',
+        reason: 'It is where calls are set aside, and what cannot be made again stays in it.',
+      },
+    );
+  }
+}

@@ -1,0 +1,84 @@
+import { Duration } from 'aws-cdk-lib';
+import { Alarm, ComparisonOperator, type IMetric, Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import {
+  METRIC_NAMESPACE,
+  OUTBOUND_SERVICE,
+  type OutboundMetric,
+  VENDOR_DIMENSION,
+} from '../../lambdas/contract/metrics.ts';
+import type { VendorName } from '../../lambdas/contract/parties.ts';
+
+export interface VendorTroubleProps {
+  readonly vendors: readonly VendorName[];
+  readonly deadLetters: Queue;
+}
+
+/** A breaker that opens has seen five failures in a row; whoever is told within five minutes is told in time. */
+const PERIOD = Duration.minutes(5);
+/** Single calls that are given up are asked for again by whoever made them; so many in one period are an outage. */
+const MANY_GIVEN_UP = 10;
+/** Four days before SQS forgets them. */
+const OLD = Duration.days(10);
+
+/** Tells a person that a vendor is away, and that calls wait to be made again. Each alarm has its entry in docs/runbook.md. */
+export class VendorTrouble extends Construct {
+  constructor(scope: Construct, id: string, props: VendorTroubleProps) {
+    super(scope, id);
+    for (const vendor of props.vendors) {
+      this.#alarm(`${vendor}-BreakerOpened`, {
+        description: `Calls to ${vendor} fail, so it is left alone but for one look each ten seconds.`,
+        entry: 'a-vendor-is-away',
+        metric: counted(vendor, 'outbound_breaker_opened'),
+        threshold: 1,
+      });
+      this.#alarm(`${vendor}-GaveUp`, {
+        description: `Many calls to ${vendor} were given up.`,
+        entry: 'a-vendor-is-away',
+        metric: counted(vendor, 'outbound_gave_up'),
+        threshold: MANY_GIVEN_UP,
+      });
+    }
+    const options = { period: PERIOD, statistic: 'Maximum' };
+    this.#alarm('DeadLetters', {
+      description: 'Calls to vendors were given up, and wait to be made again.',
+      entry: 'dead-letters',
+      metric: props.deadLetters.metricApproximateNumberOfMessagesVisible(options),
+      threshold: 1,
+    });
+    this.#alarm('OldDeadLetters', {
+      description: 'Calls that were given up are forgotten within four days.',
+      entry: 'dead-letters',
+      metric: props.deadLetters.metricApproximateAgeOfOldestMessage(options),
+      threshold: OLD.toSeconds(),
+    });
+  }
+
+  #alarm(
+    id: string,
+    {
+      description,
+      entry,
+      ...rule
+    }: { readonly description: string; readonly entry: string; readonly metric: IMetric; readonly threshold: number },
+  ): void {
+    new Alarm(this, id, {
+      ...rule,
+      alarmDescription: `${description} What to do: docs/runbook.md#${entry}`,
+      evaluationPeriods: 1,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+    });
+  }
+}
+
+function counted(vendor: VendorName, metricName: OutboundMetric): Metric {
+  return new Metric({
+    namespace: METRIC_NAMESPACE,
+    metricName,
+    dimensionsMap: { service: OUTBOUND_SERVICE, [VENDOR_DIMENSION]: vendor },
+    statistic: 'Sum',
+    period: PERIOD,
+  });
+}

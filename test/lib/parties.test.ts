@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { synthesize } from '../support/synth.ts';
+import { present, statementsByOwner } from './templates.ts';
+
+const OWN_PROCESSOR = { 'payonce:sandbox': 'false', 'payonce:processorUrl': 'https://processor.example' };
+const OWN_PARTIES = { 'payonce:shopUrl': 'https://shop.example/api', 'payonce:emailSender': 'orders@shop.example' };
+
+const withSandbox = synthesize();
+const withShop = synthesize({ ...OWN_PROCESSOR, ...OWN_PARTIES });
+const without = synthesize(OWN_PROCESSOR);
+
+function variablesOf(template: Template, name: string): Readonly<Record<string, unknown>> {
+  const functions = template.findResources('AWS::Lambda::Function');
+  const [, found] = Object.entries(functions).find(([id]) => id.startsWith(`${name}Function`)) ?? [];
+  const { Properties } = (found ?? {}) as {
+    Properties?: { Environment?: { Variables?: Readonly<Record<string, unknown>> } };
+  };
+  return Properties?.Environment?.Variables ?? {};
+}
+
+describe('the parties of orders', () => {
+  test('are the sandbox where there is one, which takes any token and shows what it sent at once', () => {
+    const variables = variablesOf(present(withSandbox.service), 'Redrive');
+    expect(JSON.stringify(variables['SHOP_URL'])).toContain('PayonceSandbox');
+    expect(variables['POSTMARK_URL']).toEqual(variables['SHOP_URL']);
+    expect(variables).toMatchObject({ POSTMARK_LAG_SECONDS: '30', EMAIL_SENDER: 'shop@payonce.example' });
+    expect(variables).not.toHaveProperty('POSTMARK_TOKEN_SECRET_ID');
+    present(withSandbox.data).resourceCountIs('AWS::SecretsManager::Secret', 1);
+  });
+
+  test('are the shop and Postmark where the settings name them, with a token that only who calls may read', () => {
+    const service = present(withShop.service);
+    const variables = variablesOf(service, 'Redrive');
+    expect(variables).toMatchObject({
+      SHOP_URL: 'https://shop.example/api',
+      POSTMARK_URL: 'https://api.postmarkapp.com',
+      POSTMARK_TOKEN_SECRET_ID: { 'Fn::ImportValue': expect.stringContaining('PostmarkToken') },
+      EMAIL_SENDER: 'orders@shop.example',
+    });
+    // What Postmark's search may lack, it says nothing of: the adapter's own margin counts.
+    expect(variables).not.toHaveProperty('POSTMARK_LAG_SECONDS');
+    const readers = [...statementsByOwner(service)].filter(([, statements]) =>
+      JSON.stringify(statements).includes('PostmarkToken'),
+    );
+    expect(readers.map(([owner]) => owner)).toEqual(['Redrive']);
+  });
+
+  test('are none without both: no function, no queue, no alarm, no secret', () => {
+    expect(JSON.stringify(present(without.service).toJSON())).not.toMatch(/Redrive|DeadLetters|SHOP_URL|outbound_/);
+    present(without.data).resourceCountIs('AWS::SQS::Queue', 0);
+    present(without.data).resourceCountIs('AWS::SecretsManager::Secret', 1);
+  });
+});
+
+describe('the queue of calls that were given up', () => {
+  const data = present(withSandbox.data);
+
+  test('is beside the tables, encrypted, and keeps what is in it for two weeks and when its stack goes', () => {
+    data.hasResource('AWS::SQS::Queue', {
+      DeletionPolicy: 'Retain',
+      Properties: {
+        MessageRetentionPeriod: 14 * 24 * 60 * 60,
+        SqsManagedSseEnabled: true,
+        RedrivePolicy: Match.absent(),
+      },
+    });
+  });
+
+  test('takes messages over TLS only', () => {
+    data.hasResourceProperties('AWS::SQS::QueuePolicy', {
+      PolicyDocument: Match.objectLike({
+        Statement: [
+          Match.objectLike({
+            Effect: 'Deny',
+            Condition: { Bool: { 'aws:SecureTransport': 'false' } },
+            Action: 'sqs:*',
+          }),
+        ],
+      }),
+    });
+  });
+});
+
+describe('the alarms of vendors', () => {
+  const service = present(withSandbox.service);
+  const alarms = Object.entries(service.findResources('AWS::CloudWatch::Alarm'))
+    .filter(([id]) => id.startsWith('VendorTrouble'))
+    .map(([, alarm]) => (alarm as { Properties: { AlarmDescription: string } }).Properties);
+
+  test.each(['stock', 'referrals', 'postmark'])('tell that %s is away, whoever called it', (vendor) => {
+    for (const [MetricName, Threshold] of [
+      ['outbound_breaker_opened', 1],
+      ['outbound_gave_up', 10],
+    ]) {
+      service.hasResourceProperties('AWS::CloudWatch::Alarm', {
+        Namespace: 'Payonce',
+        MetricName,
+        Threshold,
+        Dimensions: [
+          { Name: 'service', Value: 'vendors' },
+          { Name: 'vendor', Value: vendor },
+        ],
+      });
+    }
+  });
+
+  test('tell of every letter, and of those that will be forgotten', () => {
+    for (const [MetricName, Threshold] of [
+      ['ApproximateNumberOfMessagesVisible', 1],
+      ['ApproximateAgeOfOldestMessage', 10 * 24 * 60 * 60],
+    ]) {
+      service.hasResourceProperties('AWS::CloudWatch::Alarm', { Namespace: 'AWS/SQS', MetricName, Threshold });
+    }
+  });
+
+  test('each name an entry of the runbook that is there', () => {
+    const runbook = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
+    const headings = [...runbook.matchAll(/^## (.+)$/gm)].map(([, heading = '']) =>
+      heading.toLowerCase().replaceAll(' ', '-'),
+    );
+    expect(alarms).toHaveLength(8);
+    for (const { AlarmDescription } of alarms) {
+      expect(headings).toContain(/docs\/runbook\.md#([a-z-]+)$/.exec(AlarmDescription)?.[1]);
+    }
+  });
+});
