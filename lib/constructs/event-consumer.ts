@@ -1,7 +1,6 @@
 import { Duration, Validations } from 'aws-cdk-lib';
 import { Alarm, type AlarmProps, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
-import type { IEventBus } from 'aws-cdk-lib/aws-events';
-import { Rule } from 'aws-cdk-lib/aws-events';
+import { type EventBus, type IEventBus, Rule } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
@@ -12,7 +11,7 @@ import type { PayonceFunction } from './payonce-function.ts';
 import { TaskQueue } from './task-queue.ts';
 
 export interface EventConsumerProps {
-  readonly bus: IEventBus;
+  readonly bus: EventBus;
   /** Made with `createEventHandler`; its timeout must not exceed CONSUMER_TIMEOUT_SECONDS. */
   readonly consumer: PayonceFunction;
   /** Which events reach it. @default all */
@@ -40,7 +39,8 @@ export class EventConsumer extends Construct {
     this.tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS) });
     const { queue, deadLetters } = this.tasks;
     new Rule(this, 'Rule', {
-      eventBus: bus,
+      // The class and its interface differ in an optional property.
+      eventBus: bus as unknown as IEventBus,
       eventPattern: { source: [EVENT_SOURCE], ...(types === undefined ? {} : { detailType: [...types] }) },
       targets: [new SqsQueue(queue, { deadLetterQueue: deadLetters, maxEventAge: DELIVER_FOR })],
     });

@@ -4,7 +4,7 @@ import type { Processor, ProcessorBooks } from '../../lambdas/app/ports/processo
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 import type { Actor, FaultVoice } from './fault-plan.ts';
 
-const PORT_VOICE: FaultVoice = {
+export const PORT_VOICE: FaultVoice = {
   throttle: () => new RetryableError('injected_throttle', 'nothing was applied', { retryAfterSeconds: 1 }),
   ambiguous: () => new AmbiguousError('injected_ambiguity', 'nobody knows'),
 };

@@ -1,0 +1,153 @@
+import { describe, expect, test } from '@jest/globals';
+import { App, Duration, Stack } from 'aws-cdk-lib';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { EventBus } from '../../lib/constructs/event-bus.ts';
+import { EventConsumer } from '../../lib/constructs/event-consumer.ts';
+import { PayonceFunction } from '../../lib/constructs/payonce-function.ts';
+import { synthesize } from '../support/synth.ts';
+import { present, statementsByOwner } from './templates.ts';
+
+const stacks = synthesize();
+const data = present(stacks.data);
+const service = present(stacks.service);
+
+describe('the event bus', () => {
+  test('is kept with the data, and keeps two weeks of events', () => {
+    data.hasResource('AWS::Events::EventBus', { DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
+    data.hasResource('AWS::Events::Archive', {
+      DeletionPolicy: 'Retain',
+      Properties: Match.objectLike({ EventPattern: { source: ['payonce'] }, RetentionDays: 14 }),
+    });
+  });
+
+  test('has no archive when a deployment wants none', () => {
+    present(synthesize({ 'payonce:eventArchive': 'false' }).data).resourceCountIs('AWS::Events::Archive', 0);
+  });
+});
+
+describe('the relay', () => {
+  test('reads outcomes of payments from the beginning of the Stream, and a bad record does not stop it', () => {
+    service.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      StartingPosition: 'TRIM_HORIZON',
+      BatchSize: 100,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      BisectBatchOnFunctionError: true,
+      MaximumRetryAttempts: 20,
+      MaximumRecordAgeInSeconds: 72_000,
+      DestinationConfig: { OnFailure: { Destination: { 'Fn::GetAtt': [Match.stringLikeRegexp('Parked'), 'Arn'] } } },
+      FilterCriteria: {
+        Filters: [
+          {
+            Pattern: Match.serializedJson({
+              eventName: ['INSERT'],
+              dynamodb: {
+                Keys: { pk: { S: [{ prefix: 'PAY#' }] } },
+                NewImage: { outcomeBucket: { S: [{ exists: true }] } },
+              },
+            }),
+          },
+        ],
+      },
+    });
+  });
+
+  test('sets aside for as long as SQS keeps anything, encrypted, over TLS only', () => {
+    service.hasResourceProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 1_209_600, SqsManagedSseEnabled: true });
+    service.hasResourceProperties('AWS::SQS::QueuePolicy', {
+      Queues: [{ Ref: Match.stringLikeRegexp('Parked') }],
+      PolicyDocument: Match.objectLike({
+        Statement: Match.arrayWith([
+          Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
+        ]),
+      }),
+    });
+  });
+
+  test('may read transitions, put events and park, and write to no table', () => {
+    const roles = statementsByOwner(service);
+    const actionsOf = (owner: string) => (roles.get(owner) ?? []).flatMap(({ Action }) => Action).sort();
+    const stream = [
+      'dynamodb:DescribeStream',
+      'dynamodb:GetRecords',
+      'dynamodb:GetShardIterator',
+      'dynamodb:ListStreams',
+    ];
+    const always = ['logs:CreateLogStream', 'logs:PutLogEvents', 'xray:PutTelemetryRecords', 'xray:PutTraceSegments'];
+    const publish = ['dynamodb:GetItem', 'events:PutEvents'];
+    expect(new Set(actionsOf('EventsRelay'))).toEqual(
+      new Set([...always, ...stream, ...publish, 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:SendMessage']),
+    );
+    expect(actionsOf('EventsRepublisher')).toEqual([...always, ...publish, 'dynamodb:Query'].sort());
+  });
+
+  test.each([
+    ['ApproximateNumberOfMessagesVisible', 1],
+    ['event_publish_failed', 1],
+    ['event_age', 60_000],
+    ['IteratorAge', 60_000],
+  ])('raises an alarm by %s that names its page of the runbook', (metric, threshold) => {
+    service.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      MetricName: metric,
+      Threshold: threshold,
+      TreatMissingData: 'notBreaching',
+      AlarmDescription: Match.stringLikeRegexp('docs/runbook.md'),
+    });
+  });
+});
+
+describe('a consumer', () => {
+  const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'Consumers');
+  const { bus } = new EventBus(stack, 'Events', { retain: false, archive: false });
+  const made = (id: string) =>
+    new PayonceFunction(stack, id, {
+      folder: 'resolver',
+      timeout: Duration.seconds(30),
+      memoryMb: 256,
+      logRetentionDays: 90,
+      retainLogs: false,
+      environment: {},
+    });
+  new EventConsumer(stack, 'Some', { bus, consumer: made('SomeFunction'), types: ['payment.completed'] });
+  new EventConsumer(stack, 'All', { bus, consumer: made('AllFunction'), concurrency: 2 });
+  const template = Template.fromStack(stack);
+
+  test('gets the types that it wants, or all, over a queue of its own', () => {
+    template.hasResourceProperties('AWS::Events::Rule', {
+      EventPattern: { source: ['payonce'], 'detail-type': ['payment.completed'] },
+      Targets: [
+        Match.objectLike({
+          Arn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^SomeTasksQueue'), 'Arn'] },
+          DeadLetterConfig: { Arn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^SomeTasksDeadLetters'), 'Arn'] } },
+          RetryPolicy: { MaximumEventAgeInSeconds: 86_400 },
+        }),
+      ],
+    });
+    template.hasResourceProperties('AWS::Events::Rule', { EventPattern: { source: ['payonce'] } });
+  });
+
+  test('fails message by message, a bounded number at once', () => {
+    template.allResourcesProperties('AWS::Lambda::EventSourceMapping', {
+      BatchSize: 10,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+    });
+    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', { ScalingConfig: { MaximumConcurrency: 10 } });
+    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', { ScalingConfig: { MaximumConcurrency: 2 } });
+  });
+
+  test('has dead letters for two weeks, told its function and watched', () => {
+    template.hasResourceProperties('AWS::SQS::Queue', {
+      RedrivePolicy: { deadLetterTargetArn: Match.anyValue(), maxReceiveCount: 5 },
+      VisibilityTimeout: 180,
+    });
+    template.hasResourceProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 1_209_600 });
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      Environment: {
+        Variables: Match.objectLike({ PARKING_QUEUE_URL: { Ref: Match.stringLikeRegexp('^SomeTasksDeadLetters') } }),
+      },
+    });
+    template.resourceCountIs('AWS::CloudWatch::Alarm', 4);
+    template.allResourcesProperties('AWS::CloudWatch::Alarm', {
+      AlarmDescription: Match.stringLikeRegexp('docs/runbook.md'),
+    });
+  });
+});
