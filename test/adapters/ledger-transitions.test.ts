@@ -1,0 +1,25 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeAll } from '@jest/globals';
+import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
+import { transitionRow } from '../../lambdas/adapters/dynamodb/items.ts';
+import { LedgerTransitions } from '../../lambdas/adapters/dynamodb/ledger-transitions.ts';
+import { describeTransitionReader } from '../contract-suites/transition-reader-suite.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { createTables, dynamoDbClient } from '../support/local-aws.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+let table: string;
+beforeAll(async () => {
+  table = (await createTables('transitions')).ledger;
+});
+
+describeTransitionReader('dynamodb', async () => {
+  const client = documentClient(dynamoDbClient());
+  const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
+  return {
+    reader: new LedgerTransitions(client, table, pacing),
+    append: async (transition) => {
+      await client.send(new PutCommand({ TableName: table, Item: transitionRow(transition) }));
+    },
+  };
+});

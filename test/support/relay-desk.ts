@@ -1,0 +1,125 @@
+import { MemoryEventBus } from '../../lambdas/adapters/memory/memory-event-bus.ts';
+import { MemoryTransitions } from '../../lambdas/adapters/memory/memory-transitions.ts';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import type { EventPublisher } from '../../lambdas/app/ports/event-publisher.ts';
+import type { TransitionReader } from '../../lambdas/app/ports/transition-reader.ts';
+import type { Parking, StreamRecord } from '../../lambdas/app/ports/transition-stream.ts';
+import { type Relayed, type RelayTools, relayTransitions } from '../../lambdas/app/relay-transitions.ts';
+import { eventOf } from '../../lambdas/core/event.ts';
+import { PENDING_TYPES } from '../../lambdas/core/payment.ts';
+import { detailsOf, type Transition } from '../../lambdas/core/transition.ts';
+import { countingEntropy } from './counting-entropy.ts';
+import { type Actor, Crash } from './fault-plan.ts';
+import { PORT_VOICE } from './faulty-ports.ts';
+import { outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
+import { SimulatedClock } from './simulated-clock.ts';
+
+/** A relay, the Stream that it reads and the bus that it writes to. */
+export type Relay = (tools: RelayTools, records: readonly StreamRecord[]) => Promise<Relayed>;
+
+/** Records at once; more of them are in the Stream. */
+const BATCH = 3;
+/** Lambda's own bound for one batch. */
+const MAX_TRIES = 20;
+
+export class RelayDesk {
+  readonly clock = new SimulatedClock();
+  readonly bus = new MemoryEventBus();
+  readonly parked: { readonly body: string; readonly reason: string; readonly detail: string }[] = [];
+  readonly reported: unknown[] = [];
+  readonly transitions: readonly Transition[];
+  readonly records: StreamRecord[];
+  readonly #how: Relay;
+  readonly #entropy = countingEntropy();
+
+  constructor(transitions: readonly Transition[] = chains(2), how: Relay = relayTransitions) {
+    this.transitions = transitions;
+    this.records = transitions.map(recordOf);
+    this.#how = how;
+  }
+
+  /** The ids of the events that must come out. */
+  get expected(): readonly string[] {
+    return this.transitions.flatMap((transition) => {
+      const first = this.transitions.find(
+        ({ payment, sequence }) => payment.id === transition.payment.id && sequence === 1,
+      );
+      if (PENDING_TYPES.has(transition.type) || first === undefined) return [];
+      return [eventOf(systemDigest, transition, detailsOf(first)).event.id];
+    });
+  }
+
+  get publishedIds(): readonly string[] {
+    return this.bus.published.map(({ event }) => event.id);
+  }
+
+  relay(records: readonly StreamRecord[] = this.records, actor?: Actor): Promise<Relayed> {
+    const all = new MemoryTransitions(() => this.transitions);
+    return this.relayWith(
+      {
+        publisher: actor === undefined ? this.bus : publisherOf(actor, this.bus),
+        transitions: actor === undefined ? all : readerOf(actor, all),
+        parking: parkingOf(actor, this.parked),
+      },
+      records,
+    );
+  }
+
+  relayWith(changes: Partial<RelayTools>, records: readonly StreamRecord[] = this.records): Promise<Relayed> {
+    const tools = {
+      publisher: this.bus,
+      transitions: new MemoryTransitions(() => this.transitions),
+      parking: parkingOf(undefined, this.parked),
+      digest: systemDigest,
+      clock: this.clock,
+      entropy: this.#entropy,
+      report: (error: unknown) => void this.reported.push(error),
+    };
+    return this.#how({ ...tools, ...changes }, records);
+  }
+
+  /** As Lambda reads a Stream: a batch that fails comes again whole, one that fails in part from its first failure. */
+  async pump(actors: () => Actor): Promise<void> {
+    let at = 0;
+    for (let tries = 0; at < this.records.length && tries < MAX_TRIES; tries += 1) {
+      const batch = this.records.slice(at, at + BATCH);
+      const actor = actors();
+      try {
+        const { againFrom } = await this.relay(batch, actor);
+        if (actor.crashed) continue;
+        const failed = batch.findIndex(({ position }) => position === againFrom);
+        at += failed === -1 ? batch.length : failed;
+      } catch (error) {
+        if (!(error instanceof Crash)) throw error;
+      }
+    }
+  }
+}
+
+/** Payments of two transitions each, as the Stream shows them: of different payments in turn. */
+export function chains(payments: number): readonly Transition[] {
+  const firsts = Array.from({ length: payments }, (_, index) => pendingTransition(paymentIdFor(`relay-${index}`)));
+  return [...firsts, ...firsts.map((first) => outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' }))];
+}
+
+export function recordOf(transition: Transition, index: number): StreamRecord {
+  const kind = PENDING_TYPES.has(transition.type);
+  return {
+    position: String(1_000 + index),
+    whole: JSON.stringify({ record: index }),
+    content: kind ? { kind: 'no_event' } : { kind: 'transition', transition },
+  };
+}
+
+function publisherOf(actor: Actor, bus: EventPublisher): EventPublisher {
+  return { publish: (events) => actor.call('publish', PORT_VOICE, () => bus.publish(events)) };
+}
+
+function readerOf(actor: Actor, reader: TransitionReader): TransitionReader {
+  return { readTransition: (place) => actor.call('readTransition', PORT_VOICE, () => reader.readTransition(place)) };
+}
+
+function parkingOf(actor: Actor | undefined, parked: Parameters<Parking['park']>[0][]): Parking {
+  const park = async (one: Parameters<Parking['park']>[0]): Promise<void> => void parked.push(one);
+  return { park: (one) => (actor === undefined ? park(one) : actor.call('park', PORT_VOICE, () => park(one))) };
+}
