@@ -6,6 +6,7 @@ import type { TransitionReader } from '../../lambdas/app/ports/transition-reader
 import type { Parking, StreamRecord } from '../../lambdas/app/ports/transition-stream.ts';
 import { type Relayed, type RelayTools, relayTransitions } from '../../lambdas/app/relay-transitions.ts';
 import { eventOf } from '../../lambdas/core/event.ts';
+import { isFault } from '../../lambdas/core/faults.ts';
 import { PENDING_TYPES } from '../../lambdas/core/payment.ts';
 import { detailsOf, type Transition } from '../../lambdas/core/transition.ts';
 import { countingEntropy } from './counting-entropy.ts';
@@ -90,7 +91,7 @@ export class RelayDesk {
         const failed = batch.findIndex(({ position }) => position === againFrom);
         at += failed === -1 ? batch.length : failed;
       } catch (error) {
-        if (!(error instanceof Crash)) throw error;
+        if (!(error instanceof Crash) && !isFault(error)) throw error;
       }
     }
   }
