@@ -1,0 +1,96 @@
+import { createServer } from 'node:http';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { EventBridgePublisher } from '../../lambdas/adapters/eventbridge/eventbridge-publisher.ts';
+import { putEventsOverHttps } from '../../lambdas/adapters/eventbridge/put-events.ts';
+import { signedHeaders } from '../../lambdas/adapters/eventbridge/signature.ts';
+import { paidEvent } from '../support/consumer-world.ts';
+
+const EVENT = paidEvent();
+const ENVIRONMENT = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret' };
+
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+/** EventBridge's HTTP face, which answers what it is told and keeps what it was asked. */
+async function bus(status: number, answer: unknown) {
+  const asked: { headers: NodeJS.Dict<string | string[]>; body: Record<string, unknown> }[] = [];
+  const server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
+    request.on('end', () => {
+      asked.push({ headers: request.headers, body: JSON.parse(text) as Record<string, unknown> });
+      if (status === 0) request.socket.destroy();
+      else response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(answer));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(() => server.close());
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const environment = { ...ENVIRONMENT, AWS_ENDPOINT_URL: `http://127.0.0.1:${port}` };
+  return { asked, publisher: new EventBridgePublisher(putEventsOverHttps(environment), 'the-bus') };
+}
+
+describe('events on EventBridge', () => {
+  test('go with our source, their type and all that they say', async () => {
+    const { asked, publisher } = await bus(200, { FailedEntryCount: 0, Entries: [{ EventId: '1' }] });
+    expect(await publisher.publish([EVENT])).toEqual([{ kind: 'published' }]);
+    const [{ headers, body } = { headers: {}, body: {} }] = asked;
+    expect(headers).toMatchObject({
+      'x-amz-target': 'AWSEvents.PutEvents',
+      'content-type': 'application/x-amz-json-1.1',
+      authorization: expect.stringMatching(
+        /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-west-1\/events\/aws4_request, /,
+      ),
+    });
+    expect(body).toEqual({
+      Entries: [
+        { EventBusName: 'the-bus', Source: 'payonce', DetailType: 'payment.completed', Detail: JSON.stringify(EVENT) },
+      ],
+    });
+  });
+
+  test('come to an outcome each', async () => {
+    const Entries = [
+      { ErrorCode: 'ThrottlingException' },
+      { EventId: '2' },
+      { ErrorCode: 'MalformedDetail' },
+      { ErrorCode: 'New' },
+    ];
+    const { publisher } = await bus(200, { FailedEntryCount: 3, Entries });
+    expect(await publisher.publish([EVENT, EVENT, EVENT, EVENT])).toEqual([
+      { kind: 'not_now', code: 'ThrottlingException' },
+      { kind: 'published' },
+      { kind: 'refused', code: 'MalformedDetail' },
+      { kind: 'not_now', code: 'New' },
+    ]);
+  });
+
+  test.each([
+    ['says that it is busy', 400, { __type: 'com.amazonaws.events#ThrottlingException' }, 'bus_throttled'],
+    ['fails', 500, { __type: 'InternalException' }, 'bus_ambiguous'],
+    ['falls silent', 0, {}, 'bus_ambiguous'],
+    ['answers for fewer than it was given', 200, { Entries: [] }, 'bus_ambiguous'],
+    ['refuses us', 400, { __type: 'AccessDeniedException' }, 'bus_refused'],
+  ])('are told of by what may have happened when the bus %s', async (_what, status, answer, code) => {
+    const { publisher } = await bus(status, answer);
+    await expect(publisher.publish([EVENT])).rejects.toMatchObject({ code });
+  });
+});
+
+/** Computed with botocore 1.43.11 (`SigV4Auth`), from the same request. */
+test('a call is signed as AWS wants it', () => {
+  const headers = signedHeaders(
+    { host: 'events.us-east-1.amazonaws.com', target: 'AWSEvents.PutEvents', body: '{"Entries":[]}' },
+    { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY', sessionToken: 'token' },
+    { region: 'us-east-1', service: 'events', at: new Date('2026-03-01T12:00:00Z') },
+  );
+  expect(headers['x-amz-date']).toBe('20260301T120000Z');
+  expect(headers['authorization']).toBe(
+    'AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20260301/us-east-1/events/aws4_request, ' +
+      'SignedHeaders=content-type;host;x-amz-date;x-amz-security-token;x-amz-target, ' +
+      'Signature=71e09d700c92e2de56d582f6ebb62ecdc517ef3f5067ed4c244d944f344f55e9',
+  );
+});

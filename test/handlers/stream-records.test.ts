@@ -1,0 +1,52 @@
+import { marshall } from '@aws-sdk/util-dynamodb';
+import { describe, expect, test } from '@jest/globals';
+import { transitionRow } from '../../lambdas/adapters/dynamodb/items.ts';
+import { readStreamRecord } from '../../lambdas/adapters/dynamodb/stream-records.ts';
+import type { Transition } from '../../lambdas/core/transition.ts';
+import { outcomeTransition, paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+
+const pending = pendingTransition(paymentIdFor('stream'));
+const paid = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' });
+
+/** As Lambda hands it over: bytes are base64 text. */
+function recordOf(transition: Transition, changes: Record<string, unknown> = {}, image: Record<string, unknown> = {}) {
+  const NewImage = { ...marshall(transitionRow(transition), { convertClassInstanceToMap: false }), ...image };
+  const record = {
+    eventID: '1',
+    eventName: 'INSERT',
+    eventSource: 'aws:dynamodb',
+    dynamodb: { SequenceNumber: '4421584500000000017450439091', NewImage },
+    ...changes,
+  };
+  return JSON.parse(
+    JSON.stringify(record, (_key, value: unknown) =>
+      value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value,
+    ),
+  ) as unknown;
+}
+
+describe('a record of the Ledger’s Stream', () => {
+  test('is the transition that was put, byte for byte', () => {
+    expect(readStreamRecord(recordOf(paid))).toMatchObject({
+      position: '4421584500000000017450439091',
+      content: { kind: 'transition', transition: paid },
+    });
+  });
+
+  test('is no event when it is pending, or no insert', () => {
+    expect(readStreamRecord(recordOf(pending)).content).toEqual({ kind: 'no_event' });
+    expect(readStreamRecord(recordOf(paid, { eventName: 'REMOVE' })).content).toEqual({ kind: 'no_event' });
+  });
+
+  test.each([
+    ['an image of another form', recordOf(paid, {}, { type: { S: 'payment.settled' } })],
+    ['an image that lacks its payment', recordOf(paid, {}, { payment: { NULL: true } })],
+    ['no record of a stream', { eventName: 'INSERT' }],
+    ['nothing', null],
+  ])('that is %s is unreadable, is kept whole, and never throws', (_what, record) => {
+    expect(readStreamRecord(record)).toMatchObject({
+      content: { kind: 'unreadable' },
+      whole: JSON.stringify(record),
+    });
+  });
+});
