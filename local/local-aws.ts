@@ -13,6 +13,7 @@ import {
   StackOutput,
 } from '../lambdas/contract/api.ts';
 import { Environment } from '../lambdas/contract/environment.ts';
+import { PartiesEnvironment } from '../lambdas/contract/parties.ts';
 import { IdempotencyTable } from '../lambdas/contract/tables.ts';
 import { tenantId as asTenant } from '../lambdas/core/ids.ts';
 import { bootstrap, deploy, type StackOutputs } from './cdk.ts';
@@ -147,18 +148,19 @@ function reachable(endpoint: string, url: string): string {
   return `${endpoint}/restapis/${api}${new URL(url).pathname}/_user_request_`;
 }
 
+/** It plays the processor, the shop and the e-mail service. */
+const SANDBOX_ADDRESSES = [Environment.processorUrl, PartiesEnvironment.shopUrl, PartiesEnvironment.postmarkUrl];
+
 /** What the templates say is the sandbox's address on AWS, which nothing on this machine answers. */
 async function pointToSandbox(endpoint: string, sandboxUrl: string): Promise<void> {
   const client = new LambdaClient({ endpoint, region: REGION, credentials: CREDENTIALS });
   const { Functions = [] } = await client.send(new ListFunctionsCommand({}));
   for (const { FunctionName, Environment: { Variables = {} } = {} } of Functions) {
-    const url = Variables[Environment.processorUrl];
-    if (url === undefined || url === sandboxUrl) continue;
+    const wrong = SANDBOX_ADDRESSES.filter((name) => ![undefined, sandboxUrl].includes(Variables[name]));
+    if (wrong.length === 0) continue;
+    const right = Object.fromEntries(wrong.map((name) => [name, sandboxUrl]));
     await client.send(
-      new UpdateFunctionConfigurationCommand({
-        FunctionName,
-        Environment: { Variables: { ...Variables, [Environment.processorUrl]: sandboxUrl } },
-      }),
+      new UpdateFunctionConfigurationCommand({ FunctionName, Environment: { Variables: { ...Variables, ...right } } }),
     );
   }
 }

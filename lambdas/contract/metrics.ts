@@ -14,20 +14,17 @@ export const ALARM_METRICS = [
 export type AlarmMetric = (typeof ALARM_METRICS)[number];
 
 /** What is counted for each vendor that is called. */
-export const OUTBOUND_METRICS = [
+export type OutboundMetric =
   /** The first thing sent for a call. */
-  'outbound_call',
+  | 'outbound_call'
   /** Whatever is sent for it after that, look-ups too. */
-  'outbound_retry',
-  'outbound_probe',
-  'outbound_gave_up',
-  'outbound_breaker_opened',
-  'outbound_dead_lettered',
+  | 'outbound_retry'
+  | 'outbound_probe'
+  | 'outbound_gave_up'
+  | 'outbound_breaker_opened'
+  | 'outbound_dead_lettered'
   /** It could not be kept either; the fault was thrown instead. */
-  'outbound_dead_letter_failed',
-] as const;
-
-export type OutboundMetric = (typeof OUTBOUND_METRICS)[number];
+  | 'outbound_dead_letter_failed';
 
 /** Which vendor a count is of; all functions that call it count together, under one name of a service. */
 export const VENDOR_DIMENSION = 'vendor';

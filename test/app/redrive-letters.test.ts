@@ -29,7 +29,7 @@ describe('dead letters', () => {
     reason: 'postmark_account',
     mayBeApplied: false,
   });
-  const keyOf = ({ payload }: DeadLetter) => String((payload as { key: string }).key);
+  const keyOf = ({ payload }: DeadLetter) => (payload as { key: string }).key;
   /** By the key, once. */
   const apply = async (one: DeadLetter): Promise<CallMadeAgain> => {
     if (!applied.includes(keyOf(one))) applied.push(keyOf(one));
