@@ -10,6 +10,7 @@ import { DynamoDbSendingClaims } from '../dynamodb/dynamodb-sending-claims.ts';
 import { ActiveSecrets } from '../secrets/active-secrets.ts';
 import { secretsManager } from '../secrets/secrets-manager.ts';
 import { letterBoxClient, SqsLetterBox } from '../sqs/sqs-letter-box.ts';
+import { keepOnce } from './keep-once.ts';
 import { createMailer } from './mailer.ts';
 import { makeAgain } from './make-again.ts';
 import type { GivenUp, OutboundObserver } from './outbound-calls.ts';
@@ -42,8 +43,9 @@ const CALL_TIMEOUT_MS = 5_000;
  * per process: breakers and retry budgets are its memory. The token is read from Secrets Manager when it is needed.
  *
  * What trying again cannot help (a TerminalError) of an e-mail, a credit or a release is set aside as a dead letter before
- * it is thrown, so that an operator can have it made again, once, when he has mended what is wrong. Everything else is
- * thrown only: whoever asked asks again, with the same operation, and it takes effect once.
+ * it is thrown, so that an operator can have it made again, once, when he has mended what is wrong; who asks again with
+ * the same operation meanwhile is answered with what came of it. Everything else is thrown only: whoever asked asks again,
+ * and it takes effect once.
  */
 export async function configuredParties(config: PartiesConfig, tools: PartiesTools): Promise<Parties> {
   const letters = new SqsLetterBox(letterBoxClient(), config.deadLettersQueueUrl);
@@ -73,7 +75,8 @@ function connect(
   tools: PartiesTools & { readonly letters: LetterBox },
   givenUp: GivenUp,
 ): Connected {
-  const { client, clock, entropy, observer, letters } = tools;
+  const { client, clock, entropy, observer } = tools;
+  const deadLetters = keepOnce(tools.letters);
   const { shopUrl: url, postmark, registryTable } = config;
   const policyOf = (vendor: VendorName, probe: (limit: CallLimit) => Promise<void>): OutboundPolicy =>
     createOutboundPolicy({
@@ -81,7 +84,7 @@ function connect(
       clock,
       entropy,
       observer,
-      deadLetters: letters,
+      deadLetters,
       timeoutMs: CALL_TIMEOUT_MS,
       probe,
     });
