@@ -1,0 +1,46 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
+import { DynamoDbSendingClaims } from '../../lambdas/adapters/dynamodb/dynamodb-sending-claims.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { clientOf } from '../support/faulty-client.ts';
+import { claimThenSend, type LetterWorld, surveyLetters } from '../support/letter-histories.ts';
+import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+let table: string;
+let histories = 0;
+beforeAll(async () => {
+  ({ registry: table } = await createTables('letters'));
+});
+
+/** Every call of the SDK is a point at which a process can be struck. */
+function world(): LetterWorld {
+  const { awsEndpoint: endpoint, region } = localAws();
+  const { requestHandler } = dynamoDbClient().config;
+  const clock = new SimulatedClock();
+  const entropy = countingEntropy();
+  histories += 1;
+  return {
+    clock,
+    key: `letter-${histories}`,
+    claimsFor: (actor) => {
+      const client = clientOf(actor, { endpoint, region, credentials: CREDENTIALS, requestHandler });
+      return new DynamoDbSendingClaims(documentClient(client), table, { clock, entropy }, 'postmark');
+    },
+  };
+}
+
+describe('a letter goes out once, with its claim on the DynamoDB API', () => {
+  test('with every single fault, alone and beside a rival who comes at any call', async () => {
+    const found = await surveyLetters(world, claimThenSend, { faults: 1, rivals: true });
+    expect(found.findings.slice(0, 3)).toEqual([]);
+    expect(found.histories).toBeGreaterThan(150);
+  }, 120_000);
+
+  test('with every pair of faults', async () => {
+    const found = await surveyLetters(world, claimThenSend, { faults: 2, rivals: false });
+    expect(found.findings.slice(0, 3)).toEqual([]);
+    expect(found.histories).toBeGreaterThan(250);
+  }, 120_000);
+});

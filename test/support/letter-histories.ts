@@ -1,0 +1,175 @@
+import { createOutboundPolicy } from '../../lambdas/adapters/vendors/outbound-policy.ts';
+import { type SendOutcome, sendOnce } from '../../lambdas/adapters/vendors/send-once.ts';
+import type { SendingClaims } from '../../lambdas/app/ports/sending-claims.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
+import { Actor, Crash, FAULT_KINDS, FaultPlan, type FaultVoice, type PlannedFault } from './fault-plan.ts';
+import { SimulatedClock } from './simulated-clock.ts';
+
+/** How long a letter that was sent is missing in the vendor's search, and how long that is believed to last at most. */
+const LAG_MS = 20_000;
+const MAX_LAG_MS = 30_000;
+const PATIENCE_MS = 20_000;
+/** Patience, and the margin for clocks: when a claim may be taken over. */
+const LEASE_MS = 25_000;
+/** A queue gives up later than this. */
+const MAX_DELIVERIES = 12;
+
+const VOICE: FaultVoice = {
+  throttle: () => new RetryableError('injected_throttle', 'nothing was applied', { retryAfterSeconds: 1 }),
+  ambiguous: () => new AmbiguousError('injected_ambiguity', 'nobody knows'),
+};
+
+export interface LetterWorld {
+  readonly clock: SimulatedClock;
+  readonly key: string;
+  /** The claims as one process reaches them. */
+  readonly claimsFor: (actor: Actor) => SendingClaims;
+}
+
+/** How a process sends; `sendOnce` is the real one. */
+export type Sender = (world: LetterWorld, vendor: ForgetfulVendor, actor: Actor) => Promise<SendOutcome>;
+
+/** Sends as often as it is asked to, and shows it in its search after a while. */
+export class ForgetfulVendor {
+  readonly sent: number[] = [];
+  readonly #clock: SimulatedClock;
+
+  constructor(clock: SimulatedClock) {
+    this.#clock = clock;
+  }
+
+  send(actor: Actor): Promise<{ readonly kind: 'sent'; readonly vendorId: string }> {
+    return actor.call('vendor.send', VOICE, async () => {
+      this.sent.push(this.#clock.nowMs());
+      return { kind: 'sent', vendorId: `message-${this.sent.length}` };
+    });
+  }
+
+  find(actor: Actor) {
+    return actor.call('vendor.find', VOICE, async () => {
+      const first = this.sent.findIndex((atMs) => atMs + LAG_MS <= this.#clock.nowMs());
+      if (first === -1) return { kind: 'absent' as const };
+      return { kind: 'found' as const, answer: { kind: 'sent' as const, vendorId: `message-${first + 1}` } };
+    });
+  }
+}
+
+function policyOf(clock: SimulatedClock) {
+  return createOutboundPolicy({
+    vendor: 'postmark',
+    clock,
+    entropy: { fraction: () => 1 },
+    observer: { count: () => {} },
+    deadLetters: { put: async () => Promise.reject(new Error('nothing is set aside here')) },
+    timeoutMs: 5_000,
+    probe: async () => {},
+  });
+}
+
+export const claimThenSend: Sender = ({ clock, key, claimsFor }, vendor, actor) =>
+  sendOnce(
+    { policy: policyOf(clock), claims: claimsFor(actor), clock },
+    {
+      key,
+      operation: 'email.send',
+      deadlineMs: clock.nowMs() + PATIENCE_MS,
+      send: () => vendor.send(actor),
+      lookUp: { find: () => vendor.find(actor), maxLagMs: MAX_LAG_MS },
+      withinCall: 'by_lookup',
+      payload: {},
+    },
+  );
+
+/** As everybody writes it first: asks whether it was sent, and sends. */
+export const lookThenSend: Sender = async ({ clock }, vendor, actor) => {
+  const policy = policyOf(clock);
+  const deadlineMs = clock.nowMs() + PATIENCE_MS;
+  const found = await policy.read({ operation: 'look', deadlineMs, send: () => vendor.find(actor) });
+  if (found.kind === 'found') return found.answer;
+  return policy.call({ operation: 'send', deadlineMs, idempotent: 'by_key', send: () => vendor.send(actor) });
+};
+
+interface Rival {
+  readonly point: number;
+  /** How long the first one is held meanwhile. */
+  readonly heldMs: number;
+}
+
+/** Delivers one letter again and again, to a new process after each death, until one says that it is sent. */
+async function play(world: LetterWorld, sender: Sender, faults: readonly PlannedFault[], rival?: Rival) {
+  const plan = new FaultPlan(faults);
+  const vendor = new ForgetfulVendor(world.clock);
+  const deliver = async (name: string): Promise<SendOutcome | undefined> => {
+    try {
+      return await sender(world, vendor, new Actor(name, plan));
+    } catch (error) {
+      if (!(error instanceof Crash || error instanceof RetryableError || error instanceof AmbiguousError)) throw error;
+      return undefined;
+    }
+  };
+  if (rival !== undefined) {
+    const act = async () => {
+      world.clock.advance(rival.heldMs);
+      await deliver('rival');
+    };
+    plan.interruption = { point: rival.point, act };
+  }
+  let outcome: SendOutcome | undefined;
+  for (let delivery = 1; delivery <= MAX_DELIVERIES && outcome === undefined; delivery += 1) {
+    outcome = await deliver(`process-${delivery}`);
+    world.clock.advance(60_000);
+  }
+  return { outcome, sent: vendor.sent.length, calls: plan.calls };
+}
+
+export interface LetterSurvey {
+  readonly histories: number;
+  /** What was wrong, each with the faults that brought it about. */
+  readonly findings: readonly string[];
+}
+
+/** One letter under every single fault, and every pair where asked for; each alone, and with a rival at every call. */
+export async function surveyLetters(
+  makeWorld: () => LetterWorld,
+  sender: Sender,
+  { faults, rivals }: { readonly faults: 0 | 1 | 2; readonly rivals: boolean },
+): Promise<LetterSurvey> {
+  const findings: string[] = [];
+  let histories = 0;
+  const run = async (planned: readonly PlannedFault[], rival?: Rival): Promise<number> => {
+    histories += 1;
+    const { outcome, sent, calls } = await play(makeWorld(), sender, planned, rival);
+    if (sent !== 1 || outcome?.kind !== 'sent' || outcome.vendorId !== 'message-1') {
+      findings.push(JSON.stringify({ sent, outcome, planned, rival }));
+    }
+    return calls.length;
+  };
+  const withRivals = async (planned: readonly PlannedFault[]): Promise<number> => {
+    const points = await run(planned);
+    if (rivals) {
+      for (let point = 1; point <= points; point += 1) {
+        for (const heldMs of [0, LEASE_MS]) await run(planned, { point, heldMs });
+      }
+    }
+    return points;
+  };
+  const strike = async (planned: readonly PlannedFault[], from: number, left: number): Promise<void> => {
+    const points = await withRivals(planned);
+    if (left === 0) return;
+    for (let point = from; point <= points; point += 1) {
+      for (const kind of FAULT_KINDS) await strike([...planned, { point, kind }], point + 1, left - 1);
+    }
+  };
+  await strike([], 1, faults);
+  return { histories, findings };
+}
+
+/** The claims as one process sees them, struck as a whole. */
+export function claimsOf(actor: Actor, claims: SendingClaims): SendingClaims {
+  return {
+    begin: (key, leaseMs) => actor.call('begin', VOICE, () => claims.begin(key, leaseMs)),
+    sendAgain: (claim) => actor.call('sendAgain', VOICE, () => claims.sendAgain(claim)),
+    sent: (key, vendorId) => actor.call('sent', VOICE, () => claims.sent(key, vendorId)),
+    release: (claim, what) => actor.call('release', VOICE, () => claims.release(claim, what)),
+  };
+}
