@@ -23,6 +23,8 @@ import { settleCharge } from './settle-charge.ts';
 export interface ResolveTools extends CreatePaymentTools {
   readonly effects: EffectStore;
   readonly work: UnfinishedWork;
+  /** Ends claims that are not a payment's: undefined says that this one is. @default all are */
+  readonly finishOther?: (record: OpenRecord) => Promise<'finished' | 'waiting' | undefined>;
   /** Told of what went wrong with one thing; the others are tried all the same. */
   readonly report: (error: unknown) => void;
 }
@@ -55,6 +57,8 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
   const nowMs = tools.clock.nowMs();
   return each(tools, await tools.work.staleClaims(nowMs, MAX_AT_ONCE), async (record) => {
     if (record.released && nowMs <= record.claimedAtMs + SEND_WINDOW_MS) return 'waiting';
+    const other = await tools.finishOther?.(record);
+    if (other !== undefined) return other;
     const chain = await readChain(tools.store, record.paymentId);
     invariant(chain !== undefined, 'a claim has its pending transition');
     const outcome = await finish(tools, record, chain);

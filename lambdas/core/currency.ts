@@ -37,3 +37,8 @@ export function largestAmountMinor(currency: string): number | undefined {
   const decimals = DECIMALS.get(currency);
   return decimals === undefined ? undefined : LARGEST_AMOUNT_MINOR_BY_DECIMALS.get(decimals);
 }
+
+/** How many decimals its minor unit has; none for a currency that is not known. */
+export function decimalsOf(currency: string): number {
+  return DECIMALS.get(currency) ?? 0;
+}

@@ -74,6 +74,46 @@ export function parseRefundId(
     : { refundId: text as OperationId, paymentId: `pay_${payment}` as PaymentId };
 }
 
+/** The order that this request makes, today and for ever. */
+export function deriveOrderId(digest: Digest, scope: KeyScope): OrderId {
+  return `ord_${derived(digest, scopeParts(scope))}` as OrderId;
+}
+
+const ORDER_ID = /^ord_[a-z2-7]{32}$/;
+
+/** @returns undefined when `text` is not of the form of an order id */
+export function parseOrderId(text: string): OrderId | undefined {
+  return ORDER_ID.test(text) ? (text as OrderId) : undefined;
+}
+
+/** The operation that makes an order goes by the order's own id. */
+export function orderOperation(orderId: OrderId): OperationId {
+  return orderId as string as OperationId;
+}
+
+/** The one payment that an order takes. */
+export function paymentOfOrder(digest: Digest, orderId: OrderId): PaymentId {
+  return `pay_${derived(digest, ['payment_of_order', orderId])}` as PaymentId;
+}
+
+/** The change that gives an order's money back. @param attempt 1 for the first; the next only when that one has provably failed */
+export function reversalOfOrder(
+  digest: Digest,
+  kind: 'cancel' | 'refund',
+  paymentId: PaymentId,
+  attempt: number,
+): OperationId {
+  const letters = derived(digest, ['reversal_of_order', kind, paymentId, String(attempt)]).slice(0, CHANGE_LETTERS);
+  return `${CHANGE_PREFIXES[kind]}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
+}
+
+const ORDER_STEPS = { reserve: 'stk_', confirm: 'eml_', credit: 'crd_' } as const;
+
+/** The key of one step of an order at whom it asks: the same on every attempt, for ever. */
+export function orderStepOperation(digest: Digest, step: keyof typeof ORDER_STEPS, orderId: OrderId): OperationId {
+  return `${ORDER_STEPS[step]}${derived(digest, ['order_step', step, orderId])}` as OperationId;
+}
+
 const OWN_REFUND = /^(?:ref|rtn)_[a-z2-7]+$/;
 
 /** Whether a refund at the processor, by the operation that its metadata name, was made by us. */

@@ -1,6 +1,6 @@
 import type { Digest } from './digest.ts';
-import { sameBytes } from './digest.ts';
 import type { Fingerprint } from './fingerprint.ts';
+import { brokenLink, hex, linkHash, NO_PREDECESSOR } from './hash-chain.ts';
 import { invariant } from './invariant.ts';
 import type { Payment, Subject, TransitionDraft, TransitionType } from './payment.ts';
 import type { Posting } from './posting.ts';
@@ -33,8 +33,6 @@ export interface Transition {
   readonly hash: Uint8Array;
 }
 
-const NO_PREDECESSOR = new Uint8Array(32);
-
 /** Gives a first draft its place: number 1 of a new chain. */
 export function firstTransition(
   digest: Digest,
@@ -66,15 +64,11 @@ function hashOf(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Uint8
   const { first, ...rest } = unsealed;
   const content =
     first === undefined ? rest : { ...rest, first: { ...first, fingerprint: printable(first.fingerprint) } };
-  return digest.sha256(digest.canonicalJson({ ...content, prevHash: hex(prevHash) }));
+  return linkHash(digest, content, prevHash);
 }
 
 function printable(fingerprint: Fingerprint): { version: number; sha256: string } {
   return { version: fingerprint.version, sha256: hex(fingerprint.sha256) };
-}
-
-function hex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /**
@@ -83,17 +77,7 @@ function hex(bytes: Uint8Array): string {
  * @returns the sequence of the first transition whose link, hash or number does not hold, or undefined when all hold
  */
 export function firstBrokenLink(digest: Digest, transitions: readonly Transition[]): number | undefined {
-  let previous = NO_PREDECESSOR;
-  for (const [index, transition] of transitions.entries()) {
-    const { prevHash, hash, ...unsealed } = transition;
-    const holds =
-      transition.sequence === index + 1 &&
-      sameBytes(prevHash, previous) &&
-      sameBytes(hash, hashOf(digest, unsealed, prevHash));
-    if (!holds) return index + 1;
-    previous = new Uint8Array(hash);
-  }
-  return undefined;
+  return brokenLink(transitions, ({ prevHash, hash: _claimed, ...unsealed }) => hashOf(digest, unsealed, prevHash));
 }
 
 /** @throws InvariantViolation when `transition` is not a payment's first */

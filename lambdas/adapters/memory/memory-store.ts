@@ -1,4 +1,5 @@
 import type { Effect, EffectOutcome, EffectStore, OrphanedCallback } from '../../app/ports/effect-store.ts';
+import type { OpenOrder, OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../../app/ports/order-store.ts';
 import type {
   ChargeToReturn,
   Claim,
@@ -14,13 +15,14 @@ import type {
   TransitionPage,
 } from '../../app/ports/payment-store.ts';
 import type { OrphanShelf, UnfinishedWork } from '../../app/ports/unfinished-work.ts';
-import type { EffectRecord, IdempotencyRecord, OpenRecord } from '../../core/idempotency.ts';
-import type { OperationId, OwnerToken, PaymentId } from '../../core/ids.ts';
+import type { CompletedRecord, EffectRecord, IdempotencyRecord, OpenRecord } from '../../core/idempotency.ts';
+import type { OperationId, OrderId, OwnerToken, PaymentId } from '../../core/ids.ts';
 import { invariant } from '../../core/invariant.ts';
+import type { OrderTransition } from '../../core/order-transition.ts';
 import type { Transition } from '../../core/transition.ts';
 
 /** The store in memory, for simulations: every call is one atomic step, as a DynamoDB transaction is. Proven by the same suite. */
-export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, UnfinishedWork {
+export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, UnfinishedWork, OrderStore {
   readonly #records = new Map<OperationId, IdempotencyRecord>();
   readonly #transitions = new Map<PaymentId, Transition[]>();
   readonly #references = new Map<string, PaymentId>();
@@ -28,6 +30,8 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
   readonly #orphans = new Map<OperationId, OrphanedCallback & { readonly givenUp?: true }>();
   #toReturn: ChargeToReturn[] = [];
   readonly #inquiries = new Map<OperationId, Inquiry>();
+  readonly #orders = new Map<OrderId, OrderTransition[]>();
+  readonly #openOrders = new Map<OrderId, OpenOrder>();
 
   async claim({ record, pending, reference }: Claim): Promise<ClaimOutcome> {
     const existing = this.#records.get(record.operationId);
@@ -50,12 +54,8 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
   }
 
   async commit({ record, expects, transition, toReturn = [], inquiry }: Commit): Promise<CommitOutcome> {
-    const existing = this.#records.get(record.operationId);
-    const held =
-      expects === 'absent'
-        ? existing === undefined
-        : existing?.status === 'INPROGRESS' && existing.owner === record.owner;
-    if (!held) return { kind: 'fenced', record: existing };
+    const fenced = this.#fenced(record, expects);
+    if (fenced !== undefined) return fenced;
     if (transition !== undefined && this.#hasTransition(transition)) return { kind: 'transition_exists' };
 
     this.#records.set(record.operationId, record);
@@ -134,6 +134,44 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
     this.#toReturn = this.#toReturn.filter((each) => each.paymentId !== paymentId || each.chargeId !== chargeId);
   }
 
+  async claimOrder({ record, first }: OrderClaim): ReturnType<OrderStore['claimOrder']> {
+    const existing = this.#records.get(record.operationId);
+    if (existing !== undefined) return { kind: 'record_exists', record: existing };
+    if (first !== undefined && this.#hasOrderTransition(first)) return { kind: 'transition_exists' };
+    this.#records.set(record.operationId, record);
+    if (first !== undefined) this.#appendToOrder([first]);
+    return { kind: 'claimed' };
+  }
+
+  async commitOrder({ record, expects, transitions, open }: OrderCommit): Promise<CommitOutcome> {
+    const fenced = this.#fenced(record, expects);
+    if (fenced !== undefined) return fenced;
+    if (transitions.some((transition) => this.#hasOrderTransition(transition))) return { kind: 'transition_exists' };
+    this.#records.set(record.operationId, record);
+    this.#appendToOrder(transitions);
+    if (open !== undefined) this.#openOrders.set(open.orderId, open);
+    return { kind: 'committed' };
+  }
+
+  async appendToOrder({ transitions, open }: OrderAppend): ReturnType<OrderStore['appendToOrder']> {
+    if (transitions.some((transition) => this.#hasOrderTransition(transition))) return { kind: 'transition_exists' };
+    this.#appendToOrder(transitions);
+    if (open !== undefined) this.#openOrders.set(open.orderId, open);
+    return { kind: 'appended' };
+  }
+
+  async listOrderTransitions(orderId: OrderId, page: TransitionPage): Promise<readonly OrderTransition[]> {
+    return (this.#orders.get(orderId) ?? []).slice(page.afterSequence, page.afterSequence + page.limit);
+  }
+
+  async openOrders(limit: number): Promise<readonly OpenOrder[]> {
+    return [...this.#openOrders.values()].slice(0, limit);
+  }
+
+  async closeOrder({ orderId, sequence }: OpenOrder): Promise<void> {
+    if (this.#openOrders.get(orderId)?.sequence === sequence) this.#openOrders.delete(orderId);
+  }
+
   effectIds(): readonly OperationId[] {
     return [...this.#effects.keys()];
   }
@@ -146,6 +184,27 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
   deleteRecord(operationId: OperationId): void {
     this.#records.delete(operationId);
     this.#effects.delete(operationId);
+  }
+
+  #fenced(record: CompletedRecord, expects: Commit['expects']): CommitOutcome | undefined {
+    const existing = this.#records.get(record.operationId);
+    const held =
+      expects === 'absent'
+        ? existing === undefined
+        : existing?.status === 'INPROGRESS' && existing.owner === record.owner;
+    return held ? undefined : { kind: 'fenced', record: existing };
+  }
+
+  #hasOrderTransition({ order, sequence }: OrderTransition): boolean {
+    return (this.#orders.get(order.id)?.length ?? 0) >= sequence;
+  }
+
+  #appendToOrder(transitions: readonly OrderTransition[]): void {
+    for (const transition of transitions) {
+      const chain = this.#orders.get(transition.order.id) ?? [];
+      invariant(transition.sequence === chain.length + 1, 'transitions leave no gap');
+      this.#orders.set(transition.order.id, [...chain, transition]);
+    }
   }
 
   #hasTransition({ payment, sequence }: Transition): boolean {

@@ -1,0 +1,249 @@
+import { LEASE_SECONDS, REQUEST_BUDGET_SECONDS } from '../contract/timing.ts';
+import { RetryableError } from '../core/faults.ts';
+import type { IdempotencyRecord, OpenRecord } from '../core/idempotency.ts';
+import { paymentExpirySeconds } from '../core/idempotency.ts';
+import { type OperationId, type OwnerToken, orderOperation, paymentOfOrder } from '../core/ids.ts';
+import { invariant } from '../core/invariant.ts';
+import { createOrderDraft, isSettled } from '../core/order.ts';
+import { orderAnswer } from '../core/order-answer.ts';
+import { saysProcessing } from '../core/order-steps.ts';
+import { firstOrderTransition, nextOrderTransitions, type OrderTransition } from '../core/order-transition.ts';
+import type { CreateOrder, CreateOrderOutcome, OrderTools } from './create-order-types.ts';
+import type { RunNotes } from './create-payment-types.ts';
+import { type Driven, driveOrder, mustRead, openOrder } from './drive-order.ts';
+import { isSameRequest, judgeRecord } from './judge-record.ts';
+import { NothingBegun } from './order-calls.ts';
+import { lengthened, type OrderChain, orderChainOf } from './order-chain.ts';
+import type { ClaimStep, OperationSteps } from './ports/operation-runner.ts';
+
+/** Races are decided again this often before the caller is asked to come back. */
+const MAX_ROUNDS = 5;
+/** Kept free at the end of a request for the commit and its bounded retries. Milliseconds. */
+const COMMIT_RESERVE_MS = 3_000;
+
+interface Held {
+  readonly owner: OwnerToken;
+  readonly claimedAtMs: number;
+  readonly nothingSent: boolean;
+  readonly chain: OrderChain;
+}
+
+/** One run of one order: an object of its own for every call, so that nothing is shared between two keys. */
+export class OrderRun implements OperationSteps<Driven, CreateOrderOutcome> {
+  readonly #tools: OrderTools;
+  readonly #request: CreateOrder;
+  readonly #notes: RunNotes;
+  readonly #operationId: OperationId;
+  readonly #untilMs: number;
+  #held: Held | undefined;
+  #provenUnsent = false;
+
+  constructor(tools: OrderTools, request: CreateOrder, notes: RunNotes) {
+    this.#tools = tools;
+    this.#request = request;
+    this.#notes = notes;
+    this.#operationId = orderOperation(request.orderId);
+    const receivedAtMs = request.receivedAtMs ?? tools.clock.nowMs();
+    this.#untilMs = receivedAtMs + REQUEST_BUDGET_SECONDS * 1000 - COMMIT_RESERVE_MS;
+  }
+
+  async claim(): Promise<ClaimStep<CreateOrderOutcome>> {
+    const { orders, clock } = this.#tools;
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const nowMs = clock.nowMs();
+      const record = this.#openRecord(nowMs, nowMs);
+      const first = this.#first(nowMs);
+      const outcome = await orders.claimOrder({ record, first });
+      switch (outcome.kind) {
+        case 'claimed': {
+          const { owner, claimedAtMs } = record;
+          this.#held = { owner, claimedAtMs, nothingSent: true, chain: orderChainOf([first]) };
+          return { kind: 'claimed' };
+        }
+        case 'record_exists': {
+          const step = await this.#claimExisting(outcome.record);
+          if (step !== undefined) return step;
+          break;
+        }
+        case 'transition_exists': {
+          const step = await this.#claimLostRecord();
+          if (step !== undefined) return step;
+          break;
+        }
+      }
+    }
+    throw contention();
+  }
+
+  async execute(): Promise<Driven> {
+    const { chain, nothingSent } = this.#mine();
+    try {
+      return await driveOrder(this.#tools, chain, { untilMs: this.#untilMs, nothingSent });
+    } catch (error) {
+      if (!(error instanceof NothingBegun)) throw error;
+      this.#provenUnsent = true;
+      throw error.cause;
+    }
+  }
+
+  /**
+   *   owner   claim ── … ── credit ──────────── commit: refused, T9 is there ── read, decide again, commit the answer
+   *   zombie               └─ append T9 ─┘
+   *
+   *   owner   claim ── (lease ends) ──────────── commit: refused, the owner changed ── answer with what the rival stored
+   *   rival                        └─ take over, go on, commit ─┘
+   */
+  async commit(work: Driven): Promise<CreateOrderOutcome> {
+    const { orders, digest, clock, entropy, replays } = this.#tools;
+    const { owner, claimedAtMs } = this.#mine();
+    let driven = work;
+    let expects: 'open' | 'absent' = 'open';
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const nowMs = clock.nowMs();
+      const drafts = [...driven.drafts];
+      const said = driven.concluded ? undefined : saysProcessing(drafts.at(-1)?.order ?? driven.chain.order);
+      if (said !== undefined) drafts.push(said);
+      const transitions = nextOrderTransitions(digest, driven.chain.newest, drafts, nowMs);
+      const chain = lengthened(driven.chain, transitions);
+      const record = {
+        status: 'COMPLETED' as const,
+        operationId: this.#operationId,
+        paymentId: chain.order.paymentId,
+        fingerprint: this.#request.fingerprint,
+        owner,
+        claimedAtMs,
+        answer: orderAnswer(chain.order, chain.details),
+        expiresAtSeconds: paymentExpirySeconds(nowMs, entropy.fraction()),
+      };
+      const open = isSettled(chain.order) ? {} : { open: openOrder(chain) };
+      const outcome = await orders.commitOrder({ record, expects, transitions, ...open });
+      switch (outcome.kind) {
+        case 'committed':
+          replays.put(record);
+          return { kind: 'first', answer: record.answer, unknown: chain.order.status === 'processing' };
+        case 'transition_exists':
+          driven = await this.#decideAgain(driven);
+          break;
+        case 'fenced':
+          if (outcome.record === undefined && expects === 'open') {
+            expects = 'absent';
+            break;
+          }
+          this.#notes.fenced = true;
+          return this.#afterFence(outcome.record);
+      }
+    }
+    throw contention();
+  }
+
+  async release(): Promise<void> {
+    if (!this.#provenUnsent) return;
+    try {
+      await this.#tools.store.release(this.#operationId, this.#mine().owner);
+    } catch {
+      // The lease ends by itself; the next owner then looks for the payment instead of trusting that nothing was sent.
+    }
+  }
+
+  /** Nothing is asked any more: what was learnt is decided on what the rival has written. */
+  async #decideAgain({ learnt }: Driven): Promise<Driven> {
+    const chain = await mustRead(this.#tools, this.#request.orderId);
+    return driveOrder(this.#tools, chain, { untilMs: 0, nothingSent: false, learnt });
+  }
+
+  #first(createdAtMs: number): OrderTransition {
+    const { orderId, tenantId, mode, amountMinor, currency, requestId, fingerprint } = this.#request;
+    const { source, items, email, referrer } = this.#request;
+    const paymentId = paymentOfOrder(this.#tools.digest, orderId);
+    const order = { id: orderId, tenantId, mode, amountMinor, currency, paymentId, createdAtMs };
+    const details = {
+      requestId,
+      fingerprint,
+      source,
+      items,
+      email,
+      ...(referrer === undefined ? {} : { referrer }),
+    };
+    return firstOrderTransition(this.#tools.digest, createOrderDraft(order, referrer), details, createdAtMs);
+  }
+
+  #openRecord(claimedAtMs: number, nowMs: number): OpenRecord {
+    return {
+      status: 'INPROGRESS',
+      operationId: this.#operationId,
+      paymentId: paymentOfOrder(this.#tools.digest, this.#request.orderId),
+      fingerprint: this.#request.fingerprint,
+      owner: this.#tools.entropy.ownerToken(),
+      claimedAtMs,
+      leaseExpiresAtMs: nowMs + LEASE_SECONDS * 1000,
+      released: false,
+    };
+  }
+
+  /** @returns undefined when the record changed meanwhile: look again */
+  async #claimExisting(existing: IdempotencyRecord): Promise<ClaimStep<CreateOrderOutcome> | undefined> {
+    const { store, clock, entropy, replays } = this.#tools;
+    const judged = judgeRecord(existing, this.#request, clock.nowMs());
+    switch (judged.kind) {
+      case 'replay':
+        if (existing.status === 'COMPLETED') replays.put(existing);
+        return { kind: 'completed', outcome: judged, answer: judged.answer };
+      case 'key_expired':
+        return { kind: 'refused', outcome: this.#keyExpired() };
+      case 'in_progress':
+      case 'payload_mismatch':
+        return { kind: 'refused', outcome: judged };
+      case 'stale': {
+        const owner = entropy.ownerToken();
+        const leaseExpiresAtMs = clock.nowMs() + LEASE_SECONDS * 1000;
+        const outcome = await store.takeOver({ stale: judged.record, owner, leaseExpiresAtMs });
+        if (outcome.kind === 'changed') return undefined;
+        await this.#hold(owner, judged.record.claimedAtMs, judged.record.released);
+        return { kind: 'claimed' };
+      }
+    }
+  }
+
+  /** @returns undefined when a rival made the record first: look again */
+  async #claimLostRecord(): Promise<ClaimStep<CreateOrderOutcome> | undefined> {
+    const { orders, store, clock } = this.#tools;
+    const { order, details } = await mustRead(this.#tools, this.#request.orderId);
+    if ((await store.readRecord(this.#operationId)) !== undefined) return undefined;
+    // An answer was stored: a second, different one must never be.
+    if (order.answered) return { kind: 'refused', outcome: this.#keyExpired() };
+    if (!isSameRequest(details.fingerprint, this.#request.fingerprint)) {
+      return { kind: 'refused', outcome: { kind: 'payload_mismatch' } };
+    }
+    const record = this.#openRecord(order.createdAtMs, clock.nowMs());
+    if ((await orders.claimOrder({ record })).kind !== 'claimed') return undefined;
+    await this.#hold(record.owner, order.createdAtMs, false);
+    return { kind: 'claimed' };
+  }
+
+  async #hold(owner: OwnerToken, claimedAtMs: number, nothingSent: boolean): Promise<void> {
+    this.#notes.takenOver = true;
+    const chain = await mustRead(this.#tools, this.#request.orderId);
+    this.#held = { owner, claimedAtMs, nothingSent, chain };
+  }
+
+  /** Another owner has the claim: what it stored is the answer, ours is thrown away. */
+  #afterFence(record: IdempotencyRecord | undefined): CreateOrderOutcome {
+    if (record === undefined) throw contention();
+    const judged = judgeRecord(record, this.#request, this.#tools.clock.nowMs());
+    if (judged.kind === 'key_expired') return this.#keyExpired();
+    return judged.kind === 'stale' ? { kind: 'in_progress', leaseExpiresAtMs: judged.record.leaseExpiresAtMs } : judged;
+  }
+
+  #keyExpired(): CreateOrderOutcome {
+    return { kind: 'order_key_expired', orderId: this.#request.orderId };
+  }
+
+  #mine(): Held {
+    invariant(this.#held !== undefined, 'a run must hold its claim before it goes on');
+    return this.#held;
+  }
+}
+
+function contention(): RetryableError {
+  return new RetryableError('contention', 'too many rivals at once for this key', { retryAfterSeconds: 1 });
+}

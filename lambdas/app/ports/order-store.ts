@@ -1,0 +1,51 @@
+import type { CompletedRecord, OpenRecord } from '../../core/idempotency.ts';
+import type { OrderId } from '../../core/ids.ts';
+import type { OrderTransition } from '../../core/order-transition.ts';
+import type { ClaimOutcome, CommitOutcome, TransitionPage } from './payment-store.ts';
+
+/** The queue entry for an order that was answered and is not settled: somebody must go on with it. */
+export interface OpenOrder {
+  readonly orderId: OrderId;
+  readonly createdAtMs: number;
+  /** Of the transition that left it open; an entry is closed only as it was read. */
+  readonly sequence: number;
+}
+
+export interface OrderClaim {
+  readonly record: OpenRecord;
+  /** Left out when it exists already and only its record was lost. */
+  readonly first?: OrderTransition;
+}
+
+export interface OrderCommit {
+  readonly record: CompletedRecord;
+  /** `open`: the claim is held by `record.owner`. `absent`: its record was deleted under the owner's feet. */
+  readonly expects: 'open' | 'absent';
+  /** In their order; none when the order already stands where the answer says. */
+  readonly transitions: readonly OrderTransition[];
+  readonly open?: OpenOrder;
+}
+
+export interface OrderAppend {
+  /** At least one, in their order. */
+  readonly transitions: readonly OrderTransition[];
+  /** When they open again what was settled. */
+  readonly open?: OpenOrder;
+}
+
+/**
+ * The chains of orders. Their idempotency records are those of every operation, and are taken over, released and read where
+ * those of payments are.
+ */
+export interface OrderStore {
+  /** Record and first transition, all or nothing. */
+  claimOrder(claim: OrderClaim): Promise<Exclude<ClaimOutcome, { kind: 'reference_taken' }>>;
+  /** Stored answer and the transitions that it tells of, all or nothing, only while the owner still owns. */
+  commitOrder(commit: OrderCommit): Promise<CommitOutcome>;
+  /** Fenced by the chain alone: a place in it can be taken once. */
+  appendToOrder(append: OrderAppend): Promise<{ readonly kind: 'appended' | 'transition_exists' }>;
+  /** Consistent, oldest first. */
+  listOrderTransitions(orderId: OrderId, page: TransitionPage): Promise<readonly OrderTransition[]>;
+  openOrders(limit: number): Promise<readonly OpenOrder[]>;
+  closeOrder(open: OpenOrder): Promise<void>;
+}

@@ -1,0 +1,62 @@
+import type { OpenRecord } from '../core/idempotency.ts';
+import { parseOrderId } from '../core/ids.ts';
+import { isSettled } from '../core/order.ts';
+import { isOrderDue, REVIEW_WATCH_MS } from '../core/order-limits.ts';
+import { createOrder } from './create-order.ts';
+import type { OrderTools } from './create-order-types.ts';
+import { appendDrafts, driveOrder, mustRead } from './drive-order.ts';
+import { NothingBegun } from './order-calls.ts';
+import { each, type Resolved } from './resolve.ts';
+
+/** One order gets as long as a request would. Milliseconds. */
+const TIME_FOR_ONE_MS = 17_000;
+const MAX_AT_ONCE = 1_000;
+
+/**
+ * Ends an order's claim that nobody finishes, as a retry of its client would.
+ *
+ * @returns undefined when the claim is not an order's
+ */
+export async function finishOrderClaim(
+  tools: OrderTools,
+  { operationId, fingerprint }: OpenRecord,
+): Promise<'finished' | 'waiting' | undefined> {
+  const orderId = parseOrderId(operationId);
+  if (orderId === undefined) return undefined;
+  const { order, details } = await mustRead(tools, orderId);
+  const { tenantId, mode, amountMinor, currency } = order;
+  const { requestId, source, items, email, referrer } = details;
+  const asked = { orderId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, items, email };
+  const outcome = await createOrder(tools, { ...asked, ...(referrer === undefined ? {} : { referrer }) });
+  return outcome.kind === 'in_progress' ? 'waiting' : 'finished';
+}
+
+/**
+ * Goes on with orders that were answered and are not settled: a charge that was not known, an e-mail that was late, what has
+ * to be given back. It only appends: the answer that was given stays.
+ */
+export async function resolveOrders(tools: OrderTools): Promise<Resolved> {
+  const { orders, clock } = tools;
+  return each(tools, await orders.openOrders(MAX_AT_ONCE), async (open) => {
+    const nowMs = clock.nowMs();
+    if (!isOrderDue(open.createdAtMs, nowMs)) return 'waiting';
+    const chain = await driveOn(tools, open.orderId);
+    const isForgotten = chain.order.status === 'needs_review' && nowMs - open.createdAtMs > REVIEW_WATCH_MS;
+    if (!isSettled(chain.order) && !isForgotten) return 'waiting';
+    await orders.closeOrder(open);
+    return 'finished';
+  });
+}
+
+async function driveOn(tools: OrderTools, orderId: Parameters<typeof mustRead>[1]) {
+  const chain = await mustRead(tools, orderId);
+  try {
+    const untilMs = tools.clock.nowMs() + TIME_FOR_ONE_MS;
+    const driven = await driveOrder(tools, chain, { untilMs, nothingSent: false });
+    if (driven.drafts.length === 0) return driven.chain;
+    // Another has written first: what was learnt is asked again, under the same keys, at the next run.
+    return (await appendDrafts(tools, driven.chain, driven.drafts)) ?? driven.chain;
+  } catch (error) {
+    throw error instanceof NothingBegun ? error.cause : error;
+  }
+}

@@ -1,0 +1,35 @@
+import type { Digest } from './digest.ts';
+import { sameBytes } from './digest.ts';
+
+/** How rows that are only ever added are chained: each hash covers the one before it, so that nothing is changed unseen. */
+
+/** Before the first link: 32 zero bytes. */
+export const NO_PREDECESSOR: Uint8Array = new Uint8Array(32);
+
+/** SHA-256 over the canonical form of `content` and the hash before it. */
+export function linkHash(digest: Digest, content: Readonly<Record<string, unknown>>, prevHash: Uint8Array): Uint8Array {
+  return digest.sha256(digest.canonicalJson({ ...content, prevHash: hex(prevHash) }));
+}
+
+export interface Link {
+  /** 1 for the first. */
+  readonly sequence: number;
+  readonly prevHash: Uint8Array;
+  readonly hash: Uint8Array;
+}
+
+/** @returns the sequence of the first link, oldest first, whose number, link or hash does not hold; undefined when all hold */
+export function brokenLink<L extends Link>(links: readonly L[], hashOf: (link: L) => Uint8Array): number | undefined {
+  let previous = NO_PREDECESSOR;
+  for (const [index, link] of links.entries()) {
+    const holds =
+      link.sequence === index + 1 && sameBytes(link.prevHash, previous) && sameBytes(link.hash, hashOf(link));
+    if (!holds) return index + 1;
+    previous = link.hash;
+  }
+  return undefined;
+}
+
+export function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,202 @@
+import type { Order, OrderDraft, OrderTransitionType } from './order.ts';
+import {
+  COMPENSATION_BOUND_MS,
+  LATE_BOUND_MS,
+  MAX_REVERSALS,
+  REVERSAL_WAIT_MS,
+  STOCK_BOUND_MS,
+} from './order-limits.ts';
+
+/**
+ * What an order does next: pure, from its newest transition alone, so that whoever drives it after a crash goes on where
+ * the one before was stopped.
+ */
+
+/** What somebody else must be asked. Each may be asked again under the same key, by anyone, at any time. */
+export type OrderCall =
+  /** Take the payment, or look how it stands. */
+  | 'charge'
+  | 'reserve'
+  | 'send_email'
+  | 'credit'
+  /** Give the money back, or look whether it was. */
+  | 'reverse'
+  /** Ask for the reservation once more, to learn its name. */
+  | 'find_reservation'
+  | 'release';
+
+export type OrderStep =
+  | { readonly do: 'call'; readonly call: OrderCall }
+  /** Written before the call that it announces. */
+  | { readonly do: 'append'; readonly draft: OrderDraft }
+  /** The end that a client may be told; what is late goes on after it. */
+  | { readonly do: 'conclude'; readonly draft: OrderDraft }
+  /** Nothing more, now. */
+  | { readonly do: 'rest' };
+
+export interface Turn {
+  readonly nowMs: number;
+  /** What was asked in this turn: each is asked once, and the next turn asks again. */
+  readonly tried: ReadonlySet<OrderCall>;
+  /** Whether there is time for one more call. */
+  readonly timeLeft: boolean;
+}
+
+const REST: OrderStep = { do: 'rest' };
+
+export function nextOrderStep(order: Order, turn: Turn): OrderStep {
+  if (order.failure !== undefined) return compensate(order, turn);
+  switch (order.charge.status) {
+    case 'pending':
+      return ask('charge', turn) ?? REST;
+    case 'review':
+      if (order.status === 'processing') return conclude('order.review_required', order, 'needs_review');
+      return ask('charge', turn) ?? REST;
+    case 'succeeded':
+      return fulfil(order, turn);
+    case 'failed':
+    case 'reversing':
+    case 'reversal_failed':
+    case 'reversed':
+      // Each of them comes with its failure.
+      return REST;
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------- the way on
+
+function fulfil(order: Order, turn: Turn): OrderStep {
+  const { status, sinceMs } = order.reservation;
+  const { nowMs } = turn;
+  if (status === 'none') {
+    if (!turn.timeLeft) return REST;
+    return append('reservation.pending', { ...order, reservation: { status: 'pending', sinceMs: nowMs } });
+  }
+  if (status === 'pending') {
+    if (nowMs - sinceMs > STOCK_BOUND_MS) return append('reservation.given_up', givenUp(order, nowMs));
+    return ask('reserve', turn) ?? REST;
+  }
+  // Money and goods are settled; what may be late is tried once before the client hears, if there is time.
+  const late = finishLate(order, turn);
+  if (late.do !== 'rest' || order.status === 'completed') return late;
+  return conclude('order.completed', order, 'completed');
+}
+
+function givenUp(order: Order, nowMs: number): Order {
+  return {
+    ...order,
+    reservation: { status: 'given_up', sinceMs: nowMs },
+    failure: { code: 'stock_unavailable', message: 'The stock did not say whether the goods are there.' },
+    failedAtMs: nowMs,
+  };
+}
+
+/** The e-mail and then the credit: neither waits for the other, and neither undoes anything. */
+function finishLate(order: Order, turn: Turn): OrderStep {
+  const email = sendEmail(order, turn);
+  return email.do === 'rest' ? credit(order, turn) : email;
+}
+
+function sendEmail(order: Order, turn: Turn): OrderStep {
+  const { status, sinceMs } = order.email;
+  if (status === 'none') {
+    if (!turn.timeLeft) return REST;
+    return append('email.pending', { ...order, email: { status: 'pending', sinceMs: turn.nowMs } });
+  }
+  if (status !== 'pending' && status !== 'delayed') return REST;
+  const isTooLate = turn.nowMs - sinceMs > LATE_BOUND_MS;
+  if (isTooLate) return append('email.failed', { ...order, email: { status: 'failed', sinceMs } });
+  return ask('send_email', turn) ?? REST;
+}
+
+function credit(order: Order, turn: Turn): OrderStep {
+  const { status, sinceMs } = order.referral;
+  if (status === 'due') {
+    if (!turn.timeLeft) return REST;
+    return append('referral.pending', { ...order, referral: { status: 'pending', sinceMs: turn.nowMs } });
+  }
+  if (status !== 'pending' && status !== 'delayed') return REST;
+  const isTooLate = turn.nowMs - sinceMs > LATE_BOUND_MS;
+  if (isTooLate) return append('referral.failed', { ...order, referral: { status: 'failed', sinceMs } });
+  return ask('credit', turn) ?? REST;
+}
+
+// ----------------------------------------------------------------------------------------------------------- the way back
+
+/** Money first; what is reserved does not wait for it. Canceled only when both are undone. */
+function compensate(order: Order, turn: Turn): OrderStep {
+  const step = reverse(order, turn) ?? release(order, turn);
+  if (step !== undefined) return step;
+  if (order.status === 'canceled') return REST;
+  if (isMoneyBack(order) && isNothingReserved(order)) return conclude('order.canceled', order, 'canceled');
+  const overdue = turn.nowMs - (order.failedAtMs ?? order.createdAtMs) > COMPENSATION_BOUND_MS;
+  const isForPerson = order.status === 'processing' && (overdue || isReversalExhausted(order));
+  return isForPerson ? conclude('order.review_required', order, 'needs_review') : REST;
+}
+
+function reverse(order: Order, turn: Turn): OrderStep | undefined {
+  const { status, sinceMs, attempt = 0 } = order.charge;
+  switch (status) {
+    case 'failed':
+    case 'reversed':
+      return undefined;
+    case 'pending':
+    case 'review':
+    case 'succeeded':
+      return append('reversal.pending', reversing(order, 1, turn.nowMs));
+    case 'reversing':
+      return ask('reverse', turn);
+    case 'reversal_failed': {
+      // Somebody may have given it back by hand: then there is nothing left to try.
+      const look = ask('reverse', turn);
+      if (look !== undefined) return look;
+      const isDue = turn.nowMs - sinceMs >= REVERSAL_WAIT_MS * 2 ** (attempt - 1);
+      if (attempt >= MAX_REVERSALS || !isDue || !turn.timeLeft) return undefined;
+      return append('reversal.pending', reversing(order, attempt + 1, turn.nowMs));
+    }
+  }
+}
+
+function reversing(order: Order, attempt: number, nowMs: number): Order {
+  return { ...order, charge: { status: 'reversing', sinceMs: nowMs, attempt } };
+}
+
+function release(order: Order, turn: Turn): OrderStep | undefined {
+  const { status, reservationId } = order.reservation;
+  if (status === 'given_up') {
+    return append('release.pending', { ...order, reservation: { status: 'releasing', sinceMs: turn.nowMs } });
+  }
+  if (status !== 'releasing') return undefined;
+  return ask(reservationId === undefined ? 'find_reservation' : 'release', turn);
+}
+
+function isMoneyBack({ charge }: Order): boolean {
+  return charge.status === 'failed' || charge.status === 'reversed';
+}
+
+function isNothingReserved({ reservation: { status } }: Order): boolean {
+  return status === 'none' || status === 'refused' || status === 'released';
+}
+
+function isReversalExhausted({ charge }: Order): boolean {
+  return charge.status === 'reversal_failed' && (charge.attempt ?? 0) >= MAX_REVERSALS;
+}
+
+// ------------------------------------------------------------------------------------------------------------------- steps
+
+function ask(call: OrderCall, { tried, timeLeft }: Turn): OrderStep | undefined {
+  return timeLeft && !tried.has(call) ? { do: 'call', call } : undefined;
+}
+
+function append(type: OrderTransitionType, order: Order): OrderStep {
+  return { do: 'append', draft: { type, order } };
+}
+
+function conclude(type: OrderTransitionType, order: Order, status: Order['status']): OrderStep {
+  return { do: 'conclude', draft: { type, order: { ...order, status, answered: true } } };
+}
+
+/** "Not known yet" is an answer too, and what it was given on is kept. */
+export function saysProcessing(order: Order): OrderDraft | undefined {
+  return order.answered ? undefined : { type: 'order.processing', order: { ...order, answered: true } };
+}

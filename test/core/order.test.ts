@@ -1,0 +1,221 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import { type OrderId, paymentOfOrder, tenantId } from '../../lambdas/core/ids.ts';
+import { createOrderDraft, isSettled, type Order, type OrderDraft } from '../../lambdas/core/order.ts';
+import { decideOrder, type OrderFact } from '../../lambdas/core/order-facts.ts';
+import { confirmationLetter } from '../../lambdas/core/order-letter.ts';
+import { isOrderDue } from '../../lambdas/core/order-limits.ts';
+import { nextOrderStep, type OrderCall } from '../../lambdas/core/order-steps.ts';
+import {
+  firstBrokenOrderLink,
+  firstOrderTransition,
+  nextOrderTransitions,
+} from '../../lambdas/core/order-transition.ts';
+
+const T0 = Date.UTC(2026, 2, 1, 12);
+const HOUR_MS = 3_600_000;
+const ID = 'ord_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' as OrderId;
+
+function newOrder(referrer?: string): OrderDraft {
+  const paymentId = paymentOfOrder(systemDigest, ID);
+  const asked = { id: ID, tenantId: tenantId('ten_1'), mode: 'test' as const, amountMinor: 2_000, currency: 'EUR' };
+  return createOrderDraft({ ...asked, paymentId, createdAtMs: T0 }, referrer);
+}
+
+const details = {
+  requestId: 'req-1',
+  fingerprint: { version: 1, sha256: systemDigest.sha256('a request') },
+  source: 'tok_ok',
+  items: [{ sku: 'sku_tea', quantity: 2 }],
+  email: 'ada@example.com',
+};
+
+/** What each call may come to; a call that is not answered brings nothing. */
+const ANSWERS: Readonly<Record<OrderCall, readonly OrderFact[]>> = {
+  charge: [
+    ...(['processing', 'requires_action', 'succeeded', 'failed', 'canceled', 'needs_review'] as const).map(
+      (status) => ({ kind: 'payment' as const, status }),
+    ),
+    { kind: 'payment_absent' },
+    { kind: 'payment_abandoned' },
+  ],
+  reserve: [
+    { kind: 'reserved', reservationId: 'rsv_1' },
+    { kind: 'reservation_refused', failure: { code: 'out_of_stock', message: 'None left.' } },
+  ],
+  find_reservation: [
+    { kind: 'reserved', reservationId: 'rsv_1' },
+    { kind: 'reservation_refused', failure: { code: 'out_of_stock', message: 'None left.' } },
+  ],
+  release: [{ kind: 'released', reservationId: 'rsv_1' }],
+  reverse: [{ kind: 'reversed' }, ...[1, 2, 3, 4, 5].map((attempt) => ({ kind: 'reversal_failed' as const, attempt }))],
+  send_email: [
+    { kind: 'email_sent' },
+    { kind: 'email_refused' },
+    { kind: 'email_unknown' },
+    { kind: 'email_unanswered' },
+  ],
+  credit: [{ kind: 'credited' }, { kind: 'credit_refused' }, { kind: 'credit_unanswered' }],
+};
+const EVERY_FACT = Object.values(ANSWERS).flat();
+
+interface Walk {
+  readonly drafts: readonly OrderDraft[];
+  readonly calls: readonly { readonly call: OrderCall; readonly before: Order }[];
+}
+
+/** A walk through the machine: each choice answers a call, lets a rival's fact in, or lets time pass. */
+function walk(choices: readonly number[], referrer: string | undefined): Walk {
+  const drafts = [newOrder(referrer)];
+  const calls: { call: OrderCall; before: Order }[] = [];
+  const newest = () => drafts.at(-1)?.order ?? newOrder().order;
+  let nowMs = T0;
+  let tried = new Set<OrderCall>();
+  for (const choice of choices) {
+    const step = nextOrderStep(newest(), { nowMs, tried, timeLeft: choice % 7 !== 0 });
+    if (step.do === 'append' || step.do === 'conclude') drafts.push(step.draft);
+    if (step.do === 'rest') {
+      nowMs += (choice % 11) * HOUR_MS;
+      tried = new Set();
+    }
+    if (step.do !== 'call') continue;
+    tried.add(step.call);
+    calls.push({ call: step.call, before: newest() });
+    const answers = choice % 5 === 0 ? EVERY_FACT : ANSWERS[step.call];
+    const fact = answers[choice % (answers.length + 1)];
+    const draft = fact === undefined ? undefined : decideOrder(fact, newest(), nowMs);
+    if (draft !== undefined) drafts.push(draft);
+  }
+  return { drafts, calls };
+}
+
+const walks = fc
+  .record({
+    choices: fc.array(fc.nat(10_000), { minLength: 1, maxLength: 120 }),
+    referrer: fc.option(fc.constant('ref_1')),
+  })
+  .map(({ choices, referrer }) => walk(choices, referrer ?? undefined));
+
+const PENDING: Partial<Record<OrderCall, (order: Order) => boolean>> = {
+  reserve: ({ reservation }) => reservation.status === 'pending',
+  find_reservation: ({ reservation }) => reservation.status === 'releasing',
+  release: ({ reservation }) => reservation.status === 'releasing',
+  reverse: ({ charge }) => charge.status === 'reversing' || charge.status === 'reversal_failed',
+  send_email: ({ email }) => email.status === 'pending' || email.status === 'delayed',
+  credit: ({ referral }) => referral.status === 'pending' || referral.status === 'delayed',
+};
+
+describe('whatever is answered, in whatever order', () => {
+  test('an order is settled or wholly undone, never both, and its end stays its end', () => {
+    fc.assert(
+      fc.property(walks, ({ drafts }) => {
+        const orders = drafts.map(({ order }) => order);
+        for (const [index, order] of orders.entries()) {
+          const before = orders[index - 1];
+          if (before?.status === 'completed' || before?.status === 'canceled') expect(order.status).toBe(before.status);
+          if (before?.failure !== undefined) expect(order.failure).toEqual(before.failure);
+          if (order.status === 'completed') {
+            expect([order.charge.status, order.reservation.status, order.failure]).toEqual([
+              'succeeded',
+              'reserved',
+              undefined,
+            ]);
+          }
+          if (order.status === 'canceled' && isSettled(order)) {
+            expect(['failed', 'reversed']).toContain(order.charge.status);
+            expect(['none', 'refused', 'released']).toContain(order.reservation.status);
+            expect([order.email.status, order.referral.status]).toEqual([
+              'none',
+              expect.stringMatching(/^(none|due)$/),
+            ]);
+          }
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('nothing is asked of anyone before it is written that it will be', () => {
+    fc.assert(
+      fc.property(walks, ({ calls }) => {
+        for (const { call, before } of calls) expect([call, PENDING[call]?.(before) ?? true]).toEqual([call, true]);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('every end is reached by some walk', () => {
+    const seen = new Set<string>();
+    fc.assert(
+      fc.property(walks, ({ drafts }) => {
+        for (const { order } of drafts) seen.add(`${order.status}${isSettled(order) ? ' settled' : ''}`);
+      }),
+      { numRuns: 2_000, seed: 7 },
+    );
+    expect([...seen].sort()).toEqual([
+      'canceled settled',
+      'completed',
+      'completed settled',
+      'needs_review',
+      'processing',
+    ]);
+  });
+});
+
+describe('a reservation that turns up late', () => {
+  const failure = { code: 'out_of_stock', message: 'None left.' };
+  const canceled: Order = {
+    ...newOrder().order,
+    status: 'canceled',
+    charge: { status: 'reversed', sinceMs: T0, attempt: 1 },
+    reservation: { status: 'refused', sinceMs: T0 },
+    failure,
+  };
+
+  test('is released, though the order has had its end', () => {
+    const draft = decideOrder({ kind: 'reserved', reservationId: 'rsv_9' }, canceled, T0);
+    expect(draft).toMatchObject({ type: 'release.pending', order: { status: 'canceled' } });
+    expect(draft && isSettled(draft.order)).toBe(false);
+    const step = draft && nextOrderStep(draft.order, { nowMs: T0, tried: new Set(), timeLeft: true });
+    expect(step).toEqual({ do: 'call', call: 'release' });
+  });
+
+  test('is not released twice', () => {
+    const released: Order = { ...canceled, reservation: { status: 'released', sinceMs: T0, reservationId: 'rsv_9' } };
+    expect(decideOrder({ kind: 'reserved', reservationId: 'rsv_9' }, released, T0)).toBeUndefined();
+  });
+});
+
+test('an open order is looked at every minute for an hour, every quarter for a day, and every hour after that', () => {
+  const looks = (fromHour: number, hours: number) =>
+    Array.from({ length: hours * 60 }, (_, minute) => T0 + fromHour * HOUR_MS + minute * 60_000).filter((nowMs) =>
+      isOrderDue(T0, nowMs),
+    ).length;
+  expect([looks(0, 1), looks(1, 23), looks(24, 24)]).toEqual([60, 23 * 4, 24]);
+});
+
+test('a chain names the first of its links that does not hold', () => {
+  const first = firstOrderTransition(systemDigest, newOrder(), details, T0);
+  const order = first.order;
+  const drafts: OrderDraft[] = [
+    { type: 'charge.succeeded', order },
+    { type: 'reservation.pending', order },
+  ];
+  const [second, third] = nextOrderTransitions(systemDigest, first, drafts, T0 + 1);
+  if (second === undefined || third === undefined) throw new Error('two drafts make two transitions');
+  expect(firstBrokenOrderLink(systemDigest, [first, second, third])).toBeUndefined();
+  const forged = { ...second, order: { ...order, amountMinor: 1 } };
+  expect(firstBrokenOrderLink(systemDigest, [first, forged, third])).toBe(2);
+  expect(firstBrokenOrderLink(systemDigest, [first, third])).toBe(2);
+});
+
+test.each([
+  ['EUR', 1_999, '19.99 EUR'],
+  ['JPY', 1_999, '1999 JPY'],
+  ['KWD', 5, '0.005 KWD'],
+])('a confirmation in %s tells the amount as people read it', (currency, amountMinor, told) => {
+  const { subject, text } = confirmationLetter({ ...newOrder().order, currency, amountMinor }, details);
+  expect(subject).toContain(ID);
+  expect(text).toContain(`2 x sku_tea\n\nCharged: ${told}`);
+});

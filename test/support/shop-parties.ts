@@ -1,0 +1,61 @@
+import * as z from 'zod';
+import type {
+  CreditOutcome,
+  ReferralProgram,
+  ReservationOutcome,
+  StockKeeper,
+} from '../../lambdas/app/ports/order-parties.ts';
+import { AmbiguousError } from '../../lambdas/core/faults.ts';
+import type { SandboxAnswer } from './sandbox-calls.ts';
+import { errorIn, sandboxDesk } from './sandbox-desk.ts';
+import { createTestSandbox } from './sandbox-world.ts';
+
+const entry = z.object({ id: z.string(), status: z.string().optional() });
+const listed = z.object({ data: z.array(entry) });
+
+/** The sandbox's own shop in this process: what it did is counted in its books. */
+export interface ShopParties {
+  readonly stock: StockKeeper;
+  readonly referrals: ReferralProgram;
+  /** Of an order: those that were made and not released. */
+  reserved(orderId: string): Promise<number>;
+  /** Of an order: all that were ever made. */
+  reservations(orderId: string): Promise<number>;
+  credits(orderId: string): Promise<number>;
+}
+
+export function createShopParties(): ShopParties {
+  const { handler } = createTestSandbox();
+  const desk = sandboxDesk(handler);
+  const entries = async (path: string, order: string) =>
+    listed.parse(JSON.parse((await desk.get(path, { order })).body)).data;
+  return {
+    stock: {
+      reserve: async ({ operationId, orderId, items }): Promise<ReservationOutcome> => {
+        const answer = await desk.post('/stock/reservations', { order: orderId, items }, operationId);
+        const outcome = judged(answer);
+        return outcome.kind === 'made' ? { kind: 'reserved', reservationId: outcome.id } : outcome;
+      },
+      release: async (reservationId) => {
+        judged(await desk.post(`/stock/reservations/${reservationId}/release`));
+      },
+    },
+    referrals: {
+      credit: async ({ operationId, orderId, referrer, amountMinor, currency }): Promise<CreditOutcome> => {
+        const body = { order: orderId, referrer, amount: amountMinor, currency };
+        const outcome = judged(await desk.post('/referrals/credits', body, operationId));
+        return outcome.kind === 'made' ? { kind: 'credited', creditId: outcome.id } : outcome;
+      },
+    },
+    reserved: async (order) =>
+      (await entries('/stock/reservations', order)).filter(({ status }) => status === 'reserved').length,
+    reservations: async (order) => (await entries('/stock/reservations', order)).length,
+    credits: async (order) => (await entries('/referrals/credits', order)).length,
+  };
+}
+
+function judged(answer: SandboxAnswer) {
+  if (answer.status >= 500) throw new AmbiguousError('shop_unanswered', `The shop answered ${answer.status}.`);
+  if (answer.status >= 400) return { kind: 'refused' as const, failure: errorIn(answer) };
+  return { kind: 'made' as const, id: entry.parse(JSON.parse(answer.body)).id };
+}
