@@ -139,6 +139,28 @@ export async function appendDrafts(
   return outcome.kind === 'appended' ? after : undefined;
 }
 
+/** Races are decided again this often. */
+const MAX_ROUNDS = 5;
+
+/**
+ * Keeps what a driver has learnt that is not the order's driver any more: a reservation that it alone knows of must be
+ * released by whoever comes next.
+ *
+ *   zombie  reserve? ──────────────────── reserved ── commit: fenced ── append: release pending
+ *   owner      └─ refused, given back, canceled ─┘
+ */
+export async function keepLearnt(tools: OrderTools, { chain, learnt }: Driven): Promise<void> {
+  for (let round = 0; round < MAX_ROUNDS && learnt.length > 0; round += 1) {
+    const now = await mustRead(tools, chain.order.id);
+    const drafts: OrderDraft[] = [];
+    for (const fact of learnt) {
+      const draft = decideOrder(fact, drafts.at(-1)?.order ?? now.order, tools.clock.nowMs());
+      if (draft !== undefined) drafts.push(draft);
+    }
+    if (drafts.length === 0 || (await appendDrafts(tools, now, drafts)) !== undefined) return;
+  }
+}
+
 export function openOrder({ order, newest }: OrderChain): OpenOrder {
   return { orderId: order.id, createdAtMs: order.createdAtMs, sequence: newest.sequence };
 }

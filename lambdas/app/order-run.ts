@@ -10,7 +10,7 @@ import { saysProcessing } from '../core/order-steps.ts';
 import { firstOrderTransition, nextOrderTransitions, type OrderTransition } from '../core/order-transition.ts';
 import type { CreateOrder, CreateOrderOutcome, OrderTools } from './create-order-types.ts';
 import type { RunNotes } from './create-payment-types.ts';
-import { type Driven, driveOrder, mustRead, openOrder } from './drive-order.ts';
+import { type Driven, driveOrder, keepLearnt, mustRead, openOrder } from './drive-order.ts';
 import { isSameRequest, judgeRecord } from './judge-record.ts';
 import { NothingBegun } from './order-calls.ts';
 import { lengthened, type OrderChain, orderChainOf } from './order-chain.ts';
@@ -130,6 +130,7 @@ export class OrderRun implements OperationSteps<Driven, CreateOrderOutcome> {
             break;
           }
           this.#notes.fenced = true;
+          await keepLearnt(this.#tools, driven);
           return this.#afterFence(outcome.record);
       }
     }

@@ -4,7 +4,7 @@ import { isSettled } from '../core/order.ts';
 import { isOrderDue, REVIEW_WATCH_MS } from '../core/order-limits.ts';
 import { createOrder } from './create-order.ts';
 import type { OrderTools } from './create-order-types.ts';
-import { appendDrafts, driveOrder, mustRead } from './drive-order.ts';
+import { appendDrafts, driveOrder, keepLearnt, mustRead } from './drive-order.ts';
 import { NothingBegun } from './order-calls.ts';
 import { each, type Resolved } from './resolve.ts';
 
@@ -54,8 +54,11 @@ async function driveOn(tools: OrderTools, orderId: Parameters<typeof mustRead>[1
     const untilMs = tools.clock.nowMs() + TIME_FOR_ONE_MS;
     const driven = await driveOrder(tools, chain, { untilMs, nothingSent: false });
     if (driven.drafts.length === 0) return driven.chain;
-    // Another has written first: what was learnt is asked again, under the same keys, at the next run.
-    return (await appendDrafts(tools, driven.chain, driven.drafts)) ?? driven.chain;
+    const appended = await appendDrafts(tools, driven.chain, driven.drafts);
+    if (appended !== undefined) return appended;
+    // Another has written first: the next run goes on from there.
+    await keepLearnt(tools, driven);
+    return driven.chain;
   } catch (error) {
     throw error instanceof NothingBegun ? error.cause : error;
   }

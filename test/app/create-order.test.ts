@@ -1,9 +1,13 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import { changePayment } from '../../lambdas/app/change-payment.ts';
+import type { OrderStore } from '../../lambdas/app/ports/order-store.ts';
+import { receiveCallback } from '../../lambdas/app/receive-callback.ts';
 import { AmbiguousError } from '../../lambdas/core/faults.ts';
+import { orderOperation } from '../../lambdas/core/ids.ts';
 import { firstBrokenOrderLink } from '../../lambdas/core/order-transition.ts';
 import { netDebitMinor } from '../../lambdas/core/posting.ts';
+import { callback } from '../support/callback-desk.ts';
 import { change } from '../support/change-desk.ts';
 import { answerOf, OrderDesk, orderRequest } from '../support/order-desk.ts';
 import { paymentRequest } from '../support/payment-fixtures.ts';
@@ -257,5 +261,64 @@ describe('a reversal', () => {
     expect(answerOf(await desk.order(gone)).status).toBe(202);
     await desk.resolveFor(3);
     expect(await desk.read(gone)).toMatchObject({ status: 'processing', charge: { status: 'reversing', attempt: 1 } });
+  });
+});
+
+describe('what comes late', () => {
+  test('a charge that turns up when its order was canceled is sent back, and nothing else happens', async () => {
+    const request = orderRequest('ghost', { source: 'tok_timeout_late' });
+    // As often as anyone sends within the window.
+    desk.processor.failNext(100, 'tok_timeout_late');
+    expect(answerOf(await desk.order(request)).status).toBe(202);
+    await desk.resolveFor(46);
+    expect(await desk.read(request)).toMatchObject({ status: 'canceled', failure: { code: 'not_attempted' } });
+    desk.processor.deliverDelayed();
+    const charge = desk.processor.inside.all.find(({ status }) => status === 'succeeded');
+    const tools = { ...desk.tools, effects: desk.store, books: desk.processor };
+    await receiveCallback(tools, callback('evt_late', charge?.chargeId ?? ''));
+    await desk.resolveFor(2);
+    expect(await counted(request)).toEqual({ kept: 0, reserved: 0, emails: 0, credits: 0 });
+    const { transitions } = await desk.payment(request);
+    const postings = transitions.flatMap((transition) => transition.postings);
+    expect(netDebitMinor('processor_clearing', 'EUR', postings)).toBe(0);
+    expect((await desk.read(request)).status).toBe('canceled');
+  });
+
+  /** Held up right before the stock is asked, until the lease has ended and another has brought the order to its end. */
+  test('a reservation that a held-up process makes after the order was canceled is released', async () => {
+    const request = orderRequest('restocked');
+    const { stock } = desk.shop;
+    const refuse = async () => ({ kind: 'refused' as const, failure: { code: 'out_of_stock', message: 'None left.' } });
+    const heldUp: typeof stock.reserve = async (...call) => {
+      desk.clock.advance(26_000);
+      const rival = await desk.order(request, { stock: { ...stock, reserve: refuse } });
+      expect(answerOf(rival).status).toBe(409);
+      return stock.reserve(...call);
+    };
+    expect(answerOf(await desk.order(request, { stock: { ...stock, reserve: heldUp } })).status).toBe(409);
+    expect(await desk.shop.reservations(request.orderId)).toBe(1);
+    await desk.resolveFor(1);
+    expect(await counted(request)).toEqual({ kept: 0, reserved: 0, emails: 0, credits: 0 });
+    expect((await desk.read(request)).status).toBe('canceled');
+    expect(await desk.store.openOrders(10)).toEqual([]);
+  });
+
+  test('an order whose record was deleted before it was answered is taken over; after that its key is used up', async () => {
+    const request = orderRequest('lost');
+    const { store } = desk;
+    const dying: OrderStore = {
+      claimOrder: (claim) => store.claimOrder(claim),
+      commitOrder: () => Promise.reject(new Error('the process is gone')),
+      appendToOrder: (append) => store.appendToOrder(append),
+      listOrderTransitions: (orderId, page) => store.listOrderTransitions(orderId, page),
+      openOrders: (limit) => store.openOrders(limit),
+      closeOrder: (open) => store.closeOrder(open),
+    };
+    await expect(desk.order(request, { orders: dying })).rejects.toThrow('the process is gone');
+    desk.store.deleteRecord(orderOperation(request.orderId));
+    expect(answerOf(await desk.order(request)).status).toBe(201);
+    desk.store.deleteRecord(orderOperation(request.orderId));
+    expect(await desk.order(request)).toEqual({ kind: 'order_key_expired', orderId: request.orderId });
+    expect(await counted(request)).toEqual({ kept: 2_000, reserved: 1, emails: 1, credits: 1 });
   });
 });

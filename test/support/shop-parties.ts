@@ -10,8 +10,7 @@ import type { SandboxAnswer } from './sandbox-calls.ts';
 import { errorIn, sandboxDesk } from './sandbox-desk.ts';
 import { createTestSandbox } from './sandbox-world.ts';
 
-const entry = z.object({ id: z.string(), status: z.string().optional() });
-const listed = z.object({ data: z.array(entry) });
+const entry = z.object({ id: z.string() });
 
 /** The sandbox's own shop in this process: what it did is counted in its books. */
 export interface ShopParties {
@@ -25,10 +24,8 @@ export interface ShopParties {
 }
 
 export function createShopParties(): ShopParties {
-  const { handler } = createTestSandbox();
+  const { handler, books } = createTestSandbox();
   const desk = sandboxDesk(handler);
-  const entries = async (path: string, order: string) =>
-    listed.parse(JSON.parse((await desk.get(path, { order })).body)).data;
   return {
     stock: {
       reserve: async ({ operationId, orderId, items }): Promise<ReservationOutcome> => {
@@ -48,9 +45,9 @@ export function createShopParties(): ShopParties {
       },
     },
     reserved: async (order) =>
-      (await entries('/stock/reservations', order)).filter(({ status }) => status === 'reserved').length,
-    reservations: async (order) => (await entries('/stock/reservations', order)).length,
-    credits: async (order) => (await entries('/referrals/credits', order)).length,
+      (await books.stock.entriesOfOrder(order)).filter(({ status }) => status === 'reserved').length,
+    reservations: async (order) => (await books.stock.entriesOfOrder(order)).length,
+    credits: async (order) => (await books.credits.entriesOfOrder(order)).length,
   };
 }
 

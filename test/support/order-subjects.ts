@@ -1,0 +1,165 @@
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import { createOrder } from '../../lambdas/app/create-order.ts';
+import type { CreateOrder, OrderTools } from '../../lambdas/app/create-order-types.ts';
+import type { Answer } from '../../lambdas/core/answer.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
+import { paymentOfOrder, storedOperationId } from '../../lambdas/core/ids.ts';
+import { isSettled } from '../../lambdas/core/order.ts';
+import { firstBrokenOrderLink } from '../../lambdas/core/order-transition.ts';
+import { ACCOUNTS, netDebitMinor } from '../../lambdas/core/posting.ts';
+import type { Actor, FaultVoice } from './fault-plan.ts';
+import { orderToolsOf, partiesOf } from './faulty-order-ports.ts';
+import { processorOf } from './faulty-ports.ts';
+import { OrderDesk } from './order-desk.ts';
+import type { OrderSubject } from './order-histories.ts';
+
+/** Breaks the engine on purpose, to see that the promises see it. */
+export type Mutant = (tools: OrderTools) => OrderTools;
+
+/** The engine. */
+export function engine(
+  request: CreateOrder,
+  ends: OrderSubject['ends'],
+  mutant: Mutant = (tools) => tools,
+  desk: OrderDesk = new OrderDesk(),
+): OrderSubject {
+  return {
+    desk,
+    request,
+    ends,
+    handle: async (actor) => {
+      const outcome = await createOrder(mutant(orderToolsOf(actor, desk.tools)), request);
+      return outcome.kind === 'first' || outcome.kind === 'replay' ? outcome.answer : undefined;
+    },
+    finish: async (actor) => void (await desk.resolve(mutant(orderToolsOf(actor, desk.tools)))),
+    more: (quiet) => enginePromises(desk, request, quiet),
+  };
+}
+
+async function enginePromises(desk: OrderDesk, request: CreateOrder, quiet: boolean): Promise<readonly string[]> {
+  const transitions = await desk.transitions(request.orderId);
+  const newest = transitions.at(-1)?.order;
+  if (newest === undefined) return [];
+  const found: string[] = [];
+  const ends = transitions
+    .map(({ order }) => order.status)
+    .filter((status) => status === 'completed' || status === 'canceled');
+  if (new Set(ends).size > 1) found.push('I6: it was completed and canceled');
+  const kept = desk.keptMinor(request);
+  if (newest.status === 'completed' && kept !== request.amountMinor) found.push('completed, and not paid');
+  if (newest.status === 'canceled' && kept !== 0) found.push('canceled, and money was kept');
+  if (!quiet) return found;
+  if (firstBrokenOrderLink(systemDigest, transitions) !== undefined) found.push('I8: the chain is broken');
+  if (!isSettled(newest)) found.push(`I7: not settled but ${newest.status}`);
+  if ((await desk.store.openOrders(9)).length > 0) found.push('I7: left in the queue');
+  if ((await desk.store.staleClaims(Number.MAX_SAFE_INTEGER, 9)).length > 0) found.push('I7: a claim is left open');
+  const postings = (await desk.store.listTransitions(newest.paymentId, { afterSequence: 0, limit: 99 })).flatMap(
+    (transition) => transition.postings,
+  );
+  const { currency } = request;
+  if (netDebitMinor('processor_clearing', currency, postings) !== kept)
+    found.push('the ledger differs from the processor');
+  const payable = [
+    'merchant_payable',
+    'refunds',
+    'fees',
+    'disputes',
+  ] as const satisfies readonly (typeof ACCOUNTS)[number][];
+  const owed = payable.reduce((sum, account) => sum - netDebitMinor(account, currency, postings), 0);
+  if (owed !== kept) found.push(`the ledger owes ${owed} of ${kept}`);
+  return found;
+}
+
+const HOUR_MS = 60 * 60_000;
+const QUARTER_MS = HOUR_MS / 4;
+
+/** An order that was paid, and whose process died before it asked the stock: whoever comes next goes on from there. */
+export async function paid(request: CreateOrder, ends: OrderSubject['ends']): Promise<OrderSubject> {
+  const desk = new OrderDesk();
+  const reserve = () => Promise.reject(new Error('the process is gone'));
+  await createOrder({ ...desk.tools, stock: { ...desk.shop.stock, reserve } }, request).catch(() => undefined);
+  desk.clock.advance(BEYOND_LEASE_MS);
+  return engine(request, ends, undefined, desk);
+}
+
+/** An order that was paid, whose stock has reserved and not said so for an hour: it is undone, by the resolver alone. */
+export async function givenUp(request: CreateOrder): Promise<OrderSubject> {
+  const desk = new OrderDesk();
+  const { stock } = desk.shop;
+  const reserve: typeof stock.reserve = async (...call) => {
+    await stock.reserve(...call);
+    throw VOICE.ambiguous();
+  };
+  const silent = { ...stock, reserve };
+  await createOrder({ ...desk.tools, stock: silent }, request);
+  desk.clock.advance(HOUR_MS);
+  const subject = engine(request, 'undone', undefined, desk);
+  const finish: OrderSubject['finish'] = async (actor) => {
+    desk.clock.advance(QUARTER_MS - (desk.clock.nowMs() % QUARTER_MS));
+    await subject.finish(actor);
+  };
+  return { ...subject, finish };
+}
+
+const BEYOND_LEASE_MS = 26_000;
+
+const VOICE: FaultVoice = {
+  throttle: () => new RetryableError('injected_throttle', 'nothing was applied'),
+  ambiguous: () => new AmbiguousError('injected_ambiguity', 'nobody knows'),
+};
+
+/**
+ * The saga that everybody writes first: one call after the other, undone when one is refused, the answer kept at the end.
+ * Nothing is written before a call, and every attempt makes its own keys.
+ */
+export function naive(request: CreateOrder, ends: OrderSubject['ends']): OrderSubject {
+  const desk = new OrderDesk();
+  const answers = new Map<string, Answer>();
+  let made = 0;
+  const freshKey = () => {
+    made += 1;
+    return storedOperationId(`attempt-${made}`);
+  };
+  return {
+    desk,
+    request,
+    ends,
+    handle: async (actor) => {
+      const known = await actor.call('findAnswer', VOICE, async () => answers.get(request.orderId));
+      if (known !== undefined) return known;
+      const answer = await naiveRun(actor, desk, request, freshKey);
+      await actor.call('saveAnswer', VOICE, async () => answers.set(request.orderId, answer));
+      return answer;
+    },
+    finish: async () => undefined,
+    more: async () => [],
+  };
+}
+
+async function naiveRun(
+  actor: Actor,
+  desk: OrderDesk,
+  { orderId, amountMinor, currency, source, items, email, referrer = '' }: CreateOrder,
+  freshKey: () => ReturnType<typeof storedOperationId>,
+): Promise<Answer> {
+  const processor = processorOf(actor, desk.processor);
+  const { stock, mailer, referrals } = partiesOf(actor, { ...desk.shop, mailer: desk.mailer });
+  const limit = { timeoutMs: 8_000 };
+  const paymentId = paymentOfOrder(systemDigest, orderId);
+  const order = { operationId: freshKey(), paymentId, amountMinor, currency, source, capture: 'automatic' as const };
+  const charged = await processor.charge(order, limit);
+  if (charged.kind !== 'succeeded') return answer(402);
+  const reserved = await stock.reserve({ operationId: freshKey(), orderId, items }, limit);
+  if (reserved.kind === 'refused') {
+    const change = { kind: 'refund' as const, amountMinor };
+    await processor.change({ operationId: freshKey(), paymentId, chargeId: charged.chargeId, currency, change }, limit);
+    return answer(409);
+  }
+  await mailer.send({ operationId: freshKey(), to: email, subject: 'Order', text: 'Order', tag: 'order' }, limit);
+  await referrals.credit({ operationId: freshKey(), orderId, referrer, amountMinor: 100, currency }, limit);
+  return answer(201);
+}
+
+function answer(status: number): Answer {
+  return { status, headers: {}, body: '{}' };
+}
