@@ -1,4 +1,4 @@
-import { LEASE_SECONDS, REQUEST_BUDGET_SECONDS } from '../contract/timing.ts';
+import { REQUEST_BUDGET_SECONDS } from '../contract/timing.ts';
 import { begunAtMs, changeOf, decideChange, isUnderWay } from '../core/change.ts';
 import { changeAnswer } from '../core/change-answer.ts';
 import { RetryableError } from '../core/faults.ts';
@@ -10,9 +10,9 @@ import type { HoldChange, Refund } from '../core/payment.ts';
 import { evolve, type PaymentState } from '../core/payment-state.ts';
 import { detailsOf, nextTransition } from '../core/transition.ts';
 import type { ChangePayment, ChangePaymentOutcome } from './change-payment-types.ts';
+import { afterFence, claimExisting, contention, openRecord } from './claimed-key.ts';
 import type { CreatePaymentTools, RunNotes } from './create-payment-types.ts';
 import { findOutChange } from './find-out-change.ts';
-import { judgeRecord } from './judge-record.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
 import type { ClaimStep, OperationSteps } from './ports/operation-runner.ts';
@@ -154,7 +154,7 @@ export class ChangeRun implements OperationSteps<Work, ChangePaymentOutcome> {
             break;
           }
           this.#notes.fenced = true;
-          return this.#afterFence(outcome.record);
+          return afterFence(outcome.record, this.#request, clock.nowMs());
         }
       }
     }
@@ -191,18 +191,9 @@ export class ChangeRun implements OperationSteps<Work, ChangePaymentOutcome> {
 
   /** @returns undefined when the record changed meanwhile: look again */
   async #claimExisting(existing: IdempotencyRecord): Promise<ClaimStep<ChangePaymentOutcome> | undefined> {
-    const { store, clock, entropy, replays } = this.#tools;
-    const judged = judgeRecord(existing, this.#request, clock.nowMs());
-    if (judged.kind === 'replay') {
-      if (existing.status === 'COMPLETED') replays.put(existing);
-      return { kind: 'completed', outcome: judged, answer: judged.answer };
-    }
-    if (judged.kind !== 'stale') return { kind: 'refused', outcome: judged };
-    const owner = entropy.ownerToken();
-    const leaseExpiresAtMs = clock.nowMs() + LEASE_SECONDS * 1000;
-    const outcome = await store.takeOver({ stale: judged.record, owner, leaseExpiresAtMs });
-    if (outcome.kind === 'changed') return undefined;
-    await this.#hold(owner, judged.record.claimedAtMs, judged.record.released ? 'nothing' : 'maybe');
+    const step = await claimExisting(this.#tools, existing, this.#request);
+    if (step?.kind !== 'taken_over') return step;
+    await this.#hold(step.owner, step.claimedAtMs, step.sent);
     return { kind: 'claimed' };
   }
 
@@ -211,25 +202,8 @@ export class ChangeRun implements OperationSteps<Work, ChangePaymentOutcome> {
     this.#held = { owner, claimedAtMs, sent, chain: await this.#chain() };
   }
 
-  /** Another owner has the claim: what it stored is the answer, ours is thrown away. */
-  #afterFence(record: IdempotencyRecord | undefined): ChangePaymentOutcome {
-    if (record === undefined) throw contention();
-    const judged = judgeRecord(record, this.#request, this.#tools.clock.nowMs());
-    return judged.kind === 'stale' ? { kind: 'in_progress', leaseExpiresAtMs: judged.record.leaseExpiresAtMs } : judged;
-  }
-
   #openRecord(claimedAtMs: number, nowMs: number): OpenRecord {
-    const { operationId, paymentId, fingerprint } = this.#request;
-    return {
-      status: 'INPROGRESS',
-      operationId,
-      paymentId,
-      fingerprint,
-      owner: this.#tools.entropy.ownerToken(),
-      claimedAtMs,
-      leaseExpiresAtMs: nowMs + LEASE_SECONDS * 1000,
-      released: false,
-    };
+    return openRecord(this.#request, this.#tools.entropy.ownerToken(), claimedAtMs, nowMs);
   }
 
   #asksForAnotherAmount({ amountMinor }: HoldChange | Refund): boolean {
@@ -265,8 +239,4 @@ export class ChangeRun implements OperationSteps<Work, ChangePaymentOutcome> {
 
 function elsewhere(): RetryableError {
   return new RetryableError('processor_elsewhere', 'this deployment does not call the payment’s processor');
-}
-
-function contention(): RetryableError {
-  return new RetryableError('contention', 'too many rivals at once for this payment', { retryAfterSeconds: 1 });
 }

@@ -1,5 +1,4 @@
-import { LEASE_SECONDS, REQUEST_BUDGET_SECONDS } from '../contract/timing.ts';
-import { RetryableError } from '../core/faults.ts';
+import { REQUEST_BUDGET_SECONDS } from '../contract/timing.ts';
 import type { IdempotencyRecord, OpenRecord } from '../core/idempotency.ts';
 import { paymentExpirySeconds } from '../core/idempotency.ts';
 import { type OperationId, type OwnerToken, orderOperation, paymentOfOrder } from '../core/ids.ts';
@@ -8,10 +7,11 @@ import { createOrderDraft, isSettled } from '../core/order.ts';
 import { orderAnswer } from '../core/order-answer.ts';
 import { saysProcessing } from '../core/order-steps.ts';
 import { firstOrderTransition, nextOrderTransitions, type OrderTransition } from '../core/order-transition.ts';
+import { afterFence, claimExisting, contention, openRecord } from './claimed-key.ts';
 import type { CreateOrder, CreateOrderOutcome, OrderTools } from './create-order-types.ts';
-import type { RunNotes } from './create-payment-types.ts';
+import type { RepeatOutcome, RunNotes } from './create-payment-types.ts';
 import { type Driven, driveOrder, keepLearnt, mustRead, openOrder } from './drive-order.ts';
-import { isSameRequest, judgeRecord } from './judge-record.ts';
+import { isSameRequest } from './judge-record.ts';
 import { NothingBegun } from './order-calls.ts';
 import { lengthened, type OrderChain, orderChainOf } from './order-chain.ts';
 import type { ClaimStep, OperationSteps } from './ports/operation-runner.ts';
@@ -131,7 +131,7 @@ export class OrderRun implements OperationSteps<Driven, CreateOrderOutcome> {
           }
           this.#notes.fenced = true;
           await keepLearnt(this.#tools, driven);
-          return this.#afterFence(outcome.record);
+          return this.#named(afterFence(outcome.record, this.#request, clock.nowMs()));
       }
     }
     throw contention();
@@ -169,39 +169,25 @@ export class OrderRun implements OperationSteps<Driven, CreateOrderOutcome> {
   }
 
   #openRecord(claimedAtMs: number, nowMs: number): OpenRecord {
-    return {
-      status: 'INPROGRESS',
-      operationId: this.#operationId,
-      paymentId: paymentOfOrder(this.#tools.digest, this.#request.orderId),
-      fingerprint: this.#request.fingerprint,
-      owner: this.#tools.entropy.ownerToken(),
-      claimedAtMs,
-      leaseExpiresAtMs: nowMs + LEASE_SECONDS * 1000,
-      released: false,
-    };
+    const { digest, entropy } = this.#tools;
+    const { orderId, fingerprint } = this.#request;
+    const key = { operationId: this.#operationId, paymentId: paymentOfOrder(digest, orderId), fingerprint };
+    return openRecord(key, entropy.ownerToken(), claimedAtMs, nowMs);
   }
 
   /** @returns undefined when the record changed meanwhile: look again */
   async #claimExisting(existing: IdempotencyRecord): Promise<ClaimStep<CreateOrderOutcome> | undefined> {
-    const { store, clock, entropy, replays } = this.#tools;
-    const judged = judgeRecord(existing, this.#request, clock.nowMs());
-    switch (judged.kind) {
-      case 'replay':
-        if (existing.status === 'COMPLETED') replays.put(existing);
-        return { kind: 'completed', outcome: judged, answer: judged.answer };
-      case 'key_expired':
-        return { kind: 'refused', outcome: this.#keyExpired() };
-      case 'in_progress':
-      case 'payload_mismatch':
-        return { kind: 'refused', outcome: judged };
-      case 'stale': {
-        const owner = entropy.ownerToken();
-        const leaseExpiresAtMs = clock.nowMs() + LEASE_SECONDS * 1000;
-        const outcome = await store.takeOver({ stale: judged.record, owner, leaseExpiresAtMs });
-        if (outcome.kind === 'changed') return undefined;
-        await this.#hold(owner, judged.record.claimedAtMs, judged.record.released);
+    const step = await claimExisting(this.#tools, existing, this.#request);
+    switch (step?.kind) {
+      case undefined:
+        return undefined;
+      case 'taken_over':
+        await this.#hold(step.owner, step.claimedAtMs, step.sent === 'nothing');
         return { kind: 'claimed' };
-      }
+      case 'completed':
+        return { ...step, outcome: this.#named(step.outcome) };
+      case 'refused':
+        return { ...step, outcome: this.#named(step.outcome) };
     }
   }
 
@@ -227,12 +213,9 @@ export class OrderRun implements OperationSteps<Driven, CreateOrderOutcome> {
     this.#held = { owner, claimedAtMs, nothingSent, chain };
   }
 
-  /** Another owner has the claim: what it stored is the answer, ours is thrown away. */
-  #afterFence(record: IdempotencyRecord | undefined): CreateOrderOutcome {
-    if (record === undefined) throw contention();
-    const judged = judgeRecord(record, this.#request, this.#tools.clock.nowMs());
-    if (judged.kind === 'key_expired') return this.#keyExpired();
-    return judged.kind === 'stale' ? { kind: 'in_progress', leaseExpiresAtMs: judged.record.leaseExpiresAtMs } : judged;
+  /** The order, where a payment's run names the payment. */
+  #named(outcome: RepeatOutcome): CreateOrderOutcome {
+    return outcome.kind === 'key_expired' ? this.#keyExpired() : outcome;
   }
 
   #keyExpired(): CreateOrderOutcome {
@@ -243,8 +226,4 @@ export class OrderRun implements OperationSteps<Driven, CreateOrderOutcome> {
     invariant(this.#held !== undefined, 'a run must hold its claim before it goes on');
     return this.#held;
   }
-}
-
-function contention(): RetryableError {
-  return new RetryableError('contention', 'too many rivals at once for this key', { retryAfterSeconds: 1 });
 }

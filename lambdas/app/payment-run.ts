@@ -1,4 +1,4 @@
-import { LEASE_SECONDS, REQUEST_BUDGET_SECONDS } from '../contract/timing.ts';
+import { REQUEST_BUDGET_SECONDS } from '../contract/timing.ts';
 import { creationAnswer } from '../core/answer.ts';
 import { decide } from '../core/decide.ts';
 import type { ChargeFact } from '../core/facts.ts';
@@ -12,8 +12,9 @@ import { create, freesReference, isUnresolved } from '../core/payment.ts';
 import type { FirstDetails, Transition } from '../core/transition.ts';
 import { detailsOf, firstTransition, nextTransition } from '../core/transition.ts';
 import { chargesToReturn } from './charge-to-return.ts';
+import { afterFence, type ClaimedKey, claimExisting, contention, openRecord } from './claimed-key.ts';
 import type { CreatePayment, CreatePaymentOutcome, CreatePaymentTools, RunNotes } from './create-payment-types.ts';
-import { isSameRequest, judgeRecord } from './judge-record.ts';
+import { isSameRequest } from './judge-record.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
 import type { ClaimStep, OperationSteps } from './ports/operation-runner.ts';
@@ -172,7 +173,7 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
             break;
           }
           this.#notes.fenced = true;
-          return this.#afterFence(outcome.record);
+          return afterFence(outcome.record, this.#request, clock.nowMs());
         }
       }
     }
@@ -213,20 +214,7 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
       processor: { account: processor.account, endpoint: processor.endpoint, apiVersion: processor.apiVersion },
     };
     const pending = firstTransition(digest, draft, details, nowMs);
-    return { record: this.#openRecord(entropy.ownerToken(), nowMs, nowMs), pending };
-  }
-
-  #openRecord(owner: OwnerToken, claimedAtMs: number, nowMs: number): OpenRecord {
-    return {
-      status: 'INPROGRESS',
-      operationId: this.#operationId,
-      paymentId: this.#request.paymentId,
-      fingerprint: this.#request.fingerprint,
-      owner,
-      claimedAtMs,
-      leaseExpiresAtMs: nowMs + LEASE_SECONDS * 1000,
-      released: false,
-    };
+    return { record: openRecord(this.#key, entropy.ownerToken(), nowMs, nowMs), pending };
   }
 
   #referenceClaim(replaces: PaymentId | undefined): Pick<Claim, 'reference'> {
@@ -238,19 +226,9 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
 
   /** @returns undefined when the record changed meanwhile: look again */
   async #claimExisting(existing: IdempotencyRecord): Promise<ClaimStep<CreatePaymentOutcome> | undefined> {
-    const { store, clock, entropy, replays } = this.#tools;
-    const judged = judgeRecord(existing, this.#request, clock.nowMs());
-    if (judged.kind === 'replay') {
-      if (existing.status === 'COMPLETED') replays.put(existing);
-      return { kind: 'completed', outcome: judged, answer: judged.answer };
-    }
-    if (judged.kind !== 'stale') return { kind: 'refused', outcome: judged };
-
-    const owner = entropy.ownerToken();
-    const leaseExpiresAtMs = clock.nowMs() + LEASE_SECONDS * 1000;
-    const outcome = await store.takeOver({ stale: judged.record, owner, leaseExpiresAtMs });
-    if (outcome.kind === 'changed') return undefined;
-    await this.#hold(owner, judged.record.claimedAtMs, judged.record.released ? 'nothing' : 'maybe');
+    const step = await claimExisting(this.#tools, existing, this.#request);
+    if (step?.kind !== 'taken_over') return step;
+    await this.#hold(step.owner, step.claimedAtMs, step.sent);
     return { kind: 'claimed' };
   }
 
@@ -273,7 +251,7 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
       return { kind: 'refused', outcome: { kind: 'payload_mismatch' } };
     }
     const owner = this.#tools.entropy.ownerToken();
-    const record = this.#openRecord(owner, first.occurredAtMs, this.#tools.clock.nowMs());
+    const record = openRecord(this.#key, owner, first.occurredAtMs, this.#tools.clock.nowMs());
     const outcome = await this.#tools.store.claim({ record });
     if (outcome.kind !== 'claimed') return undefined;
     await this.#hold(owner, first.occurredAtMs, 'maybe');
@@ -283,13 +261,6 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
   async #hold(owner: OwnerToken, claimedAtMs: number, sent: 'nothing' | 'maybe'): Promise<void> {
     this.#notes.takenOver = true;
     this.#held = { owner, claimedAtMs, sent, chain: await this.#chain() };
-  }
-
-  /** Another owner has the claim: what it stored is the answer, ours is thrown away. */
-  #afterFence(record: IdempotencyRecord | undefined): CreatePaymentOutcome {
-    if (record === undefined) throw contention();
-    const judged = judgeRecord(record, this.#request, this.#tools.clock.nowMs());
-    return judged.kind === 'stale' ? { kind: 'in_progress', leaseExpiresAtMs: judged.record.leaseExpiresAtMs } : judged;
   }
 
   #order(first: Transition): ChargeOrder {
@@ -303,12 +274,13 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
     return chain;
   }
 
+  get #key(): ClaimedKey {
+    const { paymentId, fingerprint } = this.#request;
+    return { operationId: this.#operationId, paymentId, fingerprint };
+  }
+
   #mine(): Held {
     invariant(this.#held !== undefined, 'a run must hold its claim before it goes on');
     return this.#held;
   }
-}
-
-function contention(): RetryableError {
-  return new RetryableError('contention', 'too many rivals at once for this key', { retryAfterSeconds: 1 });
 }
