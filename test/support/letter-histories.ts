@@ -30,7 +30,7 @@ export interface LetterWorld {
 export type Sender = (world: LetterWorld, vendor: ForgetfulVendor, actor: Actor) => Promise<SendOutcome>;
 
 /** Sends as often as it is asked to, and shows it in its search after a while. */
-export class ForgetfulVendor {
+class ForgetfulVendor {
   readonly sent: number[] = [];
   readonly #clock: SimulatedClock;
 
