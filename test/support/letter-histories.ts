@@ -3,7 +3,7 @@ import { type SendOutcome, sendOnce } from '../../lambdas/adapters/vendors/send-
 import type { SendingClaims } from '../../lambdas/app/ports/sending-claims.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 import { Actor, Crash, FAULT_KINDS, FaultPlan, type FaultVoice, type PlannedFault } from './fault-plan.ts';
-import { SimulatedClock } from './simulated-clock.ts';
+import type { SimulatedClock } from './simulated-clock.ts';
 
 /** How long a letter that was sent is missing in the vendor's search, and how long that is believed to last at most. */
 const LAG_MS = 20_000;
