@@ -61,7 +61,7 @@ export class EventListener {
     const ofPayment = () => this.#heard.filter(({ payment }) => payment.id === paymentId);
     await until(async () => {
       await this.#listen();
-      return ofPayment().length >= count;
+      return ofPayment().length >= count ? true : undefined;
     });
     return ofPayment();
   }

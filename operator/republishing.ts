@@ -1,0 +1,43 @@
+import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
+import type { RepublishAnswer, RepublishRequest } from '../lambdas/contract/republish-api.ts';
+
+/** Without progress, this often: the bus is down. */
+const MAX_STANDSTILLS = 5;
+
+/**
+ * Publishes a range again, run after run, until all of it is done.
+ *
+ * @param told after each run
+ * @throws Error when the function failed, or makes no progress
+ */
+export async function republishRange(
+  client: LambdaClient,
+  functionName: string,
+  range: RepublishRequest,
+  told: (answer: RepublishAnswer) => void,
+): Promise<{ readonly found: number; readonly published: number }> {
+  let { sinceMs } = range;
+  let found = 0;
+  let published = 0;
+  for (let standstills = 0; standstills < MAX_STANDSTILLS; ) {
+    const answer = await invoke<RepublishAnswer>(client, functionName, { ...range, sinceMs });
+    told(answer);
+    found += answer.found;
+    published += answer.published;
+    if (answer.nextMs === undefined) return { found, published };
+    standstills = answer.nextMs > sinceMs ? 0 : standstills + 1;
+    sinceMs = answer.nextMs;
+  }
+  throw new Error(`The bus does not take events. Go on later with --since ${new Date(sinceMs).toISOString()}.`);
+}
+
+/** @throws Error with the function's own words when it failed */
+export async function invoke<Answer>(client: LambdaClient, functionName: string, payload: unknown): Promise<Answer> {
+  const { FunctionError, Payload } = await client.send(
+    new InvokeCommand({ FunctionName: functionName, Payload: JSON.stringify(payload) }),
+  );
+  const answer = JSON.parse(Buffer.from(Payload ?? []).toString('utf8')) as unknown;
+  if (FunctionError === undefined) return answer as Answer;
+  const { errorMessage = FunctionError } = answer as { errorMessage?: string };
+  throw new Error(`${functionName}: ${errorMessage}`);
+}
