@@ -13,7 +13,7 @@ import { relayTelemetry } from '../runtime/event-telemetry.ts';
 
 const config = readRelayConfig(process.env);
 const pacing = { clock: systemClock, entropy: systemEntropy };
-const telemetry = relayTelemetry('outbox-relay', systemClock.nowMs);
+const telemetry = relayTelemetry('outbox-relay', () => systemClock.nowMs());
 const tools = {
   transitions: new LedgerTransitions(documentClient(), config.ledgerTable, pacing),
   publisher: new EventBridgePublisher(putEventsOverHttps(process.env), config.eventBus),

@@ -20,9 +20,9 @@ export interface ConsumerTelemetry extends Pick<Telemetry, 'fault'> {
 export function consumerTelemetry(serviceName: string, nowMs: () => number): ConsumerTelemetry {
   const logger = new Logger({ serviceName });
   const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
-  const { fault } = standardTelemetry(serviceName);
+  const standard = standardTelemetry(serviceName);
   return {
-    fault,
+    fault: (requestId, error) => standard.fault(requestId, error),
     batch: (messages) => {
       const times = (...kinds: readonly ConsumedMessage['came'][]): number =>
         messages.filter(({ came }) => kinds.includes(came)).length;
@@ -56,9 +56,9 @@ export interface RelayTelemetry extends Pick<Telemetry, 'fault'> {
 export function relayTelemetry(serviceName: string, nowMs: () => number): RelayTelemetry {
   const logger = new Logger({ serviceName });
   const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
-  const { fault } = standardTelemetry(serviceName);
+  const standard = standardTelemetry(serviceName);
   return {
-    fault,
+    fault: (requestId, error) => standard.fault(requestId, error),
     batch: ({ published, parked, againFrom, oldestMs }) => {
       const counts = {
         [EventMetric.published]: published,

@@ -89,7 +89,7 @@ export class EventRelay extends Construct {
         onFailure: new SqsDlq(this.parked),
         filters: [
           FilterCriteria.filter({
-            eventName: FilterRule.isEqual('INSERT'),
+            eventName: FilterRule.isEqual('INSERT') as readonly string[],
             dynamodb: {
               Keys: { [KeyAttribute.partition]: { S: FilterRule.beginsWith('PAY#') } },
               // Only outcomes are in this index.

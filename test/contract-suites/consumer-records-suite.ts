@@ -42,8 +42,12 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
     expiresAtSeconds: T0 / 1000 + 2_592_000,
     ...changes,
   });
-  const put = (n: number, rest: Partial<ConsumerWrite> = {}): ConsumerWrite =>
-    ({ kind: 'put', row: home, attributes: { n }, ...rest }) as ConsumerWrite;
+  const put = (n: number, rest: Pick<ConsumerWrite, 'when'> = {}): ConsumerWrite => ({
+    kind: 'put',
+    row: home,
+    attributes: { n },
+    ...rest,
+  });
   const other = (): OperationId => consumerOperation(systemDigest, 'suite', `${id}-other`);
   const pending = (changes: Partial<OpenConsumption> = {}): OpenConsumption => ({
     status: 'pending',

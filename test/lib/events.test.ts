@@ -107,8 +107,10 @@ describe('a consumer', () => {
       retainLogs: false,
       environment: {},
     });
-  new EventConsumer(stack, 'Some', { bus, consumer: made('SomeFunction'), types: ['payment.completed'] });
-  new EventConsumer(stack, 'All', { bus, consumer: made('AllFunction'), concurrency: 2 });
+  const consumers = [
+    new EventConsumer(stack, 'Some', { bus, consumer: made('SomeFunction'), types: ['payment.completed'] }),
+    new EventConsumer(stack, 'All', { bus, consumer: made('AllFunction'), concurrency: 2 }),
+  ];
   const template = Template.fromStack(stack);
 
   test('gets the types that it wants, or all, over a queue of its own', () => {
@@ -145,7 +147,7 @@ describe('a consumer', () => {
         Variables: Match.objectLike({ PARKING_QUEUE_URL: { Ref: Match.stringLikeRegexp('^SomeTasksDeadLetters') } }),
       },
     });
-    template.resourceCountIs('AWS::CloudWatch::Alarm', 4);
+    template.resourceCountIs('AWS::CloudWatch::Alarm', 2 * consumers.length);
     template.allResourcesProperties('AWS::CloudWatch::Alarm', {
       AlarmDescription: Match.stringLikeRegexp('docs/runbook.md'),
     });

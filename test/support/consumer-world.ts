@@ -20,6 +20,13 @@ import { SimulatedClock } from './simulated-clock.ts';
 
 type Records = ConsumerEffects & ConsumerClaims;
 
+export interface StoredRecords {
+  /** As one process sees them. */
+  readonly recordsFor: (actor: Actor) => Records;
+  /** How many entries an event has, counted where they are. */
+  readonly rowsOf: (eventId: string) => Promise<number>;
+}
+
 /** How an event is consumed by one process: the engine's way, or something that must be caught. */
 export type Consume = (actor: Actor, event: PayonceEvent, world: ConsumerWorld) => Promise<Consumed>;
 
@@ -29,17 +36,18 @@ const VISIBILITY_MS = 180_000;
 /** Consumers, the records of what they did, and something outside that counts what was asked of it. */
 export class ConsumerWorld {
   readonly clock = new SimulatedClock();
-  readonly records: Records;
   readonly entropy = countingEntropy();
   /** What took effect outside, by the key that it was asked under: a key that is known has no second effect. */
   readonly outside = new Map<string, string>();
-  readonly #rowsOf: (eventId: string) => Promise<number>;
+  readonly #stored: StoredRecords;
   #written = 0;
 
-  constructor(records?: Records, rowsOf?: (eventId: string) => Promise<number>) {
+  constructor(stored?: StoredRecords) {
     const memory = new MemoryConsumerRecords();
-    this.records = records ?? memory;
-    this.#rowsOf = rowsOf ?? (async (id) => memory.allRows().filter((row) => row['event'] === id).length);
+    this.#stored = stored ?? {
+      recordsFor: (actor) => recordsOf(actor, memory),
+      rowsOf: async (id) => memory.allRows().filter((row) => row['event'] === id).length,
+    };
   }
 
   /** A row that is another one each time: nothing but the record keeps it from being written twice. */
@@ -57,13 +65,13 @@ export class ConsumerWorld {
 
   tools(actor: Actor): ConsumeTools {
     const { clock, entropy } = this;
-    return { records: recordsOf(actor, this.records), runner: idempotentRunner, clock, entropy, digest: systemDigest };
+    return { records: this.#stored.recordsFor(actor), runner: idempotentRunner, clock, entropy, digest: systemDigest };
   }
 
   /** How often the event took effect, in our tables and outside. */
   async effects({ event }: PayonceEvent): Promise<{ readonly rows: number; readonly calls: number }> {
     const calls = [...this.outside.values()].filter((id) => id === event.id).length;
-    return { rows: await this.#rowsOf(event.id), calls };
+    return { rows: await this.#stored.rowsOf(event.id), calls };
   }
 }
 

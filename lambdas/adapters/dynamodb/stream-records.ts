@@ -55,7 +55,8 @@ function fromJsonValue(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const [[kind, inner] = ['', undefined]] = Object.entries(value);
   if (kind === 'B' && typeof inner === 'string') return { B: new Uint8Array(Buffer.from(inner, 'base64')) };
-  if (kind === 'M' && typeof inner === 'object' && inner !== null) return { M: fromJson({ ...inner }) };
+  if (kind === 'M' && typeof inner === 'object' && inner !== null)
+    return { M: fromJson(inner as Readonly<Record<string, unknown>>) };
   if (kind === 'L' && Array.isArray(inner)) return { L: inner.map(fromJsonValue) };
   return value;
 }

@@ -1,0 +1,75 @@
+import { describe, expect, test } from '@jest/globals';
+import { MemoryEventBus } from '../../lambdas/adapters/memory/memory-event-bus.ts';
+import { MemoryTransitions } from '../../lambdas/adapters/memory/memory-transitions.ts';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import type { SeenEvents } from '../../lambdas/app/ports/transition-reader.ts';
+import { type RepublishRange, republishEvents } from '../../lambdas/app/republish-events.ts';
+import { eventOf } from '../../lambdas/core/event.ts';
+import { detailsOf, nextTransition, type Transition } from '../../lambdas/core/transition.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { outcomeTransition, paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+const MINUTE_MS = 60_000;
+const NOON = Date.UTC(2026, 2, 1, 12);
+
+/** A payment that was created at noon and completed so many minutes later. */
+function completedAfter(minutes: number): readonly [Transition, Transition] {
+  const first = pendingTransition(paymentIdFor(`republish-${minutes}`));
+  const { type, payment, postings } = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' });
+  return [first, nextTransition(systemDigest, first, { type, payment, postings }, NOON + minutes * MINUTE_MS)];
+}
+
+function desk(minutes: readonly number[], seen?: SeenEvents) {
+  const payments = minutes.map(completedAfter);
+  const clock = new SimulatedClock(NOON + 60 * MINUTE_MS);
+  const bus = new MemoryEventBus();
+  const transitions = new MemoryTransitions(() => payments.flat());
+  const ids = payments.map(([first, outcome]) => eventOf(systemDigest, outcome, detailsOf(first)).event.id);
+  const republish = (range: Partial<RepublishRange>) =>
+    republishEvents(
+      {
+        publisher: bus,
+        transitions,
+        digest: systemDigest,
+        clock,
+        entropy: countingEntropy(),
+        ...(seen === undefined ? {} : { seen }),
+      },
+      { sinceMs: NOON, untilMs: NOON + 30 * MINUTE_MS, deadlineMs: clock.nowMs() + MINUTE_MS, ...range },
+    );
+  return { bus, clock, ids, republish, payments, published: () => bus.published.map(({ event }) => event.id) };
+}
+
+describe('publishing again', () => {
+  test('takes all outcomes of the range, under the ids that they have always had', async () => {
+    const { republish, published, ids } = desk([0, 3, 29, 30]);
+    expect(await republish({})).toEqual({ found: 3, published: 3 });
+    expect(published()).toEqual(ids.slice(0, 3));
+  });
+
+  test('takes what lost its record in the Stream, and leaves what was seen', async () => {
+    const seen: SeenEvents = { unseen: async (places) => places.filter(({ paymentId }) => paymentId === lost) };
+    const made = desk([1, 2, 3], seen);
+    const lost = made.payments[1]?.[0].payment.id;
+    expect(await made.republish({})).toEqual({ found: 3, published: 1 });
+    expect(made.published()).toEqual([made.ids[1]]);
+  });
+
+  test('stops when its time is up and says where to go on, so that it ends whatever the range', async () => {
+    const { republish, clock, published, ids } = desk([0, 3]);
+    const stopped = await republish({ deadlineMs: clock.nowMs() });
+    expect(stopped).toEqual({ found: 0, published: 0, nextMs: NOON });
+    expect(await republish({ sinceMs: NOON + MINUTE_MS })).toEqual({ found: 1, published: 1 });
+    expect(published()).toEqual([ids[1]]);
+  });
+
+  test('goes on at the minute that the bus did not take', async () => {
+    const { republish, bus, ids, published } = desk([0, 3, 7]);
+    bus.trouble = (id) => (id === ids[1] ? { kind: 'not_now', code: 'ThrottlingException' } : undefined);
+    expect(await republish({})).toEqual({ found: 2, published: 1, nextMs: NOON + 3 * MINUTE_MS });
+    bus.trouble = () => undefined;
+    expect(await republish({ sinceMs: NOON + 3 * MINUTE_MS })).toEqual({ found: 2, published: 2 });
+    expect(published()).toEqual(ids);
+  });
+});
