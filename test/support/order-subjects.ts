@@ -6,7 +6,7 @@ import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 import { paymentOfOrder, storedOperationId } from '../../lambdas/core/ids.ts';
 import { isSettled } from '../../lambdas/core/order.ts';
 import { firstBrokenOrderLink } from '../../lambdas/core/order-transition.ts';
-import { ACCOUNTS, netDebitMinor } from '../../lambdas/core/posting.ts';
+import { type ACCOUNTS, netDebitMinor } from '../../lambdas/core/posting.ts';
 import type { Actor, FaultVoice } from './fault-plan.ts';
 import { orderToolsOf, partiesOf } from './faulty-order-ports.ts';
 import { processorOf } from './faulty-ports.ts';
@@ -148,18 +148,18 @@ async function naiveRun(
   const paymentId = paymentOfOrder(systemDigest, orderId);
   const order = { operationId: freshKey(), paymentId, amountMinor, currency, source, capture: 'automatic' as const };
   const charged = await processor.charge(order, limit);
-  if (charged.kind !== 'succeeded') return answer(402);
+  if (charged.kind !== 'succeeded') return answered(402);
   const reserved = await stock.reserve({ operationId: freshKey(), orderId, items }, limit);
   if (reserved.kind === 'refused') {
     const change = { kind: 'refund' as const, amountMinor };
     await processor.change({ operationId: freshKey(), paymentId, chargeId: charged.chargeId, currency, change }, limit);
-    return answer(409);
+    return answered(409);
   }
   await mailer.send({ operationId: freshKey(), to: email, subject: 'Order', text: 'Order', tag: 'order' }, limit);
   await referrals.credit({ operationId: freshKey(), orderId, referrer, amountMinor: 100, currency }, limit);
-  return answer(201);
+  return answered(201);
 }
 
-function answer(status: number): Answer {
+function answered(status: number): Answer {
   return { status, headers: {}, body: '{}' };
 }

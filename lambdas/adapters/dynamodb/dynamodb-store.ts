@@ -11,7 +11,7 @@ import type {
   TakeoverOutcome,
   TransitionPage,
 } from '../../app/ports/payment-store.ts';
-import { IdempotencyTable, KeyAttribute } from '../../contract/tables.ts';
+import { KeyAttribute } from '../../contract/tables.ts';
 import type { IdempotencyRecord } from '../../core/idempotency.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../core/ids.ts';
 import { invariant } from '../../core/invariant.ts';
@@ -20,8 +20,6 @@ import type { Pacing, WriteResult } from './attempts.ts';
 import { readWithRetries, writeConditionally } from './attempts.ts';
 import type { Item } from './items.ts';
 import {
-  completedRecordItem,
-  openRecordItem,
   parseRecord,
   parseReferenceHolder,
   parseTransition,
@@ -30,20 +28,9 @@ import {
   referenceRowKey,
   transitionSort,
 } from './items.ts';
+import { claimItem, completionItem, HELD_BY_OWNER, HELD_NAMES } from './record-writes.ts';
 import type { StoreTables, TransactItem } from './transact-items.ts';
-import {
-  appendItem,
-  inquiryItem,
-  isRefused,
-  itemOf,
-  RECORD_IS_NEW,
-  ROW_IS_NEW,
-  returnItem,
-  transactOnce,
-} from './transact-items.ts';
-
-const HELD_BY_OWNER = '#owner = :owner AND #status = :open';
-const HELD_NAMES = { '#owner': 'owner', '#status': 'status' };
+import { appendItem, inquiryItem, isRefused, itemOf, ROW_IS_NEW, returnItem, transactOnce } from './transact-items.ts';
 
 /** The two durable writes, each one `TransactWriteItems`, and the reads, all consistent. */
 export class DynamoDbStore implements PaymentStore {
@@ -114,7 +101,7 @@ export class DynamoDbStore implements PaymentStore {
 
   /** Answer, effect, posting and event together, while the owner still owns; see the time-lines above the caller. */
   async commit({ record, expects, transition, toReturn = [], inquiry }: Commit): Promise<CommitOutcome> {
-    const items: TransactItem[] = [expects === 'open' ? this.#completion(record) : this.#recreation(record)];
+    const items: TransactItem[] = [completionItem(this.#tables, record, expects)];
     if (transition !== undefined) items.push(appendItem(this.#tables, transition));
     items.push(...toReturn.map((charge) => returnItem(this.#tables, charge)));
     if (inquiry !== undefined) items.push(inquiryItem(this.#tables, inquiry));
@@ -166,16 +153,7 @@ export class DynamoDbStore implements PaymentStore {
   }
 
   #claimItems({ record, pending, reference }: Claim): TransactItem[] {
-    const items: TransactItem[] = [
-      {
-        Put: {
-          TableName: this.#tables.idempotency,
-          Item: openRecordItem(record),
-          ConditionExpression: RECORD_IS_NEW,
-          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-        },
-      },
-    ];
+    const items: TransactItem[] = [claimItem(this.#tables, record)];
     if (pending !== undefined) items.push(appendItem(this.#tables, pending));
     if (reference !== undefined) {
       const replaces = reference.replaces;
@@ -190,43 +168,6 @@ export class DynamoDbStore implements PaymentStore {
       });
     }
     return items;
-  }
-
-  #completion(record: Commit['record']): TransactItem {
-    const { openClaimsIndex, timeToLiveAttribute } = IdempotencyTable;
-    return {
-      Update: {
-        TableName: this.#tables.idempotency,
-        Key: recordKey(record.operationId),
-        UpdateExpression:
-          'SET #status = :completed, answer = :answer, #expiry = :expiry REMOVE #shard, leaseExpiresAtMs, released',
-        ConditionExpression: HELD_BY_OWNER,
-        ExpressionAttributeNames: {
-          ...HELD_NAMES,
-          '#expiry': timeToLiveAttribute,
-          '#shard': openClaimsIndex.partitionKey,
-        },
-        ExpressionAttributeValues: {
-          ':owner': record.owner,
-          ':open': 'INPROGRESS',
-          ':completed': 'COMPLETED',
-          ':answer': record.answer,
-          ':expiry': record.expiresAtSeconds,
-        },
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      },
-    };
-  }
-
-  #recreation(record: Commit['record']): TransactItem {
-    return {
-      Put: {
-        TableName: this.#tables.idempotency,
-        Item: completedRecordItem(record),
-        ConditionExpression: RECORD_IS_NEW,
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      },
-    };
   }
 
   async #transact(

@@ -47,6 +47,7 @@ const NAMES = {
   '#postings': 'postings',
 };
 const NEEDED = '#payment.#id, #payment.#tenant, #payment.#mode, #sequence, #type, #at, #postings';
+/** Orders' rows hold no payment: no filter lets them in. */
 const OWNED = '#payment.#tenant = :tenant AND #payment.#mode = :mode';
 
 interface Page {

@@ -17,20 +17,17 @@ export interface OrderClaim {
   readonly first?: OrderTransition;
 }
 
-export interface OrderCommit {
-  readonly record: CompletedRecord;
-  /** `open`: the claim is held by `record.owner`. `absent`: its record was deleted under the owner's feet. */
-  readonly expects: 'open' | 'absent';
-  /** In their order; none when the order already stands where the answer says. */
+export interface OrderAppend {
+  /** In their order; with a record, none when the order already stands where the answer says. */
   readonly transitions: readonly OrderTransition[];
+  /** When they leave open what is in no queue. */
   readonly open?: OpenOrder;
 }
 
-export interface OrderAppend {
-  /** At least one, in their order. */
-  readonly transitions: readonly OrderTransition[];
-  /** When they open again what was settled. */
-  readonly open?: OpenOrder;
+export interface OrderCommit extends OrderAppend {
+  readonly record: CompletedRecord;
+  /** `open`: the claim is held by `record.owner`. `absent`: its record was deleted under the owner's feet. */
+  readonly expects: 'open' | 'absent';
 }
 
 /**

@@ -1,0 +1,162 @@
+import type { DynamoDBDocumentClient, QueryCommandInput } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import type { OpenOrder, OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../../app/ports/order-store.ts';
+import type { CommitOutcome, PaymentStore, TransitionPage } from '../../app/ports/payment-store.ts';
+import { KeyAttribute } from '../../contract/tables.ts';
+import type { OrderId } from '../../core/ids.ts';
+import type { OrderTransition } from '../../core/order-transition.ts';
+import { type Pacing, readWithRetries, writeConditionally } from './attempts.ts';
+import { QUEUE_SHARDS } from './effect-items.ts';
+import { type Item, parseRecord, transitionSort } from './items.ts';
+import {
+  openOrderKey,
+  openOrderRow,
+  openOrdersPartition,
+  orderPartition,
+  orderTransitionRow,
+  parseOpenOrder,
+  parseOrderTransition,
+} from './order-items.ts';
+import { claimItem, completionItem } from './record-writes.ts';
+import { isRefused, itemOf, ROW_IS_NEW, type StoreTables, type TransactItem, transactOnce } from './transact-items.ts';
+
+/** Orders beside payments in the same tables: their chains in the Ledger, their records, and the queue of the open ones. */
+export class DynamoDbOrders implements OrderStore {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #tables: StoreTables;
+  readonly #pacing: Pacing;
+  readonly #records: Pick<PaymentStore, 'readRecord'>;
+
+  constructor(
+    client: DynamoDBDocumentClient,
+    tables: StoreTables,
+    pacing: Pacing,
+    records: Pick<PaymentStore, 'readRecord'>,
+  ) {
+    this.#client = client;
+    this.#tables = tables;
+    this.#pacing = pacing;
+    this.#records = records;
+  }
+
+  /**
+   * Closes the race of two first attempts: both write, one finds the other's record.
+   *
+   *   A ── claim ✓ ────────────
+   *   B ────── claim ✗ record of A
+   */
+  async claimOrder({ record, first }: OrderClaim): ReturnType<OrderStore['claimOrder']> {
+    const items = [claimItem(this.#tables, record), ...(first === undefined ? [] : [this.#place(first)])];
+    const written = await transactOnce(this.#client, this.#pacing, items, async () => {
+      const rival = await this.#records.readRecord(record.operationId);
+      return rival === undefined || rival.owner === record.owner ? undefined : rival;
+    });
+    if (written.kind === 'applied') return { kind: 'claimed' };
+    if (written.kind === 'early') return { kind: 'record_exists', record: written.result };
+    const existing = itemOf(written.reasons[0]);
+    if (existing === undefined) return { kind: 'transition_exists' };
+    const found = parseRecord(existing);
+    // Our own: the first sending was applied and its answer was lost.
+    return found.owner === record.owner ? { kind: 'claimed' } : { kind: 'record_exists', record: found };
+  }
+
+  async commitOrder({ record, expects, ...rest }: OrderCommit): Promise<CommitOutcome> {
+    const items = [completionItem(this.#tables, record, expects), ...this.#appended(rest)];
+    const written = await transactOnce(this.#client, this.#pacing, items);
+    if (written.kind === 'applied') return { kind: 'committed' };
+    const [recordReason] = written.kind === 'refused' ? written.reasons : [];
+    const item = itemOf(recordReason);
+    const existing = item === undefined ? undefined : parseRecord(item);
+    // Our own: the first sending was applied and its answer was lost.
+    if (existing?.status === 'COMPLETED' && existing.owner === record.owner) return { kind: 'committed' };
+    return isRefused(recordReason) ? { kind: 'fenced', record: existing } : { kind: 'transition_exists' };
+  }
+
+  /**
+   * Two drivers have read the same place; one takes it, and the other reads again.
+   *
+   *   A ── read T4 ── ask ── T5 ✓
+   *   B ──── read T4 ── ask ── T5 ✗ ── read T5 ── nothing to add
+   *
+   * A lost answer to an append that was applied looks the same to its own driver, and is as harmless: what it wrote is there.
+   */
+  async appendToOrder(append: OrderAppend): ReturnType<OrderStore['appendToOrder']> {
+    const written = await transactOnce(this.#client, this.#pacing, this.#appended(append));
+    return { kind: written.kind === 'applied' ? 'appended' : 'transition_exists' };
+  }
+
+  async listOrderTransitions(orderId: OrderId, page: TransitionPage): Promise<readonly OrderTransition[]> {
+    const found: OrderTransition[] = [];
+    let from: Item | undefined;
+    // A page ends at a megabyte as well: one that is cut short must not be taken for the end of the chain.
+    do {
+      const input: QueryCommandInput = {
+        TableName: this.#tables.ledger,
+        KeyConditionExpression: '#pk = :pk AND #sk > :after',
+        ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
+        ExpressionAttributeValues: { ':pk': orderPartition(orderId), ':after': transitionSort(page.afterSequence) },
+        ConsistentRead: true,
+        Limit: page.limit - found.length,
+        ...(from === undefined ? {} : { ExclusiveStartKey: from }),
+      };
+      const output = await readWithRetries(this.#pacing, () => this.#client.send(new QueryCommand(input)));
+      found.push(...(output.Items ?? []).map(parseOrderTransition));
+      from = output.LastEvaluatedKey;
+    } while (from !== undefined && found.length < page.limit);
+    return found;
+  }
+
+  async openOrders(limit: number): Promise<readonly OpenOrder[]> {
+    const shards = Array.from({ length: QUEUE_SHARDS }, (_, shard) => shard);
+    const parts = await Promise.all(shards.map((shard) => this.#queued(shard, Math.ceil(limit / QUEUE_SHARDS))));
+    return parts.flat();
+  }
+
+  /** Only as it was read: an order that was opened again since stays in the queue. */
+  async closeOrder({ orderId, sequence }: OpenOrder): Promise<void> {
+    await writeConditionally(this.#pacing, () =>
+      this.#client.send(
+        new DeleteCommand({
+          TableName: this.#tables.registry,
+          Key: openOrderKey({ orderId }),
+          ConditionExpression: '#sequence = :sequence',
+          ExpressionAttributeNames: { '#sequence': 'sequence' },
+          ExpressionAttributeValues: { ':sequence': sequence },
+        }),
+      ),
+    );
+  }
+
+  async #queued(shard: number, limit: number): Promise<readonly OpenOrder[]> {
+    const output = await readWithRetries(this.#pacing, () =>
+      this.#client.send(
+        new QueryCommand({
+          TableName: this.#tables.registry,
+          KeyConditionExpression: '#pk = :pk',
+          ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
+          ExpressionAttributeValues: { ':pk': openOrdersPartition(shard) },
+          ConsistentRead: true,
+          Limit: limit,
+        }),
+      ),
+    );
+    return (output.Items ?? []).map(parseOpenOrder);
+  }
+
+  #appended({ transitions, open }: OrderAppend): TransactItem[] {
+    const items = transitions.map((transition) => this.#place(transition));
+    if (open !== undefined) items.push({ Put: { TableName: this.#tables.registry, Item: openOrderRow(open) } });
+    return items;
+  }
+
+  /** Can be taken once. */
+  #place(transition: OrderTransition): TransactItem {
+    return {
+      Put: {
+        TableName: this.#tables.ledger,
+        Item: orderTransitionRow(transition),
+        ConditionExpression: ROW_IS_NEW,
+      },
+    };
+  }
+}
