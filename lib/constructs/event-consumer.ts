@@ -1,5 +1,4 @@
 import { Duration, Validations } from 'aws-cdk-lib';
-import { Alarm, type AlarmProps, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { type EventBus, type IEventBus, Rule } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
@@ -8,6 +7,7 @@ import { Construct } from 'constructs';
 import { Environment } from '../../lambdas/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS, EVENT_SOURCE } from '../../lambdas/contract/events.ts';
 import type { PayonceFunction } from './payonce-function.ts';
+import { RunbookAlarm } from './runbook-alarm.ts';
 import { TaskQueue } from './task-queue.ts';
 
 export interface EventConsumerProps {
@@ -56,24 +56,17 @@ export class EventConsumer extends Construct {
     consumer.role.addToPrincipalPolicy(
       new PolicyStatement({ sid: 'ParkMessages', actions: ['sqs:SendMessage'], resources: [deadLetters.queueArn] }),
     );
-    this.#alarm('DeadLettersWait', {
-      alarmDescription: `Events wait among the dead letters of ${id}. What to do: docs/runbook.md, "Dead letters".`,
+    new RunbookAlarm(this, 'DeadLettersWait', {
+      description: `Events wait among the dead letters of ${id}.`,
+      entry: 'events-that-could-not-be-taken',
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ ...EVERY_MINUTE }),
       threshold: 1,
     });
-    this.#alarm('EventsWait', {
-      alarmDescription: `Events have waited long for ${id}. What to do: docs/runbook.md, "Events wait".`,
+    new RunbookAlarm(this, 'EventsWait', {
+      description: `Events have waited long for ${id}.`,
+      entry: 'events-wait',
       metric: queue.metricApproximateAgeOfOldestMessage({ ...EVERY_MINUTE }),
       threshold: LONGEST_WAIT.toSeconds(),
-    });
-  }
-
-  #alarm(id: string, props: Pick<AlarmProps, 'alarmDescription' | 'metric' | 'threshold'>): void {
-    new Alarm(this, id, {
-      ...props,
-      evaluationPeriods: 1,
-      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      treatMissingData: TreatMissingData.NOT_BREACHING,
     });
   }
 }

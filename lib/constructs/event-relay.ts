@@ -1,5 +1,5 @@
 import { Duration, Validations } from 'aws-cdk-lib';
-import { Alarm, type AlarmProps, ComparisonOperator, Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-lambda';
@@ -14,6 +14,7 @@ import { KeyAttribute, LedgerTable } from '../../lambdas/contract/tables.ts';
 import type { DataStack } from '../data-stack.ts';
 import type { Settings } from '../settings.ts';
 import { PayonceFunction, type PayonceFunctionProps } from './payonce-function.ts';
+import { RunbookAlarm } from './runbook-alarm.ts';
 
 export interface EventRelayProps {
   readonly settings: Settings;
@@ -102,30 +103,32 @@ export class EventRelay extends Construct {
   }
 
   #watch(): void {
-    this.#alarm('RecordsParked', {
-      alarmDescription:
-        'Records of the Ledger could not be published and wait, whole. What to do: docs/runbook.md, "Parked records".',
+    new RunbookAlarm(this, 'RecordsParked', {
+      description: 'Records of the Ledger could not be published and wait, whole.',
+      entry: 'parked-records',
       metric: this.parked.metricApproximateNumberOfMessagesVisible({
         period: Duration.minutes(1),
         statistic: 'Maximum',
       }),
       threshold: 1,
     });
-    this.#alarm('PublishingFails', {
-      alarmDescription: 'The bus has not taken events for minutes. What to do: docs/runbook.md, "The relay is behind".',
+    new RunbookAlarm(this, 'PublishingFails', {
+      description: 'The bus has not taken events for minutes.',
+      entry: 'the-relay-is-behind',
       metric: this.#metric(EventMetric.publishFailed, 'Sum'),
       threshold: 1,
       evaluationPeriods: 5,
     });
-    this.#alarm('EventsLate', {
-      alarmDescription: 'Events reach the bus late. What to do: docs/runbook.md, "The relay is behind".',
+    new RunbookAlarm(this, 'EventsLate', {
+      description: 'Events reach the bus late.',
+      entry: 'the-relay-is-behind',
       metric: this.#metric(EventMetric.age, 'Maximum'),
       threshold: LATE.toMilliseconds(),
       evaluationPeriods: 5,
     });
-    this.#alarm('StreamLate', {
-      alarmDescription:
-        'The relay reads the Ledger’s Stream late, or not at all. What to do: docs/runbook.md, "The relay is behind".',
+    new RunbookAlarm(this, 'StreamLate', {
+      description: 'The relay reads the Ledger’s Stream late, or not at all.',
+      entry: 'the-relay-is-behind',
       metric: this.relay.function.metric('IteratorAge', { period: Duration.minutes(1), statistic: 'Maximum' }),
       threshold: LATE.toMilliseconds(),
       evaluationPeriods: 5,
@@ -139,19 +142,6 @@ export class EventRelay extends Construct {
       dimensionsMap: { service: 'outbox-relay' },
       statistic,
       period: Duration.minutes(1),
-    });
-  }
-
-  #alarm(
-    id: string,
-    props: Pick<AlarmProps, 'alarmDescription' | 'metric' | 'threshold'> &
-      Partial<Pick<AlarmProps, 'evaluationPeriods'>>,
-  ): void {
-    new Alarm(this, id, {
-      evaluationPeriods: 1,
-      ...props,
-      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      treatMissingData: TreatMissingData.NOT_BREACHING,
     });
   }
 }

@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import { Alarm, ComparisonOperator, type IMetric, Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import {
@@ -9,6 +9,7 @@ import {
   VENDOR_DIMENSION,
 } from '../../lambdas/contract/metrics.ts';
 import type { VendorName } from '../../lambdas/contract/parties.ts';
+import { RunbookAlarm } from './runbook-alarm.ts';
 
 export interface VendorTroubleProps {
   readonly vendors: readonly VendorName[];
@@ -27,13 +28,13 @@ export class VendorTrouble extends Construct {
   constructor(scope: Construct, id: string, props: VendorTroubleProps) {
     super(scope, id);
     for (const vendor of props.vendors) {
-      this.#alarm(`${vendor}-BreakerOpened`, {
+      new RunbookAlarm(this, `${vendor}-BreakerOpened`, {
         description: `Calls to ${vendor} fail, so it is left alone but for one look each ten seconds.`,
         entry: 'a-vendor-is-away',
         metric: counted(vendor, 'outbound_breaker_opened'),
         threshold: 1,
       });
-      this.#alarm(`${vendor}-GaveUp`, {
+      new RunbookAlarm(this, `${vendor}-GaveUp`, {
         description: `Many calls to ${vendor} were given up.`,
         entry: 'a-vendor-is-away',
         metric: counted(vendor, 'outbound_gave_up'),
@@ -41,34 +42,17 @@ export class VendorTrouble extends Construct {
       });
     }
     const options = { period: PERIOD, statistic: 'Maximum' };
-    this.#alarm('DeadLetters', {
+    new RunbookAlarm(this, 'DeadLetters', {
       description: 'Calls to vendors were given up, and wait to be made again.',
       entry: 'dead-letters',
       metric: props.deadLetters.metricApproximateNumberOfMessagesVisible(options),
       threshold: 1,
     });
-    this.#alarm('OldDeadLetters', {
+    new RunbookAlarm(this, 'OldDeadLetters', {
       description: 'Calls that were given up are forgotten within four days.',
       entry: 'dead-letters',
       metric: props.deadLetters.metricApproximateAgeOfOldestMessage(options),
       threshold: OLD.toSeconds(),
-    });
-  }
-
-  #alarm(
-    id: string,
-    {
-      description,
-      entry,
-      ...rule
-    }: { readonly description: string; readonly entry: string; readonly metric: IMetric; readonly threshold: number },
-  ): void {
-    new Alarm(this, id, {
-      ...rule,
-      alarmDescription: `${description} What to do: docs/runbook.md#${entry}`,
-      evaluationPeriods: 1,
-      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      treatMissingData: TreatMissingData.NOT_BREACHING,
     });
   }
 }

@@ -1,0 +1,30 @@
+import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch';
+import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Construct } from 'constructs';
+
+export interface RunbookAlarmProps {
+  /** What it means, in a sentence that ends with a full stop. */
+  readonly description: string;
+  /** The entry of docs/runbook.md that says what to do: its heading in lower case, with hyphens. */
+  readonly entry: string;
+  readonly metric: IMetric;
+  /** It rings at this, and above. */
+  readonly threshold: number;
+  /** In periods of the metric. @default 1 */
+  readonly evaluationPeriods?: number;
+}
+
+/** An alarm as all of ours are: silence is good, and its description says where to read what to do. */
+export class RunbookAlarm extends Alarm {
+  constructor(scope: Construct, id: string, props: RunbookAlarmProps) {
+    const { description, entry, metric, threshold, evaluationPeriods = 1 } = props;
+    super(scope, id, {
+      alarmDescription: `${description} What to do: docs/runbook.md#${entry}`,
+      metric,
+      threshold,
+      evaluationPeriods,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+    });
+  }
+}

@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { synthesize } from '../support/synth.ts';
+
+const runbook = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
+const entries = [...runbook.matchAll(/^## (.+)$/gm)].map(([, heading = '']) =>
+  heading.toLowerCase().replaceAll(' ', '-'),
+);
+const alarms = Object.values(synthesize()).flatMap(
+  (template) =>
+    Object.entries(template?.findResources('AWS::CloudWatch::Alarm') ?? {}) as [
+      string,
+      { readonly Properties: { readonly AlarmDescription?: string } },
+    ][],
+);
+const named = alarms.map(
+  ([, { Properties }]) => /docs\/runbook\.md#([a-z-]+)$/.exec(Properties.AlarmDescription ?? '')?.[1],
+);
+
+test('every alarm names an entry of the runbook that is there', () => {
+  expect(alarms.length).toBeGreaterThan(10);
+  for (const [index, [id]] of alarms.entries()) {
+    expect({ id, entry: entries.find((entry) => entry === named[index]) }).toEqual({ id, entry: named[index] });
+    expect(named[index]).toBeDefined();
+  }
+});
+
+test('every entry of the runbook is of an alarm, and there once', () => {
+  expect(new Set(entries).size).toBe(entries.length);
+  expect(entries.filter((entry) => !named.includes(entry))).toEqual([]);
+});
