@@ -12,6 +12,7 @@ export type FunctionFolder =
   | 'payments'
   | 'callbacks'
   | 'orphaned-callbacks'
+  | 'orders'
   | 'resolver'
   | 'ledger'
   | 'outbox-relay'
@@ -25,6 +26,7 @@ const FILES: Readonly<Record<FunctionFolder, readonly string[]>> = {
   payments: [],
   callbacks: [],
   'orphaned-callbacks': [],
+  orders: [],
   resolver: [],
   ledger: [],
   'outbox-relay': [],

@@ -90,13 +90,19 @@ export function resolverFunction(scope: Construct, parts: ServiceParts): Payonce
       resources: [`${data.idempotency.tableArn}/index/${name}`],
     }),
   );
-  allowRows(resolver, data.registry, 'WriteReferences', ['dynamodb:PutItem'], ['REF#*', 'RETURN#*', 'INQUIRY#*']);
+  allowRows(
+    resolver,
+    data.registry,
+    'WriteReferences',
+    ['dynamodb:PutItem'],
+    ['REF#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*'],
+  );
   allowRows(
     resolver,
     data.registry,
     'TakeQueued',
     ['dynamodb:Query', 'dynamodb:DeleteItem'],
-    ['RETURN#*', 'INQUIRY#*'],
+    ['RETURN#*', 'INQUIRY#*', 'ORDER#*'],
   );
   return resolver;
 }
@@ -119,7 +125,7 @@ type Own = Pick<PayonceFunctionProps, 'folder' | 'timeout' | 'memoryMb' | 'reser
   Partial<Pick<PayonceFunctionProps, 'environment'>>;
 
 /** A function that appends to the Ledger and asks the processor. */
-function engineFunction(
+export function engineFunction(
   scope: Construct,
   id: string,
   { settings, data, processorUrl }: ServiceParts,
@@ -157,7 +163,7 @@ function stripeEnvironment(
   };
 }
 
-function allow(grantee: PayonceFunction, table: DataTable, sid: string, actions: string[]): void {
+export function allow(grantee: PayonceFunction, table: DataTable, sid: string, actions: string[]): void {
   grantee.role.addToPrincipalPolicy(new PolicyStatement({ sid, actions, resources: [table.tableArn] }));
 }
 
@@ -165,7 +171,7 @@ function allow(grantee: PayonceFunction, table: DataTable, sid: string, actions:
  * Actions on the rows of some kinds: a function that takes payments can make no API key, whatever it is made to do. Every
  * read and write carries its key, so that `ForAllValues` never holds for want of a value.
  */
-function allowRows(
+export function allowRows(
   grantee: PayonceFunction,
   table: DataTable,
   sid: string,

@@ -11,6 +11,7 @@ import { NeedsAPerson } from './constructs/needs-a-person.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
 import { RequestFirewall } from './constructs/request-firewall.ts';
 import type { DataStack } from './data-stack.ts';
+import { addOrders } from './orders.ts';
 import { addDeadLetters } from './parties.ts';
 import {
   callbacksFunction,
@@ -57,6 +58,7 @@ export class ServiceStack extends Stack {
     for (const path of ['/docs', '/docs/{asset}', '/v1/openapi.json']) http.route(path, documents.function);
     for (const path of LEDGER_PATHS) http.route(path, ledger.function);
     http.route('/callbacks/{processor}', callbacks.function);
+    addOrders(this, props, { http, resolver });
     if (settings.firewall) new RequestFirewall(this, 'Firewall', { stage: http.api.deploymentStage, settings });
     if (settings.sandbox) {
       new StringParameter(this, 'CallbackAddress', {

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { CANCEL_REASONS, PAYMENT_STATUSES, TRANSITION_TYPES } from '../core/payment.ts';
 import { ACCOUNTS } from '../core/posting.ts';
 import { PROBLEMS } from '../runtime/problems.ts';
+import { order } from './order-schema.ts';
 
 /** What the API answers, for its documents. Objects are open: a client must pass over fields that it does not know. */
 
@@ -245,6 +246,8 @@ export const problem = z
       .optional()
       .meta({ description: 'The payment that failed or was let go; after a change that failed, as it still is.' }),
     refund: refund.optional().meta({ description: 'The refund that failed.' }),
+    order: order.optional().meta({ description: 'The order that was canceled.' }),
+    order_id: z.string().optional().meta({ description: 'The order that stands in the way.' }),
     correction_id: z.string().optional().meta({ description: 'The correction that stands in the way.' }),
   })
   .meta({ id: 'Problem', description: 'RFC 9457.' });

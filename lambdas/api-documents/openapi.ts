@@ -8,6 +8,7 @@ import { callbackPath } from './callback-path.ts';
 import { changePaths } from './change-paths.ts';
 import { creationExamples, paymentExamples, transitionExamples, unknownOutcomeExamples } from './examples.ts';
 import { ledgerPaths } from './ledger-paths.ts';
+import { orderPaths } from './order-paths.ts';
 import {
   ALWAYS,
   type Examples,
@@ -115,6 +116,7 @@ export const openApiDocument = createDocument({
       },
     },
     ...changePaths,
+    ...orderPaths,
     ...ledgerPaths,
     ...callbackPath,
   },

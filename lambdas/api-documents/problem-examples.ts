@@ -4,6 +4,7 @@ import { type ProblemCode, problem } from '../runtime/problems.ts';
 import { heldPayment, succeededRefund } from './change-examples.ts';
 import { type Example, PAYMENT_ID, succeededPayment } from './examples.ts';
 import { CORRECTION_ID } from './ledger-examples.ts';
+import { canceledOrder } from './order-examples.ts';
 
 /** How each problem is really answered, for the API's documents: the tests provoke each and compare. */
 
@@ -107,6 +108,33 @@ const PROBLEM_DETAILS: Readonly<Record<ProblemCode, ProblemExample>> = {
   refund_not_attempted: {
     detail: NOTHING_CHANGED,
     members: { refund: failedRefund({ code: 'not_attempted', message: 'The processor was never asked.' }) },
+  },
+  order_not_attempted: {
+    detail: 'The processor was never asked and nobody was charged. Start again with a new Idempotency-Key.',
+    members: {
+      order: canceledOrder({ code: 'not_attempted', message: 'The processor was never asked for this payment.' }),
+    },
+  },
+  out_of_stock: {
+    detail: 'There is no sku_none in stock. What was charged has been given back.',
+    members: {
+      order: {
+        ...canceledOrder({ code: 'out_of_stock', message: 'There is no sku_none in stock.' }),
+        items: [{ sku: 'sku_none', quantity: 2 }],
+      },
+    },
+  },
+  order_canceled: {
+    detail: 'The stock did not say whether the goods are there. What was charged has been given back.',
+    members: {
+      order: {
+        ...canceledOrder({
+          code: 'stock_unavailable',
+          message: 'The stock did not say whether the goods are there.',
+        }),
+        reservation: 'rsv_1',
+      },
+    },
   },
   payment_not_capturable: {
     detail: 'The payment’s status is succeeded: it cannot be captured.',

@@ -43,7 +43,7 @@ export interface Resolved {
 
 /** One thing gets as long as a request would. Milliseconds. */
 const TIME_FOR_ONE_MS = 20_000;
-/** Each kind of work ends before its turn is over: three of them fit into the function's life. Milliseconds. */
+/** Each kind of work ends before its turn is over: four of them fit into the function's life. Milliseconds. */
 const RUN_FOR_MS = 30_000;
 /** What a run looks at; much of it is not due, and the rest must fit into its time. */
 const MAX_AT_ONCE = 1_000;

@@ -22,6 +22,7 @@ export const StackOutput = {
   paymentsFunction: 'PaymentsFunctionName',
   callbacksFunction: 'CallbacksFunctionName',
   orphanedCallbacksFunction: 'OrphanedCallbacksFunctionName',
+  ordersFunction: 'OrdersFunctionName',
   resolverFunction: 'ResolverFunctionName',
   sandboxFunction: 'SandboxFunctionName',
   eventBus: 'EventBusName',

@@ -21,8 +21,8 @@ export const ORPHAN_RETRY_MINUTES = 1;
 /** How often stale claims, unknown outcomes and charges that must go back are looked after. Minutes. */
 export const RESOLVE_MINUTES = 1;
 
-/** Three kinds of work, half a minute each and what is under way then; two runs at once are harmless, as claims are fenced. Minutes. */
-export const RESOLVER_TIMEOUT_MINUTES = 3;
+/** Four kinds of work, half a minute each and what is under way then; two runs at once are harmless, as claims are fenced. Minutes. */
+export const RESOLVER_TIMEOUT_MINUTES = 4;
 
 /** How long a redrive begins to make calls again. Seconds. */
 export const REDRIVE_SECONDS = 240;

@@ -63,7 +63,8 @@ export const PROBLEMS = {
   payment_failed: {
     status: 402,
     title: 'Payment failed',
-    meaning: 'The payment was refused; nobody was charged. The answer holds the payment, and is final for this key.',
+    meaning:
+      'The payment was refused; nobody was charged. The answer holds it, or its order, and is final for this key.',
   },
   payment_canceled: {
     status: 402,
@@ -142,6 +143,22 @@ export const PROBLEMS = {
     status: 409,
     title: 'Refund not attempted',
     meaning: 'The processor was never asked and nobody was paid. Start again with a new key.',
+  },
+  order_not_attempted: {
+    status: 409,
+    title: 'Order not attempted',
+    meaning: 'The processor was never asked and nobody was charged. Start again with a new key.',
+  },
+  out_of_stock: {
+    status: 409,
+    title: 'Out of stock',
+    meaning: 'What was charged has been given back. The answer holds the order, and is final for this key.',
+  },
+  order_canceled: {
+    status: 409,
+    title: 'Order canceled',
+    meaning:
+      'It could not be fulfilled, and what was charged has been given back. The answer holds the order, and is final for this key.',
   },
   payment_not_capturable: {
     status: 409,

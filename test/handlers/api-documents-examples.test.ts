@@ -27,6 +27,11 @@ import {
   entryExamples,
   mismatchExamples,
 } from '../../lambdas/api-documents/ledger-examples.ts';
+import {
+  orderExamples,
+  orderRequestExamples,
+  unknownOrderExamples,
+} from '../../lambdas/api-documents/order-examples.ts';
 import { problemExample } from '../../lambdas/api-documents/problem-examples.ts';
 import type { PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
 import type { Processor } from '../../lambdas/app/ports/processor.ts';
@@ -38,6 +43,7 @@ import { invariant } from '../../lambdas/core/invariant.ts';
 import type { ProblemCode } from '../../lambdas/runtime/problems.ts';
 import { sameAs, withoutNames } from '../support/example-texts.ts';
 import { LedgerDesk } from '../support/ledger-desk.ts';
+import { OrdersDesk, PROVOKED_ORDERS } from '../support/orders-desk.ts';
 import { API_KEY, gatewayEvent, PaymentsDesk, type Reply } from '../support/payments-desk.ts';
 import { ChangedPayment, held, PROVOKED_CHANGES, taken } from '../support/provoked-changes.ts';
 import { synthesize } from '../support/synth.ts';
@@ -129,6 +135,7 @@ const good = creationExamples.smallest.value;
 /** How to be answered with each problem; those of the gateway before the function are not ours to provoke. */
 const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => Promise<Reply>>> = {
   ...PROVOKED_CHANGES,
+  ...PROVOKED_ORDERS,
   invalid_json: () => deskWith().post('{"amount":1000,"amount":1000}'),
   invalid_request: () => deskWith().pay('k', { amount: 10.5 }),
   unknown_field: () => deskWith().pay('k', { status: 'succeeded' }),
@@ -319,6 +326,20 @@ describe('the examples in the documents', () => {
     expect([capture.status, refund.status]).toEqual([202, 202]);
     expect(withoutNames(capture.text)).toEqual(sameAs(unknownHoldExamples.unchanged.value));
     expect(withoutNames(refund.text)).toEqual(sameAs(unknownRefundExamples.pending.value));
+  });
+
+  test('of orders are what is answered to them', async () => {
+    const body = orderRequestExamples.whole.value;
+    const desk = new OrdersDesk();
+    const completed = await desk.order('k-1', body);
+    desk.desk.mailer.trouble = 'down';
+    const late = await desk.order('k-2', body);
+    const unknown = await desk.order('k-3', { ...body, source: 'tok_async' });
+
+    expect([completed.status, late.status, unknown.status]).toEqual([201, 201, 202]);
+    expect(withoutNames(completed.text)).toEqual(sameAs(orderExamples.completed.value));
+    expect(withoutNames(late.text)).toEqual(sameAs(orderExamples.late.value));
+    expect(withoutNames(unknown.text)).toEqual(sameAs(unknownOrderExamples.processing.value));
   });
 
   test.each(['failed', 'succeeded'] as const)('of a decision (%s) are what is answered to it', async (which) => {

@@ -13,11 +13,14 @@ import {
 } from '../../lambdas/api-documents/answer-schemas.ts';
 import { received } from '../../lambdas/api-documents/callback-path.ts';
 import { openApiDocument } from '../../lambdas/api-documents/openapi.ts';
+import { order } from '../../lambdas/api-documents/order-schema.ts';
 import { CURRENCIES } from '../../lambdas/core/currency.ts';
 import { correctionBody, decisionBody } from '../../lambdas/runtime/ledger-schemas.ts';
+import { createOrderBody } from '../../lambdas/runtime/order-schemas.ts';
 import { cancelBody, captureBody, createPaymentBody, refundBody } from '../../lambdas/runtime/payment-schemas.ts';
 import { PROBLEMS } from '../../lambdas/runtime/problems.ts';
 import { LedgerDesk } from '../support/ledger-desk.ts';
+import { OrdersDesk } from '../support/orders-desk.ts';
 import { PaymentsDesk } from '../support/payments-desk.ts';
 
 /** As clients get it: what JSON drops is not there. */
@@ -99,6 +102,8 @@ describe('the description of the API', () => {
       ['/v1/payments/{id}/cancel', ['post']],
       ['/v1/payments/{id}/refunds', ['get', 'post']],
       ['/v1/refunds/{id}', ['get']],
+      ['/v1/orders', ['post']],
+      ['/v1/orders/{id}', ['get']],
       ['/v1/ledger/entries', ['get']],
       ['/v1/balances', ['get']],
       ['/v1/admin/corrections', ['post']],
@@ -194,6 +199,7 @@ const exact = {
   balanceList: balanceList.strict(),
   correction: correction.strict(),
   mismatchList: mismatchList.strict(),
+  order: order.strict(),
 };
 
 describe('each example of a body', () => {
@@ -213,6 +219,8 @@ describe('each example of a body', () => {
     CreateCorrection: correctionBody,
     Correction: exact.correction,
     MismatchList: exact.mismatchList,
+    CreateOrder: createOrderBody,
+    Order: exact.order,
     Callback: z.looseObject({ id: z.string() }),
     Received: received.strict(),
   };
@@ -283,6 +291,16 @@ describe('what the API answers', () => {
     ]) {
       expect(exact.problem.parse(body)).toEqual(body);
     }
+  });
+
+  test('to orders is as it is described, with no field more', async () => {
+    const desk = new OrdersDesk();
+    const made = await desk.order('k-1');
+    const gone = await desk.order('k-2', { items: [{ sku: 'sku_none', quantity: 1 }] });
+
+    expect(exact.order.parse(made.body)).toEqual(made.body);
+    expect(exact.problem.parse(gone.body)).toEqual(gone.body);
+    expect(exact.order.parse(gone.body['order'])).toEqual(gone.body['order']);
   });
 
   test('of the Ledger is as it is described, with no field more', async () => {

@@ -11,6 +11,7 @@ const FUNCTIONS = [
   'callbacks',
   'dead-letters',
   'ledger',
+  'orders',
   'orphaned-callbacks',
   'outbox-relay',
   'payments',

@@ -43,7 +43,7 @@ describe('the parties of orders', () => {
     const readers = [...statementsByOwner(service)].filter(([, statements]) =>
       JSON.stringify(statements).includes('PostmarkToken'),
     );
-    expect(readers.map(([owner]) => owner)).toEqual(['Redrive']);
+    expect(readers.map(([owner]) => owner)).toEqual(['Resolver', 'Orders', 'Redrive']);
   });
 
   test('are none without both: no function, no queue, no alarm, no secret', () => {

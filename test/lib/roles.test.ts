@@ -36,6 +36,12 @@ const APPENDS = [
   'dynamodb:GetItem, dynamodb:Query on LedgerTable',
 ];
 
+/** What every function that calls an order's parties may do. */
+const CALLS_PARTIES = [
+  `dynamodb:DeleteItem, dynamodb:PutItem, dynamodb:UpdateItem ${rows('SENDING#*')}`,
+  'sqs:SendMessage on DeadLetters',
+];
+
 const ROLES: readonly (readonly [string, readonly string[]])[] = [
   [
     'Payments',
@@ -50,8 +56,18 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     [
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       'dynamodb:Query on Idempotency',
-      `dynamodb:PutItem ${rows('REF#*', 'RETURN#*', 'INQUIRY#*')}`,
-      `dynamodb:DeleteItem, dynamodb:Query ${rows('RETURN#*', 'INQUIRY#*')}`,
+      `dynamodb:PutItem ${rows('REF#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*')}`,
+      `dynamodb:DeleteItem, dynamodb:Query ${rows('RETURN#*', 'INQUIRY#*', 'ORDER#*')}`,
+      ...CALLS_PARTIES,
+    ],
+  ],
+  [
+    'Orders',
+    [
+      'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
+      `dynamodb:GetItem ${rows('KEY#*')}`,
+      `dynamodb:PutItem ${rows('RETURN#*', 'INQUIRY#*', 'ORDER#*')}`,
+      ...CALLS_PARTIES,
     ],
   ],
   [
@@ -109,8 +125,7 @@ test('the role of Redrive may call the parties of orders, and take letters out o
     [
       'logs:CreateLogStream, logs:PutLogEvents on Logs',
       'xray:PutTelemetryRecords, xray:PutTraceSegments on "*"',
-      `dynamodb:DeleteItem, dynamodb:PutItem, dynamodb:UpdateItem ${rows('SENDING#*')}`,
-      'sqs:SendMessage on DeadLetters',
+      ...CALLS_PARTIES,
       'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:ReceiveMessage on DeadLetters',
     ].sort(),
   );

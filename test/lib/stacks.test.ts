@@ -115,6 +115,8 @@ describe('the API', () => {
       '/docs': 'ApiDocuments',
       '/docs/{asset}': 'ApiDocuments',
       '/v1/openapi.json': 'ApiDocuments',
+      '/v1/orders': 'Orders',
+      '/v1/orders/{id}': 'Orders',
       '/v1/ledger/entries': 'LedgerApi',
       '/v1/balances': 'LedgerApi',
       '/v1/admin/corrections': 'LedgerApi',

@@ -5,6 +5,8 @@ export function withoutNames(text: string): unknown {
       .replaceAll(/pay_[a-z2-7]{32}/g, 'pay_x')
       .replaceAll(/"request_id":"[^"]+"/g, '"request_id":"x"')
       .replaceAll(/"(ch|re)_[^"]+"/g, '"$1_x"')
+      .replaceAll(/ord_[a-z2-7]{32}/g, 'ord_x')
+      .replaceAll(/"rsv_[^"]+"/g, '"rsv_x"')
       .replaceAll(/ref_[a-z2-7]{58}/g, 'ref_x')
       .replaceAll(/cor_[a-z2-7]{32}/g, 'cor_x')
       .replaceAll(/ent_[\w-]+/g, 'ent_x'),

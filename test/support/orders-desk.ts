@@ -1,0 +1,100 @@
+import { ProcessReplayCache } from '../../lambdas/adapters/memory/replay-cache.ts';
+import type { OrderTools } from '../../lambdas/app/create-order-types.ts';
+import { AmbiguousError } from '../../lambdas/core/faults.ts';
+import { orderOperation, parseOrderId } from '../../lambdas/core/ids.ts';
+import { ordersApi } from '../../lambdas/orders/orders-api.ts';
+import type { GatewayEvent, GatewayResult } from '../../lambdas/runtime/gateway-request.ts';
+import { OrderDesk } from './order-desk.ts';
+import { API_KEY, ApiDesk, type Asked, type Reply } from './payments-desk.ts';
+
+const TEA = {
+  amount: 2_000,
+  currency: 'EUR',
+  source: 'tok_ok',
+  items: [{ sku: 'sku_tea', quantity: 2 }],
+  email: 'ada@example.com',
+  referrer: 'ref_friend',
+};
+
+/** The orders API with everything behind it in memory. */
+export class OrdersDesk extends ApiDesk {
+  readonly desk: OrderDesk;
+  readonly #changes: Partial<OrderTools>;
+
+  /** @param desk what is behind it; a second API on the same is another process */
+  constructor(changes: Partial<OrderTools> = {}, desk: OrderDesk = new OrderDesk()) {
+    super();
+    this.desk = desk;
+    this.#changes = changes;
+    this.registerKey(API_KEY, {});
+  }
+
+  protected open(): (event: GatewayEvent) => Promise<GatewayResult> {
+    const { report: _told, ...tools } = this.desk.tools;
+    const { keys, telemetry } = this;
+    return ordersApi({ ...tools, replays: new ProcessReplayCache(), ...this.#changes, keys, telemetry });
+  }
+
+  /** Orders tea for 20.00 EUR, on a friend's word, unless `body` says otherwise. */
+  order(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<Reply> {
+    return this.post(JSON.stringify({ ...TEA, ...body }), {
+      ...asked,
+      headers: { 'Idempotency-Key': key, ...asked.headers },
+    });
+  }
+
+  post(body: string, { headers, event }: Asked = {}): Promise<Reply> {
+    return this.ask('POST', '/v1/orders', {
+      headers: { 'Content-Type': 'application/json', ...headers },
+      event: { body, ...event },
+    });
+  }
+}
+
+const GONE = { items: [{ sku: 'sku_none', quantity: 2 }] };
+
+/** How to be answered with each problem that orders alone have. */
+export const PROVOKED_ORDERS = {
+  out_of_stock: () => new OrdersDesk().order('k', GONE),
+  order_not_attempted: notAttempted,
+  order_canceled: givenUp,
+} as const;
+
+/** Refused before anything was sent, and asked for again when nobody may send any more. */
+async function notAttempted(): Promise<Reply> {
+  const api = new OrdersDesk();
+  await api.order('k', { source: 'tok_unauthorized' });
+  api.desk.clock.advance(16 * 60_000);
+  return api.order('k', { source: 'tok_unauthorized' });
+}
+
+/** The owner dies when it has paid; the stock is silent for an hour, and the client asks again then. */
+async function givenUp(): Promise<Reply> {
+  const desk = new OrderDesk();
+  const { stock } = desk.shop;
+  const silent: OrderTools['stock'] = {
+    ...stock,
+    reserve: async (...call) => {
+      await stock.reserve(...call);
+      throw new AmbiguousError('shop_timeout', 'No answer in time.');
+    },
+  };
+  const orders: OrderTools['orders'] = {
+    claimOrder: (claim) => desk.store.claimOrder(claim),
+    commitOrder: () => Promise.reject(new Error('the process is gone')),
+    appendToOrder: (append) => desk.store.appendToOrder(append),
+    listOrderTransitions: (id, page) => desk.store.listOrderTransitions(id, page),
+    openOrders: (limit) => desk.store.openOrders(limit),
+    closeOrder: (open) => desk.store.closeOrder(open),
+  };
+  await new OrdersDesk({ orders, stock: silent }, desk).order('k');
+  desk.clock.advance(61 * 60_000);
+  return new OrdersDesk({}, desk).order('k');
+}
+
+/** As time to live does. */
+export function forget({ desk }: OrdersDesk, reply: Reply): void {
+  const orderId = parseOrderId(String(reply.body['id']));
+  if (orderId === undefined) throw new Error('there is no order in the answer');
+  desk.store.deleteRecord(orderOperation(orderId));
+}
