@@ -3,8 +3,7 @@ import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda';
 import { documentClient } from '../adapters/dynamodb/document-client.ts';
 import { LedgerTransitions } from '../adapters/dynamodb/ledger-transitions.ts';
 import { readStreamRecord } from '../adapters/dynamodb/stream-records.ts';
-import { EventBridgePublisher } from '../adapters/eventbridge/eventbridge-publisher.ts';
-import { putEventsOverHttps } from '../adapters/eventbridge/put-events.ts';
+import { EventBridgePublisher, eventBridgeClient } from '../adapters/eventbridge/eventbridge-publisher.ts';
 import { SqsParking } from '../adapters/sqs/sqs-parking.ts';
 import { systemClock, systemDigest, systemEntropy } from '../adapters/system/platform.ts';
 import { relayTransitions } from '../app/relay-transitions.ts';
@@ -16,7 +15,7 @@ const pacing = { clock: systemClock, entropy: systemEntropy };
 const telemetry = relayTelemetry('outbox-relay', () => systemClock.nowMs());
 const tools = {
   transitions: new LedgerTransitions(documentClient(), config.ledgerTable, pacing),
-  publisher: new EventBridgePublisher(putEventsOverHttps(process.env), config.eventBus),
+  publisher: new EventBridgePublisher(eventBridgeClient(), config.eventBus),
   parking: new SqsParking(new SQSClient({ maxAttempts: 1 }), config.parkingQueueUrl),
   digest: systemDigest,
   report: (error: unknown) => telemetry.fault('outbox-relay', error),

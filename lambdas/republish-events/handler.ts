@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { documentClient } from '../adapters/dynamodb/document-client.ts';
 import { LedgerTransitions } from '../adapters/dynamodb/ledger-transitions.ts';
-import { EventBridgePublisher } from '../adapters/eventbridge/eventbridge-publisher.ts';
-import { putEventsOverHttps } from '../adapters/eventbridge/put-events.ts';
+import { EventBridgePublisher, eventBridgeClient } from '../adapters/eventbridge/eventbridge-publisher.ts';
 import { systemClock, systemDigest, systemEntropy } from '../adapters/system/platform.ts';
 import { republishEvents } from '../app/republish-events.ts';
 import { REPLAY_HORIZON_DAYS } from '../contract/events.ts';
@@ -15,7 +14,7 @@ const pacing = { clock: systemClock, entropy: systemEntropy };
 const telemetry = standardTelemetry('republish-events');
 const tools = {
   transitions: new LedgerTransitions(documentClient(), config.ledgerTable, pacing),
-  publisher: new EventBridgePublisher(putEventsOverHttps(process.env), config.eventBus),
+  publisher: new EventBridgePublisher(eventBridgeClient(), config.eventBus),
   digest: systemDigest,
   ...pacing,
 };

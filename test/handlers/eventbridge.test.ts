@@ -1,12 +1,11 @@
 import { createServer } from 'node:http';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { EventBridgePublisher } from '../../lambdas/adapters/eventbridge/eventbridge-publisher.ts';
-import { putEventsOverHttps } from '../../lambdas/adapters/eventbridge/put-events.ts';
-import { signedHeaders } from '../../lambdas/adapters/eventbridge/signature.ts';
 import { paidEvent } from '../support/consumer-world.ts';
 
 const EVENT = paidEvent();
-const ENVIRONMENT = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret' };
+const CREDENTIALS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };
 
 const closing: (() => void)[] = [];
 afterEach(() => {
@@ -29,8 +28,10 @@ async function bus(status: number, answer: unknown) {
   closing.push(() => server.close());
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  const environment = { ...ENVIRONMENT, AWS_ENDPOINT_URL: `http://127.0.0.1:${port}` };
-  return { asked, publisher: new EventBridgePublisher(putEventsOverHttps(environment), 'the-bus') };
+  const endpoint = `http://127.0.0.1:${port}`;
+  const client = new EventBridgeClient({ endpoint, region: 'eu-west-1', credentials: CREDENTIALS, maxAttempts: 1 });
+  closing.push(() => client.destroy());
+  return { asked, publisher: new EventBridgePublisher(client, 'the-bus') };
 }
 
 describe('events on EventBridge', () => {
@@ -38,13 +39,7 @@ describe('events on EventBridge', () => {
     const { asked, publisher } = await bus(200, { FailedEntryCount: 0, Entries: [{ EventId: '1' }] });
     expect(await publisher.publish([EVENT])).toEqual([{ kind: 'published' }]);
     const [{ headers, body } = { headers: {}, body: {} }] = asked;
-    expect(headers).toMatchObject({
-      'x-amz-target': 'AWSEvents.PutEvents',
-      'content-type': 'application/x-amz-json-1.1',
-      authorization: expect.stringMatching(
-        /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-west-1\/events\/aws4_request, /,
-      ),
-    });
+    expect(headers['x-amz-target']).toBe('AWSEvents.PutEvents');
     expect(body).toEqual({
       Entries: [
         { EventBusName: 'the-bus', Source: 'payonce', DetailType: 'payment.completed', Detail: JSON.stringify(EVENT) },
@@ -78,19 +73,4 @@ describe('events on EventBridge', () => {
     const { publisher } = await bus(status, answer);
     await expect(publisher.publish([EVENT])).rejects.toMatchObject({ code });
   });
-});
-
-/** Computed with botocore 1.43.11 (`SigV4Auth`), from the same request. */
-test('a call is signed as AWS wants it', () => {
-  const headers = signedHeaders(
-    { host: 'events.us-east-1.amazonaws.com', target: 'AWSEvents.PutEvents', body: '{"Entries":[]}' },
-    { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY', sessionToken: 'token' },
-    { region: 'us-east-1', service: 'events', at: new Date('2026-03-01T12:00:00Z') },
-  );
-  expect(headers['x-amz-date']).toBe('20260301T120000Z');
-  expect(headers['authorization']).toBe(
-    'AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20260301/us-east-1/events/aws4_request, ' +
-      'SignedHeaders=content-type;host;x-amz-date;x-amz-security-token;x-amz-target, ' +
-      'Signature=71e09d700c92e2de56d582f6ebb62ecdc517ef3f5067ed4c244d944f344f55e9',
-  );
 });

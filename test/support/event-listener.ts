@@ -1,5 +1,12 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import {
+  DeleteRuleCommand,
+  EventBridgeClient,
+  PutRuleCommand,
+  PutTargetsCommand,
+  RemoveTargetsCommand,
+} from '@aws-sdk/client-eventbridge';
+import {
   CreateQueueCommand,
   DeleteMessageCommand,
   DeleteQueueCommand,
@@ -7,7 +14,6 @@ import {
   ReceiveMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
-import { signedHeaders } from '../../lambdas/adapters/eventbridge/signature.ts';
 import { StackName, StackOutput } from '../../lambdas/contract/api.ts';
 import type { PayonceEvent } from '../../lambdas/core/event.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
@@ -28,13 +34,16 @@ export async function stackOutput(stack: keyof typeof StackName, output: keyof t
 export class EventListener {
   readonly #name = `listener-${process.pid}-${Date.now()}`;
   readonly #sqs: SQSClient;
+  readonly #events: EventBridgeClient;
   #queueUrl = '';
   #bus = '';
   readonly #heard: PayonceEvent[] = [];
 
   constructor() {
     const { awsEndpoint: endpoint, region } = localAws();
-    this.#sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
+    const config = { endpoint, region, credentials: CREDENTIALS };
+    this.#sqs = new SQSClient(config);
+    this.#events = new EventBridgeClient(config);
   }
 
   async start(): Promise<void> {
@@ -45,14 +54,16 @@ export class EventListener {
       new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] }),
     );
     const rule = { Name: this.#name, EventBusName: this.#bus };
-    await call('PutRule', { ...rule, EventPattern: JSON.stringify({ source: ['payonce'] }) });
+    const EventPattern = JSON.stringify({ source: ['payonce'] });
+    await this.#events.send(new PutRuleCommand({ ...rule, EventPattern }));
     const targets = [{ Id: 'queue', Arn: Attributes?.['QueueArn'] }];
-    await call('PutTargets', { Rule: this.#name, EventBusName: this.#bus, Targets: targets });
+    await this.#events.send(new PutTargetsCommand({ Rule: this.#name, EventBusName: this.#bus, Targets: targets }));
   }
 
   async stop(): Promise<void> {
-    await call('RemoveTargets', { Rule: this.#name, EventBusName: this.#bus, Ids: ['queue'] });
-    await call('DeleteRule', { Name: this.#name, EventBusName: this.#bus });
+    const rule = { EventBusName: this.#bus };
+    await this.#events.send(new RemoveTargetsCommand({ ...rule, Rule: this.#name, Ids: ['queue'] }));
+    await this.#events.send(new DeleteRuleCommand({ ...rule, Name: this.#name }));
     await this.#sqs.send(new DeleteQueueCommand({ QueueUrl: this.#queueUrl }));
   }
 
@@ -76,17 +87,4 @@ export class EventListener {
       await this.#sqs.send(new DeleteMessageCommand({ QueueUrl: this.#queueUrl, ReceiptHandle }));
     }
   }
-}
-
-/** EventBridge, called as an administrator does. */
-async function call(operation: string, input: unknown): Promise<void> {
-  const { awsEndpoint, region } = localAws();
-  const body = JSON.stringify(input);
-  const headers = signedHeaders(
-    { host: new URL(awsEndpoint).host, target: `AWSEvents.${operation}`, body },
-    { ...CREDENTIALS, sessionToken: undefined },
-    { region, service: 'events', at: new Date() },
-  );
-  const answer = await fetch(awsEndpoint, { method: 'POST', headers, body });
-  if (!answer.ok) throw new Error(`${operation}: ${await answer.text()}`);
 }

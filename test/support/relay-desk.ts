@@ -103,7 +103,7 @@ export function chains(payments: number): readonly Transition[] {
   return [...firsts, ...firsts.map((first) => outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' }))];
 }
 
-export function recordOf(transition: Transition, index: number): StreamRecord {
+function recordOf(transition: Transition, index: number): StreamRecord {
   const kind = PENDING_TYPES.has(transition.type);
   return {
     position: String(1_000 + index),

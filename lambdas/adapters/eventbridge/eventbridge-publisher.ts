@@ -1,8 +1,13 @@
+import type { PutEventsResultEntry } from '@aws-sdk/client-eventbridge';
+import { EventBridgeClient, EventBridgeServiceException, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import type { EventPublisher, PublishOutcome } from '../../app/ports/event-publisher.ts';
 import { EVENT_SOURCE } from '../../contract/events.ts';
 import type { PayonceEvent } from '../../core/event.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../core/faults.ts';
-import { EventBridgeFault, type PutEvents, type PutEventsResult } from './put-events.ts';
+
+/** A healthy call takes some ten milliseconds. */
+const REQUEST_TIMEOUT_MS = 5_000;
+const CONNECTION_TIMEOUT_MS = 1_000;
 
 /** Of one entry that will be refused for ever (Amazon EventBridge API reference, "PutEventsResultEntry"). All others may pass. */
 const REFUSALS: ReadonlySet<string> = new Set(['MalformedDetail', 'InvalidArgument']);
@@ -13,13 +18,25 @@ const THROTTLES: ReadonlySet<string> = new Set([
   'LimitExceededException',
 ]);
 
+/** A client that does not retry by itself: retries belong to one layer, which knows which entries failed. */
+export function eventBridgeClient(): EventBridgeClient {
+  return new EventBridgeClient({
+    maxAttempts: 1,
+    requestHandler: {
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      throwOnRequestTimeout: true,
+      connectionTimeout: CONNECTION_TIMEOUT_MS,
+    },
+  });
+}
+
 /** Events on a bus of EventBridge: `source` payonce, `detail-type` the event's type, `detail` the event. */
 export class EventBridgePublisher implements EventPublisher {
-  readonly #putEvents: PutEvents;
+  readonly #client: EventBridgeClient;
   readonly #bus: string;
 
-  constructor(putEvents: PutEvents, bus: string) {
-    this.#putEvents = putEvents;
+  constructor(client: EventBridgeClient, bus: string) {
+    this.#client = client;
     this.#bus = bus;
   }
 
@@ -30,25 +47,36 @@ export class EventBridgePublisher implements EventPublisher {
       DetailType: event.event.type,
       Detail: JSON.stringify(event),
     }));
+    const results = await this.#put(entries);
+    if (results.length === events.length) return results.map(outcomeOf);
+    throw new AmbiguousError('bus_ambiguous', `the bus told of ${results.length} entries out of ${events.length}`);
+  }
+
+  async #put(
+    Entries: ConstructorParameters<typeof PutEventsCommand>[0]['Entries'],
+  ): Promise<readonly PutEventsResultEntry[]> {
     try {
-      return (await this.#putEvents(entries)).map(outcomeOf);
+      const { Entries: results = [] } = await this.#client.send(new PutEventsCommand({ Entries }));
+      return results;
     } catch (error) {
-      throw error instanceof EventBridgeFault ? faultOf(error, events.length) : error;
+      throw faultOf(error);
     }
   }
 }
 
-function outcomeOf({ EventId, ErrorCode }: PutEventsResult): PublishOutcome {
+function outcomeOf({ EventId, ErrorCode }: PutEventsResultEntry): PublishOutcome {
   if (EventId !== undefined) return { kind: 'published' };
   const code = ErrorCode ?? 'Unknown';
   return { kind: REFUSALS.has(code) ? 'refused' : 'not_now', code };
 }
 
-function faultOf(cause: EventBridgeFault, entries: number): Error {
-  const { code, status } = cause;
-  if (THROTTLES.has(code)) return new RetryableError('bus_throttled', 'the bus does not take this now', { cause });
-  if (status === undefined || status >= 500) {
+function faultOf(cause: unknown): Error {
+  // No answer at all: a timeout, a reset, a name that did not resolve.
+  const isAnswer = cause instanceof EventBridgeServiceException;
+  if (!isAnswer || (cause.$metadata.httpStatusCode ?? 500) >= 500) {
     return new AmbiguousError('bus_ambiguous', 'the bus did not say what it took', { cause });
   }
-  return new TerminalError('bus_refused', `the bus refused ${entries} entries`, { cause });
+  return THROTTLES.has(cause.name)
+    ? new RetryableError('bus_throttled', 'the bus does not take this now', { cause })
+    : new TerminalError('bus_refused', 'the bus refused a call', { cause });
 }
