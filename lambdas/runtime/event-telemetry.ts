@@ -40,7 +40,7 @@ export function consumerTelemetry(serviceName: string, nowMs: () => number): Con
 }
 
 /** What came of one batch of the Stream. */
-export interface RelayedBatch {
+interface RelayedBatch {
   readonly published: number;
   readonly parked: number;
   readonly againFrom?: string;
