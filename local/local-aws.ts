@@ -60,6 +60,7 @@ export interface LocalAws extends LocalKeys {
   readonly callbacksFunction: string;
   readonly orphanedCallbacksFunction: string;
   readonly resolverFunction: string;
+  readonly ordersFunction: string;
   readonly keeperPid: number;
 }
 
@@ -137,6 +138,7 @@ async function describe(emulator: Emulator, outputs: StackOutputs, known: LocalK
     callbacksFunction: read('service', 'callbacksFunction'),
     orphanedCallbacksFunction: read('service', 'orphanedCallbacksFunction'),
     resolverFunction: read('service', 'resolverFunction'),
+    ordersFunction: read('service', 'ordersFunction'),
     keeperPid: emulator.keeperPid,
     ...(await tenantWithKeys(endpoint, tables.registry, known)),
   };

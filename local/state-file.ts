@@ -18,6 +18,7 @@ const localAws = keys.extend({
   callbacksFunction: z.string(),
   orphanedCallbacksFunction: z.string(),
   resolverFunction: z.string(),
+  ordersFunction: z.string(),
   keeperPid: z.int(),
 });
 

@@ -18,7 +18,7 @@ export const orderRequestExamples = {
   },
 } satisfies Record<string, Example>;
 
-export const completedOrder = {
+const completedOrder = {
   id: ORDER_ID,
   object: 'order',
   status: 'completed',

@@ -12,7 +12,7 @@ export const ORDER_STATUSES = [
   'needs_review',
 ] as const;
 
-export type OrderStatus = (typeof ORDER_STATUSES)[number];
+type OrderStatus = (typeof ORDER_STATUSES)[number];
 
 interface Progress<Status extends string> {
   readonly status: Status;
@@ -29,7 +29,7 @@ export const CHARGE_STATUSES = [
   'reversal_failed',
   'reversed',
 ] as const;
-export interface ChargeProgress extends Progress<(typeof CHARGE_STATUSES)[number]> {
+interface ChargeProgress extends Progress<(typeof CHARGE_STATUSES)[number]> {
   /** Of the reversal: each has its own key, because the one before has provably failed. 1 for the first. */
   readonly attempt?: number;
 }
@@ -43,16 +43,16 @@ export const RESERVATION_STATUSES = [
   'releasing',
   'released',
 ] as const;
-export interface ReservationProgress extends Progress<(typeof RESERVATION_STATUSES)[number]> {
+interface ReservationProgress extends Progress<(typeof RESERVATION_STATUSES)[number]> {
   readonly reservationId?: string;
 }
 
 export const EMAIL_STATUSES = ['none', 'pending', 'delayed', 'sent', 'failed', 'unknown'] as const;
-export type EmailProgress = Progress<(typeof EMAIL_STATUSES)[number]>;
+type EmailProgress = Progress<(typeof EMAIL_STATUSES)[number]>;
 
 /** `none`: nobody is to be credited; `due`: somebody is, once the goods are reserved. */
 export const REFERRAL_STATUSES = ['none', 'due', 'pending', 'delayed', 'credited', 'failed'] as const;
-export type ReferralProgress = Progress<(typeof REFERRAL_STATUSES)[number]>;
+type ReferralProgress = Progress<(typeof REFERRAL_STATUSES)[number]>;
 
 /** An order as it stands after a transition. What never changes and may be long is kept on the first transition only. */
 export interface Order {

@@ -111,7 +111,8 @@ export const PROBLEMS = {
   idempotency_key_expired: {
     status: 409,
     title: 'Idempotency-Key expired',
-    meaning: 'The key was used longer ago than answers are kept. Look at the payment named; nothing was done now.',
+    meaning:
+      'The key was used longer ago than answers are kept. Look at the payment or order named; nothing was done now.',
   },
   already_reversed: {
     status: 409,

@@ -22,6 +22,7 @@ const RUNNING: LocalAws = {
   callbacksFunction: 'Callbacks',
   orphanedCallbacksFunction: 'OrphanedCallbacks',
   resolverFunction: 'Resolver',
+  ordersFunction: 'orders',
   keeperPid: NO_PROCESS,
 };
 

@@ -6,14 +6,12 @@ import { createOrder } from '../../lambdas/app/create-order.ts';
 import type { CreateOrder, CreateOrderOutcome, OrderTools } from '../../lambdas/app/create-order-types.ts';
 import type { PaymentChain } from '../../lambdas/app/payment-chain.ts';
 import { readChain } from '../../lambdas/app/payment-chain.ts';
-import { type Resolved, resolveClaims, resolveInquiries } from '../../lambdas/app/resolve.ts';
-import { finishOrderClaim, resolveOrders } from '../../lambdas/app/resolve-orders.ts';
-import { returnCharges } from '../../lambdas/app/return-charges.ts';
 import { fingerprintOf } from '../../lambdas/core/fingerprint.ts';
 import { parseIdempotencyKey } from '../../lambdas/core/idempotency-key.ts';
 import { deriveOrderId, type OrderId, paymentOfOrder, tenantId } from '../../lambdas/core/ids.ts';
 import type { Order } from '../../lambdas/core/order.ts';
 import type { OrderTransition } from '../../lambdas/core/order-transition.ts';
+import { resolverRuns } from '../../lambdas/resolver/resolver-runs.ts';
 import { countingEntropy } from './counting-entropy.ts';
 import { MemoryMailer } from './memory-mailer.ts';
 import { createShopParties } from './shop-parties.ts';
@@ -77,20 +75,20 @@ export class OrderDesk {
   }
 
   /** One run of the resolver over all of its queues. */
-  async resolve(changes: Partial<OrderTools> = {}): Promise<readonly Resolved[]> {
-    const orderTools = { ...this.tools, ...changes };
-    const tools = {
-      ...orderTools,
+  async resolve(changes: Partial<OrderTools> = {}): Promise<void> {
+    const { stock, referrals, mailer, ...tools } = { ...this.tools, ...changes };
+    await resolverRuns({
+      ...tools,
+      parties: { stock, referrals, mailer },
       effects: this.store,
       work: this.store,
-      finishOther: (record: Parameters<typeof finishOrderClaim>[1]) => finishOrderClaim(orderTools, record),
-    };
-    return [
-      await resolveClaims(tools),
-      await resolveInquiries(tools),
-      await returnCharges({ ...tools, books: [this.processor] }),
-      await resolveOrders(orderTools),
-    ];
+      books: [this.processor],
+      telemetry: {
+        request: () => undefined,
+        run: () => undefined,
+        fault: (_name, error) => this.reported.push(error),
+      },
+    })();
   }
 
   /** The resolver runs every minute for so long. */

@@ -31,7 +31,7 @@ export function engine(
       const outcome = await createOrder(mutant(orderToolsOf(actor, desk.tools)), request);
       return outcome.kind === 'first' || outcome.kind === 'replay' ? outcome.answer : undefined;
     },
-    finish: async (actor) => void (await desk.resolve(mutant(orderToolsOf(actor, desk.tools)))),
+    finish: async (actor) => desk.resolve(mutant(orderToolsOf(actor, desk.tools))),
     more: (quiet) => enginePromises(desk, request, quiet),
   };
 }
