@@ -26,6 +26,8 @@ export class DataStack extends Stack {
   readonly views: DataTable;
   readonly callbackSecret: ProcessorSecret;
   readonly events: EventBus;
+  /** From it the secrets of merchants' webhook endpoints are derived: none of them is stored. */
+  readonly webhookRoot: ProcessorSecret;
   /** Where Stripe is called: its key, and what it signs with; the operator puts in what Stripe gives out. */
   readonly stripe?: { readonly key: ProcessorSecret; readonly callbackSecret: ProcessorSecret };
   /** Where orders have parties: calls to them that were given up. */
@@ -38,11 +40,15 @@ export class DataStack extends Stack {
     const retain = props.settings.retainData;
     this.idempotency = idempotencyTable(this, retain);
     this.ledger = new Ledger(this, 'Ledger', { retain });
-    this.registry = keyedTable(this, 'Registry', retain);
+    this.registry = keyedTable(this, 'Registry', retain, IdempotencyTable.timeToLiveAttribute);
     this.views = keyedTable(this, 'Views', retain);
     this.events = new EventBus(this, 'Events', { retain, archive: props.settings.eventArchive });
     this.callbackSecret = new ProcessorSecret(this, 'CallbackSecret', {
       description: 'Signs the callbacks of the payment processor; every value in it is accepted.',
+      retain,
+    });
+    this.webhookRoot = new ProcessorSecret(this, 'WebhookRoot', {
+      description: 'Root keys of the secrets with which webhooks are signed: add new ones at the end, remove none.',
       retain,
     });
     if (props.settings.stripeAccount !== undefined) {
@@ -93,6 +99,12 @@ function idempotencyTable(scope: Construct, retain: boolean): DataTable {
   return table;
 }
 
-function keyedTable(scope: Construct, id: string, retain: boolean): DataTable {
-  return new DataTable(scope, id, { partitionKey: KeyAttribute.partition, sortKey: KeyAttribute.sort, retain });
+/** @param timeToLiveAttribute of rows that end by themselves, as deliveries do; most have none and stay */
+function keyedTable(scope: Construct, id: string, retain: boolean, timeToLiveAttribute?: string): DataTable {
+  return new DataTable(scope, id, {
+    partitionKey: KeyAttribute.partition,
+    sortKey: KeyAttribute.sort,
+    ...(timeToLiveAttribute === undefined ? {} : { timeToLiveAttribute }),
+    retain,
+  });
 }

@@ -18,6 +18,10 @@ export type FunctionFolder =
   | 'outbox-relay'
   | 'republish-events'
   | 'dead-letters'
+  | 'webhooks'
+  | 'webhook-fan-out'
+  | 'webhook-sender'
+  | 'webhook-sweeper'
   | 'api-documents'
   | 'sandbox-processor';
 
@@ -32,6 +36,10 @@ const FILES: Readonly<Record<FunctionFolder, readonly string[]>> = {
   'outbox-relay': [],
   'republish-events': [],
   'dead-letters': [],
+  webhooks: [],
+  'webhook-fan-out': [],
+  'webhook-sender': [],
+  'webhook-sweeper': [],
   'api-documents': ['swagger-ui-bundle.js', 'swagger-ui.css'].map((file) =>
     join(ROOT, 'node_modules', 'swagger-ui-dist', file),
   ),

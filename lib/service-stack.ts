@@ -10,6 +10,7 @@ import { HttpApi } from './constructs/http-api.ts';
 import { NeedsAPerson } from './constructs/needs-a-person.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
 import { RequestFirewall } from './constructs/request-firewall.ts';
+import { Webhooks } from './constructs/webhooks.ts';
 import type { DataStack } from './data-stack.ts';
 import { addOrders } from './orders.ts';
 import { addDeadLetters } from './parties.ts';
@@ -59,6 +60,7 @@ export class ServiceStack extends Stack {
     for (const path of LEDGER_PATHS) http.route(path, ledger.function);
     http.route('/callbacks/{processor}', callbacks.function);
     addOrders(this, props, { http, resolver });
+    const webhooks = new Webhooks(this, 'Webhooks', { ...props, http });
     if (settings.firewall) new RequestFirewall(this, 'Firewall', { stage: http.api.deploymentStage, settings });
     if (settings.sandbox) {
       new StringParameter(this, 'CallbackAddress', {
@@ -92,6 +94,7 @@ export class ServiceStack extends Stack {
     new CfnOutput(this, StackOutput.callbacksFunction, { value: callbacks.function.functionName });
     new CfnOutput(this, StackOutput.resolverFunction, { value: resolver.function.functionName });
     new CfnOutput(this, StackOutput.orphanedCallbacksFunction, { value: orphans.function.functionName });
+    new CfnOutput(this, StackOutput.webhookSenderFunction, { value: webhooks.sender.function.functionName });
     new CfnOutput(this, StackOutput.relayFunction, { value: relay.relay.function.functionName });
     new CfnOutput(this, StackOutput.republishFunction, { value: relay.republisher.function.functionName });
     new CfnOutput(this, StackOutput.parkedRecordsQueue, { value: relay.parked.queueUrl });

@@ -33,6 +33,8 @@ export interface Settings {
   readonly retainData: boolean;
   /** Keep the events of the last two weeks in an archive, to be replayed. Costs a little for each gigabyte. @default true */
   readonly eventArchive: boolean;
+  /** Let webhooks go to loopback addresses, over plain HTTP too: for a receiver on the same machine. @default false */
+  readonly allowLoopbackWebhooks: boolean;
   /** A web ACL before the API: a size limit and a rate limit per address. Costs some USD a month. @default false */
   readonly firewall: boolean;
   /**
@@ -60,6 +62,7 @@ const DEFAULTS: Settings = {
   routes: [],
   retainData: true,
   eventArchive: true,
+  allowLoopbackWebhooks: false,
   firewall: false,
   accountLogRole: true,
   throttlingRate: 200,
@@ -98,6 +101,7 @@ const RULES = {
   },
   retainData: flag(),
   eventArchive: flag(),
+  allowLoopbackWebhooks: flag(),
   firewall: flag(),
   accountLogRole: flag(),
   throttlingRate: whole(1, 10_000),
@@ -128,6 +132,8 @@ export function readSettings(node: Node): Settings {
     callbackScheme: read(node, 'callbackScheme', RULES.callbackScheme) ?? DEFAULTS.callbackScheme,
     retainData: read(node, 'retainData', RULES.retainData) ?? DEFAULTS.retainData,
     eventArchive: read(node, 'eventArchive', RULES.eventArchive) ?? DEFAULTS.eventArchive,
+    allowLoopbackWebhooks:
+      read(node, 'allowLoopbackWebhooks', RULES.allowLoopbackWebhooks) ?? DEFAULTS.allowLoopbackWebhooks,
     firewall: read(node, 'firewall', RULES.firewall) ?? DEFAULTS.firewall,
     accountLogRole: read(node, 'accountLogRole', RULES.accountLogRole) ?? DEFAULTS.accountLogRole,
     throttlingRate: read(node, 'throttlingRate', RULES.throttlingRate) ?? DEFAULTS.throttlingRate,

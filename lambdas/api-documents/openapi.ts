@@ -21,6 +21,7 @@ import {
   requestId,
   shown,
 } from './responses.ts';
+import { webhookPaths } from './webhook-paths.ts';
 
 const OF_PAYING: readonly ProblemCode[] = [
   ...OF_POST,
@@ -118,6 +119,7 @@ export const openApiDocument = createDocument({
     ...changePaths,
     ...orderPaths,
     ...ledgerPaths,
+    ...webhookPaths,
     ...callbackPath,
   },
 });

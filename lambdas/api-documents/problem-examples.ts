@@ -36,6 +36,7 @@ const PROBLEM_DETAILS: Readonly<Record<ProblemCode, ProblemExample>> = {
     detail: 'This looks like a secret key. Replace that key now, and send the request without it; nothing was kept.',
     param: 'description',
   },
+  url_not_allowed: { detail: 'url must have a public name or address.', param: 'url' },
   unbalanced: { detail: 'The debits are 2 more than the credits, in minor units.', param: 'postings' },
   missing_idempotency_key: { detail: 'Send an Idempotency-Key header: 1 to 128 visible ASCII characters.' },
   invalid_idempotency_key: {
@@ -80,6 +81,8 @@ const PROBLEM_DETAILS: Readonly<Record<ProblemCode, ProblemExample>> = {
   idempotency_key_in_progress: {
     detail: 'The first request with this Idempotency-Key is still running. Ask again, or send Prefer: wait=8.',
   },
+  webhook_endpoint_limit: { detail: 'There are 16 webhook endpoints already, the most there may be.' },
+  webhook_endpoint_disabled: { detail: 'This webhook endpoint is disabled: nothing is sent to it.' },
   idempotency_key_expired: {
     detail: 'This Idempotency-Key was used before, and its answer is no longer kept. Look at the payment.',
     members: { payment_id: PAYMENT_ID },

@@ -24,6 +24,7 @@ export const StackOutput = {
   orphanedCallbacksFunction: 'OrphanedCallbacksFunctionName',
   ordersFunction: 'OrdersFunctionName',
   resolverFunction: 'ResolverFunctionName',
+  webhookSenderFunction: 'WebhookSenderFunctionName',
   sandboxFunction: 'SandboxFunctionName',
   eventBus: 'EventBusName',
   relayFunction: 'RelayFunctionName',

@@ -20,6 +20,12 @@ export const Environment = {
   eventBus: 'EVENT_BUS',
   /** The queue where a function sets aside what it cannot read, whole and with the reason. */
   parkingQueueUrl: 'PARKING_QUEUE_URL',
+  /** The queue of webhooks that are to be sent, and of replays that go on. */
+  webhookTasksQueueUrl: 'WEBHOOK_TASKS_QUEUE_URL',
+  /** The secret with the root keys from which the secrets of webhook endpoints are derived. */
+  webhookRootSecretId: 'WEBHOOK_ROOT_SECRET_ID',
+  /** `true` lets webhooks go to loopback addresses, over plain HTTP too. */
+  webhookLoopback: 'WEBHOOK_LOOPBACK',
   /** The sandbox processor's own books. */
   sandboxTable: 'SANDBOX_TABLE',
   /** The queue of what the sandbox does later: deliveries, and charges that go on by themselves. */

@@ -30,5 +30,11 @@ export const REDRIVE_SECONDS = 240;
 /** What is under way at the end of a redrive ends within. Letters are hidden from others for a minute longer. Minutes. */
 export const REDRIVE_TIMEOUT_MINUTES = 5;
 
+/** How often webhooks are brought back whose wait has ended, or whose message was lost. Minutes. */
+export const WEBHOOK_SWEEP_MINUTES = 1;
+
+/** A call of ten seconds, what is read and written around it with its retries, and ten of them at once. Seconds. */
+export const WEBHOOK_SENDER_TIMEOUT_SECONDS = 45;
+
 /** The sandbox must outlive its slowest answer, which is longer than a caller waits. Seconds. */
 export const SANDBOX_TIMEOUT_SECONDS = 29;

@@ -13,6 +13,8 @@ export interface Call<Tools, Caller> {
   readonly caller: Caller;
   /** The piece of the path in the place of `{id}`; empty when the route has none. */
   readonly id: string;
+  /** All such pieces, by their names. */
+  readonly pieces: Readonly<Record<string, string>>;
   readonly receivedAtMs: number;
   /** Told as soon as it is known, so that the log has it even when the request fails. */
   readonly seen: Seen;
@@ -33,7 +35,7 @@ export interface Handled {
 }
 
 export interface Route<Tools, Caller> {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** As in the API's documents, for example `/v1/payments/{id}`. */
   readonly path: string;
   readonly scope: Scope;
@@ -108,8 +110,8 @@ async function dispatch<Tools, Caller extends { readonly tenantId: TenantId }>(
   seen: Seen,
 ): Promise<Handled> {
   const onPath = routes.flatMap((route) => {
-    const id = match(route.path, request.path);
-    return id === undefined ? [] : [{ route, id }];
+    const pieces = match(route.path, request.path);
+    return pieces === undefined ? [] : [{ route, pieces }];
   });
   const [first] = onPath;
   if (first === undefined) return refusal(problem('not_found', 'There is nothing at this path.'), request);
@@ -121,7 +123,7 @@ async function dispatch<Tools, Caller extends { readonly tenantId: TenantId }>(
     return refusal(problem('method_not_allowed', `This path takes ${allow}.`), request, { headers: { allow } });
   }
 
-  const { route, id } = matched;
+  const { route, pieces } = matched;
   const who = await authenticate(request.header('authorization'), route.scope);
   if (who.kind === 'unauthorized') {
     const detail = 'Send a valid API key as "Authorization: Bearer <key>".';
@@ -131,17 +133,17 @@ async function dispatch<Tools, Caller extends { readonly tenantId: TenantId }>(
   if (who.kind === 'insufficient_scope') {
     return refusal(problem('insufficient_scope', 'This API key lacks the scope that this route needs.'), request);
   }
-  return route.handle({ tools, request, caller: who.caller, id, receivedAtMs, seen });
+  return route.handle({ tools, request, caller: who.caller, id: pieces['id'] ?? '', pieces, receivedAtMs, seen });
 }
 
-/** @returns the piece in the place of `{id}`, empty when there is none; undefined when the path is another */
-function match(pattern: string, path: readonly string[]): string | undefined {
+/** @returns the pieces in the places of `{id}` and the like, by their names; undefined when the path is another */
+function match(pattern: string, path: readonly string[]): Readonly<Record<string, string>> | undefined {
   const pieces = pattern.split('/').slice(1);
   if (pieces.length !== path.length) return undefined;
-  let id = '';
+  const named: [string, string][] = [];
   for (const [index, piece] of pieces.entries()) {
-    if (piece === '{id}') id = path[index] ?? '';
+    if (piece.startsWith('{')) named.push([piece.slice(1, -1), path[index] ?? '']);
     else if (piece !== path[index]) return undefined;
   }
-  return id;
+  return Object.fromEntries(named);
 }

@@ -35,6 +35,11 @@ export const PROBLEMS = {
     title: 'Secret not allowed',
     meaning: 'A field holds what looks like a secret key. Replace that key now, and send the request without it.',
   },
+  url_not_allowed: {
+    status: 400,
+    title: 'URL not allowed',
+    meaning: 'Webhooks go to public https addresses only. The same holds again each time that one is sent.',
+  },
   unbalanced: {
     status: 400,
     title: 'Postings off balance',
@@ -107,6 +112,16 @@ export const PROBLEMS = {
     status: 409,
     title: 'Request in progress',
     meaning: 'The first request with this key is still running. Ask again, or send Prefer: wait=8.',
+  },
+  webhook_endpoint_limit: {
+    status: 409,
+    title: 'Too many webhook endpoints',
+    meaning: 'There are as many endpoints as there may be. Delete one, then ask again with the same key.',
+  },
+  webhook_endpoint_disabled: {
+    status: 409,
+    title: 'Webhook endpoint disabled',
+    meaning: 'Nothing is sent to it. Enable it, then ask again with the same key.',
   },
   idempotency_key_expired: {
     status: 409,

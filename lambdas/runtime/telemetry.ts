@@ -21,6 +21,11 @@ export type RequestCount =
   | 'orphan_adopted'
   | 'orphan_given_up'
   | 'resolved'
+  | 'webhook_delivered'
+  | 'webhook_tried_in_vain'
+  | 'webhook_dropped'
+  | 'webhook_swept'
+  | 'webhook_endpoint_disabled'
   | AlarmMetric;
 
 /** What is known of a request once it is answered. Never a body, an idempotency key in clear, an API key or a source. */

@@ -47,6 +47,7 @@ import { OrdersDesk, PROVOKED_ORDERS } from '../support/orders-desk.ts';
 import { API_KEY, gatewayEvent, PaymentsDesk, type Reply } from '../support/payments-desk.ts';
 import { ChangedPayment, held, PROVOKED_CHANGES, taken } from '../support/provoked-changes.ts';
 import { synthesize } from '../support/synth.ts';
+import { PROVOKED_WEBHOOKS } from '../support/webhook-desk.ts';
 
 /** The API with a processor that has the name of the sandbox's. */
 function deskWith(processor: Partial<Processor> = {}): PaymentsDesk {
@@ -136,6 +137,7 @@ const good = creationExamples.smallest.value;
 const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => Promise<Reply>>> = {
   ...PROVOKED_CHANGES,
   ...PROVOKED_ORDERS,
+  ...PROVOKED_WEBHOOKS,
   invalid_json: () => deskWith().post('{"amount":1000,"amount":1000}'),
   invalid_request: () => deskWith().pay('k', { amount: 10.5 }),
   unknown_field: () => deskWith().pay('k', { status: 'succeeded' }),

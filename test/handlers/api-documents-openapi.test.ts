@@ -14,11 +14,18 @@ import {
 import { received } from '../../lambdas/api-documents/callback-path.ts';
 import { openApiDocument } from '../../lambdas/api-documents/openapi.ts';
 import { order } from '../../lambdas/api-documents/order-schema.ts';
+import * as webhookAnswers from '../../lambdas/api-documents/webhook-answers.ts';
 import { CURRENCIES } from '../../lambdas/core/currency.ts';
 import { correctionBody, decisionBody } from '../../lambdas/runtime/ledger-schemas.ts';
 import { createOrderBody } from '../../lambdas/runtime/order-schemas.ts';
 import { cancelBody, captureBody, createPaymentBody, refundBody } from '../../lambdas/runtime/payment-schemas.ts';
 import { PROBLEMS } from '../../lambdas/runtime/problems.ts';
+import {
+  createEndpointBody,
+  replayBody,
+  rotateSecretBody,
+  updateEndpointBody,
+} from '../../lambdas/runtime/webhook-schemas.ts';
 import { LedgerDesk } from '../support/ledger-desk.ts';
 import { OrdersDesk } from '../support/orders-desk.ts';
 import { PaymentsDesk } from '../support/payments-desk.ts';
@@ -69,7 +76,12 @@ const openApi31 = z.strictObject({
   security: z.array(z.record(z.string(), z.array(z.string()))),
   paths: z.record(
     z.string().startsWith('/'),
-    z.strictObject({ get: operation.optional(), post: operation.optional() }),
+    z.strictObject({
+      get: operation.optional(),
+      post: operation.optional(),
+      patch: operation.optional(),
+      delete: operation.optional(),
+    }),
   ),
   components: z.strictObject({
     schemas: z.record(z.string(), schemaObject),
@@ -82,7 +94,7 @@ const openApi31 = z.strictObject({
 
 const parsed = openApi31.parse(document);
 const operations = Object.values(parsed.paths).flatMap((path) =>
-  [path.get, path.post].filter((each) => each !== undefined),
+  [path.get, path.post, path.patch, path.delete].filter((each) => each !== undefined),
 );
 
 /** Every object inside, with its place. */
@@ -109,15 +121,21 @@ describe('the description of the API', () => {
       ['/v1/admin/corrections', ['post']],
       ['/v1/admin/payments/{id}/resolve', ['post']],
       ['/v1/admin/mismatches', ['get']],
+      ['/v1/webhook_endpoints', ['get', 'post']],
+      ['/v1/webhook_endpoints/{id}', ['get', 'patch', 'delete']],
+      ['/v1/webhook_endpoints/{id}/rotate_secret', ['post']],
+      ['/v1/webhook_endpoints/{id}/replay', ['post']],
+      ['/v1/webhook_endpoints/{id}/deliveries', ['get']],
+      ['/v1/webhook_endpoints/{id}/deliveries/{delivery}/resend', ['post']],
       ['/callbacks/{processor}', ['post']],
     ]);
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
   });
 
   test('declares each parameter that is in a path', () => {
-    for (const [path, { get, post }] of Object.entries(parsed.paths)) {
+    for (const [path, methods] of Object.entries(parsed.paths)) {
       const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      for (const { parameters } of [get, post].filter((each) => each !== undefined)) {
+      for (const { parameters } of Object.values(methods).filter((each) => each !== undefined)) {
         expect(parameters.filter((each) => each.in === 'path').map(({ name }) => name)).toEqual(named);
       }
     }
@@ -161,7 +179,12 @@ describe('the description of the API', () => {
   test('lets the bodies of changes be left out, and no other', () => {
     const optional = operations.filter(({ requestBody }) => requestBody?.required === false);
 
-    expect(optional.map(({ operationId }) => operationId)).toEqual(['capturePayment', 'cancelPayment', 'createRefund']);
+    expect(optional.map(({ operationId }) => operationId)).toEqual([
+      'capturePayment',
+      'cancelPayment',
+      'createRefund',
+      'rotateWebhookSecret',
+    ]);
     for (const [name, fields] of [
       ['CapturePayment', ['amount']],
       ['CancelPayment', []],
@@ -202,6 +225,20 @@ const exact = {
   order: order.strict(),
 };
 
+const WEBHOOK_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
+  CreateWebhookEndpoint: createEndpointBody,
+  UpdateWebhookEndpoint: updateEndpointBody,
+  RotateWebhookSecret: rotateSecretBody,
+  ReplayWebhooks: replayBody,
+  WebhookEndpoint: webhookAnswers.webhookEndpoint.strict(),
+  WebhookEndpointWithSecret: webhookAnswers.webhookEndpointWithSecret.strict(),
+  WebhookEndpointList: webhookAnswers.webhookEndpointList.strict(),
+  DeletedWebhookEndpoint: webhookAnswers.deletedEndpoint.strict(),
+  WebhookDelivery: webhookAnswers.webhookDelivery.strict(),
+  WebhookDeliveryList: webhookAnswers.webhookDeliveryList.strict(),
+  WebhookReplay: webhookAnswers.webhookReplay.strict(),
+};
+
 describe('each example of a body', () => {
   const schemas: Readonly<Record<string, z.ZodType>> = {
     CreatePayment: createPaymentBody,
@@ -221,6 +258,7 @@ describe('each example of a body', () => {
     MismatchList: exact.mismatchList,
     CreateOrder: createOrderBody,
     Order: exact.order,
+    ...WEBHOOK_SCHEMAS,
     Callback: z.looseObject({ id: z.string() }),
     Received: received.strict(),
   };

@@ -58,7 +58,7 @@ describe('the secret of callbacks', () => {
 
 describe('orphaned callbacks', () => {
   test('are tried again every minute, and a run that fails is made up for by the next, not repeated', () => {
-    service.resourceCountIs('AWS::Scheduler::Schedule', 2);
+    service.resourceCountIs('AWS::Scheduler::Schedule', 3);
     service.hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpression: 'rate(1 minute)',
       FlexibleTimeWindow: { Mode: 'OFF' },

@@ -18,6 +18,10 @@ const FUNCTIONS = [
   'republish-events',
   'resolver',
   'sandbox-processor',
+  'webhook-fan-out',
+  'webhook-sender',
+  'webhook-sweeper',
+  'webhooks',
 ];
 
 describe('the bundles', () => {

@@ -10,6 +10,7 @@ describe('settings', () => {
   test('have defaults that are safe with data', () => {
     expect(settingsOf({})).toEqual({
       sandbox: true,
+      allowLoopbackWebhooks: false,
       callbackScheme: 'sandbox',
       routes: [],
       retainData: true,

@@ -122,6 +122,12 @@ describe('the API', () => {
       '/v1/admin/corrections': 'LedgerApi',
       '/v1/admin/mismatches': 'LedgerApi',
       '/v1/admin/payments/{id}/resolve': 'LedgerApi',
+      '/v1/webhook_endpoints': 'WebhooksApi',
+      '/v1/webhook_endpoints/{id}': 'WebhooksApi',
+      '/v1/webhook_endpoints/{id}/rotate_secret': 'WebhooksApi',
+      '/v1/webhook_endpoints/{id}/replay': 'WebhooksApi',
+      '/v1/webhook_endpoints/{id}/deliveries': 'WebhooksApi',
+      '/v1/webhook_endpoints/{id}/deliveries/{delivery}/resend': 'WebhooksApi',
       '/callbacks/{processor}': 'Callbacks',
     });
   });

@@ -8,7 +8,7 @@ const { service, data } = synthesize({ 'payonce:stripeAccount': 'acct_1', 'payon
 
 describe('a deployment that calls Stripe', () => {
   test('keeps its key and its signing secret, for the owner to put in', () => {
-    present(data).resourceCountIs('AWS::SecretsManager::Secret', 3);
+    present(data).resourceCountIs('AWS::SecretsManager::Secret', 4);
   });
 
   test.each(['Payments', 'Callbacks', 'OrphanedCallbacks', 'Resolver', 'LedgerApi'])(
@@ -38,6 +38,6 @@ describe('a deployment that calls Stripe', () => {
 
 test('a deployment without Stripe has nothing of it', () => {
   const plain = synthesize();
-  present(plain.data).resourceCountIs('AWS::SecretsManager::Secret', 1);
+  present(plain.data).resourceCountIs('AWS::SecretsManager::Secret', 2);
   expect(JSON.stringify(present(plain.service).toJSON())).not.toContain('STRIPE_');
 });

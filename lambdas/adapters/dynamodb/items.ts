@@ -241,6 +241,6 @@ export function parseReferenceHolder(item: Item): PaymentId {
 const BASE32_ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** The last letter of a derived id is five bits of its digest: as good as any other hash, and free. */
-export function shardOf(id: OperationId | PaymentId): number {
+export function shardOf(id: string): number {
   return BASE32_ALPHABET.indexOf(id.at(-1) ?? 'a') % INDEX_SHARDS;
 }

@@ -1,0 +1,148 @@
+import { lookup as systemLookup } from 'node:dns/promises';
+import { BlockList, isIP } from 'node:net';
+
+/** An address that a name stands for. */
+export interface Resolved {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** All addresses of a name. @throws when it has none, or nobody can be asked */
+export type Resolve = (name: string) => Promise<readonly Resolved[]>;
+
+export const systemResolve: Resolve = (name) => systemLookup(name, { all: true, verbatim: true });
+
+/**
+ * What is not the public internet, by the IANA registries of special-purpose addresses (RFC 6890 and its updates). Link-local
+ * addresses hold the clouds' metadata; CGNAT and the rest lead into networks that trust their own.
+ */
+const NOT_PUBLIC_V4: readonly (readonly [string, number])[] = [
+  ['0.0.0.0', 8], // this network, unspecified
+  ['10.0.0.0', 8], // private
+  ['100.64.0.0', 10], // CGNAT; Alibaba's metadata is in it
+  ['127.0.0.0', 8], // loopback
+  ['169.254.0.0', 16], // link-local, metadata
+  ['172.16.0.0', 12], // private
+  ['192.0.0.0', 24], // protocol assignments; Oracle's metadata is in it
+  ['192.0.2.0', 24], // documentation
+  ['192.31.196.0', 24], // AS112
+  ['192.52.193.0', 24], // AMT
+  ['192.88.99.0', 24], // 6to4 relays, withdrawn
+  ['192.168.0.0', 16], // private
+  ['192.175.48.0', 24], // AS112
+  ['198.18.0.0', 15], // benchmarks
+  ['198.51.100.0', 24], // documentation
+  ['203.0.113.0', 24], // documentation
+  ['224.0.0.0', 4], // multicast
+  ['240.0.0.0', 4], // reserved, broadcast
+  ['168.63.129.16', 32], // Azure's own
+];
+
+/** Of IPv6 only global unicast is public, and not all of it. */
+const NOT_PUBLIC_V6: readonly (readonly [string, number])[] = [
+  ['2001::', 23], // protocol assignments, Teredo and ORCHID among them
+  ['2001:db8::', 32], // documentation
+  ['2002::', 16], // 6to4: an IPv4 address in disguise
+  ['2620:4f:8000::', 48], // AS112
+  ['3fff::', 20], // documentation
+];
+
+const LOOPBACK = listOf([['127.0.0.0', 8]], [['::1', 128]]);
+const NOT_PUBLIC = listOf(NOT_PUBLIC_V4, NOT_PUBLIC_V6);
+const GLOBAL_UNICAST = listOf([], [['2000::', 3]]);
+
+function listOf(v4: readonly (readonly [string, number])[], v6: readonly (readonly [string, number])[]): BlockList {
+  const list = new BlockList();
+  for (const [network, prefix] of v4) list.addSubnet(network, prefix, 'ipv4');
+  for (const [network, prefix] of v6) list.addSubnet(network, prefix, 'ipv6');
+  return list;
+}
+
+export type AddressClass = 'public' | 'loopback' | 'not_public';
+
+/** Of an address without brackets. What cannot be read is not public. */
+export function classOf(address: string): AddressClass {
+  const family = isIP(address);
+  // With a zone it is on one of our own links.
+  if (family === 0 || address.includes('%')) return 'not_public';
+  if (family === 4) return classIn(address, 'ipv4');
+  const written = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const inside = mappedIpv4(written);
+  if (inside !== undefined) return classIn(inside, 'ipv4');
+  if (!GLOBAL_UNICAST.check(written, 'ipv6') && !LOOPBACK.check(written, 'ipv6')) return 'not_public';
+  return classIn(written, 'ipv6');
+}
+
+function classIn(address: string, family: 'ipv4' | 'ipv6'): AddressClass {
+  if (LOOPBACK.check(address, family)) return 'loopback';
+  return NOT_PUBLIC.check(address, family) ? 'not_public' : 'public';
+}
+
+/** `::ffff:a.b.c.d`, as the URL standard writes it: two groups of hexadecimal digits at the end. */
+const MAPPED = /^::ffff:(?<high>[0-9a-f]{1,4}):(?<low>[0-9a-f]{1,4})$/;
+
+function mappedIpv4(written: string): string | undefined {
+  const { high, low } = MAPPED.exec(written)?.groups ?? {};
+  if (high === undefined || low === undefined) return undefined;
+  const bits = Number.parseInt(high, 16) * 0x1_00_00 + Number.parseInt(low, 16);
+  return [24, 16, 8, 0].map((shift) => Math.floor(bits / 2 ** shift) % 256).join('.');
+}
+
+export interface AddressRulesOptions {
+  /** Loopback too, and plain HTTP to it: for the local stack, where the receiver is on the same machine. */
+  readonly allowLoopback: boolean;
+}
+
+/** Ports of other protocols are below it; 443 is the one of HTTPS. */
+const FIRST_FREE_PORT = 1024;
+const HTTPS_PORT = 443;
+const LONGEST_URL = 2_048;
+
+/** Names that never lead to the public internet (RFC 6761, RFC 6762, RFC 8375, ICANN's `.internal`). */
+const PRIVATE_NAMES = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home\.arpa|onion|test|invalid|example)$/;
+
+export type UrlRuling =
+  | { readonly kind: 'good'; readonly url: URL; readonly host: string }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** What can be told of an address without asking anybody: its form, its host's name or number, its port. */
+export function ruleOnUrl(text: string, { allowLoopback }: AddressRulesOptions): UrlRuling {
+  if (text.length > LONGEST_URL || !URL.canParse(text)) {
+    return refused(`must be an https address of at most ${LONGEST_URL} characters`);
+  }
+  // The URL standard has read 0x7f.1, 2130706433 and 0177.0.0.1 as 127.0.0.1 by now, and wide digits as plain ones.
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '') return refused('must not hold a user name or password');
+  if (url.hash !== '') return refused('must not have a fragment');
+  const host = hostOf(url);
+  const isLocal = allowLoopback && (host === 'localhost' || (isIP(host) !== 0 && classOf(host) === 'loopback'));
+  if (url.protocol !== 'https:' && !(isLocal && url.protocol === 'http:')) return refused('must begin with https://');
+  const port = url.port === '' ? HTTPS_PORT : Number(url.port);
+  if (port !== HTTPS_PORT && port < FIRST_FREE_PORT && !isLocal) {
+    return refused(`must have the port ${HTTPS_PORT}, or one from ${FIRST_FREE_PORT}`);
+  }
+  if (isLocal) return { kind: 'good', url, host };
+  if (isIP(host) === 0) {
+    const isPublicName = host.includes('.') && !PRIVATE_NAMES.test(host);
+    return isPublicName ? { kind: 'good', url, host } : refused('must have a public name or address');
+  }
+  return classOf(host) === 'public' ? { kind: 'good', url, host } : refused('must have a public name or address');
+}
+
+function refused(reason: string): UrlRuling {
+  return { kind: 'refused', reason };
+}
+
+/** Without brackets, and without the full stop that ends an absolute name. */
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
+}
+
+/** Whether everything that a host stands for may be called: one private address among public ones is a trap. */
+export function areAllowed(found: readonly Resolved[], { allowLoopback }: AddressRulesOptions): boolean {
+  const allowed = (address: string): boolean => {
+    const kind = classOf(address);
+    return kind === 'public' || (allowLoopback && kind === 'loopback');
+  };
+  return found.length > 0 && found.every(({ address }) => allowed(address));
+}

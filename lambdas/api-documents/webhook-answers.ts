@@ -1,0 +1,88 @@
+import * as z from 'zod';
+
+/** What the webhook routes answer, for the API's documents. */
+
+const unixSeconds = z.int().meta({ description: 'Unix time in seconds.', example: 1_772_366_400 });
+
+const endpointFields = {
+  id: z
+    .string()
+    .regex(/^we_[a-z2-7]{32}$/)
+    .meta({ example: 'we_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp' }),
+  object: z.literal('webhook_endpoint'),
+  url: z.string(),
+  events: z.array(z.string()),
+  description: z.string().nullable(),
+  enabled: z.boolean(),
+  disabled: z
+    .looseObject({ reason: z.enum(['requested', 'gone', 'failing']), at: unixSeconds })
+    .nullable()
+    .meta({
+      description: 'Why nothing is sent: `requested`, `gone` (it answered 410), or `failing` (for three days).',
+    }),
+  previous_secret_expires: unixSeconds.nullable().meta({ description: 'Until when the secret before it still signs.' }),
+  created: unixSeconds,
+  livemode: z.boolean(),
+};
+
+export const webhookEndpoint = z.looseObject(endpointFields).meta({ id: 'WebhookEndpoint' });
+
+export const webhookEndpointWithSecret = z
+  .looseObject({
+    ...endpointFields,
+    secret: z.string().startsWith('whsec_').meta({ description: 'Of Standard Webhooks: base64 after `whsec_`.' }),
+  })
+  .meta({ id: 'WebhookEndpointWithSecret' });
+
+export const webhookEndpointList = z
+  .looseObject({ object: z.literal('list'), data: z.array(webhookEndpoint), has_more: z.boolean() })
+  .meta({ id: 'WebhookEndpointList' });
+
+export const deletedEndpoint = z
+  .looseObject({ id: z.string(), object: z.literal('webhook_endpoint'), deleted: z.literal(true) })
+  .meta({ id: 'DeletedWebhookEndpoint' });
+
+export const webhookDelivery = z
+  .looseObject({
+    id: z
+      .string()
+      .regex(/^dlv_\d{13}[a-z2-7]{32}$/)
+      .meta({ example: 'dlv_1772366400000m2nrb7vwy6t5ocdeflguspk3jx5aqhz4' }),
+    object: z.literal('webhook_delivery'),
+    endpoint: z.string(),
+    event: z.string(),
+    type: z.string(),
+    status: z
+      .enum(['pending', 'delivered', 'failed', 'canceled'])
+      .meta({ description: '`canceled` when its endpoint was switched off or deleted first.' }),
+    attempts: z.array(
+      z.looseObject({
+        at: unixSeconds,
+        duration_ms: z.int(),
+        status: z.int().nullable(),
+        error: z.string().nullable().meta({ description: 'Why there was no answer, for example `timeout`.' }),
+      }),
+    ),
+    last_answer: z.string().nullable().meta({ description: 'The first kilobyte of the latest answer.' }),
+    next_attempt: unixSeconds.nullable(),
+    delivered: unixSeconds.nullable(),
+    created: unixSeconds,
+  })
+  .meta({ id: 'WebhookDelivery' });
+
+export const webhookDeliveryList = z
+  .looseObject({ object: z.literal('list'), data: z.array(webhookDelivery), has_more: z.boolean() })
+  .meta({ id: 'WebhookDeliveryList' });
+
+export const webhookReplay = z
+  .looseObject({
+    id: z.string().regex(/^rpl_[a-z2-7]{32}$/),
+    object: z.literal('webhook_replay'),
+    endpoint: z.string(),
+    from: unixSeconds,
+    until: unixSeconds,
+    events: z.array(z.string()),
+    status: z.enum(['running', 'completed', 'canceled']),
+    created: unixSeconds,
+  })
+  .meta({ id: 'WebhookReplay' });

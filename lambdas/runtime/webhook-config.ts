@@ -1,0 +1,71 @@
+import * as z from 'zod';
+import { Environment, POWERTOOLS_IDEMPOTENCY_DISABLED } from '../contract/environment.ts';
+
+/** What the functions of webhooks were deployed with; each has only what it uses. */
+const tableName = z.string('is not set').regex(/^[A-Za-z0-9_.-]{3,255}$/, 'must be the name of a DynamoDB table');
+
+const base = z.object({
+  [Environment.idempotencyTable]: tableName,
+  [Environment.registryTable]: tableName,
+  [Environment.webhookTasksQueueUrl]: z.url('must be the address of an SQS queue'),
+});
+const calling = base.extend({
+  [Environment.webhookRootSecretId]: z.string('is not set').min(1, 'must be the id of a secret'),
+  [Environment.webhookLoopback]: z.enum(['true', 'false'], 'must be true or false'),
+});
+const reading = calling.extend({ [Environment.ledgerTable]: tableName });
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+export interface WebhookConfig {
+  readonly tables: { readonly idempotency: string; readonly registry: string };
+  readonly tasksQueueUrl: string;
+}
+
+export interface CallingConfig extends WebhookConfig {
+  readonly rootSecretId: string;
+  readonly allowLoopback: boolean;
+}
+
+/** @throws Error naming the variable that is missing or wrong, or the one that would switch idempotency off */
+export function readWebhookConfig(environment: Variables): WebhookConfig {
+  return configOf(read(base, environment));
+}
+
+/** @throws Error as {@link readWebhookConfig} */
+export function readCallingConfig(environment: Variables): CallingConfig {
+  return callingOf(read(calling, environment));
+}
+
+/** @throws Error as {@link readWebhookConfig} */
+export function readSenderConfig(environment: Variables): CallingConfig & { readonly ledgerTable: string } {
+  const data = read(reading, environment);
+  return { ...callingOf(data), ledgerTable: data[Environment.ledgerTable] };
+}
+
+function callingOf(data: z.infer<typeof calling>): CallingConfig {
+  return {
+    ...configOf(data),
+    rootSecretId: data[Environment.webhookRootSecretId],
+    allowLoopback: data[Environment.webhookLoopback] === 'true',
+  };
+}
+
+function configOf(data: z.infer<typeof base>): WebhookConfig {
+  return {
+    tables: { idempotency: data[Environment.idempotencyTable], registry: data[Environment.registryTable] },
+    tasksQueueUrl: data[Environment.webhookTasksQueueUrl],
+  };
+}
+
+function read<Value>(schema: z.ZodType<Value>, environment: Variables): Value {
+  if (environment[POWERTOOLS_IDEMPOTENCY_DISABLED] !== undefined) {
+    throw new Error(
+      `${POWERTOOLS_IDEMPOTENCY_DISABLED} is set: remove it, this function never runs without idempotency`,
+    );
+  }
+  const parsed = schema.safeParse(environment);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new Error(`the environment variable ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is wrong'}`);
+}

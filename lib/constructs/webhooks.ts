@@ -1,0 +1,193 @@
+import { Duration, Validations } from 'aws-cdk-lib';
+import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
+import { Construct } from 'constructs';
+import { Environment } from '../../lambdas/contract/environment.ts';
+import { CONSUMER_TIMEOUT_SECONDS } from '../../lambdas/contract/events.ts';
+import { METRIC_NAMESPACE } from '../../lambdas/contract/metrics.ts';
+import { LedgerTable } from '../../lambdas/contract/tables.ts';
+import {
+  PAYMENTS_TIMEOUT_SECONDS,
+  WEBHOOK_SENDER_TIMEOUT_SECONDS,
+  WEBHOOK_SWEEP_MINUTES,
+} from '../../lambdas/contract/timing.ts';
+import type { DataStack } from '../data-stack.ts';
+import { allow, allowRows } from '../service-functions.ts';
+import type { Settings } from '../settings.ts';
+import { ClockedRun } from './clocked-run.ts';
+import { EventConsumer } from './event-consumer.ts';
+import type { HttpApi } from './http-api.ts';
+import { PayonceFunction, type PayonceFunctionProps } from './payonce-function.ts';
+import { RunbookAlarm } from './runbook-alarm.ts';
+import { TaskQueue } from './task-queue.ts';
+
+export interface WebhooksProps {
+  readonly settings: Settings;
+  readonly data: DataStack;
+  readonly http: HttpApi;
+}
+
+const PATHS = [
+  '/v1/webhook_endpoints',
+  '/v1/webhook_endpoints/{id}',
+  '/v1/webhook_endpoints/{id}/rotate_secret',
+  '/v1/webhook_endpoints/{id}/replay',
+  '/v1/webhook_endpoints/{id}/deliveries',
+  '/v1/webhook_endpoints/{id}/deliveries/{delivery}/resend',
+];
+
+/** Sent at once by one execution: each mostly waits for somebody's server. */
+const BATCH = 10;
+/** So many merchants' servers may be slow at once, ten times over, before others wait. */
+const SENDERS = 20;
+
+const EVERY_MINUTE = { period: Duration.minutes(1) };
+
+const BOOKS = ['WEBHOOKS#*'];
+const DELIVERIES = ['WEBHOOK_DELIVERY#*'];
+const DUE = ['WEBHOOK_DUE#*'];
+const REPLAYS = ['WEBHOOK_REPLAY#*'];
+
+/** What merchants are told: the endpoints' API, the fan-out of events, the sender, and the sweep of what is due. */
+export class Webhooks extends Construct {
+  readonly sender: PayonceFunction;
+  readonly #props: WebhooksProps;
+  readonly #tasks: TaskQueue;
+
+  constructor(scope: Construct, id: string, props: WebhooksProps) {
+    super(scope, id);
+    this.#props = props;
+    this.#tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(WEBHOOK_SENDER_TIMEOUT_SECONDS) });
+    const api = this.#api();
+    for (const path of PATHS) props.http.route(path, api.function);
+    new EventConsumer(this, 'Events', { bus: props.data.events.bus, consumer: this.#fanOut() });
+    this.sender = this.#sender();
+    new ClockedRun(this, 'Sweep', {
+      description: 'Brings back webhooks whose wait has ended, or whose message was lost.',
+      every: Duration.minutes(WEBHOOK_SWEEP_MINUTES),
+      function: this.#sweeper().function,
+    });
+    new RunbookAlarm(this, 'DeadLettersWait', {
+      description: 'Webhooks could not even be tried.',
+      entry: 'webhooks-cannot-be-tried',
+      metric: this.#tasks.deadLetters.metricApproximateNumberOfMessagesVisible({
+        ...EVERY_MINUTE,
+        statistic: 'Maximum',
+      }),
+      threshold: 1,
+    });
+    new RunbookAlarm(this, 'EndpointDisabled', {
+      description: 'A merchant’s server took no webhook for three days, or said that it is gone.',
+      entry: 'a-webhook-endpoint-was-disabled',
+      metric: new Metric({
+        namespace: METRIC_NAMESPACE,
+        metricName: 'webhook_endpoint_disabled',
+        dimensionsMap: { service: 'webhook-sender' },
+        statistic: 'Sum',
+        ...EVERY_MINUTE,
+      }),
+      threshold: 1,
+    });
+  }
+
+  #api(): PayonceFunction {
+    const { data } = this.#props;
+    const api = this.#function('Api', {
+      folder: 'webhooks',
+      timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
+      environment: this.#calling(),
+    });
+    allow(api, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
+    allowRows(api, data.registry, 'ReadRows', ['dynamodb:GetItem'], ['KEY#*', ...BOOKS, ...DELIVERIES]);
+    allowRows(api, data.registry, 'ListDeliveries', ['dynamodb:Query'], DELIVERIES);
+    const written = [...BOOKS, ...DELIVERIES, ...REPLAYS, ...DUE];
+    allowRows(api, data.registry, 'WriteRows', ['dynamodb:PutItem'], written);
+    allowRows(api, data.registry, 'MoveDue', ['dynamodb:DeleteItem'], DUE);
+    data.webhookRoot.grantReadTo(api.role);
+    return api;
+  }
+
+  #fanOut(): PayonceFunction {
+    const { data } = this.#props;
+    const fanOut = this.#function('FanOut', {
+      folder: 'webhook-fan-out',
+      timeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS),
+    });
+    allow(fanOut, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
+    allowRows(fanOut, data.registry, 'ReadRows', ['dynamodb:GetItem'], [...BOOKS, ...DELIVERIES]);
+    allowRows(fanOut, data.registry, 'WriteRows', ['dynamodb:PutItem'], [...DELIVERIES, ...DUE]);
+    return fanOut;
+  }
+
+  #sender(): PayonceFunction {
+    const { data } = this.#props;
+    const sender = this.#function('Sender', {
+      folder: 'webhook-sender',
+      timeout: Duration.seconds(WEBHOOK_SENDER_TIMEOUT_SECONDS),
+      environment: { ...this.#calling(), [Environment.ledgerTable]: data.ledger.table.tableName },
+    });
+    const rows = [...BOOKS, ...DELIVERIES, ...REPLAYS];
+    allowRows(sender, data.registry, 'ReadRows', ['dynamodb:GetItem'], rows);
+    allowRows(sender, data.registry, 'WriteRows', ['dynamodb:PutItem'], [...rows, ...DUE]);
+    allowRows(sender, data.registry, 'MoveDue', ['dynamodb:DeleteItem'], DUE);
+    data.webhookRoot.grantReadTo(sender.role);
+    // A replay walks through what happened.
+    data.ledger.grantRead(sender.role);
+    sender.role.addToPrincipalPolicy(
+      new PolicyStatement({
+        sid: 'FindOutcomes',
+        actions: ['dynamodb:Query'],
+        resources: [`${data.ledger.table.tableArn}/index/${LedgerTable.recentOutcomesIndex.name}`],
+      }),
+    );
+    const { queue } = this.#tasks;
+    sender.function.addEventSource(
+      new SqsEventSource(queue, { batchSize: BATCH, reportBatchItemFailures: true, maxConcurrency: SENDERS }),
+    );
+    Validations.of(sender.function).acknowledge({
+      id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
+      reason: 'A queue has no destination for failures: what fails too often goes to its dead-letter queue.',
+    });
+    return sender;
+  }
+
+  #sweeper(): PayonceFunction {
+    const sweeper = this.#function('Sweeper', { folder: 'webhook-sweeper', timeout: Duration.minutes(1) });
+    allowRows(sweeper, this.#props.data.registry, 'FindDue', ['dynamodb:Query'], DUE);
+    return sweeper;
+  }
+
+  #calling(): NonNullable<PayonceFunctionProps['environment']> {
+    const { settings, data } = this.#props;
+    return {
+      [Environment.webhookRootSecretId]: data.webhookRoot.arn,
+      [Environment.webhookLoopback]: String(settings.allowLoopbackWebhooks),
+    };
+  }
+
+  /** All of them put tasks into the queue. */
+  #function(
+    id: string,
+    { environment = {}, ...own }: Pick<PayonceFunctionProps, 'folder' | 'timeout'> & Partial<PayonceFunctionProps>,
+  ): PayonceFunction {
+    const { settings, data } = this.#props;
+    const { queue } = this.#tasks;
+    const made = new PayonceFunction(this, id, {
+      memoryMb: 256,
+      ...own,
+      logRetentionDays: settings.logRetentionDays,
+      retainLogs: settings.retainData,
+      environment: {
+        [Environment.idempotencyTable]: data.idempotency.tableName,
+        [Environment.registryTable]: data.registry.tableName,
+        [Environment.webhookTasksQueueUrl]: queue.queueUrl,
+        ...environment,
+      },
+    });
+    made.role.addToPrincipalPolicy(
+      new PolicyStatement({ sid: 'Tasks', actions: ['sqs:SendMessage'], resources: [queue.queueArn] }),
+    );
+    return made;
+  }
+}

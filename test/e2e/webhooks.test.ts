@@ -1,0 +1,73 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import type { LocalAws } from '../../local/local-aws.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { localAws } from '../support/local-aws.ts';
+import { until } from '../support/until.ts';
+import { serveWebhookReceiver } from '../support/webhook-receiver.ts';
+
+let aws: LocalAws;
+let api: ApiClient;
+beforeAll(() => {
+  aws = localAws();
+  api = new ApiClient(aws, aws.apiKey);
+});
+
+/** A retry after five seconds, and polls of a busy machine. Milliseconds. */
+const WHOLE_MS = 120_000;
+
+const send = (method: string, path: string, key: string, body: Record<string, unknown> = {}) =>
+  api.send(method, `/v1/webhook_endpoints${path}`, {
+    headers: { 'content-type': 'application/json', 'idempotency-key': key },
+    body: JSON.stringify(body),
+  });
+
+describe('a merchant on the deployed stack', () => {
+  test(
+    'gets a payment’s event, signed, and once more when he asks for it or for its time',
+    async () => {
+      await using receiver = await serveWebhookReceiver();
+      const statuses = [500];
+      receiver.respond = (response) => response.writeHead(statuses.shift() ?? 204).end();
+      const run = `webhooks-${Date.now()}`;
+      const made = await send('POST', '', run, { url: receiver.url, events: ['payment.completed'] });
+      const again = await send('POST', '', run, { url: receiver.url, events: ['payment.completed'] });
+      expect([made.status, again.text]).toEqual([201, made.text]);
+      const path = `/${String(made.json['id'])}`;
+      const fromSeconds = Math.floor(Date.now() / 1000) - 60;
+      const paid = await api.pay({ key: `${run}-pay` });
+      expect(paid.status).toBe(201);
+
+      // The first attempt is answered 500, and a second follows within seconds.
+      const secret = new Webhook(String(made.json['secret']));
+      const arrived = (count: number) =>
+        until(async () => (receiver.arrivals.length >= count ? receiver.arrivals[count - 1] : undefined));
+      const second = await arrived(2);
+      secret.verify(second.body, second.headers as Record<string, string>);
+      expect(JSON.parse(second.body)).toMatchObject({
+        type: 'payment.completed',
+        data: { object: { id: paid.json['id'], status: 'succeeded' } },
+      });
+      const delivery = await until(async () => {
+        const { json } = await api.send('GET', `/v1/webhook_endpoints${path}/deliveries`);
+        const [found] = (json['data'] ?? []) as { id: string; status: string; attempts: { status: number }[] }[];
+        return found?.status === 'delivered' ? found : undefined;
+      });
+      expect(delivery.attempts.map(({ status }) => status)).toEqual([500, 204]);
+
+      expect((await send('POST', `${path}/deliveries/${delivery.id}/resend`, `${run}-again`)).status).toBe(202);
+      await arrived(3);
+      const untilSeconds = Math.floor(Date.now() / 1000) + 1;
+      const replay = await send('POST', `${path}/replay`, `${run}-replay`, { from: fromSeconds, until: untilSeconds });
+      expect(replay.status).toBe(202);
+      await arrived(4);
+      const ids = receiver.arrivals
+        .filter(({ body }) => body.includes(String(paid.json['id'])))
+        .map(({ headers }) => headers['webhook-id']);
+      expect(ids.length).toBeGreaterThan(3);
+      expect(new Set(ids).size).toBe(1);
+      expect((await send('DELETE', path, `${run}-delete`)).status).toBe(200);
+    },
+    WHOLE_MS,
+  );
+});

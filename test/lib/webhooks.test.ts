@@ -1,0 +1,101 @@
+import { describe, expect, test } from '@jest/globals';
+import { synthesize } from '../support/synth.ts';
+import { present, type Statement, statementsByOwner } from './templates.ts';
+
+const service = present(synthesize().service);
+const roles = statementsByOwner(service);
+
+const listOf = (value: string | readonly string[]): readonly string[] => (typeof value === 'string' ? [value] : value);
+
+function told({ Action, Resource, Condition = {} }: Statement): string {
+  const text = JSON.stringify(Resource);
+  const names = [
+    'recent-outcomes',
+    'LedgerTable',
+    'Idempotency',
+    'Registry',
+    'WebhookRoot',
+    'DeadLetters',
+    'Tasks',
+    'Logs',
+  ];
+  const on = names.find((name) => text.includes(name)) ?? text;
+  const rows = listOf(Condition['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? []);
+  return `${listOf(Action).join(', ')} on ${on}${rows.length === 0 ? '' : ` of ${rows.join(', ')}`}`;
+}
+
+const ALWAYS = [
+  'logs:CreateLogStream, logs:PutLogEvents on Logs',
+  'sqs:SendMessage on Tasks',
+  'xray:PutTelemetryRecords, xray:PutTraceSegments on "*"',
+];
+const TAKES_MESSAGES =
+  'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:GetQueueAttributes, sqs:GetQueueUrl, sqs:ReceiveMessage on Tasks';
+
+const ROLES: readonly (readonly [string, readonly string[]])[] = [
+  [
+    'WebhooksApi',
+    [
+      'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
+      'dynamodb:GetItem on Registry of KEY#*, WEBHOOKS#*, WEBHOOK_DELIVERY#*',
+      'dynamodb:Query on Registry of WEBHOOK_DELIVERY#*',
+      'dynamodb:PutItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*, WEBHOOK_DUE#*',
+      'dynamodb:DeleteItem on Registry of WEBHOOK_DUE#*',
+      'secretsmanager:GetSecretValue on WebhookRoot',
+    ],
+  ],
+  [
+    'WebhooksFanOut',
+    [
+      'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
+      'dynamodb:GetItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*',
+      'dynamodb:PutItem on Registry of WEBHOOK_DELIVERY#*, WEBHOOK_DUE#*',
+      'sqs:SendMessage on DeadLetters',
+      TAKES_MESSAGES,
+    ],
+  ],
+  [
+    'WebhooksSender',
+    [
+      'dynamodb:GetItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*',
+      'dynamodb:PutItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*, WEBHOOK_DUE#*',
+      'dynamodb:DeleteItem on Registry of WEBHOOK_DUE#*',
+      'dynamodb:GetItem, dynamodb:Query on LedgerTable',
+      'dynamodb:Query on recent-outcomes',
+      'secretsmanager:GetSecretValue on WebhookRoot',
+      TAKES_MESSAGES,
+    ],
+  ],
+  ['WebhooksSweeper', ['dynamodb:Query on Registry of WEBHOOK_DUE#*']],
+];
+
+describe.each(ROLES)('the role of %s', (owner, own) => {
+  test('may do exactly what its path needs', () => {
+    const allowed = (roles.get(owner) ?? []).filter(({ Effect }) => Effect === 'Allow').map(told);
+    expect(allowed.sort()).toEqual([...ALWAYS, ...own].sort());
+  });
+});
+
+describe('webhooks', () => {
+  test('go to public addresses only, unless a deployment says that loopback is one', () => {
+    const settings = (context = {}): readonly unknown[] => {
+      const functions = present(synthesize(context).service).findResources('AWS::Lambda::Function') as Record<
+        string,
+        { Properties: { Environment?: { Variables: Record<string, unknown> } } }
+      >;
+      return Object.values(functions).flatMap(
+        ({ Properties }) => Properties.Environment?.Variables['WEBHOOK_LOOPBACK'] ?? [],
+      );
+    };
+    expect(settings()).toEqual(['false', 'false']);
+    expect(settings({ 'payonce:allowLoopbackWebhooks': 'true' })).toEqual(['true', 'true']);
+  });
+
+  test('that are switched off, or cannot be tried, raise an alarm', () => {
+    service.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      MetricName: 'webhook_endpoint_disabled',
+      Dimensions: [{ Name: 'service', Value: 'webhook-sender' }],
+      Threshold: 1,
+    });
+  });
+});

@@ -1,0 +1,85 @@
+import { MemoryWebhooks } from '../../lambdas/adapters/memory/memory-webhooks.ts';
+import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import type { Resolve } from '../../lambdas/adapters/webhooks/addresses.ts';
+import { webhookAddresses } from '../../lambdas/adapters/webhooks/webhook-addresses.ts';
+import type { WebhookTask } from '../../lambdas/app/ports/webhooks.ts';
+import { MAX_ENDPOINTS } from '../../lambdas/core/webhook-endpoint.ts';
+import type { GatewayEvent, GatewayResult } from '../../lambdas/runtime/gateway-request.ts';
+import { type WebhooksApiTools, webhooksApi } from '../../lambdas/webhooks/webhooks-api.ts';
+import { countingEntropy } from './counting-entropy.ts';
+import { API_KEY, ApiDesk, type Asked, type Reply } from './payments-desk.ts';
+import { SimulatedClock } from './simulated-clock.ts';
+import { SECRETS } from './webhook-fixtures.ts';
+
+const PUBLIC: Resolve = async () => [{ address: '93.184.216.34', family: 4 }];
+
+/** The API of webhook endpoints with everything behind it in memory. */
+export class WebhookDesk extends ApiDesk {
+  readonly clock = new SimulatedClock();
+  readonly store = new MemoryWebhooks();
+  readonly enqueued: WebhookTask[] = [];
+  readonly #changes: Partial<WebhooksApiTools>;
+
+  constructor(changes: Partial<WebhooksApiTools> = {}) {
+    super();
+    this.#changes = changes;
+    this.registerKey(API_KEY, {});
+  }
+
+  protected open(): (event: GatewayEvent) => Promise<GatewayResult> {
+    return webhooksApi({
+      webhooks: this.store,
+      secrets: SECRETS,
+      addresses: webhookAddresses(PUBLIC, { allowLoopback: false }),
+      tasks: {
+        enqueue: async (tasks) => {
+          this.enqueued.push(...tasks);
+        },
+      },
+      runner: idempotentRunner,
+      clock: this.clock,
+      entropy: countingEntropy(),
+      digest: systemDigest,
+      telemetry: this.telemetry,
+      keys: this.keys,
+      report: () => undefined,
+      ...this.#changes,
+    });
+  }
+
+  /** Sends a body under a key, or neither. */
+  async send(method: string, path: string, key?: string, body?: unknown, asked: Asked = {}): Promise<Reply> {
+    return this.ask(method, `/v1/webhook_endpoints${path}`, {
+      ...asked,
+      headers: {
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...(key === undefined ? {} : { 'Idempotency-Key': key }),
+        ...asked.headers,
+      },
+      event: { body: body === undefined ? null : JSON.stringify(body), ...asked.event },
+    });
+  }
+
+  /** Makes an endpoint, unless `body` says otherwise one that is good. */
+  async create(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<Reply> {
+    return this.send('POST', '', key, { url: 'https://shop.co.uk/hooks', events: ['*'], ...body }, asked);
+  }
+}
+
+/** How to be answered with the problems that only these routes have. */
+export const PROVOKED_WEBHOOKS = {
+  url_not_allowed: () => new WebhookDesk().create('k', { url: 'https://169.254.169.254/latest' }),
+  webhook_endpoint_limit: async () => {
+    const desk = new WebhookDesk();
+    for (let made = 0; made < MAX_ENDPOINTS; made += 1) await desk.create(`k-${made}`);
+    return desk.create('k');
+  },
+  webhook_endpoint_disabled: async () => {
+    const desk = new WebhookDesk();
+    const { body } = await desk.create('k');
+    const path = `/${String(body['id'])}`;
+    await desk.send('PATCH', path, undefined, { enabled: false });
+    return desk.send('POST', `${path}/replay`, 'r', { from: 0, until: 10 });
+  },
+};

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import { webhookSecrets } from '../../lambdas/adapters/webhooks/webhook-secrets.ts';
+import type { PublicEventType } from '../../lambdas/core/event.ts';
+import { type PayonceEvent } from '../../lambdas/core/event.ts';
+import { tenantId } from '../../lambdas/core/ids.ts';
+import type { WebhookEndpoint, WebhookOwner } from '../../lambdas/core/webhook-endpoint.ts';
+
+export const OWNER: WebhookOwner = { tenantId: tenantId('ten_webhooks'), mode: 'test' };
+const ROOT_KEY = 'root-key-of-tests-0123456789abcdef';
+export const SECRETS = webhookSecrets(async () => [ROOT_KEY]);
+export const ROOT = createHash('sha256').update(`webhook root ${ROOT_KEY}`).digest('hex').slice(0, 16);
+
+const letters = (text: string): string =>
+  [...systemDigest.sha256(text)].map((byte) => 'abcdefghijklmnopqrstuvwxyz234567'[byte % 32]).join('');
+
+function endpointId(name: string): string {
+  return `we_${letters(name)}`;
+}
+
+export function endpointNamed(name: string, more: Partial<WebhookEndpoint> = {}): WebhookEndpoint {
+  return {
+    id: endpointId(name),
+    url: `https://${name}.shop.com/hooks`,
+    events: ['*'],
+    secrets: [{ root: ROOT, version: 1 }],
+    createdAtMs: Date.UTC(2026, 2, 1),
+    ...more,
+  };
+}
+
+/** An event of a payment of its own. */
+export function eventNamed(
+  name: string,
+  occurredAtMs: number = Date.UTC(2026, 2, 1, 12),
+  type: PublicEventType = 'payment.completed',
+  owner: WebhookOwner = OWNER,
+): PayonceEvent {
+  const payment = { id: `pay_${letters(name)}`, object: 'payment', amount: 1000 };
+  return {
+    version: 1,
+    tenant: owner.tenantId,
+    mode: owner.mode,
+    occurredAtMs,
+    event: {
+      id: `evt_${letters(name)}000002${letters(`check ${name}`).slice(0, 10)}`,
+      object: 'event',
+      type,
+      created: Math.floor(occurredAtMs / 1000),
+      sequence: 2,
+      livemode: false,
+      data: { object: payment },
+    },
+    payment,
+    postings: [],
+  };
+}
