@@ -22,6 +22,8 @@ export type FunctionFolder =
   | 'webhook-fan-out'
   | 'webhook-sender'
   | 'webhook-sweeper'
+  | 'views-projector'
+  | 'events'
   | 'api-documents'
   | 'sandbox-processor';
 
@@ -40,6 +42,8 @@ const FILES: Readonly<Record<FunctionFolder, readonly string[]>> = {
   'webhook-fan-out': [],
   'webhook-sender': [],
   'webhook-sweeper': [],
+  'views-projector': [],
+  events: [],
   'api-documents': ['swagger-ui-bundle.js', 'swagger-ui.css'].map((file) =>
     join(ROOT, 'node_modules', 'swagger-ui-dist', file),
   ),

@@ -22,6 +22,7 @@ import {
   resolverFunction,
 } from './service-functions.ts';
 import type { Settings } from './settings.ts';
+import { allowBookLists, allowPaymentLists, eventsFunction, projector } from './views-functions.ts';
 
 export interface ServiceStackProps extends StackProps {
   readonly settings: Settings;
@@ -50,6 +51,10 @@ export class ServiceStack extends Stack {
     const resolver = resolverFunction(this, props);
     const ledger = ledgerFunction(this, props);
     const documents = this.#documentsFunction(settings);
+    allowPaymentLists(payments, props.data);
+    allowBookLists(ledger, props.data);
+    const events = eventsFunction(this, props);
+    projector(this, props);
     const relay = new EventRelay(this, 'Events', props);
     const http = new HttpApi(this, 'Http', {
       description: 'Payonce payments',
@@ -58,6 +63,7 @@ export class ServiceStack extends Stack {
     });
     for (const path of ['/docs', '/docs/{asset}', '/v1/openapi.json']) http.route(path, documents.function);
     for (const path of LEDGER_PATHS) http.route(path, ledger.function);
+    for (const path of ['/v1/events', '/v1/events/{id}']) http.route(path, events.function);
     http.route('/callbacks/{processor}', callbacks.function);
     addOrders(this, props, { http, resolver });
     const webhooks = new Webhooks(this, 'Webhooks', { ...props, http });

@@ -1,6 +1,12 @@
-import type { Balance, BooksOwner, EntryPosition, EntryQuery, LedgerEntry } from '../app/ports/ledger-reader.ts';
-import { TerminalError } from '../core/faults.ts';
+import {
+  type Balance,
+  type BooksOwner,
+  byPosition,
+  type EntryQuery,
+  type LedgerEntry,
+} from '../app/ports/ledger-reader.ts';
 import type { Payment } from '../core/payment.ts';
+import { exactMinor, sumsOf } from '../core/sums.ts';
 import type { Transition } from '../core/transition.ts';
 
 /** What a reader of the Ledger needs of a transition, wherever it was read. */
@@ -25,44 +31,19 @@ export function entriesOf(rows: readonly LedgerRow[], query: EntryQuery): readon
     .slice(0, limit);
 }
 
-function byPosition(left: EntryPosition, right: EntryPosition): number {
-  if (left.occurredAtMs !== right.occurredAtMs) return left.occurredAtMs - right.occurredAtMs;
-  if (left.paymentId !== right.paymentId) return left.paymentId < right.paymentId ? -1 : 1;
-  return left.sequence - right.sequence || left.leg - right.leg;
-}
-
 /**
- * The postings of all rows, added up. In big integers: a sum of money that loses its last digits without a word is wrong.
+ * The postings of all rows, added up.
  *
  * @throws TerminalError when a sum is beyond what a JSON number carries exactly
  */
 export function balancesOf(rows: readonly LedgerRow[], owner: BooksOwner): readonly Balance[] {
-  const sums = new Map<string, Pick<Balance, 'account' | 'currency'> & Sums>();
-  for (const { account, currency, direction, amountMinor } of rows
-    .filter(({ payment }) => isOwnedBy(payment, owner))
-    .flatMap(({ postings }) => postings)) {
-    const key = `${currency} ${account}`;
-    const sum = sums.get(key) ?? { account, currency, debit: 0n, credit: 0n };
-    sums.set(key, { ...sum, [direction]: sum[direction] + BigInt(amountMinor) });
-  }
+  const sums = sumsOf(rows.filter(({ payment }) => isOwnedBy(payment, owner)).flatMap(({ postings }) => postings));
   return [...sums.values()].map(({ account, currency, debit, credit }) => ({
     account,
     currency,
-    debitMinor: exact(debit),
-    creditMinor: exact(credit),
+    debitMinor: exactMinor(debit),
+    creditMinor: exactMinor(credit),
   }));
-}
-
-interface Sums {
-  readonly debit: bigint;
-  readonly credit: bigint;
-}
-
-function exact(sum: bigint): number {
-  if (sum > BigInt(Number.MAX_SAFE_INTEGER)) {
-    throw new TerminalError('balance_too_large', `the sum ${sum} is beyond what a number holds exactly`);
-  }
-  return Number(sum);
 }
 
 function isOwnedBy(payment: LedgerRow['payment'], { tenantId, mode }: BooksOwner): boolean {

@@ -25,12 +25,12 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       operationId: 'listLedgerEntries',
       summary: 'List what was posted',
       description:
-        'Every leg of every posting, oldest first. Only the entries of one `payment` can be listed however large the Ledger ' +
-        'is. Needs the scope `payments:read`.',
+        'Every leg of every posting, oldest first. Made from events, so it lags by a second or so; the entries of one ' +
+        '`payment` do not. Needs the scope `payments:read`.',
       requestParams: { query: entriesQuery },
       responses: {
         200: shown('A page of entries.', ledgerEntryList, entryExamples),
-        ...problemResponses([...ALWAYS, 'invalid_request', 'ledger_too_large']),
+        ...problemResponses([...ALWAYS, 'invalid_request']),
       },
     },
   },
@@ -41,11 +41,11 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       description:
         'The sums of all entries, by account and currency. `balance` is told in the account’s own direction ' +
         '(`normal_balance`): above zero is what one expects of it. Over all accounts of a currency, `debit` and `credit` add ' +
-        'up to the same. What you may be paid is `merchant_payable` less `refunds`, `fees` and `disputes`. Needs the scope ' +
-        '`payments:read`.',
+        'up to the same. What you may be paid is `merchant_payable` less `refunds`, `fees` and `disputes`. Made from events, ' +
+        'so it lags by a second or so. Needs the scope `payments:read`.',
       responses: {
         200: shown('The balances.', balanceList, balanceExamples),
-        ...problemResponses([...ALWAYS, 'ledger_too_large', 'balance_too_large']),
+        ...problemResponses([...ALWAYS, 'balance_too_large']),
       },
     },
   },

@@ -8,6 +8,7 @@ import { callbackPath } from './callback-path.ts';
 import { changePaths } from './change-paths.ts';
 import { creationExamples, paymentExamples, transitionExamples, unknownOutcomeExamples } from './examples.ts';
 import { ledgerPaths } from './ledger-paths.ts';
+import { eventPaths, listPayments } from './list-paths.ts';
 import { orderPaths } from './order-paths.ts';
 import {
   ALWAYS,
@@ -74,6 +75,7 @@ export const openApiDocument = createDocument({
   },
   paths: {
     '/v1/payments': {
+      get: listPayments,
       post: {
         operationId: 'createPayment',
         summary: 'Take a payment',
@@ -118,6 +120,7 @@ export const openApiDocument = createDocument({
     },
     ...changePaths,
     ...orderPaths,
+    ...eventPaths,
     ...ledgerPaths,
     ...webhookPaths,
     ...callbackPath,

@@ -77,7 +77,7 @@ const PROBLEM_DETAILS: Readonly<Record<ProblemCode, ProblemExample>> = {
   insufficient_scope: { detail: 'This API key lacks the scope that this route needs.' },
   forbidden: { detail: 'The request was refused by the firewall.' },
   not_found: { detail: 'There is no such payment.' },
-  method_not_allowed: { detail: 'This path takes POST.' },
+  method_not_allowed: { detail: 'This path takes POST, GET, HEAD.' },
   idempotency_key_in_progress: {
     detail: 'The first request with this Idempotency-Key is still running. Ask again, or send Prefer: wait=8.',
   },

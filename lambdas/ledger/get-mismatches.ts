@@ -28,7 +28,10 @@ async function list(call: Call): Promise<Handled> {
   const compared = { charges: 0, payments: 0 };
   let hasMore = false;
   for (const books of tools.books) {
-    const outcome = await findMismatches({ ...tools, books }, caller, { ...asked.value, answerByMs });
+    const outcome = await findMismatches({ ...tools, ledger: tools.wholeLedger, books }, caller, {
+      ...asked.value,
+      answerByMs,
+    });
     if (outcome.kind === 'too_many') {
       const detail = `There are more than ${outcome.most} ${outcome.of} in this time. Ask for a shorter one.`;
       return refusal(problem('invalid_request', detail, 'created_from'), request);

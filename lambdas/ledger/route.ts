@@ -8,7 +8,10 @@ import { refusal } from '../runtime/http-api.ts';
 import { problem } from '../runtime/problems.ts';
 
 export interface LedgerTools extends KeyedEffectTools {
+  /** For lists and sums: from the Views, seconds behind. */
   readonly ledger: LedgerReader;
+  /** For comparisons: every row of the Ledger as it stands. */
+  readonly wholeLedger: LedgerReader;
   /** Of every processor that is called here. */
   readonly books: readonly ProcessorBooks[];
 }

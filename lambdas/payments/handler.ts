@@ -1,5 +1,6 @@
 import { documentClient } from '../adapters/dynamodb/document-client.ts';
 import { DynamoDbStore } from '../adapters/dynamodb/dynamodb-store.ts';
+import { DynamoDbViews } from '../adapters/dynamodb/dynamodb-views.ts';
 import { DynamoDbApiKeyRegistry } from '../adapters/dynamodb/tenant-registry.ts';
 import { ProcessReplayCache } from '../adapters/memory/replay-cache.ts';
 import { idempotentRunner } from '../adapters/powertools/idempotent-runner.ts';
@@ -7,6 +8,7 @@ import { configuredProcessors } from '../adapters/processor/configured-processor
 import { systemClock, systemDigest, systemEntropy } from '../adapters/system/platform.ts';
 import { readPaymentsConfig } from '../runtime/config.ts';
 import { standardTelemetry } from '../runtime/telemetry.ts';
+import { readViewsTable } from '../runtime/views-config.ts';
 import { paymentsApi } from './payments-api.ts';
 
 const config = readPaymentsConfig(process.env);
@@ -17,6 +19,7 @@ const processors = await configuredProcessors(config, systemClock);
 
 export const handler = paymentsApi({
   store: new DynamoDbStore(client, tables, pacing),
+  views: new DynamoDbViews(client, readViewsTable(process.env), pacing),
   keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
   ...processors,
   runner: idempotentRunner,

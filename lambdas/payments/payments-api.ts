@@ -5,6 +5,7 @@ import { httpApi } from '../runtime/http-api.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import { postCancel, postCapture, postRefund } from './change-payment-routes.ts';
 import { getPayment, getTransitions } from './get-payment.ts';
+import { getPayments } from './get-payments.ts';
 import { getRefund, getRefunds } from './get-refund.ts';
 import { postPayment } from './post-payment.ts';
 import type { PaymentsTools, Route } from './route.ts';
@@ -16,6 +17,7 @@ export interface PaymentsApiTools extends PaymentsTools {
 
 const ROUTES: readonly Route[] = [
   postPayment,
+  getPayments,
   getPayment,
   getTransitions,
   postCapture,

@@ -69,7 +69,7 @@ export class Ledger extends Construct {
     );
   }
 
-  /** Lets `grantee` read all of it, page by page: until views exist, sums over the books need it. */
+  /** Lets `grantee` read all of it, page by page: a comparison with the processor’s books needs every row as it stands. */
   grantScan(grantee: IGrantable): void {
     grantee.grantPrincipal.addToPrincipalPolicy(
       new PolicyStatement({ sid: 'LedgerScan', actions: ['dynamodb:Scan'], resources: [this.table.tableArn] }),

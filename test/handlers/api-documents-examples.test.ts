@@ -27,6 +27,7 @@ import {
   entryExamples,
   mismatchExamples,
 } from '../../lambdas/api-documents/ledger-examples.ts';
+import { eventExamples, eventListExamples, paymentListExamples } from '../../lambdas/api-documents/list-examples.ts';
 import {
   orderExamples,
   orderRequestExamples,
@@ -41,10 +42,12 @@ import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/cor
 import { parsePaymentId, storedOperationId } from '../../lambdas/core/ids.ts';
 import { invariant } from '../../lambdas/core/invariant.ts';
 import type { ProblemCode } from '../../lambdas/runtime/problems.ts';
+import { EventsDesk } from '../support/events-desk.ts';
 import { sameAs, withoutNames } from '../support/example-texts.ts';
-import { LedgerDesk } from '../support/ledger-desk.ts';
+import { dataOf, LedgerDesk } from '../support/ledger-desk.ts';
 import { OrdersDesk, PROVOKED_ORDERS } from '../support/orders-desk.ts';
 import { API_KEY, gatewayEvent, PaymentsDesk, type Reply } from '../support/payments-desk.ts';
+import { ProjectedViews } from '../support/projected-views.ts';
 import { ChangedPayment, held, PROVOKED_CHANGES, taken } from '../support/provoked-changes.ts';
 import { synthesize } from '../support/synth.ts';
 import { PROVOKED_WEBHOOKS } from '../support/webhook-desk.ts';
@@ -213,7 +216,7 @@ const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => Promise
   },
   internal_error: () => new PaymentsDesk({ store: failingStore(new Error('a bug')) }).pay('k'),
   balance_too_large: () => failingLedger(new TerminalError('balance_too_large', 'beyond')).get('/v1/balances'),
-  ledger_too_large: () => failingLedger(new RetryableError('ledger_too_large', 'too many')).get('/v1/ledger/entries'),
+  ledger_too_large: () => failingLedger(new RetryableError('ledger_too_large', 'too many')).get('/v1/admin/mismatches'),
   processor_unavailable: () => deskWith(refusing).pay('k'),
   temporarily_unavailable: () =>
     new PaymentsDesk({ store: failingStore(new RetryableError('store_unavailable', 'throttled')) }).pay('k'),
@@ -236,6 +239,25 @@ describe('the examples in the documents', () => {
     expect(withoutNames(smallest.text)).toEqual(sameAs(paymentExamples.succeeded.value));
     expect(withoutNames(whole.text)).toEqual(sameAs(paymentExamples.requires_capture.value));
     expect(withoutNames(list.text)).toEqual(sameAs(transitionExamples.succeeded.value));
+  });
+
+  test('of lists and events are what is answered to such a payment', async () => {
+    const behind = new PaymentsDesk();
+    const { store, clock, processor } = behind;
+    const named = { ...processor, name: 'sandbox' };
+    const desk = new PaymentsDesk({ store, clock, views: new ProjectedViews(store), processor: named });
+    const events = new EventsDesk(behind);
+    await desk.pay('k-1');
+    const list = await events.get('/v1/events');
+    const [event] = dataOf(list);
+    await desk.pay('k-2');
+
+    const payments = await desk.get('/v1/payments?limit=1');
+
+    expect(withoutNames(payments.text)).toEqual(sameAs(paymentListExamples.page.value));
+    expect(withoutNames(list.text)).toEqual(sameAs(eventListExamples.page.value));
+    const shown = await events.get(`/v1/events/${String(event?.['id'])}`);
+    expect(withoutNames(shown.text)).toEqual(sameAs(eventExamples.completed.value));
   });
 
   test('of an outcome that is not known are what is answered then', async () => {

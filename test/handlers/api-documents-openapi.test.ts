@@ -12,6 +12,7 @@ import {
   transitionList,
 } from '../../lambdas/api-documents/answer-schemas.ts';
 import { received } from '../../lambdas/api-documents/callback-path.ts';
+import { event, eventList, paymentList } from '../../lambdas/api-documents/list-schemas.ts';
 import { openApiDocument } from '../../lambdas/api-documents/openapi.ts';
 import { order } from '../../lambdas/api-documents/order-schema.ts';
 import * as webhookAnswers from '../../lambdas/api-documents/webhook-answers.ts';
@@ -26,6 +27,7 @@ import {
   rotateSecretBody,
   updateEndpointBody,
 } from '../../lambdas/runtime/webhook-schemas.ts';
+import { EventsDesk } from '../support/events-desk.ts';
 import { LedgerDesk } from '../support/ledger-desk.ts';
 import { OrdersDesk } from '../support/orders-desk.ts';
 import { PaymentsDesk } from '../support/payments-desk.ts';
@@ -107,7 +109,7 @@ function* objectsInside(value: unknown, place = '#'): Generator<readonly [string
 describe('the description of the API', () => {
   test('has each path with its methods, and each operation under a name of its own', () => {
     expect(Object.entries(parsed.paths).map(([path, methods]) => [path, Object.keys(methods)])).toEqual([
-      ['/v1/payments', ['post']],
+      ['/v1/payments', ['get', 'post']],
       ['/v1/payments/{id}', ['get']],
       ['/v1/payments/{id}/transitions', ['get']],
       ['/v1/payments/{id}/capture', ['post']],
@@ -116,6 +118,8 @@ describe('the description of the API', () => {
       ['/v1/refunds/{id}', ['get']],
       ['/v1/orders', ['post']],
       ['/v1/orders/{id}', ['get']],
+      ['/v1/events', ['get']],
+      ['/v1/events/{id}', ['get']],
       ['/v1/ledger/entries', ['get']],
       ['/v1/balances', ['get']],
       ['/v1/admin/corrections', ['post']],
@@ -223,6 +227,9 @@ const exact = {
   correction: correction.strict(),
   mismatchList: mismatchList.strict(),
   order: order.strict(),
+  paymentList: paymentList.strict(),
+  event: event.strict(),
+  eventList: eventList.strict(),
 };
 
 const WEBHOOK_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
@@ -259,6 +266,9 @@ describe('each example of a body', () => {
     CreateOrder: createOrderBody,
     Order: exact.order,
     ...WEBHOOK_SCHEMAS,
+    PaymentList: exact.paymentList,
+    Event: exact.event,
+    EventList: exact.eventList,
     Callback: z.looseObject({ id: z.string() }),
     Received: received.strict(),
   };
@@ -339,6 +349,19 @@ describe('what the API answers', () => {
     expect(exact.order.parse(made.body)).toEqual(made.body);
     expect(exact.problem.parse(gone.body)).toEqual(gone.body);
     expect(exact.order.parse(gone.body['order'])).toEqual(gone.body['order']);
+  });
+
+  test('in lists and of events is as it is described, with no field more', async () => {
+    const desk = new EventsDesk();
+    await desk.payments.pay('k-1', { reference: 'order-1', metadata: { a: 'b' } });
+    const payments = await desk.payments.get('/v1/payments');
+    const events = await desk.get('/v1/events');
+    const [first = { id: '' }] = exact.eventList.parse(events.body).data;
+    const shown = await desk.get(`/v1/events/${first.id}`);
+
+    expect(exact.paymentList.parse(payments.body)).toEqual(payments.body);
+    expect(exact.eventList.parse(events.body)).toEqual(events.body);
+    expect(exact.event.parse(shown.body)).toEqual(shown.body);
   });
 
   test('of the Ledger is as it is described, with no field more', async () => {

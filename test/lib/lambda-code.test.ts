@@ -10,6 +10,7 @@ const FUNCTIONS = [
   'api-documents',
   'callbacks',
   'dead-letters',
+  'events',
   'ledger',
   'orders',
   'orphaned-callbacks',
@@ -22,6 +23,7 @@ const FUNCTIONS = [
   'webhook-sender',
   'webhook-sweeper',
   'webhooks',
+  'views-projector',
 ];
 
 describe('the bundles', () => {

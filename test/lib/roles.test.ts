@@ -25,8 +25,9 @@ const allowed = (statements: readonly Statement[] = []): readonly string[] =>
     .map(told)
     .sort();
 
-const rows = (...partitions: readonly string[]) =>
-  `on Registry if ForAllValues:StringLike dynamodb:LeadingKeys ${partitions.join(', ')}`;
+const onlyRows = (table: string, ...partitions: readonly string[]) =>
+  `on ${table} if ForAllValues:StringLike dynamodb:LeadingKeys ${partitions.join(', ')}`;
+const rows = (...partitions: readonly string[]) => onlyRows('Registry', ...partitions);
 
 /** What every function that appends to the Ledger may do. */
 const APPENDS = [
@@ -49,6 +50,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:PutItem ${rows('REF#*', 'RETURN#*', 'INQUIRY#*')}`,
+      `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*', 'REFERENCE#*')}`,
     ],
   ],
   [
@@ -92,6 +94,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
       'dynamodb:Scan on LedgerTable',
+      `dynamodb:Query ${onlyRows('Views', 'BOOK#*', 'TOTAL#*')}`,
     ],
   ],
 ];
@@ -131,10 +134,29 @@ test('the role of Redrive may call the parties of orders, and take letters out o
   );
 });
 
+/** Those that write nothing, or nothing but the Views. */
+const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
+  [
+    'EventsApi',
+    [
+      'dynamodb:GetItem on LedgerTable',
+      `dynamodb:GetItem ${rows('KEY#*')}`,
+      `dynamodb:Query ${onlyRows('Views', 'EVENT#*')}`,
+    ],
+  ],
+  ['ViewsProjector', ['dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query on Views']],
+];
+
+test.each(VIEWERS)('the role of %s reaches these tables in these ways, and no others', (owner, own) => {
+  const reached = allowed(roles.get(owner)).filter((line) => /dynamodb:|secretsmanager:/.test(line));
+  expect(reached).toEqual([...own].sort());
+});
+
 describe('all other roles', () => {
   test('of the service reach no table and no secret', () => {
     const others = [...roles].filter(
-      ([owner]) => !ROLES.some(([name]) => name === owner) && !/^(?:Events|Redrive|Webhooks)/.test(owner),
+      ([owner]) =>
+        ![...ROLES, ...VIEWERS].some(([name]) => name === owner) && !/^(?:Events|Redrive|Webhooks)/.test(owner),
     );
     expect(others.map(([owner]) => owner).sort()).toEqual(['ApiDocuments', 'Resolve', 'RetryOrphans']);
     expect(JSON.stringify(others)).not.toMatch(/dynamodb:|secretsmanager:/);

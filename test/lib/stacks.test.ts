@@ -119,6 +119,8 @@ describe('the API', () => {
       '/v1/orders/{id}': 'Orders',
       '/v1/ledger/entries': 'LedgerApi',
       '/v1/balances': 'LedgerApi',
+      '/v1/events': 'EventsApi',
+      '/v1/events/{id}': 'EventsApi',
       '/v1/admin/corrections': 'LedgerApi',
       '/v1/admin/mismatches': 'LedgerApi',
       '/v1/admin/payments/{id}/resolve': 'LedgerApi',

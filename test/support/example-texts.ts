@@ -3,6 +3,7 @@ export function withoutNames(text: string): unknown {
   return JSON.parse(
     text
       .replaceAll(/pay_[a-z2-7]{32}/g, 'pay_x')
+      .replaceAll(/evt_[a-z2-7]{32}\d{6}[a-z2-7]{10}/g, 'evt_x')
       .replaceAll(/"request_id":"[^"]+"/g, '"request_id":"x"')
       .replaceAll(/"(ch|re)_[^"]+"/g, '"$1_x"')
       .replaceAll(/ord_[a-z2-7]{32}/g, 'ord_x')

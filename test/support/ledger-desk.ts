@@ -2,6 +2,7 @@ import { MemoryLedgerReader } from '../../lambdas/adapters/memory/memory-ledger-
 import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import { readChain } from '../../lambdas/app/payment-chain.ts';
+import { ViewLedgerReader } from '../../lambdas/app/view-ledger-reader.ts';
 import { ALL_SCOPES } from '../../lambdas/contract/api.ts';
 import { decide } from '../../lambdas/core/decide.ts';
 import type { Fact } from '../../lambdas/core/facts.ts';
@@ -13,6 +14,7 @@ import { type LedgerApiTools, ledgerApi } from '../../lambdas/ledger/ledger-api.
 import type { GatewayEvent, GatewayResult } from '../../lambdas/runtime/gateway-request.ts';
 import { countingEntropy } from './counting-entropy.ts';
 import { API_KEY, ApiDesk, type Asked, PaymentsDesk, type Reply } from './payments-desk.ts';
+import { ProjectedViews } from './projected-views.ts';
 
 /** The ledger API beside a payments API, on one store, one processor and one clock. */
 export class LedgerDesk extends ApiDesk {
@@ -32,7 +34,8 @@ export class LedgerDesk extends ApiDesk {
   protected open(): (event: GatewayEvent) => Promise<GatewayResult> {
     const { store, processor, clock } = this.payments;
     return ledgerApi({
-      ledger: this.reader,
+      ledger: new ViewLedgerReader(new ProjectedViews(store), this.reader),
+      wholeLedger: this.#changes.ledger ?? this.reader,
       effects: store,
       books: [processor],
       runner: idempotentRunner,

@@ -11,6 +11,7 @@ import { type PaymentsApiTools, paymentsApi } from '../../lambdas/payments/payme
 import type { GatewayEvent, GatewayResult } from '../../lambdas/runtime/gateway-request.ts';
 import type { RequestCount, RequestReport, Telemetry } from '../../lambdas/runtime/telemetry.ts';
 import { countingEntropy } from './counting-entropy.ts';
+import { ProjectedViews } from './projected-views.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 
 export const API_KEY = 'sk_test_0123456789abcdefghijkl';
@@ -98,6 +99,7 @@ export class PaymentsDesk extends ApiDesk {
   protected open(): (event: GatewayEvent) => Promise<GatewayResult> {
     return paymentsApi({
       store: this.store,
+      views: new ProjectedViews(this.store),
       processor: this.processor,
       runner: idempotentRunner,
       replays: new ProcessReplayCache(),

@@ -15,6 +15,13 @@ export interface EntryPosition {
   readonly leg: number;
 }
 
+/** Orders by time, then payment, sequence and leg. */
+export function byPosition(left: EntryPosition, right: EntryPosition): number {
+  if (left.occurredAtMs !== right.occurredAtMs) return left.occurredAtMs - right.occurredAtMs;
+  if (left.paymentId !== right.paymentId) return left.paymentId < right.paymentId ? -1 : 1;
+  return left.sequence - right.sequence || left.leg - right.leg;
+}
+
 export interface LedgerEntry extends EntryPosition, Posting {
   readonly type: TransitionType;
 }

@@ -1,0 +1,62 @@
+type Fields = Readonly<Record<string, unknown>>;
+
+/** In the order in which `paymentObject`, `refundObject` and a dispute's object name them. */
+const ORDERS: Readonly<Record<string, readonly string[]>> = {
+  payment: [
+    'id',
+    'object',
+    'amount',
+    'amount_captured',
+    'amount_refunded',
+    'currency',
+    'status',
+    'source',
+    'capture',
+    'next_action',
+    'processor',
+    'failure',
+    'cancellation_reason',
+    'reference',
+    'description',
+    'metadata',
+    'created',
+    'livemode',
+  ],
+  refund: ['id', 'object', 'payment', 'amount', 'currency', 'status', 'reason', 'failure', 'created'],
+  dispute: ['id', 'object', 'payment', 'charge_id', 'amount', 'currency', 'status'],
+  event: ['id', 'object', 'type', 'created', 'sequence', 'livemode', 'data'],
+};
+const INNER: Readonly<Record<string, readonly string[]>> = {
+  next_action: ['type', 'url'],
+  processor: ['name', 'charge_id', 'fee'],
+  failure: ['code', 'message'],
+};
+
+/**
+ * An API object with its fields in the order in which it was rendered: a bus and a parser may have changed that, and what
+ * a list shows is to be the same bytes as what is read by id.
+ */
+export function renderedOrder(object: Fields): Fields {
+  const order = ORDERS[String(object['object'])] ?? [];
+  return Object.fromEntries(
+    Object.entries(inOrder(object, order)).map(([name, value]) => [name, isFields(value) ? inner(name, value) : value]),
+  );
+}
+
+function inner(name: string, value: Fields): Fields {
+  const about = value['object'];
+  if (name === 'data' && isFields(about)) return { ...value, object: renderedOrder(about) };
+  // As `paymentObject` sorts them.
+  if (name === 'metadata') return inOrder(value, Object.keys(value).sort());
+  return inOrder(value, INNER[name] ?? []);
+}
+
+function inOrder(object: Fields, order: readonly string[]): Fields {
+  const known = order.filter((name) => Object.hasOwn(object, name));
+  const others = Object.keys(object).filter((name) => !order.includes(name));
+  return Object.fromEntries([...known, ...others].map((name) => [name, object[name]]));
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,28 @@
+import { authenticate, FoundKeys } from '../app/authenticate.ts';
+import type { ApiKeyRegistry } from '../app/ports/api-key-registry.ts';
+import type { GatewayEvent, GatewayResult } from '../runtime/gateway-request.ts';
+import { httpApi } from '../runtime/http-api.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
+import { getEvent, getEvents } from './get-events.ts';
+import type { EventsTools, Route } from './route.ts';
+
+export interface EventsApiTools extends EventsTools {
+  readonly keys: ApiKeyRegistry;
+  readonly clock: { nowMs(): number };
+  readonly telemetry: Telemetry;
+}
+
+const ROUTES: readonly Route[] = [getEvents, getEvent];
+
+/** The events API on any Views and Ledger; it writes nothing. */
+export function eventsApi(tools: EventsApiTools): (event: GatewayEvent) => Promise<GatewayResult> {
+  const { keys, clock, digest, telemetry } = tools;
+  const found = new FoundKeys();
+  return httpApi({
+    routes: ROUTES,
+    tools,
+    clock,
+    telemetry,
+    authenticate: (authorization, scope) => authenticate({ keys, found, clock, digest }, authorization, scope),
+  });
+}

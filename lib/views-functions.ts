@@ -1,0 +1,94 @@
+import { Duration } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { Construct } from 'constructs';
+import { Environment } from '../lambdas/contract/environment.ts';
+import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/contract/events.ts';
+import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/contract/timing.ts';
+import { EventConsumer } from './constructs/event-consumer.ts';
+import { PayonceFunction } from './constructs/payonce-function.ts';
+import type { DataStack } from './data-stack.ts';
+import type { ServiceParts } from './service-functions.ts';
+
+/** Kinds of rows in the Views, by the beginning of their partitions. */
+const PAYMENT_ROWS = ['PAYMENT#*', 'REFERENCE#*'];
+const BOOK_ROWS = ['BOOK#*', 'TOTAL#*'];
+const EVENT_ROWS = ['EVENT#*'];
+
+/** Writes the Views, and nothing else: it reads no Ledger and knows no key. */
+export function projector(scope: Construct, { settings, data }: ServiceParts): EventConsumer {
+  const made = new PayonceFunction(scope, 'ViewsProjector', {
+    folder: 'views-projector',
+    timeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS),
+    memoryMb: 256,
+    logRetentionDays: settings.logRetentionDays,
+    retainLogs: settings.retainData,
+    environment: { [Environment.viewsTable]: data.views.tableName },
+  });
+  made.role.addToPrincipalPolicy(
+    new PolicyStatement({
+      sid: 'Project',
+      actions: ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:Query'],
+      resources: [data.views.tableArn],
+    }),
+  );
+  return new EventConsumer(scope, 'ViewsEvents', { bus: data.events.bus, consumer: made });
+}
+
+/** Shows events: it reads, and writes nothing. */
+export function eventsFunction(scope: Construct, { settings, data }: ServiceParts): PayonceFunction {
+  const made = new PayonceFunction(scope, 'EventsApi', {
+    folder: 'events',
+    timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
+    memoryMb: settings.memoryMb,
+    logRetentionDays: settings.logRetentionDays,
+    retainLogs: settings.retainData,
+    environment: {
+      [Environment.ledgerTable]: data.ledger.table.tableName,
+      [Environment.registryTable]: data.registry.tableName,
+      [Environment.viewsTable]: data.views.tableName,
+    },
+  });
+  made.role.addToPrincipalPolicy(
+    new PolicyStatement({
+      sid: 'ReadTransitions',
+      actions: ['dynamodb:GetItem'],
+      resources: [data.ledger.table.tableArn],
+    }),
+  );
+  readRows(made, data.registry.tableArn, 'ReadApiKeys', 'dynamodb:GetItem', ['KEY#*']);
+  readRows(made, data.views.tableArn, 'ListEvents', 'dynamodb:Query', EVENT_ROWS);
+  return made;
+}
+
+/** Lets the payments function list payments. */
+export function allowPaymentLists(payments: PayonceFunction, { views }: DataStack): void {
+  allowLists(payments, views, PAYMENT_ROWS);
+}
+
+/** Lets the ledger function list entries and add them up. */
+export function allowBookLists(ledger: PayonceFunction, { views }: DataStack): void {
+  allowLists(ledger, views, BOOK_ROWS);
+}
+
+function allowLists(grantee: PayonceFunction, views: DataStack['views'], rows: readonly string[]): void {
+  grantee.function.addEnvironment(Environment.viewsTable, views.tableName);
+  readRows(grantee, views.tableArn, 'ListViews', 'dynamodb:Query', rows);
+}
+
+/** Every query and every read carries its key, so that `ForAllValues` never holds for want of a value. */
+function readRows(
+  { role }: PayonceFunction,
+  tableArn: string,
+  sid: string,
+  action: string,
+  partitions: readonly string[],
+): void {
+  role.addToPrincipalPolicy(
+    new PolicyStatement({
+      sid,
+      actions: [action],
+      resources: [tableArn],
+      conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } },
+    }),
+  );
+}

@@ -1,0 +1,64 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { MemoryViews } from '../../lambdas/adapters/memory/memory-views.ts';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import { tenantId } from '../../lambdas/core/ids.ts';
+import { totalsPartition } from '../../lambdas/core/views.ts';
+import { Projector } from '../../lambdas/views-projector/projector.ts';
+import { takenAt } from '../contract-suites/ledger-reader-suite.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { eventsOf } from '../support/event-fixtures.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const owner = { tenantId: tenantId('ten_projector'), mode: 'test' as const };
+
+/** Views whose lists cannot be read, so that no day can be closed. */
+class Unlistable extends MemoryViews {
+  override range(): Promise<never> {
+    return Promise.reject(new Error('not now'));
+  }
+}
+
+let clock: SimulatedClock;
+let faults: unknown[];
+
+beforeEach(() => {
+  clock = new SimulatedClock();
+  faults = [];
+});
+
+const projectorOn = (views: MemoryViews) =>
+  new Projector({ views, clock, entropy: countingEntropy(), report: (error) => faults.push(error) });
+
+async function take(projector: Projector, key: string): Promise<void> {
+  for (const event of eventsOf(systemDigest, takenAt(owner, key, clock.nowMs()))) await projector.take(event);
+}
+
+const daysClosed = async (views: MemoryViews) =>
+  (await views.range({ partition: totalsPartition(owner), from: '0', until: ':', limit: 99 })).length;
+
+describe('the projector', () => {
+  test('closes the days that have passed when the next event comes, some at once', async () => {
+    const views = new MemoryViews();
+    const projector = projectorOn(views);
+    await take(projector, 'k-1');
+    expect(await daysClosed(views)).toBe(0);
+
+    clock.advance(5 * DAY_MS);
+    await take(projector, 'k-2');
+    expect(await daysClosed(views)).toBe(2);
+    await take(projector, 'k-3');
+    await take(projector, 'k-4');
+    await take(projector, 'k-5');
+    expect(await daysClosed(views)).toBe(5);
+    expect(faults).toEqual([]);
+  });
+
+  test('has taken in an event also where its day cannot be closed now', async () => {
+    const views = new Unlistable();
+    await take(projectorOn(views), 'k-1');
+
+    expect(views.all().some(({ partition }) => partition.startsWith('SEEN#'))).toBe(true);
+    expect(faults).toEqual([new Error('not now')]);
+  });
+});

@@ -1,0 +1,18 @@
+import type { Digest } from '../../lambdas/core/digest.ts';
+import { eventOf, type PayonceEvent } from '../../lambdas/core/event.ts';
+import { PENDING_TYPES } from '../../lambdas/core/payment.ts';
+import { detailsOf, type Transition } from '../../lambdas/core/transition.ts';
+
+/** The events of some payments' transitions, as they come over the bus: as JSON. The first of each payment is among them. */
+export function eventsOf(digest: Digest, transitions: readonly Transition[]): readonly PayonceEvent[] {
+  const firsts = new Map(
+    transitions.filter(({ sequence }) => sequence === 1).map((first) => [first.payment.id, detailsOf(first)]),
+  );
+  return transitions
+    .filter(({ type }) => !PENDING_TYPES.has(type))
+    .map((transition) => {
+      const first = firsts.get(transition.payment.id);
+      if (first === undefined) throw new Error('the first transition is missing');
+      return JSON.parse(JSON.stringify(eventOf(digest, transition, first))) as PayonceEvent;
+    });
+}

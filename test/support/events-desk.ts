@@ -1,0 +1,29 @@
+import { MemoryTransitions } from '../../lambdas/adapters/memory/memory-transitions.ts';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import { eventsApi } from '../../lambdas/events/events-api.ts';
+import type { GatewayEvent, GatewayResult } from '../../lambdas/runtime/gateway-request.ts';
+import { API_KEY, ApiDesk, PaymentsDesk } from './payments-desk.ts';
+import { ProjectedViews } from './projected-views.ts';
+
+/** The events API beside a payments API, on one store. */
+export class EventsDesk extends ApiDesk {
+  readonly payments: PaymentsDesk;
+
+  constructor(payments = new PaymentsDesk()) {
+    super();
+    this.payments = payments;
+    this.registerKey(API_KEY, {});
+  }
+
+  protected open(): (event: GatewayEvent) => Promise<GatewayResult> {
+    const { store, clock } = this.payments;
+    return eventsApi({
+      transitions: new MemoryTransitions(() => store.allTransitions()),
+      views: new ProjectedViews(store),
+      digest: systemDigest,
+      telemetry: this.telemetry,
+      keys: this.keys,
+      clock,
+    });
+  }
+}

@@ -1,0 +1,47 @@
+import type fc from 'fast-check';
+import type { RowChange, ViewRange, ViewStore } from '../../lambdas/app/ports/view-store.ts';
+import { RetryableError } from '../../lambdas/core/faults.ts';
+import type { ViewKey, ViewRow } from '../../lambdas/core/views.ts';
+
+/** The Views as one worker sees them: each call waits for its turn, and after some calls the worker dies, before the call or after it. */
+export class ScheduledViews implements ViewStore {
+  readonly #store: ViewStore;
+  readonly #scheduler: fc.Scheduler;
+  #callsLeft: number;
+  readonly #diesAfterCall: boolean;
+
+  constructor(store: ViewStore, scheduler: fc.Scheduler, calls = Number.POSITIVE_INFINITY, diesAfterCall = false) {
+    this.#store = store;
+    this.#scheduler = scheduler;
+    this.#callsLeft = calls;
+    this.#diesAfterCall = diesAfterCall;
+  }
+
+  /** Row by row, as the real store puts them: the worker may die between two. */
+  async put(rows: readonly ViewRow[]): Promise<void> {
+    for (const row of rows) await this.#turn('put', () => this.#store.put([row]));
+  }
+
+  read(key: ViewKey): Promise<ViewRow | undefined> {
+    return this.#turn('read', () => this.#store.read(key));
+  }
+
+  exchange(changes: readonly RowChange[]): Promise<boolean> {
+    return this.#turn('exchange', () => this.#store.exchange(changes));
+  }
+
+  range(range: ViewRange): Promise<readonly ViewRow[]> {
+    return this.#turn('range', () => this.#store.range(range));
+  }
+
+  async #turn<Result>(name: string, call: () => Promise<Result>): Promise<Result> {
+    this.#callsLeft -= 1;
+    if (this.#callsLeft < 0) throw new RetryableError('gone', 'the worker has died');
+    const dies = this.#callsLeft === 0;
+    if (dies && !this.#diesAfterCall) throw new RetryableError('gone', 'the worker died before its call');
+    await this.#scheduler.schedule(Promise.resolve(), name);
+    const result = await call();
+    if (dies) throw new RetryableError('gone', 'the worker died after its call');
+    return result;
+  }
+}
