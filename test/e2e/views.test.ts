@@ -106,7 +106,7 @@ describe('a payment on the deployed stack', () => {
   });
 });
 
-/** F38. */
+/** F38. A comparison that finds something looks again for half a minute. */
 test('what is lost from the views is named by a comparison, and there again after a rebuild', async () => {
   const paid = String((await api.pay({ key: 'views-lost' })).json['id']);
   const before = await until(async () => {
@@ -123,4 +123,4 @@ test('what is lost from the views is named by a comparison, and there again afte
   expect([rebuilt.code, rebuilt.output]).toEqual([0, expect.stringContaining('The Views are what the Ledger says.')]);
   expect([again.code, again.output]).toEqual([0, expect.stringContaining('compare_views: 2 of 2 segments done')]);
   expect((await api.send('GET', '/v1/payments?limit=100')).text).toBe(before);
-});
+}, 120_000);
