@@ -70,7 +70,7 @@ async function loseList(tenantId: string): Promise<number> {
         ExpressionAttributeValues: { ':pk': `PAYMENT#${tenantId}#test#all#${shard}` },
       }),
     );
-    for (const { pk, sk } of Items) {
+    for (const { pk, sk } of Items as readonly Record<'pk' | 'sk', string>[]) {
       await client.send(new DeleteCommand({ TableName: aws.tables.views, Key: { pk, sk } }));
       lost += 1;
     }
