@@ -6,7 +6,7 @@ import type { Transition } from '../../core/transition.ts';
 /** How many payments a step finds. */
 const PAGE = 2;
 
-/** Walks through transitions in memory, by payment id. Proven by the same suite as the real one. */
+/** Walks through transitions in memory, by payment id, in small pages. */
 export class MemoryLedgerWalk implements LedgerWalk {
   readonly #transitions: () => readonly Transition[];
 
