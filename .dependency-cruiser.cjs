@@ -46,22 +46,28 @@ module.exports = {
       name: 'run-time-never-sees-synth-time',
       severity: 'error',
       from: { path: '^lambdas/' },
-      to: { path: ['^(bin|lib|local|operator|test|bench)/', ...packages('aws-cdk-lib', 'constructs', 'cdk-nag')] },
+      to: { path: ['^(bin|lib|local|operator|test|bench|demo)/', ...packages('aws-cdk-lib', 'constructs', 'cdk-nag')] },
     },
     {
       name: 'synth-time-sees-only-the-contract',
       severity: 'error',
       from: { path: '^(bin|lib)/' },
       to: {
-        path: '^(lambdas|local|operator|test|bench)/',
+        path: '^(lambdas|local|operator|test|bench|demo)/',
         pathNot: ['^lambdas/contract/', '^lambdas/.*/openapi\\.ts$'],
       },
     },
     {
       name: 'nobody-imports-tests',
       severity: 'error',
-      from: { pathNot: '^(test|bench)/' },
-      to: { path: '^(test|bench)/' },
+      from: { pathNot: '^(test|bench|demo)/' },
+      to: { path: '^(test|bench|demo)/' },
+    },
+    {
+      name: 'functions-of-the-demo-are-functions',
+      severity: 'error',
+      from: { path: '^demo/functions/' },
+      to: { path: ['^(bin|lib|local|operator|test|bench)/', ...packages('aws-cdk-lib', 'constructs')] },
     },
   ],
   options: {

@@ -22,7 +22,7 @@ const config = {
       ...common,
       displayName: 'unit',
       testMatch: [
-        '<rootDir>/test/{core,app,runtime,handlers,lib,docs,local,simulation}/**/*.test.ts',
+        '<rootDir>/test/{core,app,runtime,handlers,lib,demo,docs,local,simulation}/**/*.test.ts',
         '<rootDir>/test/canary.test.ts',
       ],
     },

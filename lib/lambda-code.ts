@@ -68,10 +68,19 @@ export function lambdaCode(node: Node, folder: FunctionFolder): Code {
 /** Bundles all functions into `directory`, a folder each. */
 export function bundle(directory: string): void {
   const folders = Object.keys(FILES);
+  bundleEach(new Map(folders.map((folder) => [folder, join('lambdas', folder, 'handler.ts')])), directory);
+  for (const [folder, files] of Object.entries(FILES)) {
+    mkdirSync(join(directory, folder), { recursive: true });
+    for (const file of files) copyFileSync(file, join(directory, folder, basename(file)));
+  }
+}
+
+/** Bundles each source, a path from the project's root, into the folder of its name, as `index.mjs`. */
+export function bundleEach(sources: ReadonlyMap<string, string>, directory: string): void {
   rmSync(directory, { recursive: true, force: true });
   buildSync({
     absWorkingDir: ROOT,
-    entryPoints: folders.map((folder) => ({ in: join('lambdas', folder, 'handler.ts'), out: join(folder, 'index') })),
+    entryPoints: [...sources].map(([folder, source]) => ({ in: source, out: join(folder, 'index') })),
     outdir: directory,
     outExtension: { '.js': '.mjs' },
     bundle: true,
@@ -86,8 +95,4 @@ export function bundle(directory: string): void {
     alias: { '@aws-sdk/credential-provider-node': join(ROOT, 'lambdas', 'runtime', 'environment-credentials.ts') },
     logLevel: 'error',
   });
-  for (const [folder, files] of Object.entries(FILES)) {
-    mkdirSync(join(directory, folder), { recursive: true });
-    for (const file of files) copyFileSync(file, join(directory, folder, basename(file)));
-  }
 }

@@ -20,6 +20,8 @@ const TASKS_AT_ONCE = 5;
 export interface SandboxStackProps extends StackProps {
   readonly settings: Settings;
   readonly data: Pick<DataStack, 'callbackSecret'>;
+  /** The SSM parameter that says where it calls back. @default that of the service */
+  readonly callbackAddressParameter?: string;
 }
 
 /** A payment processor to try everything with: a function with books of its own behind an API of its own. */
@@ -29,7 +31,7 @@ export class SandboxStack extends Stack {
 
   constructor(scope: Construct, id: string, props: SandboxStackProps) {
     super(scope, id, props);
-    const { settings, data } = props;
+    const { settings, data, callbackAddressParameter = CALLBACK_ADDRESS_PARAMETER } = props;
     const tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(SANDBOX_TIMEOUT_SECONDS) });
     const books = new DataTable(this, 'Books', {
       partitionKey: KeyAttribute.partition,
@@ -48,7 +50,7 @@ export class SandboxStack extends Stack {
         [Environment.sandboxTable]: books.tableName,
         [Environment.sandboxTasksQueueUrl]: tasks.queue.queueUrl,
         [Environment.sandboxSecretId]: data.callbackSecret.arn,
-        [Environment.callbackAddressParameter]: CALLBACK_ADDRESS_PARAMETER,
+        [Environment.callbackAddressParameter]: callbackAddressParameter,
       },
     });
     // What the sandbox does later, it does by itself: it sends callbacks, and its charges go on.
@@ -68,7 +70,7 @@ export class SandboxStack extends Stack {
         sid: 'CallbackAddress',
         actions: ['ssm:GetParameter'],
         resources: [
-          this.formatArn({ service: 'ssm', resource: 'parameter', resourceName: CALLBACK_ADDRESS_PARAMETER.slice(1) }),
+          this.formatArn({ service: 'ssm', resource: 'parameter', resourceName: callbackAddressParameter.slice(1) }),
         ],
       }),
     );

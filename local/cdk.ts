@@ -20,6 +20,22 @@ export interface CdkRun {
   readonly report: (line: string) => void;
 }
 
+/** What is deployed: a program that builds stacks, and what it is told. */
+export interface CdkApp {
+  /** @default the one that `cdk.json` names */
+  readonly command?: string;
+  readonly context: Readonly<Record<string, string>>;
+}
+
+const PAYONCE: CdkApp = {
+  context: {
+    // The emulator's CloudFormation knows no archives.
+    'payonce:eventArchive': 'false',
+    // Whoever tries the local stack receives on the same machine.
+    'payonce:allowLoopbackWebhooks': 'true',
+  },
+};
+
 export type StackOutputs = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** Prepares the emulated account for the CDK, once. */
@@ -31,7 +47,7 @@ export async function bootstrap(run: CdkRun): Promise<void> {
 }
 
 /** Deploys every stack as it would be deployed to AWS, and returns their outputs. */
-export async function deploy(run: CdkRun): Promise<StackOutputs> {
+export async function deploy(run: CdkRun, { command, context }: CdkApp = PAYONCE): Promise<StackOutputs> {
   const outputs = join(run.directory, 'outputs.json');
   const assembly = join(run.directory, 'cdk.out');
   mkdirSync(run.directory, { recursive: true });
@@ -40,12 +56,8 @@ export async function deploy(run: CdkRun): Promise<StackOutputs> {
     '--all',
     '--require-approval',
     'never',
-    // The emulator's CloudFormation knows no archives.
-    '--context',
-    'payonce:eventArchive=false',
-    // Whoever tries the local stack receives on the same machine.
-    '--context',
-    'payonce:allowLoopbackWebhooks=true',
+    ...(command === undefined ? [] : ['--app', command]),
+    ...Object.entries(context).flatMap(([name, value]) => ['--context', `${name}=${value}`]),
     '--progress',
     'events',
     '--output',

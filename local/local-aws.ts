@@ -145,7 +145,7 @@ async function describe(emulator: Emulator, outputs: StackOutputs, known: LocalK
 }
 
 /** The emulator serves `https://<api>.execute-api.<region>.amazonaws.com/<stage>` under a path of its own, over plain HTTP. */
-function reachable(endpoint: string, url: string): string {
+export function reachable(endpoint: string, url: string): string {
   const [api = ''] = new URL(url).hostname.split('.');
   return `${endpoint}/restapis/${api}${new URL(url).pathname}/_user_request_`;
 }
@@ -179,7 +179,7 @@ async function pointCallbacksTo(endpoint: string, address: string): Promise<void
 const NO_POLICY = JSON.stringify({ Version: '2012-10-17', Statement: [] });
 
 /** The queues' policies refuse whoever comes without TLS, and everything on this machine does. */
-async function openQueuesToPlainHttp(endpoint: string): Promise<void> {
+export async function openQueuesToPlainHttp(endpoint: string): Promise<void> {
   const client = new SQSClient({ endpoint, region: REGION, credentials: CREDENTIALS });
   // The policy would refuse its own removal as well: once, the emulator is told that TLS ended before it.
   client.middlewareStack.add(

@@ -13,7 +13,7 @@ import { TaskQueue } from './task-queue.ts';
 export interface EventConsumerProps {
   readonly bus: EventBus;
   /** Made with `createEventHandler`; its timeout must not exceed CONSUMER_TIMEOUT_SECONDS. */
-  readonly consumer: PayonceFunction;
+  readonly consumer: Pick<PayonceFunction, 'function' | 'role'>;
   /** Which events reach it. @default all */
   readonly types?: readonly string[];
   /** How many of its executions there may be at once, 2 to 1000. @default 10 */

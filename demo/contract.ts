@@ -1,0 +1,47 @@
+/** Names that the demonstration's stack, its functions and whoever counts need alike. */
+
+export const DemoStackName = { demo: 'PayonceDemo', processor: 'PayonceDemoProcessor' } as const;
+
+export const DemoOutput = {
+  shopUrl: 'ShopUrl',
+  shopFunction: 'ShopFunctionName',
+  shopTable: 'ShopTableName',
+  naiveReceiptsFunction: 'NaiveReceiptsFunctionName',
+  payonceReceiptsFunction: 'PayonceReceiptsFunctionName',
+  receiptsTable: 'ReceiptsTableName',
+} as const;
+
+/** Context of the demonstration's app: the name of the bus that Payonce's events go over. */
+export const BUS_CONTEXT = 'payonce-demo:eventBus';
+
+export const DemoEnvironment = {
+  shopTable: 'SHOP_TABLE',
+  shopBus: 'SHOP_BUS',
+  /** Base address of the processor, without a trailing slash. */
+  shopProcessorUrl: 'SHOP_PROCESSOR_URL',
+  receiptsTable: 'RECEIPTS_TABLE',
+} as const;
+
+/** Where the naive shop's processor finds the address to call back. */
+export const SHOP_CALLBACK_PARAMETER = '/payonce-demo/callback-address';
+
+export const SHOP_EVENT_SOURCE = 'naive-shop';
+
+/** A payment made with this in its metadata has its event's acknowledgement held back, so that a kill can fall before it. */
+export const HOLD = { name: 'hold', value: 'acknowledgement' } as const;
+/** Long enough for somebody who looks every tenth of a second, well below RECEIPTS_TIMEOUT_SECONDS. Milliseconds. */
+export const HOLD_MS = 3_000;
+/** The consumers of the demonstration: theirs is one row. Seconds. */
+export const RECEIPTS_TIMEOUT_SECONDS = 5;
+
+/** Both consumers' table: what was delivered to them, and what they did. */
+export const ReceiptRow = { delivery: 'DELIVERY#', effect: 'EFFECT#' } as const;
+
+export function paymentPartition(paymentId: string): string {
+  return `PAYMENT#${paymentId}`;
+}
+
+/** The shop's own postings, in its own table. */
+export const SHOP_POSTING = 'POSTING#';
+
+export type EventKind = 'payment.completed' | 'refund.completed';

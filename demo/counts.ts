@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Charge } from '../lambdas/contract/sandbox-api.ts';
+import type { EventKind } from './contract.ts';
+import type { Side } from './side.ts';
+import type { Counts } from './verdict.ts';
+
+/** What is counted: everything of one kind that became of one payment. */
+export interface Subject {
+  readonly payment: string;
+  readonly kind: EventKind;
+  /** How often its event must have been delivered before it is worth counting. @default 1 */
+  readonly deliveries?: number;
+}
+
+const LOOK_EVERY_MS = 250;
+/** What has not changed for so long has come to rest: an event is at its consumer within a second. */
+const QUIET_MS = 2_500;
+/** What has not come by then is missing, and is counted so. Milliseconds. */
+const GIVEN_UP_AFTER_MS = 30_000;
+
+/** Counts at the owners once everything has come to rest. */
+export async function countAtRest(side: Side, subject: Subject): Promise<Counts> {
+  const begunMs = performance.now();
+  let last = await count(side, subject);
+  let changedAtMs = begunMs;
+  for (;;) {
+    const nowMs = performance.now();
+    const { counts, deliveries } = last;
+    const isThere = Object.values(counts).every((found) => found > 0) && deliveries >= (subject.deliveries ?? 1);
+    if (isThere && nowMs - changedAtMs >= QUIET_MS) return counts;
+    if (nowMs - begunMs >= GIVEN_UP_AFTER_MS) return lateCounts(last, subject);
+    await sleep(LOOK_EVERY_MS);
+    const next = await count(side, subject);
+    if (JSON.stringify(next) !== JSON.stringify(last)) changedAtMs = performance.now();
+    last = next;
+  }
+}
+
+/** @throws Error when the trouble itself did not happen: then there is nothing to be said */
+function lateCounts({ counts, deliveries }: Found, subject: Subject): Counts {
+  if (counts.events > 0 && deliveries < (subject.deliveries ?? 1)) {
+    throw new Error(`the event of ${subject.payment} was not delivered again`);
+  }
+  return counts;
+}
+
+interface Found {
+  readonly counts: Counts;
+  readonly deliveries: number;
+}
+
+async function count(side: Side, { payment, kind }: Subject): Promise<Found> {
+  const receipts = (await side.config.receipts(payment)).filter((receipt) => receipt.kind === kind);
+  const deliveries = receipts.flatMap((receipt) => (receipt.row === 'delivery' ? [receipt.eventId] : []));
+  const counts = {
+    atProcessor: atProcessor(await side.charges(payment), kind),
+    postings: await side.config.postings(payment, kind),
+    events: new Set(deliveries).size,
+    effects: receipts.length - deliveries.length,
+  };
+  return { counts, deliveries: deliveries.length };
+}
+
+function atProcessor(charges: readonly Charge[], kind: EventKind): number {
+  if (kind === 'payment.completed') return charges.filter(({ amount_captured }) => amount_captured > 0).length;
+  return charges.flatMap(({ refunds }) => refunds).filter(({ status }) => status === 'succeeded').length;
+}

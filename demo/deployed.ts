@@ -1,0 +1,102 @@
+import { join } from 'node:path';
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import {
+  GetFunctionConfigurationCommand,
+  LambdaClient,
+  UpdateFunctionConfigurationCommand,
+} from '@aws-sdk/client-lambda';
+import { PutParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
+import { StackName, StackOutput } from '../lambdas/contract/api.ts';
+import { deploy, type StackOutputs } from '../local/cdk.ts';
+import { CREDENTIALS } from '../local/emulator-environment.ts';
+import { StartFailure } from '../local/failure.ts';
+import { type LocalAws, openQueuesToPlainHttp, reachable } from '../local/local-aws.ts';
+import { BUS_CONTEXT, DemoEnvironment, DemoOutput, DemoStackName, SHOP_CALLBACK_PARAMETER } from './contract.ts';
+
+/** What is there of the demonstration's stacks. */
+export interface DeployedDemo {
+  /** Without a trailing slash. */
+  readonly shopUrl: string;
+  /** The naive shop's account at the processor. */
+  readonly shopProcessorUrl: string;
+  readonly shopFunction: string;
+  readonly shopTable: string;
+  readonly naiveReceiptsFunction: string;
+  readonly payonceReceiptsFunction: string;
+  readonly receiptsTable: string;
+}
+
+/**
+ * Puts the naive shop and both consumers beside Payonce, with the CDK CLI, as one would on AWS.
+ *
+ * @throws StartFailure when what runs is older than this code, or the CLI fails
+ */
+export async function deployDemo(
+  aws: LocalAws,
+  directory: string,
+  report: (line: string) => void,
+): Promise<DeployedDemo> {
+  const eventBus = await eventBusOf(aws);
+  const outputs = await deploy(
+    { endpoint: aws.awsEndpoint, directory, report },
+    { command: `node ${join(import.meta.dirname, 'app.ts')}`, context: { [BUS_CONTEXT]: eventBus } },
+  );
+  await openQueuesToPlainHttp(aws.awsEndpoint);
+  const read = (name: keyof typeof DemoOutput): string => outputOf(outputs, DemoStackName.demo, DemoOutput[name]);
+  const demo = {
+    shopUrl: reachable(aws.awsEndpoint, read('shopUrl')),
+    shopProcessorUrl: reachable(aws.awsEndpoint, outputOf(outputs, DemoStackName.processor, StackOutput.sandboxUrl)),
+    shopFunction: read('shopFunction'),
+    shopTable: read('shopTable'),
+    naiveReceiptsFunction: read('naiveReceiptsFunction'),
+    payonceReceiptsFunction: read('payonceReceiptsFunction'),
+    receiptsTable: read('receiptsTable'),
+  };
+  await introduce(aws, demo);
+  return demo;
+}
+
+/** Shop and processor are told where the other one is on this machine. */
+async function introduce(aws: LocalAws, { shopFunction, shopUrl, shopProcessorUrl }: DeployedDemo): Promise<void> {
+  const config = { endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS };
+  const lambda = new LambdaClient(config);
+  const ssm = new SSMClient(config);
+  const { Environment: { Variables = {} } = {} } = await lambda.send(
+    new GetFunctionConfigurationCommand({ FunctionName: shopFunction }),
+  );
+  await lambda.send(
+    new UpdateFunctionConfigurationCommand({
+      FunctionName: shopFunction,
+      Environment: { Variables: { ...Variables, [DemoEnvironment.shopProcessorUrl]: shopProcessorUrl } },
+    }),
+  );
+  await ssm.send(
+    new PutParameterCommand({
+      Name: SHOP_CALLBACK_PARAMETER,
+      Value: `${shopUrl}/callbacks`,
+      Type: 'String',
+      Overwrite: true,
+    }),
+  );
+}
+
+async function eventBusOf({ awsEndpoint: endpoint, region }: LocalAws): Promise<string> {
+  const client = new CloudFormationClient({ endpoint, region, credentials: CREDENTIALS });
+  const { Stacks = [] } = await client.send(new DescribeStacksCommand({}));
+  const outputs = Stacks.filter(({ StackName: name }) => name === StackName.data).flatMap(
+    ({ Outputs = [] }) => Outputs,
+  );
+  const bus = outputs.find(({ OutputKey }) => OutputKey === StackOutput.eventBus)?.OutputValue;
+  if (bus === undefined) {
+    throw new StartFailure(
+      'What runs was deployed before there were events: "npm stop", then "npm start -- --detach".',
+    );
+  }
+  return bus;
+}
+
+function outputOf(outputs: StackOutputs, stack: string, output: string): string {
+  const value = outputs[stack]?.[output];
+  if (value === undefined) throw new StartFailure(`The stack ${stack} has no output ${output}`);
+  return value;
+}

@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import { GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import type { APIGatewayProxyResult } from 'aws-lambda';
+import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
+import { putEventsOverHttps } from '../../lambdas/adapters/eventbridge/put-events.ts';
+import type { Charge, SandboxEvent } from '../../lambdas/contract/sandbox-api.ts';
+import { DemoEnvironment, type EventKind, paymentPartition, SHOP_EVENT_SOURCE, SHOP_POSTING } from '../contract.ts';
+import type { Delivery } from './deliveries.ts';
+
+/**
+ * The payments that everybody writes first, in earnest: it looks before it acts, and it acts before it saves. Every look
+ * is a consistent read, and every step is right as long as nobody dies, doubles or comes at the same time.
+ */
+
+const client = documentClient();
+const TableName = process.env[DemoEnvironment.shopTable] ?? '';
+const processorUrl = process.env[DemoEnvironment.shopProcessorUrl] ?? '';
+const putEvents = putEventsOverHttps(process.env);
+
+interface Order {
+  readonly amount: number;
+  readonly currency: string;
+  readonly source: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+interface Posting {
+  readonly kind: EventKind;
+  readonly chargeId: string;
+  readonly amountMinor: number;
+}
+
+interface ShopRequest {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: string | null;
+}
+
+export async function handler({ path, headers, body }: ShopRequest): Promise<APIGatewayProxyResult> {
+  const content: unknown = JSON.parse(body ?? '{}');
+  const [, refunded] = /^\/v1\/payments\/([^/]+)\/refunds$/.exec(path) ?? [];
+  if (refunded !== undefined) return refund(refunded, content as Pick<Order, 'amount'>);
+  if (path === '/callbacks') return callback(content as SandboxEvent);
+  return pay(headers['idempotency-key'] ?? headers['Idempotency-Key'] ?? '', content as Order);
+}
+
+/** Was this key answered before? If not, charge, then save the answer. */
+async function pay(key: string, order: Order): Promise<APIGatewayProxyResult> {
+  const saved = await client.send(
+    new GetCommand({ TableName, Key: { pk: `KEY#${key}`, sk: 'ANSWER' }, ConsistentRead: true }),
+  );
+  if (saved.Item !== undefined) return reply(201, saved.Item['answer']);
+  const metadata = { ...order.metadata, payment: key };
+  const charged = await callProcessor('/charges', { ...order, capture: 'automatic', metadata });
+  if (charged.status !== 201) return reply(502, { error: 'the processor did not charge' });
+  const answer = { id: key, status: 'succeeded', charge: (charged.body as Charge).id };
+  await client.send(new PutCommand({ TableName, Item: { pk: `KEY#${key}`, sk: 'ANSWER', answer } }));
+  return reply(201, answer);
+}
+
+/** Was this event seen before? If not, book what the processor says, then remember the event. */
+async function callback({ id, type, data }: SandboxEvent): Promise<APIGatewayProxyResult> {
+  if (type !== 'charge.succeeded') return reply(200, {});
+  const seen = await client.send(
+    new GetCommand({ TableName, Key: { pk: `EVENT#${id}`, sk: 'SEEN' }, ConsistentRead: true }),
+  );
+  if (seen.Item !== undefined) return reply(200, {});
+  const charge = (await callProcessor(`/charges/${data.charge}`)).body as Charge;
+  const { payment = '', ...metadata } = charge.metadata;
+  const posting = { kind: 'payment.completed', chargeId: charge.id, amountMinor: charge.amount } as const;
+  await book(payment, posting, metadata);
+  await client.send(new PutCommand({ TableName, Item: { pk: `EVENT#${id}`, sk: 'SEEN' } }));
+  return reply(200, {});
+}
+
+/** Is so much left? If so, book the refund and tell everybody, then have the processor make it. */
+async function refund(payment: string, { amount }: Pick<Order, 'amount'>): Promise<APIGatewayProxyResult> {
+  const postings = await postingsOf(payment);
+  const [first] = postings.filter(({ kind }) => kind === 'payment.completed');
+  if (first === undefined) return reply(404, { error: 'there is no such payment' });
+  const refunded = postings.reduce((sum, { kind, amountMinor }) => sum + (kind === first.kind ? 0 : amountMinor), 0);
+  if (amount > first.amountMinor - refunded) return reply(409, { error: 'so much is not left' });
+  await book(payment, { kind: 'refund.completed', chargeId: first.chargeId, amountMinor: amount }, {});
+  const made = await callProcessor(`/charges/${first.chargeId}/refunds`, { amount });
+  return made.status === 201 ? reply(201, made.body) : reply(502, { error: 'the processor did not refund' });
+}
+
+/** A posting, and the event that tells of it. */
+async function book(payment: string, posting: Posting, metadata: Delivery['metadata']): Promise<void> {
+  await client.send(
+    new PutCommand({
+      TableName,
+      Item: { pk: paymentPartition(payment), sk: `${SHOP_POSTING}${randomUUID()}`, ...posting },
+    }),
+  );
+  const event: Delivery = { eventId: randomUUID(), type: posting.kind, paymentId: payment, metadata };
+  await putEvents([
+    {
+      EventBusName: process.env[DemoEnvironment.shopBus] ?? '',
+      Source: SHOP_EVENT_SOURCE,
+      DetailType: posting.kind,
+      Detail: JSON.stringify(event),
+    },
+  ]);
+}
+
+async function postingsOf(payment: string): Promise<readonly Posting[]> {
+  const { Items = [] } = await client.send(
+    new QueryCommand({
+      TableName,
+      ConsistentRead: true,
+      KeyConditionExpression: 'pk = :pk AND begins_with(sk, :posting)',
+      ExpressionAttributeValues: { ':pk': paymentPartition(payment), ':posting': SHOP_POSTING },
+    }),
+  );
+  return Items as unknown as readonly Posting[];
+}
+
+/** Longer than the processor takes when it is slow. Milliseconds. */
+const PROCESSOR_TIMEOUT_MS = 10_000;
+
+async function callProcessor(
+  path: string,
+  body?: unknown,
+): Promise<{ readonly status: number; readonly body: unknown }> {
+  const answer = await fetch(`${processorUrl}${path}`, {
+    signal: AbortSignal.timeout(PROCESSOR_TIMEOUT_MS),
+    ...(body === undefined
+      ? {}
+      : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+  });
+  return { status: answer.status, body: await answer.json() };
+}
+
+function reply(statusCode: number, body: unknown): APIGatewayProxyResult {
+  return { statusCode, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+}

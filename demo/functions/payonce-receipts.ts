@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
+import { DynamoDbConsumerRecords } from '../../lambdas/adapters/dynamodb/dynamodb-consumer-records.ts';
+import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
+import { SqsParking } from '../../lambdas/adapters/sqs/sqs-parking.ts';
+import { systemClock, systemDigest, systemEntropy } from '../../lambdas/adapters/system/platform.ts';
+import { consumeEvent, inOurTables } from '../../lambdas/app/consume-event.ts';
+import { invariant } from '../../lambdas/core/invariant.ts';
+import { readConsumerConfig } from '../../lambdas/runtime/consumer-config.ts';
+import { createEventHandler } from '../../lambdas/runtime/event-handler.ts';
+import { type EventOf, readEvent } from '../../lambdas/runtime/event-schemas.ts';
+import { consumerTelemetry } from '../../lambdas/runtime/event-telemetry.ts';
+import { type EventKind, paymentPartition, ReceiptRow } from '../contract.ts';
+import { type Delivery, holdAcknowledgement, noteDeliveries } from './deliveries.ts';
+
+const config = readConsumerConfig(process.env);
+const receipts = config.tables.views;
+invariant(receipts !== undefined, 'it was deployed without a table to write to');
+const client = documentClient();
+const pacing = { clock: systemClock, entropy: systemEntropy };
+const tools = {
+  records: new DynamoDbConsumerRecords(client, config.tables, pacing),
+  runner: idempotentRunner,
+  digest: systemDigest,
+  ...pacing,
+};
+
+/** The effect is a row with a name of its own each time, so that a second one would be there beside the first. */
+const consume = createEventHandler(
+  {
+    event: ['payment.completed', 'refund.completed'],
+    handler: 'demo-receipts',
+    handle: inOurTables(async ({ payment, event: { type } }: EventOf<EventKind>) => [
+      {
+        kind: 'put',
+        row: {
+          table: 'views',
+          partition: paymentPartition(payment.id),
+          sort: `${ReceiptRow.effect}${randomUUID()}`,
+        },
+        attributes: { type },
+      },
+    ]),
+  },
+  {
+    consume: (consumer, event) => consumeEvent(tools, consumer, event),
+    parking: new SqsParking(new SQSClient({ maxAttempts: 1 }), config.parkingQueueUrl),
+    telemetry: consumerTelemetry('demo-receipts', systemClock.nowMs),
+  },
+);
+
+export async function handler(batch: SQSEvent): Promise<SQSBatchResponse> {
+  const deliveries = batch.Records.flatMap(({ body }) => deliveryOf(body));
+  await noteDeliveries(client, receipts ?? '', deliveries);
+  const done = await consume(batch);
+  await holdAcknowledgement(deliveries);
+  return done;
+}
+
+function deliveryOf(body: string): readonly Delivery[] {
+  const read = readEvent((JSON.parse(body) as { detail?: unknown }).detail);
+  if (read.kind !== 'event') return [];
+  const { event, payment } = read.event;
+  return [{ eventId: event.id, type: event.type, paymentId: payment.id, metadata: payment.metadata }];
+}

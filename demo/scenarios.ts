@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { invariant } from '../lambdas/core/invariant.ts';
+import { HOLD } from './contract.ts';
+import type { Subject } from './counts.ts';
+import type { Side } from './side.ts';
+import type { Finding } from './verdict.ts';
+
+/** One trouble, brought about in the same way on both sides. */
+export interface Scenario {
+  /** Part of its keys. */
+  readonly id: string;
+  readonly trouble: string;
+  readonly moves: Finding['moves'];
+  /** Whether it would strike others that are not counted yet. @default false */
+  readonly alone?: boolean;
+  /**
+   * Brings it about, and says what to count. What `rest` waits for may go on meanwhile.
+   *
+   * @throws Error when the trouble could not be brought about
+   */
+  readonly provoke: (side: Side, key: string) => Promise<Subject & { readonly rest?: Promise<unknown> }>;
+}
+
+const LOOK_EVERY_MS = 20;
+/** Twenty seconds, longer than anything here takes. */
+const MAX_LOOKS = 1_000;
+const AT_ONCE = 50;
+const REFUND = 7_000;
+
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    id: 'crash',
+    trouble: 'the function is killed between charge and save, and the client tries again',
+    moves: 'charge',
+    provoke: async (side, key) => {
+      const body = { source: 'tok_slow' };
+      const payment = side.config.paymentOf(key);
+      const cut = side.pay(key, body);
+      await until(`the charge of ${key}`, async () => (await side.charges(payment)).length > 0);
+      invariant(side.kill(side.config.paymentsFunction) > 0, 'there was no process to kill');
+      invariant((await cut).status >= 500, 'the process was killed too late');
+      return { ...paymentSubject(payment), rest: side.payUntilAnswered(key, body) };
+    },
+  },
+  {
+    id: 'three',
+    trouble: 'three posts of one key, one after the other',
+    moves: 'charge',
+    provoke: async (side, key) => {
+      for (let post = 0; post < 3; post += 1) await side.payUntilAnswered(key);
+      return paymentSubject(side.config.paymentOf(key));
+    },
+  },
+  {
+    id: 'fifty',
+    trouble: `${AT_ONCE} posts of one key at once`,
+    moves: 'charge',
+    provoke: async (side, key) => {
+      await Promise.all(Array.from({ length: AT_ONCE }, () => side.payUntilAnswered(key)));
+      return paymentSubject(side.config.paymentOf(key));
+    },
+  },
+  {
+    id: 'lost-answer',
+    trouble: 'the client gives up before the answer, and tries again',
+    moves: 'charge',
+    provoke: async (side, key) => {
+      const body = { source: 'tok_slow' };
+      const payment = side.config.paymentOf(key);
+      const patience = new AbortController();
+      const first = side.pay(key, body, patience.signal).then(
+        () => 'answered',
+        () => 'given up',
+      );
+      await until(`the charge of ${key}`, async () => (await side.charges(payment)).length > 0);
+      patience.abort();
+      invariant((await first) === 'given up', 'the answer was not lost');
+      await side.payUntilAnswered(key, body);
+      return paymentSubject(payment);
+    },
+  },
+  {
+    id: 'callback',
+    trouble: 'the processor calls back twice at once',
+    moves: 'charge',
+    provoke: async (side, key) => {
+      const payment = side.config.paymentOf(key);
+      await side.payUntilAnswered(key, { source: 'tok_callback_twice' });
+      await until(`the callbacks of ${key}`, async () => {
+        const [charge] = await side.charges(payment);
+        return charge !== undefined && (await side.callbacks(charge)) >= 2;
+      });
+      return paymentSubject(payment);
+    },
+  },
+  {
+    id: 'refunds',
+    trouble: 'two refunds of 70 out of 100 at once',
+    moves: 'refund',
+    provoke: async (side, key) => {
+      const payment = side.config.paymentOf(key);
+      await side.payUntilAnswered(key);
+      // Only what is booked can be given back.
+      await until(`the posting of ${key}`, async () => (await side.config.postings(payment, 'payment.completed')) > 0);
+      await Promise.all(['a', 'b'].map((each) => side.refund(payment, `${key}-${each}`, REFUND)));
+      return { payment, kind: 'refund.completed' };
+    },
+  },
+  {
+    id: 'redelivery',
+    trouble: 'the consumer is killed between its effect and its acknowledgement, and the event is delivered again',
+    moves: 'charge',
+    alone: true,
+    provoke: async (side, key) => {
+      const payment = side.config.paymentOf(key);
+      await side.payUntilAnswered(key, { metadata: { [HOLD.name]: HOLD.value } });
+      await until(`the effect of ${key}`, async () =>
+        (await side.config.receipts(payment)).some(({ row }) => row === 'effect'),
+      );
+      invariant(side.kill(side.config.receiptsFunction) > 0, 'there was no consumer to kill');
+      return { ...paymentSubject(payment), deliveries: 2 };
+    },
+  },
+];
+
+function paymentSubject(payment: string): Subject {
+  return { payment, kind: 'payment.completed' };
+}
+
+async function until(what: string, isThere: () => Promise<boolean>): Promise<void> {
+  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
+    if (await isThere()) return;
+    await sleep(LOOK_EVERY_MS);
+  }
+  throw new Error(`${what} did not come`);
+}

@@ -1,0 +1,114 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { documentClient } from '../lambdas/adapters/dynamodb/document-client.ts';
+import { paymentPartition as ledgerPartition, parseTransition } from '../lambdas/adapters/dynamodb/items.ts';
+import { TenantAdministration } from '../lambdas/adapters/dynamodb/tenant-administration.ts';
+import { systemDigest } from '../lambdas/adapters/system/platform.ts';
+import { PAYMENT_SCOPES } from '../lambdas/contract/api.ts';
+import { parseIdempotencyKey } from '../lambdas/core/idempotency-key.ts';
+import { derivePaymentId, type PaymentId, type TenantId } from '../lambdas/core/ids.ts';
+import { CREDENTIALS } from '../local/emulator-environment.ts';
+import type { LocalAws } from '../local/local-aws.ts';
+import { type EventKind, paymentPartition, ReceiptRow, SHOP_POSTING } from './contract.ts';
+import type { DeployedDemo } from './deployed.ts';
+import { type Receipt, Side } from './side.ts';
+
+/** Both sides as they are deployed; Payonce with a tenant of this run's own, whose key goes with it. */
+export async function withSides<Result>(
+  aws: LocalAws,
+  demo: DeployedDemo,
+  use: (sides: { readonly naive: Side; readonly payonce: Side }) => Promise<Result>,
+): Promise<Result> {
+  const client = documentClient(
+    new DynamoDBClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS }),
+  );
+  const administration = new TenantAdministration(client, aws.tables.registry);
+  const tenantId = await administration.createTenant('Demo');
+  const apiKey = await administration.createApiKey({ tenantId, mode: 'test', scopes: PAYMENT_SCOPES });
+  try {
+    return await use({
+      naive: naiveSide(client, demo),
+      payonce: payonceSide(client, aws, demo, { tenantId, apiKey }),
+    });
+  } finally {
+    await administration.revokeApiKey(apiKey);
+  }
+}
+
+function naiveSide(client: DynamoDBDocumentClient, demo: DeployedDemo): Side {
+  return new Side({
+    apiUrl: demo.shopUrl,
+    headers: {},
+    processorUrl: demo.shopProcessorUrl,
+    paymentsFunction: demo.shopFunction,
+    receiptsFunction: demo.naiveReceiptsFunction,
+    paymentOf: (key) => key,
+    postings: async (payment, kind) => {
+      const rows = await rowsOf(client, demo.shopTable, paymentPartition(payment));
+      return rows.filter((row) => String(row['sk']).startsWith(SHOP_POSTING) && row['kind'] === kind).length;
+    },
+    receipts: (payment) => receiptsOf(client, demo, payment),
+  });
+}
+
+function payonceSide(
+  client: DynamoDBDocumentClient,
+  aws: LocalAws,
+  demo: DeployedDemo,
+  { tenantId, apiKey }: { readonly tenantId: TenantId; readonly apiKey: string },
+): Side {
+  return new Side({
+    apiUrl: aws.apiUrl,
+    headers: { authorization: `Bearer ${apiKey}` },
+    processorUrl: aws.sandboxUrl,
+    paymentsFunction: aws.paymentsFunction,
+    receiptsFunction: demo.payonceReceiptsFunction,
+    paymentOf: (key) => paymentOf(tenantId, key),
+    postings: async (payment, kind) => {
+      const rows = await rowsOf(client, aws.tables.ledger, ledgerPartition(payment as PaymentId));
+      return rows.map(parseTransition).filter(({ type, postings }) => postings.length > 0 && isOf(kind, type)).length;
+    },
+    receipts: (payment) => receiptsOf(client, demo, payment),
+  });
+}
+
+function paymentOf(tenantId: TenantId, text: string): PaymentId {
+  const parsed = parseIdempotencyKey([text]);
+  if (parsed.kind !== 'key') throw new Error(`${text} is no key`);
+  const scope = { tenantId, mode: 'test', method: 'POST', path: '/v1/payments' } as const;
+  return derivePaymentId(systemDigest, { ...scope, key: parsed.key });
+}
+
+/** Whatever was booked for a payment counts as one of its posting sets, under whichever name. */
+function isOf(kind: EventKind, type: string): boolean {
+  return type.startsWith('refund.') === (kind === 'refund.completed');
+}
+
+async function receiptsOf(
+  client: DynamoDBDocumentClient,
+  { receiptsTable }: DeployedDemo,
+  payment: string,
+): Promise<readonly Receipt[]> {
+  return (await rowsOf(client, receiptsTable, paymentPartition(payment))).map(({ sk, type, eventId }) =>
+    String(sk).startsWith(ReceiptRow.effect)
+      ? { row: 'effect', kind: String(type) }
+      : { row: 'delivery', kind: String(type), eventId: String(eventId) },
+  );
+}
+
+/** All rows of a partition; none of these comes near a page. */
+async function rowsOf(
+  client: DynamoDBDocumentClient,
+  TableName: string,
+  partition: string,
+): Promise<readonly Record<string, unknown>[]> {
+  const { Items = [] } = await client.send(
+    new QueryCommand({
+      TableName,
+      ConsistentRead: true,
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': partition },
+    }),
+  );
+  return Items;
+}
