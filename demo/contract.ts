@@ -25,14 +25,17 @@ export const DemoEnvironment = {
 /** Where the naive shop's processor finds the address to call back. */
 export const SHOP_CALLBACK_PARAMETER = '/payonce-demo/callback-address';
 
+/** How many posts the naive shop takes at once: what a laptop bears, and enough for a race. Who is not let in comes again. */
+export const SHOP_AT_ONCE = 10;
+
 export const SHOP_EVENT_SOURCE = 'naive-shop';
 
 /** A payment made with this in its metadata has its event's acknowledgement held back, so that a kill can fall before it. */
 export const HOLD = { name: 'hold', value: 'acknowledgement' } as const;
 /** Long enough for somebody who looks every tenth of a second, well below RECEIPTS_TIMEOUT_SECONDS. Milliseconds. */
 export const HOLD_MS = 3_000;
-/** The consumers of the demonstration: theirs is one row. Seconds. */
-export const RECEIPTS_TIMEOUT_SECONDS = 5;
+/** The consumers of the demonstration: theirs is one row, though a busy machine takes seconds to start one. */
+export const RECEIPTS_TIMEOUT_SECONDS = 10;
 
 /** Both consumers' table: what was delivered to them, and what they did. */
 export const ReceiptRow = { delivery: 'DELIVERY#', effect: 'EFFECT#' } as const;

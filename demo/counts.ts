@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 250;
 /** What has not changed for so long has come to rest: an event is at its consumer within a second. */
 const QUIET_MS = 2_500;
 /** What has not come by then is missing, and is counted so. Milliseconds. */
-const GIVEN_UP_AFTER_MS = 30_000;
+const GIVEN_UP_AFTER_MS = 60_000;
 
 /** Counts at the owners once everything has come to rest. */
 export async function countAtRest(side: Side, subject: Subject): Promise<Counts> {

@@ -15,12 +15,14 @@ import { HttpApi } from '../lib/constructs/http-api.ts';
 import { ProcessorSecret } from '../lib/constructs/processor-secret.ts';
 import { bundleEach } from '../lib/lambda-code.ts';
 import type { Settings } from '../lib/settings.ts';
-import { DemoEnvironment, DemoOutput, RECEIPTS_TIMEOUT_SECONDS, SHOP_EVENT_SOURCE } from './contract.ts';
+import { DemoEnvironment, DemoOutput, RECEIPTS_TIMEOUT_SECONDS, SHOP_AT_ONCE, SHOP_EVENT_SOURCE } from './contract.ts';
 
 const OUTPUT = resolve(import.meta.dirname, '..', 'dist', 'demo');
 const FUNCTIONS = ['naive-shop', 'naive-receipts', 'payonce-receipts'] as const;
 type FunctionName = (typeof FUNCTIONS)[number];
 
+/** Longer than it waits for the processor. */
+const SHOP_TIMEOUT = Duration.seconds(20);
 /** A message that was not acknowledged comes again after this: nobody wants to wait for three minutes here. */
 const REDELIVERED_AFTER = Duration.seconds(RECEIPTS_TIMEOUT_SECONDS + 1);
 
@@ -122,7 +124,9 @@ function demoFunction(
     handler: 'index.handler',
     runtime: Runtime.NODEJS_24_X,
     role,
-    timeout: Duration.seconds(name === 'naive-shop' ? 20 : RECEIPTS_TIMEOUT_SECONDS),
+    ...(name === 'naive-shop'
+      ? { timeout: SHOP_TIMEOUT, reservedConcurrentExecutions: SHOP_AT_ONCE }
+      : { timeout: Duration.seconds(RECEIPTS_TIMEOUT_SECONDS) }),
     memorySize: 256,
     environment,
   });

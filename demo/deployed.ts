@@ -3,6 +3,7 @@ import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-clo
 import {
   GetFunctionConfigurationCommand,
   LambdaClient,
+  PutFunctionConcurrencyCommand,
   UpdateFunctionConfigurationCommand,
 } from '@aws-sdk/client-lambda';
 import { PutParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
@@ -11,7 +12,14 @@ import { deploy, type StackOutputs } from '../local/cdk.ts';
 import { CREDENTIALS } from '../local/emulator-environment.ts';
 import { StartFailure } from '../local/failure.ts';
 import { type LocalAws, openQueuesToPlainHttp, reachable } from '../local/local-aws.ts';
-import { BUS_CONTEXT, DemoEnvironment, DemoOutput, DemoStackName, SHOP_CALLBACK_PARAMETER } from './contract.ts';
+import {
+  BUS_CONTEXT,
+  DemoEnvironment,
+  DemoOutput,
+  DemoStackName,
+  SHOP_AT_ONCE,
+  SHOP_CALLBACK_PARAMETER,
+} from './contract.ts';
 
 /** What is there of the demonstration's stacks. */
 export interface DeployedDemo {
@@ -69,6 +77,10 @@ async function introduce(aws: LocalAws, { shopFunction, shopUrl, shopProcessorUr
       FunctionName: shopFunction,
       Environment: { Variables: { ...Variables, [DemoEnvironment.shopProcessorUrl]: shopProcessorUrl } },
     }),
+  );
+  // The emulator's CloudFormation passes over what the template says of it.
+  await lambda.send(
+    new PutFunctionConcurrencyCommand({ FunctionName: shopFunction, ReservedConcurrentExecutions: SHOP_AT_ONCE }),
   );
   await ssm.send(
     new PutParameterCommand({

@@ -33,6 +33,7 @@ export interface Answer {
 /** A client asks again at most so often, a second or more apart: longer than any lease. */
 const MAX_RETRIES = 60;
 const RETRY_MS = 1_000;
+const TOO_MANY = 429;
 
 /** One of the two, as its clients, its processor and bad luck see it. */
 export class Side {
@@ -54,7 +55,8 @@ export class Side {
   async payUntilAnswered(key: string, body: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
     for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
       const answer = await this.pay(key, body);
-      if (answer.retryAfter === undefined && answer.status < 500) return answer;
+      const isAnswered = answer.status < 500 && answer.status !== TOO_MANY && answer.retryAfter === undefined;
+      if (isAnswered) return answer;
       await sleep(RETRY_MS * (answer.retryAfter ?? 1));
     }
     throw new Error(`there was no answer to ${key}`);

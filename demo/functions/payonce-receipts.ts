@@ -47,7 +47,7 @@ const consume = createEventHandler(
   {
     consume: (consumer, event) => consumeEvent(tools, consumer, event),
     parking: new SqsParking(new SQSClient({ maxAttempts: 1 }), config.parkingQueueUrl),
-    telemetry: consumerTelemetry('demo-receipts', systemClock.nowMs),
+    telemetry: consumerTelemetry('demo-receipts', () => systemClock.nowMs()),
   },
 );
 
