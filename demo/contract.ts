@@ -6,6 +6,7 @@ export const DemoOutput = {
   shopUrl: 'ShopUrl',
   shopFunction: 'ShopFunctionName',
   shopTable: 'ShopTableName',
+  shopBus: 'ShopBusName',
   naiveReceiptsFunction: 'NaiveReceiptsFunctionName',
   payonceReceiptsFunction: 'PayonceReceiptsFunctionName',
   receiptsTable: 'ReceiptsTableName',

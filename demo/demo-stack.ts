@@ -78,6 +78,7 @@ export class DemoStack extends Stack {
     consumer.function.addEventSource(new SqsEventSource(queue));
     new CfnOutput(this, DemoOutput.shopUrl, { value: http.url });
     new CfnOutput(this, DemoOutput.shopFunction, { value: shop.function.functionName });
+    new CfnOutput(this, DemoOutput.shopBus, { value: bus.eventBusName });
     new CfnOutput(this, DemoOutput.shopTable, { value: table.tableName });
     new CfnOutput(this, DemoOutput.naiveReceiptsFunction, { value: consumer.function.functionName });
   }
@@ -95,7 +96,7 @@ export class DemoStack extends Stack {
     allow(consumer.role, ['dynamodb:GetItem', 'dynamodb:PutItem'], remembered.tableArn);
     allow(consumer.role, ['dynamodb:PutItem'], receipts.tableArn);
     const { tasks } = new EventConsumer(this, 'PayonceEvents', {
-      bus: EventBus.fromEventBusName(this, 'Bus', eventBusName),
+      bus: EventBus.fromEventBusName(this, 'Bus', eventBusName) as EventBus,
       consumer,
       types: ['payment.completed', 'refund.completed'],
     });

@@ -1,12 +1,17 @@
 import { join } from 'node:path';
-import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import {
+  CloudFormationClient,
+  DeleteStackCommand,
+  DescribeStacksCommand,
+  waitUntilStackDeleteComplete,
+} from '@aws-sdk/client-cloudformation';
 import {
   GetFunctionConfigurationCommand,
   LambdaClient,
   PutFunctionConcurrencyCommand,
   UpdateFunctionConfigurationCommand,
 } from '@aws-sdk/client-lambda';
-import { PutParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
+import { DeleteParameterCommand, PutParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { StackName, StackOutput } from '../lambdas/contract/api.ts';
 import { deploy, type StackOutputs } from '../local/cdk.ts';
 import { CREDENTIALS } from '../local/emulator-environment.ts';
@@ -29,6 +34,7 @@ export interface DeployedDemo {
   readonly shopProcessorUrl: string;
   readonly shopFunction: string;
   readonly shopTable: string;
+  readonly shopBus: string;
   readonly naiveReceiptsFunction: string;
   readonly payonceReceiptsFunction: string;
   readonly receiptsTable: string;
@@ -56,12 +62,29 @@ export async function deployDemo(
     shopProcessorUrl: reachable(aws.awsEndpoint, outputOf(outputs, DemoStackName.processor, StackOutput.sandboxUrl)),
     shopFunction: read('shopFunction'),
     shopTable: read('shopTable'),
+    shopBus: read('shopBus'),
     naiveReceiptsFunction: read('naiveReceiptsFunction'),
     payonceReceiptsFunction: read('payonceReceiptsFunction'),
     receiptsTable: read('receiptsTable'),
   };
   await introduce(aws, demo);
   return demo;
+}
+
+/** As long as stacks take that are stuck. Seconds. */
+const REMOVED_WITHIN_SECONDS = 60;
+
+/** Takes everything away again: whoever has Payonce running keeps what was there before. */
+export async function removeDemo({ awsEndpoint: endpoint, region }: LocalAws): Promise<void> {
+  const config = { endpoint, region, credentials: CREDENTIALS };
+  const client = new CloudFormationClient(config);
+  // The processor's stack uses what the other one exports.
+  for (const name of [DemoStackName.processor, DemoStackName.demo]) {
+    await client.send(new DeleteStackCommand({ StackName: name }));
+    const patience = { client, maxWaitTime: REMOVED_WITHIN_SECONDS, minDelay: 1, maxDelay: 1 };
+    await waitUntilStackDeleteComplete(patience, { StackName: name });
+  }
+  await new SSMClient(config).send(new DeleteParameterCommand({ Name: SHOP_CALLBACK_PARAMETER }));
 }
 
 /** Shop and processor are told where the other one is on this machine. */

@@ -6,7 +6,7 @@ import { PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { lineOf, StartFailure } from '../local/failure.ts';
 import { type LocalAws, startLocalAws } from '../local/local-aws.ts';
 import { StateFile } from '../local/state-file.ts';
-import { deployDemo } from './deployed.ts';
+import { deployDemo, removeDemo } from './deployed.ts';
 import { page } from './page.ts';
 import { SCENARIOS } from './scenarios.ts';
 import { sideBySide } from './side-by-side.ts';
@@ -67,7 +67,10 @@ async function demonstrate(aws: LocalAws): Promise<readonly Finding[]> {
   const begunMs = performance.now();
   progress('deploying the naive shop and two consumers beside Payonce');
   const demo = await deployDemo(aws, join(directory, 'demo'), () => undefined);
-  const findings = await withSides(aws, demo, (sides) => sideBySide(sides, SCENARIOS, progress));
-  progress(`done after ${Math.round((performance.now() - begunMs) / 1_000)} s`);
-  return findings;
+  try {
+    return await withSides(aws, demo, (sides) => sideBySide(sides, SCENARIOS, progress));
+  } finally {
+    progress(`done after ${Math.round((performance.now() - begunMs) / 1_000)} s; taking the naive shop away`);
+    await removeDemo(aws);
+  }
 }

@@ -11,8 +11,8 @@ export interface Scenario {
   readonly id: string;
   readonly trouble: string;
   readonly moves: Finding['moves'];
-  /** Whether it would strike others that are not counted yet. @default false */
-  readonly alone?: boolean;
+  /** First, because somebody has to wait; last, because it strikes what is not counted yet. @default in between */
+  readonly turn?: 'first' | 'last';
   /**
    * Brings it about, and says what to count. What `rest` waits for may go on meanwhile.
    *
@@ -28,20 +28,6 @@ const AT_ONCE = 50;
 const REFUND = 7_000;
 
 export const SCENARIOS: readonly Scenario[] = [
-  {
-    id: 'crash',
-    trouble: 'the function is killed between charge and save, and the client tries again',
-    moves: 'charge',
-    provoke: async (side, key) => {
-      const body = { source: 'tok_slow' };
-      const payment = side.config.paymentOf(key);
-      const cut = side.pay(key, body);
-      await until(`the charge of ${key}`, async () => (await side.charges(payment)).length > 0);
-      invariant(side.kill(side.config.paymentsFunction) > 0, 'there was no process to kill');
-      invariant((await cut).status >= 500, 'the process was killed too late');
-      return { ...paymentSubject(payment), rest: side.payUntilAnswered(key, body) };
-    },
-  },
   {
     id: 'three',
     trouble: 'three posts of one key, one after the other',
@@ -80,6 +66,21 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    id: 'crash',
+    trouble: 'the function is killed between charge and save, and the client tries again',
+    moves: 'charge',
+    turn: 'first',
+    provoke: async (side, key) => {
+      const body = { source: 'tok_slow' };
+      const payment = side.config.paymentOf(key);
+      const cut = side.pay(key, body);
+      await until(`the charge of ${key}`, async () => (await side.charges(payment)).length > 0);
+      invariant(side.kill(side.config.paymentsFunction) > 0, 'there was no process to kill');
+      invariant((await cut).status >= 500, 'the process was killed too late');
+      return { ...paymentSubject(payment), rest: side.payUntilAnswered(key, body) };
+    },
+  },
+  {
     id: 'callback',
     trouble: 'the processor calls back twice at once',
     moves: 'charge',
@@ -91,6 +92,31 @@ export const SCENARIOS: readonly Scenario[] = [
         return charge !== undefined && (await side.callbacks(charge)) >= 2;
       });
       return paymentSubject(payment);
+    },
+  },
+  {
+    id: 'published-again',
+    trouble: 'the publisher dies before it knows that it has published, and does it again',
+    moves: 'charge',
+    provoke: async (side, key) => {
+      const payment = side.config.paymentOf(key);
+      await side.payUntilAnswered(key);
+      await untilEffect(side, payment);
+      await side.config.publishAgain(payment);
+      return { ...paymentSubject(payment), deliveries: 2 };
+    },
+  },
+  {
+    id: 'redelivery',
+    trouble: 'the consumer is killed between its effect and its acknowledgement, and the event is delivered again',
+    moves: 'charge',
+    turn: 'last',
+    provoke: async (side, key) => {
+      const payment = side.config.paymentOf(key);
+      await side.payUntilAnswered(key, { metadata: { [HOLD.name]: HOLD.value } });
+      await untilEffect(side, payment);
+      invariant(side.kill(side.config.receiptsFunction) > 0, 'there was no consumer to kill');
+      return { ...paymentSubject(payment), deliveries: 2 };
     },
   },
   {
@@ -106,25 +132,16 @@ export const SCENARIOS: readonly Scenario[] = [
       return { payment, kind: 'refund.completed' };
     },
   },
-  {
-    id: 'redelivery',
-    trouble: 'the consumer is killed between its effect and its acknowledgement, and the event is delivered again',
-    moves: 'charge',
-    alone: true,
-    provoke: async (side, key) => {
-      const payment = side.config.paymentOf(key);
-      await side.payUntilAnswered(key, { metadata: { [HOLD.name]: HOLD.value } });
-      await until(`the effect of ${key}`, async () =>
-        (await side.config.receipts(payment)).some(({ row }) => row === 'effect'),
-      );
-      invariant(side.kill(side.config.receiptsFunction) > 0, 'there was no consumer to kill');
-      return { ...paymentSubject(payment), deliveries: 2 };
-    },
-  },
 ];
 
 function paymentSubject(payment: string): Subject {
   return { payment, kind: 'payment.completed' };
+}
+
+async function untilEffect({ config }: Side, payment: string): Promise<void> {
+  await until(`the effect of ${payment}`, async () =>
+    (await config.receipts(payment)).some(({ row }) => row === 'effect'),
+  );
 }
 
 async function until(what: string, isThere: () => Promise<boolean>): Promise<void> {

@@ -13,8 +13,8 @@ interface Sides {
 type Provoked = Subject & { readonly rest?: Promise<unknown> };
 
 /**
- * Brings every trouble about on both sides, waits until nothing moves any more, and counts. One that would strike others
- * as well, because a killed consumer takes along whatever it holds, comes last, when the naive side's others are counted.
+ * Brings every trouble about on both sides, waits until nothing moves any more, and counts. A killed consumer takes along
+ * whatever it holds of others, so it dies when the naive side's others are counted; Payonce's may be struck at any time.
  */
 export async function sideBySide(
   sides: Sides,
@@ -22,6 +22,8 @@ export async function sideBySide(
   report: (text: string) => void,
 ): Promise<readonly Finding[]> {
   const run = randomBytes(4).toString('hex');
+  const inTurn = (wanted: 'first' | 'between' | 'last'): readonly Scenario[] =>
+    scenarios.filter(({ turn = 'between' }) => turn === wanted);
   const provoke = async (scenario: Scenario) => {
     const key = `demo-${run}-${scenario.id}`;
     report(`${scenario.trouble}: naive`);
@@ -32,24 +34,26 @@ export async function sideBySide(
   };
 
   const together = [];
-  for (const scenario of scenarios.filter(({ alone = false }) => !alone)) together.push(await provoke(scenario));
+  for (const scenario of [...inTurn('first'), ...inTurn('between')]) together.push(await provoke(scenario));
   report('waiting until nothing moves any more');
   const naiveCounts = await Promise.all(together.map(({ naive }) => finish(sides.naive, naive)));
-  const first = Promise.all(
+  const others = Promise.all(
     together.map(async ({ scenario, payonce }, index) =>
       findingOf(scenario, naiveCounts[index], await finish(sides.payonce, payonce)),
     ),
   );
   const last = async (): Promise<readonly Finding[]> => {
     const findings = [];
-    for (const scenario of scenarios.filter(({ alone = false }) => alone)) {
+    for (const scenario of inTurn('last')) {
       const { naive, payonce } = await provoke(scenario);
       const counts = await Promise.all([finish(sides.naive, naive), finish(sides.payonce, payonce)]);
       findings.push(findingOf(scenario, ...counts));
     }
     return findings;
   };
-  return (await Promise.all([first, last()])).flat();
+  const found = (await Promise.all([others, last()])).flat();
+  const place = ({ trouble }: Finding): number => scenarios.findIndex((scenario) => scenario.trouble === trouble);
+  return found.toSorted((left, right) => place(left) - place(right));
 }
 
 async function provokeOn(side: Side, { provoke }: Scenario, key: string): Promise<Provoked> {

@@ -18,6 +18,8 @@ export interface SideConfig {
   readonly postings: (payment: string, kind: EventKind) => Promise<number>;
   /** What its consumer got and did. */
   readonly receipts: (payment: string) => Promise<readonly Receipt[]>;
+  /** Puts a payment's event on the bus once more, as a publisher does that died before it knew that it had done so. */
+  readonly publishAgain: (payment: string) => Promise<void>;
 }
 
 export type Receipt =

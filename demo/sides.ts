@@ -1,4 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import { LambdaClient } from '@aws-sdk/client-lambda';
 import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { documentClient } from '../lambdas/adapters/dynamodb/document-client.ts';
 import { paymentPartition as ledgerPartition, parseTransition } from '../lambdas/adapters/dynamodb/items.ts';
@@ -7,10 +9,14 @@ import { systemDigest } from '../lambdas/adapters/system/platform.ts';
 import { PAYMENT_SCOPES } from '../lambdas/contract/api.ts';
 import { parseIdempotencyKey } from '../lambdas/core/idempotency-key.ts';
 import { derivePaymentId, type PaymentId, type TenantId } from '../lambdas/core/ids.ts';
+import { invariant } from '../lambdas/core/invariant.ts';
 import { CREDENTIALS } from '../local/emulator-environment.ts';
 import type { LocalAws } from '../local/local-aws.ts';
-import { type EventKind, paymentPartition, ReceiptRow, SHOP_POSTING } from './contract.ts';
+import { type AwsTarget, serviceOutput } from '../operator/deployment.ts';
+import { republishRange } from '../operator/republishing.ts';
+import { type EventKind, paymentPartition, ReceiptRow, SHOP_EVENT_SOURCE, SHOP_POSTING } from './contract.ts';
 import type { DeployedDemo } from './deployed.ts';
+import type { Delivery } from './functions/deliveries.ts';
 import { type Receipt, Side } from './side.ts';
 
 /** Both sides as they are deployed; Payonce with a tenant of this run's own, whose key goes with it. */
@@ -19,23 +25,25 @@ export async function withSides<Result>(
   demo: DeployedDemo,
   use: (sides: { readonly naive: Side; readonly payonce: Side }) => Promise<Result>,
 ): Promise<Result> {
-  const client = documentClient(
-    new DynamoDBClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS }),
-  );
+  const target = { endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS };
+  const client = documentClient(new DynamoDBClient(target));
   const administration = new TenantAdministration(client, aws.tables.registry);
   const tenantId = await administration.createTenant('Demo');
   const apiKey = await administration.createApiKey({ tenantId, mode: 'test', scopes: PAYMENT_SCOPES });
   try {
     return await use({
-      naive: naiveSide(client, demo),
-      payonce: payonceSide(client, aws, demo, { tenantId, apiKey }),
+      naive: naiveSide(target, client, demo),
+      payonce: payonceSide(target, client, { aws, demo, tenantId, apiKey }),
     });
   } finally {
     await administration.revokeApiKey(apiKey);
   }
 }
 
-function naiveSide(client: DynamoDBDocumentClient, demo: DeployedDemo): Side {
+type Target = Required<AwsTarget>;
+
+function naiveSide(target: Target, client: DynamoDBDocumentClient, demo: DeployedDemo): Side {
+  const bus = new EventBridgeClient(target);
   return new Side({
     apiUrl: demo.shopUrl,
     headers: {},
@@ -48,15 +56,27 @@ function naiveSide(client: DynamoDBDocumentClient, demo: DeployedDemo): Side {
       return rows.filter((row) => String(row['sk']).startsWith(SHOP_POSTING) && row['kind'] === kind).length;
     },
     receipts: (payment) => receiptsOf(client, demo, payment),
+    publishAgain: async (paymentId) => {
+      const type: EventKind = 'payment.completed';
+      const delivered = (await receiptsOf(client, demo, paymentId)).find((receipt) => receipt.row === 'delivery');
+      invariant(delivered?.row === 'delivery', 'there is no event yet');
+      const event: Delivery = { eventId: delivered.eventId, type, paymentId, metadata: {} };
+      const entry = { EventBusName: demo.shopBus, Source: SHOP_EVENT_SOURCE, DetailType: type };
+      await bus.send(new PutEventsCommand({ Entries: [{ ...entry, Detail: JSON.stringify(event) }] }));
+    },
   });
 }
 
-function payonceSide(
-  client: DynamoDBDocumentClient,
-  aws: LocalAws,
-  demo: DeployedDemo,
-  { tenantId, apiKey }: { readonly tenantId: TenantId; readonly apiKey: string },
-): Side {
+interface PayonceParts {
+  readonly aws: LocalAws;
+  readonly demo: DeployedDemo;
+  readonly tenantId: TenantId;
+  readonly apiKey: string;
+}
+
+function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: PayonceParts): Side {
+  const { aws, demo, tenantId, apiKey } = parts;
+  const begunMs = Date.now();
   return new Side({
     apiUrl: aws.apiUrl,
     headers: { authorization: `Bearer ${apiKey}` },
@@ -69,6 +89,12 @@ function payonceSide(
       return rows.map(parseTransition).filter(({ type, postings }) => postings.length > 0 && isOf(kind, type)).length;
     },
     receipts: (payment) => receiptsOf(client, demo, payment),
+    publishAgain: async () => {
+      // Of a range, not of one payment: all events of this run come again.
+      const range = { sinceMs: begunMs, untilMs: Date.now() + 1_000 };
+      const functionName = await serviceOutput(target, 'republishFunction');
+      await republishRange(new LambdaClient(target), functionName, range, () => undefined);
+    },
   });
 }
 

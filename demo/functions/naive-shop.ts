@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import type { APIGatewayProxyResult } from 'aws-lambda';
 import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
-import { putEventsOverHttps } from '../../lambdas/adapters/eventbridge/put-events.ts';
+import { eventBridgeClient } from '../../lambdas/adapters/eventbridge/eventbridge-publisher.ts';
 import type { Charge, SandboxEvent } from '../../lambdas/contract/sandbox-api.ts';
 import { DemoEnvironment, type EventKind, paymentPartition, SHOP_EVENT_SOURCE, SHOP_POSTING } from '../contract.ts';
 import type { Delivery } from './deliveries.ts';
@@ -15,7 +16,7 @@ import type { Delivery } from './deliveries.ts';
 const client = documentClient();
 const TableName = process.env[DemoEnvironment.shopTable] ?? '';
 const processorUrl = process.env[DemoEnvironment.shopProcessorUrl] ?? '';
-const putEvents = putEventsOverHttps(process.env);
+const events = eventBridgeClient();
 
 interface Order {
   readonly amount: number;
@@ -94,14 +95,13 @@ async function book(payment: string, posting: Posting, metadata: Delivery['metad
     }),
   );
   const event: Delivery = { eventId: randomUUID(), type: posting.kind, paymentId: payment, metadata };
-  await putEvents([
-    {
-      EventBusName: process.env[DemoEnvironment.shopBus] ?? '',
-      Source: SHOP_EVENT_SOURCE,
-      DetailType: posting.kind,
-      Detail: JSON.stringify(event),
-    },
-  ]);
+  const entry = {
+    EventBusName: process.env[DemoEnvironment.shopBus],
+    Source: SHOP_EVENT_SOURCE,
+    DetailType: posting.kind,
+    Detail: JSON.stringify(event),
+  };
+  await events.send(new PutEventsCommand({ Entries: [entry] }));
 }
 
 async function postingsOf(payment: string): Promise<readonly Posting[]> {

@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { page } from '../../demo/page.ts';
+import { SCENARIOS } from '../../demo/scenarios.ts';
+import { type Counts, exitCode, type Finding, plainTable, verdict } from '../../demo/verdict.ts';
+
+const ONCE: Counts = { atProcessor: 1, postings: 1, events: 1, effects: 1 };
+const found = (payonce: Partial<Counts> = {}): Finding => ({
+  trouble: 'two posts at once',
+  moves: 'charge',
+  naive: { atProcessor: 2, postings: 2, events: 2, effects: 2 },
+  payonce: { ...ONCE, ...payonce },
+});
+
+describe('the demonstration', () => {
+  test('ends well when Payonce was right every time, whatever became of the naive side', () => {
+    expect(exitCode([found(), found()])).toBe(0);
+  });
+
+  test.each([
+    ['a double charge', { atProcessor: 2 }, '2 charges'],
+    ['a double posting', { postings: 2 }, '2 postings'],
+    ['a double event', { events: 2 }, '2 events'],
+    ['a double effect', { effects: 2 }, '2 effects'],
+    ['a lost effect', { effects: 0 }, 'no effect'],
+    ['a lost event', { events: 0, effects: 0 }, 'no event, no effect'],
+  ])('fails for %s at Payonce, wherever it is in the table, and says so', (_, planted, words) => {
+    const findings = [found(), found(planted), found()];
+    expect(exitCode(findings)).toBe(1);
+    expect(plainTable(findings)).toMatch(new RegExp(`  ${words}$`, 'm'));
+    expect(page(findings)).toContain(`| ${words} |\n`);
+  });
+
+  test('fails when nothing was shown', () => {
+    expect(exitCode([])).toBe(1);
+  });
+
+  test('tells of refunds where refunds were counted', () => {
+    expect(verdict({ ...ONCE, atProcessor: 3 }, 'refund')).toBe('3 refunds');
+    expect(verdict(ONCE, 'refund')).toBe('once');
+  });
+
+  test('stands in columns on a terminal', () => {
+    expect(plainTable([found()]).split('\n')).toEqual([
+      'trouble            naive          Payonce        naive, in words                              Payonce, in words',
+      '─────────────────  ─────────────  ─────────────  ───────────────────────────────────────────  ─────────────────',
+      'two posts at once  2 / 2 / 2 / 2  1 / 1 / 1 / 1  2 charges, 2 postings, 2 events, 2 effects  once',
+    ]);
+  });
+});
+
+describe('docs/demo.md', () => {
+  const document = readFileSync(new URL('../../docs/demo.md', import.meta.url), 'utf8');
+
+  /** What the page says, as the run that it was written from had found it. */
+  const findings = (): readonly Finding[] =>
+    document
+      .split('\n')
+      .filter((line) => /^\| .* \/ /.test(line))
+      .map((line) => {
+        const [, trouble = '', naive = '', payonce = ''] = line.split('|').map((cell) => cell.trim());
+        return {
+          trouble,
+          moves: trouble.includes('refund') ? 'refund' : 'charge',
+          naive: read(naive),
+          payonce: read(payonce),
+        };
+      });
+
+  function read(cell: string): Counts {
+    const [atProcessor = NaN, postings = NaN, events = NaN, effects = NaN] = cell.split(' / ').map(Number);
+    return { atProcessor, postings, events, effects };
+  }
+
+  test('is what the code makes of its counts: if it is not, run npm run demo -- --write', () => {
+    expect(document).toBe(page(findings()));
+  });
+
+  test('shows every trouble, and Payonce once in each', () => {
+    expect(findings().map(({ trouble }) => trouble)).toEqual(SCENARIOS.map(({ trouble }) => trouble));
+    expect(exitCode(findings())).toBe(0);
+  });
+});
