@@ -26,6 +26,9 @@ import {
   SHOP_CALLBACK_PARAMETER,
 } from './contract.ts';
 
+/** Without the rules for templates, which take longer than all the rest: nothing of this is for anybody's account. */
+const APP = `CDK_VALIDATION=false node '${join(import.meta.dirname, 'app.ts')}'`;
+
 /** What is there of the demonstration's stacks. */
 export interface DeployedDemo {
   /** Without a trailing slash. */
@@ -53,7 +56,7 @@ export async function deployDemo(
   const eventBus = await eventBusOf(aws);
   const outputs = await deploy(
     { endpoint: aws.awsEndpoint, directory, report },
-    { command: `node ${join(import.meta.dirname, 'app.ts')}`, context: { [BUS_CONTEXT]: eventBus } },
+    { command: APP, context: { [BUS_CONTEXT]: eventBus } },
   );
   await openQueuesToPlainHttp(aws.awsEndpoint);
   const read = (name: keyof typeof DemoOutput): string => outputOf(outputs, DemoStackName.demo, DemoOutput[name]);

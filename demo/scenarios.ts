@@ -11,8 +11,8 @@ export interface Scenario {
   readonly id: string;
   readonly trouble: string;
   readonly moves: Finding['moves'];
-  /** First, because somebody has to wait; last, because it strikes what is not counted yet. @default in between */
-  readonly turn?: 'first' | 'last';
+  /** What has to be waited for longest begins first. @default 3 */
+  readonly turn?: 1 | 2;
   /**
    * Brings it about, and says what to count. What `rest` waits for may go on meanwhile.
    *
@@ -69,7 +69,7 @@ export const SCENARIOS: readonly Scenario[] = [
     id: 'crash',
     trouble: 'the function is killed between charge and save, and the client tries again',
     moves: 'charge',
-    turn: 'first',
+    turn: 2,
     provoke: async (side, key) => {
       const body = { source: 'tok_slow' };
       const payment = side.config.paymentOf(key);
@@ -110,7 +110,8 @@ export const SCENARIOS: readonly Scenario[] = [
     id: 'redelivery',
     trouble: 'the consumer is killed between its effect and its acknowledgement, and the event is delivered again',
     moves: 'charge',
-    turn: 'last',
+    // A consumer takes along whatever it holds when it dies: as yet it holds nothing else.
+    turn: 1,
     provoke: async (side, key) => {
       const payment = side.config.paymentOf(key);
       await side.payUntilAnswered(key, { metadata: { [HOLD.name]: HOLD.value } });

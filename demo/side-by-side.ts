@@ -10,50 +10,41 @@ interface Sides {
   readonly payonce: Side;
 }
 
+const LAST_TURN = 3;
+
 type Provoked = Subject & { readonly rest?: Promise<unknown> };
 
-/**
- * Brings every trouble about on both sides, waits until nothing moves any more, and counts. A killed consumer takes along
- * whatever it holds of others, so it dies when the naive side's others are counted; Payonce's may be struck at any time.
- */
+/** Brings every trouble about on both sides, waits until nothing moves any more, and counts. */
 export async function sideBySide(
   sides: Sides,
   scenarios: readonly Scenario[],
   report: (text: string) => void,
 ): Promise<readonly Finding[]> {
   const run = randomBytes(4).toString('hex');
-  const inTurn = (wanted: 'first' | 'between' | 'last'): readonly Scenario[] =>
-    scenarios.filter(({ turn = 'between' }) => turn === wanted);
-  const provoke = async (scenario: Scenario) => {
+  const provoked = new Map<Scenario, { readonly naive: Provoked; readonly payonce: Provoked }>();
+  for (const scenario of scenarios.toSorted(byTurn)) {
     const key = `demo-${run}-${scenario.id}`;
-    report(`${scenario.trouble}: naive`);
+    report(`naive: ${scenario.trouble}`);
     const naive = await provokeOn(sides.naive, scenario, key);
-    report(`${scenario.trouble}: Payonce`);
-    const payonce = await provokeOn(sides.payonce, scenario, key);
-    return { scenario, naive, payonce };
-  };
-
-  const together = [];
-  for (const scenario of [...inTurn('first'), ...inTurn('between')]) together.push(await provoke(scenario));
+    report(`Payonce: ${scenario.trouble}`);
+    provoked.set(scenario, { naive, payonce: await provokeOn(sides.payonce, scenario, key) });
+  }
   report('waiting until nothing moves any more');
-  const naiveCounts = await Promise.all(together.map(({ naive }) => finish(sides.naive, naive)));
-  const others = Promise.all(
-    together.map(async ({ scenario, payonce }, index) =>
-      findingOf(scenario, naiveCounts[index], await finish(sides.payonce, payonce)),
-    ),
+  return Promise.all(
+    scenarios.map(async (scenario) => {
+      const subjects = provoked.get(scenario);
+      invariant(subjects !== undefined, 'every trouble has been brought about');
+      const [naive, payonce] = await Promise.all([
+        finish(sides.naive, subjects.naive),
+        finish(sides.payonce, subjects.payonce),
+      ]);
+      return { trouble: scenario.trouble, moves: scenario.moves, naive, payonce };
+    }),
   );
-  const last = async (): Promise<readonly Finding[]> => {
-    const findings = [];
-    for (const scenario of inTurn('last')) {
-      const { naive, payonce } = await provoke(scenario);
-      const counts = await Promise.all([finish(sides.naive, naive), finish(sides.payonce, payonce)]);
-      findings.push(findingOf(scenario, ...counts));
-    }
-    return findings;
-  };
-  const found = (await Promise.all([others, last()])).flat();
-  const place = ({ trouble }: Finding): number => scenarios.findIndex((scenario) => scenario.trouble === trouble);
-  return found.toSorted((left, right) => place(left) - place(right));
+}
+
+function byTurn(left: Scenario, right: Scenario): number {
+  return (left.turn ?? LAST_TURN) - (right.turn ?? LAST_TURN);
 }
 
 async function provokeOn(side: Side, { provoke }: Scenario, key: string): Promise<Provoked> {
@@ -66,9 +57,4 @@ async function provokeOn(side: Side, { provoke }: Scenario, key: string): Promis
 async function finish(side: Side, { rest, ...subject }: Provoked): Promise<Counts> {
   await rest;
   return countAtRest(side, subject);
-}
-
-function findingOf({ trouble, moves }: Scenario, naive: Counts | undefined, payonce: Counts): Finding {
-  invariant(naive !== undefined, 'both sides are counted');
-  return { trouble, moves, naive, payonce };
 }
