@@ -12,7 +12,9 @@ delivered them, effects as rows that the consumer wrote.
 
 The naive side ([demo/functions](../demo/functions)) is the code that everybody writes first: it looks before it acts, with consistent
 reads, and acts before it saves. A key that was answered before is answered again, an event that was seen is not booked
-again, a refund beyond what is left is refused. That is right as long as nobody dies, doubles or comes at the same time.
+again, a refund beyond what is left is refused. That is right as long as nobody dies, doubles or comes at the same time. It takes ten posts
+at once, and whoever is not let in comes again. It books a refund and then has the processor make it: of two that race, the processor
+refuses the second, when books, event and effect are there already.
 
 Counts are charges / postings / events / effects; once is 1 / 1 / 1 / 1.
 

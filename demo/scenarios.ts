@@ -96,7 +96,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     id: 'published-again',
-    trouble: 'the publisher dies before it knows that it has published, and does it again',
+    trouble: 'the event is published again, as by a publisher that died before it knew that it had',
     moves: 'charge',
     provoke: async (side, key) => {
       const payment = side.config.paymentOf(key);
