@@ -19,7 +19,7 @@ export interface Finding {
   readonly payonce: Counts;
 }
 
-export function isOnce(counts: Counts): boolean {
+function isOnce(counts: Counts): boolean {
   return Object.values(counts).every((count) => count === 1);
 }
 
