@@ -29,7 +29,7 @@ export type PublicEventType = (typeof PUBLIC_EVENT_TYPES)[number];
 export const EVENT_TYPES: readonly TransitionType[] = TRANSITION_TYPES.filter((type) => !PENDING_TYPES.has(type));
 
 /** The form of events of every type so far. A form that consumers could not read as this one gets the next number. */
-export const EVENT_VERSION = 1;
+const EVENT_VERSION = 1;
 
 /** As merchants get it and read it at `GET /v1/events/{id}`. */
 export interface EventObject {

@@ -19,11 +19,11 @@ const FUNCTIONS = [
   'republish-events',
   'resolver',
   'sandbox-processor',
+  'views-projector',
   'webhook-fan-out',
   'webhook-sender',
   'webhook-sweeper',
   'webhooks',
-  'views-projector',
 ];
 
 describe('the bundles', () => {

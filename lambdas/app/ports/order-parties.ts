@@ -9,7 +9,7 @@ import type { CallLimit } from './world.ts';
  * @throws RetryableError when nothing was applied, AmbiguousError when it may have been and the same call finds out,
  *   TerminalError when trying again cannot help
  */
-export interface OrderItem {
+interface OrderItem {
   readonly sku: string;
   readonly quantity: number;
 }
