@@ -1,14 +1,12 @@
-import { RetryableError } from '../core/faults.ts';
-import { effectExpirySeconds } from '../core/idempotency.ts';
-import { inquiryOperation, returnOperation } from '../core/ids.ts';
+import { returnOperation } from '../core/ids.ts';
 import { invariant } from '../core/invariant.ts';
 import type { Refund } from '../core/payment.ts';
 import type { ProcessorCharge } from '../core/processor-charge.ts';
-import { decideAll } from './decide-all.ts';
 import { readChain } from './payment-chain.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
 import type { ChargeToReturn } from './ports/payment-store.ts';
 import type { ChangeOrder, ProcessorBooks } from './ports/processor.ts';
+import { recordCharge } from './record-charge.ts';
 import { each, type Resolved, type ResolveTools } from './resolve.ts';
 
 export interface ReturnTools extends ResolveTools {
@@ -19,8 +17,6 @@ export interface ReturnTools extends ResolveTools {
 const READ_TIMEOUT_MS = 5_000;
 const SEND_TIMEOUT_MS = 8_000;
 const MAX_AT_ONCE = 1_000;
-/** Races are decided again this often. */
-const MAX_ROUNDS = 5;
 
 /**
  * Sends back charges that their payments must not have: each by one operation, derived from the charge, so that it goes back
@@ -40,7 +36,7 @@ export async function returnCharges(tools: ReturnTools): Promise<Resolved> {
       const outcome = await processor.change(order, { timeoutMs: SEND_TIMEOUT_MS });
       refused = outcome.kind === 'refused';
     }
-    const progress = progressOf(await record(tools, books, owed), owed, order);
+    const progress = progressOf(await record(tools, books, owed, order), owed, order);
     if (progress === 'returned') {
       await tools.work.closeReturn(owed);
       return 'finished';
@@ -63,19 +59,34 @@ type Progress =
   /** Our own refund was accepted, and failed: the same again would be the same failed one. A person sends it back. */
   | 'failed';
 
-/** A hold that was taken meanwhile is queued again as money, by the fact that it was. */
 function progressOf(
-  { status, refunds }: ProcessorCharge,
+  { status, capturedMinor, refunds }: ProcessorCharge,
   { by, amountMinor }: ChargeToReturn,
   { operationId }: ChangeOrder,
 ): Progress {
-  if (by === 'void') return status === 'authorized' ? 'not_begun' : 'returned';
   const sumOf = (counted: Refund['status']) =>
     refunds.filter((refund) => refund.status === counted).reduce((sum, refund) => sum + refund.amountMinor, 0);
   const returnedMinor = sumOf('succeeded');
+  if (by === 'void') return progressOfVoid(status, capturedMinor - returnedMinor);
   if (returnedMinor >= amountMinor) return 'returned';
   if (returnedMinor + sumOf('pending') >= amountMinor) return 'under_way';
   return refunds.some(({ refundId }) => refundId === operationId) ? 'failed' : 'not_begun';
+}
+
+/** A hold that was taken meanwhile is not back: it is queued again as money, by the fact that it was. */
+function progressOfVoid(status: ProcessorCharge['status'], keptMinor: number): Progress {
+  switch (status) {
+    case 'authorized':
+      return 'not_begun';
+    case 'voided':
+    case 'declined':
+      return 'returned';
+    case 'succeeded':
+      return keptMinor > 0 ? 'under_way' : 'returned';
+    case 'pending':
+    case 'requires_action':
+      return 'under_way';
+  }
 }
 
 function orderOf(
@@ -83,7 +94,7 @@ function orderOf(
   { paymentId, chargeId, currency, by, amountMinor }: ChargeToReturn,
 ): ChangeOrder {
   return {
-    operationId: returnOperation(digest, paymentId, chargeId),
+    operationId: returnOperation(digest, paymentId, chargeId, by),
     paymentId,
     chargeId,
     currency,
@@ -91,32 +102,12 @@ function orderOf(
   };
 }
 
-/**
- * What the processor's books say now, as a callback would have brought it: the chain is read before the charge, so that
- * what is decided is never older than what it is decided on.
- */
-async function record(tools: ReturnTools, books: ProcessorBooks, owed: ChargeToReturn): Promise<ProcessorCharge> {
-  const { effects, digest, clock, entropy } = tools;
-  const { paymentId, chargeId } = owed;
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const chain = await readChain(tools.store, paymentId);
-    invariant(chain !== undefined, 'a charge that was found stray has its payment');
-    const charge = await read(books, owed);
-    const nowMs = clock.nowMs();
-    const { transitions } = decideAll(digest, charge, chain, nowMs);
-    if (transitions.length === 0) return charge;
-    const asked = returnOperation(digest, paymentId, chargeId);
-    const outcome = await effects.recordEffect({
-      record: {
-        operationId: inquiryOperation(digest, asked, chain.newest.sequence + 1),
-        paymentId,
-        owner: entropy.ownerToken(),
-        recordedAtMs: nowMs,
-        expiresAtSeconds: effectExpirySeconds(nowMs, entropy.fraction()),
-      },
-      transitions,
-    });
-    if (outcome.kind === 'recorded') return charge;
-  }
-  throw new RetryableError('contention', 'too many rivals at once for this payment', { retryAfterSeconds: 1 });
+/** What the processor's books say now, once the payment knows it too. */
+function record(
+  tools: ReturnTools,
+  books: ProcessorBooks,
+  owed: ChargeToReturn,
+  { operationId }: ChangeOrder,
+): Promise<ProcessorCharge> {
+  return recordCharge(tools, owed.paymentId, operationId, () => read(books, owed));
 }

@@ -121,9 +121,17 @@ export function isOwnRefund(operation: string | undefined): operation is string 
   return operation !== undefined && OWN_REFUND.test(operation);
 }
 
-/** The operation that sends back a charge which its payment must not have. */
-export function returnOperation(digest: Digest, paymentId: PaymentId, chargeId: string): OperationId {
-  return `rtn_${derived(digest, ['return', paymentId, chargeId])}` as OperationId;
+/**
+ * The operation that sends back a charge which its payment must not have. What was let go as a hold and turns out to be taken
+ * is refunded under another key: a processor refuses a key that it knows with another body.
+ */
+export function returnOperation(
+  digest: Digest,
+  paymentId: PaymentId,
+  chargeId: string,
+  by: 'refund' | 'void',
+): OperationId {
+  return `rtn_${derived(digest, ['return', by, paymentId, chargeId])}` as OperationId;
 }
 
 /** The operation that finds out what became of a payment or a change that was answered "not known yet". */

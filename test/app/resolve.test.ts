@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
-import { chargeOperation } from '../../lambdas/core/ids.ts';
+import { chargeOperation, returnOperation } from '../../lambdas/core/ids.ts';
 import { netDebitMinor } from '../../lambdas/core/posting.ts';
 import { callback } from '../support/callback-desk.ts';
 import { ChangeDesk } from '../support/change-desk.ts';
@@ -66,7 +67,8 @@ describe('money that must go back', () => {
     expect(await desk.store.chargesToReturn(9)).toEqual([]);
   });
 
-  test('that is only held is let go', async () => {
+  /** A payment that has failed, and for which money is set aside after all. */
+  async function lateHold() {
     const request = paymentRequest('late-hold', { source: 'tok_async', capture: 'manual' });
     await desk.pay(request);
     const charge = desk.chargeOf(request);
@@ -74,8 +76,48 @@ describe('money that must go back', () => {
     await desk.deliver(callback('h_1', charge));
     desk.processor.inside.change(charge, { status: 'authorized' });
     await desk.deliver(callback('h_2', charge));
+    return { request, charge };
+  }
+
+  test('that is only held is let go', async () => {
+    const { request } = await lateHold();
     expect(await desk.returnCharges()).toMatchObject({ finished: 1 });
     expect(desk.processor.charges(request.paymentId)[0]?.status).toBe('voided');
+  });
+
+  test('that was held, and is taken before it is let go, is refunded: its callback may be late', async () => {
+    const { request, charge } = await lateHold();
+    desk.processor.inside.succeed(charge);
+    expect(await desk.returnCharges()).toMatchObject({ finished: 0, waiting: 1 });
+    await desk.deliver(callback('h_3', charge));
+    expect(await desk.returnCharges()).toMatchObject({ finished: 1 });
+    expect(await desk.store.chargesToReturn(9)).toEqual([]);
+    expect(desk.capturedAtProcessor(request)).toBe(1000);
+    expect(desk.refundedAtProcessor(request)).toBe(1000);
+    expect((await desk.typesOf(request)).filter((type) => type === 'payment.late_success')).toHaveLength(2);
+  });
+
+  test('is still owed when a hold of it was closed that a callback has queued as money meanwhile', async () => {
+    const { request, charge } = await lateHold();
+    const [hold] = await desk.store.chargesToReturn(9);
+    desk.processor.inside.succeed(charge);
+    await desk.deliver(callback('h_3', charge));
+    if (hold !== undefined) await desk.store.closeReturn(hold);
+    expect(await desk.returnCharges()).toMatchObject({ finished: 1 });
+    expect(desk.refundedAtProcessor(request)).toBe(1000);
+  });
+
+  test('is refunded under another key than the one under which letting it go was refused', async () => {
+    const { request, charge } = await lateHold();
+    desk.processor.failNextChange(1, 'tok_declined');
+    expect(await desk.returnCharges()).toMatchObject({ undecidable: 1 });
+    desk.processor.inside.succeed(charge);
+    await desk.deliver(callback('h_3', charge));
+    const letGo = returnOperation(systemDigest, request.paymentId, charge, 'void');
+    expect(desk.processor.sends(letGo)).toBe(1);
+    expect(await desk.returnCharges()).toMatchObject({ finished: 1 });
+    expect(desk.processor.sends(letGo)).toBe(1);
+    expect(desk.refundedAtProcessor(request)).toBe(1000);
   });
 });
 

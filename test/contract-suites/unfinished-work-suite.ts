@@ -65,8 +65,8 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await work.inquiries(LIMIT)).not.toContainEqual(inquiry);
     });
 
-    test('show a charge to return with the effect that found it, until it is closed', async () => {
-      await claim();
+    /** Found by one event of the processor. */
+    const find = async (event: string, found: Partial<ChargeToReturn> = {}): Promise<ChargeToReturn> => {
       const charge: ChargeToReturn = {
         paymentId: id,
         chargeId: 'ch_9',
@@ -74,17 +74,35 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
         amountMinor: 700,
         currency: 'EUR',
         foundAtMs: claimedAtMs,
+        ...found,
       };
       const record = {
-        operationId: callbackOperation(systemDigest, 'memory', id),
+        operationId: callbackOperation(systemDigest, 'memory', `${id}-${event}`),
         paymentId: id,
         owner: ownerToken('owner-a'),
         recordedAtMs: claimedAtMs,
       };
       await effects.recordEffect({ record, transitions: [], toReturn: [charge] });
+      return charge;
+    };
+
+    test('show a charge to return with the effect that found it, until it is closed', async () => {
+      await claim();
+      const charge = await find('found');
       expect(await work.chargesToReturn(LIMIT)).toContainEqual(charge);
       await work.closeReturn(charge);
       expect(await work.chargesToReturn(LIMIT)).not.toContainEqual(charge);
+    });
+
+    test('keep a hold that was queued again as money, though the hold is closed late', async () => {
+      await claim();
+      const hold = await find('held', { by: 'void' });
+      const money = await find('taken', { by: 'refund', foundAtMs: claimedAtMs + 1 });
+      await work.closeReturn(hold);
+      expect(await work.chargesToReturn(LIMIT)).toContainEqual(money);
+      expect(await work.chargesToReturn(LIMIT)).not.toContainEqual(hold);
+      await work.closeReturn(money);
+      expect(await work.chargesToReturn(LIMIT)).not.toContainEqual(money);
     });
   });
 }

@@ -41,7 +41,7 @@ describe('the sandbox client changes a charge', () => {
     const order = freshOrder();
     const { chargeId = '' } = await client.charge(order, LIMIT);
     const ours = freshChange(order, chargeId, { kind: 'refund', amountMinor: 100 });
-    const sentBack = { ...ours, operationId: returnOperation(systemDigest, order.paymentId, chargeId) };
+    const sentBack = { ...ours, operationId: returnOperation(systemDigest, order.paymentId, chargeId, 'refund') };
     await client.change(ours, LIMIT);
     await client.change(sentBack, LIMIT);
     const desk = sandboxDesk(sandbox.handler);

@@ -1,4 +1,4 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { DeleteCommandInput, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import type { ChargeToReturn, Inquiry, PaymentStore } from '../../app/ports/payment-store.ts';
 import type { UnfinishedWork } from '../../app/ports/unfinished-work.ts';
@@ -70,8 +70,17 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
     return (await this.#queued(returnsPartition, limit)).map(parseChargeToReturn);
   }
 
+  /**
+   *   resolver  ── read: void ── let go ─────────────────────── delete ✗ it is a refund now
+   *   callback                        └─ taken: queue as refund ─┘
+   */
   async closeReturn(charge: ChargeToReturn): Promise<void> {
-    await this.#delete(chargeToReturnKey(charge));
+    const { by, foundAtMs } = charge;
+    await this.#delete(chargeToReturnKey(charge), {
+      ConditionExpression: '#by = :by AND #foundAtMs = :foundAtMs',
+      ExpressionAttributeNames: { '#by': 'by', '#foundAtMs': 'foundAtMs' },
+      ExpressionAttributeValues: { ':by': by, ':foundAtMs': foundAtMs },
+    });
   }
 
   async #queued(partition: (shard: number) => string, limit: number): Promise<readonly Item[]> {
@@ -96,9 +105,9 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
     return output.Items ?? [];
   }
 
-  async #delete(key: Item): Promise<void> {
+  async #delete(key: Item, condition: Omit<DeleteCommandInput, 'TableName' | 'Key'> = {}): Promise<void> {
     await writeConditionally(this.#pacing, () =>
-      this.#client.send(new DeleteCommand({ TableName: this.#tables.registry, Key: key })),
+      this.#client.send(new DeleteCommand({ TableName: this.#tables.registry, Key: key, ...condition })),
     );
   }
 }

@@ -28,7 +28,7 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
   readonly #references = new Map<string, PaymentId>();
   readonly #effects = new Map<OperationId, EffectRecord>();
   readonly #orphans = new Map<OperationId, OrphanedCallback & { readonly givenUp?: true }>();
-  #toReturn: ChargeToReturn[] = [];
+  readonly #toReturn = new Map<string, ChargeToReturn>();
   readonly #inquiries = new Map<OperationId, Inquiry>();
   readonly #orders = new Map<OrderId, OrderTransition[]>();
   readonly #openOrders = new Map<OrderId, OpenOrder>();
@@ -60,7 +60,7 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
 
     this.#records.set(record.operationId, record);
     if (transition !== undefined) this.#append(transition);
-    this.#toReturn.push(...toReturn);
+    for (const charge of toReturn) this.#toReturn.set(returnKey(charge), charge);
     if (inquiry !== undefined) this.#inquiries.set(inquiry.operationId, inquiry);
     return { kind: 'committed' };
   }
@@ -96,7 +96,7 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
     for (const transition of transitions) this.#append(transition);
     if (orphan !== undefined) this.#orphans.set(orphan.operationId, orphan);
     if (adopted !== undefined) this.#orphans.delete(adopted.operationId);
-    this.#toReturn.push(...toReturn);
+    for (const charge of toReturn) this.#toReturn.set(returnKey(charge), charge);
     return { kind: 'recorded' };
   }
 
@@ -127,11 +127,12 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
   }
 
   async chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]> {
-    return this.#toReturn.slice(0, limit);
+    return [...this.#toReturn.values()].slice(0, limit);
   }
 
-  async closeReturn({ paymentId, chargeId }: ChargeToReturn): Promise<void> {
-    this.#toReturn = this.#toReturn.filter((each) => each.paymentId !== paymentId || each.chargeId !== chargeId);
+  async closeReturn(charge: ChargeToReturn): Promise<void> {
+    const queued = this.#toReturn.get(returnKey(charge));
+    if (queued?.by === charge.by && queued.foundAtMs === charge.foundAtMs) this.#toReturn.delete(returnKey(charge));
   }
 
   async claimOrder({ record, first }: OrderClaim): ReturnType<OrderStore['claimOrder']> {
@@ -220,4 +221,9 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
 
 function referenceKey({ tenantId, mode, reference }: ReferenceName): string {
   return JSON.stringify([tenantId, mode, reference]);
+}
+
+/** The same charge found as held, then as taken, is one entry. */
+function returnKey({ paymentId, chargeId }: ChargeToReturn): string {
+  return JSON.stringify([paymentId, chargeId]);
 }

@@ -9,6 +9,7 @@ export interface UnfinishedWork {
   inquiries(limit: number): Promise<readonly Inquiry[]>;
   closeInquiry(inquiry: Inquiry): Promise<void>;
   chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]>;
+  /** Only as it was read: a hold that was queued again as money since stays. */
   closeReturn(charge: ChargeToReturn): Promise<void>;
 }
 

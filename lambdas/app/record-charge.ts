@@ -1,0 +1,59 @@
+import type { Digest } from '../core/digest.ts';
+import { RetryableError } from '../core/faults.ts';
+import { effectExpirySeconds } from '../core/idempotency.ts';
+import { inquiryOperation, type OperationId, type PaymentId } from '../core/ids.ts';
+import { invariant } from '../core/invariant.ts';
+import type { ProcessorCharge } from '../core/processor-charge.ts';
+import { chargesToReturn } from './charge-to-return.ts';
+import { decideAll } from './decide-all.ts';
+import { readChain } from './payment-chain.ts';
+import type { EffectStore } from './ports/effect-store.ts';
+import type { PaymentStore } from './ports/payment-store.ts';
+import type { Clock, Entropy } from './ports/world.ts';
+
+export interface RecordChargeTools {
+  readonly store: Pick<PaymentStore, 'listTransitions'>;
+  readonly effects: EffectStore;
+  readonly digest: Digest;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+}
+
+/** Races are decided again this often. */
+const MAX_ROUNDS = 5;
+
+/**
+ * Appends all that a charge in the processor's books tells, as a callback would have brought it: the chain is read before
+ * the charge, so that what is decided is never older than what it is decided on.
+ *
+ * @param asked the operation for whose sake it is looked at
+ * @throws RetryableError when rivals were faster each time
+ */
+export async function recordCharge(
+  { store, effects, digest, clock, entropy }: RecordChargeTools,
+  paymentId: PaymentId,
+  asked: OperationId,
+  read: () => Promise<ProcessorCharge>,
+): Promise<ProcessorCharge> {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const chain = await readChain(store, paymentId);
+    invariant(chain !== undefined, 'a charge that is looked at has its payment');
+    const charge = await read();
+    const nowMs = clock.nowMs();
+    const { transitions } = decideAll(digest, charge, chain, nowMs);
+    if (transitions.length === 0) return charge;
+    const outcome = await effects.recordEffect({
+      record: {
+        operationId: inquiryOperation(digest, asked, chain.newest.sequence + 1),
+        paymentId,
+        owner: entropy.ownerToken(),
+        recordedAtMs: nowMs,
+        expiresAtSeconds: effectExpirySeconds(nowMs, entropy.fraction()),
+      },
+      transitions,
+      toReturn: chargesToReturn(transitions),
+    });
+    if (outcome.kind === 'recorded') return charge;
+  }
+  throw new RetryableError('contention', 'too many rivals at once for this payment', { retryAfterSeconds: 1 });
+}
