@@ -8,11 +8,12 @@ import type { OwnerToken } from '../core/ids.ts';
 import { invariant } from '../core/invariant.ts';
 import type { HoldChange, Refund } from '../core/payment.ts';
 import { evolve, type PaymentState } from '../core/payment-state.ts';
+import { isSendWindowClosed } from '../core/settlement.ts';
 import { detailsOf, nextTransition } from '../core/transition.ts';
 import type { ChangePayment, ChangePaymentOutcome } from './change-payment-types.ts';
 import { afterFence, claimExisting, contention, openRecord } from './claimed-key.ts';
 import type { CreatePaymentTools, RunNotes } from './create-payment-types.ts';
-import { findOutChange } from './find-out-change.ts';
+import { decideNeverAsked, findOutChange } from './find-out-change.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
 import type { ClaimStep, OperationSteps } from './ports/operation-runner.ts';
@@ -95,6 +96,9 @@ export class ChangeRun implements OperationSteps<Work, ChangePaymentOutcome> {
     if (!isUnderWay(change, chain.state)) return undefined;
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined && sent === 'maybe') return () => undefined;
+    if (processor === undefined && isSendWindowClosed({ nowMs: clock.nowMs(), claimedAtMs })) {
+      return ({ state }) => decideNeverAsked(change, state);
+    }
     try {
       const underway = { claimedAtMs, sent, answerByMs: this.#answerByMs };
       if (processor === undefined) throw elsewhere();

@@ -60,11 +60,16 @@ function decideFound(found: Found<ChangeOutcome>, begun: PendingChange, state: P
     case 'undecidable':
       return { kind: 'review', because: 'whether the processor has done it cannot be found out' };
     case 'not_attempted':
-      return decideChangeFailed(change, { code: NOT_ATTEMPTED, message: 'The processor was never asked.' }, state);
+      return decideNeverAsked(change, state);
     case 'answer': {
       const { answer } = found;
       if (answer.kind === 'refused') return decideChangeFailed(change, answer.failure, state);
       return answer.facts.map((fact) => decide(fact, state)).find(({ kind }) => kind === 'append');
     }
   }
+}
+
+/** What it means that nothing of a change was sent, and that nobody may send it any more. */
+export function decideNeverAsked(change: PendingChange, state: PaymentState): Decision {
+  return decideChangeFailed(change, { code: NOT_ATTEMPTED, message: 'The processor was never asked.' }, state);
 }

@@ -9,6 +9,7 @@ import type { OperationId, OwnerToken, PaymentId } from '../core/ids.ts';
 import { chargeOperation } from '../core/ids.ts';
 import { invariant } from '../core/invariant.ts';
 import { create, freesReference, isUnresolved } from '../core/payment.ts';
+import { isSendWindowClosed } from '../core/settlement.ts';
 import type { FirstDetails, Transition } from '../core/transition.ts';
 import { detailsOf, firstTransition, nextTransition } from '../core/transition.ts';
 import { chargesToReturn } from './charge-to-return.ts';
@@ -100,6 +101,7 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
       if (processor === undefined) {
         // It was to be sent to a place that this deployment does not call: no yes and no silence from here is of it.
         if (held.sent === 'maybe') return { kind: 'unknown' };
+        if (isSendWindowClosed({ nowMs: this.#tools.clock.nowMs(), ...held })) return { kind: 'not_attempted' };
         throw new RetryableError('processor_elsewhere', 'this deployment does not call the payment’s processor');
       }
       return await settleCharge(

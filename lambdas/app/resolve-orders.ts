@@ -6,7 +6,7 @@ import { createOrder } from './create-order.ts';
 import type { OrderTools } from './create-order-types.ts';
 import { appendDrafts, driveOrder, keepLearnt, mustRead } from './drive-order.ts';
 import { NothingBegun } from './order-calls.ts';
-import { each, type Resolved } from './resolve.ts';
+import { type Came, cameOfClaim, each, type Resolved } from './resolve.ts';
 
 /** One order gets as long as a request would. Milliseconds. */
 const TIME_FOR_ONE_MS = 17_000;
@@ -20,7 +20,7 @@ const MAX_AT_ONCE = 1_000;
 export async function finishOrderClaim(
   tools: OrderTools,
   { operationId, fingerprint }: OpenRecord,
-): Promise<'finished' | 'waiting' | undefined> {
+): Promise<Came | undefined> {
   const orderId = parseOrderId(operationId);
   if (orderId === undefined) return undefined;
   const { order, details } = await mustRead(tools, orderId);
@@ -28,7 +28,7 @@ export async function finishOrderClaim(
   const { requestId, source, items, email, referrer } = details;
   const asked = { orderId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, items, email };
   const outcome = await createOrder(tools, { ...asked, ...(referrer === undefined ? {} : { referrer }) });
-  return outcome.kind === 'in_progress' ? 'waiting' : 'finished';
+  return cameOfClaim(outcome.kind, { operationId }, tools.report);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type ChangeCommand, changeOf, isUnderWay } from '../core/change.ts';
 import { type Decision, decide } from '../core/decide.ts';
-import { RetryableError } from '../core/faults.ts';
+import { RetryableError, TerminalError } from '../core/faults.ts';
 import { effectExpirySeconds, type OpenRecord } from '../core/idempotency.ts';
 import { inquiryOperation, type OperationId } from '../core/ids.ts';
 import { invariant } from '../core/invariant.ts';
@@ -9,9 +9,11 @@ import { isUnresolved } from '../core/payment.ts';
 import { SEND_WINDOW_MS } from '../core/settlement.ts';
 import { detailsOf, nextTransition } from '../core/transition.ts';
 import { changePayment } from './change-payment.ts';
+import type { ChangePaymentOutcome } from './change-payment-types.ts';
 import { chargesToReturn } from './charge-to-return.ts';
+import type { CreateOrderOutcome } from './create-order-types.ts';
 import { createPayment } from './create-payment.ts';
-import type { CreatePaymentTools } from './create-payment-types.ts';
+import type { CreatePaymentOutcome, CreatePaymentTools } from './create-payment-types.ts';
 import { findOutChange } from './find-out-change.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
@@ -24,7 +26,7 @@ export interface ResolveTools extends CreatePaymentTools {
   readonly effects: EffectStore;
   readonly work: UnfinishedWork;
   /** Ends claims that are not a payment's: undefined says that this one is. @default all are */
-  readonly finishOther?: (record: OpenRecord) => Promise<'finished' | 'waiting' | undefined>;
+  readonly finishOther?: (record: OpenRecord) => Promise<Came | undefined>;
   /** Told of what went wrong with one thing; the others are tried all the same. */
   readonly report: (error: unknown) => void;
 }
@@ -61,12 +63,23 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
     if (other !== undefined) return other;
     const chain = await readChain(tools.store, record.paymentId);
     invariant(chain !== undefined, 'a claim has its pending transition');
-    const outcome = await finish(tools, record, chain);
-    return outcome === 'in_progress' ? 'waiting' : 'finished';
+    return cameOfClaim(await finish(tools, record, chain), record, tools.report);
   });
 }
 
-async function finish(tools: ResolveTools, record: OpenRecord, { first, state }: PaymentChain): Promise<string> {
+/** An open claim that its own request cannot end stays open for ever: that is for a person, and must not look finished. */
+export function cameOfClaim(
+  outcome: (CreatePaymentOutcome | ChangePaymentOutcome | CreateOrderOutcome)['kind'],
+  { operationId }: Pick<OpenRecord, 'operationId'>,
+  report: ResolveTools['report'],
+): Came {
+  if (outcome === 'first' || outcome === 'replay') return 'finished';
+  if (outcome === 'in_progress') return 'waiting';
+  report(new TerminalError('claim_stuck', `the claim of ${operationId} ended as ${outcome}`));
+  return 'undecidable';
+}
+
+async function finish(tools: ResolveTools, record: OpenRecord, { first, state }: PaymentChain) {
   const { operationId, paymentId, fingerprint } = record;
   const { tenantId, mode, amountMinor, currency, source, capture, reference } = first.payment;
   const change = changeOf(state, operationId);
@@ -179,7 +192,7 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   return ({ state }) => decide(fact, state);
 }
 
-type Came = 'finished' | 'waiting' | 'undecidable';
+export type Came = 'finished' | 'waiting' | 'undecidable';
 
 export async function each<Thing>(
   { clock, report }: Pick<ResolveTools, 'clock' | 'report'>,

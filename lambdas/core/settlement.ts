@@ -53,8 +53,13 @@ export type SettlementStep =
 
 const conclude = (fact: 'unknown' | 'not_attempted' | 'undecidable'): SettlementStep => ({ do: 'conclude', fact });
 
+/** Whether nobody may send any more. */
+export function isSendWindowClosed({ nowMs, claimedAtMs }: Pick<SettlementState, 'nowMs' | 'claimedAtMs'>): boolean {
+  return nowMs > claimedAtMs + SEND_WINDOW_MS;
+}
+
 export function nextStep(state: SettlementState): SettlementStep {
-  const windowClosed = state.nowMs > state.claimedAtMs + SEND_WINDOW_MS;
+  const windowClosed = isSendWindowClosed(state);
   if (state.sent === 'nothing') return windowClosed ? conclude('not_attempted') : { do: 'send' };
   if (state.abilities.lookup.kind !== 'none' && state.looked === undefined) return { do: 'ask' };
   if (windowClosed) return concludeAfterWindow(state);

@@ -1,12 +1,13 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
+import { resolveClaims } from '../../lambdas/app/resolve.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 import { chargeOperation, returnOperation } from '../../lambdas/core/ids.ts';
 import { netDebitMinor } from '../../lambdas/core/posting.ts';
 import { callback } from '../support/callback-desk.ts';
-import { ChangeDesk } from '../support/change-desk.ts';
-import { paymentRequest } from '../support/payment-fixtures.ts';
+import { ChangeDesk, change } from '../support/change-desk.ts';
+import { openRecord, paymentRequest } from '../support/payment-fixtures.ts';
 
 let desk: ChangeDesk;
 beforeEach(() => {
@@ -137,6 +138,51 @@ describe('the resolver', () => {
     expect(await desk.resolveClaims()).toMatchObject({ finished: 1 });
     expect(await desk.pay(request)).toMatchObject({ kind: 'replay', answer: { status: 201 } });
     expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+  });
+
+  describe('of a released claim, when its processor is called no more', () => {
+    const refusing = () => Promise.reject(new RetryableError('processor_unauthorized', '401'));
+    const moved = () => ({ ...desk.processor, account: 'acct_new' });
+
+    test('leaves it to its client while anybody may send, and then ends the payment as never attempted', async () => {
+      const request = paymentRequest('released');
+      await expect(desk.pay(request, { processor: { ...desk.processor, charge: refusing } })).rejects.toThrow('401');
+      desk.clock.advance(14 * 60_000);
+      expect(await resolveClaims({ ...desk.changeTools, processor: moved() })).toMatchObject({ waiting: 1 });
+      await expect(desk.pay(request, { processor: moved() })).rejects.toThrow('does not call');
+      desk.clock.advance(2 * 60_000);
+      expect(await resolveClaims({ ...desk.changeTools, processor: moved() })).toMatchObject({ finished: 1 });
+      expect((await desk.chain(request)).state.payment).toMatchObject({
+        status: 'failed',
+        failure: { code: 'not_attempted' },
+      });
+    });
+
+    test('frees what its refund had reserved', async () => {
+      const request = paymentRequest('reserved');
+      await desk.pay(request);
+      const refund = change(request, 'r', { kind: 'refund' });
+      await expect(desk.change(refund, { processor: { ...desk.processor, change: refusing } })).rejects.toThrow('401');
+      desk.clock.advance(14 * 60_000);
+      await expect(desk.change(refund, { processor: moved() })).rejects.toThrow('does not call');
+      desk.clock.advance(2 * 60_000);
+      expect(await resolveClaims({ ...desk.changeTools, processor: moved() })).toMatchObject({ finished: 1 });
+      expect((await desk.chain(request)).state.refunds.get(refund.operationId)).toMatchObject({
+        status: 'failed',
+        failure: { code: 'not_attempted' },
+      });
+      expect(await desk.change(change(request, 'r2', { kind: 'refund' }))).toMatchObject({ answer: { status: 201 } });
+    });
+  });
+
+  test('tells a person of a claim that cannot be ended, and does not count it as finished', async () => {
+    const request = paymentRequest('stuck');
+    await desk.pay(request);
+    const stuck = { ...openRecord(request.paymentId), operationId: chargeOperation(request.paymentId) };
+    desk.store.deleteRecord(stuck.operationId);
+    const work = { ...desk.changeTools.work, staleClaims: async () => [stuck] };
+    expect(await resolveClaims({ ...desk.changeTools, work })).toMatchObject({ finished: 0, undecidable: 1 });
+    expect(desk.reported).toMatchObject([{ code: 'claim_stuck' }]);
   });
 
   test.each([
