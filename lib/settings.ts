@@ -15,7 +15,7 @@ export interface Settings {
   readonly callbackScheme: SignatureSchemeName;
   /** The Stripe account (`acct_…`) to call beside the other processor. @default Stripe is not called */
   readonly stripeAccount?: string;
-  /** Where a payer comes back to after an approval at Stripe's; an https address. @default no approval that redirects */
+  /** Where a payer comes back to after an approval at Stripe's; an https address. @default what must be approved is declined */
   readonly stripeReturnUrl?: string;
   /**
    * Where new payments go: JSON, a list of `{ "tenant"?, "currency"?, "processor": "sandbox" | "stripe" }`; the first that

@@ -54,6 +54,7 @@ describe('a charge at Stripe', () => {
       amount: '1999',
       currency: 'eur',
       payment_method: 'pm_card_visa',
+      error_on_requires_action: 'true',
       capture_method: 'automatic',
       confirm: 'true',
       'automatic_payment_methods[enabled]': 'true',
@@ -89,11 +90,15 @@ describe('a charge at Stripe', () => {
     });
   });
 
-  test('that the payer must approve, without an address, is pending', async () => {
-    expect(await client.charge(order({ source: 'pm_card_threeDSecure2Required' }), LIMIT)).toEqual({
-      kind: 'pending',
+  test('that the payer must approve, and can be sent nowhere to, is declined at once and not left open', async () => {
+    const wanted = order({ source: 'pm_card_threeDSecure2Required' });
+    const outcome = await client.charge(wanted, LIMIT);
+    expect(outcome).toMatchObject({
+      kind: 'declined',
       chargeId: expect.stringMatching(/^pi_/),
+      failure: { code: 'authentication_required' },
     });
+    expect(double.intentsOf(wanted.paymentId)).toMatchObject([{ status: 'requires_payment_method' }]);
   });
 
   test('by a slow method is pending, and is found as what it became', async () => {

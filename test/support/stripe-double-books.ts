@@ -33,6 +33,10 @@ const DECLINES: Readonly<Record<string, string>> = {
   pm_card_visa_chargeDeclined: 'generic_decline',
   pm_card_visa_chargeDeclinedInsufficientFunds: 'insufficient_funds',
 };
+const DECLINE_MESSAGES: Readonly<Record<string, string>> = {
+  insufficient_funds: 'Your card has insufficient funds.',
+  authentication_required: 'Your card was declined. This transaction requires authentication.',
+};
 const APPROVALS = new Set(['pm_card_authenticationRequired', 'pm_card_threeDSecure2Required']);
 const CARDS = new Set(['pm_card_visa', 'pm_card_pendingRefund', 'pm_card_refundFail']);
 const LATER = new Set(['pm_usBankAccount_success']);
@@ -106,6 +110,9 @@ export class StripeDoubleBooks {
     const { payment_method: method } = intent;
     const decline = DECLINES[method];
     if (decline !== undefined) return this.#decline(intent, decline, expandOf(params));
+    if (APPROVALS.has(method) && params['error_on_requires_action'] === 'true') {
+      return this.#decline(intent, 'authentication_required', expandOf(params));
+    }
     if (APPROVALS.has(method)) {
       intent.status = 'requires_action';
       const back = params['return_url'];
@@ -127,9 +134,9 @@ export class StripeDoubleBooks {
   #decline(intent: DoubleIntent, reason: string, expand: readonly string[]): DoubleAnswer {
     const error: DoubleError = {
       type: 'card_error',
-      code: 'card_declined',
+      code: reason === 'authentication_required' ? reason : 'card_declined',
       decline_code: reason,
-      message: reason === 'insufficient_funds' ? 'Your card has insufficient funds.' : 'Your card was declined.',
+      message: DECLINE_MESSAGES[reason] ?? 'Your card was declined.',
     };
     intent.charge = { id: this.#id('ch'), fee: undefined };
     intent.status = 'requires_payment_method';

@@ -22,10 +22,10 @@ import { searchIntents } from './stripe-search.ts';
 
 export interface StripeClientOptions extends StripeOptions {
   /**
-   * Where a payer comes back to after an approval. Stripe redirects nobody without it, so that a payment that must be
-   * approved then waits until it is given up.
+   * Where a payer comes back to after an approval; Stripe redirects nobody without it.
    *
-   * @default payment methods that redirect are not taken, and an action that is required has no address
+   * @default payment methods that redirect are not taken, and a charge that its payer must approve is declined: an intent
+   * that nobody can approve would stay open for ever
    */
   readonly returnUrl?: string;
   /** @default five failures in a row open the breaker for 10 seconds */
@@ -114,7 +114,7 @@ function intentParams(
     capture_method: order.capture,
     confirm: true,
     automatic_payment_methods: { enabled: true, allow_redirects: returnUrl === undefined ? 'never' : 'always' },
-    ...(returnUrl === undefined ? {} : { return_url: returnUrl }),
+    ...(returnUrl === undefined ? { error_on_requires_action: true } : { return_url: returnUrl }),
     metadata: stripeMetadata(order),
     expand: WITH_FEE,
   };
