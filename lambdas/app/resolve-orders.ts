@@ -1,5 +1,6 @@
 import type { OpenRecord } from '../core/idempotency.ts';
 import { parseOrderId } from '../core/ids.ts';
+import { spreadOf } from '../core/looks.ts';
 import { isSettled } from '../core/order.ts';
 import { isOrderDue, REVIEW_WATCH_MS } from '../core/order-limits.ts';
 import { createOrder } from './create-order.ts';
@@ -34,12 +35,16 @@ export async function finishOrderClaim(
 /**
  * Goes on with orders that were answered and are not settled: a charge that was not known, an e-mail that was late, what has
  * to be given back. It only appends: the answer that was given stays.
+ *
+ * @param startedAtMs of the run, which decides what is due: the work before this one may take more than a minute
  */
-export async function resolveOrders(tools: OrderTools): Promise<Resolved> {
+export async function resolveOrders(tools: OrderTools, startedAtMs: number = tools.clock.nowMs()): Promise<Resolved> {
   const { orders, clock } = tools;
   return each(tools, await orders.openOrders(MAX_AT_ONCE), async (open) => {
     const nowMs = clock.nowMs();
-    if (!isOrderDue(open.createdAtMs, nowMs)) return 'waiting';
+    // Both are moved alike: the age stays, and orders of one age are spread over the minutes.
+    const spreadMs = spreadOf(open.orderId) * 60_000;
+    if (!isOrderDue(open.createdAtMs + spreadMs, startedAtMs + spreadMs)) return 'waiting';
     const chain = await driveOn(tools, open.orderId);
     const isForgotten = chain.order.status === 'needs_review' && nowMs - open.createdAtMs > REVIEW_WATCH_MS;
     if (!isSettled(chain.order) && !isForgotten) return 'waiting';

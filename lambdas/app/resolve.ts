@@ -4,6 +4,7 @@ import { RetryableError, TerminalError } from '../core/faults.ts';
 import { effectExpirySeconds, type OpenRecord } from '../core/idempotency.ts';
 import { inquiryOperation, type OperationId } from '../core/ids.ts';
 import { invariant } from '../core/invariant.ts';
+import { fromTurn, isInquiryDue } from '../core/looks.ts';
 import type { HoldChange, Refund } from '../core/payment.ts';
 import { isUnresolved } from '../core/payment.ts';
 import { SEND_WINDOW_MS } from '../core/settlement.ts';
@@ -120,25 +121,19 @@ function commandOf(change: HoldChange | Refund): ChangeCommand {
 /**
  * Finds out what became of payments and changes that were answered "not known yet". It only appends: the answer that was
  * given stays.
+ *
+ * @param startedAtMs of the run, which decides what is due: the work before this one may take more than a minute
  */
-export async function resolveInquiries(tools: ResolveTools): Promise<Resolved> {
-  const nowMs = tools.clock.nowMs();
+export async function resolveInquiries(
+  tools: ResolveTools,
+  startedAtMs: number = tools.clock.nowMs(),
+): Promise<Resolved> {
   return each(tools, await tools.work.inquiries(MAX_AT_ONCE), async (inquiry) => {
-    if (!isDue(inquiry, nowMs)) return 'waiting';
+    if (!isInquiryDue(inquiry, startedAtMs)) return 'waiting';
     const came = await inquire(tools, inquiry);
     if (came === 'finished') await tools.work.closeInquiry(inquiry);
     return came;
   });
-}
-
-const MINUTE_MS = 60_000;
-/** Asked at every run for the first hour, while somebody may wait; later, what takes days is asked about now and then. */
-const EVERY_RUN_MS = 60 * MINUTE_MS;
-const LATER_EVERY_MINUTES = 15;
-
-function isDue({ claimedAtMs }: Inquiry, nowMs: number): boolean {
-  if (nowMs - claimedAtMs < EVERY_RUN_MS) return true;
-  return Math.floor(nowMs / MINUTE_MS) % LATER_EVERY_MINUTES === 0;
 }
 
 /** Races are decided again this often. */
@@ -194,14 +189,16 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
 
 export type Came = 'finished' | 'waiting' | 'undecidable';
 
+/** Begins with another thing at every run, so that what there is no time for has its turn later. */
 export async function each<Thing>(
   { clock, report }: Pick<ResolveTools, 'clock' | 'report'>,
   things: readonly Thing[],
   handle: (thing: Thing) => Promise<Came>,
 ): Promise<Resolved> {
   const counts = { finished: 0, waiting: 0, undecidable: 0, failed: 0 };
-  const untilMs = clock.nowMs() + RUN_FOR_MS;
-  for (const thing of things) {
+  const nowMs = clock.nowMs();
+  const untilMs = nowMs + RUN_FOR_MS;
+  for (const thing of fromTurn(things, nowMs)) {
     if (clock.nowMs() >= untilMs) break;
     try {
       counts[await handle(thing)] += 1;

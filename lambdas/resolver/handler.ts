@@ -12,7 +12,7 @@ import { readPaymentsConfig } from '../runtime/config.ts';
 import { outboundTelemetry } from '../runtime/outbound-telemetry.ts';
 import { readPartiesConfig } from '../runtime/parties-config.ts';
 import { standardTelemetry } from '../runtime/telemetry.ts';
-import { resolverRuns } from './resolver-runs.ts';
+import { resolverRuns, unreadableRows } from './resolver-runs.ts';
 
 const config = readPaymentsConfig(process.env);
 const { tables } = config;
@@ -21,19 +21,22 @@ const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const store = new DynamoDbStore(client, tables, pacing);
 
+const telemetry = standardTelemetry('resolver');
+const unreadable = unreadableRows(telemetry);
+
 /** Ends what nobody else finishes: open claims, unknown outcomes, charges that must go back, orders. Run by the clock. */
 export const handler = resolverRuns({
   store,
   effects: new DynamoDbEffects(client, tables, pacing, store),
-  work: new DynamoDbUnfinishedWork(client, tables, pacing, store),
-  orders: new DynamoDbOrders(client, tables, pacing, store),
+  work: new DynamoDbUnfinishedWork(client, tables, pacing, store, unreadable),
+  orders: new DynamoDbOrders(client, tables, pacing, store, unreadable),
   ...(await configuredProcessors(config, systemClock)),
   ...(parties === undefined
     ? {}
     : { parties: await configuredParties(parties, { client, observer: outboundTelemetry(), ...pacing }) }),
   runner: idempotentRunner,
   replays: new ProcessReplayCache(),
-  telemetry: standardTelemetry('resolver'),
+  telemetry,
   digest: systemDigest,
   ...pacing,
 });

@@ -12,7 +12,9 @@ export interface ResolverTools
   readonly telemetry: Telemetry;
 }
 
-/** One run over all queues, each after the other. */
+const NOT_RUN: Resolved = { finished: 0, waiting: 0, undecidable: 0, failed: 1 };
+
+/** One run over all queues, each after the other; one that cannot be read now does not hold up the others. */
 export function resolverRuns(tools: ResolverTools): () => Promise<Readonly<Record<string, Resolved>>> {
   const { parties, telemetry } = tools;
   const report = (error: unknown): void => telemetry.fault('resolver', error);
@@ -24,18 +26,30 @@ export function resolverRuns(tools: ResolverTools): () => Promise<Readonly<Recor
   };
   const runs = {
     claims: () => resolveClaims(payments),
-    inquiries: () => resolveInquiries(payments),
+    inquiries: (startedAtMs: number) => resolveInquiries(payments, startedAtMs),
     returns: () => returnCharges(payments),
-    ...(orders === undefined ? {} : { orders: () => resolveOrders(orders) }),
+    ...(orders === undefined ? {} : { orders: (startedAtMs: number) => resolveOrders(orders, startedAtMs) }),
   };
   return async () => {
     const came: Record<string, Resolved> = {};
+    const startedAtMs = tools.clock.nowMs();
     for (const [name, run] of Object.entries(runs)) {
-      const resolved = await run();
+      const resolved = await run(startedAtMs).catch((error: unknown) => {
+        report(error);
+        return NOT_RUN;
+      });
       came[name] = resolved;
       const { finished, failed, undecidable } = resolved;
       telemetry.run(`resolve ${name}`, { resolved: finished, unavailable: failed, undecidable }, { ...resolved });
     }
     return came;
+  };
+}
+
+/** A row that the code in place cannot read is for a person: it stays in its queue, and is told of at every reading. */
+export function unreadableRows(telemetry: Telemetry): (error: unknown) => void {
+  return (error) => {
+    telemetry.fault('resolver', error);
+    telemetry.run('resolve unreadable', { undecidable: 1 }, { unreadable: 1 });
   };
 }

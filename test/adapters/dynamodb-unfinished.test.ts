@@ -1,4 +1,5 @@
-import { beforeAll } from '@jest/globals';
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeAll, expect, test } from '@jest/globals';
 import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
 import { DynamoDbEffects } from '../../lambdas/adapters/dynamodb/dynamodb-effects.ts';
 import { DynamoDbStore } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
@@ -15,11 +16,31 @@ beforeAll(async () => {
 
 describeUnfinishedWork('dynamodb', async () => {
   const client = documentClient(dynamoDbClient());
-  const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
+  const clock = new SimulatedClock();
+  const pacing = { clock, entropy: countingEntropy() };
   const payments = new DynamoDbStore(client, tables, pacing);
   return {
     payments,
     effects: new DynamoDbEffects(client, tables, pacing, payments),
     work: new DynamoDbUnfinishedWork(client, tables, pacing, payments),
+    nextRun: () => clock.advance(60_000),
   };
+});
+
+test('a row that this code cannot read is told of at every reading, stays, and does not hide the others', async () => {
+  const client = documentClient(dynamoDbClient());
+  const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
+  const unreadable: unknown[] = [];
+  const store = new DynamoDbStore(client, tables, pacing);
+  const work = new DynamoDbUnfinishedWork(client, tables, pacing, store, (error) => void unreadable.push(error));
+  const row = { operationId: 'pay_b', paymentId: 'pay_b', claimedAtMs: 1 };
+  const put = (item: object) =>
+    client.send(new PutCommand({ TableName: tables.registry, Item: { pk: 'INQUIRY#0', ...item } }));
+  await put({ sk: 'pay_a', ...row, operationId: 'pay_a', claimedAtMs: '1' });
+  await put({ sk: 'pay_b', ...row });
+  for (let reading = 1; reading <= 2; reading += 1) {
+    expect(await work.inquiries(1_000)).toContainEqual(row);
+    expect(unreadable).toHaveLength(reading);
+  }
+  expect(unreadable[0]).toMatchObject({ code: 'row_unreadable', message: expect.stringContaining('INQUIRY#0 pay_a') });
 });

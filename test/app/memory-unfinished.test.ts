@@ -3,5 +3,5 @@ import { describeUnfinishedWork } from '../contract-suites/unfinished-work-suite
 
 describeUnfinishedWork('memory', async () => {
   const store = new MemoryStore();
-  return { payments: store, effects: store, work: store };
+  return { payments: store, effects: store, work: store, nextRun: () => undefined };
 });

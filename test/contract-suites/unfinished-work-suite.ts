@@ -10,9 +10,14 @@ export interface UnfinishedWorkUnderTest {
   readonly payments: PaymentStore;
   readonly effects: EffectStore;
   readonly work: UnfinishedWork;
+  /** A minute goes by. */
+  readonly nextRun: () => void;
 }
 
 const LIMIT = 1_000;
+/** After so many runs, one a minute, everything that waits was looked at once. */
+const RUNS = 120;
+const MANY_CALLS_MS = 60_000;
 
 /** What every queue of unfinished work promises. */
 export function describeUnfinishedWork(name: string, make: () => Promise<UnfinishedWorkUnderTest>): void {
@@ -20,10 +25,11 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
   let payments: PaymentStore;
   let effects: EffectStore;
   let work: UnfinishedWork;
+  let nextRun: () => void;
   let id: PaymentId;
 
   beforeEach(async () => {
-    ({ payments, effects, work } = await make());
+    ({ payments, effects, work, nextRun } = await make());
     made += 1;
     id = paymentIdFor(`unfinished-${process.pid}-${made}`);
   });
@@ -64,6 +70,43 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(outcome.kind).toBe('fenced');
       expect(await work.inquiries(LIMIT)).not.toContainEqual(inquiry);
     });
+
+    test(
+      'reach every inquiry in one of the next readings, though far fewer fit into one and none ends',
+      async () => {
+        const ids = Array.from({ length: 8 }, (_, each) => paymentIdFor(`many-${process.pid}-${made}-${each}`));
+        for (const each of ids) {
+          await payments.claim({ record: openRecord(each), pending: pendingTransition(each) });
+          const inquiry: Inquiry = { operationId: chargeOperation(each), paymentId: each, claimedAtMs };
+          await payments.commit({ record: completedRecord(each), expects: 'open', inquiry });
+        }
+        const seen = new Set<PaymentId>();
+        for (let run = 0; run < RUNS && seen.size < ids.length; run += 1) {
+          nextRun();
+          const read = await work.inquiries(4);
+          expect(read.length).toBeLessThanOrEqual(4);
+          for (const { paymentId } of read) if (ids.includes(paymentId)) seen.add(paymentId);
+        }
+        expect(ids.filter((each) => !seen.has(each))).toEqual([]);
+      },
+      MANY_CALLS_MS,
+    );
+
+    test(
+      'reach every stale claim in one of the next runs, though far fewer fit into one and none ends',
+      async () => {
+        const ids = Array.from({ length: 8 }, (_, each) => paymentIdFor(`stale-${process.pid}-${made}-${each}`));
+        for (const each of ids) await payments.claim({ record: openRecord(each), pending: pendingTransition(each) });
+        const seen = new Set<PaymentId>();
+        for (let run = 0; run < RUNS && seen.size < ids.length; run += 1) {
+          const read = await work.staleClaims(leaseExpiresAtMs + run * 60_000, 4);
+          expect(read.length).toBeLessThanOrEqual(4);
+          for (const { paymentId } of read) if (ids.includes(paymentId)) seen.add(paymentId);
+        }
+        expect(ids.filter((each) => !seen.has(each))).toEqual([]);
+      },
+      MANY_CALLS_MS,
+    );
 
     /** Found by one event of the processor. */
     const find = async (event: string, found: Partial<ChargeToReturn> = {}): Promise<ChargeToReturn> => {

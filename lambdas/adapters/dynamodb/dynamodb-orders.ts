@@ -6,7 +6,6 @@ import { KeyAttribute } from '../../contract/tables.ts';
 import type { OrderId } from '../../core/ids.ts';
 import type { OrderTransition } from '../../core/order-transition.ts';
 import { type Pacing, readWithRetries, writeConditionally } from './attempts.ts';
-import { QUEUE_SHARDS } from './effect-items.ts';
 import { type Item, parseRecord, transitionSort } from './items.ts';
 import {
   openOrderKey,
@@ -17,8 +16,11 @@ import {
   parseOpenOrder,
   parseOrderTransition,
 } from './order-items.ts';
+import { failOnUnreadable, type Queue, type QueueTools, readQueue, type Unreadable } from './queue-rows.ts';
 import { claimItem, completionItem } from './record-writes.ts';
 import { isRefused, itemOf, ROW_IS_NEW, type StoreTables, type TransactItem, transactOnce } from './transact-items.ts';
+
+const OPEN_ORDERS: Queue<OpenOrder> = { partition: openOrdersPartition, prefixes: ['ord_'], parse: parseOpenOrder };
 
 /** Orders beside payments in the same tables: their chains in the Ledger, their records, and the queue of the open ones. */
 export class DynamoDbOrders implements OrderStore {
@@ -26,17 +28,21 @@ export class DynamoDbOrders implements OrderStore {
   readonly #tables: StoreTables;
   readonly #pacing: Pacing;
   readonly #records: Pick<PaymentStore, 'readRecord'>;
+  readonly #queue: QueueTools;
 
+  /** @param unreadable whoever reads the queue is told of its rows that cannot be read @default the reading fails */
   constructor(
     client: DynamoDBDocumentClient,
     tables: StoreTables,
     pacing: Pacing,
     records: Pick<PaymentStore, 'readRecord'>,
+    unreadable: Unreadable = failOnUnreadable,
   ) {
     this.#client = client;
     this.#tables = tables;
     this.#pacing = pacing;
     this.#records = records;
+    this.#queue = { client, table: tables.registry, pacing, unreadable };
   }
 
   /**
@@ -107,9 +113,7 @@ export class DynamoDbOrders implements OrderStore {
   }
 
   async openOrders(limit: number): Promise<readonly OpenOrder[]> {
-    const shards = Array.from({ length: QUEUE_SHARDS }, (_, shard) => shard);
-    const parts = await Promise.all(shards.map((shard) => this.#queued(shard, Math.ceil(limit / QUEUE_SHARDS))));
-    return parts.flat();
+    return readQueue(this.#queue, OPEN_ORDERS, limit);
   }
 
   /** Only as it was read: an order that was opened again since stays in the queue. */
@@ -125,22 +129,6 @@ export class DynamoDbOrders implements OrderStore {
         }),
       ),
     );
-  }
-
-  async #queued(shard: number, limit: number): Promise<readonly OpenOrder[]> {
-    const output = await readWithRetries(this.#pacing, () =>
-      this.#client.send(
-        new QueryCommand({
-          TableName: this.#tables.registry,
-          KeyConditionExpression: '#pk = :pk',
-          ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
-          ExpressionAttributeValues: { ':pk': openOrdersPartition(shard) },
-          ConsistentRead: true,
-          Limit: limit,
-        }),
-      ),
-    );
-    return (output.Items ?? []).map(parseOpenOrder);
   }
 
   #appended({ transitions, open }: OrderAppend): TransactItem[] {

@@ -2,9 +2,10 @@ import type { DeleteCommandInput, DynamoDBDocumentClient } from '@aws-sdk/lib-dy
 import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import type { ChargeToReturn, Inquiry, PaymentStore } from '../../app/ports/payment-store.ts';
 import type { UnfinishedWork } from '../../app/ports/unfinished-work.ts';
-import { IdempotencyTable, INDEX_SHARDS, KeyAttribute } from '../../contract/tables.ts';
-import type { OpenRecord } from '../../core/idempotency.ts';
+import { IdempotencyTable, INDEX_SHARDS } from '../../contract/tables.ts';
+import type { IdempotencyRecord, OpenRecord } from '../../core/idempotency.ts';
 import { isLeased } from '../../core/idempotency.ts';
+import { fromTurn, turnOf } from '../../core/looks.ts';
 import { type Pacing, readWithRetries, writeConditionally } from './attempts.ts';
 import {
   chargeToReturnKey,
@@ -12,11 +13,29 @@ import {
   inquiryKey,
   parseChargeToReturn,
   parseInquiry,
-  QUEUE_SHARDS,
   returnsPartition,
 } from './effect-items.ts';
 import { type Item, operationOfKey } from './items.ts';
+import {
+  failOnUnreadable,
+  type Queue,
+  type QueueTools,
+  readQueue,
+  type Unreadable,
+  unreadableRow,
+} from './queue-rows.ts';
 import type { StoreTables } from './transact-items.ts';
+
+const INQUIRIES: Queue<Inquiry> = {
+  partition: inquiriesPartition,
+  prefixes: ['can_', 'cap_', 'pay_', 'ref_'],
+  parse: parseInquiry,
+};
+const RETURNS: Queue<ChargeToReturn> = {
+  partition: returnsPartition,
+  prefixes: ['pay_'],
+  parse: parseChargeToReturn,
+};
 
 /** The queues of what is not finished: the sparse index of open claims, and two kinds of rows in the Registry. */
 export class DynamoDbUnfinishedWork implements UnfinishedWork {
@@ -24,42 +43,37 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   readonly #tables: StoreTables;
   readonly #pacing: Pacing;
   readonly #store: Pick<PaymentStore, 'readRecord'>;
+  readonly #queues: QueueTools;
 
+  /** @param unreadable told of rows that cannot be read @default the reading fails */
   constructor(
     client: DynamoDBDocumentClient,
     tables: StoreTables,
     pacing: Pacing,
     store: Pick<PaymentStore, 'readRecord'>,
+    unreadable: Unreadable = failOnUnreadable,
   ) {
     this.#client = client;
     this.#tables = tables;
     this.#pacing = pacing;
     this.#store = store;
+    this.#queues = { client, table: tables.registry, pacing, unreadable };
   }
 
   /** The index holds keys alone and lags: the record itself says whether its claim is open, and whose it is. */
   async staleClaims(nowMs: number, limit: number): Promise<readonly OpenRecord[]> {
-    const { name, partitionKey } = IdempotencyTable.openClaimsIndex;
+    const shards = Array.from({ length: INDEX_SHARDS }, (_, shard) => shard);
+    const keys = (await Promise.all(shards.map((shard) => this.#openClaims(shard, nowMs, limit)))).flat();
     const found: OpenRecord[] = [];
-    for (let shard = 0; shard < INDEX_SHARDS && found.length < limit; shard += 1) {
-      const keys = await this.#query({
-        TableName: this.#tables.idempotency,
-        IndexName: name,
-        KeyConditionExpression: '#shard = :shard',
-        ExpressionAttributeNames: { '#shard': partitionKey },
-        ExpressionAttributeValues: { ':shard': shard },
-        Limit: limit - found.length,
-      });
-      for (const key of keys) {
-        const record = await this.#store.readRecord(operationOfKey(String(key[IdempotencyTable.partitionKey])));
-        if (record?.status === 'INPROGRESS' && !isLeased(record, nowMs)) found.push(record);
-      }
+    for (const key of fromTurn(keys, nowMs).slice(0, limit)) {
+      const record = await this.#readRecord(key);
+      if (record?.status === 'INPROGRESS' && !isLeased(record, nowMs)) found.push(record);
     }
     return found;
   }
 
   async inquiries(limit: number): Promise<readonly Inquiry[]> {
-    return (await this.#queued(inquiriesPartition, limit)).map(parseInquiry);
+    return readQueue(this.#queues, INQUIRIES, limit);
   }
 
   async closeInquiry(inquiry: Inquiry): Promise<void> {
@@ -67,7 +81,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 
   async chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]> {
-    return (await this.#queued(returnsPartition, limit)).map(parseChargeToReturn);
+    return readQueue(this.#queues, RETURNS, limit);
   }
 
   /**
@@ -83,21 +97,33 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
     });
   }
 
-  async #queued(partition: (shard: number) => string, limit: number): Promise<readonly Item[]> {
-    const shards = Array.from({ length: QUEUE_SHARDS }, (_, shard) => shard);
-    const parts = await Promise.all(
-      shards.map((shard) =>
-        this.#query({
-          TableName: this.#tables.registry,
-          KeyConditionExpression: '#pk = :pk',
-          ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
-          ExpressionAttributeValues: { ':pk': partition(shard) },
-          ConsistentRead: true,
-          Limit: Math.max(1, Math.floor(limit / QUEUE_SHARDS)),
-        }),
-      ),
-    );
-    return parts.flat();
+  /** The oldest of a shard; where there are more, also some of a time that is another in every minute. */
+  async #openClaims(shard: number, nowMs: number, limit: number): Promise<readonly Item[]> {
+    const { name, partitionKey, sortKey } = IdempotencyTable.openClaimsIndex;
+    const since = (fromMs: number) =>
+      this.#query({
+        TableName: this.#tables.idempotency,
+        IndexName: name,
+        KeyConditionExpression: '#shard = :shard AND #claimedAtMs >= :fromMs',
+        ExpressionAttributeNames: { '#shard': partitionKey, '#claimedAtMs': sortKey },
+        ExpressionAttributeValues: { ':shard': shard, ':fromMs': fromMs },
+        Limit: limit,
+      });
+    const oldest = await since(0);
+    if (oldest.length < limit) return oldest;
+    const oldestMs = Number(oldest[0]?.[sortKey]);
+    const later = await since(Math.floor(oldestMs + turnOf(nowMs) * Math.max(0, nowMs - oldestMs)));
+    const keys = [...oldest, ...later].map((key) => [key[IdempotencyTable.partitionKey], key] as const);
+    return [...new Map(keys).values()];
+  }
+
+  async #readRecord(key: Item): Promise<IdempotencyRecord | undefined> {
+    try {
+      return await this.#store.readRecord(operationOfKey(String(key[IdempotencyTable.partitionKey])));
+    } catch (cause) {
+      this.#queues.unreadable(unreadableRow(key, cause));
+      return undefined;
+    }
   }
 
   async #query(input: ConstructorParameters<typeof QueryCommand>[0]): Promise<readonly Item[]> {

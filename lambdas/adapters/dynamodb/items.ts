@@ -238,7 +238,7 @@ export function parseReferenceHolder(item: Item): PaymentId {
   return referenceItem.parse(item).paymentId as PaymentId;
 }
 
-const BASE32_ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
+export const BASE32_ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** The last letter of a derived id is five bits of its digest: as good as any other hash, and free. */
 export function shardOf(id: string): number {

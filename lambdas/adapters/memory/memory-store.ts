@@ -18,6 +18,7 @@ import type { OrphanShelf, UnfinishedWork } from '../../app/ports/unfinished-wor
 import type { CompletedRecord, EffectRecord, IdempotencyRecord, OpenRecord } from '../../core/idempotency.ts';
 import type { OperationId, OrderId, OwnerToken, PaymentId } from '../../core/ids.ts';
 import { invariant } from '../../core/invariant.ts';
+import { fromTurn } from '../../core/looks.ts';
 import type { OrderTransition } from '../../core/order-transition.ts';
 import type { Transition } from '../../core/transition.ts';
 
@@ -29,6 +30,7 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
   readonly #effects = new Map<OperationId, EffectRecord>();
   readonly #orphans = new Map<OperationId, OrphanedCallback & { readonly givenUp?: true }>();
   readonly #toReturn = new Map<string, ChargeToReturn>();
+  #readings = 0;
   readonly #inquiries = new Map<OperationId, Inquiry>();
   readonly #orders = new Map<OrderId, OrderTransition[]>();
   readonly #openOrders = new Map<OrderId, OpenOrder>();
@@ -113,13 +115,14 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
   }
 
   async staleClaims(nowMs: number, limit: number): Promise<readonly OpenRecord[]> {
-    return [...this.#records.values()]
-      .filter((record): record is OpenRecord => record.status === 'INPROGRESS' && record.leaseExpiresAtMs <= nowMs)
-      .slice(0, limit);
+    const stale = [...this.#records.values()].filter(
+      (record): record is OpenRecord => record.status === 'INPROGRESS' && record.leaseExpiresAtMs <= nowMs,
+    );
+    return stale.length <= limit ? stale : fromTurn(stale, nowMs).slice(0, limit);
   }
 
   async inquiries(limit: number): Promise<readonly Inquiry[]> {
-    return [...this.#inquiries.values()].slice(0, limit);
+    return this.#inTurn([...this.#inquiries.values()], limit);
   }
 
   async closeInquiry({ operationId }: Inquiry): Promise<void> {
@@ -127,7 +130,7 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
   }
 
   async chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]> {
-    return [...this.#toReturn.values()].slice(0, limit);
+    return this.#inTurn([...this.#toReturn.values()], limit);
   }
 
   async closeReturn(charge: ChargeToReturn): Promise<void> {
@@ -166,7 +169,7 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
   }
 
   async openOrders(limit: number): Promise<readonly OpenOrder[]> {
-    return [...this.#openOrders.values()].slice(0, limit);
+    return this.#inTurn([...this.#openOrders.values()], limit);
   }
 
   async closeOrder({ orderId, sequence }: OpenOrder): Promise<void> {
@@ -185,6 +188,13 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
   deleteRecord(operationId: OperationId): void {
     this.#records.delete(operationId);
     this.#effects.delete(operationId);
+  }
+
+  /** What does not fit into one reading is in a later one. */
+  #inTurn<Row>(rows: readonly Row[], limit: number): readonly Row[] {
+    if (rows.length <= limit) return rows;
+    this.#readings += 1;
+    return fromTurn(rows, this.#readings * 60_000).slice(0, limit);
   }
 
   #fenced(record: CompletedRecord, expects: Commit['expects']): CommitOutcome | undefined {

@@ -43,6 +43,7 @@ export interface OrderStore {
   appendToOrder(append: OrderAppend): Promise<{ readonly kind: 'appended' | 'transition_exists' }>;
   /** Consistent, oldest first. */
   listOrderTransitions(orderId: OrderId, page: TransitionPage): Promise<readonly OrderTransition[]>;
+  /** Where more wait than `limit`, later readings begin elsewhere. */
   openOrders(limit: number): Promise<readonly OpenOrder[]>;
   closeOrder(open: OpenOrder): Promise<void>;
 }

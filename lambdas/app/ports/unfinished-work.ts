@@ -2,9 +2,12 @@ import type { OpenRecord } from '../../core/idempotency.ts';
 import type { OrphanedCallback } from './effect-store.ts';
 import type { ChargeToReturn, Inquiry } from './payment-store.ts';
 
-/** What waits to be found out or sent back; each is in a queue that was written with what made it necessary. */
+/**
+ * What waits to be found out or sent back; each is in a queue that was written with what made it necessary. Where more waits
+ * than `limit`, later readings begin elsewhere: what stays for ever does not hide the rest.
+ */
 export interface UnfinishedWork {
-  /** Claims whose lease has ended, oldest first in each part of the index. */
+  /** Claims whose lease has ended. */
   staleClaims(nowMs: number, limit: number): Promise<readonly OpenRecord[]>;
   inquiries(limit: number): Promise<readonly Inquiry[]>;
   closeInquiry(inquiry: Inquiry): Promise<void>;
