@@ -8,7 +8,8 @@ import { paymentExpirySeconds } from '../core/idempotency.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../core/ids.ts';
 import { chargeOperation } from '../core/ids.ts';
 import { invariant } from '../core/invariant.ts';
-import { create, freesReference, isUnresolved } from '../core/payment.ts';
+import type { Payment } from '../core/payment.ts';
+import { create, freesReference, isAwaited, isUnresolved } from '../core/payment.ts';
 import { isSendWindowClosed } from '../core/settlement.ts';
 import type { FirstDetails, Transition } from '../core/transition.ts';
 import { detailsOf, firstTransition, nextTransition } from '../core/transition.ts';
@@ -19,7 +20,7 @@ import { isSameRequest } from './judge-record.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
 import type { ClaimStep, OperationSteps } from './ports/operation-runner.ts';
-import type { Claim } from './ports/payment-store.ts';
+import type { Claim, Inquiry } from './ports/payment-store.ts';
 import type { ChargeOrder } from './ports/processor.ts';
 import { settleCharge } from './settle-charge.ts';
 
@@ -155,9 +156,7 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
         record,
         expects,
         ...(transition === undefined ? {} : { transition, toReturn: chargesToReturn([transition]) }),
-        ...(isUnresolved(payment)
-          ? { inquiry: { operationId, paymentId: payment.id, claimedAtMs: held.claimedAtMs } }
-          : {}),
+        ...(isAwaited(payment) ? { inquiry: inquiryAbout(payment, held) } : {}),
       });
       switch (outcome.kind) {
         case 'committed':
@@ -285,4 +284,9 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
     invariant(this.#held !== undefined, 'a run must hold its claim before it goes on');
     return this.#held;
   }
+}
+
+function inquiryAbout(payment: Payment, { claimedAtMs }: Pick<Held, 'claimedAtMs'>): Inquiry {
+  const inquiry = { operationId: chargeOperation(payment.id), paymentId: payment.id, claimedAtMs };
+  return isUnresolved(payment) ? inquiry : { ...inquiry, waitsFor: 'payer' };
 }

@@ -1,6 +1,6 @@
 import type { Transition } from '../core/transition.ts';
 import { detailsOf } from '../core/transition.ts';
-import type { Processor } from './ports/processor.ts';
+import type { Processor, ProcessorBooks } from './ports/processor.ts';
 
 export interface KnownProcessors {
   /** Where a new charge goes. */
@@ -19,4 +19,13 @@ export function pinnedProcessor({ processor, others = [] }: KnownProcessors, fir
   return [processor, ...others].find(
     (each) => each.name === first.payment.processorName && each.account === account && each.endpoint === endpoint,
   );
+}
+
+/** The books of that place. @returns undefined when this deployment does not call it */
+export function pinnedBooks(
+  tools: KnownProcessors & { readonly books: readonly ProcessorBooks[] },
+  first: Transition,
+): ProcessorBooks | undefined {
+  const processor = pinnedProcessor(tools, first);
+  return tools.books.find(({ name, account }) => name === processor?.name && account === processor.account);
 }

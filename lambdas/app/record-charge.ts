@@ -9,6 +9,7 @@ import { decideAll } from './decide-all.ts';
 import { readChain } from './payment-chain.ts';
 import type { EffectStore } from './ports/effect-store.ts';
 import type { PaymentStore } from './ports/payment-store.ts';
+import type { ProcessorBooks } from './ports/processor.ts';
 import type { Clock, Entropy } from './ports/world.ts';
 
 export interface RecordChargeTools {
@@ -21,6 +22,15 @@ export interface RecordChargeTools {
 
 /** Races are decided again this often. */
 const MAX_ROUNDS = 5;
+
+const READ_TIMEOUT_MS = 5_000;
+
+/** @throws RetryableError or AmbiguousError when it could not be read */
+export async function readCharge(books: ProcessorBooks, chargeId: string): Promise<ProcessorCharge> {
+  const charge = await books.readCharge(chargeId, { timeoutMs: READ_TIMEOUT_MS });
+  invariant(charge !== undefined, 'a charge does not vanish from the processor’s books');
+  return charge;
+}
 
 /**
  * Appends all that a charge in the processor's books tells, as a callback would have brought it: the chain is read before

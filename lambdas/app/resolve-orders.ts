@@ -1,6 +1,5 @@
 import type { OpenRecord } from '../core/idempotency.ts';
 import { parseOrderId } from '../core/ids.ts';
-import { spreadOf } from '../core/looks.ts';
 import { isSettled } from '../core/order.ts';
 import { isOrderDue, REVIEW_WATCH_MS } from '../core/order-limits.ts';
 import { createOrder } from './create-order.ts';
@@ -42,9 +41,7 @@ export async function resolveOrders(tools: OrderTools, startedAtMs: number = too
   const { orders, clock } = tools;
   return each(tools, await orders.openOrders(MAX_AT_ONCE), async (open) => {
     const nowMs = clock.nowMs();
-    // Both are moved alike: the age stays, and orders of one age are spread over the minutes.
-    const spreadMs = spreadOf(open.orderId) * 60_000;
-    if (!isOrderDue(open.createdAtMs + spreadMs, startedAtMs + spreadMs)) return 'waiting';
+    if (!isOrderDue(open.createdAtMs, startedAtMs)) return 'waiting';
     const chain = await driveOn(tools, open.orderId);
     const isForgotten = chain.order.status === 'needs_review' && nowMs - open.createdAtMs > REVIEW_WATCH_MS;
     if (!isSettled(chain.order) && !isForgotten) return 'waiting';

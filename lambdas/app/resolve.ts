@@ -6,7 +6,7 @@ import { inquiryOperation, type OperationId } from '../core/ids.ts';
 import { invariant } from '../core/invariant.ts';
 import { fromTurn, isInquiryDue } from '../core/looks.ts';
 import type { HoldChange, Refund } from '../core/payment.ts';
-import { isUnresolved } from '../core/payment.ts';
+import { isAwaited } from '../core/payment.ts';
 import { SEND_WINDOW_MS } from '../core/settlement.ts';
 import { detailsOf, nextTransition } from '../core/transition.ts';
 import { changePayment } from './change-payment.ts';
@@ -17,14 +17,18 @@ import { createPayment } from './create-payment.ts';
 import type { CreatePaymentOutcome, CreatePaymentTools } from './create-payment-types.ts';
 import { findOutChange } from './find-out-change.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
-import { pinnedProcessor } from './pinned-processor.ts';
+import { pinnedBooks, pinnedProcessor } from './pinned-processor.ts';
 import type { EffectStore } from './ports/effect-store.ts';
 import type { Inquiry } from './ports/payment-store.ts';
+import type { ProcessorBooks } from './ports/processor.ts';
 import type { UnfinishedWork } from './ports/unfinished-work.ts';
+import { readCharge, recordCharge } from './record-charge.ts';
 import { settleCharge } from './settle-charge.ts';
 
 export interface ResolveTools extends CreatePaymentTools {
   readonly effects: EffectStore;
+  /** Of every processor that is called here. */
+  readonly books: readonly ProcessorBooks[];
   readonly work: UnfinishedWork;
   /** Ends claims that are not a payment's: undefined says that this one is. @default all are */
   readonly finishOther?: (record: OpenRecord) => Promise<Came | undefined>;
@@ -119,7 +123,8 @@ function commandOf(change: HoldChange | Refund): ChangeCommand {
 }
 
 /**
- * Finds out what became of payments and changes that were answered "not known yet". It only appends: the answer that was
+ * Finds out what became of payments and changes that were answered "not known yet", and of those that wait for their payer. It only
+ * appends: the answer that was
  * given stays.
  *
  * @param startedAtMs of the run, which decides what is due: the work before this one may take more than a minute
@@ -146,6 +151,7 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
     const chain = await readChain(store, inquiry.paymentId);
     invariant(chain !== undefined, 'what is inquired about is there');
     if (!isOpen(inquiry.operationId, chain)) return 'finished';
+    if (isForPayer(inquiry.operationId, chain)) return lookAtCharge(tools, inquiry, chain);
     // Asked anew after every conflict: an answer may not be older than what it is decided on.
     const decision = (await ask(tools, inquiry, chain))(chain);
     if (decision?.kind !== 'append') return decision?.kind === 'review' ? 'undecidable' : 'waiting';
@@ -168,7 +174,22 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
 
 function isOpen(operationId: OperationId, { state }: PaymentChain): boolean {
   const change = changeOf(state, operationId);
-  return change === undefined ? isUnresolved(state.payment) : isUnderWay(change, state);
+  return change === undefined ? isAwaited(state.payment) : isUnderWay(change, state);
+}
+
+function isForPayer(operationId: OperationId, { state }: PaymentChain): boolean {
+  return changeOf(state, operationId) === undefined && state.payment.status === 'requires_action';
+}
+
+/** Nothing is sent any more: the charge is there, and the processor's books say what its payer has made of it. */
+async function lookAtCharge(tools: ResolveTools, { operationId }: Inquiry, chain: PaymentChain): Promise<Came> {
+  const { id, chargeId } = chain.state.payment;
+  invariant(chargeId !== undefined, 'what its payer must approve has a name');
+  const books = pinnedBooks(tools, chain.first);
+  if (books === undefined) return 'waiting';
+  await recordCharge(tools, id, operationId, () => readCharge(books, chargeId));
+  const after = await readChain(tools.store, id);
+  return after === undefined || isOpen(operationId, after) ? 'waiting' : 'finished';
 }
 
 type DecideOn = (chain: PaymentChain) => Decision | undefined;

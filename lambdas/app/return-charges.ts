@@ -3,18 +3,12 @@ import { invariant } from '../core/invariant.ts';
 import type { Refund } from '../core/payment.ts';
 import type { ProcessorCharge } from '../core/processor-charge.ts';
 import { readChain } from './payment-chain.ts';
-import { pinnedProcessor } from './pinned-processor.ts';
+import { pinnedBooks, pinnedProcessor } from './pinned-processor.ts';
 import type { ChargeToReturn } from './ports/payment-store.ts';
 import type { ChangeOrder, ProcessorBooks } from './ports/processor.ts';
-import { recordCharge } from './record-charge.ts';
+import { readCharge, recordCharge } from './record-charge.ts';
 import { each, type Resolved, type ResolveTools } from './resolve.ts';
 
-export interface ReturnTools extends ResolveTools {
-  /** Of every processor that is called here. */
-  readonly books: readonly ProcessorBooks[];
-}
-
-const READ_TIMEOUT_MS = 5_000;
 const SEND_TIMEOUT_MS = 8_000;
 const MAX_AT_ONCE = 1_000;
 
@@ -22,16 +16,16 @@ const MAX_AT_ONCE = 1_000;
  * Sends back charges that their payments must not have: each by one operation, derived from the charge, so that it goes back
  * once. Unlike a charge, this has no time after which it is too late; what went back already is seen before each send.
  */
-export async function returnCharges(tools: ReturnTools): Promise<Resolved> {
+export async function returnCharges(tools: ResolveTools): Promise<Resolved> {
   return each(tools, await tools.work.chargesToReturn(MAX_AT_ONCE), async (owed) => {
     const chain = await readChain(tools.store, owed.paymentId);
     invariant(chain !== undefined, 'a charge that was found stray has its payment');
     const processor = pinnedProcessor(tools, chain.first);
-    const books = tools.books.find(({ name, account }) => name === processor?.name && account === processor.account);
+    const books = pinnedBooks(tools, chain.first);
     if (processor === undefined || books === undefined) return 'waiting';
     const order = orderOf(tools, owed);
     let refused = false;
-    if (progressOf(await read(books, owed), owed, order) === 'not_begun') {
+    if (progressOf(await readCharge(books, owed.chargeId), owed, order) === 'not_begun') {
       await processor.ready();
       const outcome = await processor.change(order, { timeoutMs: SEND_TIMEOUT_MS });
       refused = outcome.kind === 'refused';
@@ -43,12 +37,6 @@ export async function returnCharges(tools: ReturnTools): Promise<Resolved> {
     }
     return progress === 'failed' || (refused && progress === 'not_begun') ? 'undecidable' : 'waiting';
   });
-}
-
-async function read(books: ProcessorBooks, { chargeId }: ChargeToReturn): Promise<ProcessorCharge> {
-  const charge = await books.readCharge(chargeId, { timeoutMs: READ_TIMEOUT_MS });
-  invariant(charge !== undefined, 'a charge does not vanish from the processor’s books');
-  return charge;
 }
 
 type Progress =
@@ -90,7 +78,7 @@ function progressOfVoid(status: ProcessorCharge['status'], keptMinor: number): P
 }
 
 function orderOf(
-  { digest }: ReturnTools,
+  { digest }: ResolveTools,
   { paymentId, chargeId, currency, by, amountMinor }: ChargeToReturn,
 ): ChangeOrder {
   return {
@@ -104,10 +92,10 @@ function orderOf(
 
 /** What the processor's books say now, once the payment knows it too. */
 function record(
-  tools: ReturnTools,
+  tools: ResolveTools,
   books: ProcessorBooks,
   owed: ChargeToReturn,
   { operationId }: ChangeOrder,
 ): Promise<ProcessorCharge> {
-  return recordCharge(tools, owed.paymentId, operationId, () => read(books, owed));
+  return recordCharge(tools, owed.paymentId, operationId, () => readCharge(books, owed.chargeId));
 }

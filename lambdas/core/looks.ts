@@ -38,7 +38,7 @@ export function isInquiryDue({ operationId, claimedAtMs, waitsFor }: Looked, now
 const SPREAD_MINUTES = 24 * 60;
 
 /** By how many minutes what has this name is moved against others. */
-export function spreadOf(name: string): number {
+function spreadOf(name: string): number {
   let spread = 0;
   for (const letter of name) spread = (spread * 31 + (letter.codePointAt(0) ?? 0)) % SPREAD_MINUTES;
   return spread;

@@ -180,6 +180,11 @@ export function isUnresolved(payment: Payment): boolean {
   return payment.status === 'processing';
 }
 
+/** Whether the processor may yet tell how it ends, without being asked for anything more. */
+export function isAwaited(payment: Payment): boolean {
+  return isUnresolved(payment) || payment.status === 'requires_action';
+}
+
 /** Whether the merchant's `reference` may be used for another payment. */
 export function freesReference(payment: Payment): boolean {
   return payment.status === 'failed' || payment.status === 'canceled';

@@ -1,11 +1,11 @@
 import type { OrderTools } from '../app/create-order-types.ts';
-import { type Resolved, resolveClaims, resolveInquiries } from '../app/resolve.ts';
+import { type Resolved, type ResolveTools, resolveClaims, resolveInquiries } from '../app/resolve.ts';
 import { finishOrderClaim, resolveOrders } from '../app/resolve-orders.ts';
-import { type ReturnTools, returnCharges } from '../app/return-charges.ts';
+import { returnCharges } from '../app/return-charges.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 
 export interface ResolverTools
-  extends Omit<ReturnTools, 'report' | 'finishOther'>,
+  extends Omit<ResolveTools, 'report' | 'finishOther'>,
     Pick<OrderTools, 'orders' | 'choose'> {
   /** Left out where orders are not taken. */
   readonly parties?: Pick<OrderTools, 'stock' | 'referrals' | 'mailer'>;
@@ -19,7 +19,7 @@ export function resolverRuns(tools: ResolverTools): () => Promise<Readonly<Recor
   const { parties, telemetry } = tools;
   const report = (error: unknown): void => telemetry.fault('resolver', error);
   const orders: OrderTools | undefined = parties === undefined ? undefined : { ...tools, ...parties, report };
-  const payments: ReturnTools = {
+  const payments: ResolveTools = {
     ...tools,
     report,
     ...(orders === undefined ? {} : { finishOther: (record) => finishOrderClaim(orders, record) }),

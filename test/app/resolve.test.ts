@@ -228,6 +228,51 @@ describe('the resolver', () => {
     expect(await desk.resolveInquiries()).toMatchObject({ finished: 1 });
   });
 
+  describe('while a payer is asked to approve, and the callback is lost for ever', () => {
+    const QUARTER = 15;
+    async function lookFor(minutes: number): Promise<void> {
+      for (let minute = 0; minute < minutes; minute += 1) {
+        desk.clock.advance(60_000);
+        await desk.resolveClaims();
+        await desk.resolveInquiries();
+      }
+    }
+
+    test('finds out within a quarter of an hour that he did, and asks no more', async () => {
+      const request = paymentRequest('approved', { source: 'tok_action' });
+      expect(await desk.pay(request)).toMatchObject({ answer: { status: 202 } });
+      await lookFor(QUARTER);
+      expect((await desk.chain(request)).state.payment.status).toBe('requires_action');
+      desk.processor.inside.succeed(desk.chargeOf(request));
+      await lookFor(2 * QUARTER);
+      expect((await desk.chain(request)).state.payment.status).toBe('succeeded');
+      expect(await desk.store.inquiries(9)).toEqual([]);
+      expect(desk.processor.sends(chargeOperation(request.paymentId))).toBe(1);
+    });
+
+    test('finds out that it ran out at the processor', async () => {
+      const request = paymentRequest('ran-out', { source: 'tok_action' });
+      await desk.pay(request);
+      desk.processor.inside.change(desk.chargeOf(request), { status: 'voided', cancelReason: 'abandoned' });
+      await lookFor(QUARTER);
+      expect((await desk.chain(request)).state.payment).toMatchObject({
+        status: 'canceled',
+        cancelReason: 'abandoned',
+      });
+      await lookFor(QUARTER);
+      expect(await desk.store.inquiries(9)).toEqual([]);
+    });
+
+    test('finds out that he approved before a cancellation, which was therefore refused', async () => {
+      const request = paymentRequest('too-late', { source: 'tok_action' });
+      await desk.pay(request);
+      desk.processor.inside.succeed(desk.chargeOf(request));
+      await desk.change(change(request, 'v', { kind: 'cancel' }));
+      await lookFor(QUARTER);
+      expect((await desk.chain(request)).state.payment.status).toBe('succeeded');
+    });
+  });
+
   test('is not held up by what cannot be asked now', async () => {
     const request = paymentRequest('unreachable', { source: 'tok_async' });
     await desk.pay(request);

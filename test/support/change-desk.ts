@@ -43,6 +43,7 @@ export class ChangeDesk extends CallbackDesk {
       effects: store,
       work: store,
       processor,
+      books: [processor],
       runner: idempotentRunner,
       replays: { get: () => undefined, put: () => undefined },
       clock,
@@ -78,7 +79,7 @@ export class ChangeDesk extends CallbackDesk {
   }
 
   returnCharges(): Promise<Resolved> {
-    return returnCharges({ ...this.changeTools, books: [this.processor] });
+    return returnCharges(this.changeTools);
   }
 
   capturedAtProcessor({ paymentId }: CreatePayment): number {

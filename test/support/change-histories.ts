@@ -86,7 +86,8 @@ class ChangeWorld {
       chargesToReturn: (limit) => work.chargesToReturn(limit),
       closeReturn: (charge) => work.closeReturn(charge),
     };
-    await resolveInquiries({ ...this.#tools(truth), effects, work: own, report: () => undefined });
+    const books = [this.processor];
+    await resolveInquiries({ ...this.#tools(truth), effects, work: own, books, report: () => undefined });
   }
 
   async violations(quiet: boolean): Promise<readonly string[]> {

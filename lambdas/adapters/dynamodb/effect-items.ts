@@ -149,6 +149,7 @@ const inquiryItem = z.object({
   operationId: z.string().transform((id) => id as OperationId),
   paymentId: z.string().transform((id) => id as PaymentId),
   claimedAtMs: z.int(),
+  waitsFor: z.literal('payer').exactOptional(),
 });
 
 export function inquiriesPartition(shard: number): string {

@@ -46,7 +46,7 @@ export interface Commit {
   readonly transition?: Transition;
   /** The queue entries that go with the outcome. */
   readonly toReturn?: readonly ChargeToReturn[];
-  /** Kept with an answer that says "not known yet": somebody must find out. */
+  /** Kept with an answer that is not the end: somebody must find out, should no callback come. */
   readonly inquiry?: Inquiry;
 }
 
@@ -90,12 +90,14 @@ export interface ChargeToReturn {
   readonly foundAtMs: number;
 }
 
-/** The queue entry for an operation that was answered "not known yet". */
+/** The queue entry for an operation that was answered "not known yet", or for a payment that waits for its payer. */
 export interface Inquiry {
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
   /** When the operation was claimed: nobody sends later than a quarter of an hour after it. */
   readonly claimedAtMs: number;
+  /** The answer is known, and what the payer does after it is not: looked at less often. */
+  readonly waitsFor?: 'payer';
 }
 
 export interface TransitionPage {
