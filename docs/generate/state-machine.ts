@@ -64,7 +64,8 @@ function stateTable(head: readonly string[], table: Table, told: (said: string) 
 function happening(cell: Cell): string {
   if (cell.does !== 'append') return `${cell.does}: ${cell.because}`;
   const moved = cell.status === undefined ? '' : ` → ${code(cell.status)}`;
-  return `${code(cell.type)}${moved}${cell.posts === undefined ? '' : `, books ${code(cell.posts)}`}`;
+  const told = cell.contradicts === undefined ? '' : `, and tells a person: ${cell.contradicts}`;
+  return `${code(cell.type)}${moved}${cell.posts === undefined ? '' : `, books ${code(cell.posts)}`}${told}`;
 }
 
 /** The ways from state to state; what leaves a payment in its state is in the table only. */
@@ -113,7 +114,7 @@ const EXAMPLES: Readonly<Record<Posts, readonly Example[]>> = {
     { when: 'that of a stray charge has', amountMinor: CHARGED, account: 'late_receipts' },
   ],
   dispute: [{ when: 'a dispute is opened, or its loss is the first that is heard', amountMinor: CHARGED }],
-  dispute_undone: [{ when: 'the dispute is won', amountMinor: CHARGED }],
+  dispute_undone: [{ when: 'the dispute is won, at once or on appeal', amountMinor: CHARGED }],
 };
 
 function bookings(): string {

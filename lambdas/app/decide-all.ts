@@ -7,7 +7,7 @@ import type { PaymentChain } from './payment-chain.ts';
 
 export interface DecidedFacts {
   readonly transitions: readonly Transition[];
-  /** What the processor says and cannot be. */
+  /** What the processor says and cannot be, or is against what was said before. */
   readonly contradictions: readonly string[];
 }
 
@@ -20,6 +20,7 @@ export function decideAll(digest: Digest, charge: ProcessorCharge, chain: Paymen
     const decision = decide(fact, state);
     if (decision.kind === 'review') contradictions.push(decision.because);
     if (decision.kind !== 'append') continue;
+    if (decision.contradicts !== undefined) contradictions.push(decision.contradicts);
     newest = nextTransition(digest, newest, decision.draft, nowMs);
     state = evolve(state, newest);
     transitions.push(newest);

@@ -2,7 +2,7 @@ import { changeOf, decideChangeFailed, isUnderWay, operationIdOf, type PendingCh
 import { type Decision, decide } from '../core/decide.ts';
 import { invariant } from '../core/invariant.ts';
 import type { HoldChange, Refund } from '../core/payment.ts';
-import { NOT_ATTEMPTED } from '../core/payment.ts';
+import { NOT_ATTEMPTED, ofProcessor } from '../core/payment.ts';
 import type { PaymentState } from '../core/payment-state.ts';
 import { type Found, findOut, type Underway } from './find-out.ts';
 import type { PaymentChain } from './payment-chain.ts';
@@ -63,7 +63,7 @@ function decideFound(found: Found<ChangeOutcome>, begun: PendingChange, state: P
       return decideNeverAsked(change, state);
     case 'answer': {
       const { answer } = found;
-      if (answer.kind === 'refused') return decideChangeFailed(change, answer.failure, state);
+      if (answer.kind === 'refused') return decideChangeFailed(change, ofProcessor(answer.failure), state);
       return answer.facts.map((fact) => decide(fact, state)).find(({ kind }) => kind === 'append');
     }
   }

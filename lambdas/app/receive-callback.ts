@@ -34,7 +34,7 @@ export type CallbackOutcome =
       readonly kind: 'taken_in';
       readonly paymentId: PaymentId;
       readonly transitions: readonly TransitionType[];
-      /** What the processor says and cannot be: nothing was made of it, and somebody must look. */
+      /** What the processor says and cannot be, or is against what was said before: somebody must look. */
       readonly contradictions: readonly string[];
     }
   /** This very event was taken in before. */

@@ -5,7 +5,7 @@ export const METRIC_NAMESPACE = 'Payonce';
 export const ALARM_METRICS = [
   /** Money was taken for a payment that had ended, or twice: it is recorded, and queued to be sent back. */
   'late_success',
-  /** A processor says what cannot be: nothing was made of it. */
+  /** A processor says what cannot be, of which nothing was made; or that what was given up has been done, which was booked. */
   'contradiction',
   /** Nobody can find out what became of a capture, cancellation or refund, or money that must go back does not: a person decides. */
   'undecidable',

@@ -1,15 +1,20 @@
 import { book } from './bookings.ts';
 import type { ChargeFact, Fact, FeeFact, ForeignChargeFact } from './facts.ts';
 import type { Dispute, Failure, Payment, Refund, StrayCharge, TransitionDraft } from './payment.ts';
-import { NOT_ATTEMPTED } from './payment.ts';
+import { isOwnWord, NOT_ATTEMPTED, ofProcessor } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import type { Posting } from './posting.ts';
 import { netDebitMinor } from './posting.ts';
-import type { Cell, ChargeRow } from './state-tables.ts';
+import type { Cell, ChargeRow, RefundStatus } from './state-tables.ts';
 import { CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from './state-tables.ts';
 
 export type Decision =
-  | { readonly kind: 'append'; readonly draft: TransitionDraft }
+  | {
+      readonly kind: 'append';
+      readonly draft: TransitionDraft;
+      /** It is true and booked, and against what was said before: somebody is told. */
+      readonly contradicts?: string;
+    }
   | { readonly kind: 'nothing'; readonly because: string }
   /** The processor says what cannot be: nothing is booked, somebody is told. */
   | { readonly kind: 'review'; readonly because: string };
@@ -69,6 +74,8 @@ function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
 function rowOf(fact: ChargeFact, payment: Payment): ChargeRow {
   if (fact.kind === 'rejected') return 'declined';
   if (fact.kind === 'not_attempted' && payment.chargeId !== undefined) return 'vanished';
+  // The processor has it, and says later how it went: there is nothing that a person could find out before.
+  if (fact.kind === 'undecidable' && payment.chargeId !== undefined) return 'unknown';
   if (fact.kind === 'declined' && fact.chargeId !== undefined && fact.chargeId === payment.chargeId) return 'revoked';
   return fact.kind === 'succeeded' && !isAsOrdered(fact, payment) ? 'wrong_amount' : fact.kind;
 }
@@ -159,11 +166,6 @@ const LATE_SUCCESS: Failure = {
   message: 'The processor charged when it was too late; the money goes back.',
 };
 
-/** A processor's word for a refusal cannot be one of ours, which mean something else. */
-function ofProcessor(failure: Failure): Failure {
-  return failure.code === NOT_ATTEMPTED ? { ...failure, code: `processor_${failure.code}` } : failure;
-}
-
 function decideFee({ chargeId, feeMinor }: FeeFact, { payment }: PaymentState): Decision {
   const cell = CHARGE_TABLE.fee[payment.status];
   if (cell.does !== 'append') return passOn(cell);
@@ -209,7 +211,7 @@ function strayFound(cell: Append, fact: ForeignChargeFact, { payment, strayCharg
 
 function decideRefund(fact: Refund, state: PaymentState): Decision {
   const known = state.refunds.get(fact.refundId);
-  const cell = REFUND_TABLE[fact.status][known?.status ?? 'none'];
+  const cell = REFUND_TABLE[refundRowOf(fact)][known === undefined ? 'none' : refundRowOf(known)];
   if (cell.does !== 'append') return passOn(cell);
   if (known !== undefined && (known.amountMinor !== fact.amountMinor || known.chargeId !== fact.chargeId)) {
     return review('a refund keeps its amount and its charge');
@@ -223,7 +225,12 @@ function decideRefund(fact: Refund, state: PaymentState): Decision {
   const postings = book(cell.posts, { amountMinor, currency, account });
   const givenMinor = netDebitMinor('refunds', payment.currency, postings);
   const after: Payment = { ...payment, amountRefundedMinor: payment.amountRefundedMinor + givenMinor };
-  return appended(cell, after, postings, { ...known, ...fact });
+  const { failure: _before, ...lasting } = known ?? fact;
+  return appended(cell, after, postings, { ...lasting, ...fact });
+}
+
+function refundRowOf({ status, failure }: Refund): Exclude<RefundStatus, 'none'> {
+  return status === 'failed' && failure !== undefined && isOwnWord(failure) ? 'given_up' : status;
 }
 
 /** What is left to give back of a charge, and which account bears it. */
@@ -259,12 +266,16 @@ function decideDispute(fact: Dispute, state: PaymentState): Decision {
 }
 
 function appended(
-  { type }: Append,
+  { type, contradicts }: Append,
   payment: Payment,
   postings: readonly Posting[],
   subject?: TransitionDraft['subject'],
 ): Decision {
-  return { kind: 'append', draft: { type, payment, postings, ...(subject === undefined ? {} : { subject }) } };
+  return {
+    kind: 'append',
+    draft: { type, payment, postings, ...(subject === undefined ? {} : { subject }) },
+    ...(contradicts === undefined ? {} : { contradicts }),
+  };
 }
 
 function passOn(cell: Exclude<Cell, Append>): Decision {

@@ -3,6 +3,7 @@ import { changeOf, decideChangeFailed, isUnderWay, type PendingChange } from './
 import { type Decision, decide } from './decide.ts';
 import type { OperationId } from './ids.ts';
 import type { Failure, OperatorDecision, Payment, TransitionDraft } from './payment.ts';
+import { DECIDED_BY_OPERATOR } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import { FIND_OUT_MS } from './settlement.ts';
 
@@ -43,7 +44,7 @@ export function decideByOperator(request: DecisionRequest, state: PaymentState):
   const subject: OperatorDecision = { kind: 'decision', decisionId, reason, operator };
   const { failure: _undecidable, ...lasting } = payment;
   if (outcome === 'failed') {
-    const failure = { code: DECIDED, message: 'An operator found that nobody was charged.' };
+    const failure = { code: DECIDED_BY_OPERATOR, message: 'An operator found that nobody was charged.' };
     const failed: Payment = { ...lasting, status: 'failed', failure };
     return { kind: 'append', draft: { type: 'payment.failed', payment: failed, postings: [], subject } };
   }
@@ -54,8 +55,6 @@ export function decideByOperator(request: DecisionRequest, state: PaymentState):
   const postings = book('receipt', { amountMinor, currency });
   return { kind: 'append', draft: { type: 'payment.completed', payment: succeeded, postings, subject } };
 }
-
-const DECIDED = 'decided_by_operator';
 
 /**
  * The same of a change of which nobody could find out: it has the effect that the processor's own word would have had.
@@ -79,7 +78,10 @@ export function decideChangeByOperator(
   return { kind: 'append', draft: signed(meant.draft, decision) };
 }
 
-const NOT_DONE: Failure = { code: DECIDED, message: 'An operator found that the processor has not done it.' };
+const NOT_DONE: Failure = {
+  code: DECIDED_BY_OPERATOR,
+  message: 'An operator found that the processor has not done it.',
+};
 
 function decideDone(change: PendingChange, state: PaymentState): Decision {
   if (change.kind === 'refund') return decide({ ...change, status: 'succeeded' }, state);

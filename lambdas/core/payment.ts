@@ -27,6 +27,19 @@ export interface Failure {
 /** The failure code of a payment that was never sent to the processor, or provably never arrived there. */
 export const NOT_ATTEMPTED = 'not_attempted';
 
+/** The failure code of what a person said had not been done. */
+export const DECIDED_BY_OPERATOR = 'decided_by_operator';
+
+/** Whether it is our own conclusion: all other failures are a processor's word. */
+export function isOwnWord({ code }: Failure): boolean {
+  return code === NOT_ATTEMPTED || code === DECIDED_BY_OPERATOR;
+}
+
+/** A processor's word for a failure cannot be one of ours, which mean something else. */
+export function ofProcessor(failure: Failure): Failure {
+  return isOwnWord(failure) ? { ...failure, code: `processor_${failure.code}` } : failure;
+}
+
 export const CANCEL_REASONS = ['requested', 'expired', 'abandoned'] as const;
 export type CancelReason = (typeof CANCEL_REASONS)[number];
 

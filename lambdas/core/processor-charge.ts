@@ -2,6 +2,7 @@ import type { Fact } from './facts.ts';
 import type { PaymentId } from './ids.ts';
 import { chargeOperation } from './ids.ts';
 import type { CancelReason, Dispute, Failure, Refund } from './payment.ts';
+import { ofProcessor } from './payment.ts';
 
 /** A charge as it stands in the processor's books, in our words. Amounts in minor units. */
 export interface ProcessorCharge {
@@ -30,7 +31,11 @@ export interface ProcessorCharge {
  */
 export function factsOf(charge: ProcessorCharge, paymentId: PaymentId): readonly Fact[] {
   const own = charge.operationId === chargeOperation(paymentId);
-  return [...(own ? ownFacts(charge) : [foreignFact(charge)]), ...charge.refunds, ...charge.disputes];
+  return [...(own ? ownFacts(charge) : [foreignFact(charge)]), ...charge.refunds.map(asTold), ...charge.disputes];
+}
+
+function asTold({ failure, ...refund }: Refund): Refund {
+  return failure === undefined ? refund : { ...refund, failure: ofProcessor(failure) };
 }
 
 function ownFacts(charge: ProcessorCharge): readonly Fact[] {

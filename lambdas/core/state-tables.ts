@@ -12,6 +12,8 @@ export type Cell =
       readonly status?: PaymentStatus;
       /** @default nothing is posted */
       readonly posts?: Posts;
+      /** It is booked, and yet against what was said before: a person hears of it. */
+      readonly contradicts?: string;
     }
   /** Known already, or older than what is known. */
   | { readonly does: 'nothing'; readonly because: string }
@@ -35,11 +37,12 @@ export type Posts =
   /** The same the other way round. */
   | 'dispute_undone';
 
-const append = (type: TransitionType, status?: PaymentStatus, posts?: Posts): Cell => ({
+const append = (type: TransitionType, status?: PaymentStatus, posts?: Posts, contradicts?: string): Cell => ({
   does: 'append',
   type,
   ...(status === undefined ? {} : { status }),
   ...(posts === undefined ? {} : { posts }),
+  ...(contradicts === undefined ? {} : { contradicts }),
 });
 const nothing = (because: string): Cell => ({ does: 'nothing', because });
 const review = (because: string): Cell => ({ does: 'review', because });
@@ -238,30 +241,44 @@ export const CHARGE_TABLE: Readonly<Record<ChargeRow, Readonly<Record<PaymentSta
   },
 };
 
-export type RefundStatus = 'none' | 'pending' | 'succeeded' | 'failed';
+export type RefundStatus =
+  | 'none'
+  | 'pending'
+  | 'succeeded'
+  | 'failed'
+  /** Failed by our own word, which is a conclusion and no processor's: not attempted, or decided by an operator. */
+  | 'given_up';
 
 const REFUND_FAILED = append('refund.failed');
+const GIVEN_UP_DONE = 'a refund that was given up has succeeded';
 
-/** what the processor reports × what is known of the refund → what happens. */
+/** what is said of the refund × what is known of it → what happens. */
 export const REFUND_TABLE: Readonly<Record<Exclude<RefundStatus, 'none'>, Readonly<Record<RefundStatus, Cell>>>> = {
-  pending: { none: append('refund.pending'), pending: KNOWN, succeeded: OLDER, failed: OLDER },
+  pending: { none: append('refund.pending'), pending: KNOWN, succeeded: OLDER, failed: OLDER, given_up: OLDER },
   succeeded: {
     none: append('refund.completed', undefined, 'give_back'),
     pending: append('refund.completed', undefined, 'give_back'),
     succeeded: KNOWN,
     failed: review('a refund that failed cannot succeed: a new one has an id of its own'),
+    given_up: append('refund.completed', undefined, 'give_back', GIVEN_UP_DONE),
   },
   failed: {
     none: REFUND_FAILED,
     pending: REFUND_FAILED,
     succeeded: append('refund.failed', undefined, 'give_back_undone'),
     failed: KNOWN,
+    given_up: KNOWN,
+  },
+  given_up: {
+    none: REFUND_FAILED,
+    pending: REFUND_FAILED,
+    succeeded: nothing('what the processor confirmed stands'),
+    failed: KNOWN,
+    given_up: KNOWN,
   },
 };
 
 export type DisputeStatus = 'none' | 'open' | 'won' | 'lost';
-
-const CLOSED_FOR_GOOD = nothing('it was closed before');
 
 /** what the processor reports × what is known of the dispute → what happens. */
 export const DISPUTE_TABLE: Readonly<Record<Exclude<DisputeStatus, 'none'>, Readonly<Record<DisputeStatus, Cell>>>> = {
@@ -270,12 +287,13 @@ export const DISPUTE_TABLE: Readonly<Record<Exclude<DisputeStatus, 'none'>, Read
     none: append('dispute.closed'),
     open: append('dispute.closed', undefined, 'dispute_undone'),
     won: KNOWN,
-    lost: CLOSED_FOR_GOOD,
+    // Appealed, and won after all.
+    lost: append('dispute.closed', undefined, 'dispute_undone'),
   },
   lost: {
     none: append('dispute.closed', undefined, 'dispute'),
     open: append('dispute.closed'),
-    won: CLOSED_FOR_GOOD,
+    won: review('a dispute that was won cannot be lost'),
     lost: KNOWN,
   },
 };

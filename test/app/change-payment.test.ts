@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { ChangePayment, ChangePaymentOutcome } from '../../lambdas/app/change-payment-types.ts';
+import type { ChangeOrder } from '../../lambdas/app/ports/processor.ts';
+import { resolveInquiries } from '../../lambdas/app/resolve.ts';
 import { isUnderWay } from '../../lambdas/core/change.ts';
-import { RetryableError } from '../../lambdas/core/faults.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 import { netDebitMinor } from '../../lambdas/core/posting.ts';
 import { callback } from '../support/callback-desk.ts';
 import { ChangeDesk, change } from '../support/change-desk.ts';
@@ -141,6 +143,28 @@ describe('a refund', () => {
     expect(await desk.resolveInquiries()).toMatchObject({ finished: 1 });
     expect((await desk.chain(taken)).state.payment.amountRefundedMinor).toBe(300);
     expect(await desk.change(refund('k', 300))).toMatchObject({ kind: 'replay', answer: { status: 202 } });
+  });
+
+  test('that was declared not attempted, and took effect after all, is in the books, and a person hears of it', async () => {
+    const silent = {
+      ...desk.processor,
+      change: () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer')),
+    };
+    const { operationId, paymentId } = refund('k', 300);
+    await desk.change(refund('k', 300), { processor: silent });
+    desk.clock.advance(50 * 60_000);
+    await resolveInquiries({ ...desk.changeTools, processor: silent });
+    expect((await desk.chain(taken)).state.refunds.get(operationId)?.failure?.code).toBe('not_attempted');
+    // It was held up inside the processor, and is done now, under our own key and name.
+    const chargeId = desk.chargeOf(taken);
+    const late = { operationId, paymentId, chargeId, currency: 'EUR', change: { kind: 'refund', amountMinor: 300 } };
+    await desk.processor.change(late as ChangeOrder, { timeoutMs: 1 });
+    const alarms: string[] = [];
+    const heard = await desk.deliver(callback('evt_late', chargeId), { alarm: (what) => alarms.push(what) });
+    expect(heard).toMatchObject({ transitions: ['refund.completed'], contradictions: [expect.any(String)] });
+    expect(alarms).toEqual(['contradiction']);
+    expect((await desk.chain(taken)).state.payment.amountRefundedMinor).toBe(300);
+    expect(desk.refundedAtProcessor(taken)).toBe(300);
   });
 
   test('whose callback was first: the owner only stores the answer', async () => {

@@ -141,6 +141,17 @@ describe('a callback', () => {
     expect((await desk.chain(request)).state.payment.amountRefundedMinor).toBe(0);
   });
 
+  test('of a dispute that was lost, appealed and won brings its money back into the books', async () => {
+    const request = paymentRequest('appeal');
+    await desk.pay(request);
+    const dispute = desk.processor.inside.dispute(desk.chargeOf(request), 1000);
+    for (const [turn, status] of (['open', 'lost', 'open', 'won'] as const).entries()) {
+      desk.processor.inside.setDispute(dispute, status);
+      await desk.deliver(callback(`evt_${turn}`, desk.chargeOf(request)));
+    }
+    expect(endOf(await desk.chain(request)).sums['disputes']).toBe(0);
+  });
+
   test('that has read the charge before another one, and writes after it, does not bring back old news', async () => {
     const request = paymentRequest('stale-read');
     await desk.pay(request);

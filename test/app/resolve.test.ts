@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { createMemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
-import { resolveClaims } from '../../lambdas/app/resolve.ts';
+import { resolveClaims, resolveInquiries } from '../../lambdas/app/resolve.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 import { chargeOperation, returnOperation } from '../../lambdas/core/ids.ts';
 import { netDebitMinor } from '../../lambdas/core/posting.ts';
@@ -217,6 +218,21 @@ describe('the resolver', () => {
       failure: { code: 'not_attempted' },
     });
     expect(desk.processor.charges(request.paymentId)).toEqual([]);
+  });
+
+  test('does not give up a payment that a processor has accepted, though it cannot look it up', async () => {
+    const abilities = { lookup: { kind: 'none' } as const, keyRetentionMs: 86_400_000 };
+    const processor = createMemoryProcessor({ clock: desk.clock, abilities });
+    const request = paymentRequest('accepted', { source: 'tok_async' });
+    await desk.pay(request, { processor });
+    for (const minutes of [1, 16, 60]) {
+      desk.clock.advance(minutes * 60_000);
+      await resolveInquiries({ ...desk.changeTools, processor });
+    }
+    const charge = String(processor.charges(request.paymentId)[0]?.chargeId);
+    processor.inside.succeed(charge);
+    await desk.deliver(callback('e', charge), { books: processor });
+    expect((await desk.chain(request)).state.payment.status).toBe('succeeded');
   });
 
   test('asks later and later about what takes days, and ends when it is settled by a callback', async () => {

@@ -92,6 +92,12 @@ describe('a payment whose charge is under way', () => {
     expect(state.payment).toMatchObject({ status: 'canceled', cancelReason: 'expired' });
   });
 
+  test('accepted, it is never undecidable: the processor has it, and its success is taken when it comes', () => {
+    const accepted = given({ kind: 'pending', chargeId: MINE });
+    expect(when({ kind: 'undecidable' }, accepted)).toBe('nothing');
+    expect(when(SUCCEEDED, accepted)).toMatchObject({ type: 'payment.completed', postings: RECEIPT });
+  });
+
   test('undecidable, it waits for a person, and evidence settles it', () => {
     const reviewed = given({ kind: 'undecidable' });
     expect(reviewed.payment.status).toBe('needs_review');
@@ -324,6 +330,22 @@ describe('a refund', () => {
     expect(when(refund('succeeded', changes), given(SUCCEEDED))).toBe('review');
   });
 
+  test.each(['not_attempted', 'decided_by_operator'])(
+    'that we gave up (%s) is booked when the processor says that it succeeded, and a person is told',
+    (code) => {
+      const givenUp = refund('failed', { failure: { code, message: 'no' } });
+      const state = given(SUCCEEDED, refund('pending'), givenUp);
+      expect(decide(refund('succeeded'), state)).toMatchObject({
+        contradicts: 'a refund that was given up has succeeded',
+        draft: { type: 'refund.completed', payment: { amountRefundedMinor: 300 } },
+      });
+      const done = given(SUCCEEDED, refund('pending'), givenUp, refund('succeeded'));
+      expect(done.refunds.get('re_1')?.failure).toBeUndefined();
+      expect(when(givenUp, done)).toBe('nothing');
+      expect(when(refund('succeeded', { amountMinor: 301 }), state)).toBe('review');
+    },
+  );
+
   test('keeps its amount', () => {
     expect(when(refund('succeeded', { amountMinor: 301 }), given(SUCCEEDED, refund('pending')))).toBe('review');
   });
@@ -347,6 +369,16 @@ describe('a dispute', () => {
       postings: ['credit disputes 1000', 'debit processor_clearing 1000'],
     });
     expect(when(dispute('lost'), given(SUCCEEDED, dispute('open')))).toMatchObject({ postings: [] });
+  });
+
+  test('lost, and won on appeal, brings the money back; won, it cannot be lost', () => {
+    const lost = given(SUCCEEDED, dispute('open'), dispute('lost'));
+    expect(when(dispute('open'), lost)).toBe('nothing');
+    expect(when(dispute('won'), lost)).toMatchObject({
+      type: 'dispute.closed',
+      postings: ['credit disputes 1000', 'debit processor_clearing 1000'],
+    });
+    expect(when(dispute('lost'), given(SUCCEEDED, dispute('open'), dispute('won')))).toBe('review');
   });
 
   test('of which only the end is heard comes to the same', () => {

@@ -31,7 +31,7 @@ describe('docs/state-machine.md', () => {
 
   test.each([
     ['charges', CHARGE_TABLE, PAYMENT_STATUSES],
-    ['refunds', REFUND_TABLE, ['none', 'pending', 'succeeded', 'failed']],
+    ['refunds', REFUND_TABLE, ['none', 'pending', 'succeeded', 'failed', 'given_up']],
     ['disputes', DISPUTE_TABLE, ['none', 'open', 'won', 'lost']],
   ])('tells for all %s what happens in each state, once', (part, table, states) => {
     const told = rowsOf(part).flatMap(([fact, known]) =>
