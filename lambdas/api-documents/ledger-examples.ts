@@ -91,10 +91,11 @@ export const decisionRequestExamples = {
     value: { outcome: 'failed', reason: 'Nothing on the bank statement of 3 March', operator: 'Ada Example' },
   },
   succeeded: {
-    summary: 'The money is there',
+    summary: 'The money is there, and is not what was asked for',
     value: {
       outcome: 'succeeded',
       charge_id: 'ch_1',
+      amount: 999,
       reason: 'Seen on the bank statement of 3 March',
       operator: 'Ada Example',
     },
@@ -112,7 +113,7 @@ export const decisionExamples = {
       failure: { code: 'decided_by_operator', message: 'An operator found that nobody was charged.' },
     },
   },
-  succeeded: { summary: 'It has succeeded', value: { ...succeededPayment, source: 'tok_async' } },
+  succeeded: { summary: 'It has succeeded', value: { ...succeededPayment, source: 'tok_async', amount_captured: 999 } },
 } satisfies Record<string, Example>;
 
 export const mismatchExamples = {

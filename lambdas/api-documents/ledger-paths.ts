@@ -79,7 +79,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       summary: 'Decide about a payment that needs review',
       description:
         'Records what a person found out where no program can look, with the name of who answers for it. A success posts ' +
-        'what was asked for; a failure posts nothing. With `change`, the same about a capture, cancellation or refund that ' +
+        'what was asked for, or `amount`; a failure posts nothing. With `change`, the same about a capture, cancellation or refund that ' +
         'nobody can find out about. Needs the scope `admin`.',
       requestParams: {
         path: z.object({ id: payment.shape.id.meta({ description: 'Of the payment.' }) }),

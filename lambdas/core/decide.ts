@@ -1,7 +1,7 @@
 import { book } from './bookings.ts';
 import type { ChargeFact, Fact, FeeFact, ForeignChargeFact } from './facts.ts';
 import type { Dispute, Failure, Payment, Refund, StrayCharge, TransitionDraft } from './payment.ts';
-import { isOwnWord, NOT_ATTEMPTED, ofProcessor } from './payment.ts';
+import { isOwnWord, NOT_ATTEMPTED, ofProcessor, WRONG_AMOUNT } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import type { Posting } from './posting.ts';
 import { netDebitMinor } from './posting.ts';
@@ -100,7 +100,7 @@ function isOfAnotherCharge(fact: ChargeFact, { chargeId }: Payment): boolean {
 /** Its own amount brought the payment to review: what becomes of the money is for a person to say. */
 function isWithAPerson(fact: ChargeFact, { status, failure, chargeId }: Payment): boolean {
   const same = fact.kind === 'succeeded' && fact.chargeId === chargeId;
-  return same && status === 'needs_review' && failure?.code === WRONG_AMOUNT.code;
+  return same && status === 'needs_review' && failure?.code === WRONG_AMOUNT;
 }
 
 function asForeign(fact: ChargeFact, payment: Payment): ForeignChargeFact {
@@ -127,7 +127,7 @@ function settled(payment: Payment, { status = payment.status }: Append, fact: Ch
   const after: Payment = { ...lasting, ...chargeId, status };
   switch (fact.kind) {
     case 'succeeded':
-      if (status === 'needs_review') return { ...after, failure: WRONG_AMOUNT };
+      if (status === 'needs_review') return { ...after, failure: TAKEN_WRONG };
       return {
         ...after,
         amountCapturedMinor: fact.capturedMinor ?? payment.amountMinor,
@@ -153,8 +153,8 @@ function settled(payment: Payment, { status = payment.status }: Append, fact: Ch
 
 const NEVER_ASKED: Failure = { code: NOT_ATTEMPTED, message: 'The processor was never asked for this payment.' };
 const VANISHED: Failure = { code: 'charge_vanished', message: 'The processor had the charge, and has it no longer.' };
-const WRONG_AMOUNT: Failure = {
-  code: 'wrong_amount',
+const TAKEN_WRONG: Failure = {
+  code: WRONG_AMOUNT,
   message: 'The processor took another amount than was asked for.',
 };
 const UNDECIDABLE: Failure = {

@@ -3,7 +3,7 @@ import { changeOf, decideChangeFailed, isUnderWay, type PendingChange } from './
 import { type Decision, decide } from './decide.ts';
 import type { OperationId } from './ids.ts';
 import type { Failure, OperatorDecision, Payment, TransitionDraft } from './payment.ts';
-import { DECIDED_BY_OPERATOR } from './payment.ts';
+import { DECIDED_BY_OPERATOR, WRONG_AMOUNT } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import { FIND_OUT_MS } from './settlement.ts';
 
@@ -15,6 +15,8 @@ export interface DecisionRequest {
   readonly change?: OperationId;
   /** The charge that was found; needed when the payment does not know it. */
   readonly chargeId?: string;
+  /** What was taken; needed when it is not what was asked for. Minor units. @default what was asked for */
+  readonly takenMinor?: number;
   readonly reason: string;
   /** Who answers for it. */
   readonly operator: string;
@@ -33,16 +35,18 @@ export type DecisionOutcome =
   | { readonly kind: 'impossible'; readonly because: string }
   /** A success is of a charge, and nobody has said of which. */
   | { readonly kind: 'charge_unnamed' }
+  /** Another amount was taken than was asked for, and nobody has said how much. */
+  | { readonly kind: 'amount_unnamed' }
   | { readonly kind: 'append'; readonly draft: TransitionDraft };
 
 /** A person's word settles what no evidence has; it is recorded with the name of who gave it. */
 export function decideByOperator(request: DecisionRequest, state: PaymentState): DecisionOutcome {
-  const { decisionId, outcome, chargeId, reason, operator } = request;
+  const { decisionId, outcome, chargeId, takenMinor, reason, operator } = request;
   const { payment, decisions } = state;
   if (decisions.has(decisionId)) return { kind: 'made_before' };
   if (payment.status !== 'needs_review') return { kind: 'not_in_review', status: payment.status };
   const subject: OperatorDecision = { kind: 'decision', decisionId, reason, operator };
-  const { failure: _undecidable, ...lasting } = payment;
+  const { failure: why, ...lasting } = payment;
   if (outcome === 'failed') {
     const failure = { code: DECIDED_BY_OPERATOR, message: 'An operator found that nobody was charged.' };
     const failed: Payment = { ...lasting, status: 'failed', failure };
@@ -50,9 +54,10 @@ export function decideByOperator(request: DecisionRequest, state: PaymentState):
   }
   const charged = chargeId ?? payment.chargeId;
   if (charged === undefined) return { kind: 'charge_unnamed' };
-  const { amountMinor, currency } = payment;
+  if (why?.code === WRONG_AMOUNT && takenMinor === undefined) return { kind: 'amount_unnamed' };
+  const amountMinor = takenMinor ?? payment.amountMinor;
   const succeeded: Payment = { ...lasting, status: 'succeeded', chargeId: charged, amountCapturedMinor: amountMinor };
-  const postings = book('receipt', { amountMinor, currency });
+  const postings = book('receipt', { amountMinor, currency: payment.currency });
   return { kind: 'append', draft: { type: 'payment.completed', payment: succeeded, postings, subject } };
 }
 

@@ -30,6 +30,9 @@ export const NOT_ATTEMPTED = 'not_attempted';
 /** The failure code of what a person said had not been done. */
 export const DECIDED_BY_OPERATOR = 'decided_by_operator';
 
+/** The failure code of a payment of which another amount, or another currency, was taken than was asked for. */
+export const WRONG_AMOUNT = 'wrong_amount';
+
 /** Whether it is our own conclusion: all other failures are a processor's word. */
 export function isOwnWord({ code }: Failure): boolean {
   return code === NOT_ATTEMPTED || code === DECIDED_BY_OPERATOR;

@@ -30,7 +30,7 @@ function readRequest({ tools: { digest }, caller, request, id }: Call): Parsed<D
   const read = readKeyedRequest(digest, request, decisionBody);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
-  const { outcome, change, charge_id: chargeId, reason, operator } = body;
+  const { outcome, change, charge_id: chargeId, amount: takenMinor, reason, operator } = body;
   const path = `/v1/admin/payments/${id}/resolve`;
   return valid({
     caller,
@@ -40,6 +40,7 @@ function readRequest({ tools: { digest }, caller, request, id }: Call): Parsed<D
     outcome,
     ...(change === undefined ? {} : { change: storedOperationId(change) }),
     ...(chargeId === undefined ? {} : { chargeId }),
+    ...(takenMinor === undefined ? {} : { takenMinor }),
     reason,
     operator,
   });
@@ -86,6 +87,10 @@ function outcomeAnswer(outcome: DecidePaymentOutcome, requestId: string): Answer
     case 'charge_unnamed': {
       const detail = 'charge_id is missing: it names the charge at the processor that was found.';
       return problemAnswer(problem('invalid_request', detail, 'charge_id'), requestId);
+    }
+    case 'amount_unnamed': {
+      const detail = 'amount is missing: another amount was taken than was asked for, and it says how much.';
+      return problemAnswer(problem('invalid_request', detail, 'amount'), requestId);
     }
   }
 }

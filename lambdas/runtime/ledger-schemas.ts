@@ -130,7 +130,22 @@ export const decisionBody = z
       .regex(/^[\x21-\x7e]{1,255}$/, 'must be the id of a charge at the processor')
       .optional()
       .meta({ description: 'The charge that you found; needed for `succeeded` when the payment does not know it.' }),
+    amount: z
+      .int('must be a JSON integer of minor units')
+      .min(1, 'must be at least 1')
+      .max(LARGEST_AMOUNT, `must be at most ${LARGEST_AMOUNT}`)
+      .optional()
+      .meta({
+        description:
+          'What was taken, in minor units of the payment’s currency: it is what is posted. Only with `succeeded`, and needed when the payment’s `failure.code` is `wrong_amount`. Without it, what was asked for.',
+        example: 600,
+      }),
     reason: text(500).meta({ description: 'Why; kept for ever.', example: 'Seen on the bank statement of 3 March' }),
     operator: text(100).meta({ description: 'Who answers for it.', example: 'Ada Example' }),
+  })
+  .superRefine(({ outcome, change, amount }, context) => {
+    if (amount === undefined || (outcome === 'succeeded' && change === undefined)) return;
+    const message = 'must not be given unless the outcome of the payment itself is succeeded';
+    context.addIssue({ code: 'custom', path: ['amount'], message });
   })
   .meta({ id: 'ResolvePayment' });

@@ -7,6 +7,8 @@ import { resolveInquiries } from '../../lambdas/app/resolve.ts';
 import { AmbiguousError } from '../../lambdas/core/faults.ts';
 import { fingerprintOf } from '../../lambdas/core/fingerprint.ts';
 import { type OperationId, type PaymentId, storedOperationId } from '../../lambdas/core/ids.ts';
+import { decideByOperator } from '../../lambdas/core/operator-decision.ts';
+import { stateAfter } from '../../lambdas/core/payment-state.ts';
 import { callback } from '../support/callback-desk.ts';
 import { ChangeDesk, change } from '../support/change-desk.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
@@ -58,14 +60,30 @@ describe('an operator’s decision', () => {
     });
   });
 
-  test('that it succeeded posts what was asked for', async () => {
-    await decide('a', { outcome: 'succeeded' });
+  test('that it succeeded posts what was taken, which it must name, and never what was only asked for', async () => {
+    expect(await decide('a', { outcome: 'succeeded' })).toEqual({ kind: 'amount_unnamed' });
+    expect(await decide('a', { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });
     const { newest } = await desk.chain(request);
     expect(newest.postings).toMatchObject([
-      { account: 'processor_clearing', direction: 'debit', amountMinor: 1000 },
-      { account: 'merchant_payable', direction: 'credit', amountMinor: 1000 },
+      { account: 'processor_clearing', direction: 'debit', amountMinor: 999 },
+      { account: 'merchant_payable', direction: 'credit', amountMinor: 999 },
     ]);
-    expect(newest.payment).toMatchObject({ status: 'succeeded', amountCapturedMinor: 1000 });
+    expect(newest.payment).toMatchObject({ status: 'succeeded', amountCapturedMinor: 999 });
+    // The processor's books say the same: there is nothing left to contradict.
+    expect(await desk.deliver(callback('evt_2', desk.chargeOf(request)))).toMatchObject({ contradictions: [] });
+  });
+
+  test('of a payment that nobody could find out about posts what was asked for, unless it says otherwise', async () => {
+    const { payment } = (await desk.chain(request)).state;
+    const undecidable = { ...payment, failure: { code: 'outcome_undecidable', message: 'no' } };
+    const state = stateAfter([{ type: 'payment.review_required', payment: undecidable }]);
+    const said = { decisionId: 'dec_a', outcome: 'succeeded' as const, reason: 'seen', operator: 'Ada Example' };
+    for (const [asked, captured] of [
+      [said, 1000],
+      [{ ...said, takenMinor: 600 }, 600],
+    ] as const) {
+      expect(decideByOperator(asked, state)).toMatchObject({ draft: { payment: { amountCapturedMinor: captured } } });
+    }
   });
 
   test('is of payments in review only, and of one’s own', async () => {
@@ -77,7 +95,7 @@ describe('an operator’s decision', () => {
   });
 
   test('raced by another: one counts', async () => {
-    const outcomes = await Promise.all([decide('a'), decide('b', { outcome: 'succeeded' })]);
+    const outcomes = await Promise.all([decide('a'), decide('b', { outcome: 'succeeded', takenMinor: 999 })]);
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['first', 'not_in_review']);
   });
 

@@ -1,0 +1,36 @@
+import { describe, expect, test } from '@jest/globals';
+import { ChangedPayment } from '../support/provoked-changes.ts';
+
+const SAID = { reason: 'Seen on the bank statement of 3 March', operator: 'Ada Example' };
+
+/** Of 1000 that were asked for, 600 were taken. */
+async function inReview(): Promise<ChangedPayment> {
+  const payment = await ChangedPayment.of({ source: 'tok_async' });
+  payment.inside.succeed(payment.chargeId, 600);
+  await payment.learn();
+  return payment;
+}
+
+describe('an operator’s decision about a payment of which another amount was taken', () => {
+  test('names what was taken: without it the field is named and nothing is posted; the same key then may say it', async () => {
+    const payment = await inReview();
+    const unnamed = await payment.decide('d', { ...SAID, outcome: 'succeeded' });
+    expect([unnamed.status, unnamed.body]).toMatchObject([400, { code: 'invalid_request', param: 'amount' }]);
+    const named = await payment.decide('d', { ...SAID, outcome: 'succeeded', amount: 600 });
+    expect([named.status, named.body]).toMatchObject([
+      200,
+      { status: 'succeeded', amount: 1000, amount_captured: 600 },
+    ]);
+  });
+
+  test.each([
+    ['with a failure', { outcome: 'failed', amount: 600 }],
+    ['about a change', { outcome: 'succeeded', amount: 600, change: `ref_${'a'.repeat(58)}` }],
+    ['of nothing', { outcome: 'succeeded', amount: 0 }],
+    ['beyond any payment', { outcome: 'succeeded', amount: 1_000_000_000_000 }],
+    ['that is no whole number', { outcome: 'succeeded', amount: 0.5 }],
+  ])('is refused, naming the field, when it has an amount %s', async (_what, body) => {
+    const reply = await (await inReview()).decide('d', { ...SAID, ...body });
+    expect([reply.status, reply.body]).toMatchObject([400, { code: 'invalid_request', param: 'amount' }]);
+  });
+});
