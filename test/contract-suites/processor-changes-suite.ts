@@ -224,9 +224,9 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       });
     });
 
-    test('a charge that is not there refuses every change, and the look-up proves nothing', async () => {
+    test('a charge that is not there says that the key is wrong: it ends no change, and the look-up proves nothing', async () => {
       const order = freshChange(freshOrder(), 'ch_none', refundOf(1));
-      expect(await change(order)).toMatchObject({ kind: 'refused', failure: { code: 'not_found' } });
+      expect(await fault(order)).toMatchObject({ name: 'RetryableError', code: 'processor_charge_unknown' });
       await expect(find(order)).rejects.toBeInstanceOf(AmbiguousError);
     });
 

@@ -171,12 +171,12 @@ describe('the sandbox client classes every answer to a change by what may have h
   });
 
   test('a charge id that is no path segment stays one', async () => {
-    answers(404, refusal('not_found'));
+    answers(400, refusal('bad_thing'));
     await change({ ...letGo, chargeId: '../control' });
     expect(server.requests[0]).toContain('POST /charges/..%2Fcontrol/void HTTP/1.1');
   });
 
-  test.each([400, 402, 404, 422])('a readable %d is refused with its reason', async (status) => {
+  test.each([400, 402, 422])('a readable %d is refused with its reason', async (status) => {
     answers(status, refusal('bad_thing'));
     expect(await change(refund)).toEqual({ kind: 'refused', failure: { code: 'bad_thing', message: 'no' } });
   });
@@ -185,6 +185,7 @@ describe('the sandbox client classes every answer to a change by what may have h
     [401, 'no_entry', 'processor_unauthorized'],
     [403, 'no_entry', 'processor_unauthorized'],
     [429, 'slow_down', 'processor_rate_limited'],
+    [404, 'not_found', 'processor_charge_unknown'],
     [409, 'busy', 'processor_busy'],
   ])('%d %s: nothing was applied', async (status, code, expected) => {
     answers(status, refusal(code));
@@ -201,6 +202,7 @@ describe('the sandbox client classes every answer to a change by what may have h
     ['201 with an error inside', 201, refusal('declined'), 'processor_answer_unreadable'],
     ['201 with broken JSON', 201, '{"id":"re_1"', 'processor_answer_unreadable'],
     ['400 that cannot be read', 400, '', 'processor_answer_unreadable'],
+    ['404 that cannot be read', 404, '', 'processor_answer_unreadable'],
     ['422 for a known key', 422, refusal('idempotency_key_mismatch'), 'processor_answer_mismatch'],
     ['201 with another amount', 201, refundFor({ amount: 499 }), 'processor_answer_mismatch'],
     ['201 of another charge', 201, refundFor({ charge: 'ch_2' }), 'processor_answer_mismatch'],

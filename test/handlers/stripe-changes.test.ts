@@ -149,6 +149,17 @@ describe('a change of a charge at Stripe', () => {
     expect(await client.findChange(first, LIMIT)).toEqual(outcome);
   });
 
+  test('a key of another account or mode ends no refund: nothing is said of it', async () => {
+    await using other = await serveStripe();
+    const order = (await charged()).toChange(refund(500));
+    const rotated = clientAt(other.url, { clock: other.clock });
+    await expect(rotated.change(order, LIMIT)).rejects.toMatchObject({
+      name: 'RetryableError',
+      code: 'processor_charge_unknown',
+    });
+    await expect(rotated.findChange(order, LIMIT)).rejects.toMatchObject({ name: 'AmbiguousError' });
+  });
+
   test('two refunds by one operation are for a person', async () => {
     const { toChange } = await charged();
     const order = toChange(refund(10));

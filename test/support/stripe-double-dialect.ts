@@ -78,7 +78,6 @@ const NOT_ABLE = { capture: 'charge_not_capturable', void: 'charge_not_voidable'
 
 function ofChange({ code, message }: Failure, { change }: ChangeOrder): Failure {
   if (code === 'payment_intent_unexpected_state') return { code: NOT_ABLE[change.kind], message };
-  if (code === 'resource_missing') return { code: 'not_found', message };
   // Stripe has no code for a refund beyond what is left.
   return code === 'refused' ? { code: 'amount_too_large', message } : { code, message };
 }

@@ -1,6 +1,7 @@
 import type { ChangeOrder, ChangeOutcome, ChargeOrder } from '../../app/ports/processor.ts';
 import type { Clock } from '../../app/ports/world.ts';
 import type { Fact } from '../../core/facts.ts';
+import { RetryableError } from '../../core/faults.ts';
 import type { PaymentId } from '../../core/ids.ts';
 import { invariant } from '../../core/invariant.ts';
 import type { CaptureMode, Dispute, Failure, Refund } from '../../core/payment.ts';
@@ -136,7 +137,9 @@ function performing(
       const known = changeOfKey(order.operationId);
       if (known !== undefined) return known.outcome;
       const charge = all.find(({ chargeId }) => chargeId === order.chargeId);
-      if (charge === undefined) return { kind: 'refused', failure: NOT_FOUND };
+      if (charge === undefined) {
+        throw new RetryableError('processor_charge_unknown', 'The processor does not know the charge.');
+      }
       const failure = refusalOf(order, charge);
       if (failure !== undefined) return { kind: 'refused', failure };
       const after = changed(order, charge, refundStatus);
@@ -147,8 +150,6 @@ function performing(
     },
   };
 }
-
-const NOT_FOUND: Failure = { code: 'not_found', message: 'There is no such charge.' };
 
 /** In the sandbox processor's words. */
 function refusalOf({ change }: ChangeOrder, charge: MemoryCharge): Failure | undefined {

@@ -155,3 +155,14 @@ function retryAfter(answer: HttpAnswer, nowMs: number): { retryAfterSeconds?: nu
 export function mismatch(message: string): AmbiguousError {
   return new AmbiguousError('processor_answer_mismatch', message);
 }
+
+/**
+ * A processor that does not know a charge which it named itself is another one, or the books of another account or mode:
+ * the key is wrong, nothing was done, and nothing is said about the change.
+ */
+export function chargeUnknown(): RetryableError {
+  return new RetryableError(
+    'processor_charge_unknown',
+    'The processor does not know our charge: is the key another’s?',
+  );
+}

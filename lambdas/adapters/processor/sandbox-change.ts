@@ -3,7 +3,7 @@ import type { Charge, Refund } from '../../contract/sandbox-api.ts';
 import type { Fact } from '../../core/facts.ts';
 import { RetryableError } from '../../core/faults.ts';
 import type { HttpAnswer } from '../vendors/http-call.ts';
-import { errorAnswer, mismatch, parse, statusFault } from './sandbox-answers.ts';
+import { chargeUnknown, errorAnswer, mismatch, parse, statusFault } from './sandbox-answers.ts';
 import { chargeAnswer, presentable, refundAnswer } from './sandbox-charge.ts';
 
 /** What is posted under a charge's own path. */
@@ -27,7 +27,8 @@ export function changeRequest({ change, paymentId, operationId }: ChangeOrder): 
  * | status                                | meaning                                                           |
  * |---------------------------------------|-------------------------------------------------------------------|
  * | 200, of a refund 201, as asked        | applied                                                           |
- * | 400, 402, 404, 422, readable          | refused, save the 422 that says that the key has another body     |
+ * | 400, 402, 422, readable               | refused, save the 422 that says that the key has another body     |
+ * | 404, readable                         | RetryableError `processor_charge_unknown`: a wrong key            |
  * | 409 `busy`                            | RetryableError `processor_busy`: rivals were faster each time     |
  * | an answer to something else           | AmbiguousError `processor_answer_mismatch`                        |
  * | everything else                       | as for a charge                                                   |
@@ -38,13 +39,16 @@ export function readChangeAnswer(order: ChangeOrder, answer: HttpAnswer, nowMs: 
       return { kind: 'applied', facts: [appliedFact(order, answer)] };
     case 400:
     case 402:
-    case 404:
     case 422: {
       const { code, message } = parse(errorAnswer, answer).error;
       // Something was sent under this key before: what became of it must be looked up.
       if (code === 'idempotency_key_mismatch') throw mismatch('the key is known with another body');
       return { kind: 'refused', failure: presentable({ code, message }) };
     }
+    case 404:
+      // Only a readable 404 is the processor’s own.
+      parse(errorAnswer, answer);
+      throw chargeUnknown();
     case 409: {
       if (parse(errorAnswer, answer).error.code !== 'busy') throw statusFault(answer, nowMs);
       throw new RetryableError('processor_busy', 'Others are changing the charge; nothing was done.');

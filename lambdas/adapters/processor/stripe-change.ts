@@ -2,7 +2,7 @@ import type { Stripe } from 'stripe';
 import type { ChangeOrder, ChangeOutcome } from '../../app/ports/processor.ts';
 import type { Fact } from '../../core/facts.ts';
 import { AmbiguousError } from '../../core/faults.ts';
-import { mismatch } from './sandbox-answers.ts';
+import { chargeUnknown, mismatch } from './sandbox-answers.ts';
 import { stripeAmount } from './stripe-amounts.ts';
 import { type CallStripe, mustBeDone, type StripeAnswer, type TimeLeft } from './stripe-api.ts';
 import { cancelReasonOf, currencyOf, exactMinor, feeOf, refundOf, stripeMetadata } from './stripe-charge.ts';
@@ -22,13 +22,14 @@ type Sought = ChangeOutcome | { readonly kind: 'absent' };
 /**
  * Captures, lets go or gives back, once. A refusal may only say that it was done before: by an earlier send whose answer
  * was lost and whose key is forgotten by now, or by somebody else. So the intent is looked at before it counts.
+ *
+ * @throws RetryableError `processor_charge_unknown` when Stripe has no such intent: the key is another account's, or mode's
  */
 export async function makeChange(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<ChangeOutcome> {
   const sent = await send(call, order, timeLeft());
   if (sent.kind === 'done') return applied(sent.value);
   const { status, failure } = sent;
-  // There is no such charge, so there is nothing to look at.
-  if (status === 404) return { kind: 'refused', failure };
+  if (status === 404) throw chargeUnknown();
   let seen: Sought;
   try {
     seen = await seekChange(call, order, timeLeft);
