@@ -1,12 +1,14 @@
 import { REQUEST_BUDGET_SECONDS } from '../contract/timing.ts';
-import { begunAtMs, changeOf, decideChange, isUnderWay } from '../core/change.ts';
+import { answeredAsPending, askedBy, begunAtMs, changeOf, decideChange, isUnderWay } from '../core/change.ts';
 import { changeAnswer } from '../core/change-answer.ts';
+import type { Decision } from '../core/decide.ts';
 import { RetryableError } from '../core/faults.ts';
+import { unprinted } from '../core/fingerprint.ts';
 import type { IdempotencyRecord, OpenRecord } from '../core/idempotency.ts';
 import { paymentExpirySeconds } from '../core/idempotency.ts';
 import type { OwnerToken } from '../core/ids.ts';
 import { invariant } from '../core/invariant.ts';
-import type { HoldChange, Refund } from '../core/payment.ts';
+import type { HoldChange, Refund, TransitionDraft } from '../core/payment.ts';
 import { evolve, type PaymentState } from '../core/payment-state.ts';
 import { isSendWindowClosed } from '../core/settlement.ts';
 import { detailsOf, nextTransition } from '../core/transition.ts';
@@ -14,6 +16,7 @@ import type { ChangePayment, ChangePaymentOutcome } from './change-payment-types
 import { afterFence, claimExisting, contention, openRecord } from './claimed-key.ts';
 import type { CreatePaymentTools, RunNotes } from './create-payment-types.ts';
 import { decideNeverAsked, findOutChange } from './find-out-change.ts';
+import { isSameRequest } from './judge-record.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
 import type { ClaimStep, OperationSteps } from './ports/operation-runner.ts';
@@ -55,7 +58,7 @@ export class ChangeRun implements OperationSteps<Work, ChangePaymentOutcome> {
    */
   async claim(): Promise<ClaimStep<ChangePaymentOutcome>> {
     const { store, digest, clock } = this.#tools;
-    const { operationId, command } = this.#request;
+    const { operationId, command, fingerprint } = this.#request;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const chain = await this.#readOwnChain();
       if (chain === undefined) return { kind: 'refused', outcome: { kind: 'not_found' } };
@@ -72,7 +75,7 @@ export class ChangeRun implements OperationSteps<Work, ChangePaymentOutcome> {
       const processor = pinnedProcessor(this.#tools, chain.first);
       if (processor === undefined) throw elsewhere();
       await processor.ready();
-      const pending = nextTransition(digest, chain.newest, decision.draft, nowMs);
+      const pending = nextTransition(digest, chain.newest, askedBy(decision.draft, fingerprint), nowMs);
       const record = this.#openRecord(nowMs, nowMs);
       const outcome = await store.claim({ record, pending });
       if (outcome.kind === 'claimed') {
@@ -123,8 +126,8 @@ export class ChangeRun implements OperationSteps<Work, ChangePaymentOutcome> {
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const nowMs = clock.nowMs();
       const decision = work?.(chain);
-      const transition =
-        decision?.kind === 'append' ? nextTransition(digest, chain.newest, decision.draft, nowMs) : undefined;
+      const draft = this.#ending(decision, chain.state) ?? this.#notKnownYet(chain.state);
+      const transition = draft === undefined ? undefined : nextTransition(digest, chain.newest, draft, nowMs);
       const state = transition === undefined ? chain.state : evolve(chain.state, transition);
       const record = {
         status: 'COMPLETED' as const,
@@ -165,6 +168,18 @@ export class ChangeRun implements OperationSteps<Work, ChangePaymentOutcome> {
     throw contention();
   }
 
+  /** What brings the change to its end. News of anything else is for a callback to bring. */
+  #ending(decision: Decision | undefined, before: PaymentState): TransitionDraft | undefined {
+    if (decision?.kind !== 'append') return undefined;
+    const after = evolve(before, decision.draft);
+    return isUnderWay(this.#changeIn(after), after) ? undefined : decision.draft;
+  }
+
+  #notKnownYet(state: PaymentState): TransitionDraft | undefined {
+    const change = this.#changeIn(state);
+    return isUnderWay(change, state) ? answeredAsPending(change, state) : undefined;
+  }
+
   async release(): Promise<void> {
     if (!this.#provenUnsent) return;
     try {
@@ -183,9 +198,10 @@ export class ChangeRun implements OperationSteps<Work, ChangePaymentOutcome> {
     const { operationId, paymentId } = this.#request;
     const record = await store.readRecord(operationId);
     if (record !== undefined) return this.#claimExisting(record);
-    // Its record was deleted. What has had its end is never answered by running again.
-    if (!isUnderWay(change, chain.state)) return { kind: 'refused', outcome: { kind: 'key_expired', paymentId } };
-    if (this.#asksForAnotherAmount(change)) return { kind: 'refused', outcome: { kind: 'payload_mismatch' } };
+    // Its record was deleted. What has had its end, or its answer, is never answered by running again.
+    const isAnswered = change.answered === true || !isUnderWay(change, chain.state);
+    if (isAnswered) return { kind: 'refused', outcome: { kind: 'key_expired', paymentId } };
+    if (!this.#isAskedBySame(change)) return { kind: 'refused', outcome: { kind: 'payload_mismatch' } };
     const claimedAtMs = begunAtMs(chain.transitions, operationId) ?? clock.nowMs();
     const lost = this.#openRecord(claimedAtMs, clock.nowMs());
     if ((await store.claim({ record: lost })).kind !== 'claimed') return undefined;
@@ -210,9 +226,11 @@ export class ChangeRun implements OperationSteps<Work, ChangePaymentOutcome> {
     return openRecord(this.#request, this.#tools.entropy.ownerToken(), claimedAtMs, nowMs);
   }
 
-  #asksForAnotherAmount({ amountMinor }: HoldChange | Refund): boolean {
-    const { command } = this.#request;
-    return command.kind !== 'cancel' && command.amountMinor !== undefined && command.amountMinor !== amountMinor;
+  /** A change that does not know its request was written before changes did: its amount must do. */
+  #isAskedBySame({ request, amountMinor }: HoldChange | Refund): boolean {
+    const { command, fingerprint } = this.#request;
+    if (request !== undefined) return isSameRequest(unprinted(request), fingerprint);
+    return command.kind === 'cancel' || command.amountMinor === undefined || command.amountMinor === amountMinor;
   }
 
   #changeIn(state: PaymentState): HoldChange | Refund {

@@ -1,5 +1,6 @@
 import type { Decision } from './decide.ts';
 import { decide } from './decide.ts';
+import { type Fingerprint, printed } from './fingerprint.ts';
 import type { OperationId } from './ids.ts';
 import type { Failure, HoldChange, Payment, Refund, TransitionDraft } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
@@ -126,6 +127,22 @@ export function decideChangeFailed(change: PendingChange, failure: Failure, stat
   const subject: HoldChange = { ...now, status: 'failed', failure };
   const type = now.kind === 'capture' ? 'capture.failed' : 'void.failed';
   return { kind: 'append', draft: { type, payment: state.payment, postings: [], subject } };
+}
+
+/** The pending transition with the request that asked for it: should its record be lost, the request is known again. */
+export function askedBy(draft: TransitionDraft, fingerprint: Fingerprint): TransitionDraft {
+  const { subject } = draft;
+  const isChange = subject?.kind === 'refund' || subject?.kind === 'capture' || subject?.kind === 'void';
+  return isChange ? { ...draft, subject: { ...subject, request: printed(fingerprint) } } : draft;
+}
+
+/**
+ * Says that "not known yet" was stored as its answer, in the transaction that stores it: whatever becomes of the record, a
+ * second and different answer is never given.
+ */
+export function answeredAsPending(change: PendingChange, { payment }: PaymentState): TransitionDraft {
+  const type = `${change.kind}.pending` as const;
+  return { type, payment, postings: [], subject: { ...change, answered: true } };
 }
 
 /** When a change was asked for; undefined when it never was. Unix milliseconds. */

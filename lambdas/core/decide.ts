@@ -225,7 +225,8 @@ function decideRefund(fact: Refund, state: PaymentState): Decision {
   const postings = book(cell.posts, { amountMinor, currency, account });
   const givenMinor = netDebitMinor('refunds', payment.currency, postings);
   const after: Payment = { ...payment, amountRefundedMinor: payment.amountRefundedMinor + givenMinor };
-  const { failure: _before, ...lasting } = known ?? fact;
+  // What held only while it was pending is gone: a refund that has ended is never taken up again.
+  const { failure: _failure, request: _request, answered: _answered, ...lasting } = known ?? fact;
   return appended(cell, after, postings, { ...lasting, ...fact });
 }
 

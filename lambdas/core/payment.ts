@@ -1,3 +1,4 @@
+import type { PrintedFingerprint } from './fingerprint.ts';
 import type { Mode, PaymentId, TenantId } from './ids.ts';
 import type { Posting } from './posting.ts';
 
@@ -124,6 +125,10 @@ export interface Refund {
   readonly failure?: Failure;
   /** When it was asked for here; unknown of one that was made at the processor. */
   readonly createdAtMs?: number;
+  /** The request that asked for it here; unknown of one that was made at the processor, or of long ago. */
+  readonly request?: PrintedFingerprint;
+  /** "Not known yet" was stored as the answer to that request. */
+  readonly answered?: true;
   /** When a person said how it ended. */
   readonly decision?: OperatorDecision;
 }
@@ -136,6 +141,10 @@ export interface HoldChange {
   readonly amountMinor: number;
   readonly status: 'pending' | 'failed';
   readonly failure?: Failure;
+  /** The request that asked for it here; unknown of one of long ago. */
+  readonly request?: PrintedFingerprint;
+  /** "Not known yet" was stored as the answer to that request. */
+  readonly answered?: true;
   /** When a person said how it ended. */
   readonly decision?: OperatorDecision;
 }

@@ -1,6 +1,7 @@
 import type { Digest } from './digest.ts';
 import type { Fingerprint } from './fingerprint.ts';
-import { brokenLink, hex, linkHash, NO_PREDECESSOR } from './hash-chain.ts';
+import { printed } from './fingerprint.ts';
+import { brokenLink, linkHash, NO_PREDECESSOR } from './hash-chain.ts';
 import { invariant } from './invariant.ts';
 import type { Payment, Subject, TransitionDraft, TransitionType } from './payment.ts';
 import type { Posting } from './posting.ts';
@@ -63,12 +64,8 @@ function seal(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Transit
 function hashOf(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Uint8Array {
   const { first, ...rest } = unsealed;
   const content =
-    first === undefined ? rest : { ...rest, first: { ...first, fingerprint: printable(first.fingerprint) } };
+    first === undefined ? rest : { ...rest, first: { ...first, fingerprint: printed(first.fingerprint) } };
   return linkHash(digest, content, prevHash);
-}
-
-function printable(fingerprint: Fingerprint): { version: number; sha256: string } {
-  return { version: fingerprint.version, sha256: hex(fingerprint.sha256) };
 }
 
 /**

@@ -180,6 +180,31 @@ describe('a refund', () => {
     expect((await desk.typesOf(taken)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
+  test('that was answered 202 is never answered otherwise under its key, its record deleted or not', async () => {
+    desk.processor.failNextChange(1, 'tok_async'); // A transfer between banks, which takes weeks.
+    expect(statusOf(await desk.change(refund('k', 300)))).toBe(202);
+    const { operationId } = refund('k');
+    desk.clock.advance(9 * 24 * 60 * 60_000);
+    expect(await desk.change(refund('k', 300))).toMatchObject({ kind: 'key_expired' });
+    desk.store.deleteRecord(operationId);
+    expect(await desk.change(refund('k', 300))).toMatchObject({ kind: 'key_expired' });
+    desk.processor.inside.setRefund(operationId, 'succeeded');
+    expect(await desk.change(refund('k', 300))).toMatchObject({ kind: 'key_expired' });
+    expect(await desk.resolveInquiries()).toMatchObject({ finished: 1 });
+    expect((await desk.chain(taken)).state.payment.amountRefundedMinor).toBe(300);
+  });
+
+  test('whose record is lost is taken up by the request that asked for it, and by no other', async () => {
+    await desk.dieAfterChange(refund('k', 300));
+    desk.store.deleteRecord(refund('k').operationId);
+    const reasoned = change(taken, 'k', { kind: 'refund', amountMinor: 300, reason: 'another' });
+    for (const other of [refund('k'), refund('k', 301), reasoned]) {
+      expect(await desk.change(other)).toEqual({ kind: 'payload_mismatch' });
+    }
+    expect(statusOf(await desk.change(refund('k', 300)))).toBe(201);
+    expect(desk.refundedAtProcessor(taken)).toBe(300);
+  });
+
   test('told by a callback too has one effect', async () => {
     await desk.change(refund('k', 300));
     expect(await desk.deliver(callback('evt_1', desk.chargeOf(taken)))).toMatchObject({ transitions: [] });

@@ -123,6 +123,12 @@ const decisionItem = z.object({
   operator: z.string(),
 });
 
+/** Left out of what was written before they were. */
+const requestFields = {
+  request: z.object({ version: z.int(), sha256: z.string() }).exactOptional(),
+  answered: z.literal(true).exactOptional(),
+};
+
 const subjectItem = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('refund'),
@@ -133,6 +139,7 @@ const subjectItem = z.discriminatedUnion('kind', [
     reason: z.string().exactOptional(),
     failure: failureItem.exactOptional(),
     createdAtMs: z.int().exactOptional(),
+    ...requestFields,
     decision: decisionItem.exactOptional(),
   }),
   ...(['capture', 'void'] as const).map((kind) =>
@@ -142,6 +149,7 @@ const subjectItem = z.discriminatedUnion('kind', [
       amountMinor: minorUnits,
       status: z.enum(['pending', 'failed']),
       failure: failureItem.exactOptional(),
+      ...requestFields,
       decision: decisionItem.exactOptional(),
     }),
   ),
