@@ -221,6 +221,16 @@ describe('a charge at Stripe', () => {
     expect(await rotating.charge(order(), LIMIT)).toMatchObject({ kind: 'succeeded' });
   });
 
+  test('absence counts in the books of our own account alone', async () => {
+    await using other = await serveStripe({ account: 'acct_other' });
+    const rotated = clientAt(other.url, { clock: other.clock });
+    await expect(rotated.findCharge(order(), LIMIT)).rejects.toMatchObject({
+      name: 'RetryableError',
+      code: 'processor_account_other',
+    });
+    expect(await clientAt(double.url, { clock: double.clock }).findCharge(order(), LIMIT)).toEqual({ kind: 'absent' });
+  });
+
   test('the breaker’s probe is a read', async () => {
     const fragile = clientAt(double.url, {
       clock: double.clock,

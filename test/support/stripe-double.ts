@@ -36,6 +36,8 @@ interface RecordedCall {
 export interface StripeDoubleOptions {
   /** @default 0: the search has it at once */
   readonly searchLagMs?: number;
+  /** Whose key opens it. @default acct_double */
+  readonly account?: string;
   /** Of every charge. @default not known yet */
   readonly fee?: number;
 }
@@ -108,11 +110,13 @@ class Double {
   readonly books: StripeDoubleBooks;
   readonly troubles: { readonly trouble: StripeTrouble; readonly scope: 'changes' | 'anyCall' }[] = [];
   readonly held: (() => void)[] = [];
+  readonly #account: string;
   readonly #keys = new Map<string, KnownKey>();
   nowMs = START_MS;
   #events = 0;
 
-  constructor({ searchLagMs = 0, fee }: StripeDoubleOptions) {
+  constructor({ searchLagMs = 0, fee, account = 'acct_double' }: StripeDoubleOptions) {
+    this.#account = account;
     this.books = new StripeDoubleBooks({ nowMs: () => this.nowMs, searchLagMs, fee });
   }
 
@@ -242,6 +246,7 @@ class Double {
 
   /** A copy, so that what is remembered does not change with the object. */
   #execute({ method, path, params }: RecordedCall): DoubleAnswer {
+    if (path === '/v1/account') return { status: 200, body: { id: this.#account, object: 'account' }, began: false };
     const { status, body, began } = this.books.answer(method, path, params);
     return { status, body: structuredClone(body), began };
   }

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { ChargeOrder, ChargeOutcome, Processor } from '../../app/ports/processor.ts';
 import { type BreakerSettings, createCallGuard } from '../vendors/circuit-breaker.ts';
 import { mismatch, tellsOfTrouble } from './sandbox-answers.ts';
+import { mustBeOurAccount } from './stripe-account.ts';
 import { type StripeAmount, stripeAmount } from './stripe-amounts.ts';
 import {
   type CallStripe,
@@ -79,7 +80,7 @@ export function createStripeClient(options: StripeClientOptions): Processor {
     },
     ready: () => guard.ready(),
     charge: (order, limit) => guard.write(() => charge(call, order, returnUrl, timeLeft(clock, limit))),
-    findCharge: (order, limit) => guard.read(() => findCharge(call, order, timeLeft(clock, limit))),
+    findCharge: (order, limit) => guard.read(() => findCharge(call, account, order, timeLeft(clock, limit))),
     change: (order, limit) => guard.write(() => makeChange(call, order, timeLeft(clock, limit))),
     findChange: (order, limit) => guard.read(() => seekChange(call, order, timeLeft(clock, limit))),
   };
@@ -123,11 +124,15 @@ function intentParams(
 /** The search says which intent it is; how it stands is read from the intent itself, which is never behind. */
 async function findCharge(
   call: CallStripe,
+  account: string,
   order: ChargeOrder,
   left: TimeLeft,
 ): Promise<ChargeOutcome | { readonly kind: 'absent' }> {
   const [intentId, ...more] = await searchIntents(call, 'operation', order.operationId, left);
-  if (intentId === undefined) return { kind: 'absent' };
+  if (intentId === undefined) {
+    await mustBeOurAccount(call, account, left);
+    return { kind: 'absent' };
+  }
   // A key that made two charges is for a person to look at; choosing one would hide the other.
   if (more.length > 0) throw mismatch(`the key made ${more.length + 1} charges`);
   const options = { timeout: left() };
