@@ -26,6 +26,8 @@ export interface CreatePayment {
   readonly requestId: string;
   /** When the client asked, on this process's clock: its time runs from here. @default now */
   readonly receivedAtMs?: number;
+  /** When what it is for was claimed: nobody sends later than a quarter of an hour after that, either. Unix milliseconds. @default now */
+  readonly claimedAtMs?: number;
   /** Minor units. */
   readonly amountMinor: number;
   readonly currency: string;

@@ -138,6 +138,7 @@ async function takePayment(
         requestId,
         // Its own time ends when ours does.
         receivedAtMs: untilMs - REQUEST_BUDGET_SECONDS * 1000,
+        claimedAtMs: order.createdAtMs,
         amountMinor,
         currency,
         source,

@@ -215,7 +215,7 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
       processor: { account: processor.account, endpoint: processor.endpoint, apiVersion: processor.apiVersion },
     };
     const pending = firstTransition(digest, draft, details, nowMs);
-    return { record: openRecord(this.#key, entropy.ownerToken(), nowMs, nowMs), pending };
+    return { record: openRecord(this.#key, entropy.ownerToken(), this.#claimedAt(nowMs), nowMs), pending };
   }
 
   #referenceClaim(replaces: PaymentId | undefined): Pick<Claim, 'reference'> {
@@ -252,16 +252,22 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
       return { kind: 'refused', outcome: { kind: 'payload_mismatch' } };
     }
     const owner = this.#tools.entropy.ownerToken();
-    const record = openRecord(this.#key, owner, first.occurredAtMs, this.#tools.clock.nowMs());
+    const claimedAtMs = this.#claimedAt(first.occurredAtMs);
+    const record = openRecord(this.#key, owner, claimedAtMs, this.#tools.clock.nowMs());
     const outcome = await this.#tools.store.claim({ record });
     if (outcome.kind !== 'claimed') return undefined;
-    await this.#hold(owner, first.occurredAtMs, 'maybe');
+    await this.#hold(owner, claimedAtMs, 'maybe');
     return { kind: 'claimed' };
   }
 
   async #hold(owner: OwnerToken, claimedAtMs: number, sent: 'nothing' | 'maybe'): Promise<void> {
     this.#notes.takenOver = true;
     this.#held = { owner, claimedAtMs, sent, chain: await this.#chain() };
+  }
+
+  /** The window of what it is for is the payment's too: it is never lengthened. */
+  #claimedAt(ownMs: number): number {
+    return Math.min(ownMs, this.#request.claimedAtMs ?? ownMs);
   }
 
   #order(first: Transition): ChargeOrder {
