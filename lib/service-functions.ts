@@ -53,7 +53,7 @@ export function callbacksFunction(scope: Construct, parts: ServiceParts): Payonc
     environment: { [Environment.callbackSources]: JSON.stringify(sources) },
   });
   allow(callbacks, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
-  allowRows(callbacks, data.registry, 'ShelveOrphans', ['dynamodb:PutItem'], ['ORPHAN#*', 'RETURN#*']);
+  allowRows(callbacks, data.registry, 'ShelveOrphans', ['dynamodb:PutItem'], ['ORPHAN#*', 'RETURN#*', 'ORDER#*']);
   data.callbackSecret.grantReadTo(callbacks.role);
   data.stripe?.callbackSecret.grantReadTo(callbacks.role);
   return callbacks;
@@ -69,7 +69,7 @@ export function orphanedCallbacksFunction(scope: Construct, parts: ServiceParts)
   });
   allow(orphans, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
   allowRows(orphans, data.registry, 'TakeOrphans', ['dynamodb:Query', 'dynamodb:DeleteItem'], ['ORPHAN#*']);
-  allowRows(orphans, data.registry, 'KeepOrphans', ['dynamodb:PutItem'], ['ORPHAN_KEPT#*', 'RETURN#*']);
+  allowRows(orphans, data.registry, 'KeepOrphans', ['dynamodb:PutItem'], ['ORPHAN_KEPT#*', 'RETURN#*', 'ORDER#*']);
   return orphans;
 }
 

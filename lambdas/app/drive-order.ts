@@ -162,7 +162,7 @@ export async function keepLearnt(tools: OrderTools, { chain, learnt }: Driven): 
 }
 
 export function openOrder({ order, newest }: OrderChain): OpenOrder {
-  return { orderId: order.id, createdAtMs: order.createdAtMs, sequence: newest.sequence };
+  return { orderId: order.id, createdAtMs: order.failedAtMs ?? order.createdAtMs, sequence: newest.sequence };
 }
 
 export async function mustRead({ orders }: Pick<OrderTools, 'orders'>, orderId: Order['id']): Promise<OrderChain> {

@@ -4,7 +4,7 @@ import { AmbiguousError, RetryableError, TerminalError } from '../core/faults.ts
 import { fingerprintOf } from '../core/fingerprint.ts';
 import { chargeOperation, orderOperation, orderStepOperation, reversalOfOrder } from '../core/ids.ts';
 import { invariant } from '../core/invariant.ts';
-import type { Order } from '../core/order.ts';
+import type { Order, ReversalWay } from '../core/order.ts';
 import { referralCreditMinor } from '../core/order.ts';
 import type { OrderFact } from '../core/order-facts.ts';
 import { CONFIRMATION_TAG, confirmationLetter } from '../core/order-letter.ts';
@@ -113,10 +113,11 @@ async function askForPayment(
     chain = await readChain(store, order.paymentId);
   }
   if (chain === undefined) return undefined;
-  const { status, failure } = chain.state.payment;
+  const { status, failure, amountCapturedMinor, amountRefundedMinor } = chain.state.payment;
   const isPayersTurn = status === 'requires_action' || status === 'requires_capture';
   if (isPayersTurn && ageMs > PAYER_BOUND_MS) return { kind: 'payment_abandoned' };
-  return { kind: 'payment', status, ...(failure === undefined ? {} : { failure }) };
+  const leftMinor = amountCapturedMinor - amountRefundedMinor;
+  return { kind: 'payment', status, leftMinor, ...(failure === undefined ? {} : { failure }) };
 }
 
 async function takePayment(
@@ -167,12 +168,15 @@ async function isUnbegun({ store }: OrderTools, { paymentId }: Order): Promise<b
 async function reverse(tools: OrderTools, order: Order, { untilMs }: OrderCallLimits): Promise<OrderFact | undefined> {
   const { store, digest } = tools;
   const { paymentId, tenantId, mode, id } = order;
-  const { attempt = 1, status } = order.charge;
+  const { attempt = 1, status, by } = order.charge;
   const before = await readChain(store, paymentId);
   invariant(before !== undefined, 'a payment that is reversed is there');
   if (isReversed(before.state)) return { kind: 'reversed' };
   const kind = reversalOf(before.state);
-  if (kind === undefined || status === 'reversal_failed') return undefined;
+  if (kind === undefined) return undefined;
+  if (status === 'reversed') return { kind: 'reversal_undone' };
+  if (kind === 'refund' && by === 'cancel') return { kind: 'reversal_turned' };
+  if (status === 'reversal_failed') return undefined;
   const operationId = reversalOfOrder(digest, kind, paymentId, attempt);
   await changePayment(tools, {
     operationId,
@@ -187,10 +191,12 @@ async function reverse(tools: OrderTools, order: Order, { untilMs }: OrderCallLi
   const after = await readChain(store, paymentId);
   invariant(after !== undefined, 'a payment does not vanish');
   if (isReversed(after.state)) return { kind: 'reversed' };
-  return changeOf(after.state, operationId)?.status === 'failed' ? { kind: 'reversal_failed', attempt } : undefined;
+  return changeOf(after.state, operationId)?.status === 'failed'
+    ? { kind: 'reversal_failed', attempt, by: kind }
+    : undefined;
 }
 
-function reversalOf({ payment: { status } }: PaymentState): 'cancel' | 'refund' | undefined {
+function reversalOf({ payment: { status } }: PaymentState): ReversalWay | undefined {
   if (status === 'succeeded') return 'refund';
   return status === 'requires_action' || status === 'requires_capture' ? 'cancel' : undefined;
 }

@@ -11,6 +11,7 @@ import type { Transition } from '../core/transition.ts';
 import { detailsOf } from '../core/transition.ts';
 import { chargesToReturn } from './charge-to-return.ts';
 import { decideAll } from './decide-all.ts';
+import { orderToReopen } from './order-to-reopen.ts';
 import { type PaymentChain, readChain } from './payment-chain.ts';
 import type { CallbackEvent, EffectStore, OrphanedCallback } from './ports/effect-store.ts';
 import type { EffectSteps, OperationRunner } from './ports/operation-runner.ts';
@@ -120,10 +121,12 @@ class CallbackRun implements EffectSteps<PaymentId | undefined, CallbackOutcome>
       this.#raiseAlarms(transitions, contradictions);
       const part = transitions.slice(0, MAX_TOGETHER);
       const isLast = part.length === transitions.length;
+      const reopened = orderToReopen(this.#tools.digest, chain.first, part);
       const outcome = await effects.recordEffect({
         record: isLast ? this.#record(paymentId) : this.#partRecord(paymentId, part),
         transitions: part,
         toReturn: chargesToReturn(part),
+        ...(reopened === undefined ? {} : { reopened }),
         ...(isLast && this.#adopted !== undefined ? { adopted: this.#adopted } : {}),
       });
       if (isLast && outcome.kind === 'recorded_before') return { kind: 'redelivered' };

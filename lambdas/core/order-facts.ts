@@ -1,17 +1,27 @@
-import type { Order, OrderDraft, OrderTransitionType } from './order.ts';
+import type { Order, OrderDraft, OrderTransitionType, ReversalWay } from './order.ts';
 import type { Failure, PaymentStatus } from './payment.ts';
 import { NOT_ATTEMPTED } from './payment.ts';
 
 /** What became known about one step of an order; it says how things are and not what to do about it. */
 export type OrderFact =
-  | { readonly kind: 'payment'; readonly status: PaymentStatus; readonly failure?: Failure }
+  | {
+      readonly kind: 'payment';
+      readonly status: PaymentStatus;
+      /** What was taken and is not given back. Minor units. */
+      readonly leftMinor: number;
+      readonly failure?: Failure;
+    }
   /** Proven: there is none, and none can come any more. */
   | { readonly kind: 'payment_absent' }
   /** The payer has had his time. */
   | { readonly kind: 'payment_abandoned' }
   | { readonly kind: 'reversed' }
   /** Proven of this attempt: the next one needs a key of its own. */
-  | { readonly kind: 'reversal_failed'; readonly attempt: number }
+  | { readonly kind: 'reversal_failed'; readonly attempt: number; readonly by: ReversalWay }
+  /** What was held has been taken meanwhile: it can only be given back. */
+  | { readonly kind: 'reversal_turned' }
+  /** What had been given back is here again. */
+  | { readonly kind: 'reversal_undone' }
   | { readonly kind: 'reserved'; readonly reservationId: string }
   | { readonly kind: 'reservation_refused'; readonly failure: Failure }
   | { readonly kind: 'released'; readonly reservationId: string }
@@ -27,6 +37,8 @@ export function decideOrder(fact: OrderFact, order: Order, nowMs: number): Order
       return decidePayment(fact, order, nowMs);
     case 'reversed':
     case 'reversal_failed':
+    case 'reversal_turned':
+    case 'reversal_undone':
       return decideReversal(fact, order, nowMs);
     case 'reserved':
       return decideReserved(fact.reservationId, order, nowMs);
@@ -53,6 +65,8 @@ function decidePayment(
   order: Order,
   nowMs: number,
 ): OrderDraft | undefined {
+  if (fact.kind === 'payment' && fact.status === 'succeeded' && fact.leftMinor <= 0)
+    return decideRefunded(order, nowMs);
   const isOpen = order.charge.status === 'pending' || order.charge.status === 'review';
   if (!isOpen || order.failure !== undefined) return undefined;
   if (fact.kind === 'payment_absent') {
@@ -84,21 +98,45 @@ function decidePayment(
   }
 }
 
+/** Nobody gets goods whose money has gone back. Once the customer has been told that they are his, it is a return of goods. */
+function decideRefunded(order: Order, nowMs: number): OrderDraft | undefined {
+  const isInTime = order.failure === undefined && order.status !== 'completed' && order.email.status === 'none';
+  if (!isInTime) return undefined;
+  const failure = { code: 'payment_refunded', message: 'The payment was given back before the order was fulfilled.' };
+  return failed('charge.refunded', { ...order, charge: { status: 'reversed', sinceMs: nowMs } }, failure, nowMs);
+}
+
 function decideReversal(
-  fact: Extract<OrderFact, { kind: 'reversed' | 'reversal_failed' }>,
+  fact: Extract<OrderFact, { kind: 'reversed' | `reversal_${string}` }>,
   order: Order,
   nowMs: number,
 ): OrderDraft | undefined {
-  const { status, attempt = 0 } = order.charge;
-  if (status !== 'reversing' && status !== 'reversal_failed') return undefined;
-  if (fact.kind === 'reversed') {
-    return { type: 'reversal.succeeded', order: { ...order, charge: { status: 'reversed', sinceMs: nowMs, attempt } } };
+  const { status, attempt = 0, by } = order.charge;
+  const isOpen = status === 'reversing' || status === 'reversal_failed';
+  const charged = (type: OrderTransitionType, charge: Omit<Order['charge'], 'sinceMs'>): OrderDraft => ({
+    type,
+    order: { ...order, charge: { ...charge, sinceMs: nowMs } },
+  });
+  switch (fact.kind) {
+    case 'reversed': {
+      const way = by === undefined ? {} : { by };
+      return isOpen ? charged('reversal.succeeded', { status: 'reversed', attempt, ...way }) : undefined;
+    }
+    case 'reversal_failed': {
+      const isIt = status === 'reversing' && fact.attempt === attempt && (by ?? fact.by) === fact.by;
+      return isIt ? charged('reversal.failed', { status: 'reversal_failed', attempt, by: fact.by }) : undefined;
+    }
+    case 'reversal_turned':
+      if (!isOpen || by !== 'cancel') return undefined;
+      return charged('reversal.turned', { status: 'reversing', attempt: 1, by: 'refund' });
+    case 'reversal_undone': {
+      if (status !== 'reversed') return undefined;
+      // A refund that another has made used up none of ours.
+      const tried = by === 'cancel' || attempt === 0 ? {} : { attempt };
+      const { type, order: open } = charged('reversal.undone', { status: 'reversal_failed', ...tried, by: 'refund' });
+      return { type, order: { ...open, status: 'processing', failedAtMs: nowMs } };
+    }
   }
-  if (status === 'reversal_failed' || fact.attempt !== attempt) return undefined;
-  return {
-    type: 'reversal.failed',
-    order: { ...order, charge: { status: 'reversal_failed', sinceMs: nowMs, attempt } },
-  };
 }
 
 /**
@@ -128,12 +166,10 @@ function decideReserved(reservationId: string, order: Order, nowMs: number): Ord
 function decideReservationRefused(failure: Failure, order: Order, nowMs: number): OrderDraft | undefined {
   const { status, reservationId } = order.reservation;
   if (status === 'pending') {
-    return failed(
-      'reservation.refused',
-      { ...order, reservation: { status: 'refused', sinceMs: nowMs } },
-      failure,
-      nowMs,
-    );
+    const refused: Order = { ...order, reservation: { status: 'refused', sinceMs: nowMs } };
+    // What was known first stays.
+    if (order.failure !== undefined) return { type: 'reservation.refused', order: refused };
+    return failed('reservation.refused', refused, failure, nowMs);
   }
   // Asked for once more to be released: there is nothing to release.
   const isNothing = status === 'releasing' && reservationId === undefined;

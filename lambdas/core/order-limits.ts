@@ -24,7 +24,7 @@ export const LATE_BOUND_MS = 3 * DAY_MS;
 /** What is not undone by then needs a person; it is tried on all the same. Milliseconds. */
 export const COMPENSATION_BOUND_MS = 3 * DAY_MS;
 
-/** A processor that has refused to give back so often will not change its mind by itself. */
+/** Of each way, letting go and giving back. A processor that has refused so often will not change its mind by itself. */
 export const MAX_REVERSALS = 5;
 /** After the first refused reversal; each later wait is twice as long. Milliseconds. */
 export const REVERSAL_WAIT_MS = MINUTE_MS;

@@ -68,6 +68,10 @@ export function nextOrderStep(order: Order, turn: Turn): OrderStep {
 function fulfil(order: Order, turn: Turn): OrderStep {
   const { status, sinceMs } = order.reservation;
   const { nowMs } = turn;
+  // Driven on later, the money may have gone back meanwhile.
+  const isUntold = order.status !== 'completed' && order.email.status === 'none';
+  const look = isUntold ? ask('charge', turn) : undefined;
+  if (look !== undefined) return look;
   if (status === 'none') {
     if (!turn.timeLeft) return REST;
     return append('reservation.pending', { ...order, reservation: { status: 'pending', sinceMs: nowMs } });
@@ -127,11 +131,16 @@ function credit(order: Order, turn: Turn): OrderStep {
 function compensate(order: Order, turn: Turn): OrderStep {
   const step = reverse(order, turn) ?? release(order, turn);
   if (step !== undefined) return step;
-  if (order.status === 'canceled') return REST;
+  if (order.status === 'canceled') return lookAgain(order, turn);
   if (isMoneyBack(order) && isNothingReserved(order)) return conclude('order.canceled', order, 'canceled');
   const overdue = turn.nowMs - (order.failedAtMs ?? order.createdAtMs) > COMPENSATION_BOUND_MS;
   const isForPerson = order.status === 'processing' && (overdue || isReversalExhausted(order));
   return isForPerson ? conclude('order.review_required', order, 'needs_review') : REST;
+}
+
+/** Opened again after its end: what was given back may have come back. */
+function lookAgain({ charge }: Order, turn: Turn): OrderStep {
+  return (charge.status === 'reversed' ? ask('reverse', turn) : undefined) ?? REST;
 }
 
 function reverse(order: Order, turn: Turn): OrderStep | undefined {
@@ -158,13 +167,17 @@ function reverse(order: Order, turn: Turn): OrderStep | undefined {
 }
 
 function reversing(order: Order, attempt: number, nowMs: number): Order {
-  return { ...order, charge: { status: 'reversing', sinceMs: nowMs, attempt } };
+  const { by } = order.charge;
+  const way = by === undefined ? {} : { by };
+  return { ...order, charge: { status: 'reversing', sinceMs: nowMs, attempt, ...way } };
 }
 
 function release(order: Order, turn: Turn): OrderStep | undefined {
   const { status, reservationId } = order.reservation;
-  if (status === 'given_up') {
-    return append('release.pending', { ...order, reservation: { status: 'releasing', sinceMs: turn.nowMs } });
+  if (status === 'given_up' || status === 'pending' || status === 'reserved') {
+    const named = reservationId === undefined ? {} : { reservationId };
+    const reservation = { status: 'releasing', sinceMs: turn.nowMs, ...named } as const;
+    return append('release.pending', { ...order, reservation });
   }
   if (status !== 'releasing') return undefined;
   return ask(reservationId === undefined ? 'find_reservation' : 'release', turn);

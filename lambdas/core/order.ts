@@ -29,9 +29,14 @@ export const CHARGE_STATUSES = [
   'reversal_failed',
   'reversed',
 ] as const;
+export const REVERSAL_WAYS = ['cancel', 'refund'] as const;
+export type ReversalWay = (typeof REVERSAL_WAYS)[number];
+
 interface ChargeProgress extends Progress<(typeof CHARGE_STATUSES)[number]> {
   /** Of the reversal: each has its own key, because the one before has provably failed. 1 for the first. */
   readonly attempt?: number;
+  /** By which way it was tried last: the attempts of each way are counted by themselves. */
+  readonly by?: ReversalWay;
 }
 
 export const RESERVATION_STATUSES = [
@@ -70,7 +75,7 @@ export interface Order {
   readonly referral: ReferralProgress;
   /** Why it cannot be fulfilled: from here on it is undone, and never fulfilled any more. */
   readonly failure?: Failure;
-  /** When that became known. Unix milliseconds. */
+  /** When that became known, or its undoing began anew. Unix milliseconds. */
   readonly failedAtMs?: number;
   /** Whether an answer may be stored: then a lost record is never made again. */
   readonly answered: boolean;
@@ -84,9 +89,15 @@ export const ORDER_TRANSITION_TYPES = [
   'charge.failed',
   /** The payer did not do what was asked of him. */
   'charge.abandoned',
+  /** All of it went back by the payment's own route, before the customer was told of anything. */
+  'charge.refunded',
   'charge.review_required',
   'reversal.pending',
   'reversal.failed',
+  /** What was to be let go has been taken since: it is given back instead. */
+  'reversal.turned',
+  /** What was given back has come back: it is tried again. */
+  'reversal.undone',
   'reversal.succeeded',
   'reservation.pending',
   'reservation.succeeded',

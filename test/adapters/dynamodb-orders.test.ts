@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
+import { DynamoDbEffects } from '../../lambdas/adapters/dynamodb/dynamodb-effects.ts';
 import { DynamoDbOrders } from '../../lambdas/adapters/dynamodb/dynamodb-orders.ts';
 import { DynamoDbStore } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
 import { DynamoDbUnfinishedWork } from '../../lambdas/adapters/dynamodb/dynamodb-unfinished.ts';
@@ -23,6 +24,7 @@ function stores() {
   const payments = new DynamoDbStore(client, tables, pacing);
   return {
     payments,
+    effects: new DynamoDbEffects(client, tables, pacing, payments),
     orders: new DynamoDbOrders(client, tables, pacing, payments),
     work: new DynamoDbUnfinishedWork(client, tables, pacing, payments),
     ledger: new DynamoDbLedgerReader(client, tables.ledger, pacing),

@@ -3,5 +3,5 @@ import { describeOrderStore } from '../contract-suites/order-store-suite.ts';
 
 describeOrderStore('memory', async () => {
   const store = new MemoryStore();
-  return { orders: store, payments: store, work: store };
+  return { orders: store, payments: store, effects: store, work: store };
 });

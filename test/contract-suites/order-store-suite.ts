@@ -1,9 +1,17 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import type { EffectStore } from '../../lambdas/app/ports/effect-store.ts';
 import type { OpenOrder, OrderStore } from '../../lambdas/app/ports/order-store.ts';
 import type { PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
 import type { UnfinishedWork } from '../../lambdas/app/ports/unfinished-work.ts';
-import { chargeOperation, type OrderId, orderOperation, ownerToken, paymentOfOrder } from '../../lambdas/core/ids.ts';
+import {
+  callbackOperation,
+  chargeOperation,
+  type OrderId,
+  orderOperation,
+  ownerToken,
+  paymentOfOrder,
+} from '../../lambdas/core/ids.ts';
 import { createOrderDraft, type OrderDraft } from '../../lambdas/core/order.ts';
 import {
   firstBrokenOrderLink,
@@ -17,6 +25,7 @@ import { completedRecord, openRecord } from '../support/payment-fixtures.ts';
 export interface OrderStoreUnderTest {
   readonly orders: OrderStore;
   readonly payments: PaymentStore;
+  readonly effects: EffectStore;
   readonly work: UnfinishedWork;
 }
 
@@ -27,12 +36,13 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
   let made = 0;
   let orders: OrderStore;
   let payments: PaymentStore;
+  let effects: EffectStore;
   let work: UnfinishedWork;
   let orderId: OrderId;
   let first: OrderTransition;
 
   beforeEach(async () => {
-    ({ orders, payments, work } = await make());
+    ({ orders, payments, effects, work } = await make());
     made += 1;
     ({ orderId } = orderRequest(`order-${process.pid}-${made}`));
     first = firstOf(orderId);
@@ -144,6 +154,20 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect(await queued()).toEqual([entry(3)]);
       await orders.closeOrder(entry(3));
       await orders.closeOrder(entry(3));
+      expect(await queued()).toEqual([]);
+    });
+
+    test('opens an order again with what was recorded of its payment; who has read it before does not close it', async () => {
+      await orders.claimOrder({ record: open(), first });
+      await orders.commitOrder({ record: completed(), expects: 'open', transitions: [], open: entry(1) });
+      const nowMs = first.occurredAtMs + 1;
+      const operationId = callbackOperation(systemDigest, 'memory', `evt-${orderId}`);
+      const record = { operationId, owner: ownerToken('owner-b'), recordedAtMs: nowMs };
+      const reopened = { orderId, createdAtMs: nowMs, sequence: nowMs };
+      await effects.recordEffect({ record, transitions: [], reopened });
+      await orders.closeOrder(entry(1));
+      expect(await queued()).toEqual([reopened]);
+      await orders.closeOrder(reopened);
       expect(await queued()).toEqual([]);
     });
 

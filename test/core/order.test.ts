@@ -35,8 +35,9 @@ const details = {
 const ANSWERS: Readonly<Record<OrderCall, readonly OrderFact[]>> = {
   charge: [
     ...(['processing', 'requires_action', 'succeeded', 'failed', 'canceled', 'needs_review'] as const).map(
-      (status) => ({ kind: 'payment' as const, status }),
+      (status) => ({ kind: 'payment' as const, status, leftMinor: 2_000 }),
     ),
+    { kind: 'payment', status: 'succeeded', leftMinor: 0 },
     { kind: 'payment_absent' },
     { kind: 'payment_abandoned' },
   ],
@@ -49,7 +50,14 @@ const ANSWERS: Readonly<Record<OrderCall, readonly OrderFact[]>> = {
     { kind: 'reservation_refused', failure: { code: 'out_of_stock', message: 'None left.' } },
   ],
   release: [{ kind: 'released', reservationId: 'rsv_1' }],
-  reverse: [{ kind: 'reversed' }, ...[1, 2, 3, 4, 5].map((attempt) => ({ kind: 'reversal_failed' as const, attempt }))],
+  reverse: [
+    { kind: 'reversed' },
+    { kind: 'reversal_turned' },
+    { kind: 'reversal_undone' },
+    ...(['cancel', 'refund'] as const).flatMap((by) =>
+      [1, 2, 3, 4, 5].map((attempt) => ({ kind: 'reversal_failed' as const, attempt, by })),
+    ),
+  ],
   send_email: [
     { kind: 'email_sent' },
     { kind: 'email_refused' },
@@ -101,19 +109,19 @@ const PENDING: Partial<Record<OrderCall, (order: Order) => boolean>> = {
   reserve: ({ reservation }) => reservation.status === 'pending',
   find_reservation: ({ reservation }) => reservation.status === 'releasing',
   release: ({ reservation }) => reservation.status === 'releasing',
-  reverse: ({ charge }) => charge.status === 'reversing' || charge.status === 'reversal_failed',
+  reverse: ({ charge }) => ['reversing', 'reversal_failed', 'reversed'].includes(charge.status),
   send_email: ({ email }) => email.status === 'pending' || email.status === 'delayed',
   credit: ({ referral }) => referral.status === 'pending' || referral.status === 'delayed',
 };
 
 describe('whatever is answered, in whatever order', () => {
-  test('an order is settled or wholly undone, never both, and its end stays its end', () => {
+  test('an order is settled or wholly undone, never both, and its end stays its end while its money stays away', () => {
     fc.assert(
       fc.property(walks, ({ drafts }) => {
-        const orders = drafts.map(({ order }) => order);
-        for (const [index, order] of orders.entries()) {
-          const before = orders[index - 1];
-          if (before?.status === 'completed' || before?.status === 'canceled') expect(order.status).toBe(before.status);
+        for (const [index, { type, order }] of drafts.entries()) {
+          const before = drafts[index - 1]?.order;
+          const isEnd = before?.status === 'completed' || (before?.status === 'canceled' && type !== 'reversal.undone');
+          if (isEnd) expect(order.status).toBe(before.status);
           if (before?.failure !== undefined) expect(order.failure).toEqual(before.failure);
           if (order.status === 'completed') {
             expect([order.charge.status, order.reservation.status, order.failure]).toEqual([
@@ -184,6 +192,44 @@ describe('a reservation that turns up late', () => {
   test('is not released twice', () => {
     const released: Order = { ...canceled, reservation: { status: 'released', sinceMs: T0, reservationId: 'rsv_9' } };
     expect(decideOrder({ kind: 'reserved', reservationId: 'rsv_9' }, released, T0)).toBeUndefined();
+  });
+});
+
+describe('a reversal that is undone', () => {
+  const failure = { code: 'out_of_stock', message: 'None left.' };
+  const canceled = (charge: Pick<Order['charge'], 'attempt' | 'by'>): Order => ({
+    ...newOrder().order,
+    status: 'canceled',
+    charge: { status: 'reversed', sinceMs: T0, ...charge },
+    failure,
+    failedAtMs: T0,
+  });
+  const WEEK_MS = 7 * 24 * HOUR_MS;
+  const after = (order: Order) => {
+    const draft = decideOrder({ kind: 'reversal_undone' }, order, T0 + WEEK_MS);
+    if (draft === undefined) throw new Error('nothing was decided');
+    const turn = { tried: new Set<OrderCall>(['reverse']), timeLeft: true };
+    const step = nextOrderStep(draft.order, { ...turn, nowMs: T0 + WEEK_MS });
+    const later = nextOrderStep(draft.order, { ...turn, nowMs: T0 + WEEK_MS + HOUR_MS });
+    return { order: draft.order, step, later };
+  };
+
+  test('opens the order, and the next one comes under the next key after a wait', () => {
+    const { order, step, later } = after(canceled({ attempt: 2, by: 'refund' }));
+    expect(order).toMatchObject({ status: 'processing', charge: { status: 'reversal_failed', attempt: 2 } });
+    expect(step).toEqual({ do: 'rest' });
+    expect(later).toMatchObject({ do: 'append', draft: { order: { charge: { status: 'reversing', attempt: 3 } } } });
+  });
+
+  test('uses up none of ours when another had made it', () => {
+    expect(after(canceled({})).later).toMatchObject({ draft: { order: { charge: { attempt: 1, by: 'refund' } } } });
+    const { later } = after(canceled({ attempt: 4, by: 'cancel' }));
+    expect(later).toMatchObject({ draft: { order: { charge: { attempt: 1, by: 'refund' } } } });
+  });
+
+  test('for the fifth time is for a person', () => {
+    const { step } = after(canceled({ attempt: 5, by: 'refund' }));
+    expect(step).toMatchObject({ do: 'conclude', draft: { order: { status: 'needs_review' } } });
   });
 });
 

@@ -19,6 +19,7 @@ import {
   waitingOrphansPartition,
 } from './effect-items.ts';
 import { recordKey } from './items.ts';
+import { openOrderRow } from './order-items.ts';
 import type { StoreTables, TransactItem } from './transact-items.ts';
 import { appendItem, isRefused, itemOf, RECORD_IS_NEW, returnItem, transactOnce } from './transact-items.ts';
 
@@ -110,7 +111,7 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
     ]);
   }
 
-  #itemsOf({ record, transitions, orphan, adopted, toReturn = [] }: Effect): TransactItem[] {
+  #itemsOf({ record, transitions, orphan, adopted, toReturn = [], reopened }: Effect): TransactItem[] {
     const { idempotency, registry } = this.#tables;
     const items: TransactItem[] = [
       {
@@ -127,6 +128,7 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
     if (orphan !== undefined) {
       items.push({ Put: { TableName: registry, Item: { ...waitingOrphanKey(orphan), ...orphanAttributes(orphan) } } });
     }
+    if (reopened !== undefined) items.push({ Put: { TableName: registry, Item: openOrderRow(reopened) } });
     if (adopted !== undefined) items.push({ Delete: { TableName: registry, Key: waitingOrphanKey(adopted) } });
     return items;
   }

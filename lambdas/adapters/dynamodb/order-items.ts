@@ -9,6 +9,7 @@ import {
   ORDER_TRANSITION_TYPES,
   REFERRAL_STATUSES,
   RESERVATION_STATUSES,
+  REVERSAL_WAYS,
 } from '../../core/order.ts';
 import type { OrderTransition } from '../../core/order-transition.ts';
 import { QUEUE_SHARDS } from './effect-items.ts';
@@ -30,7 +31,11 @@ const orderItem = z.object({
   amountMinor: z.int().min(1),
   currency: z.string(),
   paymentId: z.string().transform((id) => id as PaymentId),
-  charge: z.object({ ...step(CHARGE_STATUSES), attempt: z.int().min(1).exactOptional() }),
+  charge: z.object({
+    ...step(CHARGE_STATUSES),
+    attempt: z.int().min(1).exactOptional(),
+    by: z.enum(REVERSAL_WAYS).exactOptional(),
+  }),
   reservation: z.object({ ...step(RESERVATION_STATUSES), reservationId: z.string().exactOptional() }),
   email: z.object(step(EMAIL_STATUSES)),
   referral: z.object(step(REFERRAL_STATUSES)),

@@ -89,7 +89,14 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
     return transitions.slice(page.afterSequence, page.afterSequence + page.limit);
   }
 
-  async recordEffect({ record, transitions, orphan, adopted, toReturn = [] }: Effect): Promise<EffectOutcome> {
+  async recordEffect({
+    record,
+    transitions,
+    orphan,
+    adopted,
+    toReturn = [],
+    reopened,
+  }: Effect): Promise<EffectOutcome> {
     const existing = this.#effects.get(record.operationId);
     if (existing !== undefined) return { kind: 'recorded_before', record: existing };
     if (transitions.some((transition) => this.#hasTransition(transition))) return { kind: 'transition_exists' };
@@ -99,6 +106,7 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
     if (orphan !== undefined) this.#orphans.set(orphan.operationId, orphan);
     if (adopted !== undefined) this.#orphans.delete(adopted.operationId);
     for (const charge of toReturn) this.#toReturn.set(returnKey(charge), charge);
+    if (reopened !== undefined) this.#openOrders.set(reopened.orderId, reopened);
     return { kind: 'recorded' };
   }
 

@@ -1,6 +1,7 @@
 import type { EffectRecord } from '../../core/idempotency.ts';
 import type { OperationId, PaymentId } from '../../core/ids.ts';
 import type { Transition } from '../../core/transition.ts';
+import type { OpenOrder } from './order-store.ts';
 import type { ChargeToReturn, PaymentStore } from './payment-store.ts';
 
 /** What was said of a charge that no payment of ours is known for. Kept, tried again for a day, and never posted. */
@@ -33,6 +34,8 @@ export interface Effect {
   /** Taken off the shelf with the record: it has found its payment. */
   readonly adopted?: OrphanedCallback;
   readonly toReturn?: readonly ChargeToReturn[];
+  /** Whose money has come back: somebody must look at it again. */
+  readonly reopened?: OpenOrder;
 }
 
 /** In order of precedence. */

@@ -6,8 +6,9 @@ import type { ClaimOutcome, CommitOutcome, TransitionPage } from './payment-stor
 /** The queue entry for an order that was answered and is not settled: somebody must go on with it. */
 export interface OpenOrder {
   readonly orderId: OrderId;
+  /** Of the order, or of what has opened it since: the looks at it grow rarer from here on. Unix milliseconds. */
   readonly createdAtMs: number;
-  /** Of the transition that left it open; an entry is closed only as it was read. */
+  /** Of the transition that left it open, or a time, where its payment opened it: an entry is closed only as it was read. */
   readonly sequence: number;
 }
 
