@@ -81,7 +81,8 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       const claim = await beginOwned();
       clock.advance(1_000);
       await claims.release(claim, 'unknown');
-      expect(await begin()).toMatchObject({ kind: 'sending_before', mayHaveSentUntilMs: clock.nowMs() });
+      const mayHaveSentUntilMs = clock.nowMs();
+      expect(await begin()).toMatchObject({ kind: 'sending_before', mayHaveSentUntilMs, isOver: true });
     });
 
     test('count from the first send, as long as those who took over have sent nothing', async () => {
@@ -90,11 +91,22 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       for (let takeover = 1; takeover <= 3; takeover += 1) {
         endLease();
         const taken = await begin();
-        expect(taken).toMatchObject({ kind: 'sending_before', mayHaveSentUntilMs });
+        expect(taken).toMatchObject({ kind: 'sending_before', mayHaveSentUntilMs, isOver: false });
         clock.advance(1);
         await claims.release(owned(taken), 'unknown');
       }
-      expect(await begin()).toMatchObject({ kind: 'sending_before', mayHaveSentUntilMs });
+      expect(await begin()).toMatchObject({ kind: 'sending_before', mayHaveSentUntilMs, isOver: false });
+    });
+
+    test('keep in mind that a send is over, whoever takes over and gives up after that, until one sends again', async () => {
+      await claims.release(await beginOwned(), 'unknown');
+      const second = await beginOwned();
+      await claims.release(second, 'unknown');
+      const third = await begin();
+      expect(third).toMatchObject({ kind: 'sending_before', isOver: true });
+      await claims.sendAgain(owned(third));
+      endLease();
+      expect(await begin()).toMatchObject({ kind: 'sending_before', isOver: false });
     });
 
     test('count anew once an owner that took over is about to send', async () => {

@@ -76,7 +76,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     'Callbacks',
     [
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
-      `dynamodb:PutItem ${rows('ORPHAN#*', 'RETURN#*')}`,
+      `dynamodb:PutItem ${rows('ORPHAN#*', 'RETURN#*', 'ORDER#*')}`,
       'secretsmanager:GetSecretValue on CallbackSecret',
     ],
   ],
@@ -85,7 +85,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     [
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
       `dynamodb:DeleteItem, dynamodb:Query ${rows('ORPHAN#*')}`,
-      `dynamodb:PutItem ${rows('ORPHAN_KEPT#*', 'RETURN#*')}`,
+      `dynamodb:PutItem ${rows('ORPHAN_KEPT#*', 'RETURN#*', 'ORDER#*')}`,
     ],
   ],
   [

@@ -11,8 +11,8 @@ const MAX_LAG_MS = 30_000;
 const PATIENCE_MS = 20_000;
 /** Patience, and the margin for clocks: when a claim may be taken over. */
 const LEASE_MS = 25_000;
-/** A queue gives up later than this. */
-const MAX_DELIVERIES = 12;
+/** A minute apart: a few that find out come after clocks may have differed for ten minutes, once for each lost send. */
+const MAX_DELIVERIES = 40;
 
 const VOICE: FaultVoice = {
   throttle: () => new RetryableError('injected_throttle', 'nothing was applied', { retryAfterSeconds: 1 }),

@@ -17,6 +17,8 @@ const sendingItem = z.object({
   owner: z.string().transform(ownerToken),
   leaseExpiresAtMs: z.int(),
   mayHaveSentUntilMs: z.int(),
+  /** Who may be sending still; gone once it has said that its send is over. */
+  sender: z.string().transform(ownerToken).exactOptional(),
 });
 const claimItem = z.discriminatedUnion('status', [
   z.object({ status: z.literal('sent'), vendorId: z.string() }),
@@ -62,7 +64,8 @@ export class DynamoDbSendingClaims implements SendingClaims {
       if (found.status === 'sent') return { kind: 'sent', vendorId: found.vendorId };
       if (nowMs < found.leaseExpiresAtMs) return { kind: 'sending', leaseExpiresAtMs: found.leaseExpiresAtMs };
       if (await this.#takeOver(key, found, { owner, leaseExpiresAtMs })) {
-        return { kind: 'sending_before', owner, mayHaveSentUntilMs: found.mayHaveSentUntilMs };
+        const { mayHaveSentUntilMs, sender } = found;
+        return { kind: 'sending_before', owner, mayHaveSentUntilMs, isOver: sender === undefined };
       }
     }
     throw new RetryableError('sending_claim_contended', 'Too many want to send the same thing at once.', {
@@ -72,7 +75,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
 
   async sendAgain({ key, owner }: SendingOwner): Promise<boolean> {
     const written = await this.#update(key, {
-      UpdateExpression: 'SET mayHaveSentUntilMs = leaseExpiresAtMs',
+      UpdateExpression: 'SET mayHaveSentUntilMs = leaseExpiresAtMs, sender = :owner',
       ConditionExpression: IS_OURS,
       ExpressionAttributeNames: NAMES,
       ExpressionAttributeValues: { ':sending': 'sending', ':owner': owner },
@@ -104,7 +107,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
     key: string,
     claim: Pick<Sending, 'owner' | 'leaseExpiresAtMs'>,
   ): Promise<z.infer<typeof claimItem> | undefined> {
-    const sending = { status: 'sending', ...claim, mayHaveSentUntilMs: claim.leaseExpiresAtMs };
+    const sending = { status: 'sending', ...claim, mayHaveSentUntilMs: claim.leaseExpiresAtMs, sender: claim.owner };
     const written = await writeConditionally(this.#pacing, () =>
       this.#client.send(
         new PutCommand({
@@ -148,8 +151,8 @@ export class DynamoDbSendingClaims implements SendingClaims {
   async #endLease({ key, owner }: SendingOwner): Promise<void> {
     const values = { ':sending': 'sending', ':owner': owner, ':now': this.#pacing.clock.nowMs() };
     const written = await this.#update(key, {
-      UpdateExpression: 'SET leaseExpiresAtMs = :now, mayHaveSentUntilMs = :now',
-      ConditionExpression: `${IS_OURS} AND mayHaveSentUntilMs >= :now`,
+      UpdateExpression: 'SET leaseExpiresAtMs = :now, mayHaveSentUntilMs = :now REMOVE sender',
+      ConditionExpression: `${IS_OURS} AND sender = :owner`,
       ExpressionAttributeNames: NAMES,
       ExpressionAttributeValues: values,
     });
@@ -157,7 +160,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
     // Taken over, and nothing sent since: the earlier owner's end stands.
     await this.#update(key, {
       UpdateExpression: 'SET leaseExpiresAtMs = :now',
-      ConditionExpression: `${IS_OURS} AND mayHaveSentUntilMs < :now`,
+      ConditionExpression: `${IS_OURS} AND (attribute_not_exists(sender) OR sender <> :owner)`,
       ExpressionAttributeNames: NAMES,
       ExpressionAttributeValues: values,
     });

@@ -9,6 +9,8 @@ type Row =
       readonly owner: OwnerToken;
       readonly leaseExpiresAtMs: number;
       readonly mayHaveSentUntilMs: number;
+      /** Who may be sending still; gone once it has said that its send is over. */
+      readonly sender?: OwnerToken;
     };
 
 /** Claims in memory: for tests, and for trying things out. */
@@ -31,15 +33,20 @@ export class MemorySendingClaims implements SendingClaims {
     }
     const owner = this.#entropy.ownerToken();
     const leaseExpiresAtMs = nowMs + leaseMs;
-    const mayHaveSentUntilMs = row?.mayHaveSentUntilMs ?? leaseExpiresAtMs;
-    this.#rows.set(key, { kind: 'sending', owner, leaseExpiresAtMs, mayHaveSentUntilMs });
-    return row === undefined ? { kind: 'ours', owner } : { kind: 'sending_before', owner, mayHaveSentUntilMs };
+    if (row === undefined) {
+      const mayHaveSentUntilMs = leaseExpiresAtMs;
+      this.#rows.set(key, { kind: 'sending', owner, leaseExpiresAtMs, mayHaveSentUntilMs, sender: owner });
+      return { kind: 'ours', owner };
+    }
+    this.#rows.set(key, { ...row, owner, leaseExpiresAtMs });
+    const { mayHaveSentUntilMs, sender } = row;
+    return { kind: 'sending_before', owner, mayHaveSentUntilMs, isOver: sender === undefined };
   }
 
   async sendAgain(claim: SendingOwner): Promise<boolean> {
     const row = this.#owned(claim);
     if (row === undefined) return false;
-    this.#rows.set(claim.key, { ...row, mayHaveSentUntilMs: row.leaseExpiresAtMs });
+    this.#rows.set(claim.key, { ...row, mayHaveSentUntilMs: row.leaseExpiresAtMs, sender: claim.owner });
     return true;
   }
 
@@ -56,8 +63,10 @@ export class MemorySendingClaims implements SendingClaims {
       return;
     }
     const nowMs = this.#clock.nowMs();
-    const mayHaveSentUntilMs = Math.min(row.mayHaveSentUntilMs, nowMs);
-    this.#rows.set(claim.key, { ...row, leaseExpiresAtMs: nowMs, mayHaveSentUntilMs });
+    const { sender, ...before } = row;
+    // An owner that has only taken over says nothing of what another has sent.
+    const said = sender === claim.owner ? { mayHaveSentUntilMs: nowMs } : sender === undefined ? {} : { sender };
+    this.#rows.set(claim.key, { ...before, leaseExpiresAtMs: nowMs, ...said });
   }
 
   #owned({ key, owner }: SendingOwner) {

@@ -1,4 +1,4 @@
-import type { SendingClaims, SendingOwner } from '../../app/ports/sending-claims.ts';
+import type { SendingClaim, SendingClaims, SendingOwner } from '../../app/ports/sending-claims.ts';
 import type { CallLimit, Clock } from '../../app/ports/world.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../core/faults.ts';
 import type { Failure } from '../../core/payment.ts';
@@ -53,6 +53,9 @@ export interface SendOnceTools {
 /** A lease outlives its owner's last send by this, because two workers' clocks differ. Milliseconds. */
 const CLOCK_MARGIN_MS = 5_000;
 
+/** Two workers' clocks may differ by this much: five minutes either way. Milliseconds. */
+const CLOCK_SKEW_MS = 10 * 60_000;
+
 /**
  * Sends to a vendor that does not recognise what it got before, so that it takes effect once.
  *
@@ -77,7 +80,7 @@ export async function sendOnce(tools: SendOnceTools, parcel: Parcel): Promise<Se
   }
   const ours: SendingOwner = { key: parcel.key, owner: claim.owner };
   if (claim.kind === 'sending_before') {
-    const before = await findBefore(tools, parcel, ours, claim.mayHaveSentUntilMs);
+    const before = await findBefore(tools, parcel, ours, claim);
     if (before !== undefined) return before;
   }
   return sendOwned(tools, parcel, ours);
@@ -88,7 +91,7 @@ async function findBefore(
   { policy, claims, clock }: SendOnceTools,
   { key, operation, deadlineMs, lookUp }: Parcel,
   ours: SendingOwner,
-  mayHaveSentUntilMs: number,
+  before: Extract<SendingClaim, { kind: 'sending_before' }>,
 ): Promise<SendOutcome | undefined> {
   if (lookUp === undefined) {
     await claims.release(ours, 'unknown');
@@ -101,7 +104,7 @@ async function findBefore(
       await claims.sent(key, found.answer.vendorId);
       return found.answer;
     }
-    const lagLeftMs = mayHaveSentUntilMs + lookUp.maxLagMs - askedAtMs;
+    const lagLeftMs = absenceProvenAtMs(before, lookUp.maxLagMs) - askedAtMs;
     if (lagLeftMs > 0) throw comeBack(policy.vendor, 'too_early_to_tell', lagLeftMs);
   } catch (error) {
     if (isFault(error)) await claims.release(ours, 'unknown');
@@ -110,6 +113,21 @@ async function findBefore(
   }
   if (await claims.sendAgain(ours)) return undefined;
   throw comeBack(policy.vendor, 'sending_elsewhere', CLOCK_MARGIN_MS);
+}
+
+/**
+ * From when on, by our clock, what a look-up does not find was not sent.
+ *
+ *   worker at −5 min   send, 11:55 ── no answer
+ *   worker at +5 min            └─ looks, 12:05: the ten minutes between them are no proof
+ *
+ * A send that its owner has said to be over is over whatever the clocks say: a vendor that then finds at once can be believed.
+ */
+function absenceProvenAtMs(
+  { mayHaveSentUntilMs, isOver }: Extract<SendingClaim, { kind: 'sending_before' }>,
+  maxLagMs: number,
+): number {
+  return isOver && maxLagMs === 0 ? 0 : mayHaveSentUntilMs + maxLagMs + CLOCK_SKEW_MS;
 }
 
 async function sendOwned({ policy, claims }: SendOnceTools, parcel: Parcel, ours: SendingOwner): Promise<SendOutcome> {

@@ -11,8 +11,15 @@ export type SendingClaim =
   | { readonly kind: 'sent'; readonly vendorId: string }
   /** Another's lease still runs. */
   | { readonly kind: 'sending'; readonly leaseExpiresAtMs: number }
-  /** Taken over: ours now, but an owner before us may have sent, until then at the latest. */
-  | { readonly kind: 'sending_before'; readonly owner: OwnerToken; readonly mayHaveSentUntilMs: number }
+  /** Taken over: ours now, but an owner before us may have sent. */
+  | {
+      readonly kind: 'sending_before';
+      readonly owner: OwnerToken;
+      /** At the latest, by the clock of that owner. Unix milliseconds. */
+      readonly mayHaveSentUntilMs: number;
+      /** That owner has said itself that its send is over; otherwise its time is up, by our clock. */
+      readonly isOver: boolean;
+    }
   /** Nobody has sent. */
   | { readonly kind: 'ours'; readonly owner: OwnerToken };
 
