@@ -2,6 +2,7 @@ import { CfnOutput, Duration, type Stack } from 'aws-cdk-lib';
 import { StackOutput } from '../lambdas/contract/api.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/contract/timing.ts';
 import type { HttpApi } from './constructs/http-api.ts';
+import { NeedsAPerson } from './constructs/needs-a-person.ts';
 import type { PayonceFunction } from './constructs/payonce-function.ts';
 import { connectParties } from './parties.ts';
 import { allow, allowRows, engineFunction, type ServiceParts } from './service-functions.ts';
@@ -29,5 +30,6 @@ export function addOrders(stack: Stack, parts: ServiceParts, { http, resolver }:
   connectParties(orders, parts);
   connectParties(resolver, parts);
   for (const path of PATHS) http.route(path, orders.function);
+  new NeedsAPerson(stack, 'OrdersNeedAPerson', { services: { order_needs_review: ['orders', 'resolver'] } });
   new CfnOutput(stack, StackOutput.ordersFunction, { value: orders.function.functionName });
 }

@@ -10,6 +10,8 @@ import {
   type Examples,
   idempotencyKey,
   OF_POST,
+  preferenceApplied,
+  preferWait,
   problemResponses,
   replayed,
   requestId,
@@ -33,6 +35,7 @@ const made = (description: string, examples: Examples) => ({
     'Request-Id': requestId,
     Location: z.string().meta({ description: 'Where the order is.' }),
     'Idempotency-Replayed': replayed,
+    'Preference-Applied': preferenceApplied,
   }),
   content: { 'application/json': { schema: order, examples } },
 });
@@ -47,7 +50,10 @@ export const orderPaths: ZodOpenApiPathsObject = {
         'Charges, reserves in the stock, sends a confirmation and credits who brought the customer, each once. What cannot be ' +
         'reserved is given back in full. Needs the scope `payments:write`.',
       requestParams: {
-        header: z.object({ 'Idempotency-Key': idempotencyKey('order', 'nothing of it happens twice') }),
+        header: z.object({
+          'Idempotency-Key': idempotencyKey('order', 'nothing of it happens twice'),
+          Prefer: preferWait,
+        }),
       },
       requestBody: {
         required: true,

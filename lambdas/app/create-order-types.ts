@@ -1,3 +1,4 @@
+import type { AlarmMetric } from '../contract/metrics.ts';
 import type { Answer } from '../core/answer.ts';
 import type { Fingerprint } from '../core/fingerprint.ts';
 import type { Mode, OrderId, TenantId } from '../core/ids.ts';
@@ -16,6 +17,8 @@ export interface OrderTools extends CreatePaymentTools {
   readonly choose?: (payment: { readonly tenantId: TenantId; readonly currency: string }) => Processor;
   /** Told of what a party answered that trying again cannot help. */
   readonly report: (error: unknown) => void;
+  /** Told, perhaps more than once, of what needs a person. @default nobody is */
+  readonly alarm?: (what: AlarmMetric) => void;
 }
 
 export interface CreateOrder {

@@ -128,15 +128,22 @@ class OrderTurn {
 
 /** @returns the chain with them, or undefined when their place is taken */
 export async function appendDrafts(
-  { orders, digest, clock }: OrderTools,
+  tools: OrderTools,
   chain: OrderChain,
   drafts: readonly OrderDraft[],
 ): Promise<OrderChain | undefined> {
+  const { orders, digest, clock } = tools;
+  raiseAlarms(tools, drafts);
   const transitions = nextOrderTransitions(digest, chain.newest, drafts, clock.nowMs());
   const after = lengthened(chain, transitions);
   const reopened = isSettled(chain.order) && !isSettled(after.order);
   const outcome = await orders.appendToOrder({ transitions, ...(reopened ? { open: openOrder(after) } : {}) });
   return outcome.kind === 'appended' ? after : undefined;
+}
+
+/** Before the write: an alarm may be raised twice, and must not be lost with the answer of a write that took effect. */
+export function raiseAlarms({ alarm }: Pick<OrderTools, 'alarm'>, drafts: readonly OrderDraft[]): void {
+  if (drafts.some(({ type }) => type === 'order.review_required')) alarm?.('order_needs_review');
 }
 
 /** Races are decided again this often. */

@@ -10,7 +10,7 @@ import { firstOrderTransition, nextOrderTransitions, type OrderTransition } from
 import { afterFence, claimExisting, contention, openRecord } from './claimed-key.ts';
 import type { CreateOrder, CreateOrderOutcome, OrderTools } from './create-order-types.ts';
 import type { RepeatOutcome, RunNotes } from './create-payment-types.ts';
-import { type Driven, driveOrder, keepLearnt, mustRead, openOrder } from './drive-order.ts';
+import { type Driven, driveOrder, keepLearnt, mustRead, openOrder, raiseAlarms } from './drive-order.ts';
 import { isSameRequest } from './judge-record.ts';
 import { NothingBegun } from './order-calls.ts';
 import { lengthened, type OrderChain, orderChainOf } from './order-chain.ts';
@@ -103,6 +103,7 @@ export class OrderRun implements OperationSteps<Driven, CreateOrderOutcome> {
       const drafts = [...driven.drafts];
       const said = driven.concluded ? undefined : saysProcessing(drafts.at(-1)?.order ?? driven.chain.order);
       if (said !== undefined) drafts.push(said);
+      raiseAlarms(this.#tools, drafts);
       const transitions = nextOrderTransitions(digest, driven.chain.newest, drafts, nowMs);
       const chain = lengthened(driven.chain, transitions);
       const record = {

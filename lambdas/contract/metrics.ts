@@ -9,6 +9,8 @@ export const ALARM_METRICS = [
   'contradiction',
   /** Nobody can find out what became of a capture, cancellation or refund, or money that must go back does not: a person decides. */
   'undecidable',
+  /** What became of an order's payment, or of the undoing of an order, is for a person. */
+  'order_needs_review',
 ] as const;
 
 export type AlarmMetric = (typeof ALARM_METRICS)[number];

@@ -6,7 +6,10 @@ export const PartiesEnvironment = {
   postmarkUrl: 'POSTMARK_URL',
   /** The secret in Secrets Manager with the token of the Postmark server; not set where any token is taken. */
   postmarkTokenSecretId: 'POSTMARK_TOKEN_SECRET_ID',
-  /** How long a sent e-mail may be missing in the search. Seconds; not set where nothing is promised. */
+  /**
+   * How long an e-mail may be under way to whose search finds at once what it has taken, as the sandbox's does. Seconds; not set
+   * where nothing is promised.
+   */
   postmarkLagSeconds: 'POSTMARK_LAG_SECONDS',
   /** Whom e-mails come from: a sender that Postmark knows. */
   emailSender: 'EMAIL_SENDER',

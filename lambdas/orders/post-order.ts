@@ -1,19 +1,16 @@
-import type * as z from 'zod';
+import { awaitFirst } from '../app/await-first.ts';
 import { createOrder } from '../app/create-order.ts';
 import type { CreateOrder, CreateOrderOutcome } from '../app/create-order-types.ts';
 import type { RunNotes } from '../app/create-payment-types.ts';
 import { Scopes } from '../contract/api.ts';
-import { fingerprintOf } from '../core/fingerprint.ts';
-import type { IdempotencyKey } from '../core/idempotency-key.ts';
+import type { AlarmMetric } from '../contract/metrics.ts';
 import { deriveOrderId, orderOperation } from '../core/ids.ts';
 import { type Handled, refusal } from '../runtime/http-api.ts';
-import { readIdempotencyKey } from '../runtime/idempotency-http.ts';
-import { type JsonObject, readJsonObject } from '../runtime/json-body.ts';
+import { readKeyedRequest } from '../runtime/keyed-request.ts';
 import { createOrderBody } from '../runtime/order-schemas.ts';
-import { emptyQuery } from '../runtime/payment-schemas.ts';
+import { preferenceApplied, preferredWaitSeconds } from '../runtime/prefer-wait.ts';
 import { type Parsed, valid } from '../runtime/problems.ts';
 import type { RequestCount } from '../runtime/telemetry.ts';
-import { validateBody, validateQuery } from '../runtime/validate.ts';
 import { orderOutcomeAnswer } from './order-outcome-answer.ts';
 import type { Call, Route } from './route.ts';
 
@@ -22,44 +19,34 @@ const PATH = '/v1/orders';
 export const postOrder: Route = { method: 'POST', path: PATH, scope: Scopes.paymentsWrite, handle };
 
 async function handle(call: Call): Promise<Handled> {
+  const { request } = call;
   const parsed = readRequest(call);
-  if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
-  const { tools, request } = call;
-  call.seen.operationId = orderOperation(parsed.value.orderId);
+  if (parsed.kind === 'refused') return refusal(parsed.problem, request);
+  const operationId = orderOperation(parsed.value.orderId);
+  call.seen.operationId = operationId;
   const notes: RunNotes = { takenOver: false, fenced: false };
-  const outcome = await createOrder(tools, parsed.value, notes);
+  const alarms = new Set<AlarmMetric>();
+  const tools = { ...call.tools, alarm: (what: AlarmMetric) => void alarms.add(what) };
+  const wait = preferredWaitSeconds(request.header('prefer'));
+  const outcome = await awaitFirst(tools, operationId, (wait ?? 0) * 1000, () =>
+    createOrder(tools, parsed.value, notes),
+  );
   return {
-    answer: orderOutcomeAnswer(outcome, request.requestId),
+    answer: preferenceApplied(orderOutcomeAnswer(outcome, request.requestId), wait),
     outcome: outcome.kind,
-    counts: countsOf(outcome, notes),
+    counts: [...countsOf(outcome, notes), ...alarms],
   };
 }
 
-/** Key, query, body: in this order, and nothing of it is stored before all of it is good. */
-function readRequest(call: Call): Parsed<CreateOrder> {
-  const { request } = call;
-  const key = readIdempotencyKey(request);
-  if (key.kind === 'refused') return key;
-  const query = validateQuery(emptyQuery, request.query);
-  if (query.kind === 'refused') return query;
-  const sent = readJsonObject(request);
-  if (sent.kind === 'refused') return sent;
-  const body = validateBody(createOrderBody, sent.value);
-  if (body.kind === 'refused') return body;
-  return valid(orderOf(call, key.value, sent.value, body.value));
-}
-
-/** @param sent the body as it was sent: it alone is what the client asked for */
-function orderOf(
-  { tools: { digest }, caller, request, receivedAtMs }: Call,
-  key: IdempotencyKey,
-  sent: JsonObject,
-  { amount, currency, source, items, email, referrer }: z.infer<typeof createOrderBody>,
-): CreateOrder {
-  return {
+function readRequest({ tools: { digest }, caller, request, receivedAtMs }: Call): Parsed<CreateOrder> {
+  const read = readKeyedRequest(digest, request, createOrderBody);
+  if (read.kind === 'refused') return read;
+  const { key, fingerprint, body } = read.value;
+  const { amount, currency, source, items, email, referrer } = body;
+  return valid({
     ...caller,
     orderId: deriveOrderId(digest, { ...caller, method: 'POST', path: PATH, key }),
-    fingerprint: fingerprintOf(digest, { body: sent, query: Object.fromEntries(request.query) }),
+    fingerprint,
     requestId: request.requestId,
     receivedAtMs,
     amountMinor: amount,
@@ -68,7 +55,7 @@ function orderOf(
     items,
     email,
     ...(referrer === undefined ? {} : { referrer }),
-  };
+  });
 }
 
 function countsOf(outcome: CreateOrderOutcome, notes: RunNotes): readonly RequestCount[] {

@@ -19,7 +19,7 @@ const telemetry = standardTelemetry('orphaned-callbacks');
 
 /** Tries callbacks again that found no payment when they came. Run by the clock. */
 export async function handler(): Promise<RetriedOrphans> {
-  const alarms: Record<AlarmMetric, number> = { late_success: 0, contradiction: 0, undecidable: 0 };
+  const alarms: Partial<Record<AlarmMetric, number>> = {};
   const retried = await retryOrphans({
     effects,
     shelf: effects,
@@ -28,7 +28,7 @@ export async function handler(): Promise<RetriedOrphans> {
     digest: systemDigest,
     ...pacing,
     alarm: (what) => {
-      alarms[what] += 1;
+      alarms[what] = (alarms[what] ?? 0) + 1;
     },
     report: (error) => telemetry.fault('retry orphaned callbacks', error),
   });

@@ -18,7 +18,11 @@ const NOT_RUN: Resolved = { finished: 0, waiting: 0, undecidable: 0, failed: 1 }
 export function resolverRuns(tools: ResolverTools): () => Promise<Readonly<Record<string, Resolved>>> {
   const { parties, telemetry } = tools;
   const report = (error: unknown): void => telemetry.fault('resolver', error);
-  const orders: OrderTools | undefined = parties === undefined ? undefined : { ...tools, ...parties, report };
+  let inReview = 0;
+  const alarm = (): void => {
+    inReview += 1;
+  };
+  const orders: OrderTools | undefined = parties === undefined ? undefined : { ...tools, ...parties, report, alarm };
   const payments: ResolveTools = {
     ...tools,
     report,
@@ -34,13 +38,15 @@ export function resolverRuns(tools: ResolverTools): () => Promise<Readonly<Recor
     const came: Record<string, Resolved> = {};
     const startedAtMs = tools.clock.nowMs();
     for (const [name, run] of Object.entries(runs)) {
+      inReview = 0;
       const resolved = await run(startedAtMs).catch((error: unknown) => {
         report(error);
         return NOT_RUN;
       });
       came[name] = resolved;
       const { finished, failed, undecidable } = resolved;
-      telemetry.run(`resolve ${name}`, { resolved: finished, unavailable: failed, undecidable }, { ...resolved });
+      const counts = { resolved: finished, unavailable: failed, undecidable, order_needs_review: inReview };
+      telemetry.run(`resolve ${name}`, counts, { ...resolved });
     }
     return came;
   };

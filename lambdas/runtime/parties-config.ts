@@ -13,7 +13,7 @@ export interface PartiesConfig {
     readonly tokenSecretId?: string;
     /** The sender's address. */
     readonly from: string;
-    /** How long a sent e-mail may be missing in the search. @default as `createPostmark` */
+    /** How long an e-mail may be under way to whose search is strong. @default the search is Postmark's own */
     readonly maxLagMs?: number;
   };
   /** The table of what was sent. */

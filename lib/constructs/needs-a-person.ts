@@ -7,7 +7,7 @@ import { RunbookAlarm, type RunbookAlarmProps } from './runbook-alarm.ts';
 
 export interface NeedsAPersonProps {
   /** Which functions may count each, by the names that their telemetry gives them. */
-  readonly services: Readonly<Record<AlarmMetric, readonly string[]>>;
+  readonly services: Readonly<Partial<Record<AlarmMetric, readonly string[]>>>;
 }
 
 const MEANING: Readonly<Record<AlarmMetric, Pick<RunbookAlarmProps, 'description' | 'entry'>>> = {
@@ -19,6 +19,10 @@ const MEANING: Readonly<Record<AlarmMetric, Pick<RunbookAlarmProps, 'description
   undecidable: {
     description: 'Nobody can find out what became of a change, or money that must go back does not.',
     entry: 'undecidable',
+  },
+  order_needs_review: {
+    description: 'Nobody can find out what became of an order’s payment, or its undoing does not come to its end.',
+    entry: 'order-in-review',
   },
 };
 

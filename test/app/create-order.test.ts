@@ -249,6 +249,8 @@ describe('a reversal', () => {
     await desk.resolveFor(60);
     expect(await desk.read(gone)).toMatchObject({ status: 'needs_review', charge: { status: 'reversal_failed' } });
     expect(desk.keptMinor(gone)).toBe(2_000);
+    // An alarm is raised by it, at least once.
+    expect(desk.counted.get('order_needs_review')).toBeGreaterThan(0);
     const { id: paymentId } = (await desk.payment(gone)).state.payment;
     await changePayment(desk.tools, change(paymentRequest('any', { paymentId }), 'by-hand', { kind: 'refund' }));
     await desk.resolveFor(16);

@@ -50,6 +50,37 @@ describe('POST /v1/orders', () => {
     ]);
   });
 
+  test('that another process is working on is waited for with Prefer: wait, and its answer replayed', async () => {
+    const { stock } = api.desk.shop;
+    const reached = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    const slow = {
+      ...stock,
+      reserve: async (...call: Parameters<typeof stock.reserve>) => {
+        reached.resolve();
+        await answered.promise;
+        return stock.reserve(...call);
+      },
+    };
+    const first = new OrdersDesk({ stock: slow }, api.desk).order('k');
+    await reached.promise;
+    const clock = {
+      nowMs: () => api.desk.clock.nowMs(),
+      sleep: async (milliseconds: number) => {
+        api.desk.clock.advance(milliseconds);
+        answered.resolve();
+        await first;
+      },
+    };
+    const waited = await new OrdersDesk({ clock }, api.desk).order('k', {}, { headers: { prefer: 'wait=8' } });
+    expect(waited).toMatchObject({
+      status: 201,
+      headers: { 'Preference-Applied': 'wait=8', 'Idempotency-Replayed': 'true' },
+    });
+    expect(waited.text).toBe((await first).text);
+    expect(api.desk.mailer.outbox).toHaveLength(1);
+  });
+
   test('that is declined is 402 with the order, as often as it is asked', async () => {
     const first = await api.order('k', { source: 'tok_declined' });
     expect(first).toMatchObject({ status: 402, body: { code: 'payment_failed', order: { status: 'canceled' } } });

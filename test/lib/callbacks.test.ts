@@ -95,7 +95,12 @@ describe('what needs a person', () => {
   }[];
   const watched = alarms.map(({ Properties }) => `${Properties.MetricName} of ${Properties.Dimensions[0]?.Value}`);
 
-  const TOLD_BY = { late_success: 'callbacks', contradiction: 'callbacks', undecidable: 'resolver' } as const;
+  const TOLD_BY = {
+    late_success: 'callbacks',
+    contradiction: 'callbacks',
+    undecidable: 'resolver',
+    order_needs_review: 'resolver',
+  } as const;
 
   test.each(ALARM_METRICS)('raises an alarm at its first %s, and none while nothing is told', (metric) => {
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {

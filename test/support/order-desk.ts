@@ -50,6 +50,8 @@ export class OrderDesk {
   readonly shop = createShopParties();
   readonly mailer = new MemoryMailer();
   readonly reported: unknown[] = [];
+  /** What the resolver has counted, by name. */
+  readonly counted = new Map<string, number>();
   readonly #entropy = countingEntropy();
 
   get tools(): OrderTools {
@@ -85,7 +87,10 @@ export class OrderDesk {
       books: [this.processor],
       telemetry: {
         request: () => undefined,
-        run: () => undefined,
+        run: (_name, counts) => {
+          for (const [what, times] of Object.entries(counts))
+            this.counted.set(what, (this.counted.get(what) ?? 0) + times);
+        },
         fault: (_name, error) => this.reported.push(error),
       },
     })();

@@ -101,7 +101,10 @@ function connect(
     emails: createPostmark({
       ...access,
       from: postmark.from,
-      ...(postmark.maxLagMs === undefined ? {} : { maxLagMs: postmark.maxLagMs }),
+      ...(postmark.maxLagMs === undefined
+        ? {}
+        : // Set for the sandbox alone, whose search is strong.
+          { maxLagMs: postmark.maxLagMs, isStrong: true }),
       policy: policyOf('postmark', (limit) => probePostmark('postmark', access, limit)),
       claims: new DynamoDbSendingClaims(client, registryTable, { clock, entropy }, 'postmark'),
       clock,

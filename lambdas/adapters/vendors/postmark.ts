@@ -32,6 +32,8 @@ export interface PostmarkOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** How long a sent e-mail may be missing in Postmark's search. @default five minutes */
   readonly maxLagMs?: number;
+  /** Whether what is there by the name of Postmark finds at once what it has taken. @default false */
+  readonly isStrong?: boolean;
 }
 
 export interface EmailSender {
@@ -54,7 +56,7 @@ const DEFAULT_MAX_LAG_MS = 5 * 60 * 1_000;
  * may recognise a double; and as metadata, which is what Postmark's search finds.
  */
 export function createPostmark(options: PostmarkOptions): EmailSender {
-  const { url = POSTMARK_URL, policy, claims, clock, maxLagMs = DEFAULT_MAX_LAG_MS } = options;
+  const { url = POSTMARK_URL, policy, claims, clock, maxLagMs = DEFAULT_MAX_LAG_MS, isStrong = false } = options;
 
   const post = async (email: Email, { timeoutMs }: CallLimit): Promise<HttpAnswer> => {
     const headers = { ...(await authorized(options.token)), 'content-type': 'application/json' };
@@ -83,6 +85,7 @@ export function createPostmark(options: PostmarkOptions): EmailSender {
             find: async (limit) =>
               readFoundEmail(policy.vendor, messageId, await search(messageId, limit), clock.nowMs()),
             maxLagMs,
+            isStrong,
           },
           withinCall: 'by_lookup',
           givenUp,

@@ -35,7 +35,12 @@ export interface Parcel {
   readonly deadlineMs: number;
   readonly send: (limit: CallLimit) => Promise<SendAnswer>;
   /** Undefined where the vendor cannot be asked. */
-  readonly lookUp?: { readonly find: (limit: CallLimit) => Promise<Found<Sent>>; readonly maxLagMs: number };
+  readonly lookUp?: {
+    readonly find: (limit: CallLimit) => Promise<Found<Sent>>;
+    readonly maxLagMs: number;
+    /** Finds at once what was taken; the lag is only of what is still under way. @default false */
+    readonly isStrong?: boolean;
+  };
   /** What follows a send without an answer while its caller still waits. */
   readonly withinCall: 'by_lookup' | 'never';
   /** @default throw */
@@ -104,7 +109,7 @@ async function findBefore(
       await claims.sent(key, found.answer.vendorId);
       return found.answer;
     }
-    const lagLeftMs = absenceProvenAtMs(before, lookUp.maxLagMs) - askedAtMs;
+    const lagLeftMs = absenceProvenAtMs(before, lookUp) - askedAtMs;
     if (lagLeftMs > 0) throw comeBack(policy.vendor, 'too_early_to_tell', lagLeftMs);
   } catch (error) {
     if (isFault(error)) await claims.release(ours, 'unknown');
@@ -121,13 +126,13 @@ async function findBefore(
  *   worker at −5 min   send, 11:55 ── no answer
  *   worker at +5 min            └─ looks, 12:05: the ten minutes between them are no proof
  *
- * A send that its owner has said to be over is over whatever the clocks say: a vendor that then finds at once can be believed.
+ * A send that its owner has said to be over is over whatever the clocks say: a vendor that then finds at once is believed.
  */
 function absenceProvenAtMs(
   { mayHaveSentUntilMs, isOver }: Extract<SendingClaim, { kind: 'sending_before' }>,
-  maxLagMs: number,
+  { maxLagMs, isStrong = false }: Pick<NonNullable<Parcel['lookUp']>, 'maxLagMs' | 'isStrong'>,
 ): number {
-  return isOver && maxLagMs === 0 ? 0 : mayHaveSentUntilMs + maxLagMs + CLOCK_SKEW_MS;
+  return mayHaveSentUntilMs + maxLagMs + (isOver && isStrong ? 0 : CLOCK_SKEW_MS);
 }
 
 async function sendOwned({ policy, claims }: SendOnceTools, parcel: Parcel, ours: SendingOwner): Promise<SendOutcome> {
