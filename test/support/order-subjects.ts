@@ -71,6 +71,7 @@ async function enginePromises(desk: OrderDesk, request: CreateOrder, quiet: bool
 }
 
 const HOUR_MS = 60 * 60_000;
+const MINUTE_MS = 60_000;
 const QUARTER_MS = HOUR_MS / 4;
 
 /** An order that was paid, and whose process died before it asked the stock: whoever comes next goes on from there. */
@@ -97,6 +98,8 @@ export async function givenUp(request: CreateOrder): Promise<OrderSubject> {
   const finish: OrderSubject['finish'] = async (actor) => {
     desk.clock.advance(QUARTER_MS - (desk.clock.nowMs() % QUARTER_MS));
     await subject.finish(actor);
+    // Orders of this age are gone on with in one minute of a quarter; what became of their payments is found out in any.
+    await desk.resolveFor(QUARTER_MS / MINUTE_MS - 1);
   };
   return { ...subject, finish };
 }

@@ -66,8 +66,8 @@ export function readableRows<Row>(
 /** @throws what the world did, which says nothing of the row */
 export function unreadableRow(item: Item, cause: unknown): TerminalError {
   if (isFault(cause)) throw cause;
-  const name = `${String(item[KeyAttribute.partition])} ${String(item[KeyAttribute.sort] ?? '')}`.trimEnd();
-  return new TerminalError('row_unreadable', `the row ${name} cannot be read by this code`, { cause });
+  const name = [item[KeyAttribute.partition], item[KeyAttribute.sort]].filter((part) => typeof part === 'string');
+  return new TerminalError('row_unreadable', `the row ${name.join(' ')} cannot be read by this code`, { cause });
 }
 
 async function readPart(
