@@ -73,7 +73,7 @@ describe('an order whose money went back by the payment’s own route', () => {
     const request = orderRequest('early', { source: 'tok_async' });
     await desk.order(request);
     desk.processor.inside.succeed(chargeOf(request).chargeId);
-    await resolveInquiries({ ...desk.tools, effects: desk.store, work: desk.store });
+    await resolveInquiries({ ...desk.tools, effects: desk.store, work: desk.store, books: [desk.processor] });
     expect(await giveBack(request)).toMatchObject({ answer: { status: 201 } });
     await desk.resolveFor(20);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
