@@ -9,14 +9,13 @@ import type { TransitionType } from '../core/payment.ts';
 import type { ProcessorCharge } from '../core/processor-charge.ts';
 import type { Transition } from '../core/transition.ts';
 import { detailsOf } from '../core/transition.ts';
-import { chargesToReturn } from './charge-to-return.ts';
 import { decideAll } from './decide-all.ts';
-import { orderToReopen } from './order-to-reopen.ts';
 import { type PaymentChain, readChain } from './payment-chain.ts';
 import type { CallbackEvent, EffectStore, OrphanedCallback } from './ports/effect-store.ts';
 import type { EffectSteps, OperationRunner } from './ports/operation-runner.ts';
 import type { ProcessorBooks } from './ports/processor.ts';
 import type { Clock, Entropy } from './ports/world.ts';
+import { queuedWith } from './queued-with.ts';
 
 export interface ReceiveCallbackTools {
   readonly effects: EffectStore;
@@ -121,12 +120,10 @@ class CallbackRun implements EffectSteps<PaymentId | undefined, CallbackOutcome>
       this.#raiseAlarms(transitions, contradictions);
       const part = transitions.slice(0, MAX_TOGETHER);
       const isLast = part.length === transitions.length;
-      const reopened = orderToReopen(this.#tools.digest, chain.first, part);
       const outcome = await effects.recordEffect({
         record: isLast ? this.#record(paymentId) : this.#partRecord(paymentId, part),
         transitions: part,
-        toReturn: chargesToReturn(part),
-        ...(reopened === undefined ? {} : { reopened }),
+        ...queuedWith(this.#tools.digest, chain.first, part),
         ...(isLast && this.#adopted !== undefined ? { adopted: this.#adopted } : {}),
       });
       if (isLast && outcome.kind === 'recorded_before') return { kind: 'redelivered' };

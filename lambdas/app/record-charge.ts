@@ -4,13 +4,13 @@ import { effectExpirySeconds } from '../core/idempotency.ts';
 import { inquiryOperation, type OperationId, type PaymentId } from '../core/ids.ts';
 import { invariant } from '../core/invariant.ts';
 import type { ProcessorCharge } from '../core/processor-charge.ts';
-import { chargesToReturn } from './charge-to-return.ts';
 import { decideAll } from './decide-all.ts';
 import { readChain } from './payment-chain.ts';
 import type { EffectStore } from './ports/effect-store.ts';
 import type { PaymentStore } from './ports/payment-store.ts';
 import type { ProcessorBooks } from './ports/processor.ts';
 import type { Clock, Entropy } from './ports/world.ts';
+import { queuedWith } from './queued-with.ts';
 
 export interface RecordChargeTools {
   readonly store: Pick<PaymentStore, 'listTransitions'>;
@@ -61,7 +61,7 @@ export async function recordCharge(
         expiresAtSeconds: effectExpirySeconds(nowMs, entropy.fraction()),
       },
       transitions,
-      toReturn: chargesToReturn(transitions),
+      ...queuedWith(digest, chain.first, transitions),
     });
     if (outcome.kind === 'recorded') return charge;
   }

@@ -11,7 +11,6 @@ import { SEND_WINDOW_MS } from '../core/settlement.ts';
 import { detailsOf, nextTransition } from '../core/transition.ts';
 import { changePayment } from './change-payment.ts';
 import type { ChangePaymentOutcome } from './change-payment-types.ts';
-import { chargesToReturn } from './charge-to-return.ts';
 import type { CreateOrderOutcome } from './create-order-types.ts';
 import { createPayment } from './create-payment.ts';
 import type { CreatePaymentOutcome, CreatePaymentTools } from './create-payment-types.ts';
@@ -22,6 +21,7 @@ import type { EffectStore } from './ports/effect-store.ts';
 import type { Inquiry } from './ports/payment-store.ts';
 import type { ProcessorBooks } from './ports/processor.ts';
 import type { UnfinishedWork } from './ports/unfinished-work.ts';
+import { queuedWith } from './queued-with.ts';
 import { readCharge, recordCharge } from './record-charge.ts';
 import { settleCharge } from './settle-charge.ts';
 
@@ -164,8 +164,11 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
       recordedAtMs: nowMs,
       expiresAtSeconds: effectExpirySeconds(nowMs, entropy.fraction()),
     };
-    const toReturn = chargesToReturn([transition]);
-    const outcome = await effects.recordEffect({ record, transitions: [transition], toReturn });
+    const outcome = await effects.recordEffect({
+      record,
+      transitions: [transition],
+      ...queuedWith(digest, chain.first, [transition]),
+    });
     if (outcome.kind !== 'recorded') continue;
     return isOpen(inquiry.operationId, chainOf([...chain.transitions, transition])) ? 'waiting' : 'finished';
   }

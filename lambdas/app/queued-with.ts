@@ -1,0 +1,19 @@
+import type { Digest } from '../core/digest.ts';
+import type { Transition } from '../core/transition.ts';
+import { chargesToReturn } from './charge-to-return.ts';
+import { orderToReopen } from './order-to-reopen.ts';
+import type { Effect } from './ports/effect-store.ts';
+
+/**
+ * The queue entries that are written together with these transitions, whoever writes them.
+ *
+ * @param first of the payment's chain
+ */
+export function queuedWith(
+  digest: Digest,
+  first: Transition,
+  transitions: readonly Transition[],
+): Pick<Effect, 'toReturn' | 'reopened'> {
+  const reopened = orderToReopen(digest, first, transitions);
+  return { toReturn: chargesToReturn(transitions), ...(reopened === undefined ? {} : { reopened }) };
+}
