@@ -48,7 +48,7 @@ export async function readQueue<Row>(tools: QueueTools, queue: Queue<Row>, limit
   return readableRows(parts.flat(), queue.parse, tools.unreadable);
 }
 
-export function readableRows<Row>(
+function readableRows<Row>(
   items: readonly Item[],
   parse: (item: Item) => Row,
   unreadable: Unreadable,
