@@ -105,8 +105,9 @@ describe('a reversal', () => {
     await desk.order(request);
     const { chargeId } = chargeOf(request);
     desk.clock.advance((DAY_MINUTES - 1) * MINUTE_MS);
-    desk.processor.inside.succeed(chargeId); // approved at 23:59; the callback comes a day later
-    await desk.resolveFor(DAY_MINUTES);
+    desk.processor.inside.succeed(chargeId); // approved at 23:59; the callback comes a day later, and nobody can look
+    const shut = { ...desk.processor, readCharge: () => Promise.reject(new RetryableError('processor_away', 'no')) };
+    await desk.resolveFor(DAY_MINUTES, { books: [shut] });
     await deliver('evt_1', chargeId);
     await desk.resolveFor(DAY_MINUTES);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });

@@ -87,7 +87,7 @@ test('a queue that cannot be read is told of, and does not hold up the queues af
     },
   })();
   expect(came).toMatchObject({ claims: { failed: 1 }, inquiries: { finished: 1 }, returns: { failed: 0 } });
-  expect(runs).toContainEqual(['resolve claims', { resolved: 0, unavailable: 1, undecidable: 0 }]);
+  expect(runs).toContainEqual(['resolve claims', expect.objectContaining({ resolved: 0, unavailable: 1 })]);
   expect(desk.reported).toMatchObject([{ code: 'store_unavailable' }]);
   expect((await desk.chain(lost)).state.payment.status).toBe('succeeded');
 });

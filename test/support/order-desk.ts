@@ -6,6 +6,7 @@ import { createOrder } from '../../lambdas/app/create-order.ts';
 import type { CreateOrder, CreateOrderOutcome, OrderTools } from '../../lambdas/app/create-order-types.ts';
 import type { PaymentChain } from '../../lambdas/app/payment-chain.ts';
 import { readChain } from '../../lambdas/app/payment-chain.ts';
+import type { ResolveTools } from '../../lambdas/app/resolve.ts';
 import { fingerprintOf } from '../../lambdas/core/fingerprint.ts';
 import { parseIdempotencyKey } from '../../lambdas/core/idempotency-key.ts';
 import { deriveOrderId, type OrderId, paymentOfOrder, tenantId } from '../../lambdas/core/ids.ts';
@@ -77,14 +78,14 @@ export class OrderDesk {
   }
 
   /** One run of the resolver over all of its queues. */
-  async resolve(changes: Partial<OrderTools> = {}): Promise<void> {
-    const { stock, referrals, mailer, ...tools } = { ...this.tools, ...changes };
+  async resolve(changes: Partial<Pick<ResolveTools, 'books'> & OrderTools> = {}): Promise<void> {
+    const { stock, referrals, mailer, books = [this.processor], ...tools } = { ...this.tools, ...changes };
     await resolverRuns({
       ...tools,
       parties: { stock, referrals, mailer },
       effects: this.store,
       work: this.store,
-      books: [this.processor],
+      books,
       telemetry: {
         request: () => undefined,
         run: (_name, counts) => {
@@ -97,7 +98,7 @@ export class OrderDesk {
   }
 
   /** The resolver runs every minute for so long. */
-  async resolveFor(minutes: number, changes: Partial<OrderTools> = {}): Promise<void> {
+  async resolveFor(minutes: number, changes: Partial<Pick<ResolveTools, 'books'> & OrderTools> = {}): Promise<void> {
     for (let minute = 0; minute < minutes; minute += 1) {
       this.clock.advance(MINUTE_MS);
       await this.resolve(changes);
