@@ -27,21 +27,24 @@ describe('a merchant on the deployed stack', () => {
     'gets a payment’s event, signed, and once more when he asks for it or for its time',
     async () => {
       await using receiver = await serveWebhookReceiver();
-      const statuses = [500];
-      receiver.respond = (response) => response.writeHead(statuses.shift() ?? 204).end();
       const run = `webhooks-${Date.now()}`;
+      // Other tests pay for the same merchant at this time: only what carries our mark is ours.
+      const ours = () => receiver.arrivals.filter(({ body }) => body.includes(run));
+      receiver.respond = (response) => {
+        const isOurFirst = ours().length === 1 && receiver.arrivals.at(-1)?.body.includes(run) === true;
+        response.writeHead(isOurFirst ? 500 : 204).end();
+      };
       const made = await send('POST', '', run, { url: receiver.url, events: ['payment.completed'] });
       const again = await send('POST', '', run, { url: receiver.url, events: ['payment.completed'] });
       expect([made.status, again.text]).toEqual([201, made.text]);
       const path = `/${String(made.json['id'])}`;
       const fromSeconds = Math.floor(Date.now() / 1000) - 60;
-      const paid = await api.pay({ key: `${run}-pay` });
+      const paid = await api.pay({ key: `${run}-pay`, body: { metadata: { run } } });
       expect(paid.status).toBe(201);
 
       // The first attempt is answered 500, and a second follows within seconds.
       const secret = new Webhook(String(made.json['secret']));
-      const arrived = (count: number) =>
-        until(async () => (receiver.arrivals.length >= count ? receiver.arrivals[count - 1] : undefined));
+      const arrived = (count: number) => until(async () => ours()[count - 1]);
       const second = await arrived(2);
       secret.verify(second.body, second.headers as Record<string, string>);
       expect(JSON.parse(second.body)).toMatchObject({
@@ -50,8 +53,8 @@ describe('a merchant on the deployed stack', () => {
       });
       const delivery = await until(async () => {
         const { json } = await api.send('GET', `/v1/webhook_endpoints${path}/deliveries`);
-        const [found] = (json['data'] ?? []) as { id: string; status: string; attempts: { status: number }[] }[];
-        return found?.status === 'delivered' ? found : undefined;
+        const all = (json['data'] ?? []) as { id: string; status: string; attempts: { status: number }[] }[];
+        return all.find(({ status, attempts }) => status === 'delivered' && attempts.length > 1);
       });
       expect(delivery.attempts.map(({ status }) => status)).toEqual([500, 204]);
 
@@ -61,11 +64,7 @@ describe('a merchant on the deployed stack', () => {
       const replay = await send('POST', `${path}/replay`, `${run}-replay`, { from: fromSeconds, until: untilSeconds });
       expect(replay.status).toBe(202);
       await arrived(4);
-      const ids = receiver.arrivals
-        .filter(({ body }) => body.includes(String(paid.json['id'])))
-        .map(({ headers }) => headers['webhook-id']);
-      expect(ids.length).toBeGreaterThan(3);
-      expect(new Set(ids).size).toBe(1);
+      expect(new Set(ours().map(({ headers }) => headers['webhook-id'])).size).toBe(1);
       expect((await send('DELETE', path, `${run}-delete`)).status).toBe(200);
     },
     WHOLE_MS,
