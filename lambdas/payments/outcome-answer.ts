@@ -1,11 +1,8 @@
 import type { CreatePaymentOutcome } from '../app/create-payment-types.ts';
 import type { Answer } from '../core/answer.ts';
 import { problemAnswer } from '../runtime/http-answer.ts';
-import { payloadMismatch, replayed } from '../runtime/idempotency-http.ts';
+import { inProgress, payloadMismatch, replayed } from '../runtime/idempotency-http.ts';
 import { problem } from '../runtime/problems.ts';
-
-/** Most requests that are under way end within this. Seconds. */
-const IN_PROGRESS_RETRY_SECONDS = 1;
 
 /** What a client is answered when it has asked for a payment; for a first execution and a replay, the stored answer as it is. */
 export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string): Answer {
@@ -14,12 +11,8 @@ export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string):
       return outcome.answer;
     case 'replay':
       return replayed(outcome.answer);
-    case 'in_progress': {
-      const detail = 'The first request with this Idempotency-Key is still running. Ask again, or send Prefer: wait=8.';
-      return problemAnswer(problem('idempotency_key_in_progress', detail), requestId, {
-        headers: { 'retry-after': String(IN_PROGRESS_RETRY_SECONDS) },
-      });
-    }
+    case 'in_progress':
+      return inProgress(requestId);
     case 'payload_mismatch':
       return payloadMismatch(requestId);
     case 'key_expired': {

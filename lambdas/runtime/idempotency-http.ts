@@ -27,3 +27,13 @@ export function payloadMismatch(requestId: string): Answer {
   const detail = 'This Idempotency-Key belongs to a request with another body. A new request needs a new key.';
   return problemAnswer(problem('idempotency_key_payload_mismatch', detail), requestId);
 }
+
+/** Most requests that are under way end within this. Seconds. */
+const IN_PROGRESS_RETRY_SECONDS = 1;
+
+export function inProgress(requestId: string): Answer {
+  const detail = 'The first request with this Idempotency-Key is still running. Ask again, or send Prefer: wait=8.';
+  return problemAnswer(problem('idempotency_key_in_progress', detail), requestId, {
+    headers: { 'retry-after': String(IN_PROGRESS_RETRY_SECONDS) },
+  });
+}

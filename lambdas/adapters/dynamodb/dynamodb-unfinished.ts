@@ -3,6 +3,7 @@ import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import type { ChargeToReturn, Inquiry, PaymentStore } from '../../app/ports/payment-store.ts';
 import type { UnfinishedWork } from '../../app/ports/unfinished-work.ts';
 import { IdempotencyTable, INDEX_SHARDS } from '../../contract/tables.ts';
+import { isFault } from '../../core/faults.ts';
 import type { IdempotencyRecord, OpenRecord } from '../../core/idempotency.ts';
 import { isLeased } from '../../core/idempotency.ts';
 import { fromTurn, turnOf } from '../../core/looks.ts';
@@ -121,6 +122,8 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
     try {
       return await this.#store.readRecord(operationOfKey(String(key[IdempotencyTable.partitionKey])));
     } catch (cause) {
+      // That the store does not answer now says nothing of the row.
+      if (isFault(cause)) throw cause;
       this.#queues.unreadable(unreadableRow(key, cause));
       return undefined;
     }
