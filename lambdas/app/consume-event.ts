@@ -162,12 +162,21 @@ class TableRun<Event extends PayonceEvent> implements EffectSteps<readonly Consu
       const outcome = await this.#tools.records.recordOnce(record, writes);
       if (outcome.kind === 'recorded') return { kind: 'done' };
       if (outcome.kind === 'recorded_before') return { kind: 'done_before' };
-      const refused = new Set(outcome.writes);
-      const pointless = writes.every((write, index) => !refused.has(index) || write.otherwise === 'skip');
-      writes = pointless ? writes.filter((_, index) => !refused.has(index)) : await this.#writes(this.#event);
+      writes = withoutRefused(writes, new Set(outcome.writes)) ?? (await this.#writes(this.#event));
     }
     throw new RetryableError('contention', 'too many rivals at once for these rows', { retryAfterSeconds: 1 });
   }
+}
+
+/** What is left to write; undefined when the handler must look again. */
+function withoutRefused(
+  writes: readonly ConsumerWrite[],
+  refused: ReadonlySet<number>,
+): readonly ConsumerWrite[] | undefined {
+  const inTheWay = writes.filter((_, index) => refused.has(index));
+  if (inTheWay.some(({ otherwise }) => otherwise === 'skip_all')) return [];
+  const pointless = inTheWay.every(({ otherwise }) => otherwise === 'skip');
+  return pointless ? writes.filter((_, index) => !refused.has(index)) : undefined;
 }
 
 /** Claim, call, commit. */

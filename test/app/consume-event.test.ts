@@ -123,7 +123,7 @@ describe('a business key', () => {
 });
 
 describe('an effect in our tables', () => {
-  const head = (sequence: number, otherwise?: 'skip' | 'again'): ConsumerWrite => ({
+  const head = (sequence: number, otherwise?: 'skip' | 'skip_all' | 'again'): ConsumerWrite => ({
     kind: 'put',
     row: HEAD,
     attributes: { sequence },
@@ -140,6 +140,16 @@ describe('an effect in our tables', () => {
     expect(await desk.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done' });
     expect(desk.records.row(HEAD)).toEqual({ sequence: 7 });
     expect(desk.records.allRows()).toHaveLength(3);
+  });
+
+  test('is none at all when one write has become pointless, and the rest goes with it', async () => {
+    const desk = new Desk();
+    const handle = (sequence: number) =>
+      inOurTables<PayonceEvent>(async () => [entry(`${sequence}`), head(sequence, 'skip_all')]);
+    await desk.consume({ handler: 'newer', handle: handle(7) });
+    expect(await desk.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done' });
+    expect(desk.records.allRows()).toHaveLength(2);
+    expect(await desk.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done_before' });
   });
 
   test('is asked for again when a condition did not hold, by what is there then', async () => {

@@ -122,6 +122,18 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       });
     });
 
+    test.each([
+      ['older', 6, 'a', true],
+      ['as old', 5, 'a', false],
+      ['of another thing', 6, 'b', false],
+    ])('judge a row that is %s by its number and by what it is of', async (_what, than, value, holds) => {
+      const when = { kind: 'older', attribute: 'n', than, of: { attribute: 'thing', value } } as const;
+      const first: ConsumerWrite = { kind: 'put', row: home, attributes: { n: 5, thing: 'a' }, when };
+      expect(await records.recordOnce(record(), [first])).toEqual({ kind: 'recorded' });
+      const outcome = await records.recordOnce(record({ operationId: other() }), [put(9, { when })]);
+      expect(outcome).toEqual(holds ? { kind: 'recorded' } : { kind: 'refused', writes: [0] });
+    });
+
     test('delete rows', async () => {
       await records.recordOnce(record(), [put(5)]);
       const gone: ConsumerWrite = { kind: 'delete', row: home, when: { kind: 'equals', attribute: 'n', value: 5 } };

@@ -66,10 +66,20 @@ function conditionOf(when: RowCondition): Pick<NonNullable<TransactItem['Put']>,
     case 'absent':
       return { ConditionExpression: ROW_IS_NEW };
     case 'older':
-      return compared(`${ROW_IS_NEW} OR #attribute < :value`, when.attribute, when.than);
+      return olderOf(when);
     case 'equals':
       return compared('#attribute = :value', when.attribute, when.value);
   }
+}
+
+function olderOf({ attribute, than, of }: Extract<RowCondition, { kind: 'older' }>) {
+  if (of === undefined) return compared(`${ROW_IS_NEW} OR #attribute < :value`, attribute, than);
+  const condition = compared(`${ROW_IS_NEW} OR (#attribute < :value AND #of = :of)`, attribute, than);
+  return {
+    ...condition,
+    ExpressionAttributeNames: { ...condition.ExpressionAttributeNames, '#of': of.attribute },
+    ExpressionAttributeValues: { ...condition.ExpressionAttributeValues, ':of': of.value },
+  };
 }
 
 function compared(expression: string, attribute: string, value: string | number) {

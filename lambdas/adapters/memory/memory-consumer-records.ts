@@ -87,7 +87,9 @@ function holds(when: RowCondition, row: Row | undefined): boolean {
     case 'absent':
       return row === undefined;
     case 'older':
-      return row === undefined || Number(row[when.attribute]) < when.than;
+      if (row === undefined) return true;
+      if (when.of !== undefined && row[when.of.attribute] !== when.of.value) return false;
+      return Number(row[when.attribute]) < when.than;
     case 'equals':
       return row?.[when.attribute] === when.value;
   }

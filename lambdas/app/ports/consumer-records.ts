@@ -21,8 +21,13 @@ export type RowValue =
 /** What must hold for a write to be made. */
 export type RowCondition =
   | { readonly kind: 'absent' }
-  /** There is no such row, or its number of that name is less than `than`. */
-  | { readonly kind: 'older'; readonly attribute: string; readonly than: number }
+  /** There is no such row, or its number of that name is less than `than`; with `of`, only where it is a row of that too. */
+  | {
+      readonly kind: 'older';
+      readonly attribute: string;
+      readonly than: number;
+      readonly of?: { readonly attribute: string; readonly value: string };
+    }
   | { readonly kind: 'equals'; readonly attribute: string; readonly value: string | number };
 
 interface ConditionalWrite {
@@ -30,12 +35,12 @@ interface ConditionalWrite {
   /** @default the write is made whatever is there */
   readonly when?: RowCondition;
   /**
-   * What a condition that does not hold means: that the write has become pointless, and is left out, or that the handler
-   * must look again.
+   * What a condition that does not hold means: that the write has become pointless, and is left out; that all of the event's
+   * writes have; or that the handler must look again.
    *
    * @default again
    */
-  readonly otherwise?: 'skip' | 'again';
+  readonly otherwise?: 'skip' | 'skip_all' | 'again';
 }
 
 /** A write that commits together with the record that says it was made. */
