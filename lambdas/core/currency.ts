@@ -39,6 +39,14 @@ export function largestAmountMinor(currency: string): number | undefined {
 }
 
 /** How many decimals its minor unit has; none for a currency that is not known. */
-export function decimalsOf(currency: string): number {
+function decimalsOf(currency: string): number {
   return DECIMALS.get(currency) ?? 0;
+}
+
+/** An amount of minor units for people, as `10.00 EUR`. */
+export function shownAmount(amountMinor: number, currency: string): string {
+  const decimals = decimalsOf(currency);
+  if (decimals === 0) return `${amountMinor} ${currency}`;
+  const digits = String(amountMinor).padStart(decimals + 1, '0');
+  return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)} ${currency}`;
 }

@@ -39,6 +39,12 @@ export function consumerTelemetry(serviceName: string, nowMs: () => number): Con
   };
 }
 
+/** One line for each letter about a payment that is never tried again by itself. Whom it was for stays out. */
+export function unsentLetters(serviceName: string): (payment: string, why: string) => void {
+  const logger = new Logger({ serviceName });
+  return (payment, why) => logger.warn('unsent', { payment, why });
+}
+
 /** What came of one batch of the Stream. */
 interface RelayedBatch {
   readonly published: number;

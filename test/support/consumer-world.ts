@@ -141,7 +141,8 @@ export async function deliver(
   return { acknowledged: false };
 }
 
-function recordsOf(actor: Actor, records: Records): Records {
+/** The records as one process sees them. */
+export function recordsOf(actor: Actor, records: Records): Records {
   const call = <Result>(label: string, apply: () => Promise<Result>) => actor.call(label, PORT_VOICE, apply);
   return {
     readEffect: (operationId) => call('readEffect', () => records.readEffect(operationId)),

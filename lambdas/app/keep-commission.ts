@@ -1,0 +1,59 @@
+import { type Commission, type CommissionedPayment, commissionAfter, orderOf } from '../core/commission.ts';
+import type { PayonceEvent } from '../core/event.ts';
+import { type Consumed, type Consumer, type ConsumeTools, consumeEvent, inOurTables } from './consume-event.ts';
+import type { ConsumerWrite } from './ports/consumer-records.ts';
+
+/** The consumer's name, for ever: what took effect is remembered under it. */
+export const COMMISSIONS = 'commission';
+
+/** One of COMMISSION_EVENT_TYPES. */
+export type CommissionEvent = PayonceEvent & { readonly payment: CommissionedPayment };
+
+/**
+ * Keeps the affiliate's commission as the payment stands: `locked` when it is paid, less when a part is given back,
+ * `canceled` when all is, and locked again when that refund fails. An order has one, of the first payment whose event comes.
+ *
+ * @throws RetryableError or AmbiguousError, as the store: the event must come again
+ */
+export async function keepCommission(tools: ConsumeTools, event: CommissionEvent): Promise<Consumed> {
+  // Nothing is remembered of the many that name no affiliate.
+  if (commissionAfter(event, event.payment) === undefined) return { kind: 'done' };
+  return consumeEvent<CommissionEvent>(tools, COMMISSION_CONSUMER, event);
+}
+
+const COMMISSION_CONSUMER: Consumer<CommissionEvent> = {
+  handler: COMMISSIONS,
+  key: ({ event, payment }) =>
+    event.type === 'payment.completed' ? `commission:${orderOf(payment)}` : `commission_change:${event.id}`,
+  handle: inOurTables(async (event) => {
+    const commission = commissionAfter(event, event.payment);
+    return commission === undefined ? [] : commissionWrites(commission);
+  }),
+};
+
+/**
+ * The order's row decides and the affiliate's row follows, both or neither:
+ *
+ *   payment.completed ── order's row older, and of this payment ✓ ── locked
+ *   refund.completed  ── came first: order's row newer ✗ ── nothing is written, and it stays canceled
+ *   another payment of the order, or for another affiliate ✗ ── nothing is written
+ */
+export function commissionWrites(commission: Commission): readonly ConsumerWrite[] {
+  const { tenantId, mode, affiliate, orderId, paymentId, amountMinor, currency, status } = commission;
+  const { releasesAtMs, sequence } = commission;
+  const owner = `${tenantId}#${mode}`;
+  return [
+    {
+      kind: 'put',
+      row: { table: 'registry', partition: `COMMISSION_ORDER#${owner}#${orderId}`, sort: 'newest' },
+      attributes: { payment: paymentId, affiliate, sequence },
+      when: { kind: 'older', attribute: 'sequence', than: sequence, of: { attribute: 'payment', value: paymentId } },
+      otherwise: 'skip_all',
+    },
+    {
+      kind: 'put',
+      row: { table: 'registry', partition: `COMMISSION#${owner}#${affiliate}`, sort: orderId },
+      attributes: { payment: paymentId, amountMinor, currency, status, releasesAtMs, sequence },
+    },
+  ];
+}

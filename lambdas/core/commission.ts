@@ -1,0 +1,93 @@
+import type { Mode, TenantId } from './ids.ts';
+
+/** What an affiliate gets of what the merchant keeps: ten of a hundred. A constant until merchants ask for a rule of their own. */
+const SHARE_PERCENT = 10;
+
+/** A commission may be paid out so long after its payment was made: most refunds have come by then. */
+const LOCKED_DAYS = 30;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** A key of a row stays within what DynamoDB takes (1,024 bytes), in any script. Characters. */
+const MAX_NAME_LENGTH = 255;
+
+/** Behind every place in a payment's chain, which has six digits at most. */
+const AFTER_ALL = 1_000_000;
+
+/** The types of events that can change what is due, in which the payment says how it stands. */
+export const COMMISSION_EVENT_TYPES = ['payment.completed', 'refund.completed', 'refund.failed'] as const;
+
+export interface Commission {
+  readonly tenantId: TenantId;
+  readonly mode: Mode;
+  readonly affiliate: string;
+  /** The merchant's order, else the payment itself: there is one commission for each. */
+  readonly orderId: string;
+  readonly paymentId: string;
+  /** What is due; minor units, rounded down. */
+  readonly amountMinor: number;
+  readonly currency: string;
+  /** `canceled`: all was given back, or so little was kept that nothing is due. */
+  readonly status: 'locked' | 'canceled' | 'released';
+  /** From when on a locked one may be paid out. Unix milliseconds. */
+  readonly releasesAtMs: number;
+  /** The payment's place in its chain that this follows from: only what is newer counts. */
+  readonly sequence: number;
+}
+
+/** What a commission follows from: a payment as an event shows it. */
+export interface CommissionedPayment {
+  readonly id: string;
+  readonly status: string;
+  /** Minor units. */
+  readonly amount_captured: number;
+  /** Minor units. */
+  readonly amount_refunded: number;
+  readonly currency: string;
+  readonly reference: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Unix seconds. */
+  readonly created: number;
+}
+
+/**
+ * The commission as it is due after an event, from that event alone: of two events the newer one is right, in whatever order
+ * they come.
+ *
+ * @returns undefined when the payment names no affiliate, or was not kept
+ */
+export function commissionAfter(
+  { tenant, mode, event }: { readonly tenant: TenantId; readonly mode: Mode; readonly event: { sequence: number } },
+  payment: CommissionedPayment,
+): Commission | undefined {
+  const affiliate = payment.metadata['affiliate'];
+  if (!isName(affiliate) || payment.status !== 'succeeded') return undefined;
+  const keptMinor = payment.amount_captured - payment.amount_refunded;
+  const amountMinor = Math.floor((keptMinor * SHARE_PERCENT) / 100);
+  return {
+    tenantId: tenant,
+    mode,
+    affiliate,
+    orderId: orderOf(payment),
+    paymentId: payment.id,
+    amountMinor,
+    currency: payment.currency,
+    status: amountMinor > 0 ? 'locked' : 'canceled',
+    // Not from when it completed: of that, only one of its events knows.
+    releasesAtMs: payment.created * 1000 + LOCKED_DAYS * DAY_MS,
+    sequence: event.sequence,
+  };
+}
+
+/** As it is once it was paid out: nothing that happens to its payment changes it any more. */
+export function released(commission: Commission): Commission {
+  return { ...commission, status: 'released', sequence: AFTER_ALL };
+}
+
+/** `metadata.order`, `metadata.order_id`, the reference, the payment's own id: the first that is there. */
+export function orderOf({ id, reference, metadata }: CommissionedPayment): string {
+  return [metadata['order'], metadata['order_id'], reference ?? undefined].find(isName) ?? id;
+}
+
+function isName(text: string | undefined): text is string {
+  return text !== undefined && text.length > 0 && text.length <= MAX_NAME_LENGTH;
+}

@@ -1,0 +1,45 @@
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import { decide } from '../../lambdas/core/decide.ts';
+import type { Fact } from '../../lambdas/core/facts.ts';
+import { invariant } from '../../lambdas/core/invariant.ts';
+import { stateAfter } from '../../lambdas/core/payment-state.ts';
+import { detailsOf, nextTransition, type Transition } from '../../lambdas/core/transition.ts';
+import { type EventOf, readEvent } from '../../lambdas/runtime/event-schemas.ts';
+import { eventsOf } from './event-fixtures.ts';
+import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
+
+const PAID: Fact = { kind: 'succeeded', chargeId: 'ch_1' };
+
+/** What becomes known of a refund of a paid payment. */
+export function refunded(refundId: string, amountMinor: number, failed = false): Fact {
+  const refund = { kind: 'refund', refundId, chargeId: 'ch_1', amountMinor } as const;
+  return failed
+    ? { ...refund, status: 'failed', failure: { code: 'expired_card', message: 'no' } }
+    : { ...refund, status: 'succeeded' };
+}
+
+/** The events of a payment of 10.00 EUR that was paid, and of what became known of it then; as a consumer reads them. */
+export function eventsOfPaid(
+  key: string,
+  metadata: Readonly<Record<string, string>>,
+  facts: readonly Fact[] = [],
+  reference?: string,
+): readonly EventOf[] {
+  const chain: Transition[] = [withMetadata(pendingTransition(paymentIdFor(key), reference), metadata)];
+  for (const fact of [PAID, ...facts]) {
+    const newest = chain.at(-1);
+    const decision = decide(fact, stateAfter(chain));
+    invariant(newest !== undefined && decision.kind === 'append', 'each fact must cause a transition');
+    chain.push(nextTransition(systemDigest, newest, decision.draft, newest.occurredAtMs + 900));
+  }
+  return eventsOf(systemDigest, chain).map((detail) => {
+    const read = readEvent(detail);
+    invariant(read.kind === 'event', 'an event of ours is readable');
+    return read.event;
+  });
+}
+
+/** Its hash does not hold any more; nobody here asks for it. */
+function withMetadata(first: Transition, metadata: Readonly<Record<string, string>>): Transition {
+  return { ...first, first: { ...detailsOf(first), metadata } };
+}
