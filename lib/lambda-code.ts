@@ -23,6 +23,8 @@ export type FunctionFolder =
   | 'webhook-sender'
   | 'webhook-sweeper'
   | 'views-projector'
+  | 'receipt-consumer'
+  | 'commission-consumer'
   | 'events'
   | 'api-documents'
   | 'sandbox-processor';
@@ -43,6 +45,8 @@ const FILES: Readonly<Record<FunctionFolder, readonly string[]>> = {
   'webhook-sender': [],
   'webhook-sweeper': [],
   'views-projector': [],
+  'receipt-consumer': [],
+  'commission-consumer': [],
   events: [],
   'api-documents': ['swagger-ui-bundle.js', 'swagger-ui.css'].map((file) =>
     join(ROOT, 'node_modules', 'swagger-ui-dist', file),

@@ -12,6 +12,7 @@ import { PayonceFunction } from './constructs/payonce-function.ts';
 import { RequestFirewall } from './constructs/request-firewall.ts';
 import { Webhooks } from './constructs/webhooks.ts';
 import type { DataStack } from './data-stack.ts';
+import { addEventConsumers } from './event-consumers.ts';
 import { addOrders } from './orders.ts';
 import { addDeadLetters } from './parties.ts';
 import {
@@ -55,6 +56,7 @@ export class ServiceStack extends Stack {
     allowBookLists(ledger, props.data);
     const events = eventsFunction(this, props);
     projector(this, props);
+    addEventConsumers(this, props);
     const relay = new EventRelay(this, 'Events', props);
     const http = new HttpApi(this, 'Http', {
       description: 'Payonce payments',

@@ -64,7 +64,8 @@ const metadata = z
   .refine((value) => utf8Bytes(value) <= MAX_METADATA_BYTES, `must be at most ${MAX_METADATA_BYTES} bytes in all`)
   .meta({
     description:
-      'Your own data: at most 50 keys of 1 to 40 characters with strings of at most 500, together at most 2048 bytes.',
+      'Your own data: at most 50 keys of 1 to 40 characters with strings of at most 500, together at most 2048 bytes. ' +
+      'Two mean something here: `receipt_email` gets a receipt, and `affiliate` a commission, once the payment is taken.',
     example: { order: '6735' },
   });
 

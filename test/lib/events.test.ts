@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { App, Duration, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
+import { COMMISSION_EVENT_TYPES } from '../../lambdas/core/commission.ts';
 import { EventBus } from '../../lib/constructs/event-bus.ts';
 import { EventConsumer } from '../../lib/constructs/event-consumer.ts';
 import { PayonceFunction } from '../../lib/constructs/payonce-function.ts';
@@ -152,4 +153,13 @@ describe('a consumer', () => {
       AlarmDescription: Match.stringLikeRegexp('docs/runbook.md'),
     });
   });
+});
+
+test('receipts and commissions are asked for by the events that tell of them', () => {
+  const typesOf = (name: string): unknown => {
+    const rules = Object.entries(service.findResources('AWS::Events::Rule')).filter(([id]) => id.startsWith(name));
+    return rules.map(([, { Properties }]) => (Properties as { EventPattern: unknown }).EventPattern);
+  };
+  expect(typesOf('ReceiptEvents')).toEqual([{ source: ['payonce'], 'detail-type': ['payment.completed'] }]);
+  expect(typesOf('CommissionEvents')).toEqual([{ source: ['payonce'], 'detail-type': [...COMMISSION_EVENT_TYPES] }]);
 });

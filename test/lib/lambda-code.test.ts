@@ -9,6 +9,7 @@ const KILOBYTE = 1000;
 const FUNCTIONS = [
   'api-documents',
   'callbacks',
+  'commission-consumer',
   'dead-letters',
   'events',
   'ledger',
@@ -16,6 +17,7 @@ const FUNCTIONS = [
   'orphaned-callbacks',
   'outbox-relay',
   'payments',
+  'receipt-consumer',
   'republish-events',
   'resolver',
   'sandbox-processor',

@@ -134,7 +134,7 @@ test('the role of Redrive may call the parties of orders, and take letters out o
   );
 });
 
-/** Those that write nothing, or nothing but the Views. */
+/** Those that do not touch the Ledger, or only read it. */
 const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
   [
     'EventsApi',
@@ -142,6 +142,20 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:GetItem on LedgerTable',
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'EVENT#*')}`,
+    ],
+  ],
+  [
+    'CommissionConsumer',
+    [
+      'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
+      `dynamodb:PutItem ${rows('COMMISSION#*', 'COMMISSION_ORDER#*')}`,
+    ],
+  ],
+  [
+    'ReceiptConsumer',
+    [
+      'dynamodb:PutItem on Idempotency',
+      `dynamodb:DeleteItem, dynamodb:PutItem, dynamodb:UpdateItem ${rows('SENDING#*')}`,
     ],
   ],
   ['ViewsProjector', ['dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query on Views']],

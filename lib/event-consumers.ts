@@ -1,0 +1,56 @@
+import { Duration } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { Environment } from '../lambdas/contract/environment.ts';
+import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/contract/events.ts';
+import { EventConsumer } from './constructs/event-consumer.ts';
+import { PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
+import { connectParties } from './parties.ts';
+import { allow, allowRows, type ServiceParts } from './service-functions.ts';
+
+/** What follows from a payment beside the views and the webhooks: its receipt, and the commission of whoever brought the customer. */
+export function addEventConsumers(scope: Construct, parts: ServiceParts): void {
+  commissions(scope, parts);
+  // Without a mailer nobody is written to.
+  if (parts.data.deadLetters !== undefined) receipts(scope, parts);
+}
+
+/** Reads no payment and pays nobody out. */
+function commissions(scope: Construct, parts: ServiceParts): void {
+  const { data } = parts;
+  const made = consumerFunction(scope, 'CommissionConsumer', parts, {
+    folder: 'commission-consumer',
+    environment: { [Environment.registryTable]: data.registry.tableName },
+  });
+  allow(made, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
+  allowRows(made, data.registry, 'KeepCommissions', ['dynamodb:PutItem'], ['COMMISSION#*', 'COMMISSION_ORDER#*']);
+  new EventConsumer(scope, 'CommissionEvents', {
+    bus: data.events.bus,
+    consumer: made,
+    types: ['payment.completed', 'refund.completed', 'refund.failed'],
+  });
+}
+
+/** Claims, writes to the payer, completes: a claim that it may not read comes back with the write that it refuses. */
+function receipts(scope: Construct, parts: ServiceParts): void {
+  const { data } = parts;
+  const made = consumerFunction(scope, 'ReceiptConsumer', parts, { folder: 'receipt-consumer' });
+  allow(made, data.idempotency, 'Claims', ['dynamodb:PutItem']);
+  connectParties(made, parts);
+  new EventConsumer(scope, 'ReceiptEvents', { bus: data.events.bus, consumer: made, types: ['payment.completed'] });
+}
+
+function consumerFunction(
+  scope: Construct,
+  id: string,
+  { settings, data }: ServiceParts,
+  { folder, environment = {} }: Pick<PayonceFunctionProps, 'folder'> & Partial<PayonceFunctionProps>,
+): PayonceFunction {
+  return new PayonceFunction(scope, id, {
+    folder,
+    timeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS),
+    memoryMb: 256,
+    logRetentionDays: settings.logRetentionDays,
+    retainLogs: settings.retainData,
+    environment: { [Environment.idempotencyTable]: data.idempotency.tableName, ...environment },
+  });
+}
