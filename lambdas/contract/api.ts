@@ -4,6 +4,8 @@ export const Scopes = {
   paymentsWrite: 'payments:write',
   ledgerAdmin: 'ledger:admin',
   admin: 'admin',
+  /** Of the executor's own credential: to have jobs run by the clock. */
+  jobsRun: 'jobs:run',
 } as const;
 
 export type Scope = (typeof Scopes)[keyof typeof Scopes];
