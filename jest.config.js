@@ -14,7 +14,14 @@ const common = {
   modulePathIgnorePatterns: ['<rootDir>/(cdk\\.out|dist|\\.payonce)/'],
 };
 
-/** `unit` needs nothing but Node; `aws` starts its own local AWS with the stacks deployed on it. */
+/** Each of the two starts a local AWS of its own with the stacks deployed on it, so that they can run at the same time. */
+const onLocalAws = {
+  ...common,
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+};
+
+/** `unit` needs nothing but Node; `stores` works on tables and queues of its own; `deployed` calls what is deployed, and kills it. */
 const config = {
   reporters: ['default', '<rootDir>/test/support/summary-reporter.js'],
   projects: [
@@ -27,11 +34,14 @@ const config = {
       ],
     },
     {
-      ...common,
-      displayName: 'aws',
-      globalSetup: '<rootDir>/test/support/global-setup.ts',
-      globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-      testMatch: ['<rootDir>/test/{adapters,features,interleavings,e2e,powertools,bench}/**/*.test.ts'],
+      ...onLocalAws,
+      displayName: 'stores',
+      testMatch: ['<rootDir>/test/{adapters,interleavings,lifecycle,powertools,bench}/**/*.test.ts'],
+    },
+    {
+      ...onLocalAws,
+      displayName: 'deployed',
+      testMatch: ['<rootDir>/test/{e2e,features}/**/*.test.ts'],
     },
   ],
 };

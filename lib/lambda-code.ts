@@ -5,7 +5,8 @@ import type { Node } from 'constructs';
 import { buildSync } from 'esbuild';
 
 const ROOT = resolve(import.meta.dirname, '..');
-const OUTPUT = join(ROOT, 'dist', 'lambdas');
+/** Of this process alone: two may synthesize at once. The stacks keep copies. */
+const OUTPUT = join(ROOT, 'dist', `lambdas-${process.pid}`);
 
 /** The functions, by folder; each has a `handler.ts`. */
 export type FunctionFolder =
@@ -64,7 +65,10 @@ export function lambdaCode(node: Node, folder: FunctionFolder): Code {
   // What `cdk list` and template tests do not need, they do not wait for.
   const stacks: unknown = node.tryGetContext('aws:cdk:bundling-stacks');
   if (Array.isArray(stacks) && stacks.length === 0) return Code.fromInline('// not bundled');
-  if (!bundled) bundle(OUTPUT);
+  if (!bundled) {
+    bundle(OUTPUT);
+    process.once('exit', () => rmSync(OUTPUT, { recursive: true, force: true }));
+  }
   bundled = true;
   return Code.fromAsset(join(OUTPUT, folder));
 }

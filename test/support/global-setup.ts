@@ -9,16 +9,22 @@ declare global {
   var runningLocalAws: RunningLocalAws | undefined;
 }
 
-/** Below the port that people use, so that a test run never takes it from them. */
-const TEST_PORT = 14_566;
+/** One for each project, as they run at the same time; beside the port that people use, so that no run takes it from them. */
+const TEST_PORTS = new Map([
+  ['stores', 14_566],
+  ['deployed', 14_567],
+]);
 
 /** One local AWS for all tests of the run, with the stacks on it. It ends with this process, however that ends. */
-export default async function globalSetup(): Promise<void> {
+export default async function globalSetup(
+  _run: unknown,
+  { displayName }: { readonly displayName?: { readonly name: string } },
+): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'payonce-test-'));
   const begunMs = Date.now();
   const running = await startLocalAws({
     directory,
-    port: TEST_PORT,
+    port: TEST_PORTS.get(displayName?.name ?? '') ?? 0,
     persist: false,
     report: (step, detail) => {
       if (step !== '') process.stderr.write(`${step}${detail === undefined ? '' : `: ${detail}`}\n`);

@@ -6,7 +6,8 @@ import type { LocalAws } from '../../local/local-aws.ts';
 /** The local AWS that the run's global setup brought up. */
 export function localAws(): LocalAws {
   const file = process.env['PAYONCE_TEST_LOCAL_JSON'];
-  if (file === undefined) throw new Error('this test needs the local AWS: run it in the jest project "aws"');
+  if (file === undefined)
+    throw new Error('this test needs the local AWS: run it in the jest project "stores" or "deployed"');
   return JSON.parse(readFileSync(file, 'utf8')) as LocalAws;
 }
 
