@@ -33,6 +33,8 @@ export interface JobRunContext {
  * what was done already is done once more without effect.
  */
 export interface Job<Thing = unknown> {
+  /** How many items may be done side by side; they are then begun in their order, and end in any. @default 1 */
+  readonly atOnce?: number;
   /** Reads what comes next and does nothing to it. @param cursor undefined at the beginning @param limit items at most */
   page(cursor: string | undefined, limit: number, run: JobRunContext): Promise<JobPage<Thing>>;
   /**

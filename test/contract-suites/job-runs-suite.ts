@@ -31,7 +31,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
     expiresAtSeconds: T0 / 1000 + 2_592_000,
     ...changes,
   });
-  const accept = (accepted: JobRun, key = accepted.runId) =>
+  const accept = (accepted: JobRun, key: string = accepted.runId) =>
     store.accept(record({ operationId: `job_${key}` as OperationId }), accepted);
   const lock = (runId: JobRun['runId'], nowMs: number) =>
     store.lock(jobId, runId, { nowMs, leaseExpiresAtMs: nowMs + LEASE });

@@ -1,0 +1,54 @@
+import type { Job, JobCounts, JobItem } from '../../lambdas/app/job.ts';
+import { ONE_DONE } from '../../lambdas/app/job.ts';
+import type { JobObserver } from '../../lambdas/app/ports/job-observer.ts';
+import type { JobId } from '../../lambdas/contract/jobs.ts';
+import type { EffectRecord } from '../../lambdas/core/idempotency.ts';
+import { type OperationId, ownerToken } from '../../lambdas/core/ids.ts';
+import type { JobRun } from '../../lambdas/core/job-run.ts';
+
+/** May take ten minutes, and never overlaps. */
+export const JOB_ID = 'resolve' satisfies JobId;
+
+/** As the admin route accepts a run: one record for each. */
+export function recordOf({ runId, acceptedAtMs }: JobRun): EffectRecord {
+  return { operationId: `job_${runId}` as OperationId, owner: ownerToken('route'), recordedAtMs: acceptedAtMs };
+}
+
+/** Items `0` to `count - 1`, whose cursors are their numbers. */
+export function countingJob(
+  count: number,
+  handle: (item: string, deadlineMs: number) => Promise<JobCounts> = async () => ONE_DONE,
+): Job<string> {
+  return {
+    page: async (cursor, limit) => {
+      const from = cursor === undefined ? 0 : Number(cursor) + 1;
+      const items: JobItem<string>[] = Array.from(
+        { length: Math.max(0, Math.min(limit, count - from)) },
+        (_, index) => {
+          const name = String(from + index);
+          return { thing: name, name, after: name };
+        },
+      );
+      const last = items.at(-1);
+      return last !== undefined && from + items.length < count ? { items, next: last.after } : { items };
+    },
+    handle: (item, { deadlineMs }) => handle(item, deadlineMs),
+  };
+}
+
+/** Remembers what it was told. */
+export function hearing(): JobObserver & {
+  readonly counts: Record<string, number>;
+  readonly reports: (readonly [string | undefined, unknown])[];
+} {
+  const counts: Record<string, number> = {};
+  const reports: (readonly [string | undefined, unknown])[] = [];
+  return {
+    counts,
+    reports,
+    count: (_jobId, metric, times) => {
+      counts[metric] = (counts[metric] ?? 0) + times;
+    },
+    report: (error, _run, item) => void reports.push([item, error]),
+  };
+}
