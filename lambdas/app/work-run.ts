@@ -1,5 +1,10 @@
 import { JobMetric } from '../contract/job-metrics.ts';
-import { JOB_DEFAULT_MAX_DURATION_SECONDS, JOB_LEASE_SECONDS, JOB_WAIT_SECONDS } from '../contract/job-timing.ts';
+import {
+  JOB_DEFAULT_MAX_DURATION_SECONDS,
+  JOB_LEASE_SECONDS,
+  JOB_WAIT_SECONDS,
+  JOB_WORKER_TIMEOUT_SECONDS,
+} from '../contract/job-timing.ts';
 import { type JobEntry, type JobId, jobEntry } from '../contract/jobs.ts';
 import { isFault } from '../core/faults.ts';
 import {
@@ -13,6 +18,8 @@ import {
   pageDone,
   type RunId,
   runFailed,
+  withoutOvertaken,
+  workerLivesMs,
 } from '../core/job-run.ts';
 import type { Job } from './job.ts';
 import type { JobObserver } from './ports/job-observer.ts';
@@ -35,7 +42,7 @@ export type Worked =
   | 'continued'
   | 'succeeded'
   | 'failed'
-  /** Another run of the job is under way: the same message comes again later. */
+  /** Another worker is at it, or another run of the job is under way: the same message comes again later. */
   | 'waiting'
   /** Another worker has taken over: nothing was written. */
   | 'fenced'
@@ -76,6 +83,8 @@ export async function workRun(
   // Before the lock is asked for: late messages of a run that has ended must not keep others out.
   const found = await runs.readRun(jobId, runId);
   if (found === undefined || isEnded(found)) return 'nothing_to_do';
+  const livesMs = workerLivesMs(found, clock.nowMs());
+  if (livesMs > 0) return waitForWorker(work, found, livesMs);
   const lock = await runs.lock(entry.overlap === 'allow' ? runId : jobId, runId, times(clock));
   if (lock === undefined) return waitForLock(work, found);
   // Under the lock: whoever held it before writes nothing any more.
@@ -87,9 +96,10 @@ export async function workRun(
 async function workUnderLock(work: Work, run: JobRun, lock: JobLock): Promise<Worked> {
   const { tools, entry } = work;
   if (isOverdue(run, maxDurationOf(entry), tools.clock.nowMs())) return fail(work, run, lock, 'overdue');
-  const attempt = nextAttempt(run);
+  const counted = withoutOvertaken(run, tools.clock.nowMs());
+  const attempt = nextAttempt(counted);
   if (attempt === 'give_up') return fail(work, run, lock, 'page_kills_workers');
-  const begun = begunPage(run, tools.clock.nowMs());
+  const begun = begunPage(counted, tools.clock.nowMs());
   if (!(await save(tools, begun, lock))) return fenced(work, run, lock);
   const now = await workAttempt(work, begun, attempt);
   if (now.status === 'failed') tools.observer.count(entry.id, JobMetric.failed, 1);
@@ -132,6 +142,16 @@ async function workAttempt(
     observer.report(error, run);
     return runFailed(run, `page_unreadable: ${codeOf(error)}`, clock.nowMs());
   }
+}
+
+/**
+ * A second message of the run, while a worker may be at it: it comes back when that one has gone. It is not thrown away,
+ * because it may be the very message of a worker that has just died.
+ */
+async function waitForWorker({ tools }: Work, run: JobRun, livesMs: number): Promise<Worked> {
+  // A clock that is ahead has written the beginning: its worker lives no longer for it.
+  await tools.tasks.enqueue(run, Math.min(JOB_WORKER_TIMEOUT_SECONDS, Math.ceil(livesMs / 1000)));
+  return 'waiting';
 }
 
 /** The message goes round until the other run is done, and no longer than the run may take. */

@@ -1,3 +1,5 @@
+import { JOB_WORKER_TIMEOUT_SECONDS } from '../contract/job-timing.ts';
+
 /** `<job id>:<scheduled time>`: names one run, whoever asks for it and however often. */
 export type RunId = `${string}:${string}`;
 
@@ -18,8 +20,10 @@ export interface JobRun {
   readonly endedAtMs?: number;
   /** Where the next page begins; left out at the beginning. */
   readonly cursor?: string;
-  /** How often the page at the cursor was begun. */
+  /** How often the page at the cursor was begun by a worker that did not come back. */
   readonly attempts: number;
+  /** When the page at the cursor was last begun; left out when none is under way. */
+  readonly begunAtMs?: number;
   /** How many more items are taken one by one, because one of them may kill its worker; left out where none is feared. */
   readonly oneByOne?: number;
   readonly done: number;
@@ -100,9 +104,25 @@ export function nextAttempt({ attempts, oneByOne }: JobRun): PageAttempt {
   return alone < ONE_ITEM_ATTEMPTS + PASS_OVER_ATTEMPTS ? 'pass_over' : 'give_up';
 }
 
+/** How long the worker may still live that has begun the page at the cursor: until then it is at work, and not dead. Milliseconds. */
+export function workerLivesMs({ begunAtMs }: JobRun, nowMs: number): number {
+  return begunAtMs === undefined ? 0 : Math.max(0, begunAtMs + JOB_WORKER_TIMEOUT_SECONDS * 1000 - nowMs);
+}
+
+/** A worker that was overtaken while it lived has not died of its page: its attempt does not count. */
+export function withoutOvertaken(run: JobRun, nowMs: number): JobRun {
+  return workerLivesMs(run, nowMs) > 0 ? { ...run, attempts: Math.max(0, run.attempts - 1) } : run;
+}
+
 /** Written before anything is touched: a worker that dies in the middle has been counted. */
 export function begunPage(run: JobRun, nowMs: number): JobRun {
-  const begun = { ...run, status: 'running' as const, startedAtMs: run.startedAtMs ?? nowMs, version: run.version + 1 };
+  const begun = {
+    ...run,
+    status: 'running' as const,
+    startedAtMs: run.startedAtMs ?? nowMs,
+    begunAtMs: nowMs,
+    version: run.version + 1,
+  };
   const frightened = run.oneByOne === undefined && nextAttempt(run) !== 'whole_page';
   return frightened ? { ...begun, attempts: 1, oneByOne: PAGE_ITEMS } : { ...begun, attempts: run.attempts + 1 };
 }
@@ -127,7 +147,8 @@ export function itemSetAside(
 
 /** @param reason a code, and no secret */
 export function runFailed(run: JobRun, reason: string, nowMs: number): JobRun {
-  return { ...run, status: 'failed', endedAtMs: nowMs, reason, version: run.version + 1 };
+  const { begunAtMs: _over, ...rest } = run;
+  return { ...rest, status: 'failed', endedAtMs: nowMs, reason, version: run.version + 1 };
 }
 
 /** Too long under way, or too long without a worker. @param maxDurationSeconds from its beginning, or from its acceptance until it has one */
@@ -140,7 +161,7 @@ function counted(run: JobRun, { done, left, failed }: RunCounts): JobRun {
 }
 
 function movedTo(cursor: string | undefined, run: JobRun, oneByOne: number | undefined, nowMs: number): JobRun {
-  const { cursor: _behind, oneByOne: _before, ...rest } = run;
+  const { cursor: _behind, oneByOne: _before, begunAtMs: _over, ...rest } = run;
   const moved = { ...rest, attempts: 0, version: run.version + 1 };
   if (cursor === undefined) return { ...moved, status: 'succeeded', endedAtMs: nowMs };
   return { ...moved, cursor, ...(oneByOne === undefined ? {} : { oneByOne }) };

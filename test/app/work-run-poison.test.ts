@@ -2,8 +2,9 @@ import { expect, test } from '@jest/globals';
 import { MemoryJobRuns } from '../../lambdas/adapters/memory/memory-job-runs.ts';
 import { type Job, ONE_DONE } from '../../lambdas/app/job.ts';
 import { workRun } from '../../lambdas/app/work-run.ts';
+import { JOB_MESSAGE_HIDDEN_SECONDS } from '../../lambdas/contract/job-timing.ts';
 import { acceptedRun, type JobRun } from '../../lambdas/core/job-run.ts';
-import { countingJob, hearing, JOB_ID, recordOf } from '../support/job-fixtures.ts';
+import { countingJob, hearing, LONG_JOB_ID, recordOf } from '../support/job-fixtures.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
 /** Deliveries of the run's message until it has ended; a worker that does not come back has been killed, and its message comes again. */
@@ -15,7 +16,7 @@ async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
   const clock = new SimulatedClock();
   const runs = new MemoryJobRuns();
   const observer = hearing();
-  const accepted = acceptedRun(JOB_ID, clock.nowMs(), clock.nowMs());
+  const accepted = acceptedRun(LONG_JOB_ID, clock.nowMs(), clock.nowMs());
   await runs.accept(recordOf(accepted), accepted);
   let deaths = 0;
   for (let delivery = 0; delivery < 500; delivery += 1) {
@@ -24,9 +25,13 @@ async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
       death.resolve('dead');
       return new Promise<never>(() => undefined);
     });
-    const tools = { runs, observer, clock, tasks: { enqueue: async () => undefined }, jobs: { [JOB_ID]: job } };
-    if ((await Promise.race([workRun(tools, accepted), death.promise])) === 'dead') deaths += 1;
-    const run = await runs.readRun(JOB_ID, accepted.runId);
+    const tools = { runs, observer, clock, tasks: { enqueue: async () => undefined }, jobs: { [LONG_JOB_ID]: job } };
+    if ((await Promise.race([workRun(tools, accepted), death.promise])) === 'dead') {
+      deaths += 1;
+      // So long SQS hides a message that nobody acknowledged.
+      clock.advance(JOB_MESSAGE_HIDDEN_SECONDS * 1000);
+    }
+    const run = await runs.readRun(LONG_JOB_ID, accepted.runId);
     if (run !== undefined && run.endedAtMs !== undefined) return { run, deaths, counts: observer.counts };
   }
   throw new Error('it never ends');

@@ -218,9 +218,26 @@ test('a page that cannot be read comes again by its message, and fails its run i
   };
   const bench = new Bench(job);
   const run = await bench.accept();
-  for (let time = 1; time <= 5; time += 1) await expect(bench.work(run)).rejects.toThrow('not now');
+  for (let time = 1; time <= 5; time += 1) {
+    await expect(bench.work(run)).rejects.toThrow('not now');
+    // Shown again too early, it waits until that worker is provably gone.
+    expect(await bench.work(run)).toBe('waiting');
+    expect(bench.sent.pop()?.delaySeconds).toBe(90);
+    bench.clock.advance(100_000);
+  }
   expect(await bench.work(run)).toBe('failed');
   expect(await bench.read(run)).toMatchObject({ reason: 'page_unreadable: books_away', attempts: 4 });
+});
+
+test('messages that come all at once count as one attempt, and only the last worker goes on', async () => {
+  const done: string[] = [];
+  const bench: Bench = new Bench(countingJob(3, async (item) => (done.push(item), ONE_DONE)));
+  const run = await bench.accept();
+  const came = await Promise.all(Array.from({ length: 12 }, () => bench.work(run)));
+  expect(came.filter((each) => each === 'succeeded')).toHaveLength(1);
+  expect(came.filter((each) => each === 'fenced')).toHaveLength(11);
+  expect(await bench.read(run)).toMatchObject({ status: 'succeeded', done: 3, setAside: [] });
+  expect(bench.sent).toEqual([]);
 });
 
 describe('a worker that was taken over', () => {
@@ -230,6 +247,7 @@ describe('a worker that was taken over', () => {
     const bench: Bench = new Bench(
       countingJob(3, async (item) => {
         if (item === '1' && rival === undefined) {
+          bench.clock.advance(100_000);
           rival = bench.work(run);
           await rival;
         }

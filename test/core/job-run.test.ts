@@ -10,6 +10,8 @@ import {
   pageDone,
   runFailed,
   runIdOf,
+  withoutOvertaken,
+  workerLivesMs,
 } from '../../lambdas/core/job-run.ts';
 
 const T0 = Date.UTC(2026, 2, 1, 12);
@@ -46,6 +48,7 @@ describe('a run', () => {
 
   test('goes on from the cursor with what it has counted', () => {
     const one = pageDone(begunPage(fresh, T0), { counts: { done: 3, left: 1, failed: 1 }, items: 5, cursor: 'e' }, T0);
+    expect(one).not.toHaveProperty('begunAtMs');
     expect(one).toMatchObject({ cursor: 'e', done: 3, left: 1, failed: 1, attempts: 0, status: 'running', version: 3 });
     const two = pageDone(begunPage(one, T0), { counts: { done: 2, left: 0, failed: 0 }, items: 2 }, T0 + MINUTE);
     expect(two).toMatchObject({ done: 5, left: 1, failed: 1, status: 'succeeded', endedAtMs: T0 + MINUTE, version: 5 });
@@ -66,6 +69,17 @@ describe('a run', () => {
     expect(isOverdue(begun, 60, T0 + 3 * MINUTE)).toBe(false);
     expect(isOverdue(begun, 60, T0 + 3 * MINUTE + 1)).toBe(true);
   });
+});
+
+test('a worker that was overtaken while it may have lived does not count as dead', () => {
+  const begun = begunPage(fresh, T0);
+  expect(workerLivesMs(fresh, T0)).toBe(0);
+  expect(workerLivesMs(begun, T0 + 30_000)).toBe(60_000);
+  expect(withoutOvertaken(begun, T0 + 89_999).attempts).toBe(0);
+  expect(withoutOvertaken(begun, T0 + 90_000).attempts).toBe(1);
+  let run = fresh;
+  for (let time = 0; time < 50; time += 1) run = begunPage(withoutOvertaken(run, T0 + time * 1_000), T0 + time * 1_000);
+  expect(run.attempts).toBe(1);
 });
 
 describe('a page that kills its workers', () => {

@@ -9,6 +9,9 @@ import type { JobRun } from '../../lambdas/core/job-run.ts';
 /** May take ten minutes, and never overlaps. */
 export const JOB_ID = 'resolve' satisfies JobId;
 
+/** May take four hours. */
+export const LONG_JOB_ID = 'close-days' satisfies JobId;
+
 /** As the admin route accepts a run: one record for each. */
 export function recordOf({ runId, acceptedAtMs }: JobRun): EffectRecord {
   return { operationId: `job_${runId}` as OperationId, owner: ownerToken('route'), recordedAtMs: acceptedAtMs };

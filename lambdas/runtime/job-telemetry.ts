@@ -1,0 +1,33 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import { JOB_DIMENSION, JOB_SERVICE, type JobMetricName } from '../contract/job-metrics.ts';
+import { METRIC_NAMESPACE } from '../contract/metrics.ts';
+import type { RunId } from '../core/job-run.ts';
+import type { JobMessage } from './job-message.ts';
+import { standardTelemetry } from './telemetry.ts';
+
+export interface JobTelemetry {
+  count(jobId: string, metric: JobMetricName, times: number): void;
+  /** Something went wrong with a run, or with one item of it. */
+  report(error: unknown, run: { readonly runId: RunId }, item?: string): void;
+  /** One line for every message. */
+  worked(message: JobMessage, came: string): void;
+  fault(requestId: string, error: unknown): void;
+}
+
+/** JSON lines, and a metric for each job in CloudWatch's embedded format. */
+export function jobTelemetry(serviceName: string): JobTelemetry {
+  const logger = new Logger({ serviceName });
+  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName: JOB_SERVICE });
+  const { fault } = standardTelemetry(serviceName);
+  return {
+    count: (jobId, metric, times) => {
+      const one = metrics.singleMetric();
+      one.addDimension(JOB_DIMENSION, jobId);
+      one.addMetric(metric, MetricUnit.Count, times);
+    },
+    report: (error, { runId }, item) => fault(item === undefined ? runId : `${runId} ${item}`, error),
+    worked: ({ jobId, runId }, came) => logger.info('worked', { job: jobId, run: runId, came }),
+    fault,
+  };
+}
