@@ -5,11 +5,14 @@ import { Construct } from 'constructs';
 export interface TaskQueueProps {
   /** How long the function may run that takes the messages. */
   readonly handlerTimeout: Duration;
+  /** How long a message stays hidden that was taken and not acknowledged; no less than the timeout. @default six times the timeout */
+  readonly hiddenFor?: Duration;
+  /** How often a message is taken before it is set aside. @default 5 */
+  readonly maxReceives?: number;
 }
 
 /** AWS: "Using Lambda with Amazon SQS" asks for a visibility timeout of six times the function's. */
 const VISIBILITY_TIMES = 6;
-/** A message that fails so often is set aside. */
 const MAX_RECEIVES = 5;
 /** As long as SQS keeps a message at all, so that somebody can look at it. */
 const KEPT = Duration.days(14);
@@ -21,6 +24,7 @@ export class TaskQueue extends Construct {
 
   constructor(scope: Construct, id: string, props: TaskQueueProps) {
     super(scope, id);
+    const { handlerTimeout, hiddenFor, maxReceives = MAX_RECEIVES } = props;
     this.deadLetters = new Queue(this, 'DeadLetters', {
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
@@ -33,8 +37,8 @@ export class TaskQueue extends Construct {
     this.queue = new Queue(this, 'Queue', {
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
-      visibilityTimeout: Duration.seconds(props.handlerTimeout.toSeconds() * VISIBILITY_TIMES),
-      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: MAX_RECEIVES },
+      visibilityTimeout: hiddenFor ?? Duration.seconds(handlerTimeout.toSeconds() * VISIBILITY_TIMES),
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: maxReceives },
     });
   }
 }

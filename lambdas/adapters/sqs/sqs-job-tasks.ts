@@ -1,4 +1,4 @@
-import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { JobTasks } from '../../app/ports/job-runs.ts';
 import { type JobWorkerName, jobEntry } from '../../contract/jobs.ts';
 import { RetryableError, TerminalError } from '../../core/faults.ts';
@@ -32,4 +32,15 @@ export function sqsJobTasks(client: SQSClient, queueUrls: Partial<Record<JobWork
       }
     },
   };
+}
+
+/** Retries are off: a message that was not sent is sent when its sender is asked again. */
+const CLIENT = {
+  maxAttempts: 1,
+  requestHandler: { requestTimeout: 2_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 },
+};
+
+/** The queues that a function was deployed with. */
+export function configuredJobTasks(queueUrls: Partial<Record<JobWorkerName, string>>): JobTasks {
+  return sqsJobTasks(new SQSClient(CLIENT), queueUrls);
 }

@@ -1,0 +1,71 @@
+import { Duration, Validations } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { Environment } from '../../lambdas/contract/environment.ts';
+import {
+  JOB_MESSAGE_HIDDEN_SECONDS,
+  JOB_MESSAGE_RECEIVES,
+  JOB_WORKER_TIMEOUT_SECONDS,
+} from '../../lambdas/contract/job-timing.ts';
+import type { PayonceFunction } from './payonce-function.ts';
+import { RunbookAlarm } from './runbook-alarm.ts';
+import { TaskQueue } from './task-queue.ts';
+
+export interface JobWorkerProps {
+  /** Made with `jobWorker`; its timeout is `JOB_WORKER_TIMEOUT_SECONDS`. */
+  readonly worker: Pick<PayonceFunction, 'function' | 'role'>;
+  /** How many pages, of different jobs, may be worked at at once; 2 to 1000. @default 10 */
+  readonly concurrency?: number;
+}
+
+/** Every job of a worker may have a page under way, and a message that finds that it must wait takes no time. */
+const DEFAULT_CONCURRENCY = 10;
+const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
+/** No message waits on purpose for longer than a minute and a half. */
+const LONGEST_WAIT = Duration.minutes(15);
+
+/** Brings runs to a function, one at a time, and lets it send itself the message for the next page. */
+export class JobWorker extends Construct {
+  readonly queue: Queue;
+
+  constructor(scope: Construct, id: string, props: JobWorkerProps) {
+    super(scope, id);
+    const { worker, concurrency = DEFAULT_CONCURRENCY } = props;
+    const { queue, deadLetters } = new TaskQueue(this, 'Tasks', {
+      handlerTimeout: Duration.seconds(JOB_WORKER_TIMEOUT_SECONDS),
+      hiddenFor: Duration.seconds(JOB_MESSAGE_HIDDEN_SECONDS),
+      maxReceives: JOB_MESSAGE_RECEIVES,
+    });
+    this.queue = queue;
+    worker.function.addEventSource(
+      new SqsEventSource(queue, { batchSize: 1, reportBatchItemFailures: true, maxConcurrency: concurrency }),
+    );
+    Validations.of(worker.function).acknowledge({
+      id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
+      reason: 'A queue has no destination for failures: what fails too often goes to its dead-letter queue.',
+    });
+    // What the function cannot read it puts there itself, with the reason.
+    worker.function.addEnvironment(Environment.parkingQueueUrl, deadLetters.queueUrl);
+    worker.role.addToPrincipalPolicy(
+      new PolicyStatement({
+        sid: 'NextPages',
+        actions: ['sqs:SendMessage'],
+        resources: [queue.queueArn, deadLetters.queueArn],
+      }),
+    );
+    new RunbookAlarm(this, 'DeadLettersWait', {
+      description: `Runs wait among the dead letters of ${id}.`,
+      entry: 'job-messages-wait',
+      metric: deadLetters.metricApproximateNumberOfMessagesVisible({ ...EVERY_MINUTE }),
+      threshold: 1,
+    });
+    new RunbookAlarm(this, 'RunsWait', {
+      description: `Runs have waited long for ${id}.`,
+      entry: 'job-messages-wait',
+      metric: queue.metricApproximateAgeOfOldestMessage({ ...EVERY_MINUTE }),
+      threshold: LONGEST_WAIT.toSeconds(),
+    });
+  }
+}

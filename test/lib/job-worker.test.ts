@@ -1,0 +1,71 @@
+import { describe, expect, test } from '@jest/globals';
+import { App, Duration, Stack } from 'aws-cdk-lib';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import {
+  JOB_LEASE_SECONDS,
+  JOB_MESSAGE_HIDDEN_SECONDS,
+  JOB_WORKER_TIMEOUT_SECONDS,
+} from '../../lambdas/contract/job-timing.ts';
+import { JobWorker } from '../../lib/constructs/job-worker.ts';
+import { PayonceFunction } from '../../lib/constructs/payonce-function.ts';
+import { statementsByOwner } from './templates.ts';
+
+const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'Jobs');
+const worker = new PayonceFunction(stack, 'Worker', {
+  folder: 'resolver',
+  timeout: Duration.seconds(JOB_WORKER_TIMEOUT_SECONDS),
+  memoryMb: 256,
+  logRetentionDays: 90,
+  retainLogs: false,
+  environment: {},
+});
+new JobWorker(stack, 'PaymentJobs', { worker });
+const template = Template.fromStack(stack);
+
+describe('a worker of jobs', () => {
+  test('takes one message at a time, and several of them at once', () => {
+    template.allResourcesProperties('AWS::Lambda::EventSourceMapping', {
+      BatchSize: 1,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      ScalingConfig: { MaximumConcurrency: 10 },
+    });
+  });
+
+  test('gets a message back when it is provably gone, and before its lease ends', () => {
+    template.hasResourceProperties('AWS::SQS::Queue', {
+      RedrivePolicy: { deadLetterTargetArn: Match.anyValue(), maxReceiveCount: 12 },
+      VisibilityTimeout: 100,
+    });
+    expect(JOB_WORKER_TIMEOUT_SECONDS).toBeLessThan(JOB_MESSAGE_HIDDEN_SECONDS);
+    expect(JOB_MESSAGE_HIDDEN_SECONDS).toBeLessThan(JOB_LEASE_SECONDS);
+  });
+
+  test('may send to its own queue and to its dead letters, and nothing else', () => {
+    const sends = (statementsByOwner(template).get('Worker') ?? []).filter(
+      ({ Action }) => Action === 'sqs:SendMessage',
+    );
+    expect(sends).toEqual([
+      {
+        Sid: 'NextPages',
+        Effect: 'Allow',
+        Action: 'sqs:SendMessage',
+        Resource: ['Queue', 'DeadLetters'].map((queue) => ({
+          'Fn::GetAtt': [expect.stringContaining(`PaymentJobsTasks${queue}`), 'Arn'],
+        })),
+      },
+    ]);
+  });
+
+  test('has dead letters for two weeks, told its function and watched', () => {
+    template.hasResourceProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 1_209_600 });
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      Environment: {
+        Variables: Match.objectLike({ PARKING_QUEUE_URL: { Ref: Match.stringLikeRegexp('TasksDeadLetters') } }),
+      },
+    });
+    template.resourceCountIs('AWS::CloudWatch::Alarm', 2);
+    template.allResourcesProperties('AWS::CloudWatch::Alarm', {
+      AlarmDescription: Match.stringLikeRegexp('docs/runbook.md#job-messages-wait'),
+    });
+  });
+});
