@@ -1,0 +1,133 @@
+import { describe, expect, test } from '@jest/globals';
+import { type HistoryRun, type HistorySurvey, surveyFaults } from '../support/fault-histories.ts';
+import { FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
+import { JobWorld, type JobWorldOptions } from '../support/job-world.ts';
+import { cursorFirst, NaiveJobRuns } from '../support/naive-job-runs.ts';
+
+interface History extends Omit<JobWorldOptions, 'store'> {
+  readonly without?: ConstructorParameters<typeof NaiveJobRuns>[0];
+  /** How many ticks of the schedule there are, a minute apart; each fires twice. */
+  readonly runs: number;
+  /** A worker is held before its call with this number, while all others go on. */
+  readonly heldAt?: number;
+  /** How long it is held; milliseconds. */
+  readonly heldMs?: number;
+}
+
+const MINUTE = 60_000;
+/** Wrong by as much as clocks may be. */
+const SKEWS: readonly (readonly number[])[] = [[0], [0, 5 * MINUTE, -5 * MINUTE], [-5 * MINUTE, 0, 5 * MINUTE]];
+/** Not at all; until its message is shown to another; until its lease has ended, and then some. */
+const HELD_MS = [0, 101_000, 200_000];
+
+async function runHistory(history: History, faults: readonly PlannedFault[]): Promise<HistoryRun> {
+  const { runs: ticks, heldAt, heldMs = 0, without } = history;
+  const plan = new FaultPlan(faults);
+  const world = new JobWorld(
+    { ...history, ...(without === undefined ? {} : { store: new NaiveJobRuns(without) }) },
+    plan,
+  );
+  const runs = [];
+  for (let tick = 0; tick < ticks; tick += 1) runs.push(await world.fire(tick));
+  if (heldAt !== undefined) {
+    const act = async (): Promise<void> => {
+      world.clock.advance(heldMs);
+      await world.drain();
+    };
+    plan.interruption = { point: heldAt, act };
+  }
+  await world.drain();
+  const calls = [...plan.calls];
+  await world.judge(runs);
+  // Late messages find nothing to do.
+  const before = await Promise.all(runs.map((run) => world.read(run)));
+  world.sendLate(runs);
+  await world.drain();
+  const after = await Promise.all(runs.map((run) => world.read(run)));
+  if (JSON.stringify(before) !== JSON.stringify(after)) world.violations.push('a late message changed a run');
+  return { calls, violations: world.violations };
+}
+
+async function survey(history: History, depth: number): Promise<HistorySurvey> {
+  return surveyFaults((faults) => runHistory(history, faults), depth);
+}
+
+/** Every call at which a worker can be held, without faults and with them. */
+async function held(history: History, depth: number): Promise<HistorySurvey> {
+  const { calls } = await runHistory(history, []);
+  const all: HistorySurvey[] = [];
+  for (let heldAt = 1; heldAt <= calls.length; heldAt += 1) {
+    for (const heldMs of HELD_MS) all.push(await survey({ ...history, heldAt, heldMs }, depth));
+  }
+  return {
+    histories: all.reduce((sum, { histories }) => sum + histories, 0),
+    findings: all.flatMap(({ findings }) => findings),
+  };
+}
+
+describe('two runs of five items each, over several workers, end with each item once', () => {
+  test.each(SKEWS)('with every single fault at every call; clocks wrong by %d, …', async (...skews) => {
+    for (const reordered of [false, true]) {
+      const { histories, findings } = await survey({ runs: 2, items: 5, skews, reordered, doubled: 3 }, 1);
+      expect(findings.slice(0, 3)).toEqual([]);
+      expect(histories).toBeGreaterThan(250);
+    }
+  });
+
+  test.each(SKEWS)('with a worker that is held before any of its calls; clocks wrong by %d, …', async (...skews) => {
+    const { histories, findings } = await held({ runs: 2, items: 5, skews, doubled: 2 }, 0);
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(100);
+  });
+
+  test('with all messages at once to as many workers', async () => {
+    for (const skews of SKEWS) {
+      const world = new JobWorld({ items: 5, skews, doubled: 6 });
+      const runs = [await world.fire(0), await world.fire(1)];
+      await world.drainSideBySide();
+      await world.judge(runs);
+      expect(world.violations).toEqual([]);
+    }
+  });
+});
+
+describe('one run of three items over two pages', () => {
+  test('ends with each item once with every pair of faults at every two calls', async () => {
+    const { histories, findings } = await survey({ runs: 1, items: 3 }, 2);
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(2_000);
+  });
+
+  test('ends with each item once with a held worker and every single fault', async () => {
+    const { histories, findings } = await held({ runs: 1, items: 3, skews: [0, 5 * MINUTE, -5 * MINUTE] }, 1);
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(2_000);
+  });
+});
+
+/** The second run has waited for as long as it may; its worker is held before it says so, and meanwhile the lock is free. */
+async function givenUpTooLate(store?: NaiveJobRuns): Promise<readonly string[]> {
+  const plan = new FaultPlan();
+  const options = { items: 1, jobId: 'resolve', skews: [0], ...(store === undefined ? {} : { store }) } as const;
+  const world = new JobWorld(options, plan);
+  const runs = [await world.fire(0), await world.fire(0.5)];
+  world.clock.advance(9 * MINUTE);
+  return [...runs.map(({ runId }) => runId), ...world.violations];
+}
+
+describe('the same histories catch', () => {
+  test.each([
+    ['a save that does not look at the token', { without: 'token' }, 'a worker wrote that had been taken over'],
+    ['a lock that does not look at the lease', { without: 'lease' }, 'a lock was taken from a run that holds it'],
+  ] as const)('%s', async (_what, fault, violation) => {
+    const { findings } = await held({ runs: 2, items: 5, skews: [0], ...fault }, 0);
+    expect(findings.flatMap(({ violations }) => violations)).toContain(violation);
+  });
+
+  test('a cursor that is saved before its items are done', async () => {
+    const { findings } = await survey({ runs: 1, items: 3, work: cursorFirst }, 1);
+    expect(findings.flatMap(({ violations }) => violations)).toContainEqual(
+      expect.stringMatching(/items were never done$/),
+    );
+  });
+});
