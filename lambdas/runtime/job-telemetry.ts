@@ -7,19 +7,20 @@ import type { JobMessage } from './job-message.ts';
 import { standardTelemetry } from './telemetry.ts';
 
 export interface JobTelemetry {
-  count(jobId: string, metric: JobMetricName, times: number): void;
+  readonly count: (jobId: string, metric: JobMetricName, times: number) => void;
   /** Something went wrong with a run, or with one item of it. */
-  report(error: unknown, run: { readonly runId: RunId }, item?: string): void;
+  readonly report: (error: unknown, run: { readonly runId: RunId }, item?: string) => void;
   /** One line for every message. */
-  worked(message: JobMessage, came: string): void;
-  fault(requestId: string, error: unknown): void;
+  readonly worked: (message: JobMessage, came: string) => void;
+  readonly fault: (requestId: string, error: unknown) => void;
 }
 
 /** JSON lines, and a metric for each job in CloudWatch's embedded format. */
 export function jobTelemetry(serviceName: string): JobTelemetry {
   const logger = new Logger({ serviceName });
   const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName: JOB_SERVICE });
-  const { fault } = standardTelemetry(serviceName);
+  const standard = standardTelemetry(serviceName);
+  const fault: JobTelemetry['fault'] = (requestId, error) => standard.fault(requestId, error);
   return {
     count: (jobId, metric, times) => {
       const one = metrics.singleMetric();

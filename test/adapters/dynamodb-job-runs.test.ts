@@ -118,7 +118,7 @@ test('rows expire thirty days after the end of their run, and not before', async
       await row(`JOB#${run.jobId}`, 'RUN#2026-03-01T12:00:00Z'),
       await row(`JOB_LOCK#${run.jobId}`, 'LOCK'),
     ];
-    return found.map((each) => each?.['expiresAt']);
+    return found.map((each): unknown => each?.['expiresAt']);
   };
   const lock = await store.lock(run.jobId, run.runId, LEASE);
   if (lock === undefined) throw new Error('the lock is held');

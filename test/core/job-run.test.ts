@@ -85,10 +85,15 @@ test('a worker that was overtaken while it may have lived does not count as dead
 describe('a page that kills its workers', () => {
   test('is tried twice as a whole, then three times item by item, then passed over, and given up in the end', () => {
     expect(deaths(fresh, 9)).toEqual([
-      ...['whole_page', 'whole_page'],
-      ...['one_item', 'one_item', 'one_item'],
-      ...['pass_over', 'pass_over'],
-      ...['give_up', 'give_up'],
+      'whole_page',
+      'whole_page',
+      'one_item',
+      'one_item',
+      'one_item',
+      'pass_over',
+      'pass_over',
+      'give_up',
+      'give_up',
     ]);
   });
 

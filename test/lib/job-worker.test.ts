@@ -19,7 +19,7 @@ const worker = new PayonceFunction(stack, 'Worker', {
   retainLogs: false,
   environment: {},
 });
-new JobWorker(stack, 'PaymentJobs', { worker });
+const { queue } = new JobWorker(stack, 'PaymentJobs', { worker });
 const template = Template.fromStack(stack);
 
 describe('a worker of jobs', () => {
@@ -49,9 +49,10 @@ describe('a worker of jobs', () => {
         Sid: 'NextPages',
         Effect: 'Allow',
         Action: 'sqs:SendMessage',
-        Resource: ['Queue', 'DeadLetters'].map((queue) => ({
-          'Fn::GetAtt': [expect.stringContaining(`PaymentJobsTasks${queue}`), 'Arn'],
-        })),
+        Resource: [
+          stack.resolve(queue.queueArn),
+          { 'Fn::GetAtt': [expect.stringContaining('PaymentJobsTasksDeadLetters'), 'Arn'] },
+        ],
       },
     ]);
   });
