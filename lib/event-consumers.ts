@@ -26,7 +26,7 @@ function commissions(scope: Construct, parts: ServiceParts): void {
   new EventConsumer(scope, 'CommissionEvents', {
     bus: data.events.bus,
     consumer: made,
-    types: ['payment.completed', 'refund.completed', 'refund.failed'],
+    types: ['payment.completed', 'refund.completed', 'refund.failed', 'dispute.closed'],
   });
 }
 

@@ -11,7 +11,8 @@ export type CommissionEvent = PayonceEvent & { readonly payment: CommissionedPay
 
 /**
  * Keeps the affiliate's commission as the payment stands: `locked` when it is paid, less when a part is given back,
- * `canceled` when all is, and locked again when that refund fails. An order has one, of the first payment whose event comes.
+ * `canceled` when all is or a dispute is lost, and locked again when a refund fails. An order has one, of the first payment
+ * whose event comes.
  *
  * @throws RetryableError or AmbiguousError, as the store: the event must come again
  */

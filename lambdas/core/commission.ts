@@ -1,3 +1,4 @@
+import type { EventObject } from './event.ts';
 import type { Mode, TenantId } from './ids.ts';
 
 /** What an affiliate gets of what the merchant keeps: ten of a hundred. A constant until merchants ask for a rule of their own. */
@@ -14,7 +15,12 @@ const MAX_NAME_LENGTH = 255;
 const AFTER_ALL = 1_000_000;
 
 /** The types of events that can change what is due, in which the payment says how it stands. */
-export const COMMISSION_EVENT_TYPES = ['payment.completed', 'refund.completed', 'refund.failed'] as const;
+export const COMMISSION_EVENT_TYPES = [
+  'payment.completed',
+  'refund.completed',
+  'refund.failed',
+  'dispute.closed',
+] as const;
 
 export interface Commission {
   readonly tenantId: TenantId;
@@ -26,7 +32,7 @@ export interface Commission {
   /** What is due; minor units, rounded down. */
   readonly amountMinor: number;
   readonly currency: string;
-  /** `canceled`: all was given back, or so little was kept that nothing is due. */
+  /** `canceled`: all was given back or lost, or so little was kept that nothing is due. */
   readonly status: 'locked' | 'canceled' | 'released';
   /** From when on a locked one may be paid out. Unix milliseconds. */
   readonly releasesAtMs: number;
@@ -44,24 +50,29 @@ export interface CommissionedPayment {
   readonly amount_refunded: number;
   readonly currency: string;
   readonly reference: string | null;
+  readonly processor: { readonly charge_id: string | null };
   readonly metadata: Readonly<Record<string, string>>;
   /** Unix seconds. */
   readonly created: number;
 }
 
+/** What happened to it. */
+export type CommissionCause = Pick<EventObject, 'type' | 'sequence' | 'data'>;
+
 /**
  * The commission as it is due after an event, from that event alone: of two events the newer one is right, in whatever order
- * they come.
+ * they come. A lost dispute has the last word: of what the payer's bank took, a payment's amounts say nothing.
  *
  * @returns undefined when the payment names no affiliate, or was not kept
  */
 export function commissionAfter(
-  { tenant, mode, event }: { readonly tenant: TenantId; readonly mode: Mode; readonly event: { sequence: number } },
+  { tenant, mode, event }: { readonly tenant: TenantId; readonly mode: Mode; readonly event: CommissionCause },
   payment: CommissionedPayment,
 ): Commission | undefined {
   const affiliate = payment.metadata['affiliate'];
   if (!isName(affiliate) || payment.status !== 'succeeded') return undefined;
-  const keptMinor = payment.amount_captured - payment.amount_refunded;
+  const isLost = isLostDispute(event, payment);
+  const keptMinor = isLost ? 0 : Math.max(0, payment.amount_captured - payment.amount_refunded);
   const amountMinor = Math.floor((keptMinor * SHARE_PERCENT) / 100);
   return {
     tenantId: tenant,
@@ -74,8 +85,14 @@ export function commissionAfter(
     status: amountMinor > 0 ? 'locked' : 'canceled',
     // Not from when it completed: of that, only one of its events knows.
     releasesAtMs: payment.created * 1000 + LOCKED_DAYS * DAY_MS,
-    sequence: event.sequence,
+    sequence: isLost ? AFTER_ALL : event.sequence,
   };
+}
+
+/** A dispute over a charge that the payment must not have, and that goes back, takes nothing of what was kept. */
+function isLostDispute({ type, data }: CommissionCause, { processor }: CommissionedPayment): boolean {
+  const { status, charge_id } = data.object;
+  return type === 'dispute.closed' && status === 'lost' && charge_id === processor.charge_id;
 }
 
 /** As it is once it was paid out: nothing that happens to its payment changes it any more. */

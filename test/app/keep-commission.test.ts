@@ -9,7 +9,7 @@ import { consumerOperation, ownerToken } from '../../lambdas/core/ids.ts';
 import { invariant } from '../../lambdas/core/invariant.ts';
 import type { EventOf } from '../../lambdas/runtime/event-schemas.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { eventsOfPaid, refunded } from '../support/paid-chain.ts';
+import { disputed, eventsOfPaid, refunded } from '../support/paid-chain.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
 class CommissionDesk {
@@ -107,6 +107,31 @@ describe('a commission', () => {
     await desk.payOut(part);
     await desk.keepAll(later);
     expect(desk.row()).toMatchObject({ status: 'released', amountMinor: record?.['amountMinor'] });
+  });
+
+  test.each([
+    ['in order', (events: readonly EventOf[]) => events],
+    ['the other way round', (events: readonly EventOf[]) => events.toReversed()],
+  ])('is taken away for ever by a lost dispute, its events %s', async (_order, inSome) => {
+    const desk = new CommissionDesk();
+    const lost = eventsOfPaid('lost', METADATA, [disputed('lost'), refunded('re_1', 400), refunded('re_1', 400, true)]);
+    await desk.keepAll(inSome(lost));
+    expect(desk.row()).toMatchObject({ status: 'canceled', amountMinor: 0 });
+  });
+
+  test('stays after a dispute that was won', async () => {
+    const desk = new CommissionDesk();
+    await desk.keepAll(eventsOfPaid('won', METADATA, [disputed('open'), disputed('won')]));
+    expect(desk.row()).toMatchObject({ status: 'locked', amountMinor: 100 });
+  });
+
+  test('that was paid out stays so when a dispute is lost then', async () => {
+    const events = eventsOfPaid('paid-out', METADATA, [disputed('lost')]);
+    const desk = new CommissionDesk();
+    await desk.keepAll(events.slice(0, 1));
+    await desk.payOut(events[0] as EventOf);
+    await desk.keepAll(events);
+    expect(desk.row()).toMatchObject({ status: 'released', amountMinor: 100 });
   });
 
   test('is one for each order, of the payment that came first, whomever another one names', async () => {

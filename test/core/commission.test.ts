@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
   type Commission,
+  type CommissionCause,
   type CommissionedPayment,
   commissionAfter,
   orderOf,
@@ -16,12 +17,17 @@ const PAYMENT: CommissionedPayment = {
   amount_refunded: 0,
   currency: 'EUR',
   reference: null,
+  processor: { charge_id: 'ch_1' },
   metadata: { affiliate: 'aff_7', order: '6735' },
   created: Date.UTC(2026, 2, 1) / 1000,
 };
 
 function after(changes: Partial<CommissionedPayment> = {}, sequence = 2): Commission | undefined {
-  return commissionAfter({ tenant: tenantId('ten_1'), mode: 'live', event: { sequence } }, { ...PAYMENT, ...changes });
+  return afterEvent({ type: 'payment.completed', sequence, data: { object: {} } }, changes);
+}
+
+function afterEvent(event: CommissionCause, changes: Partial<CommissionedPayment> = {}): Commission | undefined {
+  return commissionAfter({ tenant: tenantId('ten_1'), mode: 'live', event }, { ...PAYMENT, ...changes });
 }
 
 describe('a commission', () => {
@@ -59,6 +65,18 @@ describe('a commission', () => {
     ['was not kept', { status: 'failed' }],
   ])('is there for no payment that %s', (_what, changes) => {
     expect(after(changes)).toBeUndefined();
+  });
+
+  test('is never less than nothing, whatever was given back', () => {
+    expect(after({ amount_refunded: 1509 })).toMatchObject({ amountMinor: 0, status: 'canceled' });
+  });
+
+  test.each([
+    ['of its own charge', 'ch_1', { amountMinor: 0, status: 'canceled', sequence: 1_000_000 }],
+    ['of a charge that it must not have', 'ch_2', { amountMinor: 100, status: 'locked', sequence: 3 }],
+  ])('after a lost dispute %s', (_what, charge_id, expected) => {
+    const object = { object: 'dispute', charge_id, status: 'lost', amount: 1009 };
+    expect(afterEvent({ type: 'dispute.closed', sequence: 3, data: { object } })).toMatchObject(expected);
   });
 
   test('never exceeds a tenth of what is kept, and is at most one minor unit below it', () => {

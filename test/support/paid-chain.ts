@@ -18,6 +18,11 @@ export function refunded(refundId: string, amountMinor: number, failed = false):
     : { ...refund, status: 'succeeded' };
 }
 
+/** What becomes known of a dispute over all of it. */
+export function disputed(status: 'open' | 'won' | 'lost'): Fact {
+  return { kind: 'dispute', disputeId: 'dp_1', chargeId: 'ch_1', amountMinor: 1000, status };
+}
+
 /** The events of a payment of 10.00 EUR that was paid, and of what became known of it then; as a consumer reads them. */
 export function eventsOfPaid(
   key: string,
