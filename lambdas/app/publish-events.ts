@@ -1,6 +1,12 @@
 import type { PayonceEvent } from '../core/event.ts';
 import { isFault } from '../core/faults.ts';
-import { type EventPublisher, MAX_BYTES, MAX_ENTRIES, type PublishOutcome } from './ports/event-publisher.ts';
+import {
+  BUS_CALL_INVALID,
+  type EventPublisher,
+  MAX_BYTES,
+  MAX_ENTRIES,
+  type PublishOutcome,
+} from './ports/event-publisher.ts';
 import type { Clock, Entropy } from './ports/world.ts';
 
 export interface PublishTools {
@@ -62,8 +68,20 @@ async function publishOnce(
     return await publisher.publish(events);
   } catch (error) {
     if (!isFault(error)) throw error;
-    return events.map(() => ({ kind: 'not_now', code: error.code }));
+    const { code } = error;
+    if (code !== BUS_CALL_INVALID) return events.map(() => ({ kind: 'not_now', code }));
+    return events.length === 1 ? [{ kind: 'refused', code }] : publishAlone(publisher, events);
   }
+}
+
+/** One of them has the whole call refused: it shall not hold up the others. */
+async function publishAlone(
+  publisher: EventPublisher,
+  events: readonly PayonceEvent[],
+): Promise<readonly PublishOutcome[]> {
+  const outcomes: PublishOutcome[] = [];
+  for (const event of events) outcomes.push(...(await publishOnce(publisher, [event])));
+  return outcomes;
 }
 
 /** In order, each as large as one call may be. One that is too large by itself goes alone, and is refused by the bus. */

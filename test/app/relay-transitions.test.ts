@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { MAX_BYTES } from '../../lambdas/app/ports/event-publisher.ts';
+import { BUS_CALL_INVALID, MAX_BYTES } from '../../lambdas/app/ports/event-publisher.ts';
 import type { StreamRecord } from '../../lambdas/app/ports/transition-stream.ts';
-import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
+import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/core/faults.ts';
 import type { Transition } from '../../lambdas/core/transition.ts';
 import { chains, RelayDesk } from '../support/relay-desk.ts';
 
@@ -55,6 +55,20 @@ describe('the relay', () => {
     },
   );
 
+  test('parks nothing when the bus refuses us and not what we bring', async () => {
+    const desk = new RelayDesk(chains(PAYMENTS));
+    const publisher = {
+      publish: async () => {
+        throw new TerminalError('bus_refused', 'no permission');
+      },
+    };
+    expect(await desk.relayWith({ publisher })).toMatchObject({
+      published: 0,
+      parked: 0,
+      againFrom: desk.records[PAYMENTS]?.position,
+    });
+  });
+
   test('tries a bus that is down three times, and then leaves it to the Stream', async () => {
     const desk = new RelayDesk(chains(PAYMENTS));
     desk.bus.trouble = () => ({ kind: 'not_now', code: 'ThrottlingException' });
@@ -72,6 +86,22 @@ describe('the relay', () => {
     expect(relayed.againFrom).toBeUndefined();
     const whole = desk.records[PAYMENTS + position]?.whole;
     expect(desk.parked).toEqual([{ body: whole, reason: 'refused_by_bus', detail: 'MalformedDetail' }]);
+  });
+
+  test.each(POSITIONS)('parks alone what makes the bus refuse its whole call: position %i', async (position) => {
+    const desk = new RelayDesk(chains(PAYMENTS));
+    const culprit = desk.expected[position];
+    const publisher = {
+      publish: async (events: Parameters<typeof desk.bus.publish>[0]) => {
+        if (events.some(({ event }) => event.id === culprit)) throw new TerminalError(BUS_CALL_INVALID, 'too large');
+        return desk.bus.publish(events);
+      },
+    };
+    const relayed = await desk.relayWith({ publisher });
+    expect(relayed).toMatchObject({ published: PAYMENTS - 1, parked: 1 });
+    expect(relayed.againFrom).toBeUndefined();
+    const whole = desk.records[PAYMENTS + position]?.whole;
+    expect(desk.parked).toEqual([{ body: whole, reason: 'refused_by_bus', detail: BUS_CALL_INVALID }]);
   });
 
   test.each([0, 1, 2, 3, 4])(

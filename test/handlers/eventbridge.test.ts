@@ -68,6 +68,7 @@ describe('events on EventBridge', () => {
     ['fails', 500, { __type: 'InternalException' }, 'bus_ambiguous'],
     ['falls silent', 0, {}, 'bus_ambiguous'],
     ['answers for fewer than it was given', 200, { Entries: [] }, 'bus_ambiguous'],
+    ['refuses what a call holds', 400, { __type: 'ValidationException' }, 'bus_call_invalid'],
     ['refuses us', 400, { __type: 'AccessDeniedException' }, 'bus_refused'],
   ])('are told of by what may have happened when the bus %s', async (_what, status, answer, code) => {
     const { publisher } = await bus(status, answer);

@@ -1,6 +1,6 @@
 import type { PutEventsResultEntry } from '@aws-sdk/client-eventbridge';
 import { EventBridgeClient, EventBridgeServiceException, PutEventsCommand } from '@aws-sdk/client-eventbridge';
-import type { EventPublisher, PublishOutcome } from '../../app/ports/event-publisher.ts';
+import { BUS_CALL_INVALID, type EventPublisher, type PublishOutcome } from '../../app/ports/event-publisher.ts';
 import { EVENT_SOURCE } from '../../contract/events.ts';
 import type { PayonceEvent } from '../../core/event.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../core/faults.ts';
@@ -75,6 +75,9 @@ function faultOf(cause: unknown): Error {
   const isAnswer = cause instanceof EventBridgeServiceException;
   if (!isAnswer || (cause.$metadata.httpStatusCode ?? 500) >= 500) {
     return new AmbiguousError('bus_ambiguous', 'the bus did not say what it took', { cause });
+  }
+  if (cause.name === 'ValidationException') {
+    return new TerminalError(BUS_CALL_INVALID, 'the bus refused what a call holds', { cause });
   }
   return THROTTLES.has(cause.name)
     ? new RetryableError('bus_throttled', 'the bus does not take this now', { cause })

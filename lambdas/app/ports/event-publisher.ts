@@ -18,6 +18,9 @@ export interface EventPublisher {
   publish(events: readonly PayonceEvent[]): Promise<readonly PublishOutcome[]>;
 }
 
+/** The `code` of a TerminalError that is due to what the call holds, and not to who calls: nothing of it was taken. */
+export const BUS_CALL_INVALID = 'bus_call_invalid';
+
 /** One call takes so many (Amazon EventBridge API reference, "PutEvents"). */
 export const MAX_ENTRIES = 10;
 /** One call holds so much (Amazon EventBridge user guide, "Calculating PutEvents event entry size"). Bytes. */
