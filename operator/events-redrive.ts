@@ -39,8 +39,9 @@ async function relayAgain(target: ReturnType<typeof awsTarget>): Promise<(messag
   return async ({ Body = '' }) => {
     const work = parkedWork(Body);
     if (work.kind === 'republish') {
-      await republishRange(lambda, republisher, work, () => undefined);
-      return;
+      const { unpublishable } = await republishRange(lambda, republisher, work, () => undefined);
+      if (unpublishable === 0) return;
+      throw new Error(`${unpublishable} of its events cannot be published: the log of ${republisher} says why.`);
     }
     const { batchItemFailures } = await invoke<{ readonly batchItemFailures: readonly unknown[] }>(lambda, relay, {
       Records: [work.record],

@@ -23,10 +23,13 @@ const program = new Command('npm run events:republish --')
     const target = awsTarget(local);
     const functionName = await serviceOutput(target, 'republishFunction');
     const range = { sinceMs, untilMs };
-    const { found, published } = await republishRange(new LambdaClient(target), functionName, range, ({ nextMs }) => {
+    const done = await republishRange(new LambdaClient(target), functionName, range, ({ nextMs }) => {
       if (nextMs !== undefined) console.log(`… ${new Date(nextMs).toISOString()}`);
     });
-    console.log(`${published} of ${found} events published.`);
+    console.log(`${done.published} of ${done.found} events published.`);
+    if (done.unpublishable === 0) return;
+    console.error(`${done.unpublishable} cannot be: the log of ${functionName} says why.`);
+    process.exitCode = 1;
   });
 
 try {

@@ -22,8 +22,11 @@ const lostBatch = z.object({
   }),
 });
 
-/** An arrival is told to the second, and clocks differ by little within AWS. Milliseconds. */
-const MARGIN_MS = 60_000;
+/**
+ * A transition is found by the time of its writer, and an arrival is told by AWS's: clocks differ by up to five minutes, and
+ * twice that is harmless. Milliseconds.
+ */
+const MARGIN_MS = 10 * 60_000;
 
 /** What to do with a parked message. */
 export type ParkedWork =
@@ -47,6 +50,8 @@ export function parkedWork(body: string): ParkedWork {
 
 /** Out of sight for others while it is worked on. Seconds. */
 const VISIBILITY_SECONDS = 120;
+/** Who does not wait is told of what some servers have, and perhaps of nothing (SQS, "Short and long polling"). Seconds. */
+const WAIT_SECONDS = 2;
 
 /**
  * Works on what waits in a queue now, each message once: what is set aside again meanwhile is left for the next time. A
@@ -70,6 +75,7 @@ export async function redrive(
         QueueUrl: queueUrl,
         MaxNumberOfMessages: Math.min(10, waiting - done - failed),
         VisibilityTimeout: VISIBILITY_SECONDS,
+        WaitTimeSeconds: WAIT_SECONDS,
         MessageAttributeNames: ['All'],
       }),
     );

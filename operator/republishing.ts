@@ -15,16 +15,18 @@ export async function republishRange(
   functionName: string,
   range: RepublishRequest,
   told: (answer: RepublishAnswer) => void,
-): Promise<{ readonly found: number; readonly published: number }> {
+): Promise<Required<Omit<RepublishAnswer, 'nextMs'>>> {
   let { sinceMs } = range;
   let found = 0;
   let published = 0;
+  let unpublishable = 0;
   for (let standstills = 0; standstills < MAX_STANDSTILLS; ) {
     const answer = await invoke<RepublishAnswer>(client, functionName, { ...range, sinceMs });
     told(answer);
     found += answer.found;
     published += answer.published;
-    if (answer.nextMs === undefined) return { found, published };
+    unpublishable += answer.unpublishable ?? 0;
+    if (answer.nextMs === undefined) return { found, published, unpublishable };
     standstills = answer.nextMs > sinceMs ? 0 : standstills + 1;
     sinceMs = answer.nextMs;
   }

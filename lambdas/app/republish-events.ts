@@ -1,5 +1,6 @@
 import type { Digest } from '../core/digest.ts';
 import { eventOf, type PayonceEvent } from '../core/event.ts';
+import { isFault } from '../core/faults.ts';
 import { invariant } from '../core/invariant.ts';
 import { detailsOf } from '../core/transition.ts';
 import type { OutcomePlace, RecentOutcomes, SeenEvents, TransitionReader } from './ports/transition-reader.ts';
@@ -10,6 +11,8 @@ export interface RepublishTools extends PublishTools {
   /** @default nobody tells, so that all of the range is published again */
   readonly seen?: SeenEvents;
   readonly digest: Digest;
+  /** Told of what nobody can read. @default nobody is told: it is only counted */
+  readonly report?: (error: unknown) => void;
 }
 
 export interface RepublishRange {
@@ -25,6 +28,8 @@ export interface Republished {
   /** Outcomes that the Ledger has in what was walked through. */
   readonly found: number;
   readonly published: number;
+  /** What nobody can read, and what the bus will never take; left out when there is none. They hold up nothing. */
+  readonly unpublishable?: number;
   /** Where to go on; left out when all is done. Unix milliseconds. */
   readonly nextMs?: number;
 }
@@ -40,32 +45,45 @@ const READ_AT_ONCE = 20;
  * @throws RetryableError when the Ledger cannot be read now
  */
 export async function republishEvents(tools: RepublishTools, range: RepublishRange): Promise<Republished> {
-  let found = 0;
-  let published = 0;
+  const sum = { found: 0, published: 0, unpublishable: 0 };
   const firstMs = Math.floor(range.sinceMs / MINUTE_MS) * MINUTE_MS;
   for (let minuteMs = firstMs; minuteMs < range.untilMs; minuteMs += MINUTE_MS) {
-    if (tools.clock.nowMs() >= range.deadlineMs) return { found, published, nextMs: minuteMs };
+    if (tools.clock.nowMs() >= range.deadlineMs) return { ...told(sum), nextMs: minuteMs };
     const places = await tools.transitions.outcomesOfMinute(minuteMs);
     const missing = tools.seen === undefined ? places : await tools.seen.unseen(places);
-    found += places.length;
+    sum.found += places.length;
     for (let start = 0; start < missing.length; start += READ_AT_ONCE) {
-      const events = await Promise.all(
-        missing.slice(start, start + READ_AT_ONCE).map((place) => eventAt(tools, place)),
-      );
+      const read = await Promise.all(missing.slice(start, start + READ_AT_ONCE).map((place) => eventAt(tools, place)));
+      const events = read.filter((event) => event !== undefined);
       const outcomes = await publishAll(tools, events);
-      published += outcomes.filter(({ kind }) => kind === 'published').length;
+      sum.published += outcomes.filter(({ kind }) => kind === 'published').length;
+      sum.unpublishable += read.length - events.length + outcomes.filter(({ kind }) => kind === 'refused').length;
       // The bus is down: the same minute again, later.
-      if (outcomes.some(({ kind }) => kind === 'not_now')) return { found, published, nextMs: minuteMs };
+      if (outcomes.some(({ kind }) => kind === 'not_now')) return { ...told(sum), nextMs: minuteMs };
     }
   }
-  return { found, published };
+  return told(sum);
 }
 
-async function eventAt({ transitions, digest }: RepublishTools, place: OutcomePlace): Promise<PayonceEvent> {
-  const [first, transition] = await Promise.all([
-    transitions.readTransition({ ...place, sequence: 1 }),
-    transitions.readTransition(place),
-  ]);
-  invariant(first !== undefined && transition !== undefined, 'what the index names is in the Ledger');
-  return eventOf(digest, transition, detailsOf(first));
+function told({ found, published, unpublishable }: Required<Omit<Republished, 'nextMs'>>): Republished {
+  return { found, published, ...(unpublishable === 0 ? {} : { unpublishable }) };
+}
+
+/** @returns undefined when nobody can read it: a bug, or a form that this code does not know, must not hold up the others */
+async function eventAt(
+  { transitions, digest, report }: RepublishTools,
+  place: OutcomePlace,
+): Promise<PayonceEvent | undefined> {
+  try {
+    const [first, transition] = await Promise.all([
+      transitions.readTransition({ ...place, sequence: 1 }),
+      transitions.readTransition(place),
+    ]);
+    invariant(first !== undefined && transition !== undefined, 'what the index names is in the Ledger');
+    return eventOf(digest, transition, detailsOf(first));
+  } catch (error) {
+    if (isFault(error)) throw error;
+    report?.(error);
+    return undefined;
+  }
 }

@@ -8,6 +8,8 @@ export interface RepublishAnswer {
   /** Outcomes that the Ledger has in what was walked through. */
   readonly found: number;
   readonly published: number;
+  /** What nobody can read, and what the bus will never take: the log says what; left out when there is none. */
+  readonly unpublishable?: number;
   /** Where the next request should begin; left out when all is done. */
   readonly nextMs?: number;
 }

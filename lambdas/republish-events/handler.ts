@@ -16,6 +16,7 @@ const tools = {
   transitions: new LedgerTransitions(documentClient(), config.ledgerTable, pacing),
   publisher: new EventBridgePublisher(eventBridgeClient(), config.eventBus),
   digest: systemDigest,
+  report: (error: unknown) => telemetry.fault('republish-events', error),
   ...pacing,
 };
 
@@ -31,7 +32,7 @@ export async function handler(asked: unknown): Promise<RepublishAnswer> {
   }
   const range = { sinceMs, untilMs: Math.min(untilMs, nowMs), deadlineMs: nowMs + REPUBLISH_RUN_SECONDS * 1000 };
   const republished = await republishEvents(tools, range);
-  const { found, published } = republished;
-  telemetry.run('republish events', {}, { found, published });
+  const { found, published, unpublishable = 0 } = republished;
+  telemetry.run('republish events', {}, { found, published, unpublishable });
   return republished;
 }

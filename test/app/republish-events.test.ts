@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { MemoryEventBus } from '../../lambdas/adapters/memory/memory-event-bus.ts';
 import { MemoryTransitions } from '../../lambdas/adapters/memory/memory-transitions.ts';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import type { SeenEvents } from '../../lambdas/app/ports/transition-reader.ts';
+import type { OutcomePlace, SeenEvents } from '../../lambdas/app/ports/transition-reader.ts';
 import { type RepublishRange, republishEvents } from '../../lambdas/app/republish-events.ts';
 import { eventOf } from '../../lambdas/core/event.ts';
 import { detailsOf, nextTransition, type Transition } from '../../lambdas/core/transition.ts';
@@ -20,11 +20,19 @@ function completedAfter(minutes: number): readonly [Transition, Transition] {
   return [first, nextTransition(systemDigest, first, { type, payment, postings }, NOON + minutes * MINUTE_MS)];
 }
 
-function desk(minutes: readonly number[], seen?: SeenEvents) {
+function desk(minutes: readonly number[], seen?: SeenEvents, broken: readonly string[] = []) {
   const payments = minutes.map(completedAfter);
   const clock = new SimulatedClock(NOON + 60 * MINUTE_MS);
   const bus = new MemoryEventBus();
-  const transitions = new MemoryTransitions(() => payments.flat());
+  const stored = new MemoryTransitions(() => payments.flat());
+  const transitions = {
+    outcomesOfMinute: (minuteMs: number) => stored.outcomesOfMinute(minuteMs),
+    readTransition: async (place: OutcomePlace) => {
+      if (broken.includes(place.paymentId)) throw new TypeError('not of a form that this code knows');
+      return stored.readTransition(place);
+    },
+  };
+  const reported: unknown[] = [];
   const ids = payments.map(([first, outcome]) => eventOf(systemDigest, outcome, detailsOf(first)).event.id);
   const republish = (range: Partial<RepublishRange>) =>
     republishEvents(
@@ -34,11 +42,20 @@ function desk(minutes: readonly number[], seen?: SeenEvents) {
         digest: systemDigest,
         clock,
         entropy: countingEntropy(),
+        report: (error) => void reported.push(error),
         ...(seen === undefined ? {} : { seen }),
       },
       { sinceMs: NOON, untilMs: NOON + 30 * MINUTE_MS, deadlineMs: clock.nowMs() + MINUTE_MS, ...range },
     );
-  return { bus, clock, ids, republish, payments, published: () => bus.published.map(({ event }) => event.id) };
+  return {
+    bus,
+    clock,
+    ids,
+    republish,
+    payments,
+    reported,
+    published: () => bus.published.map(({ event }) => event.id),
+  };
 }
 
 describe('publishing again', () => {
@@ -62,6 +79,21 @@ describe('publishing again', () => {
     expect(stopped).toEqual({ found: 0, published: 0, nextMs: NOON });
     expect(await republish({ sinceMs: NOON + MINUTE_MS })).toEqual({ found: 1, published: 1 });
     expect(published()).toEqual([ids[1]]);
+  });
+
+  test('passes over what nobody can read, tells of it, and takes all the others', async () => {
+    const poison = completedAfter(3)[0].payment.id;
+    const { republish, ids, published, reported } = desk([0, 3, 7], undefined, [poison]);
+    expect(await republish({})).toEqual({ found: 3, published: 2, unpublishable: 1 });
+    expect(published()).toEqual([ids[0], ids[2]]);
+    expect(reported).toEqual([expect.any(TypeError)]);
+  });
+
+  test('passes over what the bus will never take', async () => {
+    const { republish, bus, ids, published } = desk([0, 3, 7]);
+    bus.trouble = (id) => (id === ids[1] ? { kind: 'refused', code: 'MalformedDetail' } : undefined);
+    expect(await republish({})).toEqual({ found: 3, published: 2, unpublishable: 1 });
+    expect(published()).toEqual([ids[0], ids[2]]);
   });
 
   test('goes on at the minute that the bus did not take', async () => {

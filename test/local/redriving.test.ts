@@ -1,5 +1,6 @@
+import { SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, test } from '@jest/globals';
-import { parkedWork } from '../../operator/redriving.ts';
+import { parkedWork, redrive } from '../../operator/redriving.ts';
 
 describe('what was parked', () => {
   test('is given to the relay once more when it is a whole record', () => {
@@ -8,7 +9,7 @@ describe('what was parked', () => {
   });
 
   /** As in the AWS Lambda developer guide, "Retain discarded records for a DynamoDB event source". */
-  test('is published again from the Ledger when it is only a place in the Stream, a minute around it', () => {
+  test('is published again from the Ledger when it is only a place in the Stream, with ten minutes around it: clocks differ', () => {
     const pointer = {
       requestContext: { condition: 'RetryAttemptsExhausted', approximateInvokeCount: 21 },
       version: '1.0',
@@ -23,8 +24,43 @@ describe('what was parked', () => {
     };
     expect(parkedWork(JSON.stringify(pointer))).toEqual({
       kind: 'republish',
-      sinceMs: Date.UTC(2026, 2, 1, 12, 4),
-      untilMs: Date.UTC(2026, 2, 1, 12, 8),
+      sinceMs: Date.UTC(2026, 2, 1, 11, 55),
+      untilMs: Date.UTC(2026, 2, 1, 12, 17),
     });
   });
+});
+
+/** SQS with two messages, which tells a call that does not wait only of those on the servers that it happens to ask: here of none. */
+function spreadQueue(): SQSClient {
+  const left = ['a', 'b'];
+  const answers: Readonly<Record<string, (input: Readonly<Record<string, unknown>>) => unknown>> = {
+    GetQueueAttributesCommand: () => ({ Attributes: { ApproximateNumberOfMessages: '2' } }),
+    ReceiveMessageCommand: ({ WaitTimeSeconds }) => {
+      const found = Number(WaitTimeSeconds ?? 0) > 0 ? left.splice(0, 1) : [];
+      return { Messages: found.map((Body) => ({ Body, ReceiptHandle: Body })) };
+    },
+    DeleteMessageCommand: () => ({}),
+  };
+  const client = new SQSClient({ region: 'eu-west-1' });
+  client.middlewareStack.add(
+    (_next, { commandName = '' }) =>
+      async ({ input }) => ({
+        response: {},
+        output: { $metadata: {}, ...(answers[commandName]?.(input as never) as object) } as never,
+      }),
+    { step: 'initialize' },
+  );
+  return client;
+}
+
+test('a redrive asks all servers of a queue before it says that nothing waits', async () => {
+  const worked: unknown[] = [];
+  const redriven = await redrive(
+    spreadQueue(),
+    'https://sqs.invalid/q',
+    async ({ Body }) => void worked.push(Body),
+    () => undefined,
+  );
+  expect(redriven).toEqual({ done: 2, failed: 0 });
+  expect(worked).toEqual(['a', 'b']);
 });
