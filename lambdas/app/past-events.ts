@@ -1,5 +1,6 @@
 import type { Digest } from '../core/digest.ts';
 import { eventOf, type PayonceEvent } from '../core/event.ts';
+import { isFault } from '../core/faults.ts';
 import { invariant } from '../core/invariant.ts';
 import { detailsOf } from '../core/transition.ts';
 import type { OutcomePlace, RecentOutcomes, TransitionReader } from './ports/transition-reader.ts';
@@ -17,22 +18,35 @@ const CURSOR = /^(?<minute>\d{1,15}):(?<offset>\d{1,9})$/;
 /**
  * The events of a tenant as the Ledger's index of outcomes has them, minute by minute: it knows no tenants, so all are looked
  * at. A page is bounded by what it looks at; a long range is many pages.
+ *
+ * @param report told of what nobody can read: it is left out, because it may be another tenant's
  */
-export function ledgerPastEvents(transitions: TransitionReader & RecentOutcomes, digest: Digest): PastEvents {
-  return { page: (query) => new PageWalk(transitions, digest, query).walk() };
+export function ledgerPastEvents(
+  transitions: TransitionReader & RecentOutcomes,
+  digest: Digest,
+  report: (error: unknown) => void,
+): PastEvents {
+  return { page: (query) => new PageWalk(transitions, digest, query, report).walk() };
 }
 
 class PageWalk {
   readonly #transitions: TransitionReader & RecentOutcomes;
   readonly #digest: Digest;
   readonly #query: PastEventsQuery;
+  readonly #report: (error: unknown) => void;
   readonly #events: PayonceEvent[] = [];
   #looked = 0;
 
-  constructor(transitions: TransitionReader & RecentOutcomes, digest: Digest, query: PastEventsQuery) {
+  constructor(
+    transitions: TransitionReader & RecentOutcomes,
+    digest: Digest,
+    query: PastEventsQuery,
+    report: (error: unknown) => void,
+  ) {
     this.#transitions = transitions;
     this.#digest = digest;
     this.#query = query;
+    this.#report = report;
   }
 
   async walk(): Promise<PastEventsPage> {
@@ -58,10 +72,20 @@ class PageWalk {
       const place = places[index];
       invariant(place !== undefined, 'the index is within the list');
       this.#looked += 1;
-      const event = await this.#ownEvent(place);
+      const event = await this.#readable(place);
       if (event !== undefined) this.#events.push(event);
     }
     return undefined;
+  }
+
+  async #readable(place: OutcomePlace): Promise<PayonceEvent | undefined> {
+    try {
+      return await this.#ownEvent(place);
+    } catch (error) {
+      if (isFault(error)) throw error;
+      this.#report(error);
+      return undefined;
+    }
   }
 
   async #ownEvent(place: OutcomePlace): Promise<PayonceEvent | undefined> {

@@ -16,9 +16,10 @@ const { allowLoopback } = config;
 const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const telemetry = standardTelemetry('webhook-sender');
+const transitions = new LedgerTransitions(client, config.ledgerTable, pacing);
 const tools = {
   webhooks: new DynamoDbWebhooks(client, config.tables, pacing),
-  pastEvents: ledgerPastEvents(new LedgerTransitions(client, config.ledgerTable, pacing), systemDigest),
+  pastEvents: ledgerPastEvents(transitions, systemDigest, (error) => telemetry.fault('past events', error)),
   secrets: configuredSecrets(config, systemClock),
   transport: webhookTransport({ allowLoopback, resolve: systemResolve }),
   tasks: configuredTasks(config),
