@@ -5,7 +5,10 @@ import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/contract/events.ts';
 import { EventConsumer } from './constructs/event-consumer.ts';
 import { PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
 import { connectParties } from './parties.ts';
-import { allow, allowRows, type ServiceParts } from './service-functions.ts';
+import { allowRows, type ServiceParts } from './service-functions.ts';
+
+/** What a consumer remembers by a business key: whatever it is made to do, no payment's record is among them. */
+const BUSINESS_RECORDS = ['OP#biz_*'];
 
 /** What follows from a payment beside the views and the webhooks: its receipt, and the commission of whoever brought the customer. */
 export function addEventConsumers(scope: Construct, parts: ServiceParts): void {
@@ -21,7 +24,7 @@ function commissions(scope: Construct, parts: ServiceParts): void {
     folder: 'commission-consumer',
     environment: { [Environment.registryTable]: data.registry.tableName },
   });
-  allow(made, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
+  allowRows(made, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem'], BUSINESS_RECORDS);
   allowRows(made, data.registry, 'KeepCommissions', ['dynamodb:PutItem'], ['COMMISSION#*', 'COMMISSION_ORDER#*']);
   new EventConsumer(scope, 'CommissionEvents', {
     bus: data.events.bus,
@@ -34,7 +37,7 @@ function commissions(scope: Construct, parts: ServiceParts): void {
 function receipts(scope: Construct, parts: ServiceParts): void {
   const { data } = parts;
   const made = consumerFunction(scope, 'ReceiptConsumer', parts, { folder: 'receipt-consumer' });
-  allow(made, data.idempotency, 'Claims', ['dynamodb:PutItem']);
+  allowRows(made, data.idempotency, 'Claims', ['dynamodb:PutItem'], BUSINESS_RECORDS);
   connectParties(made, parts);
   new EventConsumer(scope, 'ReceiptEvents', { bus: data.events.bus, consumer: made, types: ['payment.completed'] });
 }

@@ -147,14 +147,14 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
   [
     'CommissionConsumer',
     [
-      'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
+      `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#biz_*')}`,
       `dynamodb:PutItem ${rows('COMMISSION#*', 'COMMISSION_ORDER#*')}`,
     ],
   ],
   [
     'ReceiptConsumer',
     [
-      'dynamodb:PutItem on Idempotency',
+      `dynamodb:PutItem ${onlyRows('Idempotency', 'OP#biz_*')}`,
       `dynamodb:DeleteItem, dynamodb:PutItem, dynamodb:UpdateItem ${rows('SENDING#*')}`,
     ],
   ],
