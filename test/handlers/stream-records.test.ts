@@ -40,6 +40,7 @@ describe('a record of the Ledger’s Stream', () => {
 
   test.each([
     ['an image of another form', recordOf(paid, {}, { type: { S: 'payment.settled' } })],
+    ['an insert without its image', { eventName: 'INSERT', dynamodb: { SequenceNumber: '1' } }],
     ['an image that lacks its payment', recordOf(paid, {}, { payment: { NULL: true } })],
     ['no record of a stream', { eventName: 'INSERT' }],
     ['nothing', null],

@@ -1,10 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import { EVENT_TYPES, eventOf } from '../../lambdas/core/event.ts';
 import type { Subject } from '../../lambdas/core/payment.ts';
 import { detailsOf, nextTransition } from '../../lambdas/core/transition.ts';
 import { readEvent } from '../../lambdas/runtime/event-schemas.ts';
+import { eventsOf } from '../support/event-fixtures.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+import { chainFor, paymentPlans } from '../support/view-histories.ts';
 
 const first = pendingTransition(paymentIdFor('schemas'));
 const paid = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' });
@@ -26,6 +29,16 @@ describe('an event of every type', () => {
     const onTheBus: unknown = JSON.parse(JSON.stringify(event));
     expect(readEvent(onTheBus)).toEqual({ kind: 'event', event });
   });
+});
+
+test('whatever happens to a payment, all of its events are readable', () => {
+  fc.assert(
+    fc.property(paymentPlans, (plans) => {
+      const events = eventsOf(systemDigest, plans.flatMap(chainFor));
+      expect(events.map(readEvent)).toEqual(events.map((event) => ({ kind: 'event', event })));
+    }),
+    { numRuns: 40 },
+  );
 });
 
 describe('a newer event of the same version', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import {
   type Consume,
   ConsumerWorld,
@@ -9,8 +10,10 @@ import {
   outsideOf,
   paidEvent,
 } from '../support/consumer-world.ts';
+import { eventsOf } from '../support/event-fixtures.ts';
 import { type HistoryRun, type HistorySurvey, surveyFaults } from '../support/fault-histories.ts';
 import { FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
+import { chains, RelayDesk } from '../support/relay-desk.ts';
 
 const EVENT = paidEvent();
 /** As often as a queue delivers before it gives a message up. */
@@ -67,6 +70,24 @@ describe.each([
     const { histories, findings } = await survey(how, 2);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(500);
+  });
+});
+
+describe.each([
+  ['in our tables', inTables],
+  ['outside', outsideOf],
+] as const)('a Stream that is read from the beginning again', (where, how) => {
+  test(`has no second effect at a consumer ${where}, though every event is on the bus again`, async () => {
+    const relay = new RelayDesk(chains(4));
+    const world = new ConsumerWorld();
+    for (const reading of ['first', 'second', 'third']) {
+      await relay.relay();
+      for (const event of relay.bus.published.splice(0))
+        expect(await deliver(how, reading, new FaultPlan(), event, world)).toEqual({ acknowledged: true });
+      const events = eventsOf(systemDigest, relay.transitions);
+      const effects = await Promise.all(events.map((event) => world.effects(event)));
+      expect(effects.map(({ rows, calls }) => rows + calls)).toEqual(relay.expected.map(() => 1));
+    }
   });
 });
 

@@ -40,6 +40,7 @@ const FACTS: readonly Fact[] = [
   { kind: 'refund', ...charge, refundId: 're_1', amountMinor: 30, status: 'failed' },
   { kind: 'dispute', ...charge, disputeId: 'dp_1', amountMinor: 40, status: 'open' },
   { kind: 'dispute', ...charge, disputeId: 'dp_1', amountMinor: 40, status: 'won' },
+  { kind: 'dispute', ...charge, disputeId: 'dp_2', amountMinor: 20, status: 'lost' },
 ];
 
 const plan = fc.record({

@@ -30,7 +30,8 @@ function contentOf(record: unknown): StreamRecord['content'] {
   try {
     const { eventName, dynamodb } = streamRecord.parse(record);
     // The Ledger only ever grows: whatever else happens to it is not the relay's to tell.
-    if (eventName !== 'INSERT' || dynamodb.NewImage === undefined) return { kind: 'no_event' };
+    if (eventName !== 'INSERT') return { kind: 'no_event' };
+    if (dynamodb.NewImage === undefined) return { kind: 'unreadable', detail: 'dynamodb.NewImage: is not there' };
     const item = unmarshall(fromJson(dynamodb.NewImage) as Record<string, AttributeValue>);
     const transition = parseTransition(item);
     return PENDING_TYPES.has(transition.type) ? { kind: 'no_event' } : { kind: 'transition', transition };
