@@ -14,7 +14,7 @@ export interface TaskQueueProps {
 /** AWS: "Using Lambda with Amazon SQS" asks for a visibility timeout of six times the function's. */
 const VISIBILITY_TIMES = 6;
 const MAX_RECEIVES = 5;
-/** As long as SQS keeps a message at all, so that somebody can look at it. */
+/** As long as SQS keeps a message at all: a function may be gone for long, and somebody must find time for dead letters. */
 const KEPT = Duration.days(14);
 
 /** A queue for a function, with a place for messages that cannot be handled. */
@@ -37,6 +37,7 @@ export class TaskQueue extends Construct {
     this.queue = new Queue(this, 'Queue', {
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
+      retentionPeriod: KEPT,
       visibilityTimeout: hiddenFor ?? Duration.seconds(handlerTimeout.toSeconds() * VISIBILITY_TIMES),
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: maxReceives },
     });
