@@ -36,6 +36,12 @@ export class EventConsumer extends Construct {
   constructor(scope: Construct, id: string, props: EventConsumerProps) {
     super(scope, id);
     const { bus, consumer, types, concurrency = DEFAULT_CONCURRENCY } = props;
+    const seconds = consumer.function.timeout?.toSeconds() ?? 0;
+    if (seconds > CONSUMER_TIMEOUT_SECONDS) {
+      throw new Error(
+        `${id}: its function may run for ${seconds} s; at most ${CONSUMER_TIMEOUT_SECONDS} s, or a second one takes its claims over meanwhile`,
+      );
+    }
     this.tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS) });
     const { queue, deadLetters } = this.tasks;
     new Rule(this, 'Rule', {

@@ -99,10 +99,10 @@ describe('the relay', () => {
 describe('a consumer', () => {
   const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'Consumers');
   const { bus } = new EventBus(stack, 'Events', { retain: false, archive: false });
-  const made = (id: string) =>
+  const made = (id: string, seconds = 30) =>
     new PayonceFunction(stack, id, {
       folder: 'resolver',
-      timeout: Duration.seconds(30),
+      timeout: Duration.seconds(seconds),
       memoryMb: 256,
       logRetentionDays: 90,
       retainLogs: false,
@@ -126,6 +126,11 @@ describe('a consumer', () => {
       ],
     });
     template.hasResourceProperties('AWS::Events::Rule', { EventPattern: { source: ['payonce'] } });
+  });
+
+  test('may not live longer than its claims keep others out', () => {
+    const slow = made('SlowFunction', 31);
+    expect(() => new EventConsumer(stack, 'Slow', { bus, consumer: slow })).toThrow('31 s');
   });
 
   test('fails message by message, a bounded number at once', () => {

@@ -15,26 +15,37 @@ export interface HistorySurvey {
 /**
  * Runs every history with up to `depth` faults: every call of every run is struck with every kind, and the calls that the
  * strike brings about are struck in turn.
+ *
+ * @param atOnce how many run at once; they must share nothing
  */
 export async function surveyFaults(
   run: (faults: readonly PlannedFault[]) => Promise<HistoryRun>,
   depth: number,
+  atOnce = 1,
 ): Promise<HistorySurvey> {
   const findings: HistorySurvey['findings'][number][] = [];
   let histories = 0;
   let generation: readonly (readonly PlannedFault[])[] = [[]];
   for (let count = 0; count <= depth; count += 1) {
     const next: (readonly PlannedFault[])[] = [];
-    for (const faults of generation) {
-      const { calls, violations } = await run(faults);
-      histories += 1;
-      if (violations.length > 0) findings.push({ faults, violations });
-      const struck = faults.at(-1)?.point ?? 0;
-      for (let point = struck + 1; point <= calls.length; point += 1) {
-        next.push(...FAULT_KINDS.map((kind) => [...faults, { point, kind }]));
-      }
+    for (let start = 0; start < generation.length; start += atOnce) {
+      const some = generation.slice(start, start + atOnce);
+      const runs = await Promise.all(some.map(async (faults) => ({ faults, ...(await run(faults)) })));
+      histories += runs.length;
+      findings.push(
+        ...runs.flatMap(({ faults, violations }) => (violations.length > 0 ? [{ faults, violations }] : [])),
+      );
+      next.push(...runs.flatMap(({ faults, calls }) => struckFurther(faults, calls)));
     }
     generation = next;
   }
   return { histories, findings };
+}
+
+/** The same faults and one more, at each call behind the last of them. */
+function struckFurther(faults: readonly PlannedFault[], calls: readonly string[]): (readonly PlannedFault[])[] {
+  const from = faults.at(-1)?.point ?? 0;
+  return calls
+    .slice(from)
+    .flatMap((_call, index) => FAULT_KINDS.map((kind) => [...faults, { point: from + index + 1, kind }]));
 }

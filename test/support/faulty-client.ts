@@ -36,7 +36,7 @@ export const timedOut = (): Error => Object.assign(new Error('injected'), { name
 const SDK_VOICE: FaultVoice = { throttle: throttled, ambiguous: timedOut };
 
 /** DynamoDB as one process sees it: every call of the SDK is a point at which it can be struck. */
-export function clientOf(actor: Actor, config: DynamoDBClientConfig): DynamoDBClient {
+export function clientOf(actor: Pick<Actor, 'call'>, config: DynamoDBClientConfig): DynamoDBClient {
   const client = new DynamoDBClient({ ...config, maxAttempts: 1 });
   client.middlewareStack.add(
     (next, context) => (args) => actor.call(context.commandName ?? 'call', SDK_VOICE, () => next(args)),
