@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { Environment } from '../lambdas/contract/environment.ts';
-import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/contract/events.ts';
+import { CONSUMER_TIMEOUT_SECONDS, LETTER_TRIES } from '../lambdas/contract/events.ts';
 import { EventConsumer } from './constructs/event-consumer.ts';
 import { PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
 import { connectParties } from './parties.ts';
@@ -39,7 +39,12 @@ function receipts(scope: Construct, parts: ServiceParts): void {
   const made = consumerFunction(scope, 'ReceiptConsumer', parts, { folder: 'receipt-consumer' });
   allowRows(made, data.idempotency, 'Claims', ['dynamodb:PutItem'], BUSINESS_RECORDS);
   connectParties(made, parts);
-  new EventConsumer(scope, 'ReceiptEvents', { bus: data.events.bus, consumer: made, types: ['payment.completed'] });
+  new EventConsumer(scope, 'ReceiptEvents', {
+    bus: data.events.bus,
+    consumer: made,
+    types: ['payment.completed'],
+    tries: LETTER_TRIES,
+  });
 }
 
 function consumerFunction(

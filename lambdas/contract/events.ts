@@ -27,6 +27,15 @@ export const CONSUMER_TIMEOUT_SECONDS = 30;
 /** How long a consumer's claim keeps a redelivery out: longer than the function lives, far shorter than the queue waits. Seconds. */
 export const CONSUMER_LEASE_SECONDS = 35;
 
+/** How often a queue brings an event to a consumer before it is a dead letter. Three minutes apart. */
+export const CONSUMER_TRIES = 5;
+
+/**
+ * The same for who writes letters. What became of a letter that nobody answered for can be told after a quarter of an hour:
+ * ten minutes by which two workers' clocks may differ, and five by which the mailer's search may lag.
+ */
+export const LETTER_TRIES = 8;
+
 /**
  * How far back events may be brought again, from the archive or from the Ledger. A message then lives two weeks at most, and
  * a consumer remembers an event for thirty days: what is brought again always finds its record. Days.

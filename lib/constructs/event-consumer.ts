@@ -5,7 +5,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Construct } from 'constructs';
 import { Environment } from '../../lambdas/contract/environment.ts';
-import { CONSUMER_TIMEOUT_SECONDS, EVENT_SOURCE } from '../../lambdas/contract/events.ts';
+import { CONSUMER_TIMEOUT_SECONDS, CONSUMER_TRIES, EVENT_SOURCE } from '../../lambdas/contract/events.ts';
 import type { PayonceFunction } from './payonce-function.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 import { TaskQueue } from './task-queue.ts';
@@ -18,6 +18,8 @@ export interface EventConsumerProps {
   readonly types?: readonly string[];
   /** How many of its executions there may be at once, 2 to 1000. @default 10 */
   readonly concurrency?: number;
+  /** How often it is given an event, three minutes apart, before that is a dead letter. @default 5 */
+  readonly tries?: number;
 }
 
 const DEFAULT_CONCURRENCY = 10;
@@ -35,14 +37,14 @@ export class EventConsumer extends Construct {
 
   constructor(scope: Construct, id: string, props: EventConsumerProps) {
     super(scope, id);
-    const { bus, consumer, types, concurrency = DEFAULT_CONCURRENCY } = props;
+    const { bus, consumer, types, concurrency = DEFAULT_CONCURRENCY, tries = CONSUMER_TRIES } = props;
     const seconds = consumer.function.timeout?.toSeconds() ?? 0;
     if (seconds > CONSUMER_TIMEOUT_SECONDS) {
       throw new Error(
         `${id}: its function may run for ${seconds} s; at most ${CONSUMER_TIMEOUT_SECONDS} s, or a second one takes its claims over meanwhile`,
       );
     }
-    this.tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS) });
+    this.tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS), tries });
     const { queue, deadLetters } = this.tasks;
     new Rule(this, 'Rule', {
       // The class and its interface differ in an optional property.

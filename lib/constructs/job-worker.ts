@@ -36,7 +36,7 @@ export class JobWorker extends Construct {
     const { queue, deadLetters } = new TaskQueue(this, 'Tasks', {
       handlerTimeout: Duration.seconds(JOB_WORKER_TIMEOUT_SECONDS),
       hiddenFor: Duration.seconds(JOB_MESSAGE_HIDDEN_SECONDS),
-      maxReceives: JOB_MESSAGE_RECEIVES,
+      tries: JOB_MESSAGE_RECEIVES,
     });
     this.queue = queue;
     worker.function.addEventSource(

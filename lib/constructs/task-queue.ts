@@ -7,13 +7,13 @@ export interface TaskQueueProps {
   readonly handlerTimeout: Duration;
   /** How long a message stays hidden that was taken and not acknowledged; no less than the timeout. @default six times the timeout */
   readonly hiddenFor?: Duration;
-  /** How often a message is taken before it is set aside. @default 5 */
-  readonly maxReceives?: number;
+  /** A message that fails so often is set aside. @default 5 */
+  readonly tries?: number;
 }
 
 /** AWS: "Using Lambda with Amazon SQS" asks for a visibility timeout of six times the function's. */
 const VISIBILITY_TIMES = 6;
-const MAX_RECEIVES = 5;
+const DEFAULT_TRIES = 5;
 /** As long as SQS keeps a message at all: a function may be gone for long, and somebody must find time for dead letters. */
 const KEPT = Duration.days(14);
 
@@ -24,7 +24,7 @@ export class TaskQueue extends Construct {
 
   constructor(scope: Construct, id: string, props: TaskQueueProps) {
     super(scope, id);
-    const { handlerTimeout, hiddenFor, maxReceives = MAX_RECEIVES } = props;
+    const { handlerTimeout, hiddenFor, tries = DEFAULT_TRIES } = props;
     this.deadLetters = new Queue(this, 'DeadLetters', {
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
@@ -39,7 +39,7 @@ export class TaskQueue extends Construct {
       enforceSSL: true,
       retentionPeriod: KEPT,
       visibilityTimeout: hiddenFor ?? Duration.seconds(handlerTimeout.toSeconds() * VISIBILITY_TIMES),
-      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: maxReceives },
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: tries },
     });
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { App, Duration, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
+import { LETTER_TRIES } from '../../lambdas/contract/events.ts';
 import { COMMISSION_EVENT_TYPES } from '../../lambdas/core/commission.ts';
 import { EventBus } from '../../lib/constructs/event-bus.ts';
 import { EventConsumer } from '../../lib/constructs/event-consumer.ts';
@@ -170,4 +171,13 @@ test('receipts and commissions are asked for by the events that tell of them', (
   };
   expect(typesOf('ReceiptEvents')).toEqual([{ source: ['payonce'], 'detail-type': ['payment.completed'] }]);
   expect(typesOf('CommissionEvents')).toEqual([{ source: ['payonce'], 'detail-type': [...COMMISSION_EVENT_TYPES] }]);
+});
+
+test('a receipt is tried for as long as it takes to find out what became of an earlier try', () => {
+  const queues = Object.entries(service.findResources('AWS::SQS::Queue')).filter(([id]) =>
+    id.startsWith('ReceiptEventsTasksQueue'),
+  );
+  expect(queues.map(([, { Properties }]) => Properties as object)).toMatchObject([
+    { RedrivePolicy: { maxReceiveCount: LETTER_TRIES }, VisibilityTimeout: 180 },
+  ]);
 });

@@ -54,7 +54,7 @@ class ForgetfulVendor {
   }
 }
 
-function policyOf(clock: SimulatedClock) {
+export function policyOf(clock: SimulatedClock) {
   return createOutboundPolicy({
     vendor: 'postmark',
     clock,

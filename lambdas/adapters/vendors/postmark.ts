@@ -48,7 +48,7 @@ export interface EmailSender {
 const POSTMARK_URL = 'https://api.postmarkapp.com';
 
 /** Postmark states no figure. Far more than its search was ever seen to need: a second receipt is worse than a late one. */
-const DEFAULT_MAX_LAG_MS = 5 * 60 * 1_000;
+export const DEFAULT_MAX_LAG_MS = 5 * 60 * 1_000;
 
 /**
  * E-mail through Postmark, which takes our message id but sends as often as it is asked ("does not currently support an
