@@ -54,7 +54,8 @@ module.exports = {
       from: { path: '^(bin|lib)/' },
       to: {
         path: '^(lambdas|local|operator|test|bench|demo)/',
-        pathNot: ['^lambdas/contract/', '^lambdas/.*/openapi\\.ts$'],
+        // What a schedule means is read in one place, or the check at synth would be of something else than what is shown.
+        pathNot: ['^lambdas/contract/', '^lambdas/.*/openapi\\.ts$', '^lambdas/adapters/system/schedules\\.ts$'],
       },
     },
     {

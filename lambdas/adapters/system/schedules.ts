@@ -1,0 +1,158 @@
+import { Cron } from 'croner';
+
+/**
+ * Schedules as EventBridge Scheduler writes them (EventBridge Scheduler user guide, "Schedule types"). One reading for the
+ * check at synth and for what the API shows: it alone translates between AWS and the library.
+ */
+export type Schedule =
+  | { readonly kind: 'rate'; readonly everyMs: number }
+  | { readonly kind: 'cron'; readonly cron: Cron };
+
+export type ReadSchedule =
+  | { readonly kind: 'read'; readonly schedule: Schedule }
+  /** @param reason what is allowed, to be put behind the text that was given */
+  | { readonly kind: 'invalid'; readonly reason: string };
+
+const UNITS_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+const RATE = /^rate\((?<value>[1-9]\d{0,8}) (?<unit>minute|hour|day)(?<many>s?)\)$/;
+const CRON = /^cron\((?<fields>[^()]*)\)$/;
+
+interface Field {
+  readonly name: string;
+  readonly form: RegExp;
+  readonly allowed: string;
+}
+
+/** In their order. What a number may be is the library's affair, except where AWS allows less. */
+const FIELDS: readonly Field[] = [
+  { name: 'minutes', form: /^[\d,\-*/]+$/, allowed: '0 to 59 with , - * /' },
+  { name: 'hours', form: /^[\d,\-*/]+$/, allowed: '0 to 23 with , - * /' },
+  { name: 'day of month', form: /^(?:\?|L|LW|[1-9]\d?W|[\d,\-*/]+)$/, allowed: '1 to 31 with , - * / ? L W' },
+  { name: 'month', form: /^[\dA-Z,\-*/]+$/, allowed: '1 to 12 or JAN to DEC with , - * /' },
+  {
+    name: 'day of week',
+    form: /^(?:\?|L|\*|(?:[1-7]|[A-Z]{3})(?:L|#[1-5])|(?:[1-7]|[A-Z]{3})(?:[,-](?:[1-7]|[A-Z]{3}))*)$/,
+    allowed: '1 to 7, 1 being Sunday, or SUN to SAT with , - * ? L #',
+  },
+  {
+    name: 'year',
+    form: /^(?:\*|(?:19[789]\d|2[01]\d\d)(?:[,\-/]\d+)*|\*\/\d+)$/,
+    allowed: '1970 to 2199 with , - * /',
+  },
+];
+const [DAY_OF_MONTH, DAY_OF_WEEK] = [2, 4];
+/** Where `n/step` ends. */
+const LAST = [59, 23, 31, 12, 7, 2199];
+
+/**
+ * @param timeZone an IANA name; of `cron` alone. @default UTC
+ */
+export function readSchedule(text: string, timeZone?: string): ReadSchedule {
+  const { value, unit, many } = RATE.exec(text)?.groups ?? {};
+  if (value !== undefined && unit !== undefined) return readRate(Number(value), unit as keyof typeof UNITS_MS, many);
+  const { fields } = CRON.exec(text)?.groups ?? {};
+  if (fields !== undefined) return readCron(fields.split(' '), timeZone ?? 'UTC');
+  return invalid(
+    'must be rate(<n> minutes | hours | days), with n from 1 and minute, hour or day for 1, or cron(<minutes> <hours> <day of month> <month> <day of week> <year>)',
+  );
+}
+
+function readRate(value: number, unit: keyof typeof UNITS_MS, many: string | undefined): ReadSchedule {
+  const wanted = value === 1 ? unit : `${unit}s`;
+  if ((many === '') !== (value === 1)) return invalid(`must say ${value} ${wanted}`);
+  return { kind: 'read', schedule: { kind: 'rate', everyMs: value * UNITS_MS[unit] } };
+}
+
+function readCron(fields: readonly string[], timeZone: string): ReadSchedule {
+  if (fields.length !== FIELDS.length) {
+    const names = FIELDS.map(({ name }) => name).join(', ');
+    return invalid(`must have ${FIELDS.length} fields with a space between them: ${names}`);
+  }
+  const wrong = FIELDS.find(({ form }, index) => !form.test(fields[index] ?? ''));
+  if (wrong !== undefined) return invalid(`must have as its ${wrong.name} ${wrong.allowed}`);
+  if ((fields[DAY_OF_MONTH] === '?') === (fields[DAY_OF_WEEK] === '?')) {
+    return invalid('must have ? as its day of month or as its day of week, and not as both');
+  }
+  try {
+    const pattern = `0 ${fields.map(translated).join(' ')}`;
+    const cron = new Cron(pattern, { mode: '7-part', alternativeWeekdays: true, timezone: timeZone, paused: true });
+    if (cron.nextRun(new Date(0)) === null) return invalid('must name a time that comes at all');
+    return { kind: 'read', schedule: { kind: 'cron', cron } };
+  } catch (error) {
+    return invalid(`must be one that comes: ${error instanceof Error ? error.message : 'it cannot be read'}`);
+  }
+}
+
+/** AWS's words for the library's. */
+function translated(field: string, index: number): string {
+  if (field === '?') return '*';
+  // The last day of a week that begins on Sunday.
+  if (index === DAY_OF_WEEK && field === 'L') return 'SAT';
+  return field.replaceAll(/(^|,)(\d+)\//g, (_all, before: string, from: string) => `${before}${from}-${LAST[index]}/`);
+}
+
+function invalid(reason: string): ReadSchedule {
+  return { kind: 'invalid', reason };
+}
+
+/** Each segment of a name in the time zone database begins with a capital letter. An offset is no time zone. */
+const ZONE_NAME = /^[A-Z][A-Za-z0-9_+-]*(?:\/[A-Z][A-Za-z0-9_+-]*){0,2}$/;
+
+/** Whether the time zone database has it (IANA). */
+export function isTimeZone(name: string): boolean {
+  if (!ZONE_NAME.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
+const MINUTE_MS = 60_000;
+/** More minutes than are ever struck twice, or leapt over. */
+const MAX_LEAPT = 200;
+
+/**
+ * When it comes next, as EventBridge Scheduler does (user guide, "Daylight savings time"): a time that the clock leaps over
+ * in spring is left out, and one that it strikes twice in autumn comes the first time only.
+ *
+ * @param lastMs when it was scheduled last: a rate counts from there, and nobody else knows where it began. Unix milliseconds
+ * @returns Unix milliseconds, after `nowMs`; undefined when it never comes again, or cannot be told
+ */
+export function nextScheduled(schedule: Schedule, nowMs: number, lastMs?: number): number | undefined {
+  if (schedule.kind === 'rate') return lastMs === undefined ? undefined : nextOfRate(schedule.everyMs, nowMs, lastMs);
+  let afterMs = nowMs;
+  for (let leapt = 0; leapt < MAX_LEAPT; leapt += 1) {
+    const next = schedule.cron.nextRun(new Date(afterMs));
+    if (next === null) return undefined;
+    const nextMs = next.getTime();
+    // The library moves a time that is leapt over to one that the pattern does not name.
+    if (nextMs > nowMs && schedule.cron.match(next) && !isSecondStrike(schedule.cron, nextMs)) return nextMs;
+    // Asked within the hour that comes again, it answers with the first one: then minute by minute.
+    afterMs = nextMs > afterMs ? nextMs : (Math.floor((afterMs + 1) / MINUTE_MS) + 1) * MINUTE_MS - 1;
+  }
+  return undefined;
+}
+
+/** A day's difference between two clocks never changes by more. */
+const LARGEST_SHIFT_MS = 2 * 3_600_000;
+const HALF_AN_HOUR_MS = 1_800_000;
+
+/** Whether the clock on the wall has shown this very time before: half an hour to two hours ago. */
+function isSecondStrike(cron: Cron, timeMs: number): boolean {
+  const wall = wallClock(cron, timeMs);
+  for (let agoMs = HALF_AN_HOUR_MS; agoMs <= LARGEST_SHIFT_MS; agoMs += HALF_AN_HOUR_MS) {
+    if (wallClock(cron, timeMs - agoMs) === wall) return true;
+  }
+  return false;
+}
+
+function wallClock({ options: { timezone } }: Cron, timeMs: number): string {
+  const form = { timeZone: timezone ?? 'UTC', dateStyle: 'short', timeStyle: 'medium', hourCycle: 'h23' } as const;
+  return new Intl.DateTimeFormat('en', form).format(timeMs);
+}
+
+function nextOfRate(everyMs: number, nowMs: number, lastMs: number): number {
+  const missed = Math.max(0, Math.floor((nowMs - lastMs) / everyMs));
+  return lastMs + (missed + 1) * everyMs;
+}

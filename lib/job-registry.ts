@@ -1,0 +1,60 @@
+import { isTimeZone, readSchedule } from '../lambdas/adapters/system/schedules.ts';
+import { ALL_SCOPES, Scopes } from '../lambdas/contract/api.ts';
+import { JOB_PAGE_SECONDS, type JobEntry } from '../lambdas/contract/jobs.ts';
+
+/** Ids are part of run-ids, and a run-id is an idempotency key of 128 characters at most. */
+const ID = /^[a-z](?:-?[a-z0-9]){1,49}$/;
+/** A run that takes longer than a day is still at it when the next night's is due. Seconds. */
+const LONGEST_RUN_SECONDS = 24 * 60 * 60;
+const WORKERS: readonly string[] = ['payments', 'upkeep'];
+const OVERLAPS: readonly string[] = ['forbid', 'allow'];
+
+/**
+ * Checks the registry before anything is deployed of it.
+ *
+ * @throws Error with a line for each fault: the entry, the field, what was given and what is allowed
+ */
+export function checkJobs(entries: readonly JobEntry[]): void {
+  const faults = entries.flatMap((entry, index) => faultsOf(entry, entries.slice(0, index)));
+  if (faults.length === 0) return;
+  throw new Error(`The registry of jobs (lambdas/contract/jobs.ts) is not right:\n${faults.join('\n')}`);
+}
+
+function faultsOf(entry: JobEntry, earlier: readonly JobEntry[]): readonly string[] {
+  const { id, why, path, scopes, overlap, maxDuration, worker } = entry;
+  const faults: string[] = [];
+  const check = (holds: boolean, field: keyof JobEntry, allowed: string): void => {
+    if (!holds) faults.push(`  ${id === '' ? '(no id)' : id}: ${field} ${JSON.stringify(entry[field])} ${allowed}`);
+  };
+  check(ID.test(id), 'id', 'must be 2 to 50 lower-case letters, digits and single hyphens, beginning with a letter');
+  check(!earlier.some((other) => other.id === id), 'id', 'must be of one entry only');
+  check(/^\S.*$/.test(why), 'why', 'must say in one line why the job exists');
+  checkTiming(entry, check);
+  const route = `/v1/admin/jobs/${id}/runs`;
+  check(path === route, 'path', `must be ${route}`);
+  check(scopes.length > 0, 'scopes', `must not be empty: ${Scopes.jobsRun} is what the route asks for`);
+  check(scopes.length === 0 || scopes.includes(Scopes.jobsRun), 'scopes', `must hold ${Scopes.jobsRun}`);
+  check(
+    scopes.every((scope) => ALL_SCOPES.includes(scope)),
+    'scopes',
+    `must be of ${ALL_SCOPES.join(', ')}`,
+  );
+  check(overlap === undefined || OVERLAPS.includes(overlap), 'overlap', `must be ${OVERLAPS.join(' or ')}`);
+  const range = `must be a whole number of seconds from ${JOB_PAGE_SECONDS}, a page, to ${LONGEST_RUN_SECONDS}, a day`;
+  const inRange = (seconds: number): boolean =>
+    Number.isInteger(seconds) && seconds >= JOB_PAGE_SECONDS && seconds <= LONGEST_RUN_SECONDS;
+  check(maxDuration === undefined || inRange(maxDuration), 'maxDuration', range);
+  check(WORKERS.includes(worker), 'worker', `must be ${WORKERS.join(' or ')}`);
+  return faults;
+}
+
+type Check = (holds: boolean, field: keyof JobEntry, allowed: string) => void;
+
+function checkTiming({ schedule, timeZone }: JobEntry, check: Check): void {
+  const isZone = timeZone === undefined || isTimeZone(timeZone);
+  check(isZone, 'timeZone', 'must be a name of the IANA time zone database, for example Europe/Berlin');
+  const read = readSchedule(schedule, isZone ? timeZone : undefined);
+  if (read.kind === 'invalid') check(false, 'schedule', read.reason);
+  const isRate = read.kind === 'read' && read.schedule.kind === 'rate';
+  check(!isRate || timeZone === undefined, 'timeZone', 'must be left out: a rate has none');
+}

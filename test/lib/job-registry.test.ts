@@ -1,0 +1,69 @@
+import { describe, expect, test } from '@jest/globals';
+import { Scopes } from '../../lambdas/contract/api.ts';
+import { JOBS, type JobEntry } from '../../lambdas/contract/jobs.ts';
+import { checkJobs } from '../../lib/job-registry.ts';
+
+const good: JobEntry = {
+  id: 'sweep-rooms',
+  why: 'Sweeps the rooms.',
+  schedule: 'cron(0 2 * * ? *)',
+  path: '/v1/admin/jobs/sweep-rooms/runs',
+  scopes: [Scopes.jobsRun],
+  worker: 'upkeep',
+};
+/** As somebody writes it whom the compiler does not stop. */
+const wrong = (changes: Readonly<Record<string, unknown>>): JobEntry => ({ ...good, ...changes });
+
+describe('the registry of jobs', () => {
+  test('is right as it is shipped', () => {
+    expect(() => checkJobs(JOBS)).not.toThrow();
+  });
+
+  test('takes every field that an entry may have', () => {
+    const full = { timeZone: 'Asia/Kolkata', overlap: 'allow', maxDuration: 60 };
+    expect(() => checkJobs([wrong(full), { ...good, id: 'b2', path: '/v1/admin/jobs/b2/runs' }])).not.toThrow();
+  });
+
+  test.each<readonly [string, Readonly<Record<string, unknown>>, string]>([
+    ['no id', { id: '', path: '/v1/admin/jobs//runs' }, '(no id): id "" must be 2 to 50 lower-case letters'],
+    ['an id in capitals', { id: 'Sweep' }, 'Sweep: id "Sweep" must be 2 to 50 lower-case letters'],
+    ['an id with a colon', { id: 'a:b' }, 'a:b: id "a:b" must be'],
+    ['an id with two hyphens', { id: 'a--b' }, 'a--b: id "a--b" must be'],
+    ['an id that is too long', { id: 'x'.repeat(51) }, 'must be 2 to 50'],
+    ['no reason', { why: ' ' }, 'sweep-rooms: why " " must say in one line why the job exists'],
+    ['a reason of two lines', { why: 'One.\nTwo.' }, 'sweep-rooms: why "One.\\nTwo." must say in one line'],
+    ['a schedule that is none', { schedule: 'daily' }, 'sweep-rooms: schedule "daily" must be rate('],
+    ['another path', { path: '/v1/payments' }, 'path "/v1/payments" must be /v1/admin/jobs/sweep-rooms/runs'],
+    ['no scope', { scopes: [] }, 'sweep-rooms: scopes [] must not be empty: jobs:run'],
+    ['a scope that is not asked for', { scopes: ['admin'] }, 'scopes ["admin"] must hold jobs:run'],
+    ['a scope that is none', { scopes: ['jobs:run', 'root'] }, 'scopes ["jobs:run","root"] must be of payments:read'],
+    ['an overlap that is none', { overlap: 'maybe' }, 'overlap "maybe" must be forbid or allow'],
+    ['less time than a page', { maxDuration: 59 }, 'maxDuration 59 must be a whole number of seconds from 60'],
+    ['more time than a day', { maxDuration: 86_401 }, 'maxDuration 86401 must be'],
+    ['half a second', { maxDuration: 90.5 }, 'maxDuration 90.5 must be'],
+    ['a worker that is none', { worker: 'cleaner' }, 'worker "cleaner" must be payments or upkeep'],
+    [
+      'a time zone that is none',
+      { timeZone: 'Europe/Nowhere' },
+      'timeZone "Europe/Nowhere" must be a name of the IANA',
+    ],
+    ['an offset', { timeZone: '+01:00' }, 'timeZone "+01:00" must be a name of the IANA'],
+    ['a time zone in small letters', { timeZone: 'europe/berlin' }, 'timeZone "europe/berlin" must be a name'],
+    [
+      'a rate in a time zone',
+      { schedule: 'rate(1 hour)', timeZone: 'Europe/Berlin' },
+      'timeZone "Europe/Berlin" must be left out: a rate has none',
+    ],
+  ])('refuses %s, and says where and what is allowed', (_what, changes, fault) => {
+    expect(() => checkJobs([wrong(changes)])).toThrow(fault);
+  });
+
+  test('refuses two jobs of one id', () => {
+    expect(() => checkJobs([good, good])).toThrow('sweep-rooms: id "sweep-rooms" must be of one entry only');
+  });
+
+  test('tells all faults at once', () => {
+    const check = () => checkJobs([wrong({ why: '', scopes: [] }), wrong({ id: 'other', path: '/x' })]);
+    expect(check).toThrow(/why ""[\s\S]*scopes \[\][\s\S]*other: path "\/x"/);
+  });
+});
