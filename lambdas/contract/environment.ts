@@ -26,6 +26,13 @@ export const Environment = {
   webhookRootSecretId: 'WEBHOOK_ROOT_SECRET_ID',
   /** `true` lets webhooks go to loopback addresses, over plain HTTP too. */
   webhookLoopback: 'WEBHOOK_LOOPBACK',
+  /** The secret with which the executor signs what it shows to the routes of jobs. */
+  jobCredentialSecretId: 'JOB_CREDENTIAL_SECRET_ID',
+  /** Base URL of our own API, without a trailing slash. */
+  apiUrl: 'API_URL',
+  /** The queues from which the workers of jobs take runs. */
+  paymentJobsQueueUrl: 'PAYMENT_JOBS_QUEUE_URL',
+  upkeepJobsQueueUrl: 'UPKEEP_JOBS_QUEUE_URL',
   /** The sandbox processor's own books. */
   sandboxTable: 'SANDBOX_TABLE',
   /** The queue of what the sandbox does later: deliveries, and charges that go on by themselves. */

@@ -1,3 +1,4 @@
+import { RUN_RETENTION_DAYS } from '../contract/jobs.ts';
 import type { Answer } from './answer.ts';
 import type { Fingerprint } from './fingerprint.ts';
 import type { OperationId, OwnerToken, PaymentId } from './ids.ts';
@@ -64,6 +65,11 @@ export function paymentExpirySeconds(nowMs: number, random: number): number {
 /** @param random from 0 to 1 */
 export function effectExpirySeconds(nowMs: number, random: number): number {
   return expirySeconds(nowMs, EFFECT_RETENTION_SECONDS, random);
+}
+
+/** Of a run's acceptance. @param random from 0 to 1 */
+export function runExpirySeconds(nowMs: number, random: number): number {
+  return expirySeconds(nowMs, RUN_RETENTION_DAYS * 24 * 60 * 60, random);
 }
 
 function expirySeconds(nowMs: number, retentionSeconds: number, random: number): number {

@@ -163,6 +163,21 @@ export function businessOperation(
   return `biz_${derived(digest, ['business', handler, key.tenantId, key.mode, key.businessKey])}` as OperationId;
 }
 
+/** The operation by which the clock's run is accepted, whichever firing of its schedule asks for it. */
+export function clockedRunOperation(digest: Digest, runId: string): OperationId {
+  return `run_${derived(digest, ['clocked_run', runId])}` as OperationId;
+}
+
+/** The operation by which a run is accepted that an operator asks for by this request. */
+export function deriveRunOperation(digest: Digest, scope: KeyScope): OperationId {
+  return `run_${derived(digest, ['run_by_hand', ...scopeParts(scope)])}` as OperationId;
+}
+
+/** The operation by which the executor asks for a run. */
+export function runCallOperation(digest: Digest, runId: string): OperationId {
+  return `rca_${derived(digest, ['run_call', runId])}` as OperationId;
+}
+
 /** The operator's decision that this request records, today and for ever. */
 export function deriveDecisionId(digest: Digest, scope: KeyScope): OperationId {
   return `dec_${derived(digest, scopeParts(scope))}` as OperationId;

@@ -53,12 +53,12 @@ export interface HttpApi<Tools, Caller> {
   readonly tools: Tools;
   readonly clock: { nowMs(): number };
   readonly telemetry: Telemetry;
-  /** @param authorization the values of that header */
-  readonly authenticate: (authorization: readonly string[], scope: Scope) => Promise<Admission<Caller>>;
+  /** @param authorization the values of that header @param path as it was called, for what is good at one path only */
+  readonly authenticate: (authorization: readonly string[], scope: Scope, path: string) => Promise<Admission<Caller>>;
 }
 
 /** An API of these routes. Every request is answered, and has one line in the log. */
-export function httpApi<Tools, Caller extends { readonly tenantId: TenantId }>(
+export function httpApi<Tools, Caller extends { readonly tenantId?: TenantId }>(
   api: HttpApi<Tools, Caller>,
 ): (event: GatewayEvent) => Promise<GatewayResult> {
   const { clock, telemetry } = api;
@@ -83,7 +83,7 @@ export function found(body: Readonly<Record<string, unknown>>): Handled {
 }
 
 /** Faults of the world end here, and bugs as well: the client gets an answer, the log gets the rest. */
-async function handle<Tools, Caller extends { readonly tenantId: TenantId }>(
+async function handle<Tools, Caller extends { readonly tenantId?: TenantId }>(
   api: HttpApi<Tools, Caller>,
   request: GatewayRequest,
   receivedAtMs: number,
@@ -103,7 +103,7 @@ async function handle<Tools, Caller extends { readonly tenantId: TenantId }>(
 }
 
 /** In this order: route, method, key, scope; the rest is the route's own. */
-async function dispatch<Tools, Caller extends { readonly tenantId: TenantId }>(
+async function dispatch<Tools, Caller extends { readonly tenantId?: TenantId }>(
   { routes, tools, authenticate }: HttpApi<Tools, Caller>,
   request: GatewayRequest,
   receivedAtMs: number,
@@ -124,12 +124,12 @@ async function dispatch<Tools, Caller extends { readonly tenantId: TenantId }>(
   }
 
   const { route, pieces } = matched;
-  const who = await authenticate(request.header('authorization'), route.scope);
+  const who = await authenticate(request.header('authorization'), route.scope, `/${request.path.join('/')}`);
   if (who.kind === 'unauthorized') {
     const detail = 'Send a valid API key as "Authorization: Bearer <key>".';
     return refusal(problem('unauthorized', detail), request, { headers: { 'WWW-Authenticate': 'Bearer' } });
   }
-  seen.tenantId = who.caller.tenantId;
+  if (who.caller.tenantId !== undefined) seen.tenantId = who.caller.tenantId;
   if (who.kind === 'insufficient_scope') {
     return refusal(problem('insufficient_scope', 'This API key lacks the scope that this route needs.'), request);
   }

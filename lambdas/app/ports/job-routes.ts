@@ -1,0 +1,23 @@
+import type { Scope } from '../../contract/api.ts';
+import type { RunId } from '../../core/job-run.ts';
+import type { CallLimit } from './world.ts';
+
+export interface RunRequest {
+  readonly runId: RunId;
+  /** The job's admin route. */
+  readonly path: string;
+  /** What the credential may do that goes with the request. */
+  readonly scopes: readonly Scope[];
+  /** Unix milliseconds, whole seconds. */
+  readonly scheduledForMs: number;
+}
+
+/** The admin routes of jobs, as the executor sees them. */
+export interface JobRoutes {
+  /**
+   * Asks for a run, under its run-id as the idempotency key, once: whoever wants it asked again calls again.
+   *
+   * @throws RetryableError, AmbiguousError or TerminalError when it was not accepted, or nobody knows
+   */
+  ask(request: RunRequest, limit: CallLimit): Promise<void>;
+}

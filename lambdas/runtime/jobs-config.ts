@@ -1,0 +1,70 @@
+import * as z from 'zod';
+import { Environment, POWERTOOLS_IDEMPOTENCY_DISABLED } from '../contract/environment.ts';
+import type { JobWorkerName } from '../contract/jobs.ts';
+
+const tableName = z.string('is not set').regex(/^[A-Za-z0-9_.-]{3,255}$/, 'must be the name of a DynamoDB table');
+const secretId = z.string('is not set').min(1, 'must be the id of a secret');
+const queueUrl = z.url('must be the address of an SQS queue');
+
+const executor = z.object({
+  [Environment.idempotencyTable]: tableName,
+  [Environment.jobCredentialSecretId]: secretId,
+  [Environment.apiUrl]: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https address' })
+    .refine((text) => !text.endsWith('/'), 'must not end with a slash'),
+});
+const api = z.object({
+  [Environment.idempotencyTable]: tableName,
+  [Environment.registryTable]: tableName,
+  [Environment.jobCredentialSecretId]: secretId,
+  [Environment.paymentJobsQueueUrl]: queueUrl,
+  [Environment.upkeepJobsQueueUrl]: queueUrl,
+});
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** What the executor was deployed with. */
+export interface ExecutorConfig {
+  readonly idempotencyTable: string;
+  readonly credentialSecretId: string;
+  readonly apiUrl: string;
+}
+
+/** @throws Error naming the variable that is missing or wrong, or the one that would switch idempotency off */
+export function readExecutorConfig(environment: Variables): ExecutorConfig {
+  const data = read(executor, environment);
+  return {
+    idempotencyTable: data[Environment.idempotencyTable],
+    credentialSecretId: data[Environment.jobCredentialSecretId],
+    apiUrl: data[Environment.apiUrl],
+  };
+}
+
+/** What the API of jobs was deployed with. */
+export interface JobsApiConfig {
+  readonly tables: { readonly idempotency: string; readonly registry: string };
+  readonly credentialSecretId: string;
+  readonly queueUrls: Readonly<Record<JobWorkerName, string>>;
+}
+
+/** @throws Error as {@link readExecutorConfig} */
+export function readJobsApiConfig(environment: Variables): JobsApiConfig {
+  const data = read(api, environment);
+  return {
+    tables: { idempotency: data[Environment.idempotencyTable], registry: data[Environment.registryTable] },
+    credentialSecretId: data[Environment.jobCredentialSecretId],
+    queueUrls: { payments: data[Environment.paymentJobsQueueUrl], upkeep: data[Environment.upkeepJobsQueueUrl] },
+  };
+}
+
+function read<Value>(schema: z.ZodType<Value>, environment: Variables): Value {
+  if (environment[POWERTOOLS_IDEMPOTENCY_DISABLED] !== undefined) {
+    throw new Error(
+      `${POWERTOOLS_IDEMPOTENCY_DISABLED} is set: remove it, this function never runs without idempotency`,
+    );
+  }
+  const parsed = schema.safeParse(environment);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new Error(`the environment variable ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is wrong'}`);
+}
