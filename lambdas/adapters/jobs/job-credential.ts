@@ -35,7 +35,7 @@ const CLOCK_TOLERANCE_SECONDS = 30;
 /** Three pieces of base64url, of the size that ours have. */
 const COMPACT_JWS = /^(?=.{1,2000}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 
-const claimsOf = z.object({ sub: z.string(), iat: z.int(), exp: z.int(), scope: z.string() });
+const claimsOf = z.object({ sub: z.string().min(1), iat: z.int(), exp: z.int(), scope: z.string() });
 
 /** Whether it is one to be verified here, and not an API key. */
 export function isCredential(token: string): boolean {
