@@ -28,6 +28,8 @@ export class DataStack extends Stack {
   readonly events: EventBus;
   /** From it the secrets of merchants' webhook endpoints are derived: none of them is stored. */
   readonly webhookRoot: ProcessorSecret;
+  /** With it the executor signs what it shows to the routes of jobs. */
+  readonly jobCredential: ProcessorSecret;
   /** Where Stripe is called: its key, and what it signs with; the operator puts in what Stripe gives out. */
   readonly stripe?: { readonly key: ProcessorSecret; readonly callbackSecret: ProcessorSecret };
   /** Where orders have parties: calls to them that were given up. */
@@ -49,6 +51,10 @@ export class DataStack extends Stack {
     });
     this.webhookRoot = new ProcessorSecret(this, 'WebhookRoot', {
       description: 'Root keys of the secrets with which webhooks are signed: add new ones at the end, remove none.',
+      retain,
+    });
+    this.jobCredential = new ProcessorSecret(this, 'JobCredential', {
+      description: 'Signs requests for runs of jobs: its first value signs, every value in it is accepted.',
       retain,
     });
     if (props.settings.stripeAccount !== undefined) {

@@ -27,6 +27,8 @@ export type FunctionFolder =
   | 'receipt-consumer'
   | 'commission-consumer'
   | 'events'
+  | 'jobs'
+  | 'cron-executor'
   | 'api-documents'
   | 'sandbox-processor';
 
@@ -49,6 +51,8 @@ const FILES: Readonly<Record<FunctionFolder, readonly string[]>> = {
   'receipt-consumer': [],
   'commission-consumer': [],
   events: [],
+  jobs: [],
+  'cron-executor': [],
   'api-documents': ['swagger-ui-bundle.js', 'swagger-ui.css'].map((file) =>
     join(ROOT, 'node_modules', 'swagger-ui-dist', file),
   ),

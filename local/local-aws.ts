@@ -126,7 +126,7 @@ async function describe(emulator: Emulator, outputs: StackOutputs, known: LocalK
   await openQueuesToPlainHttp(endpoint);
   const apiUrl = reachable(endpoint, read('service', 'apiUrl'));
   const sandboxUrl = reachable(endpoint, read('sandbox', 'sandboxUrl'));
-  await pointToSandbox(endpoint, sandboxUrl);
+  await pointToThisMachine(endpoint, { apiUrl, sandboxUrl });
   await pointCallbacksTo(endpoint, `${apiUrl}/callbacks/sandbox`);
   return {
     awsEndpoint: endpoint,
@@ -150,17 +150,25 @@ export function reachable(endpoint: string, url: string): string {
   return `${endpoint}/restapis/${api}${new URL(url).pathname}/_user_request_`;
 }
 
-/** It plays the processor, the shop and the e-mail service. */
-const SANDBOX_ADDRESSES = [Environment.processorUrl, PartiesEnvironment.shopUrl, PartiesEnvironment.postmarkUrl];
+interface Addresses {
+  readonly apiUrl: string;
+  readonly sandboxUrl: string;
+}
 
-/** What the templates say is the sandbox's address on AWS, which nothing on this machine answers. */
-async function pointToSandbox(endpoint: string, sandboxUrl: string): Promise<void> {
+/** What the templates say are our addresses on AWS, which nothing on this machine answers. The sandbox plays processor, shop and e-mail service. */
+async function pointToThisMachine(endpoint: string, { apiUrl, sandboxUrl }: Addresses): Promise<void> {
+  const addresses: Readonly<Record<string, string>> = {
+    [Environment.processorUrl]: sandboxUrl,
+    [PartiesEnvironment.shopUrl]: sandboxUrl,
+    [PartiesEnvironment.postmarkUrl]: sandboxUrl,
+    [Environment.apiUrl]: apiUrl,
+  };
   const client = new LambdaClient({ endpoint, region: REGION, credentials: CREDENTIALS });
   const { Functions = [] } = await client.send(new ListFunctionsCommand({}));
   for (const { FunctionName, Environment: { Variables = {} } = {} } of Functions) {
-    const wrong = SANDBOX_ADDRESSES.filter((name) => ![undefined, sandboxUrl].includes(Variables[name]));
+    const wrong = Object.entries(addresses).filter(([name, right]) => ![undefined, right].includes(Variables[name]));
     if (wrong.length === 0) continue;
-    const right = Object.fromEntries(wrong.map((name) => [name, sandboxUrl]));
+    const right = Object.fromEntries(wrong);
     await client.send(
       new UpdateFunctionConfigurationCommand({ FunctionName, Environment: { Variables: { ...Variables, ...right } } }),
     );

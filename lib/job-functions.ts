@@ -1,0 +1,67 @@
+import { Duration } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import type { Construct } from 'constructs';
+import { Environment } from '../lambdas/contract/environment.ts';
+import { EXECUTOR_TIMEOUT_SECONDS, JOBS_API_TIMEOUT_SECONDS } from '../lambdas/contract/job-firing.ts';
+import type { JobWorkerName } from '../lambdas/contract/jobs.ts';
+import { PayonceFunction } from './constructs/payonce-function.ts';
+import { allow, allowRows, type ServiceParts } from './service-functions.ts';
+
+/** The queue of each worker. */
+export type JobQueues = Readonly<Record<JobWorkerName, IQueue>>;
+
+type Parts = Pick<ServiceParts, 'settings' | 'data'>;
+
+/** Accepts runs and shows them: it writes a run that is new, and changes none. */
+export function jobsApiFunction(scope: Construct, { settings, data }: Parts, queues: JobQueues): PayonceFunction {
+  const api = new PayonceFunction(scope, 'JobsApi', {
+    folder: 'jobs',
+    timeout: Duration.seconds(JOBS_API_TIMEOUT_SECONDS),
+    memoryMb: 256,
+    logRetentionDays: settings.logRetentionDays,
+    retainLogs: settings.retainData,
+    environment: {
+      [Environment.idempotencyTable]: data.idempotency.tableName,
+      [Environment.registryTable]: data.registry.tableName,
+      [Environment.jobCredentialSecretId]: data.jobCredential.arn,
+      [Environment.paymentJobsQueueUrl]: queues.payments.queueUrl,
+      [Environment.upkeepJobsQueueUrl]: queues.upkeep.queueUrl,
+    },
+  });
+  allow(api, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
+  allowRows(api, data.registry, 'ReadRows', ['dynamodb:GetItem'], ['KEY#*', 'JOB#*']);
+  allowRows(api, data.registry, 'ListAndAcceptRuns', ['dynamodb:Query', 'dynamodb:PutItem'], ['JOB#*']);
+  data.jobCredential.grantReadTo(api.role);
+  api.role.addToPrincipalPolicy(
+    new PolicyStatement({
+      sid: 'Enqueue',
+      actions: ['sqs:SendMessage'],
+      resources: [queues.payments.queueArn, queues.upkeep.queueArn],
+    }),
+  );
+  return api;
+}
+
+/**
+ * Asks for the runs that schedules fire for; it reaches no job and no row of one.
+ *
+ * @param apiUrl of our own API, without a trailing slash
+ */
+export function executorFunction(scope: Construct, { settings, data }: Parts, apiUrl: string): PayonceFunction {
+  const executor = new PayonceFunction(scope, 'CronExecutor', {
+    folder: 'cron-executor',
+    timeout: Duration.seconds(EXECUTOR_TIMEOUT_SECONDS),
+    memoryMb: 256,
+    logRetentionDays: settings.logRetentionDays,
+    retainLogs: settings.retainData,
+    environment: {
+      [Environment.idempotencyTable]: data.idempotency.tableName,
+      [Environment.jobCredentialSecretId]: data.jobCredential.arn,
+      [Environment.apiUrl]: apiUrl,
+    },
+  });
+  allow(executor, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
+  data.jobCredential.grantReadTo(executor.role);
+  return executor;
+}

@@ -1,0 +1,201 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { App, Duration, Stack, Validations } from 'aws-cdk-lib';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { AwsSolutionsChecks, PCIDSS321Checks, ServerlessChecks } from 'cdk-nag';
+import { JOBS } from '../../lambdas/contract/jobs.ts';
+import { HttpApi } from '../../lib/constructs/http-api.ts';
+import { PayonceFunction } from '../../lib/constructs/payonce-function.ts';
+import { ScheduledJobs } from '../../lib/constructs/scheduled-jobs.ts';
+import { TaskQueue } from '../../lib/constructs/task-queue.ts';
+import { DataStack } from '../../lib/data-stack.ts';
+import { addJobs } from '../../lib/jobs.ts';
+import { PayonceRules } from '../../lib/policies/payonce-rules.ts';
+import { readSettings } from '../../lib/settings.ts';
+import { present, routesOf, type Statement, statementsByOwner } from './templates.ts';
+
+const outdir = mkdtempSync(join(tmpdir(), 'payonce-jobs-'));
+afterAll(() => rmSync(outdir, { recursive: true, force: true }));
+
+const { context: flags } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')) as {
+  context: Record<string, unknown>;
+};
+
+/** The jobs in a stack of their own, with the queues that their workers take from. Nag's findings are thrown. */
+function synthesized(): Template {
+  const app = new App({ outdir, context: { ...flags, 'aws:cdk:bundling-stacks': [] } });
+  Validations.of(app).addPlugins(
+    new AwsSolutionsChecks(app),
+    new ServerlessChecks(app),
+    new PCIDSS321Checks(app),
+    new PayonceRules(),
+  );
+  const settings = readSettings(app.node);
+  const data = new DataStack(app, 'Data', { settings });
+  const stack = new Stack(app, 'Service');
+  const own = { logRetentionDays: 90, retainLogs: false, environment: {}, memoryMb: 256 };
+  const timeout = Duration.seconds(5);
+  const fallback = new PayonceFunction(stack, 'Fallback', { folder: 'payments', timeout, ...own }).function;
+  const http = new HttpApi(stack, 'Http', { description: 'Test', settings, fallback });
+  const queues = {
+    payments: new TaskQueue(stack, 'PaymentJobs', { handlerTimeout: Duration.seconds(90) }).queue,
+    upkeep: new TaskQueue(stack, 'UpkeepJobs', { handlerTimeout: Duration.seconds(90) }).queue,
+  };
+  addJobs(stack, { settings, data }, { http, queues });
+  const assembly = app.synth();
+  const found = assembly.stacks.find(({ stackName }) => stackName === 'Service');
+  return present(found === undefined ? undefined : Template.fromJSON(found.template as Record<string, unknown>));
+}
+
+const template = synthesized();
+const roles = statementsByOwner(template);
+
+interface Scheduled {
+  readonly Properties: {
+    readonly ScheduleExpression: string;
+    readonly ScheduleExpressionTimezone: string;
+    readonly State?: string;
+    readonly Target: {
+      readonly Input: string;
+      readonly RetryPolicy: { readonly MaximumEventAgeInSeconds: number; readonly MaximumRetryAttempts: number };
+      readonly DeadLetterConfig: { readonly Arn: { readonly 'Fn::GetAtt': readonly string[] } };
+    };
+  };
+}
+const schedules = Object.values(template.findResources('AWS::Scheduler::Schedule')) as Scheduled[];
+const scheduleOf = (id: string) => schedules.find(({ Properties }) => JSON.parse(Properties.Target.Input).job === id);
+
+describe('the schedules', () => {
+  test('are one for each job, as it is declared, and hand over its id and the time that was scheduled', () => {
+    expect(schedules).toHaveLength(JOBS.length);
+    for (const { id, schedule } of JOBS) {
+      const { ScheduleExpression, ScheduleExpressionTimezone, Target } = scheduleOf(id)?.Properties ?? {};
+      expect([id, ScheduleExpression, ScheduleExpressionTimezone]).toEqual([id, schedule, 'UTC']);
+      expect(JSON.parse(Target?.Input ?? '')).toEqual({ job: id, scheduledTime: '<aws.scheduler.scheduled-time>' });
+    }
+  });
+
+  test('try until the next one is due, an hour at most, and set aside what could not be handed over', () => {
+    const policy = (id: string) => scheduleOf(id)?.Properties.Target.RetryPolicy;
+    expect(policy('resolve')).toEqual({ MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 20 });
+    expect(policy('republish-events')).toEqual({ MaximumEventAgeInSeconds: 300, MaximumRetryAttempts: 20 });
+    expect(policy('close-days')).toEqual({ MaximumEventAgeInSeconds: 3600, MaximumRetryAttempts: 20 });
+    for (const { Properties } of schedules) {
+      expect(Properties.Target.DeadLetterConfig.Arn['Fn::GetAtt'][0]).toMatch(/^JobsMissed/);
+    }
+  });
+
+  test('have a call that fails tried again by Lambda, which sets it aside in the same place', () => {
+    template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
+      MaximumRetryAttempts: 2,
+      MaximumEventAgeInSeconds: 3600,
+      DestinationConfig: {
+        OnFailure: { Destination: { 'Fn::GetAtt': [Match.stringLikeRegexp('^JobsMissed'), 'Arn'] } },
+      },
+    });
+  });
+
+  test('ring as soon as one firing is set aside', () => {
+    template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      Threshold: 1,
+      ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+      AlarmDescription: Match.stringLikeRegexp('docs/runbook.md#jobs-missed$'),
+      Dimensions: [
+        { Name: 'QueueName', Value: { 'Fn::GetAtt': [Match.stringLikeRegexp('^JobsMissed'), 'QueueName'] } },
+      ],
+    });
+  });
+
+  test('in a time zone are evaluated there', () => {
+    const stack = new Stack(new App(), 'Zone');
+    const job = { ...JOBS[0], schedule: 'cron(0 9 ? * MON-FRI *)', timeZone: 'Europe/Berlin' };
+    new ScheduledJobs(stack, 'Jobs', { jobs: [job], executor: executorIn(stack) });
+    Template.fromStack(stack).hasResourceProperties('AWS::Scheduler::Schedule', {
+      ScheduleExpression: 'cron(0 9 ? * MON-FRI *)',
+      ScheduleExpressionTimezone: 'Europe/Berlin',
+    });
+  });
+
+  test('of a registry that is not right are not made', () => {
+    const stack = new Stack(new App(), 'Wrong');
+    const jobs = [{ ...JOBS[0], schedule: 'cron(60 2 * * ? *)' }];
+    expect(() => new ScheduledJobs(stack, 'Jobs', { jobs, executor: executorIn(stack) })).toThrow(
+      'resolve: schedule "cron(60 2 * * ? *)" must be one that comes',
+    );
+  });
+});
+
+function executorIn(stack: Stack) {
+  stack.node.setContext('aws:cdk:bundling-stacks', []);
+  const own = { logRetentionDays: 90, retainLogs: false, environment: {}, memoryMb: 256 };
+  return new PayonceFunction(stack, 'Executor', { folder: 'cron-executor', timeout: Duration.seconds(20), ...own })
+    .function;
+}
+
+const listOf = (value: string | readonly string[]): readonly string[] => (typeof value === 'string' ? [value] : value);
+
+function told({ Action, Resource, Condition = {} }: Statement): string {
+  const text = JSON.stringify(Resource);
+  const names = ['Idempotency', 'Registry', 'JobCredential', 'JobsMissed', 'Logs', 'CronExecutor'];
+  const queues = text.includes('PaymentJobs') && text.includes('UpkeepJobs') ? 'both queues' : undefined;
+  const on = queues ?? names.find((name) => text.includes(name)) ?? text;
+  const rows = listOf(Condition['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? []);
+  return `${listOf(Action).join(', ')} on ${on}${rows.length === 0 ? '' : ` of ${rows.join(', ')}`}`;
+}
+
+const ALWAYS = [
+  'logs:CreateLogStream, logs:PutLogEvents on Logs',
+  'xray:PutTelemetryRecords, xray:PutTraceSegments on "*"',
+];
+
+describe('the role of', () => {
+  test.each([
+    [
+      'JobsApi',
+      [
+        ...ALWAYS,
+        'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
+        'dynamodb:GetItem on Registry of KEY#*, JOB#*',
+        'dynamodb:PutItem, dynamodb:Query on Registry of JOB#*',
+        'secretsmanager:GetSecretValue on JobCredential',
+        'sqs:SendMessage on both queues',
+      ],
+    ],
+    [
+      'CronExecutor',
+      [
+        ...ALWAYS,
+        'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
+        'secretsmanager:GetSecretValue on JobCredential',
+        'sqs:GetQueueAttributes, sqs:GetQueueUrl, sqs:SendMessage on JobsMissed',
+      ],
+    ],
+    ['Jobs', ['lambda:InvokeFunction on CronExecutor', 'sqs:SendMessage on JobsMissed']],
+  ])('%s may do exactly what its path needs', (owner, own) => {
+    expect((roles.get(owner) ?? []).map(told).sort()).toEqual([...own].sort());
+  });
+});
+
+describe('the routes of jobs', () => {
+  test('are answered by their function', () => {
+    expect(routesOf(template)).toMatchObject({
+      '/v1/admin/jobs': 'JobsApi',
+      '/v1/admin/jobs/{id}/runs': 'JobsApi',
+      '/v1/admin/jobs/{id}/runs/{run}': 'JobsApi',
+    });
+  });
+
+  test('are known to the executor by the address of the API', () => {
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      Environment: {
+        Variables: Match.objectLike({
+          API_URL: {
+            'Fn::Join': ['', Match.arrayWith(['https://', { Ref: Match.stringLikeRegexp('^HttpApi') }])],
+          },
+        }),
+      },
+    });
+  });
+});
