@@ -7,6 +7,7 @@ import { payment, transitionList } from './answer-schemas.ts';
 import { callbackPath } from './callback-path.ts';
 import { changePaths } from './change-paths.ts';
 import { creationExamples, paymentExamples, transitionExamples, unknownOutcomeExamples } from './examples.ts';
+import { jobPaths } from './job-paths.ts';
 import { ledgerPaths } from './ledger-paths.ts';
 import { eventPaths, listPayments } from './list-paths.ts';
 import { orderPaths } from './order-paths.ts';
@@ -122,6 +123,7 @@ export const openApiDocument = createDocument({
     ...orderPaths,
     ...eventPaths,
     ...ledgerPaths,
+    ...jobPaths,
     ...webhookPaths,
     ...callbackPath,
   },

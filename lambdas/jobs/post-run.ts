@@ -39,7 +39,7 @@ function readRequest(call: Call, jobId: string): Parsed<AcceptRun> {
   const read = readKeyedRequest(tools.digest, request, startRunBody, readOptionalJsonObject);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
-  const { scheduled_for: scheduledForMs } = body;
+  const scheduledForMs = body.scheduled_for === undefined ? undefined : Date.parse(body.scheduled_for);
   if (caller.kind === 'executor') return clockedRequest(call, { jobId, key, scheduledForMs }, caller.runId);
   const path = `/v1/admin/jobs/${jobId}/runs`;
   return valid({

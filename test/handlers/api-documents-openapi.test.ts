@@ -12,11 +12,13 @@ import {
   transitionList,
 } from '../../lambdas/api-documents/answer-schemas.ts';
 import { received } from '../../lambdas/api-documents/callback-path.ts';
+import { jobList, jobRun, jobRunList } from '../../lambdas/api-documents/job-answers.ts';
 import { event, eventList, paymentList } from '../../lambdas/api-documents/list-schemas.ts';
 import { openApiDocument } from '../../lambdas/api-documents/openapi.ts';
 import { order } from '../../lambdas/api-documents/order-schema.ts';
 import * as webhookAnswers from '../../lambdas/api-documents/webhook-answers.ts';
 import { CURRENCIES } from '../../lambdas/core/currency.ts';
+import { startRunBody } from '../../lambdas/runtime/job-schemas.ts';
 import { correctionBody, decisionBody } from '../../lambdas/runtime/ledger-schemas.ts';
 import { createOrderBody } from '../../lambdas/runtime/order-schemas.ts';
 import { cancelBody, captureBody, createPaymentBody, refundBody } from '../../lambdas/runtime/payment-schemas.ts';
@@ -125,6 +127,9 @@ describe('the description of the API', () => {
       ['/v1/admin/corrections', ['post']],
       ['/v1/admin/payments/{id}/resolve', ['post']],
       ['/v1/admin/mismatches', ['get']],
+      ['/v1/admin/jobs', ['get']],
+      ['/v1/admin/jobs/{id}/runs', ['get', 'post']],
+      ['/v1/admin/jobs/{id}/runs/{run}', ['get']],
       ['/v1/webhook_endpoints', ['get', 'post']],
       ['/v1/webhook_endpoints/{id}', ['get', 'patch', 'delete']],
       ['/v1/webhook_endpoints/{id}/rotate_secret', ['post']],
@@ -187,6 +192,7 @@ describe('the description of the API', () => {
       'capturePayment',
       'cancelPayment',
       'createRefund',
+      'startJobRun',
       'rotateWebhookSecret',
     ]);
     for (const [name, fields] of [
@@ -266,6 +272,10 @@ describe('each example of a body', () => {
     CreateOrder: createOrderBody,
     Order: exact.order,
     ...WEBHOOK_SCHEMAS,
+    JobList: jobList.strict(),
+    JobRun: jobRun.strict(),
+    JobRunList: jobRunList.strict(),
+    StartJobRun: startRunBody,
     PaymentList: exact.paymentList,
     Event: exact.event,
     EventList: exact.eventList,
