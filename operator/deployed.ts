@@ -12,6 +12,8 @@ export interface AwsAccess {
 interface LocalState {
   readonly awsEndpoint: string;
   readonly region: string;
+  readonly apiUrl: string;
+  readonly adminApiKey: string;
   readonly tables: { readonly registry: string };
 }
 
