@@ -2,12 +2,12 @@ import { Duration, TimeZone, Validations } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Function } from 'aws-cdk-lib/aws-lambda';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
-import { ContextAttribute, Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
+import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { readSchedule } from '../../lambdas/adapters/system/schedules.ts';
-import type { JobFiring } from '../../lambdas/contract/job-firing.ts';
+import { type JobFiring, SCHEDULED_TIME_ATTRIBUTE } from '../../lambdas/contract/job-firing.ts';
 import type { JobEntry } from '../../lambdas/contract/jobs.ts';
 import { checkJobs } from '../job-registry.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
@@ -63,7 +63,7 @@ export class ScheduledJobs extends Construct {
   }
 
   #schedule(job: JobEntry, executor: Function, role: Role): void {
-    const firing: JobFiring = { job: job.id, scheduledTime: ContextAttribute.scheduledTime };
+    const firing: JobFiring = { job: job.id, scheduledTime: SCHEDULED_TIME_ATTRIBUTE };
     new Schedule(this, job.id, {
       description: job.why,
       schedule: ScheduleExpression.expression(job.schedule, TimeZone.of(job.timeZone ?? 'UTC')),

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { App, Duration, Stack, Validations } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks, PCIDSS321Checks, ServerlessChecks } from 'cdk-nag';
+import type { JobFiring } from '../../lambdas/contract/job-firing.ts';
 import { JOBS } from '../../lambdas/contract/jobs.ts';
 import { HttpApi } from '../../lib/constructs/http-api.ts';
 import { PayonceFunction } from '../../lib/constructs/payonce-function.ts';
@@ -65,7 +66,8 @@ interface Scheduled {
   };
 }
 const schedules = Object.values(template.findResources('AWS::Scheduler::Schedule')) as Scheduled[];
-const scheduleOf = (id: string) => schedules.find(({ Properties }) => JSON.parse(Properties.Target.Input).job === id);
+const scheduleOf = (id: string) =>
+  schedules.find(({ Properties }) => (JSON.parse(Properties.Target.Input) as JobFiring).job === id);
 
 describe('the schedules', () => {
   test('are one for each job, as it is declared, and hand over its id and the time that was scheduled', () => {
@@ -111,8 +113,8 @@ describe('the schedules', () => {
   test('in a time zone are evaluated there', () => {
     const stack = new Stack(new App(), 'Zone');
     const job = { ...JOBS[0], schedule: 'cron(0 9 ? * MON-FRI *)', timeZone: 'Europe/Berlin' };
-    new ScheduledJobs(stack, 'Jobs', { jobs: [job], executor: executorIn(stack) });
-    Template.fromStack(stack).hasResourceProperties('AWS::Scheduler::Schedule', {
+    const made = new ScheduledJobs(stack, 'Jobs', { jobs: [job], executor: executorIn(stack) });
+    Template.fromStack(made.missed.stack).hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpression: 'cron(0 9 ? * MON-FRI *)',
       ScheduleExpressionTimezone: 'Europe/Berlin',
     });

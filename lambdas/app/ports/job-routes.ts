@@ -2,7 +2,7 @@ import type { Scope } from '../../contract/api.ts';
 import type { RunId } from '../../core/job-run.ts';
 import type { CallLimit } from './world.ts';
 
-export interface RunRequest {
+interface RunRequest {
   readonly runId: RunId;
   /** The job's admin route. */
   readonly path: string;
