@@ -2,7 +2,7 @@ import type { Digest } from '../core/digest.ts';
 import type { PayonceEvent } from '../core/event.ts';
 import { PUBLIC_EVENT_TYPES } from '../core/event.ts';
 import { RetryableError } from '../core/faults.ts';
-import { askedFor, type Delivery, newDelivery } from '../core/webhook-delivery.ts';
+import { type Delivery, newDelivery, replayed } from '../core/webhook-delivery.ts';
 import { endpointOf, type WebhookEndpoint, wants } from '../core/webhook-endpoint.ts';
 import { replayObject, replays, type WebhookReplay } from '../core/webhook-replay.ts';
 import { attemptOf, enqueueAtOnce, messageOf } from './fan-out-webhooks.ts';
@@ -121,7 +121,7 @@ async function deliveriesOf(
     wanted.map(async (event) => {
       const fresh = newDelivery(digest, replay, endpoint, messageOf(event), nowMs);
       const was = await webhooks.readDelivery(endpoint.id, fresh.id);
-      return was === undefined ? { now: fresh } : { was, now: askedFor(was, nowMs) };
+      return was === undefined ? { now: fresh } : { was, now: replayed(was, nowMs) };
     }),
   );
   // One that is under way is what was asked for.

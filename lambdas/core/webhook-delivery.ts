@@ -114,18 +114,29 @@ export function isDue({ dueAtMs }: Delivery, nowMs: number): boolean {
   return dueAtMs !== undefined && dueAtMs <= nowMs;
 }
 
-/** Takes the attempt: whoever has read the same is refused, and whoever comes after the lease may try in its place. */
+/**
+ * Takes the attempt: whoever has read the same is refused, and whoever comes after the lease may try in its place. That is
+ * the same try: what keeps *us* from making it, an outage or a crash, uses up nothing of the merchant's three days.
+ */
 export function begun(delivery: Delivery, nowMs: number): Delivery {
-  const tries = delivery.extra === true ? delivery.tries : delivery.tries + 1;
+  const counted = delivery.extra === true || delivery.running === true;
+  const tries = counted ? delivery.tries : delivery.tries + 1;
   return { ...delivery, revision: delivery.revision + 1, tries, dueAtMs: nowMs + ATTEMPT_LEASE_MS, running: true };
 }
 
 /** One more attempt now. One that waits for its turn is only brought forward; one that is under way is what was asked for. */
 export function askedFor(delivery: Delivery, nowMs: number): Delivery {
-  const { running, ...rest } = delivery;
-  if (running === true && !isDue(delivery, nowMs)) return delivery;
-  const next: Delivery = { ...rest, revision: delivery.revision + 1, dueAtMs: nowMs };
+  if (delivery.running === true && !isDue(delivery, nowMs)) return delivery;
+  const next: Delivery = { ...delivery, revision: delivery.revision + 1, dueAtMs: nowMs };
   return delivery.status === 'pending' ? next : { ...next, extra: true };
+}
+
+/** As {@link askedFor}, but what never arrived goes through the whole schedule again: one bad moment must not lose it anew. */
+export function replayed(delivery: Delivery, nowMs: number): Delivery {
+  const asked = askedFor(delivery, nowMs);
+  if (asked === delivery || (asked.status !== 'failed' && asked.status !== 'canceled')) return asked;
+  const { extra: _extra, running: _running, ...rest } = asked;
+  return { ...rest, status: 'pending', tries: 0 };
 }
 
 /** Its endpoint is gone or switched off: nothing is due any more. What was delivered stays so. */

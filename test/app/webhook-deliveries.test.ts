@@ -2,9 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import { acceptReplay } from '../../lambdas/app/replay-webhooks.ts';
 import { resendWebhook } from '../../lambdas/app/resend-webhook.ts';
 import { updateEndpoint } from '../../lambdas/app/webhook-endpoints.ts';
+import type { PayonceEvent } from '../../lambdas/core/event.ts';
+import { RetryableError } from '../../lambdas/core/faults.ts';
 import { storedOperationId } from '../../lambdas/core/ids.ts';
 import type { AttemptResult } from '../../lambdas/core/webhook-delivery.ts';
-import { RETRY_WAITS_SECONDS } from '../../lambdas/core/webhook-delivery.ts';
+import { askedFor, RETRY_WAITS_SECONDS } from '../../lambdas/core/webhook-delivery.ts';
+import { Crash } from '../support/fault-plan.ts';
 import { endpointNamed, eventNamed, OWNER } from '../support/webhook-fixtures.ts';
 import { WebhookWorld } from '../support/webhook-world.ts';
 
@@ -93,6 +96,46 @@ describe('an endpoint that takes nothing', () => {
   });
 });
 
+describe('a trouble of our own', () => {
+  test('uses up none of the ten attempts, however long it lasts', async () => {
+    const world = await worldWith(ENDPOINT);
+    const { secrets } = world;
+    world.secrets = {
+      ...secrets,
+      secretOf: async () => {
+        throw new RetryableError('secrets_unavailable', 'the root keys cannot be read now');
+      },
+    };
+    await world.publish(eventNamed('outage'));
+    await world.drain();
+    await world.pass(30);
+    world.secrets = secrets;
+    world.answer = refusing(503);
+    await world.pass(1);
+    const [delivery] = await deliveriesOf(world)();
+    expect([delivery?.status, delivery?.tries]).toEqual(['pending', 1]);
+    expect((await world.store.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
+  });
+
+  test('of which the merchant asks for an end leaves as many attempts', async () => {
+    const world = await worldWith(ENDPOINT);
+    await world.publish(eventNamed('lost'));
+    // The process dies after it has taken the attempt.
+    world.answer = () => {
+      throw new Crash('sender');
+    };
+    await world.drain();
+    world.clock.advance(60_000);
+    const [lost] = await deliveriesOf(world)();
+    if (lost === undefined) throw new Error('there is a delivery');
+    await world.store.write({ deliveries: [{ was: lost, now: askedFor(lost, world.clock.nowMs()) }] });
+    world.answer = refusing(503);
+    await world.pass(1);
+    const [delivery] = await deliveriesOf(world)();
+    expect([delivery?.status, delivery?.tries]).toEqual(['pending', 1]);
+  });
+});
+
 test('an event goes to those who ask for its type, and to nobody of another tenant or mode', async () => {
   const world = await worldWith(ENDPOINT, endpointNamed('failures', { events: ['payment.failed'] }));
   await world.addEndpoints([endpointNamed('live')], { ...OWNER, mode: 'live' });
@@ -158,6 +201,44 @@ describe('a delivery that is asked for again', () => {
 });
 
 describe('a range that is asked for again', () => {
+  const replay = async (world: WebhookWorld, event: PayonceEvent): Promise<void> => {
+    world.past = [event];
+    await acceptReplay(world.tools(world.actor('api')), {
+      caller: OWNER,
+      operationId: storedOperationId('wh_replay'),
+      fingerprint,
+      endpointId: ENDPOINT.id,
+      replayId: 'rpl_one',
+      fromMs: event.occurredAtMs,
+      untilMs: event.occurredAtMs + 1,
+    });
+    await world.drain();
+  };
+
+  test.each([
+    ['canceled', 1],
+    ['failed', 10],
+  ])('tries what was %s for three days again, as if it had never been tried', async (status, jumps) => {
+    const world = await worldWith(ENDPOINT);
+    const event = eventNamed('missed', world.clock.nowMs());
+    const tools = { webhooks: world.store, addresses: { refusal: async () => undefined }, clock: world.clock };
+    const enable = (enabled: boolean) =>
+      updateEndpoint(tools, { owner: OWNER, endpointId: ENDPOINT.id, change: { enabled } });
+    world.answer = refusing(503);
+    await world.publish(event);
+    await world.drain();
+    if (status === 'canceled') await enable(false);
+    for (let jump = 0; jump < jumps; jump += 1) await world.jump(deliveriesOf(world));
+    expect((await deliveriesOf(world)())[0]?.status).toBe(status);
+
+    await enable(true);
+    await replay(world, event);
+    expect((await deliveriesOf(world)())[0]).toMatchObject({ status: 'pending', tries: 1 });
+    world.answer = refusing(204);
+    await world.jump(deliveriesOf(world));
+    expect((await deliveriesOf(world)())[0]?.status).toBe('delivered');
+  });
+
   test('is walked through to its end, each event once, whoever dies on the way', async () => {
     for (const point of Array.from({ length: 40 }, (_, index) => index + 1)) {
       const world = await worldWith(ENDPOINT);

@@ -6,6 +6,7 @@ import type {
   DueWebhooks,
   PastEvents,
   WebhookRequest,
+  WebhookSecrets,
   WebhookStore,
   WebhookTask,
   WebhookTasks,
@@ -43,6 +44,7 @@ export class WebhookWorld {
   /** How the merchant's server answers. */
   answer: (request: WebhookRequest) => AttemptResult = () => ({ kind: 'answered', status: 204, excerpt: '' });
   past: readonly PayonceEvent[] = [];
+  secrets: WebhookSecrets = SECRETS;
   readonly plan: FaultPlan;
   readonly store: WebhookStore & DueWebhooks;
   /** How often a delivery was recorded as delivered, by its id. */
@@ -73,7 +75,7 @@ export class WebhookWorld {
       transport: this.#transportOf(actor),
       tasks: this.#tasksOf(actor),
       pastEvents: this.#pastOf(),
-      secrets: SECRETS,
+      secrets: this.secrets,
       runner: idempotentRunner,
       digest: systemDigest,
       clock,
