@@ -51,6 +51,9 @@ const LONGEST_DELAY_SECONDS = 900;
 
 const MAX_ROUNDS = 5;
 
+/** Of an endpoint's deliveries, before it is held for one that takes nothing: one page. */
+const LATEST_LOOKED_AT = 100;
+
 /**
  * One attempt of a delivery, if it is due: take it, send, record. Of two messages at once one takes it. Whoever dies in
  * between leaves the lease in the due queue, and the next attempt has the same id and the same body.
@@ -110,7 +113,8 @@ async function record(
 ): Promise<SendOutcome> {
   const { webhooks, clock, entropy } = tools;
   const nowMs = clock.nowMs();
-  const { delivery, disable } = afterAttempt(taken, attempt, nowMs, entropy.fraction());
+  const { delivery, disable: reason } = afterAttempt(taken, attempt, nowMs, entropy.fraction());
+  const disable = reason === 'failing' && (await takesOthers(webhooks, taken)) ? undefined : reason;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const disabling = disable === undefined ? {} : await disabled(tools, taken, { atMs: nowMs, reason: disable });
     const told = disabling.deliveries ?? [];
@@ -134,6 +138,12 @@ function outcomeOf(delivery: Delivery, result: AttemptResult, disable: Disabled[
   if (disable !== undefined) return 'disabled';
   const taken = result.kind === 'answered' && result.status >= 200 && result.status < 300;
   return taken && delivery.status === 'delivered' ? 'delivered' : 'tried_in_vain';
+}
+
+/** One event that a server cannot take must not cost it all the others. */
+async function takesOthers(webhooks: WebhookStore, { endpointId, createdAtMs }: Delivery): Promise<boolean> {
+  const latest = await webhooks.listDeliveries(endpointId, { limit: LATEST_LOOKED_AT });
+  return latest.some(({ deliveredAtMs }) => deliveredAtMs !== undefined && deliveredAtMs > createdAtMs);
 }
 
 /** Switches the endpoint off and tells the tenant's others, unless it was switched off or deleted meanwhile. */

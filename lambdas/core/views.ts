@@ -4,7 +4,6 @@ import type { Mode, PaymentId, TenantId } from './ids.ts';
 import { invariant } from './invariant.ts';
 import { renderedOrder } from './object-order.ts';
 import type { PaymentStatus, TransitionType } from './payment.ts';
-import { PAYMENT_STATUSES } from './payment.ts';
 import type { Account, Posting } from './posting.ts';
 import { ACCOUNTS } from './posting.ts';
 
@@ -94,7 +93,9 @@ export function headRows(owner: ViewOwner, sequence: number, body: string): read
   const partitions = [
     paymentPartition(owner, 'all', shardOf(id)),
     paymentPartition(owner, status, shardOf(id)),
-    ...(reference === null ? [] : [referencePartition(owner, reference, status)]),
+    ...(reference === null
+      ? []
+      : [referencePartition(owner, reference, 'all'), referencePartition(owner, reference, status)]),
   ];
   return partitions.map((partition) => ({ partition, sort, paymentId: id, sequence, body }));
 }
@@ -104,18 +105,20 @@ function paymentPartition(owner: ViewOwner, status: PaymentStatus | 'all', shard
 }
 
 /** Of one reference, at most one payment has not failed: the others are few, so they need no shards. */
-function referencePartition(owner: ViewOwner, reference: string, status: PaymentStatus): string {
+function referencePartition(owner: ViewOwner, reference: string, status: PaymentStatus | 'all'): string {
   return `REFERENCE#${owned(owner)}#${status}#${reference}`;
 }
 
-/** The partitions in which the payments stand that a list asks for; each of them in exactly one. */
+/**
+ * The partitions in which the payments stand that a list asks for. Each stands in exactly one of them, and never moves to
+ * another: they are read one by one, so what moved meanwhile would be found twice, or not at all.
+ */
 export function paymentPartitions(
   owner: ViewOwner,
   { status, reference }: { readonly status?: PaymentStatus; readonly reference?: string },
 ): readonly string[] {
   if (reference === undefined) return shards((shard) => paymentPartition(owner, status ?? 'all', shard));
-  const statuses = status === undefined ? PAYMENT_STATUSES : [status];
-  return statuses.map((each) => referencePartition(owner, reference, each));
+  return [referencePartition(owner, reference, status ?? 'all')];
 }
 
 // ---------------------------------------------------------------------------------------------------------------- books

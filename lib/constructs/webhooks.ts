@@ -129,6 +129,7 @@ export class Webhooks extends Construct {
     });
     const rows = [...BOOKS, ...DELIVERIES, ...REPLAYS];
     allowRows(sender, data.registry, 'ReadRows', ['dynamodb:GetItem'], rows);
+    allowRows(sender, data.registry, 'ListDeliveries', ['dynamodb:Query'], DELIVERIES);
     allowRows(sender, data.registry, 'WriteRows', ['dynamodb:PutItem'], [...rows, ...DUE]);
     allowRows(sender, data.registry, 'MoveDue', ['dynamodb:DeleteItem'], DUE);
     data.webhookRoot.grantReadTo(sender.role);

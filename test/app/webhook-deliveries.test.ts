@@ -58,6 +58,23 @@ describe('an endpoint that takes nothing', () => {
     });
   });
 
+  test('but takes the others goes on getting them: one event that it cannot take does not silence it', async () => {
+    const world = await worldWith(ENDPOINT);
+    const poison = eventNamed('poison', world.clock.nowMs());
+    world.answer = ({ headers }) => ({
+      kind: 'answered',
+      status: headers['webhook-id'] === poison.event.id ? 500 : 204,
+      excerpt: '',
+    });
+    await world.publish(poison);
+    await world.drain();
+    await world.jump(deliveriesOf(world));
+    await world.publish(eventNamed('good', world.clock.nowMs()));
+    for (let jumps = 0; jumps < 30 && (await world.jump(deliveriesOf(world))); jumps += 1);
+    expect((await deliveriesOf(world)()).map(({ status }) => status)).toEqual(['delivered', 'failed']);
+    expect((await world.store.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
+  });
+
   test('gets nothing more once it is switched off, and what was due is canceled', async () => {
     const world = await worldWith(ENDPOINT);
     world.answer = refusing(500);

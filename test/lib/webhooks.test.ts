@@ -60,6 +60,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:GetItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*',
       'dynamodb:PutItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*, WEBHOOK_DUE#*',
       'dynamodb:DeleteItem on Registry of WEBHOOK_DUE#*',
+      'dynamodb:Query on Registry of WEBHOOK_DELIVERY#*',
       'dynamodb:GetItem, dynamodb:Query on LedgerTable',
       'dynamodb:Query on recent-outcomes',
       'secretsmanager:GetSecretValue on WebhookRoot',

@@ -28,7 +28,10 @@ function headsOf(chains: readonly (readonly Transition[])[]): readonly string[] 
       if (first === undefined || newest === undefined) return [];
       const { payment } = newest;
       const body = JSON.stringify(paymentObject(payment, detailsOf(first)));
-      return ['all', payment.status].map((list) => `PAYMENT#${payment.tenantId}#${payment.mode}#${list} ${body}`);
+      const kinds = payment.reference === undefined ? ['PAYMENT'] : ['PAYMENT', 'REFERENCE'];
+      return kinds.flatMap((kind) =>
+        ['all', payment.status].map((list) => `${kind}#${payment.tenantId}#${payment.mode}#${list} ${body}`),
+      );
     })
     .sort();
 }
@@ -56,7 +59,7 @@ async function toldSums(views: MemoryViews, owner: BooksOwner) {
 
 /** The Views against plain walks through the Ledger, which know nothing of rows and keys. */
 export async function checkViews(views: MemoryViews, chains: readonly (readonly Transition[])[]): Promise<void> {
-  expect(lists(views, 'PAYMENT#')).toEqual(headsOf(chains));
+  expect([...lists(views, 'PAYMENT#'), ...lists(views, 'REFERENCE#')]).toEqual(headsOf(chains));
   const ledger = new MemoryLedgerReader(() => chains.flat());
   const reader = new ViewLedgerReader(views, ledger);
   for (const owner of OWNERS) {
