@@ -74,8 +74,10 @@ export async function isImplied(
 const MAX_ROUNDS = 8;
 
 /**
- * Writes a payment's head and its copies again, also where the head is right and a copy is lost; a head that the Ledger
- * never implied goes first. One that is newer than what was read is left alone: the projector was faster.
+ * Writes a payment's head and its copies again, also where the head is right and a copy is lost. One that is newer than what
+ * was read is left alone: the projector was faster. One that the Ledger never implied, as another version of the code has
+ * written it, is replaced in one step, so that no list is ever without the payment; its own copies are strays, which the
+ * sweep finds.
  */
 export async function restoreHead(views: ViewStore, { owner, events }: PaymentViews): Promise<void> {
   const heads = events[0]?.heads ?? [];
@@ -84,11 +86,9 @@ export async function restoreHead(views: ViewStore, { owner, events }: PaymentVi
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const found = await views.read(head);
     if (found !== undefined && found.sequence > head.sequence) return;
-    const known = found === undefined || events.some((event) => event.heads.some((each) => sameRow(each, found)));
-    const changed = await views.exchange(
-      known ? headChanges(owner, found, heads) : [{ key: head, ...(found === undefined ? {} : { from: found }) }],
-    );
-    if (changed && known) return;
+    const known = found !== undefined && events.some((event) => event.heads.some((each) => sameRow(each, found)));
+    const [change, ...copies] = headChanges(owner, known ? found : undefined, heads);
+    if (change === undefined || (await views.exchange([{ ...change, from: found ?? null }, ...copies]))) return;
   }
   throw new RetryableError('contention', 'too many rivals at once for the head of a payment');
 }

@@ -1,4 +1,4 @@
-import { askedFor, deliveryObject } from '../core/webhook-delivery.ts';
+import { askedFor, deliveryObject, isDeliveryId } from '../core/webhook-delivery.ts';
 import { endpointOf } from '../core/webhook-endpoint.ts';
 import { enqueueAtOnce } from './fan-out-webhooks.ts';
 import type { WebhookTasks } from './ports/webhooks.ts';
@@ -29,7 +29,7 @@ export async function resendWebhook(
     decide: async () => {
       const endpoint = endpointOf(await tools.webhooks.readBook(caller), endpointId);
       if (endpoint === undefined) return { kind: 'not_found' };
-      const was = await tools.webhooks.readDelivery(endpointId, deliveryId);
+      const was = isDeliveryId(deliveryId) ? await tools.webhooks.readDelivery(endpointId, deliveryId) : undefined;
       if (was === undefined) return { kind: 'not_found' };
       if (endpoint.disabled !== undefined) return { kind: 'endpoint_disabled' };
       const now = askedFor(was, tools.clock.nowMs());

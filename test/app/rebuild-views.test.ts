@@ -57,6 +57,32 @@ describe('a rebuild of the views', () => {
     expect(desk.views.all().filter(({ paymentId }) => paymentId === stray[0]?.payment.id)).toEqual([]);
   });
 
+  test('changes how payments are shown without taking any out of its list, even for a moment', async () => {
+    await projectAll();
+    const shown = () =>
+      desk.views.all().filter(({ partition }) => partition.startsWith('PAYMENT#ten_rebuild#test#all'));
+    // As another version of the code had written them.
+    const old = shown().map((row) => ({ ...row, body: row.body.replace('"object":"payment",', '') }));
+    await desk.views.put(old);
+    const counts: number[] = [];
+    const { views } = desk;
+    const watched = new Proxy(views, {
+      get: (target, name: keyof typeof views) => {
+        if (name !== 'exchange') return target[name].bind(target);
+        return async (changes: Parameters<typeof views.exchange>[0]) => {
+          const applied = await target.exchange(changes);
+          counts.push(shown().length);
+          return applied;
+        };
+      },
+    });
+    const { differences } = await desk.rebuild({ views: watched });
+
+    expect(differences).toEqual([]);
+    expect(new Set(counts)).toEqual(new Set([old.length]));
+    expect(shown().every(({ body }) => body.includes('"object":"payment"'))).toBe(true);
+  });
+
   test('that broke off is taken up where it was, whatever page it had come to', async () => {
     await desk.rebuild();
     const { length: pages } = desk.states;

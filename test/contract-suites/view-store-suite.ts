@@ -87,6 +87,8 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
       expect(await sorts({ from: '20', until: '40', descending: true, limit: 1 })).toEqual(['30']);
       expect(await sorts({ from: '20 ', until: '40', consistent: true })).toEqual(['30']);
       expect(await sorts({ from: '11', until: '12' })).toEqual([]);
+      expect(await sorts({ from: '20', until: '20' })).toEqual([]);
+      expect(await sorts({ from: '40', until: '20' })).toEqual([]);
     });
 
     test('is as long as it is asked for, whatever lies behind it', async () => {

@@ -178,6 +178,29 @@ describe('deliveries', () => {
   });
 });
 
+test('what cannot be the id of a delivery is not there, and no store is asked for it', async () => {
+  const desk = new WebhookDesk();
+  const asked: string[] = [];
+  const watched = new WebhookDesk({
+    webhooks: Object.assign(Object.create(desk.store) as typeof desk.store, {
+      write: desk.store.write.bind(desk.store),
+      readBook: desk.store.readBook.bind(desk.store),
+      readEffect: desk.store.readEffect.bind(desk.store),
+      readDelivery: async (_endpoint: string, id: string) => {
+        asked.push(id);
+        return undefined;
+      },
+    }),
+  });
+  const endpoint = idOf(await watched.create('k'));
+  // DynamoDB takes no key that is empty, or longer than a kilobyte.
+  for (const id of ['', 'x'.repeat(2_000), 'dlv_1', 'ENDPOINTS']) {
+    const reply = await watched.send('POST', `/${endpoint}/deliveries/${id}/resend`, 'r');
+    expect([reply.status, reply.body['code']]).toEqual([404, 'not_found']);
+  }
+  expect(asked).toEqual([]);
+});
+
 describe('a replay', () => {
   test('is accepted once per key', async () => {
     const desk = new WebhookDesk();

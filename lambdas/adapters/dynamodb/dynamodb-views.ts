@@ -82,6 +82,8 @@ export class DynamoDbViews implements ViewStore, ViewWalk {
 
   async range(range: ViewRange): Promise<readonly ViewRow[]> {
     const { partition, from, until, descending = false, limit, consistent = false } = range;
+    // DynamoDB refuses a range that ends before it begins.
+    if (from >= until) return [];
     const rows: ViewRow[] = [];
     let next: Item | undefined;
     for (let query = 0; query < MAX_QUERIES; query += 1) {

@@ -1,4 +1,4 @@
-import type { DynamoDBDocumentClient, QueryCommandInput } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient, QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
 import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import type {
   DeliveryPage,
@@ -12,6 +12,7 @@ import type {
 import { KeyAttribute } from '../../contract/tables.ts';
 import type { EffectRecord } from '../../core/idempotency.ts';
 import type { OperationId } from '../../core/ids.ts';
+import { invariant } from '../../core/invariant.ts';
 import type { Delivery } from '../../core/webhook-delivery.ts';
 import type { EndpointBook, WebhookOwner } from '../../core/webhook-endpoint.ts';
 import type { WebhookReplay } from '../../core/webhook-replay.ts';
@@ -37,6 +38,9 @@ import {
   replayKey,
   replayRow,
 } from './webhook-items.ts';
+
+/** A query stops at a megabyte; a page of a hundred deliveries of at most twenty kilobytes takes two. */
+const MAX_QUERIES = 8;
 
 /** Endpoints, deliveries, replays and the due queue in the Registry; effect records in the Idempotency table. */
 export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
@@ -88,22 +92,23 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     return found === undefined ? undefined : parseDelivery(found);
   }
 
-  /** A page is at most a hundred deliveries of some kilobytes: one query has them. */
   async listDeliveries(endpointId: string, { after, limit }: DeliveryPage): Promise<readonly Delivery[]> {
-    const items = await this.#query({
-      KeyConditionExpression: after === undefined ? '#pk = :pk' : '#pk = :pk AND #sk < :after',
-      ExpressionAttributeNames: {
-        '#pk': KeyAttribute.partition,
-        ...(after === undefined ? {} : { '#sk': KeyAttribute.sort }),
-      },
-      ExpressionAttributeValues: {
-        ':pk': deliveriesPartition(endpointId),
-        ...(after === undefined ? {} : { ':after': after }),
-      },
-      ScanIndexForward: false,
-      Limit: limit,
-    });
-    return items.map(parseDelivery);
+    const found: Delivery[] = [];
+    let next = after === undefined ? undefined : deliveryKey({ endpointId, id: after });
+    for (let query = 0; query < MAX_QUERIES; query += 1) {
+      const page = await this.#page({
+        KeyConditionExpression: '#pk = :pk',
+        ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
+        ExpressionAttributeValues: { ':pk': deliveriesPartition(endpointId) },
+        ScanIndexForward: false,
+        Limit: limit - found.length,
+        ...(next === undefined ? {} : { ExclusiveStartKey: next }),
+      });
+      found.push(...(page.Items ?? []).map(parseDelivery));
+      next = page.LastEvaluatedKey;
+      if (found.length >= limit || next === undefined) return found;
+    }
+    invariant(false, `a page of ${limit} deliveries is larger than any ever is`);
   }
 
   async readReplay(replayId: string): Promise<WebhookReplay | undefined> {
@@ -115,7 +120,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     const shards = Array.from({ length: DUE_SHARDS }, (_, shard) => shard);
     const found = await Promise.all(
       shards.map((shard) =>
-        this.#query({
+        this.#page({
           KeyConditionExpression: '#pk = :pk AND #sk < :now',
           ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
           // What is due at this very millisecond as well: its key goes on after the time.
@@ -124,7 +129,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
         }),
       ),
     );
-    return found.flat().map(parseDue);
+    return found.flatMap(({ Items = [] }) => Items.map(parseDue));
   }
 
   #itemsOf({ record, book, deliveries = [], replay }: WebhookChange): TransactItem[] {
@@ -185,10 +190,9 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     return Item;
   }
 
-  async #query(input: Omit<QueryCommandInput, 'TableName'>): Promise<readonly Item[]> {
-    const { Items } = await readWithRetries(this.#pacing, () =>
+  #page(input: Omit<QueryCommandInput, 'TableName'>): Promise<QueryCommandOutput> {
+    return readWithRetries(this.#pacing, () =>
       this.#client.send(new QueryCommand({ ...input, TableName: this.#tables.registry, ConsistentRead: true })),
     );
-    return Items ?? [];
   }
 }
