@@ -13,10 +13,12 @@ interface Options {
   readonly local?: boolean;
   readonly compare?: boolean;
   readonly segments: number;
+  readonly settle: number;
   readonly state?: string;
 }
 
 const MAX_SEGMENTS = 64;
+const LONGEST_SETTLE_SECONDS = 900;
 /** More than a person reads at once; the exit code counts them all. */
 const MOST_SHOWN = 50;
 
@@ -27,6 +29,12 @@ const program = new Command('npm run views:rebuild --')
   .option('--local', 'the stack that "npm start" brought up')
   .option('--compare', 'compare only, and write nothing')
   .option('--segments <count>', 'how much of the tables is read at once', readSegments, 4)
+  .option(
+    '--settle <seconds>',
+    'how long what differs may take to come right, as events travel, before it is told',
+    readSettle,
+    25,
+  )
   .option(
     '--state <file>',
     'where it is kept how far it has come; a rebuild that broke off goes on there (default: in .payonce)',
@@ -40,7 +48,7 @@ try {
   process.exitCode = 1;
 }
 
-async function run({ local = false, compare = false, segments, state }: Options): Promise<void> {
+async function run({ local = false, compare = false, segments, settle, state }: Options): Promise<void> {
   const { client, tables } = await deployedData(local);
   const documents = documentClient(client);
   const pacing = { clock: systemClock, entropy: systemEntropy };
@@ -54,6 +62,7 @@ async function run({ local = false, compare = false, segments, state }: Options)
       ledger: new DynamoDbLedgerWalk(documents, tables.ledger, pacing),
       store: new DynamoDbStore(documents, tables, pacing),
       digest: systemDigest,
+      settleMs: settle * 1000,
       ...pacing,
     },
     begin,
@@ -88,9 +97,17 @@ function differenceLine({ kind, paymentId, key }: Difference): string {
 }
 
 function readSegments(text: string): number {
+  return readWhole(text, 1, MAX_SEGMENTS);
+}
+
+function readSettle(text: string): number {
+  return readWhole(text, 0, LONGEST_SETTLE_SECONDS);
+}
+
+function readWhole(text: string, least: number, most: number): number {
   const count = Number(text);
-  if (!Number.isInteger(count) || count < 1 || count > MAX_SEGMENTS) {
-    throw new InvalidArgumentError(`must be a whole number from 1 to ${MAX_SEGMENTS}.`);
+  if (!Number.isInteger(count) || count < least || count > most) {
+    throw new InvalidArgumentError(`must be a whole number from ${least} to ${most}.`);
   }
   return count;
 }

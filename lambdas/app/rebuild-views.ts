@@ -13,6 +13,8 @@ export interface RebuildTools extends CloseDaysTools, LedgerTools {
   readonly views: ViewStore & ViewWalk;
   readonly ledger: LedgerWalk;
   readonly clock: Clock;
+  /** How long what differs may take to come right until it is a difference. Milliseconds. @default 25 s */
+  readonly settleMs?: number;
 }
 
 /** In this order. What an earlier phase misses because it happens meanwhile, the projector brings. */
@@ -53,9 +55,10 @@ export interface Rebuilt {
   readonly differences: readonly Difference[];
 }
 
-/** Looks again so often before a difference is one: an event travels for a second, after trouble for longer. */
+/** An event travels for a second, after trouble for longer. Milliseconds. */
+const SETTLE_MS = 25_000;
+/** The first of them at once, the last when the time to settle is over. */
 const MAX_LOOKS = 6;
-const LOOK_EVERY_MS = 5_000;
 /** More than a person reads; there is no point in holding on to more. */
 const MAX_SUSPECTS = 10_000;
 const DAYS_AT_ONCE = 50;
@@ -220,7 +223,7 @@ class Rebuild {
   async #compareRow(row: ViewRow): Promise<void> {
     const { partition, sort, paymentId } = row;
     const suspect = { key: { partition, sort }, ...(paymentId === undefined ? {} : { paymentId }) };
-    if ((await this.#differenceOf(suspect)) !== undefined) this.#suspect(suspect);
+    if ((await this.#differenceOfRow(suspect, row)) !== undefined) this.#suspect(suspect);
   }
 
   #suspect(suspect: Suspect): void {
@@ -237,10 +240,15 @@ class Rebuild {
       return first === undefined ? undefined : { ...suspect, key: first, kind: 'wrong_or_missing' };
     }
     const row = await views.read(key);
-    if (row === undefined) return undefined;
+    return row === undefined ? undefined : this.#differenceOfRow(suspect, row);
+  }
+
+  async #differenceOfRow(suspect: Suspect, row: ViewRow): Promise<Difference | undefined> {
+    const { paymentId } = suspect;
     if (paymentId === undefined) return (await this.#isRightTotal(row)) ? undefined : { ...suspect, kind: 'total' };
     const said = await readPaymentViews(this.#tools, paymentId);
-    return said !== undefined && (await isImplied(views, said, row)) ? undefined : { ...suspect, kind: 'stray' };
+    const implied = said !== undefined && (await isImplied(this.#tools.views, said, row));
+    return implied ? undefined : { ...suspect, kind: 'stray' };
   }
 
   async #isRightTotal(row: ViewRow): Promise<boolean> {
@@ -255,10 +263,11 @@ class Rebuild {
 
   /** Events are on their way: what agrees a little later was no difference. */
   async #remaining(): Promise<readonly Difference[]> {
+    const { clock, settleMs = SETTLE_MS } = this.#tools;
     let suspects: readonly Suspect[] = this.#suspects;
     let differences: readonly Difference[] = [];
     for (let look = 0; look < MAX_LOOKS && suspects.length > 0; look += 1) {
-      if (look > 0) await this.#tools.clock.sleep(LOOK_EVERY_MS);
+      if (look > 0) await clock.sleep(settleMs / (MAX_LOOKS - 1));
       const found: Difference[] = [];
       const still: Suspect[] = [];
       for (const suspect of suspects) {
