@@ -8,6 +8,7 @@ import {
   dropped,
   isDue,
   LATEST_START_MS,
+  takesSome,
 } from '../core/webhook-delivery.ts';
 import {
   activeSecrets,
@@ -114,7 +115,7 @@ async function record(
   const { webhooks, clock, entropy } = tools;
   const nowMs = clock.nowMs();
   const { delivery, disable: reason } = afterAttempt(taken, attempt, nowMs, entropy.fraction());
-  const disable = reason === 'failing' && (await takesOthers(webhooks, taken)) ? undefined : reason;
+  const disable = reason === 'failing' && (await takesOthers(webhooks, taken, nowMs)) ? undefined : reason;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const disabling = disable === undefined ? {} : await disabled(tools, taken, { atMs: nowMs, reason: disable });
     const told = disabling.deliveries ?? [];
@@ -141,9 +142,8 @@ function outcomeOf(delivery: Delivery, result: AttemptResult, disable: Disabled[
 }
 
 /** One event that a server cannot take must not cost it all the others. */
-async function takesOthers(webhooks: WebhookStore, { endpointId, createdAtMs }: Delivery): Promise<boolean> {
-  const latest = await webhooks.listDeliveries(endpointId, { limit: LATEST_LOOKED_AT });
-  return latest.some(({ deliveredAtMs }) => deliveredAtMs !== undefined && deliveredAtMs > createdAtMs);
+async function takesOthers(webhooks: WebhookStore, { endpointId }: Delivery, nowMs: number): Promise<boolean> {
+  return takesSome(await webhooks.listDeliveries(endpointId, { limit: LATEST_LOOKED_AT }), nowMs);
 }
 
 /** Switches the endpoint off and tells the tenant's others, unless it was switched off or deleted meanwhile. */

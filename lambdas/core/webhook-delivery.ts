@@ -56,6 +56,8 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
 export const RETRY_WAITS_SECONDS: readonly number[] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 64_800, 80_695];
 /** Waits are shorter or longer by up to this share, so that what failed together does not come back together. */
 const JITTER = 0.1;
+/** The least time that all attempts take. Milliseconds. */
+const SHORTEST_SCHEDULE_MS = RETRY_WAITS_SECONDS.reduce((sum, each) => sum + each, 0) * 1000 * (1 - JITTER);
 
 /**
  * How long an attempt may take until another may begin: the ten seconds of the call, what is written before and after, and
@@ -131,10 +133,10 @@ export function askedFor(delivery: Delivery, nowMs: number): Delivery {
   return delivery.status === 'pending' ? next : { ...next, extra: true };
 }
 
-/** As {@link askedFor}, but what never arrived goes through the whole schedule again: one bad moment must not lose it anew. */
+/** As {@link askedFor}, but it goes through the whole schedule again: one bad moment must not lose what is sent again for good. */
 export function replayed(delivery: Delivery, nowMs: number): Delivery {
   const asked = askedFor(delivery, nowMs);
-  if (asked === delivery || (asked.status !== 'failed' && asked.status !== 'canceled')) return asked;
+  if (asked === delivery || asked.status === 'pending') return asked;
   const { extra: _extra, running: _running, ...rest } = asked;
   return { ...rest, status: 'pending', tries: 0 };
 }
@@ -142,8 +144,13 @@ export function replayed(delivery: Delivery, nowMs: number): Delivery {
 /** Its endpoint is gone or switched off: nothing is due any more. What was delivered stays so. */
 export function dropped(delivery: Delivery): Delivery {
   const { dueAtMs: _due, extra: _extra, running: _running, ...rest } = delivery;
-  const status = delivery.status === 'pending' ? 'canceled' : delivery.status;
+  const status = delivery.status === 'pending' ? endOf(delivery, 'canceled') : delivery.status;
   return { ...rest, revision: delivery.revision + 1, status };
+}
+
+/** What was delivered once stays so, whatever becomes of its being sent again. */
+function endOf({ deliveredAtMs }: Delivery, end: 'canceled' | 'failed'): Delivery['status'] {
+  return deliveredAtMs === undefined ? end : 'delivered';
 }
 
 export interface AfterAttempt {
@@ -167,20 +174,31 @@ export function afterAttempt(
   const settled = noted(delivery, attempt, nowMs);
   const { result } = attempt;
   const isExtra = delivery.extra === true;
-  if (result.kind === 'answered' && result.status >= 200 && result.status < 300) {
+  if (result.kind === 'answered' && isTaken(result.status)) {
     return { delivery: { ...settled, status: 'delivered', deliveredAtMs: delivery.deliveredAtMs ?? nowMs } };
   }
   if (result.kind === 'answered' && result.status === GONE) {
-    return { delivery: { ...settled, status: isExtra ? delivery.status : 'failed' }, disable: 'gone' };
+    return { delivery: { ...settled, status: isExtra ? delivery.status : endOf(delivery, 'failed') }, disable: 'gone' };
   }
   if (isExtra) return { delivery: settled };
   const waitSeconds = RETRY_WAITS_SECONDS[delivery.tries - 1];
-  if (waitSeconds === undefined) return { delivery: { ...settled, status: 'failed' }, disable: 'failing' };
+  if (waitSeconds === undefined)
+    return { delivery: { ...settled, status: endOf(delivery, 'failed') }, disable: 'failing' };
   const waitMs = Math.round(waitSeconds * 1000 * (1 - JITTER + 2 * JITTER * random));
   return { delivery: { ...settled, dueAtMs: nowMs + waitMs } };
 }
 
 const GONE = 410;
+
+function isTaken(status: number | undefined): boolean {
+  return status !== undefined && status >= 200 && status < 300;
+}
+
+/** Whether an endpoint has taken any of these in the time in which another was tried in vain. */
+export function takesSome(deliveries: readonly Delivery[], nowMs: number): boolean {
+  const attempts = deliveries.flatMap((delivery) => delivery.attempts);
+  return attempts.some(({ status, startedAtMs }) => isTaken(status) && startedAtMs > nowMs - SHORTEST_SCHEDULE_MS);
+}
 
 /** With the attempt, and with nothing due. */
 function noted(

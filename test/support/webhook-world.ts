@@ -49,12 +49,19 @@ export class WebhookWorld {
   readonly store: WebhookStore & DueWebhooks;
   /** How often a delivery was recorded as delivered, by its id. */
   readonly successes = new Map<string, number>();
+  /** How a process sees the store, where that is to be struck call by call of its own. */
+  readonly #storeFor: ((actor: Actor) => WebhookStore) | undefined;
   #queue: { readonly task: WebhookTask; readonly atMs: number }[] = [];
   #made = 0;
 
-  constructor(plan: FaultPlan = new FaultPlan(), store: WebhookStore & DueWebhooks = new MemoryWebhooks()) {
+  constructor(
+    plan: FaultPlan = new FaultPlan(),
+    store: WebhookStore & DueWebhooks = new MemoryWebhooks(),
+    storeFor?: (actor: Actor) => WebhookStore,
+  ) {
     this.plan = plan;
     this.store = store;
+    this.#storeFor = storeFor;
   }
 
   async addEndpoints(endpoints: readonly WebhookEndpoint[], owner: WebhookOwner = OWNER): Promise<void> {
@@ -71,10 +78,10 @@ export class WebhookWorld {
   tools(actor: Actor) {
     const { clock, entropy, reports } = this;
     return {
-      webhooks: this.#storeOf(actor),
+      webhooks: this.#storeFor?.(actor) ?? this.#storeOf(actor),
       transport: this.#transportOf(actor),
       tasks: this.#tasksOf(actor),
-      pastEvents: this.#pastOf(),
+      pastEvents: this.#pastOf(actor),
       secrets: this.secrets,
       runner: idempotentRunner,
       digest: systemDigest,
@@ -85,11 +92,16 @@ export class WebhookWorld {
   }
 
   /** The bus delivers until the event is taken in. */
-  async publish(event: PayonceEvent, tries = 5): Promise<void> {
+  async publish(event: PayonceEvent): Promise<void> {
+    await this.until('fan-out', (actor) => fanOut(this.tools(actor), event));
+  }
+
+  /** Somebody tries, in a process of its own each time, until it is done. @returns whether it ever is */
+  async until(name: string, work: (actor: Actor) => Promise<unknown>, tries = 5): Promise<boolean> {
     for (let attempt = 0; attempt < tries; attempt += 1) {
-      const done = await this.#living('fan-out', (actor) => fanOut(this.tools(actor), event));
-      if (done) return;
+      if (await this.#living(name, work)) return true;
     }
+    return false;
   }
 
   /** What the queue has now; a message whose process failed comes again, once more. */
@@ -213,20 +225,19 @@ export class WebhookWorld {
   }
 
   /** Two events to a page. */
-  #pastOf(): PastEvents {
-    return {
-      page: async ({ fromMs, untilMs, tenantId, mode, cursor = '0' }) => {
-        const owned = this.past.filter(
-          (event) =>
-            event.tenant === tenantId &&
-            event.mode === mode &&
-            event.occurredAtMs >= fromMs &&
-            event.occurredAtMs < untilMs,
-        );
-        const from = Number(cursor);
-        const events = owned.slice(from, from + 2);
-        return from + 2 < owned.length ? { events, cursor: String(from + 2) } : { events };
-      },
+  #pastOf(actor: Actor): PastEvents {
+    const page: PastEvents['page'] = async ({ fromMs, untilMs, tenantId, mode, cursor = '0' }) => {
+      const owned = this.past.filter(
+        (event) =>
+          event.tenant === tenantId &&
+          event.mode === mode &&
+          event.occurredAtMs >= fromMs &&
+          event.occurredAtMs < untilMs,
+      );
+      const from = Number(cursor);
+      const events = owned.slice(from, from + 2);
+      return from + 2 < owned.length ? { events, cursor: String(from + 2) } : { events };
     };
+    return { page: (query) => actor.call('past', VOICE, () => page(query)) };
   }
 }
