@@ -3,19 +3,25 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
 import { DynamoDbEffects } from '../../lambdas/adapters/dynamodb/dynamodb-effects.ts';
 import { DynamoDbStore } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
+import { DynamoDbViews } from '../../lambdas/adapters/dynamodb/dynamodb-views.ts';
 import type { MemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import { createPayment } from '../../lambdas/app/create-payment.ts';
 import type { CreatePaymentTools } from '../../lambdas/app/create-payment-types.ts';
+import { projectEvent } from '../../lambdas/app/project-event.ts';
 import { receiveCallback } from '../../lambdas/app/receive-callback.ts';
-import type { PaymentId } from '../../lambdas/core/ids.ts';
+import { type PaymentId, tenantId } from '../../lambdas/core/ids.ts';
+import { takenAt } from '../contract-suites/ledger-reader-suite.ts';
 import { engineProcess } from '../support/bench-engine.ts';
 import { itemSizeBytes } from '../support/bench-item-size.ts';
 import { type MeteredCall, meteredClient } from '../support/bench-metered-client.ts';
 import { typicalPayment, typicalProcessor } from '../support/bench-typical-payment.ts';
 import { callback } from '../support/callback-desk.ts';
+import { eventsOf } from '../support/event-fixtures.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
 
 const KILOBYTE = 1024;
+const VIEW_OWNER = { tenantId: tenantId('ten_budgets'), mode: 'test' } as const;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
 let payments = 0;
@@ -158,6 +164,43 @@ describe('a callback', () => {
     await take();
     const before = calls.length;
     expect(await take()).toEqual({ kind: 'redelivered' });
+    expect(calls.slice(before).map(({ name }) => name)).toEqual(['GetItem']);
+  });
+});
+
+describe('an event', () => {
+  const rows = (calls: readonly MeteredCall[], name: string) => calls.filter((call) => call.name === name).length;
+
+  /** A typical payment that is taken, at the projector. */
+  async function projected(reference?: string) {
+    const { client, calls } = metered();
+    const { clock, entropy } = meteredProcess().tools;
+    const views = new DynamoDbViews(documentClient(client), tables.views, { clock, entropy });
+    const [event] = eventsOf(systemDigest, takenAt(VIEW_OWNER, freshKey(), clock.nowMs()));
+    if (event === undefined) throw new Error('there is an event');
+    const take = () =>
+      projectEvent({ views }, { ...event, payment: { ...event.payment, reference: reference ?? null } });
+    await take();
+    return { calls, take };
+  }
+
+  test('is nine rows in the views, and costs at most 12 write units and three reads', async () => {
+    const { calls } = await projected();
+    expect([rows(calls, 'PutItem'), rows(calls, 'TransactWriteItems'), rows(calls, 'GetItem')]).toEqual([7, 1, 3]);
+    expect(calls).toHaveLength(11);
+    expect(unitsOf(calls.filter(({ kind }) => kind === 'write'))).toBeLessThanOrEqual(12);
+    expect(unitsOf(calls.filter(({ kind }) => kind === 'read'))).toBeLessThanOrEqual(3);
+  });
+
+  test('costs at most 16 with a reference', async () => {
+    const { calls } = await projected('order-6735');
+    expect(unitsOf(calls.filter(({ kind }) => kind === 'write'))).toBeLessThanOrEqual(16);
+  });
+
+  test('that comes again is one read', async () => {
+    const { calls, take } = await projected();
+    const before = calls.length;
+    await take();
     expect(calls.slice(before).map(({ name }) => name)).toEqual(['GetItem']);
   });
 });

@@ -1,9 +1,11 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import type { Resolve } from '../../lambdas/adapters/webhooks/addresses.ts';
 import { webhookTransport } from '../../lambdas/adapters/webhooks/webhook-transport.ts';
 import { sendWebhook } from '../../lambdas/app/send-webhook.ts';
 import { rotated } from '../../lambdas/core/webhook-endpoint.ts';
+import { selfMadeCertificate } from '../support/self-made-certificate.ts';
 import { endpointNamed, eventNamed, ROOT, SECRETS } from '../support/webhook-fixtures.ts';
 import { serveWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
 import { WebhookWorld } from '../support/webhook-world.ts';
@@ -80,6 +82,39 @@ describe('a call', () => {
     receiver.respond = (response) => response.writeHead(307, { location: `${receiver.url}/private` }).end();
     expect(await onLoopback.post(request(receiver.url))).toMatchObject({ kind: 'answered', status: 307 });
     expect(receiver.arrivals.map(({ path }) => path)).toEqual(['/hooks']);
+  });
+});
+
+describe('a call over TLS', () => {
+  const HOST = 'shop.payonce-tests.net';
+  const certificate = selfMadeCertificate(HOST);
+  const trusted = getCACertificates('default');
+  beforeEach(async () => {
+    setDefaultCACertificates([...trusted, certificate.cert]);
+    await receiver[Symbol.asyncDispose]();
+    receiver = await serveWebhookReceiver(certificate);
+  });
+  afterEach(() => setDefaultCACertificates(trusted));
+
+  const named = webhookTransport({
+    allowLoopback: true,
+    resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+    callMs: 5_000,
+  });
+  const at = (host: string) => request(`https://${host}:${receiver.port}/hooks`);
+
+  test('goes to the address that was judged, under the name that the certificate is for', async () => {
+    expect(await named.post(at(HOST))).toEqual({ kind: 'answered', status: 204, excerpt: '' });
+    expect(receiver.arrivals.map(({ headers, body }) => [headers.host, body])).toEqual([
+      [`${HOST}:${receiver.port}`, '{"a":"ü"}'],
+    ]);
+  });
+
+  test('tells nothing to a server whose certificate is for another name, or from nobody that is known', async () => {
+    expect(await named.post(at('other.payonce-tests.net'))).toEqual({ kind: 'unanswered', error: 'tls_failed' });
+    setDefaultCACertificates(trusted);
+    expect(await named.post(at(HOST))).toEqual({ kind: 'unanswered', error: 'tls_failed' });
+    expect(receiver.arrivals).toEqual([]);
   });
 });
 

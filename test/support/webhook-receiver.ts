@@ -1,5 +1,7 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { listenOnLoopback, stopListening } from './sandbox-listen.ts';
+import type { SelfMadeCertificate } from './self-made-certificate.ts';
 
 export interface WebhookReceiver extends AsyncDisposable {
   readonly url: string;
@@ -8,10 +10,10 @@ export interface WebhookReceiver extends AsyncDisposable {
   respond: (response: ServerResponse) => void;
 }
 
-/** A merchant's server on loopback, over real HTTP. */
-export async function serveWebhookReceiver(): Promise<WebhookReceiver> {
+/** A merchant's server on loopback, over real HTTP, or HTTPS where it has a certificate. */
+export async function serveWebhookReceiver(certificate?: SelfMadeCertificate): Promise<WebhookReceiver> {
   const arrivals: { path: string; headers: IncomingHttpHeaders; body: string }[] = [];
-  const server = createServer((request, response) => {
+  const take: RequestListener = (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
@@ -22,7 +24,8 @@ export async function serveWebhookReceiver(): Promise<WebhookReceiver> {
       });
       receiver.respond(response);
     });
-  });
+  };
+  const server = certificate === undefined ? createServer(take) : createTlsServer(certificate, take);
   const base = await listenOnLoopback(server);
   const receiver: WebhookReceiver = {
     url: `${base}/hooks`,
