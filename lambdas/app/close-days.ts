@@ -34,9 +34,15 @@ const MAX_PAGES = 4_000;
 /** Forty years: as many rows, of some hundred bytes, as four megabytes hold. */
 const MAX_DAYS = 15_000;
 
-/** What a row of a day's total says: nobody counts on a mark, it only tells its closer whether the day has changed. */
+/** Longer than it takes to add up the largest of days; after that, whoever set a mark is gone. */
+const MARK_MS = 5 * 60 * 1000;
+
+/**
+ * What a row of a day's total says. Nobody's balance counts on a mark: it tells its closer whether the day has changed, and
+ * others that somebody is at it. If each put its own mark in the place of another's, none of many would ever come to an end.
+ */
 type TotalBody =
-  | { readonly kind: 'mark'; readonly token: OwnerToken }
+  | { readonly kind: 'mark'; readonly token: OwnerToken; readonly atMs: number }
   | { readonly kind: 'total'; readonly token: OwnerToken; readonly sums: readonly StoredSum[] };
 
 interface StoredSum {
@@ -49,7 +55,7 @@ interface StoredSum {
 
 export interface ClosedDays {
   readonly closed: number;
-  /** Whether there are more days to close than were asked for, or some that changed under the closer's hands. */
+  /** Whether there are more days to close than were asked for, or some that changed, or that another is closing right now. */
   readonly more: boolean;
 }
 
@@ -70,14 +76,19 @@ export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost:
   const totals = new Map((await totalRows(views, owner)).map((row) => [row.sort, row]));
   let closed = 0;
   let tried = 0;
+  let others = 0;
   for (let day = firstDay; day + DAY_MS + SETTLED_AFTER_MS <= clock.nowMs(); day += DAY_MS) {
     const found = totals.get(placeOf(day));
     if (found !== undefined && closedSums(found) !== undefined) continue;
+    if (found !== undefined && isMarked(found, clock.nowMs())) {
+      others += 1;
+      continue;
+    }
     if (tried === atMost) return { closed, more: true };
     tried += 1;
     if (await closeDay(tools, owner, day, found)) closed += 1;
   }
-  return { closed, more: closed < tried };
+  return { closed, more: closed < tried || others > 0 };
 }
 
 /**
@@ -86,14 +97,14 @@ export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost:
  * @returns false when the day was changed meanwhile, or another closes it
  */
 async function closeDay(
-  { views, entropy }: CloseDaysTools,
+  { views, clock, entropy }: CloseDaysTools,
   owner: ViewOwner,
   dayMs: number,
   found: ViewRow | undefined,
 ): Promise<boolean> {
   const key = totalKey(owner, dayMs);
   const token = entropy.ownerToken();
-  const mark = totalRow(owner, dayMs, { kind: 'mark', token });
+  const mark = totalRow(owner, dayMs, { kind: 'mark', token, atMs: clock.nowMs() });
   if (!(await views.exchange([{ key, from: found ?? null, to: mark }]))) return false;
   const sums = await sumEntries(views, owner, { fromMs: dayMs, untilMs: dayMs + DAY_MS }, true);
   const total = totalRow(owner, dayMs, { kind: 'total', token, sums: [...sums.values()].map(stored) });
@@ -116,6 +127,11 @@ function stored({
   credit: bigint;
 }) {
   return { account, currency, debit: String(debit), credit: String(credit) };
+}
+
+function isMarked({ body }: ViewRow, nowMs: number): boolean {
+  const total = JSON.parse(body) as TotalBody;
+  return total.kind === 'mark' && Math.abs(nowMs - total.atMs) < MARK_MS;
 }
 
 /** @returns undefined when the day is not closed yet */

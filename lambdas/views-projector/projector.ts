@@ -1,10 +1,14 @@
 import { type CloseDaysTools, closeDays } from '../app/close-days.ts';
 import { projectEvent } from '../app/project-event.ts';
 import type { PayonceEvent } from '../core/event.ts';
-import { dayOf, type ViewOwner } from '../core/views.ts';
+import { DAY_MS, dayOf, type ViewOwner } from '../core/views.ts';
 
 /** At once, so that a batch stays well within its time: after a long outage the days are closed batch by batch. */
 const DAYS_AT_ONCE = 2;
+/** Days are closed an hour after their end. */
+const HOUR_MS = 60 * 60 * 1000;
+/** Where days cannot be closed now, or others are at it, it is tried again after this, and not with every event. */
+const BUSY_MS = 60_000;
 /** Owners of whom it is remembered when their days were last looked at; forgetting one costs a few reads. */
 const MAX_REMEMBERED = 10_000;
 
@@ -18,8 +22,8 @@ export interface ProjectorTools extends CloseDaysTools {
  */
 export class Projector {
   readonly #tools: ProjectorTools;
-  /** By owner: the day on which all days before it were found closed. */
-  readonly #closedOn = new Map<string, number>();
+  /** By owner: before this there is nothing to close. Unix milliseconds. */
+  readonly #restsUntilMs = new Map<string, number>();
 
   constructor(tools: ProjectorTools) {
     this.#tools = tools;
@@ -31,19 +35,19 @@ export class Projector {
     if (event.postings.length > 0) await this.#closeDays({ tenantId: event.tenant, mode: event.mode });
   }
 
-  /** What fails here is made up for by the next event: nothing but the speed of a balance depends on it. */
+  /** What fails here is made up for by a later event: nothing but the speed of a balance depends on it. */
   async #closeDays(owner: ViewOwner): Promise<void> {
     const name = `${owner.tenantId}#${owner.mode}`;
-    // An hour after midnight at the latest, as days are closed an hour after their end.
-    const period = dayOf(this.#tools.clock.nowMs() - 60 * 60 * 1000);
-    if (this.#closedOn.get(name) === period) return;
-    if (this.#closedOn.size >= MAX_REMEMBERED) this.#closedOn.clear();
-    this.#closedOn.set(name, period);
+    const nowMs = this.#tools.clock.nowMs();
+    const rests = this.#restsUntilMs;
+    if (nowMs < (rests.get(name) ?? 0)) return;
+    if (rests.size >= MAX_REMEMBERED) rests.clear();
+    rests.set(name, dayOf(nowMs - HOUR_MS) + DAY_MS + HOUR_MS);
     try {
-      const { more } = await closeDays(this.#tools, owner, DAYS_AT_ONCE);
-      if (more) this.#closedOn.delete(name);
+      const { closed, more } = await closeDays(this.#tools, owner, DAYS_AT_ONCE);
+      if (more) rests.set(name, closed > 0 ? nowMs : nowMs + BUSY_MS);
     } catch (error) {
-      this.#closedOn.delete(name);
+      rests.set(name, nowMs + BUSY_MS);
       this.#tools.report(error);
     }
   }

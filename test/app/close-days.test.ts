@@ -115,9 +115,21 @@ describe('a closed day', () => {
     expect((await told()).payable).toBe(2000);
   });
 
-  test('is closed once by two closers at once', async () => {
+  test('is left to the one that is at it, so that many closers come to an end, and not for ever', async () => {
     const interrupted: Interrupted = new Interrupted(async () => {
-      expect((await close(interrupted)).closed).toBe(1);
+      expect(await close(interrupted)).toEqual({ closed: 0, more: true });
+    });
+    views = interrupted;
+    await project('a', MONDAY_MS);
+
+    expect(await close()).toEqual({ closed: 1, more: false });
+    expect(await told()).toEqual({ payable: 1000, read: 0 });
+  });
+
+  test('is closed by another when the one that was at it is gone', async () => {
+    const interrupted: Interrupted = new Interrupted(async () => {
+      clock.advance(5 * 60_000);
+      expect(await close(interrupted)).toEqual({ closed: 1, more: false });
     });
     views = interrupted;
     await project('a', MONDAY_MS);

@@ -103,7 +103,7 @@ describe('a payment on the deployed stack', () => {
     const [head] = dataOf(await get('/v1/payments'));
     expect(head).toEqual(await get(`/v1/payments/${id}`));
     expect(head).toMatchObject({ amount_refunded: 1000 });
-  });
+  }, 60_000);
 });
 
 /** F38. A rebuild ends with a comparison of its own; nothing is on its way here, so nothing needs time to settle. */

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { MemoryViews } from '../../lambdas/adapters/memory/memory-views.ts';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import type { RowChange, ViewRange } from '../../lambdas/app/ports/view-store.ts';
 import { tenantId } from '../../lambdas/core/ids.ts';
-import { totalsPartition } from '../../lambdas/core/views.ts';
+import { totalsPartition, type ViewRow } from '../../lambdas/core/views.ts';
 import { Projector } from '../../lambdas/views-projector/projector.ts';
 import { takenAt } from '../contract-suites/ledger-reader-suite.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
@@ -16,6 +17,22 @@ const owner = { tenantId: tenantId('ten_projector'), mode: 'test' as const };
 class Unlistable extends MemoryViews {
   override range(): Promise<never> {
     return Promise.reject(new Error('not now'));
+  }
+}
+
+/** Views whose lists are counted, and whose days somebody else changes whenever they are to be closed. */
+class Counted extends MemoryViews {
+  ranges = 0;
+  refuses = false;
+
+  override range(range: ViewRange): Promise<readonly ViewRow[]> {
+    this.ranges += 1;
+    return super.range(range);
+  }
+
+  override async exchange(changes: readonly RowChange[]): Promise<boolean> {
+    const ofDay = changes.some(({ key }) => key.partition === totalsPartition(owner));
+    return this.refuses && ofDay ? false : super.exchange(changes);
   }
 }
 
@@ -52,6 +69,23 @@ describe('the projector', () => {
     await take(projector, 'k-5');
     expect(await daysClosed(views)).toBe(5);
     expect(faults).toEqual([]);
+  });
+
+  test('lets a day be that another is closing, and does not ask again with every event', async () => {
+    const views = new Counted();
+    await take(projectorOn(views), 'k-1');
+    clock.advance(2 * DAY_MS);
+    views.refuses = true;
+    const projector = projectorOn(views);
+    await take(projector, 'k-2');
+    const { ranges } = views;
+    for (const key of ['k-3', 'k-4', 'k-5']) await take(projector, key);
+    expect(views.ranges).toBe(ranges);
+
+    views.refuses = false;
+    clock.advance(60_000);
+    await take(projector, 'k-6');
+    expect(await daysClosed(views)).toBe(2);
   });
 
   test('has taken in an event also where its day cannot be closed now', async () => {

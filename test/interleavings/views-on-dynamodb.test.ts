@@ -20,8 +20,12 @@ import { clientOf } from '../support/faulty-client.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
 
 const DAY_MS = Date.UTC(2026, 2, 1);
-/** The day is over, and waits do not take time. */
-const LATER: Clock = { nowMs: () => DAY_MS + 50 * 60 * 60 * 1000, sleep: async () => undefined };
+let processes = 0;
+/** The day is over; waits do not take time, and each process comes when the one before is surely gone. */
+const LATER: Clock = {
+  nowMs: () => DAY_MS + 50 * 60 * 60 * 1000 + processes * 5 * 60 * 1000,
+  sleep: async () => undefined,
+};
 const pacing = { clock: LATER, entropy: countingEntropy() };
 
 let table: string;
@@ -46,6 +50,7 @@ async function untilDone(plan: FaultPlan, work: (views: ViewStore) => Promise<un
   for (const name of ['first', 'second', 'third']) {
     if (name === 'third') plan.active = false;
     const actor = new Actor(name, plan);
+    processes += 1;
     try {
       await work(struck(actor));
       if (!actor.crashed) return true;
