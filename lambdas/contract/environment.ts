@@ -16,6 +16,8 @@ export const Environment = {
   processorRoutes: 'PROCESSOR_ROUTES',
   /** JSON, `CallbackSource[]`: whose callbacks are taken, and how they are verified. */
   callbackSources: 'CALLBACK_SOURCES',
+  /** Read by Node.js itself: how many threads it has for what blocks, looking up names for one. */
+  nodeThreads: 'UV_THREADPOOL_SIZE',
   /** The name of the bus that events are put on. */
   eventBus: 'EVENT_BUS',
   /** The queue where a function sets aside what it cannot read, whole and with the reason. */

@@ -42,6 +42,13 @@ const BATCH = 10;
 /** So many merchants' servers may be slow at once, ten times over, before others wait. */
 const SENDERS = 20;
 
+/**
+ * Names are looked up by the system's resolver, which holds one of Node's threads for as long as it waits (Node.js: "dns.lookup",
+ * implementation considerations), and there are four: a few names that nobody answers for would make the others' calls late.
+ * Enough for two batches, as a look-up that was given up goes on.
+ */
+const THREADS = 2 * BATCH + 4;
+
 const EVERY_MINUTE = { period: Duration.minutes(1) };
 
 const BOOKS = ['WEBHOOKS#*'];
@@ -125,7 +132,11 @@ export class Webhooks extends Construct {
     const sender = this.#function('Sender', {
       folder: 'webhook-sender',
       timeout: Duration.seconds(WEBHOOK_SENDER_TIMEOUT_SECONDS),
-      environment: { ...this.#calling(), [Environment.ledgerTable]: data.ledger.table.tableName },
+      environment: {
+        ...this.#calling(),
+        [Environment.ledgerTable]: data.ledger.table.tableName,
+        [Environment.nodeThreads]: String(THREADS),
+      },
     });
     const rows = [...BOOKS, ...DELIVERIES, ...REPLAYS];
     allowRows(sender, data.registry, 'ReadRows', ['dynamodb:GetItem'], rows);

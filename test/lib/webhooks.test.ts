@@ -92,6 +92,17 @@ describe('webhooks', () => {
     expect(settings({ 'payonce:allowLoopbackWebhooks': 'true' })).toEqual(['true', 'true']);
   });
 
+  test('are sent by a function that has a thread for every name that it looks up at once, twice over', () => {
+    const [sender] = Object.entries(service.findResources('AWS::Lambda::Function'))
+      .filter(([id]) => id.startsWith('WebhooksSender'))
+      .map(([, found]) => found as { Properties: { Environment: { Variables: Record<string, unknown> } } });
+    const [source] = Object.entries(service.findResources('AWS::Lambda::EventSourceMapping'))
+      .filter(([id]) => id.startsWith('WebhooksSender'))
+      .map(([, found]) => found as { Properties: { BatchSize: number } });
+    const threads = Number(sender?.Properties.Environment.Variables['UV_THREADPOOL_SIZE']);
+    expect(threads).toBeGreaterThanOrEqual(2 * (source?.Properties.BatchSize ?? Number.POSITIVE_INFINITY));
+  });
+
   test('that are switched off, or cannot be tried, raise an alarm', () => {
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: 'webhook_endpoint_disabled',
