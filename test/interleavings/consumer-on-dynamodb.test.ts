@@ -98,7 +98,7 @@ describe.each([
   ['outside', outsideOf],
 ] as const)('an event and its redeliveries on the DynamoDB API have one effect %s', (_where, how) => {
   test('with every pair of faults at every two calls of the SDK and of the vendor', async () => {
-    const { histories, findings } = await surveyFaults((faults) => runHistory(how, faults), 2, AT_ONCE);
+    const { histories, findings } = await surveyFaults((faults) => runHistory(how, faults), 2, { atOnce: AT_ONCE });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(100);
   }, 120_000);
@@ -109,7 +109,7 @@ describe.each([
   ['outside', naiveOutside],
 ] as const)('a consumer that checks, then acts %s', (_where, how) => {
   test('is caught by single faults', async () => {
-    const { findings } = await surveyFaults((faults) => runHistory(how, faults), 1, AT_ONCE);
+    const { findings } = await surveyFaults((faults) => runHistory(how, faults), 1, { atOnce: AT_ONCE });
     expect(findings.flatMap(({ violations }) => violations)).toContain('I5: 2 effects');
   }, 60_000);
 });

@@ -1,4 +1,4 @@
-import { FAULT_KINDS, type PlannedFault } from './fault-plan.ts';
+import { FAULT_KINDS, type FaultKind, type PlannedFault } from './fault-plan.ts';
 
 /** What a run of one history tells. */
 export interface HistoryRun {
@@ -12,16 +12,26 @@ export interface HistorySurvey {
   readonly findings: readonly { readonly faults: readonly PlannedFault[]; readonly violations: readonly string[] }[];
 }
 
+interface SurveyOptions {
+  /** How many histories run at once; they must share nothing. @default one after the other */
+  readonly atOnce?: number;
+  /** With what a call is struck, by its name. @default every kind */
+  readonly kindsOf?: (call: string) => readonly FaultKind[];
+}
+
+/** A read that was applied and one that was not are the same: on the DynamoDB API each history takes its time. */
+export function kindsByEffect(call: string): readonly FaultKind[] {
+  return /\.(?:GetItem|Query)Command$/.test(call) ? ['crash_before', 'throttle', 'ambiguous_lost'] : FAULT_KINDS;
+}
+
 /**
  * Runs every history with up to `depth` faults: every call of every run is struck with every kind, and the calls that the
  * strike brings about are struck in turn.
- *
- * @param atOnce how many run at once; they must share nothing
  */
 export async function surveyFaults(
   run: (faults: readonly PlannedFault[]) => Promise<HistoryRun>,
   depth: number,
-  atOnce = 1,
+  { atOnce = 1, kindsOf = () => FAULT_KINDS }: SurveyOptions = {},
 ): Promise<HistorySurvey> {
   const findings: HistorySurvey['findings'][number][] = [];
   let histories = 0;
@@ -35,7 +45,7 @@ export async function surveyFaults(
       findings.push(
         ...runs.flatMap(({ faults, violations }) => (violations.length > 0 ? [{ faults, violations }] : [])),
       );
-      next.push(...runs.flatMap(({ faults, calls }) => struckFurther(faults, calls)));
+      next.push(...runs.flatMap(({ faults, calls }) => struckFurther(faults, calls, kindsOf)));
     }
     generation = next;
   }
@@ -43,9 +53,13 @@ export async function surveyFaults(
 }
 
 /** The same faults and one more, at each call behind the last of them. */
-function struckFurther(faults: readonly PlannedFault[], calls: readonly string[]): (readonly PlannedFault[])[] {
+function struckFurther(
+  faults: readonly PlannedFault[],
+  calls: readonly string[],
+  kindsOf: (call: string) => readonly FaultKind[],
+): (readonly PlannedFault[])[] {
   const from = faults.at(-1)?.point ?? 0;
   return calls
     .slice(from)
-    .flatMap((_call, index) => FAULT_KINDS.map((kind) => [...faults, { point: from + index + 1, kind }]));
+    .flatMap((call, index) => kindsOf(call).map((kind) => [...faults, { point: from + index + 1, kind }]));
 }
