@@ -1,8 +1,7 @@
+import { compareBooks, type Mismatch } from '../core/compare-books.ts';
 import { RetryableError } from '../core/faults.ts';
 import type { PaymentId } from '../core/ids.ts';
 import { invariant } from '../core/invariant.ts';
-import type { PaymentStatus } from '../core/payment.ts';
-import type { Posting } from '../core/posting.ts';
 import type { ProcessorCharge } from '../core/processor-charge.ts';
 import { detailsOf } from '../core/transition.ts';
 import type { Caller } from './authenticate.ts';
@@ -30,19 +29,6 @@ export interface FindMismatches {
   readonly answerByMs: number;
 }
 
-/** One payment and currency of which processor and Ledger say different things. Amounts in minor units. */
-export interface Mismatch {
-  /** As the charge names it, even when there is no such payment; undefined when it names none. */
-  readonly paymentId?: PaymentId;
-  readonly paymentStatus?: PaymentStatus;
-  readonly currency: string;
-  /** Taken, less what was given back and what disputes hold or have cost. */
-  readonly processorMinor: number;
-  readonly ledgerMinor: number;
-  readonly chargeIds: readonly string[];
-  readonly kind: 'missing_in_ledger' | 'missing_at_processor' | 'amounts_differ';
-}
-
 export type FindMismatchesOutcome =
   | {
       readonly kind: 'compared';
@@ -67,12 +53,8 @@ const READ_TIMEOUT_MS = 5_000;
 
 /**
  * Compares the processor's books with the Ledger, both ways: every charge that was made in the time asked for, and every
- * payment whose `processor_clearing` was posted to in it. A payment that either way finds is then compared whole. Each
- * figure comes from its own side alone:
- *
- * - the processor's is the sum over all charges that carry the payment's name, also those beside its own;
- * - the Ledger's is the net debit of `processor_clearing` over the payment's whole chain. Fees are left out, because the
- *   processor lists gross amounts; corrections count, because by them an operator sets the books right.
+ * payment whose `processor_clearing` was posted to in it. A payment that either way finds is then compared whole: all charges
+ * that carry its name, also those beside its own, with its whole chain.
  *
  * Told are the caller's own payments, as far as they were sent to this processor and account, and charges that belong to
  * no payment that is known. A payment that moves at this very moment may show up and be gone when asked again.
@@ -154,62 +136,12 @@ function isComparable({ first, state: { payment } }: PaymentChain, caller: Calle
 }
 
 function compare(charges: readonly ProcessorCharge[], paymentId?: PaymentId, chain?: PaymentChain): Compared {
-  const legs = (chain?.transitions ?? []).flatMap(({ postings }) => grossClearing(postings));
-  const currencies = [...new Set([...charges, ...legs].map(({ currency }) => currency))].sort();
-  const mismatches = currencies.flatMap((currency) => {
-    const inCurrency = charges.filter((charge) => charge.currency === currency);
-    const posted = legs.filter((leg) => leg.currency === currency);
-    const processorMinor = sumOf(inCurrency.map(keptMinor));
-    const ledgerMinor = sumOf(
-      posted.map(({ direction, amountMinor }) => (direction === 'debit' ? amountMinor : -amountMinor)),
-    );
-    if (processorMinor === ledgerMinor) return [];
-    const found: Mismatch = {
-      ...(paymentId === undefined ? {} : { paymentId }),
-      ...(chain === undefined ? {} : { paymentStatus: chain.state.payment.status }),
-      currency,
-      processorMinor,
-      ledgerMinor,
-      chargeIds: inCurrency.map(({ chargeId }) => chargeId),
-      kind: kindOf(inCurrency, posted),
-    };
-    return [found];
+  const mismatches = compareBooks(charges, {
+    ...(paymentId === undefined ? {} : { paymentId }),
+    ...(chain === undefined ? {} : { paymentStatus: chain.state.payment.status }),
+    transitions: chain?.transitions ?? [],
   });
   return { mismatches, charges: charges.length, isKnown: chain !== undefined };
-}
-
-/** Where one side has never heard of any money, that is what is wrong; else it is the amounts. */
-function kindOf(charges: readonly ProcessorCharge[], posted: readonly Posting[]): Mismatch['kind'] {
-  if (posted.length === 0) return 'missing_in_ledger';
-  return charges.some(({ capturedMinor }) => capturedMinor > 0) ? 'amounts_differ' : 'missing_at_processor';
-}
-
-/** What the processor holds of a charge for us, before its fee. */
-function keptMinor({ capturedMinor, refunds, disputes }: ProcessorCharge): number {
-  const refunded = refunds.filter(({ status }) => status === 'succeeded').map(({ amountMinor }) => amountMinor);
-  const disputed = disputes.filter(({ status }) => status !== 'won').map(({ amountMinor }) => amountMinor);
-  return capturedMinor - sumOf(refunded) - sumOf(disputed);
-}
-
-/** The legs on `processor_clearing` of one set, without those whose other side is `fees`: the same amount the other way. */
-function grossClearing(postings: readonly Posting[]): readonly Posting[] {
-  const fees = postings.filter(({ account }) => account === 'fees');
-  return postings
-    .filter(({ account }) => account === 'processor_clearing')
-    .filter((leg) => {
-      const other = fees.findIndex(
-        (fee) =>
-          fee.amountMinor === leg.amountMinor && fee.currency === leg.currency && fee.direction !== leg.direction,
-      );
-      if (other >= 0) fees.splice(other, 1);
-      return other < 0;
-    });
-}
-
-function sumOf(amounts: readonly number[]): number {
-  const total = amounts.reduce((left, right) => left + right, 0);
-  invariant(Number.isSafeInteger(total), 'the sums of one payment are safe integers');
-  return total;
 }
 
 /** @throws RetryableError when none is left */

@@ -1,6 +1,7 @@
-import { findMismatches, type Mismatch } from '../app/find-mismatches.ts';
+import { findMismatches } from '../app/find-mismatches.ts';
 import { Scopes } from '../contract/api.ts';
 import { REQUEST_BUDGET_SECONDS } from '../contract/timing.ts';
+import type { Mismatch } from '../core/compare-books.ts';
 import { found, type Handled, refusal } from '../runtime/http-api.ts';
 import { mismatchesQuery } from '../runtime/ledger-schemas.ts';
 import { DEFAULT_PAGE } from '../runtime/payment-schemas.ts';
