@@ -1,4 +1,5 @@
 import type { PaymentId } from '../core/ids.ts';
+import { isOfComparison } from '../core/mismatch-view.ts';
 import type { ViewKey, ViewOwner, ViewRow } from '../core/views.ts';
 import { DAY_MS } from '../core/views.ts';
 import { type CloseDaysTools, closeDays, closedSums, sumEntries } from './close-days.ts';
@@ -187,6 +188,7 @@ class Rebuild {
    * is not in the Ledger, so no row goes that is only newer than what was read; and it goes only while it is unchanged.
    */
   async #sweep(row: ViewRow): Promise<void> {
+    if (isOfComparison(row)) return;
     const { views } = this.#tools;
     const { paymentId } = row;
     if (paymentId === undefined) {
@@ -221,6 +223,7 @@ class Rebuild {
   }
 
   async #compareRow(row: ViewRow): Promise<void> {
+    if (isOfComparison(row)) return;
     const { partition, sort, paymentId } = row;
     const suspect = { key: { partition, sort }, ...(paymentId === undefined ? {} : { paymentId }) };
     if ((await this.#differenceOfRow(suspect, row)) !== undefined) this.#suspect(suspect);

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import { closeDays } from '../../lambdas/app/close-days.ts';
+import { keepLook } from '../../lambdas/app/mismatch-view.ts';
 import { projectEvent } from '../../lambdas/app/project-event.ts';
 import { rebuildBegin } from '../../lambdas/app/rebuild-views.ts';
 import { tenantId } from '../../lambdas/core/ids.ts';
@@ -8,6 +9,7 @@ import { totalKey } from '../../lambdas/core/views.ts';
 import { takenAt } from '../contract-suites/ledger-reader-suite.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { eventsOf } from '../support/event-fixtures.ts';
+import { apartBy, lookedAt } from '../support/mismatch-fixtures.ts';
 import { RebuildDesk } from '../support/rebuild-desk.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -81,6 +83,22 @@ describe('a rebuild of the views', () => {
     expect(differences).toEqual([]);
     expect(new Set(counts)).toEqual(new Set([old.length]));
     expect(shown().every(({ body }) => body.includes('"object":"payment"'))).toBe(true);
+  });
+
+  test('leaves alone what comes of comparing with a processor, and finds nothing wrong with it', async () => {
+    const digest = systemDigest;
+    const { owner: _owner, ...nobodys } = lookedAt('n', { subject: 'ch_1' });
+    for (const about of [lookedAt('k'), nobodys]) {
+      await keepLook({ views: desk.views, digest }, about, apartBy(1700), TODAY_MS);
+    }
+    const before = desk.views.all();
+
+    const { counts, differences } = await desk.rebuild();
+
+    expect(counts.removed).toBe(0);
+    expect(differences).toEqual([]);
+    expect(desk.views.all().filter(({ partition }) => partition.startsWith('MISMATCH'))).toEqual(before);
+    expect(before).toHaveLength(4);
   });
 
   test('that broke off is taken up where it was, whatever page it had come to', async () => {

@@ -1,0 +1,36 @@
+import type { Job, JobCounts } from '../../lambdas/app/job.ts';
+import { invariant } from '../../lambdas/core/invariant.ts';
+
+export interface FinishedJob extends JobCounts {
+  /** The names of its items, in the order in which they were done. */
+  readonly names: readonly string[];
+  readonly pages: number;
+}
+
+const MAX_PAGES = 1_000;
+
+/** Works at a job to its end, as its worker does, page by page; every item twice when `doubled`, as after a crash. */
+export async function finishJob(
+  job: Job,
+  scheduledForMs: number,
+  { limit = 2, doubled = false, deadlineMs = Infinity } = {},
+): Promise<FinishedJob> {
+  const counts = { done: 0, left: 0, failed: 0 };
+  const names: string[] = [];
+  let cursor: string | undefined;
+  for (let pages = 1; pages <= MAX_PAGES; pages += 1) {
+    const page = await job.page(cursor, limit, { scheduledForMs });
+    invariant(page.items.length <= limit, 'a page has no more items than were asked for');
+    for (const { thing, name } of page.items) {
+      names.push(name);
+      if (doubled) await job.handle(thing, { scheduledForMs, deadlineMs });
+      const { done, left, failed } = await job.handle(thing, { scheduledForMs, deadlineMs });
+      counts.done += done;
+      counts.left += left;
+      counts.failed += failed;
+    }
+    cursor = page.next;
+    if (cursor === undefined) return { ...counts, names, pages };
+  }
+  invariant(false, 'the job has no end');
+}

@@ -1,0 +1,67 @@
+import { MemoryTransitions } from '../../lambdas/adapters/memory/memory-transitions.ts';
+import { MemoryViews } from '../../lambdas/adapters/memory/memory-views.ts';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import type { MismatchCounts } from '../../lambdas/app/mismatch-view.ts';
+import { type ReconcileTools, reconcileDays, reconcileRecent } from '../../lambdas/app/reconcile.ts';
+import { ALL_MISMATCHES, type OpenMismatch, openMismatchOf } from '../../lambdas/core/mismatch-view.ts';
+import { type FinishedJob, finishJob } from './finish-job.ts';
+import { MismatchDesk } from './mismatch-desk.ts';
+
+const MINUTE_MS = 60_000;
+
+/** The comparisons that the clock runs, on the desk's store, processor and clock. */
+export class ReconcileDesk extends MismatchDesk {
+  readonly views = new MemoryViews();
+  readonly told: string[] = [];
+  readonly counted: MismatchCounts[] = [];
+
+  tools(changes: Partial<ReconcileTools> = {}): ReconcileTools {
+    const { store, processor, clock } = this.payments;
+    return {
+      books: [processor],
+      outcomes: new MemoryTransitions(() => store.allTransitions()),
+      effects: store,
+      views: this.views,
+      digest: systemDigest,
+      clock,
+      observer: {
+        difference: (change, { mismatch }) =>
+          this.told.push(`${change} ${mismatch.processorMinor}/${mismatch.ledgerMinor}`),
+        counted: (counts) => this.counted.push(counts),
+      },
+      ...changes,
+    };
+  }
+
+  recent(changes: Partial<ReconcileTools> = {}, options: Parameters<typeof finishJob>[2] = {}): Promise<FinishedJob> {
+    return finishJob(reconcileRecent(this.tools(changes)), this.#scheduled(), options);
+  }
+
+  days(changes: Partial<ReconcileTools> = {}, options: Parameters<typeof finishJob>[2] = {}): Promise<FinishedJob> {
+    return finishJob(reconcileDays(this.tools(changes)), this.#scheduled(), options);
+  }
+
+  wait(minutes: number): void {
+    this.payments.clock.advance(minutes * MINUTE_MS);
+  }
+
+  /** In the list of all. */
+  differences(): readonly OpenMismatch[] {
+    return this.listed(ALL_MISMATCHES);
+  }
+
+  /** In one list. */
+  listed(list: string): readonly OpenMismatch[] {
+    return this.views
+      .all()
+      .filter(({ partition }) => partition === list)
+      .map(openMismatchOf);
+  }
+
+  /** A run is for a whole minute, and comes a second after it. */
+  #scheduled(): number {
+    const { clock } = this.payments;
+    clock.advance(MINUTE_MS - (clock.nowMs() % MINUTE_MS) + 1_000);
+    return clock.nowMs() - 1_000;
+  }
+}
