@@ -8,6 +8,7 @@ import { KeyAttribute } from '../../contract/tables.ts';
 import { base32 } from '../../core/digest.ts';
 import type { Mode, TenantId } from '../../core/ids.ts';
 import { tenantId } from '../../core/ids.ts';
+import { ownerRow } from './tenant-owners.ts';
 import { apiKeyRowKey } from './tenant-registry.ts';
 
 /** 256 bits. */
@@ -91,6 +92,8 @@ export class TenantAdministration {
                 ConditionExpression: absent,
               },
             },
+            // Nobody has payments without ever having had a key: so all owners are listed, and none is found by a scan.
+            { Put: { TableName: this.#table, Item: ownerRow(owner, mode) } },
           ],
         }),
       );
