@@ -122,7 +122,7 @@ async function describe(emulator: Emulator, outputs: StackOutputs, known: LocalK
     registry: read('data', 'registryTable'),
     views: read('data', 'viewsTable'),
   };
-  await enableTimeToLive(endpoint, tables.idempotency);
+  for (const table of [tables.idempotency, tables.registry]) await enableTimeToLive(endpoint, table);
   await openQueuesToPlainHttp(endpoint);
   const apiUrl = reachable(endpoint, read('service', 'apiUrl'));
   const sandboxUrl = reachable(endpoint, read('sandbox', 'sandboxUrl'));

@@ -210,6 +210,31 @@ const mismatch = z
   })
   .meta({ id: 'Mismatch' });
 
+const openMismatch = z
+  .looseObject({
+    id: z.string().meta({ description: '`mis_…`' }),
+    ...mismatch.shape,
+    processor: z.string(),
+    account: z.string().meta({ description: 'At the processor.' }),
+    status: z.enum(['suspected', 'confirmed']).meta({
+      description:
+        '`suspected`: seen once; a payment that was moving just then is gone at the next look. `confirmed`: the two have been ' +
+        'apart by the same amount for ten minutes at least, and somebody was told.',
+    }),
+    first_seen: unixSeconds,
+    last_seen: unixSeconds,
+  })
+  .meta({ id: 'OpenMismatch' });
+
+/** Asked for without a time. */
+export const openMismatchList = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(openMismatch).meta({ description: 'Newest payment first.' }),
+    has_more: z.boolean(),
+  })
+  .meta({ id: 'OpenMismatchList' });
+
 export const mismatchList = z
   .looseObject({
     object: z.literal('list'),
@@ -220,6 +245,8 @@ export const mismatchList = z
       .meta({ description: 'How much was looked at, so that an empty list says something.' }),
   })
   .meta({ id: 'MismatchList' });
+
+export const mismatches = z.union([openMismatchList, mismatchList]).meta({ id: 'Mismatches' });
 
 const codes = z.enum(Object.keys(PROBLEMS));
 

@@ -117,6 +117,32 @@ export const decisionExamples = {
 } satisfies Record<string, Example>;
 
 export const mismatchExamples = {
+  open: {
+    summary: 'What is open',
+    value: {
+      object: 'list',
+      data: [
+        {
+          id: 'mis_mm7p6yo0_a6fa427rn42iycjfv7yj6rbeou',
+          object: 'mismatch',
+          payment: PAYMENT_ID,
+          payment_status: 'succeeded',
+          currency: 'EUR',
+          processor_amount: 1250,
+          ledger_amount: 1000,
+          difference: 250,
+          charges: ['ch_1', 'ch_2'],
+          kind: 'amounts_differ',
+          processor: 'sandbox',
+          account: 'sandbox',
+          status: 'confirmed',
+          first_seen: 1_772_366_400,
+          last_seen: 1_772_370_000,
+        },
+      ],
+      has_more: false,
+    },
+  },
   charged_beside: {
     summary: 'A second charge was made in the payment’s name, beside us',
     value: {

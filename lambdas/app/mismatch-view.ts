@@ -4,6 +4,8 @@ import { RetryableError } from '../core/faults.ts';
 import {
   ALL_MISMATCHES,
   type LookedAt,
+  type MismatchChange,
+  type MismatchCounts,
   mismatchKey,
   mismatchPartition,
   mismatchPlace,
@@ -23,9 +25,6 @@ export interface MismatchViewTools {
 
 /** Two comparisons at once decide again this often. */
 const MAX_ROUNDS = 8;
-
-/** What a look has changed. */
-export type MismatchChange = 'suspected' | 'confirmed' | 'gone';
 
 /**
  * Puts what a look has found into the view. Doing it twice, at once or after one another, is doing it once: the row is
@@ -88,11 +87,6 @@ export async function someMismatches(
 const COUNTED_AT_ONCE = 500;
 /** A hundred thousand: whoever has so many needs no exact number. */
 const MAX_COUNTINGS = 200;
-
-export interface MismatchCounts {
-  readonly confirmed: number;
-  readonly suspected: number;
-}
 
 export async function countMismatches(tools: Pick<MismatchViewTools, 'views'>): Promise<MismatchCounts> {
   const counts = { confirmed: 0, suspected: 0 };

@@ -1,18 +1,12 @@
 import { compareBooks, type Mismatch } from '../core/compare-books.ts';
 import { invariant } from '../core/invariant.ts';
-import type { LookedAt, OpenMismatch } from '../core/mismatch-view.ts';
+import type { LookedAt, MismatchChange, MismatchCounts, OpenMismatch } from '../core/mismatch-view.ts';
 import { PENDING_TYPES } from '../core/payment.ts';
 import type { ProcessorCharge } from '../core/processor-charge.ts';
 import { detailsOf, type Transition } from '../core/transition.ts';
 import { DAY_MS, dayOf } from '../core/views.ts';
 import { type Job, type JobCounts, ONE_DONE, ONE_LEFT } from './job.ts';
-import {
-  countMismatches,
-  keepLook,
-  type MismatchChange,
-  type MismatchCounts,
-  type MismatchViewTools,
-} from './mismatch-view.ts';
+import { countMismatches, keepLook, type MismatchViewTools } from './mismatch-view.ts';
 import { type PaymentChain, readChain } from './payment-chain.ts';
 import type { PaymentStore } from './ports/payment-store.ts';
 import type { ProcessorBooks } from './ports/processor.ts';

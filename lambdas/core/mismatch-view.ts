@@ -20,6 +20,12 @@ export interface LookedAt {
   readonly currency: string;
 }
 
+/** What a look has changed. */
+export type MismatchChange = 'suspected' | 'confirmed' | 'gone';
+
+/** How many are open. */
+export type MismatchCounts = Readonly<Record<OpenMismatch['status'], number>>;
+
 /** A difference as the view keeps it until a later look finds that it is gone. */
 export interface OpenMismatch extends LookedAt {
   readonly id: string;

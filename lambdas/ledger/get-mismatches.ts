@@ -1,7 +1,10 @@
+import type * as z from 'zod';
 import { findMismatches } from '../app/find-mismatches.ts';
+import { listMismatches } from '../app/mismatch-view.ts';
 import { Scopes } from '../contract/api.ts';
 import { REQUEST_BUDGET_SECONDS } from '../contract/timing.ts';
 import type { Mismatch } from '../core/compare-books.ts';
+import type { OpenMismatch } from '../core/mismatch-view.ts';
 import { found, type Handled, refusal } from '../runtime/http-api.ts';
 import { mismatchesQuery } from '../runtime/ledger-schemas.ts';
 import { DEFAULT_PAGE } from '../runtime/payment-schemas.ts';
@@ -13,16 +16,35 @@ export const getMismatches: Route = {
   method: 'GET',
   path: '/v1/admin/mismatches',
   scope: Scopes.admin,
-  handle: (call) => readable(call, () => list(call)),
+  handle: (call) => readable(call, () => handle(call)),
 };
 
 const DAY_SECONDS = 24 * 60 * 60;
 /** What the processor lists in one go. */
 const LONGEST_SECONDS = 31 * DAY_SECONDS;
 
-async function list(call: Call): Promise<Handled> {
+type Asked = z.output<typeof mismatchesQuery>;
+
+/** For a time, compares now; without one, tells what the comparisons of the clock have left open. */
+async function handle(call: Call): Promise<Handled> {
+  const query = validateQuery(mismatchesQuery, call.request.query);
+  if (query.kind === 'refused') return refusal(query.problem, call.request);
+  const { created_from: from, created_to: to } = query.value;
+  return from === undefined && to === undefined ? listOpen(call, query.value) : compareNow(call, query.value);
+}
+
+async function listOpen({ tools, caller, request }: Call, asked: Asked): Promise<Handled> {
+  const { limit = DEFAULT_PAGE, starting_after: after } = asked;
+  const listed = await listMismatches(tools.views, caller, { limit, ...(after === undefined ? {} : { after }) });
+  if (listed.kind === 'unknown_cursor') {
+    return refusal(problem('invalid_request', `${listed.param} must be the id of a mismatch.`, listed.param), request);
+  }
+  return found({ object: 'list', data: listed.open.map(openObject), has_more: listed.hasMore });
+}
+
+async function compareNow(call: Call, query: Asked): Promise<Handled> {
   const { tools, caller, request, receivedAtMs } = call;
-  const asked = readWindow(call);
+  const asked = readWindow(call, query);
   if (asked.kind === 'refused') return refusal(asked.problem, request);
   const answerByMs = receivedAtMs + REQUEST_BUDGET_SECONDS * 1000;
   const data: Record<string, unknown>[] = [];
@@ -52,13 +74,11 @@ interface Window {
   readonly limit: number;
 }
 
-function readWindow({ request, receivedAtMs }: Call): Parsed<Window> {
-  const query = validateQuery(mismatchesQuery, request.query);
-  if (query.kind === 'refused') return query;
+function readWindow({ receivedAtMs }: Call, asked: Asked): Parsed<Window> {
   // What is being written in this very second counts too.
   const nowSeconds = Math.floor(receivedAtMs / 1000) + 1;
-  const { created_to: untilSeconds = nowSeconds, limit = DEFAULT_PAGE } = query.value;
-  const { created_from: fromSeconds = Math.max(0, untilSeconds - DAY_SECONDS) } = query.value;
+  const { created_to: untilSeconds = nowSeconds, limit = DEFAULT_PAGE } = asked;
+  const { created_from: fromSeconds = Math.max(0, untilSeconds - DAY_SECONDS) } = asked;
   if (fromSeconds >= untilSeconds) {
     return refused('invalid_request', 'created_from must be before created_to.', 'created_from');
   }
@@ -81,5 +101,24 @@ function mismatchObject(mismatch: Mismatch): Record<string, unknown> {
     difference: processorMinor - ledgerMinor,
     charges: chargeIds,
     kind,
+  };
+}
+
+function openObject({
+  id,
+  books,
+  mismatch,
+  status,
+  firstSeenAtMs,
+  lastSeenAtMs,
+}: OpenMismatch): Record<string, unknown> {
+  return {
+    id,
+    ...mismatchObject(mismatch),
+    processor: books.name,
+    account: books.account,
+    status,
+    first_seen: Math.floor(firstSeenAtMs / 1000),
+    last_seen: Math.floor(lastSeenAtMs / 1000),
   };
 }

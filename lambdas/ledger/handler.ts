@@ -19,11 +19,13 @@ const pacing = { clock: systemClock, entropy: systemEntropy };
 const { tables } = config;
 const { books } = await configuredProcessors(config, systemClock);
 
+const views = new DynamoDbViews(client, readViewsTable(process.env), pacing);
 const wholeLedger = new DynamoDbLedgerReader(client, tables.ledger, pacing);
 
 export const handler = ledgerApi({
-  ledger: new ViewLedgerReader(new DynamoDbViews(client, readViewsTable(process.env), pacing), wholeLedger),
+  ledger: new ViewLedgerReader(views, wholeLedger),
   wholeLedger,
+  views,
   effects: new DynamoDbEffects(client, tables, pacing, new DynamoDbStore(client, tables, pacing)),
   keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
   books,

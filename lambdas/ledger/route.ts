@@ -2,6 +2,7 @@ import type { Caller } from '../app/authenticate.ts';
 import type { KeyedEffectTools } from '../app/keyed-effect.ts';
 import type { LedgerReader } from '../app/ports/ledger-reader.ts';
 import type { ProcessorBooks } from '../app/ports/processor.ts';
+import type { ViewStore } from '../app/ports/view-store.ts';
 import { RetryableError, TerminalError } from '../core/faults.ts';
 import type * as http from '../runtime/http-api.ts';
 import { refusal } from '../runtime/http-api.ts';
@@ -12,6 +13,8 @@ export interface LedgerTools extends KeyedEffectTools {
   readonly ledger: LedgerReader;
   /** For comparisons: every row of the Ledger as it stands. */
   readonly wholeLedger: LedgerReader;
+  /** For what the comparisons of the clock have found. */
+  readonly views: Pick<ViewStore, 'range'>;
   /** Of every processor that is called here. */
   readonly books: readonly ProcessorBooks[];
 }

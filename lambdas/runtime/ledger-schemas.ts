@@ -49,15 +49,28 @@ export const entriesQuery = z.strictObject({
     .meta({ description: 'The `id` of the last entry that you have: the page begins after it.' }),
 });
 
-export const mismatchesQuery = z.strictObject({
-  created_from: wholeNumber(0, LAST_SECOND, 'Unix seconds, inclusive; a day before `created_to` when left out.'),
-  created_to: wholeNumber(
-    0,
-    LAST_SECOND,
-    'Unix seconds, exclusive; now when left out. At most 31 days after `created_from`.',
-  ),
-  limit: pageLimit('mismatches'),
-});
+export const mismatchesQuery = z
+  .strictObject({
+    created_from: wholeNumber(
+      0,
+      LAST_SECOND,
+      'Compare now, from then on. Unix seconds, inclusive; a day before `created_to` when that alone is given.',
+    ),
+    created_to: wholeNumber(
+      0,
+      LAST_SECOND,
+      'Compare now, until then. Unix seconds, exclusive; now when `created_from` alone is given. At most 31 days after it.',
+    ),
+    limit: pageLimit('mismatches'),
+    starting_after: z.string().max(100, 'must be the id of a mismatch').optional().meta({
+      description: 'The `id` of the last open mismatch that you have: the page begins after it. Not with a time.',
+    }),
+  })
+  .refine(
+    ({ created_from: from, created_to: to, starting_after: after }) =>
+      after === undefined || (from === undefined && to === undefined),
+    { path: ['starting_after'], message: 'must not be given together with a time' },
+  );
 
 const text = (max: number) =>
   z.string('must be a string').regex(/\S/, 'must not be blank').max(max, `must be at most ${max} characters`);

@@ -1,10 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import * as z from 'zod';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import {
   balanceList,
   correction,
   ledgerEntryList,
   mismatchList,
+  openMismatchList,
   payment,
   problem,
   refund,
@@ -17,6 +19,7 @@ import { event, eventList, paymentList } from '../../lambdas/api-documents/list-
 import { openApiDocument } from '../../lambdas/api-documents/openapi.ts';
 import { order } from '../../lambdas/api-documents/order-schema.ts';
 import * as webhookAnswers from '../../lambdas/api-documents/webhook-answers.ts';
+import { keepLook } from '../../lambdas/app/mismatch-view.ts';
 import { CURRENCIES } from '../../lambdas/core/currency.ts';
 import { startRunBody } from '../../lambdas/runtime/job-schemas.ts';
 import { correctionBody, decisionBody } from '../../lambdas/runtime/ledger-schemas.ts';
@@ -31,6 +34,7 @@ import {
 } from '../../lambdas/runtime/webhook-schemas.ts';
 import { EventsDesk } from '../support/events-desk.ts';
 import { LedgerDesk } from '../support/ledger-desk.ts';
+import { apartBy, lookedAt } from '../support/mismatch-fixtures.ts';
 import { OrdersDesk } from '../support/orders-desk.ts';
 import { PaymentsDesk } from '../support/payments-desk.ts';
 
@@ -232,6 +236,7 @@ const exact = {
   balanceList: balanceList.strict(),
   correction: correction.strict(),
   mismatchList: mismatchList.strict(),
+  openMismatchList: openMismatchList.strict(),
   order: order.strict(),
   paymentList: paymentList.strict(),
   event: event.strict(),
@@ -268,7 +273,7 @@ describe('each example of a body', () => {
     BalanceList: exact.balanceList,
     CreateCorrection: correctionBody,
     Correction: exact.correction,
-    MismatchList: exact.mismatchList,
+    Mismatches: z.union([exact.openMismatchList, exact.mismatchList]),
     CreateOrder: createOrderBody,
     Order: exact.order,
     ...WEBHOOK_SCHEMAS,
@@ -379,10 +384,12 @@ describe('what the API answers', () => {
     const made = await desk.paid('k-1');
     const corrected = await desk.correct('c-1', { payment: made, reverses: 2 });
     const refused = await desk.correct('c-2', { payment: made, reverses: 2 });
+    await keepLook({ views: desk.views, digest: systemDigest }, lookedAt('k-1'), apartBy(1), 0);
     const parts = [
       [exact.ledgerEntryList, await desk.get('/v1/ledger/entries')],
       [exact.balanceList, await desk.get('/v1/balances')],
-      [exact.mismatchList, await desk.get('/v1/admin/mismatches')],
+      [exact.mismatchList, await desk.get('/v1/admin/mismatches?created_from=1772366000')],
+      [exact.openMismatchList, await desk.get('/v1/admin/mismatches')],
     ] as const;
 
     expect(exact.correction.parse(corrected.body)).toEqual(corrected.body);

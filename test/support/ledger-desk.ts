@@ -1,4 +1,5 @@
 import { MemoryLedgerReader } from '../../lambdas/adapters/memory/memory-ledger-reader.ts';
+import { MemoryViews } from '../../lambdas/adapters/memory/memory-views.ts';
 import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import { readChain } from '../../lambdas/app/payment-chain.ts';
@@ -20,6 +21,8 @@ import { ProjectedViews } from './projected-views.ts';
 export class LedgerDesk extends ApiDesk {
   readonly payments: PaymentsDesk;
   readonly reader: MemoryLedgerReader;
+  /** What comparisons have found; all else is projected when it is asked for. */
+  readonly views = new MemoryViews();
   readonly #changes: Partial<LedgerApiTools>;
   #facts = 0;
 
@@ -36,6 +39,7 @@ export class LedgerDesk extends ApiDesk {
     return ledgerApi({
       ledger: new ViewLedgerReader(new ProjectedViews(store), this.reader),
       wholeLedger: this.#changes.ledger ?? this.reader,
+      views: this.views,
       effects: store,
       books: [processor],
       runner: idempotentRunner,

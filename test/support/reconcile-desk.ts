@@ -1,9 +1,12 @@
 import { MemoryTransitions } from '../../lambdas/adapters/memory/memory-transitions.ts';
-import { MemoryViews } from '../../lambdas/adapters/memory/memory-views.ts';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import type { MismatchCounts } from '../../lambdas/app/mismatch-view.ts';
 import { type ReconcileTools, reconcileDays, reconcileRecent } from '../../lambdas/app/reconcile.ts';
-import { ALL_MISMATCHES, type OpenMismatch, openMismatchOf } from '../../lambdas/core/mismatch-view.ts';
+import {
+  ALL_MISMATCHES,
+  type MismatchCounts,
+  type OpenMismatch,
+  openMismatchOf,
+} from '../../lambdas/core/mismatch-view.ts';
 import { type FinishedJob, finishJob } from './finish-job.ts';
 import { MismatchDesk } from './mismatch-desk.ts';
 
@@ -11,7 +14,6 @@ const MINUTE_MS = 60_000;
 
 /** The comparisons that the clock runs, on the desk's store, processor and clock. */
 export class ReconcileDesk extends MismatchDesk {
-  readonly views = new MemoryViews();
   readonly told: string[] = [];
   readonly counted: MismatchCounts[] = [];
 
