@@ -11,7 +11,9 @@ export interface PurgeTools {
   readonly observer: PurgeObserver;
 }
 
-export interface PurgeObserver {
+interface PurgeObserver {
+  /** Of one record. */
+  failed(error: unknown): void;
   /** In the end. @param expiredLeft records that time to live had left @param notWorking tables in which it does not work */
   purged(expiredLeft: number, notWorking: readonly string[]): void;
 }
@@ -69,17 +71,17 @@ export function purgeExpired(tools: PurgeTools): Job<ToPurge> {
         return { items: [{ thing: { kind: 'records', records: found }, name, after: behind }], next: behind };
       }
       if (at.done < SEGMENTS) return { items: [], next: JSON.stringify(at) };
-      const check = { kind: 'check' as const, expiredLeft: at.found };
-      return { items: [{ thing: check, name: 'check', after: JSON.stringify(at) }] };
+      const thing = { kind: 'check' as const, expiredLeft: at.found };
+      return { items: [{ thing, name: 'check', after: JSON.stringify(at) }] };
     },
     handle: async (thing, { deadlineMs }) =>
-      thing.kind === 'records' ? removeAll(tools, thing.records, deadlineMs) : check(tools, thing.expiredLeft),
+      thing.kind === 'records' ? removeAll(tools, thing.records, deadlineMs) : tell(tools, thing.expiredLeft),
   };
 }
 
 /** Some at a time; what fails is there for the next night. */
 async function removeAll(
-  { records, clock }: PurgeTools,
+  { records, clock, observer }: PurgeTools,
   found: readonly ExpiredRecord[],
   deadlineMs: number,
 ): Promise<JobCounts> {
@@ -93,8 +95,9 @@ async function removeAll(
       }
       try {
         if (await records.remove(record)) counts.done += 1;
-      } catch {
+      } catch (error) {
         counts.failed += 1;
+        observer.failed(error);
       }
     }
   };
@@ -102,7 +105,7 @@ async function removeAll(
   return counts;
 }
 
-async function check({ timeToLive, observer }: PurgeTools, expiredLeft: number): Promise<JobCounts> {
+async function tell({ timeToLive, observer }: PurgeTools, expiredLeft: number): Promise<JobCounts> {
   const states = await timeToLive.states();
   const off = states.filter(({ isOn }) => !isOn).map(({ table }) => table);
   const isSlow = off.length === 0 && expiredLeft > MANY_LEFT;

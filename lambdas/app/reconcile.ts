@@ -27,7 +27,7 @@ export interface ReconcileTools extends PageTools, MismatchViewTools {
 }
 
 /** Told what a comparison comes to. */
-export interface BooksObserver {
+interface BooksObserver {
   difference(change: MismatchChange, open: OpenMismatch): void;
   /** After all was compared. */
   counted(counts: MismatchCounts): void;

@@ -4,10 +4,13 @@ import { BOOKS_SERVICE, BooksMetric } from '../contract/books-metrics.ts';
 import { METRIC_NAMESPACE } from '../contract/metrics.ts';
 import type { MismatchChange, MismatchCounts, OpenMismatch } from '../core/mismatch-view.ts';
 
+import { standardTelemetry } from './telemetry.ts';
+
 /** JSON lines, and metrics in CloudWatch's embedded format. States are told also when they are zero. */
 export function booksTelemetry() {
   const logger = new Logger({ serviceName: BOOKS_SERVICE });
   const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName: BOOKS_SERVICE });
+  const standard = standardTelemetry(BOOKS_SERVICE);
   return {
     /** One line for each difference that is new, known for sure now, or gone. */
     difference: (
@@ -33,6 +36,7 @@ export function booksTelemetry() {
       metrics.addMetric(BooksMetric.mismatches, MetricUnit.Count, confirmed);
       metrics.publishStoredMetrics();
     },
+    failed: (error: unknown): void => standard.fault('purge-expired', error),
     purged: (expiredLeft: number, notWorking: readonly string[]): void => {
       logger.info('purged', { expiredLeft, notWorking });
       metrics.addMetric(BooksMetric.expiredLeft, MetricUnit.Count, expiredLeft);

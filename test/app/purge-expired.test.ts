@@ -25,17 +25,19 @@ const ALL_ON = [
 
 let records: MemoryExpiredRecords;
 let told: (readonly [number, readonly string[]])[];
+let faults: unknown[];
 
 beforeEach(() => {
   records = new MemoryExpiredRecords();
   told = [];
+  faults = [];
 });
 
 const tools = (changes: Partial<PurgeTools> = {}): PurgeTools => ({
   records,
   timeToLive: { states: async () => ALL_ON },
   clock: new SimulatedClock(NIGHT),
-  observer: { purged: (left, notWorking) => told.push([left, notWorking]) },
+  observer: { purged: (left, notWorking) => told.push([left, notWorking]), failed: (error) => faults.push(error) },
   ...changes,
 });
 const put = (count: number, ageDays: number, prefix = 'OP#') => {
@@ -108,6 +110,7 @@ describe('the nightly purge', () => {
     };
     expect(await finishJob(purgeExpired(failing), NIGHT)).toMatchObject({ done: 10, failed: 10 });
     expect(records.rows.size).toBe(10);
+    expect(faults).toHaveLength(10);
   });
 
   test('names the tables whose time to live is off', async () => {

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ExpiredRecord, ExpiredRecords } from '../../lambdas/app/ports/expired-records.ts';
 
 /** A record as a test puts it: the key and what matters of it. */
-export interface PutRecord {
+interface PutRecord {
   readonly key: string;
   readonly status: 'INPROGRESS' | 'PENDING' | 'FAILED' | 'COMPLETED';
   readonly expiresAtSeconds?: number;

@@ -1,0 +1,55 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import { seenAgain } from '../../lambdas/core/mismatch-view.ts';
+import { booksTelemetry } from '../../lambdas/runtime/books-telemetry.ts';
+import { apartBy, lookedAt } from '../support/mismatch-fixtures.ts';
+
+let lines: Record<string, unknown>[];
+
+beforeEach(() => {
+  lines = [];
+  // The packages write through a console of their own, to standard output.
+  jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    lines.push(JSON.parse(String(text)) as Record<string, unknown>);
+    return true;
+  });
+  jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    lines.push(JSON.parse(String(text)) as Record<string, unknown>);
+    return true;
+  });
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+test('a state is told also when it is zero, so that an alarm ends and a missing run is seen', () => {
+  const told = booksTelemetry();
+  told.counted({ confirmed: 0, suspected: 3 });
+  told.purged(0, []);
+  told.counted({ confirmed: 2, suspected: 0 });
+  told.purged(1_200, ['idempotency']);
+
+  const metrics = lines.filter((line) => '_aws' in line);
+  expect(metrics).toMatchObject([
+    { service: 'books', mismatches: 0 },
+    { service: 'books', expired_left: 0, ttl_not_working: 0 },
+    { service: 'books', mismatches: 2 },
+    { service: 'books', expired_left: 1_200, ttl_not_working: 1 },
+  ]);
+});
+
+test('a difference is a line with both figures and whose it is', () => {
+  const open = seenAgain(systemDigest, undefined, lookedAt('k'), apartBy(1700), 5);
+  booksTelemetry().difference('suspected', open);
+
+  expect(lines).toMatchObject([
+    {
+      message: 'mismatch',
+      change: 'suspected',
+      id: open.id,
+      tenantId: 'ten_desk',
+      processorMinor: 1700,
+      ledgerMinor: 1000,
+    },
+  ]);
+});
