@@ -216,10 +216,7 @@ const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => Promise
   },
   internal_error: () => new PaymentsDesk({ store: failingStore(new Error('a bug')) }).pay('k'),
   balance_too_large: () => failingLedger(new TerminalError('balance_too_large', 'beyond')).get('/v1/balances'),
-  ledger_too_large: () =>
-    failingLedger(new RetryableError('ledger_too_large', 'too many')).get(
-      '/v1/admin/mismatches?created_from=1772366000',
-    ),
+  ledger_too_large: () => failingLedger(new RetryableError('ledger_too_large', 'too many')).compare(),
   processor_unavailable: () => deskWith(refusing).pay('k'),
   temporarily_unavailable: () =>
     new PaymentsDesk({ store: failingStore(new RetryableError('store_unavailable', 'throttled')) }).pay('k'),
@@ -287,12 +284,12 @@ describe('the examples in the documents', () => {
 
     const entries = await desk.get('/v1/ledger/entries');
     expect(withoutNames(entries.text)).toEqual(sameAs(entryExamples.payment.value));
-    const agreeing = await desk.get('/v1/admin/mismatches?created_from=1772366000');
+    const agreeing = await desk.compare();
     expect(withoutNames(agreeing.text)).toEqual(sameAs(mismatchExamples.none.value));
 
     const stray = { ...charge, operationId: storedOperationId('by-hand'), amountMinor: 250, source: 'tok_ok' };
     inside.add(stray, 'succeeded');
-    const differing = await desk.get('/v1/admin/mismatches?created_from=1772366000');
+    const differing = await desk.compare();
     expect(withoutNames(differing.text)).toEqual(sameAs(mismatchExamples.charged_beside.value));
 
     const whole = new LedgerDesk();

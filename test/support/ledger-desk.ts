@@ -62,6 +62,11 @@ export class LedgerDesk extends ApiDesk {
     return id;
   }
 
+  /** Asks where the books differ now. */
+  compare(): Promise<Reply> {
+    return this.get('/v1/admin/mismatches?created_from=1772366000');
+  }
+
   /** Corrects the books, by default as an operator who gives a reason. */
   async correct(key: string, body: Readonly<Record<string, unknown>>, asked: Asked = {}): Promise<Reply> {
     const sent = JSON.stringify({ reason: 'Booked twice', operator: 'Ada Example', ...body });
