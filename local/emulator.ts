@@ -9,6 +9,8 @@ import { startKept, stopKept } from './kept-process.ts';
 /** A cold Python on a busy machine takes some seconds; a minute means that it never will. Milliseconds. */
 const READY_WITHIN_MS = 60_000;
 const POLL_MS = 100;
+/** Runs the emulator's own program, with what it lacks. */
+const LAUNCHER = join(import.meta.dirname, 'emulator.py');
 /** Below the directory that an emulator is given. */
 export const STATE_DIRECTORY = 'state';
 
@@ -44,7 +46,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   writeFileSync(join(temporary, 'package.json'), '{"type":"commonjs"}\n');
   const log = openSync(logFile, 'w');
   const keeper = startKept({
-    command: [options.python, '-m', 'ministack'],
+    command: [options.python, LAUNCHER],
     environment: environmentOf(options, temporary),
     directory,
     output: log,

@@ -1,0 +1,149 @@
+"""Starts the emulator, with a scheduler that says which time it fires for.
+
+EventBridge Scheduler replaces context attributes such as <aws.scheduler.scheduled-time> in a target's input (EventBridge
+Scheduler user guide, "Adding context attributes"), evaluates `cron` in the schedule's time zone, and invokes a function
+asynchronously, so that one that fails is tried again. The emulator does none of that: only its look at what is due is
+replaced here, and everything else is the emulator's own.
+"""
+
+import importlib.metadata
+import json
+import logging
+import time
+import uuid
+from datetime import datetime, timezone
+from zoneinfo import ZoneInfo
+
+from ministack.services import eventbridge, lambda_svc, scheduler
+
+# What is replaced and called here are its internals: whoever bumps it reads its services/scheduler.py again.
+MADE_FOR = "1.5.33"
+LOOK_EVERY_SECONDS = 1
+
+logger = logging.getLogger("scheduler")
+# State key of the emulator -> the newest time, in epoch seconds, that it has fired for. Not kept: what fires again after a
+# restart fires for the same time, as may happen on AWS.
+_fired_for = {}
+_started = time.time()
+
+
+def look(now=None):
+    """Fires each schedule that is due, once, for its newest scheduled time; those that nobody was awake for are missed."""
+    now = time.time() if now is None else now
+    account, region = scheduler.get_account_id(), scheduler.get_region()
+    schedules = dict(scheduler._schedules._data)
+    for key in _fired_for.keys() - schedules.keys():
+        del _fired_for[key]
+    try:
+        for key, schedule in schedules.items():
+            try:
+                _look_at(key, schedule, now)
+            except Exception:
+                logger.exception("schedule %s", key)
+    finally:
+        scheduler.set_request_account_id(account)
+        scheduler.set_request_region(region)
+
+
+def _look_at(key, schedule, now):
+    start, end = scheduler._to_epoch(schedule.get("StartDate")), scheduler._to_epoch(schedule.get("EndDate"))
+    if schedule.get("State") != "ENABLED" or (start is not None and now < start) or (end is not None and now > end):
+        return
+    due = _newest_due(schedule, now, _fired_for.get(key))
+    if due is None:
+        return
+    _fired_for[key] = due
+    scheduler.set_request_account_id(key[0])
+    scheduler.set_request_region(key[1])
+    _invoke(schedule, due)
+    if schedule["ScheduleExpression"].startswith("at(") and schedule.get("ActionAfterCompletion") == "DELETE":
+        scheduler._schedules._data.pop(key, None)
+
+
+def _newest_due(schedule, now, fired_for):
+    """The newest scheduled time up to `now`, in epoch seconds; None when there is none after `fired_for`."""
+    expression = schedule["ScheduleExpression"].strip()
+    name = schedule.get("ScheduleExpressionTimezone") or "UTC"
+    # Windows has no time zones of its own; most schedules need none.
+    zone = timezone.utc if name == "UTC" else ZoneInfo(name)
+    if expression.startswith("at("):
+        wall = datetime.fromisoformat(expression[3:-1].strip()).replace(tzinfo=zone)
+        return wall.timestamp() if fired_for is None and wall.timestamp() <= now else None
+    interval = eventbridge._parse_rate_seconds(expression)
+    if interval is not None:
+        # Counted from one point, so that looking late never moves what comes after.
+        anchor = scheduler._to_epoch(schedule.get("StartDate")) or schedule["CreationDate"]
+        due = anchor + (now - anchor) // interval * interval
+        return due if due > (anchor if fired_for is None else fired_for) else None
+    fields = eventbridge._parse_cron_fields(expression)
+    if fields is None:
+        raise ValueError(f"cannot read {expression}")
+    since = max(_started, schedule["CreationDate"]) if fired_for is None else fired_for
+    return _newest_of_cron(fields, zone, since, now)
+
+
+def _newest_of_cron(fields, zone, since, now):
+    newest = None
+    wall = datetime.fromtimestamp(since, tz=zone)
+    while True:
+        wall = eventbridge._cron_next_fire(fields, wall)
+        if wall is None or wall.timestamp() > now:
+            return newest
+        # An hour that the clocks skip is not there; one that they repeat counts once, the first time.
+        exists = datetime.fromtimestamp(wall.timestamp(), tz=zone).replace(fold=0) == wall
+        if exists and wall.timestamp() > since:
+            newest = wall.timestamp()
+
+
+def _invoke(schedule, due):
+    target = with_context_attributes(schedule, due)
+    if ":lambda:" not in target["Arn"]:
+        event = {"Source": "aws.scheduler", "DetailType": "Scheduled Event", "Detail": "{}", "Time": due}
+        eventbridge._invoke_target(target, {**event, "Resources": [schedule["Arn"]]}, schedule)
+        return
+    function, config, name = lambda_svc._get_func_record_for_ref(target["Arn"])
+    if not function or not config:
+        logger.warning("schedule %s: there is no function %s", schedule["Name"], name)
+        return
+    record = lambda_svc._execution_record_for_config(function, config)
+    lambda_svc.invoke_async_with_retry(record, json.loads(target.get("Input") or "{}"))
+
+
+def with_context_attributes(schedule, due):
+    """The schedule's target, its input as EventBridge Scheduler sends it."""
+    target = schedule["Target"]
+    text = target.get("Input")
+    if text is None:
+        return target
+    attributes = {
+        "schedule-arn": schedule["Arn"],
+        "scheduled-time": datetime.fromtimestamp(due, tz=timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "execution-id": uuid.uuid4().hex[:16],
+        "attempt-number": "1",
+    }
+    for name, value in attributes.items():
+        text = text.replace(f"<aws.scheduler.{name}>", value)
+    return {**target, "Input": text}
+
+
+def _replace_look():
+    found = importlib.metadata.version("ministack")
+    if found != MADE_FOR:
+        raise SystemExit(f"local/emulator.py is made for ministack {MADE_FOR}, and this is {found}: compare the schedulers")
+    used = {
+        scheduler: ["_tick_schedules", "_ticker_loop", "_SCHEDULE_TICK_INTERVAL", "_schedules", "_to_epoch"],
+        eventbridge: ["_parse_rate_seconds", "_parse_cron_fields", "_cron_next_fire", "_invoke_target"],
+        lambda_svc: ["_get_func_record_for_ref", "_execution_record_for_config", "invoke_async_with_retry"],
+    }
+    missing = [f"{module.__name__}.{name}" for module, names in used.items() for name in names if not hasattr(module, name)]
+    if missing:
+        raise SystemExit(f"local/emulator.py does not find {', '.join(missing)}")
+    scheduler._tick_schedules = look
+    scheduler._SCHEDULE_TICK_INTERVAL = LOOK_EVERY_SECONDS
+
+
+if __name__ == "__main__":
+    _replace_look()
+    from ministack.app import main
+
+    main()
