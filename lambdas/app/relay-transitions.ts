@@ -18,6 +18,10 @@ export interface RelayTools extends PublishTools {
 export interface Relayed {
   readonly published: number;
   readonly parked: number;
+  /** Of those parked: rows that somebody has changed or removed. */
+  readonly tampered: number;
+  /** Of those published: payments that nobody but a person can decide any more. */
+  readonly toReview: number;
   /** The first one that could not be dealt with: it and all after it must come again. */
   readonly againFrom?: string;
   /** When the oldest transition of the batch was made. */
@@ -39,7 +43,9 @@ type ParkingReason =
   /** This code cannot make an event of it: a bug. */
   | 'unexpected'
   /** The bus will never take it. */
-  | 'refused_by_bus';
+  | 'refused_by_bus'
+  /** A row of the Ledger was changed or removed; what is parked has it as it was. */
+  | 'ledger_tampered';
 
 /**
  * Publishes a batch of the Stream. Nothing is lost: what cannot be dealt with now is asked for again, with all after it,
@@ -52,23 +58,28 @@ export async function relayTransitions(tools: RelayTools, records: readonly Stre
 
   const events = within.flatMap((each) => (each.kind === 'event' ? [each.event] : []));
   const outcomes = await publishAll(tools, events);
-  let published = 0;
-  let parked = 0;
+  const counts = { published: 0, parked: 0, tampered: 0, toReview: 0 };
   let told = 0;
   for (const [index, each] of within.entries()) {
     const outcome = each.kind === 'event' ? outcomes[told++] : undefined;
     const poison =
       outcome?.kind === 'refused' ? { reason: 'refused_by_bus' as const, detail: outcome.code } : poisonOf(each);
     const isDone = outcome?.kind !== 'not_now' && (poison === undefined || (await park(tools, records[index], poison)));
-    if (!isDone) return { published, parked, ...againFrom(records, index), ...oldestOf(events) };
-    if (poison !== undefined) parked += 1;
-    else if (outcome !== undefined) published += 1;
+    if (!isDone) return { ...counts, ...againFrom(records, index), ...oldestOf(events) };
+    if (poison !== undefined) counts.parked += 1;
+    else if (outcome !== undefined) counts.published += 1;
+    if (poison?.reason === 'ledger_tampered') counts.tampered += 1;
+    if (outcome?.kind === 'published' && isForPerson(each)) counts.toReview += 1;
   }
-  return { published, parked, ...againFrom(records, stopped), ...oldestOf(events) };
+  return { ...counts, ...againFrom(records, stopped), ...oldestOf(events) };
 }
 
 function poisonOf(prepared: Prepared): Extract<Prepared, { kind: 'poison' }> | undefined {
   return prepared.kind === 'poison' ? prepared : undefined;
+}
+
+function isForPerson(prepared: Prepared): boolean {
+  return prepared.kind === 'event' && prepared.event.event.type === 'payment.review_required';
 }
 
 function againFrom(records: readonly StreamRecord[], index: number): Pick<Relayed, 'againFrom'> {
@@ -113,6 +124,9 @@ async function prepare(
   known: Map<PaymentId, FirstDetails>,
 ): Promise<Prepared> {
   if (content.kind === 'no_event') return content;
+  if (content.kind === 'tampered') {
+    return { kind: 'poison', reason: 'ledger_tampered', detail: `${content.how} ${content.row}` };
+  }
   if (content.kind === 'unreadable') return { kind: 'poison', reason: 'unreadable', detail: content.detail };
   const { transition } = content;
   try {

@@ -17,6 +17,10 @@ export const EventMetric = {
   consumeFailed: 'event_consume_failed',
   /** Set aside with its reason, whole: nobody could read it, or the bus refuses it. A person must hear of it. */
   parked: 'event_parked',
+  /** Of those parked: rows of the Ledger that somebody has changed or removed, which nobody may. */
+  tampered: 'ledger_tampered',
+  /** Payments whose outcome was published as: a person must decide. */
+  toReview: 'payment_to_review',
   /** How old the oldest one of a batch was, from its transition. Milliseconds. */
   age: 'event_age',
 } as const;

@@ -8,6 +8,8 @@ import { idempotentRunner } from '../adapters/powertools/idempotent-runner.ts';
 import { configuredProcessors } from '../adapters/processor/configured-processors.ts';
 import { systemClock, systemDigest, systemEntropy } from '../adapters/system/platform.ts';
 import { configuredParties } from '../adapters/vendors/configured-parties.ts';
+import { observedWork } from '../app/observed-work.ts';
+import { backlogTelemetry } from '../runtime/backlog-telemetry.ts';
 import { readPaymentsConfig } from '../runtime/config.ts';
 import { outboundTelemetry } from '../runtime/outbound-telemetry.ts';
 import { readPartiesConfig } from '../runtime/parties-config.ts';
@@ -28,7 +30,11 @@ const unreadable = unreadableRows(telemetry);
 export const handler = resolverRuns({
   store,
   effects: new DynamoDbEffects(client, tables, pacing, store),
-  work: new DynamoDbUnfinishedWork(client, tables, pacing, store, unreadable),
+  work: observedWork(
+    new DynamoDbUnfinishedWork(client, tables, pacing, store, unreadable),
+    systemClock,
+    backlogTelemetry(),
+  ),
   orders: new DynamoDbOrders(client, tables, pacing, store, unreadable),
   ...(await configuredProcessors(config, systemClock)),
   ...(parties === undefined

@@ -49,6 +49,8 @@ export function unsentLetters(serviceName: string): (payment: string, why: strin
 interface RelayedBatch {
   readonly published: number;
   readonly parked: number;
+  readonly tampered: number;
+  readonly toReview: number;
   readonly againFrom?: string;
   readonly oldestMs?: number;
 }
@@ -65,10 +67,12 @@ export function relayTelemetry(serviceName: string, nowMs: () => number): RelayT
   const standard = standardTelemetry(serviceName);
   return {
     fault: (requestId, error) => standard.fault(requestId, error),
-    batch: ({ published, parked, againFrom, oldestMs }) => {
+    batch: ({ published, parked, tampered, toReview, againFrom, oldestMs }) => {
       const counts = {
         [EventMetric.published]: published,
         [EventMetric.parked]: parked,
+        [EventMetric.tampered]: tampered,
+        [EventMetric.toReview]: toReview,
         [EventMetric.publishFailed]: againFrom === undefined ? 0 : 1,
       };
       logger.info('relayed', { ...counts });

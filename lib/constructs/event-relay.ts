@@ -97,6 +97,8 @@ export class EventRelay extends Construct {
               NewImage: { [LedgerTable.recentOutcomesIndex.partitionKey]: { S: FilterRule.exists() } },
             },
           }),
+          // Rows are only ever put: whoever changes or removes one is told of.
+          FilterCriteria.filter({ eventName: FilterRule.notEquals('INSERT') as readonly object[] }),
         ],
       }),
     );

@@ -139,6 +139,22 @@ describe('the relay', () => {
     expect(desk.parked[0]).toMatchObject({ reason: 'first_transition_missing' });
   });
 
+  test.each(['MODIFY', 'REMOVE'])('keeps a row of the Ledger that met a %s, and counts it', async (how) => {
+    const desk = new RelayDesk();
+    const content = { kind: 'tampered', how, row: 'PAY#pay_1 T#000001' } as const;
+    desk.records.splice(1, 0, { position: 'x', whole: '{"OldImage":{}}', content });
+    expect(await desk.relay()).toMatchObject({ published: 2, parked: 1, tampered: 1 });
+    const detail = `${how} PAY#pay_1 T#000001`;
+    expect(desk.parked).toEqual([{ body: '{"OldImage":{}}', reason: 'ledger_tampered', detail }]);
+  });
+
+  test('counts a payment that is for a person now', async () => {
+    const [created, completed] = chains(1) as [Transition, Transition];
+    const review = { ...completed, type: 'payment.review_required' } as Transition;
+    expect(await new RelayDesk([created, review]).relay()).toMatchObject({ published: 1, toReview: 1 });
+    expect(await new RelayDesk([created, completed]).relay()).toMatchObject({ published: 1, toReview: 0 });
+  });
+
   test('parks what it has a bug with, and tells', async () => {
     const [first, outcome] = chains(1) as [Transition, Transition];
     const desk = new RelayDesk([first, outcome]);

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createProcessors } from '../../lambdas/adapters/processor/processors.ts';
 import { createSandboxClient } from '../../lambdas/adapters/processor/sandbox-client.ts';
+import { systemClock } from '../../lambdas/adapters/system/platform.ts';
 import { freshOrder } from '../support/sandbox-orders.ts';
 import { httpAnswer, type RawServer, serveRaw } from '../support/sandbox-raw-server.ts';
 
@@ -48,6 +50,21 @@ describe('the circuit breaker', () => {
     await expect(client.charge(freshOrder(), LIMIT)).rejects.toMatchObject({ code: 'processor_circuit_open' });
     await expect(client.findCharge(freshOrder(), LIMIT)).rejects.toMatchObject({ code: 'processor_circuit_open' });
     expect(server.requests).toHaveLength(3);
+  });
+
+  test('who looks after it is told once that it opened, and by whose name', async () => {
+    const opened: string[] = [];
+    const breakerOpened = (processor: string): void => void opened.push(processor);
+    const { processor } = await createProcessors({
+      sandboxUrl: server.url,
+      routes: [],
+      clock: systemClock,
+      breakerOpened,
+    });
+    await fail(processor, 4);
+    expect(opened).toEqual([]);
+    await fail(processor, 3);
+    expect(opened).toEqual(['sandbox']);
   });
 
   test('an unreachable processor opens it', async () => {

@@ -33,9 +33,18 @@ describe('a record of the Ledger’s Stream', () => {
     });
   });
 
-  test('is no event when it is pending, or no insert', () => {
+  test('is no event when it is pending', () => {
     expect(readStreamRecord(recordOf(pending)).content).toEqual({ kind: 'no_event' });
-    expect(readStreamRecord(recordOf(paid, { eventName: 'REMOVE' })).content).toEqual({ kind: 'no_event' });
+  });
+
+  test.each(['MODIFY', 'REMOVE'])('that tells of a %s names the row, and is kept whole', (eventName) => {
+    const dynamodb = { SequenceNumber: '1', Keys: { pk: { S: 'PAY#pay_1' }, sk: { S: 'T#000002' } }, OldImage: {} };
+    const record = { eventName, dynamodb };
+    expect(readStreamRecord(record)).toEqual({
+      position: '1',
+      whole: JSON.stringify(record),
+      content: { kind: 'tampered', how: eventName, row: 'PAY#pay_1 T#000002' },
+    });
   });
 
   test.each([

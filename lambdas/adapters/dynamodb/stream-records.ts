@@ -2,6 +2,7 @@ import { type AttributeValue } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import type { StreamRecord } from '../../app/ports/transition-stream.ts';
+import { KeyAttribute } from '../../contract/tables.ts';
 import { PENDING_TYPES } from '../../core/payment.ts';
 import { parseTransition } from './items.ts';
 
@@ -10,6 +11,7 @@ const streamRecord = z.object({
   eventName: z.string(),
   dynamodb: z.object({
     SequenceNumber: z.string(),
+    Keys: z.record(z.string(), z.object({ S: z.string() })).optional(),
     NewImage: z.record(z.string(), z.unknown()).optional(),
   }),
 });
@@ -29,8 +31,8 @@ export function readStreamRecord(record: unknown): StreamRecord {
 function contentOf(record: unknown): StreamRecord['content'] {
   try {
     const { eventName, dynamodb } = streamRecord.parse(record);
-    // The Ledger only ever grows: whatever else happens to it is not the relay's to tell.
-    if (eventName !== 'INSERT') return { kind: 'no_event' };
+    // The Ledger only ever grows.
+    if (eventName !== 'INSERT') return { kind: 'tampered', how: eventName, row: nameOf(dynamodb.Keys) };
     if (dynamodb.NewImage === undefined) return { kind: 'unreadable', detail: 'dynamodb.NewImage: is not there' };
     const item = unmarshall(fromJson(dynamodb.NewImage) as Record<string, AttributeValue>);
     const transition = parseTransition(item);
@@ -38,6 +40,10 @@ function contentOf(record: unknown): StreamRecord['content'] {
   } catch (error) {
     return { kind: 'unreadable', detail: toldOf(error) };
   }
+}
+
+function nameOf(keys: Readonly<Record<string, { readonly S: string }>> = {}): string {
+  return [KeyAttribute.partition, KeyAttribute.sort].map((name) => keys[name]?.S ?? '?').join(' ');
 }
 
 /** Names the field and never its value. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../../app/ports/world.ts';
 import type { RoutingRule } from '../../contract/environment.ts';
 import { RetryableError } from '../../core/faults.ts';
+import { outboundTelemetry } from '../../runtime/outbound-telemetry.ts';
 import { ActiveSecrets } from '../secrets/active-secrets.ts';
 import { secretsManager } from '../secrets/secrets-manager.ts';
 import { createProcessors, type Processors } from './processors.ts';
@@ -14,7 +15,9 @@ export interface ConfiguredProcessors {
 /** The processors as a function was deployed with them; keys are read from Secrets Manager when they are needed. */
 export async function configuredProcessors(config: ConfiguredProcessors, clock: Clock): Promise<Processors> {
   const { processorUrl: sandboxUrl, stripe, routes } = config;
-  if (stripe === undefined) return createProcessors({ sandboxUrl, routes, clock });
+  const telemetry = outboundTelemetry();
+  const breakerOpened = (name: string): void => telemetry.count(name, 'outbound_breaker_opened');
+  if (stripe === undefined) return createProcessors({ sandboxUrl, routes, clock, breakerOpened });
   const secrets = new ActiveSecrets(secretsManager(), clock);
   const { keySecretId, ...account } = stripe;
   const apiKey = async (): Promise<string> => {
@@ -22,5 +25,5 @@ export async function configuredProcessors(config: ConfiguredProcessors, clock: 
     if (key === undefined) throw new RetryableError('processor_key_unavailable', 'the secret holds no key');
     return key;
   };
-  return createProcessors({ sandboxUrl, stripe: { ...account, apiKey }, routes, clock });
+  return createProcessors({ sandboxUrl, stripe: { ...account, apiKey }, routes, clock, breakerOpened });
 }

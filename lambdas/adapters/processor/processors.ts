@@ -1,6 +1,7 @@
 import type { Processor, ProcessorBooks } from '../../app/ports/processor.ts';
 import type { Clock } from '../../app/ports/world.ts';
 import type { RoutingRule } from '../../contract/environment.ts';
+import type { ProcessorName } from '../../contract/metrics.ts';
 import { invariant } from '../../core/invariant.ts';
 import { routeTo } from '../../core/routing.ts';
 import { createSandboxBooks } from './sandbox-books.ts';
@@ -20,6 +21,8 @@ export interface ProcessorsOptions {
   };
   readonly routes: readonly RoutingRule[];
   readonly clock: Clock;
+  /** Told of a processor that is left alone for a while, by its name. @default nobody is */
+  readonly breakerOpened?: (processor: string) => void;
 }
 
 /** The processors that this deployment calls, with the rule for new payments. */
@@ -32,8 +35,15 @@ export interface Processors {
 }
 
 /** Stripe's package takes longer to load than all the rest: it is loaded where Stripe is called, and nowhere else. */
-export async function createProcessors({ sandboxUrl, stripe, routes, clock }: ProcessorsOptions): Promise<Processors> {
-  const sandbox = createSandboxClient({ url: sandboxUrl, clock });
+export async function createProcessors({
+  sandboxUrl,
+  stripe,
+  routes,
+  clock,
+  breakerOpened = () => {},
+}: ProcessorsOptions): Promise<Processors> {
+  const told = (processor: ProcessorName) => ({ onBreakerOpened: () => breakerOpened(processor) });
+  const sandbox = createSandboxClient({ url: sandboxUrl, clock, ...told('sandbox') });
   const others: Processor[] = [];
   const books: ProcessorBooks[] = [createSandboxBooks({ url: sandboxUrl, clock })];
   if (stripe !== undefined) {
@@ -41,7 +51,7 @@ export async function createProcessors({ sandboxUrl, stripe, routes, clock }: Pr
       import('./stripe-client.ts'),
       import('./stripe-books.ts'),
     ]);
-    others.push(createStripeClient({ ...stripe, clock }));
+    others.push(createStripeClient({ ...stripe, clock, ...told('stripe') }));
     books.push(createStripeBooks({ ...stripe, clock }));
   }
   return {

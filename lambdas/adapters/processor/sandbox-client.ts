@@ -20,6 +20,8 @@ export interface SandboxClientOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** @default five failures in a row open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
+  /** Called each time that the breaker opens, after a failed probe too. */
+  readonly onBreakerOpened?: () => void;
 }
 
 /** Two requests in a row that each failed twice, and one more; then a pause that a waiting client still lives through. */
@@ -51,6 +53,7 @@ export function createSandboxClient(options: SandboxClientOptions): Processor {
     settings: options.breaker ?? DEFAULT_BREAKER,
     probe: async () => readHealthAnswer(await get('/health', PROBE_TIMEOUT_MS), clock.nowMs()),
     isFailure: tellsOfTrouble,
+    ...(options.onBreakerOpened === undefined ? {} : { onOpened: options.onBreakerOpened }),
   });
 
   return {

@@ -31,6 +31,8 @@ export interface StripeClientOptions extends StripeOptions {
   readonly returnUrl?: string;
   /** @default five failures in a row open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
+  /** Called each time that the breaker opens, after a failed probe too. */
+  readonly onBreakerOpened?: () => void;
 }
 
 /** Two requests in a row that each failed twice, and one more; then a pause that a waiting client still lives through. */
@@ -65,6 +67,7 @@ export function createStripeClient(options: StripeClientOptions): Processor {
     },
     isFailure: tellsOfTrouble,
     clock,
+    ...(options.onBreakerOpened === undefined ? {} : { onOpened: options.onBreakerOpened }),
   });
 
   return {

@@ -10,6 +10,8 @@ export interface StreamRecord {
     | { readonly kind: 'transition'; readonly transition: Transition }
     /** Nothing that anybody is told of. */
     | { readonly kind: 'no_event' }
+    /** A row was changed or removed, which nobody may. `how` is the change's name in the Stream, `row` its key. */
+    | { readonly kind: 'tampered'; readonly how: string; readonly row: string }
     | { readonly kind: 'unreadable'; readonly detail: string };
 }
 
