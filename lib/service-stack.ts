@@ -10,6 +10,7 @@ import { HttpApi } from './constructs/http-api.ts';
 import { NeedsAPerson } from './constructs/needs-a-person.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
 import { RequestFirewall } from './constructs/request-firewall.ts';
+import { Watch } from './constructs/watch.ts';
 import { Webhooks } from './constructs/webhooks.ts';
 import type { DataStack } from './data-stack.ts';
 import { addEventConsumers } from './event-consumers.ts';
@@ -96,6 +97,8 @@ export class ServiceStack extends Stack {
     });
 
     addDeadLetters(this, props);
+    // The last: it looks after all that is there.
+    new Watch(this, 'Watch', { ...props, api: http.api });
 
     new CfnOutput(this, StackOutput.apiUrl, { value: http.url });
     new CfnOutput(this, StackOutput.paymentsFunction, { value: payments.function.functionName });

@@ -52,6 +52,13 @@ export interface Settings {
   readonly reservedConcurrency?: number;
   /** How long logs are kept, in days; one of the values that CloudWatch Logs allows. @default 90 */
   readonly logRetentionDays: number;
+  /**
+   * Where alarms are written to: an SNS topic is made, and its subscription has to be confirmed once. Costs about 1 USD a month
+   * for its key. @default nobody is told
+   */
+  readonly alarmEmail?: string;
+  /** The ARN of an SNS topic of one's own that is told of alarms; it must let CloudWatch publish. @default nobody is told */
+  readonly alarmTopicArn?: string;
 }
 
 const PREFIX = 'payonce:';
@@ -94,11 +101,7 @@ const RULES = {
   stripeReturnUrl: { allowed: 'an https address without a trailing slash', read: readUrl },
   routes: { allowed: 'JSON, a list of { "tenant"?, "currency"?, "processor" }', read: readRoutes },
   shopUrl: { allowed: 'an https address without a trailing slash', read: readUrl },
-  emailSender: {
-    allowed: 'an e-mail address',
-    read: (given: unknown) =>
-      typeof given === 'string' && /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(given) ? given : undefined,
-  },
+  emailSender: { allowed: 'an e-mail address', read: readEmail },
   retainData: flag(),
   eventArchive: flag(),
   allowLoopbackWebhooks: flag(),
@@ -112,6 +115,8 @@ const RULES = {
     allowed: `one of ${RETENTION_DAYS.join(', ')}`,
     read: (given: unknown) => RETENTION_DAYS.find((days) => String(days) === String(given)),
   },
+  alarmEmail: { allowed: 'an e-mail address', read: readEmail },
+  alarmTopicArn: { allowed: 'the ARN of an SNS topic that is not FIFO', read: readTopicArn },
 };
 
 /**
@@ -127,6 +132,8 @@ export function readSettings(node: Node): Settings {
   const stripeReturnUrl = read(node, 'stripeReturnUrl', RULES.stripeReturnUrl);
   const shopUrl = read(node, 'shopUrl', RULES.shopUrl);
   const emailSender = read(node, 'emailSender', RULES.emailSender);
+  const alarmEmail = read(node, 'alarmEmail', RULES.alarmEmail);
+  const alarmTopicArn = read(node, 'alarmTopicArn', RULES.alarmTopicArn);
   const settings: Settings = {
     sandbox: read(node, 'sandbox', RULES.sandbox) ?? DEFAULTS.sandbox,
     callbackScheme: read(node, 'callbackScheme', RULES.callbackScheme) ?? DEFAULTS.callbackScheme,
@@ -146,6 +153,8 @@ export function readSettings(node: Node): Settings {
     ...(stripeReturnUrl === undefined ? {} : { stripeReturnUrl }),
     ...(shopUrl === undefined ? {} : { shopUrl }),
     ...(emailSender === undefined ? {} : { emailSender }),
+    ...(alarmEmail === undefined ? {} : { alarmEmail }),
+    ...(alarmTopicArn === undefined ? {} : { alarmTopicArn }),
     routes: read(node, 'routes', RULES.routes) ?? DEFAULTS.routes,
   };
   refuseConflicts(settings);
@@ -155,6 +164,12 @@ export function readSettings(node: Node): Settings {
 /** Settings that are good each, and contradict each other. */
 function refuseConflicts(settings: Settings): void {
   refusePartyConflicts(settings);
+  const { alarmEmail, alarmTopicArn } = settings;
+  if (alarmEmail !== undefined && alarmTopicArn !== undefined) {
+    throw new Error(
+      `${PREFIX}alarmEmail is ${alarmEmail}, but alarms go to ${PREFIX}alarmTopicArn: give one or the other`,
+    );
+  }
   const lost = settings.routes.find(({ processor }) => processor === 'stripe' && settings.stripeAccount === undefined);
   if (lost !== undefined)
     throw new Error(`${PREFIX}routes sends payments to stripe, but there is no ${PREFIX}stripeAccount`);
@@ -221,6 +236,15 @@ function whole(min: number, max: number): Rule<number> {
 function readUrl(given: unknown): string | undefined {
   if (typeof given !== 'string' || !URL.canParse(given) || given.endsWith('/')) return undefined;
   return new URL(given).protocol === 'https:' ? given : undefined;
+}
+
+function readEmail(given: unknown): string | undefined {
+  return typeof given === 'string' && /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(given) ? given : undefined;
+}
+
+function readTopicArn(given: unknown): string | undefined {
+  const form = /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}$/;
+  return typeof given === 'string' && form.test(given) ? given : undefined;
 }
 
 const ROUTE_FIELDS = new Set(['tenant', 'currency', 'processor']);

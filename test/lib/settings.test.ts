@@ -68,6 +68,16 @@ describe('settings', () => {
       'so payonce:emailSender must be an e-mail address',
     ],
     [{ ...OWN_PROCESSOR, 'payonce:emailSender': 'a@shop.example' }, 'so payonce:shopUrl must be an https address'],
+    [{ 'payonce:alarmEmail': 'ops' }, 'payonce:alarmEmail is "ops", but must be an e-mail address'],
+    [{ 'payonce:alarmTopicArn': 'pager' }, 'payonce:alarmTopicArn is "pager", but must be the ARN of an SNS topic'],
+    [{ 'payonce:alarmTopicArn': 'arn:aws:sns:eu-central-1:123456789012:pager.fifo' }, 'that is not FIFO'],
+    [
+      {
+        'payonce:alarmEmail': 'ops@shop.example',
+        'payonce:alarmTopicArn': 'arn:aws:sns:eu-central-1:123456789012:pager',
+      },
+      'but alarms go to payonce:alarmTopicArn: give one or the other',
+    ],
     [{ 'payonce:routes': '[' }, 'but must be JSON, a list of'],
     [{ 'payonce:routes': '[{"processor":"stripe"}]' }, 'but there is no payonce:stripeAccount'],
     [{ 'payonce:sandbx': 'false' }, 'there is no setting payonce:sandbx; there are payonce:sandbox'],

@@ -1,0 +1,67 @@
+import { Aspects, Stack, Validations } from 'aws-cdk-lib';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import { Construct } from 'constructs';
+import { RunbookAlarm } from './runbook-alarm.ts';
+
+/** Where alarms go. */
+export type AlarmTopicProps =
+  /** A topic of our own, which writes to this address. */
+  | { readonly email: string }
+  /** One that is there: it must let CloudWatch publish. */
+  | { readonly topicArn: string };
+
+/** Tells a topic of every alarm of the stack, when it rings and when it has ended. */
+export class AlarmTopic extends Construct {
+  constructor(scope: Construct, id: string, props: AlarmTopicProps) {
+    super(scope, id);
+    const topic = 'topicArn' in props ? Topic.fromTopicArn(this, 'Given', props.topicArn) : this.#own(props.email);
+    const action = new SnsAction(topic);
+    Aspects.of(Stack.of(this)).add({
+      visit: (node) => {
+        if (!(node instanceof RunbookAlarm)) return;
+        node.addAlarmAction(action);
+        node.addOkAction(action);
+      },
+    });
+  }
+
+  /** AWS's own key for topics lets no alarm publish (Amazon SNS developer guide, "Enable compatibility between event sources from AWS services and encrypted topics"). */
+  #own(email: string): ITopic {
+    const { account, region, partition } = Stack.of(this);
+    const alarms = new ServicePrincipal('cloudwatch.amazonaws.com');
+    const conditions = {
+      StringEquals: { 'aws:SourceAccount': account },
+      ArnLike: { 'aws:SourceArn': `arn:${partition}:cloudwatch:${region}:${account}:alarm:*` },
+    };
+    const key = new Key(this, 'Key', { description: 'Encrypts alarms on their way.', enableKeyRotation: true });
+    key.addToResourcePolicy(
+      new PolicyStatement({
+        sid: 'AlarmsEncrypt',
+        principals: [alarms],
+        actions: ['kms:Decrypt', 'kms:GenerateDataKey*'],
+        resources: ['*'],
+        conditions,
+      }),
+    );
+    const topic = new Topic(this, 'Topic', { displayName: 'Payonce', masterKey: key, enforceSSL: true });
+    topic.addToResourcePolicy(
+      new PolicyStatement({
+        sid: 'AlarmsPublish',
+        principals: [alarms],
+        actions: ['sns:Publish'],
+        resources: [topic.topicArn],
+        conditions,
+      }),
+    );
+    topic.addSubscription(new EmailSubscription(email));
+    Validations.of(topic).acknowledge({
+      id: 'Serverless::Serverless-SNSRedrivePolicy',
+      reason: 'Nobody would look into a queue for it: what an address does not take still rings on the dashboard.',
+    });
+    return topic;
+  }
+}

@@ -1,0 +1,96 @@
+import { Duration } from 'aws-cdk-lib';
+import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import { Construct } from 'constructs';
+import { nextScheduled, readSchedule } from '../../lambdas/adapters/system/schedules.ts';
+import { JOB_DIMENSION, JOB_SERVICE, JobMetric, type JobMetricName } from '../../lambdas/contract/job-metrics.ts';
+import type { JobEntry } from '../../lambdas/contract/jobs.ts';
+import { METRIC_NAMESPACE } from '../../lambdas/contract/metrics.ts';
+import { RunbookAlarm } from './runbook-alarm.ts';
+
+export interface JobAlarmsProps {
+  readonly jobs: readonly JobEntry[];
+}
+
+const PERIOD = Duration.minutes(5);
+const HOUR_MS = 3_600_000;
+/** One failed run of a job that comes every few minutes is made up for by the next ones. */
+const FAILED_PERIODS = 3;
+/** CloudWatch looks no further back than seven days (PutMetricAlarm, "EvaluationPeriods"). Hours. */
+const LONGEST_LOOK_BACK = 7 * 24;
+/** Of a run that is not declared to be longer (`maxDuration`). Seconds. */
+const USUAL_DURATION = 3_600;
+
+/** Tells a person of jobs that do not run, that fail, and whose items are passed over. */
+export class JobAlarms extends Construct {
+  constructor(scope: Construct, id: string, { jobs }: JobAlarmsProps) {
+    super(scope, id);
+    for (const job of jobs) {
+      const everyMs = longestWaitMs(job);
+      const isFrequent = everyMs <= PERIOD.toMilliseconds();
+      new RunbookAlarm(this, `${job.id}-Missed`, {
+        description: `No run of ${job.id} has come to its end when it should have.`,
+        entry: 'a-job-was-missed',
+        threshold: 1,
+        isSignOfLife: true,
+        ...(isFrequent ? silentForPeriods(job) : silentForHours(job, everyMs)),
+      });
+      new RunbookAlarm(this, `${job.id}-Failed`, {
+        description: `A run of ${job.id} was given up.`,
+        entry: 'a-job-failed',
+        metric: jobMetric(job, JobMetric.failed, PERIOD),
+        threshold: 1,
+        evaluationPeriods: isFrequent ? FAILED_PERIODS : 1,
+      });
+      new RunbookAlarm(this, `${job.id}-SetAside`, {
+        description: `An item of ${job.id} ended its worker again and again, and was passed over.`,
+        entry: 'an-item-was-set-aside',
+        metric: jobMetric(job, JobMetric.setAside, PERIOD),
+        threshold: 1,
+      });
+    }
+  }
+}
+
+export function jobMetric({ id }: Pick<JobEntry, 'id'>, metricName: JobMetricName, period: Duration): Metric {
+  return new Metric({
+    namespace: METRIC_NAMESPACE,
+    metricName,
+    dimensionsMap: { service: JOB_SERVICE, [JOB_DIMENSION]: id },
+    statistic: 'Sum',
+    period,
+  });
+}
+
+/** As long as a run may take, and one period more. */
+function silentForPeriods(job: JobEntry) {
+  const takes = Math.ceil((job.maxDuration ?? USUAL_DURATION) / PERIOD.toSeconds());
+  return { metric: jobMetric(job, JobMetric.succeeded, PERIOD), evaluationPeriods: takes + 1 };
+}
+
+/** From one run to the end of the next, and an hour more. */
+function silentForHours(job: JobEntry, everyMs: number) {
+  const hours = Math.ceil((everyMs + (job.maxDuration ?? USUAL_DURATION) * 1_000) / HOUR_MS) + 1;
+  if (hours > LONGEST_LOOK_BACK)
+    throw new Error(`no alarm can tell that ${job.id} was missed: it runs more rarely than an alarm looks back`);
+  return { metric: jobMetric(job, JobMetric.succeeded, Duration.hours(1)), evaluationPeriods: hours };
+}
+
+/** So many runs show a week of any schedule that an alarm can watch. */
+const LOOKED_AT = 200;
+/** Always the same one, so that a template does not depend on the day on which it is made. */
+const FROM_MS = Date.UTC(2026, 0, 1);
+
+function longestWaitMs({ id, schedule: text, timeZone }: JobEntry): number {
+  const read = readSchedule(text, timeZone);
+  if (read.kind === 'invalid') throw new Error(`the schedule of ${id} ${read.reason}`);
+  const { schedule } = read;
+  if (schedule.kind === 'rate') return schedule.everyMs;
+  let longestMs = 0;
+  let lastMs = nextScheduled(schedule, FROM_MS) ?? FROM_MS;
+  for (let looked = 0; looked < LOOKED_AT; looked += 1) {
+    const nextMs = nextScheduled(schedule, lastMs) ?? lastMs;
+    longestMs = Math.max(longestMs, nextMs - lastMs);
+    lastMs = nextMs;
+  }
+  return longestMs;
+}

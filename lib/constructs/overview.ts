@@ -1,0 +1,205 @@
+import { Aws, Duration } from 'aws-cdk-lib';
+import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
+import {
+  AlarmStatusWidget,
+  Dashboard,
+  GraphWidget,
+  type GraphWidgetProps,
+  type IMetric,
+  type IWidget,
+  Metric,
+  TextWidget,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { BacklogMetric } from '../../lambdas/contract/backlog-metrics.ts';
+import { BOOKS_SERVICE, BooksMetric } from '../../lambdas/contract/books-metrics.ts';
+import { EventMetric } from '../../lambdas/contract/events.ts';
+import { JobMetric, type JobMetricName } from '../../lambdas/contract/job-metrics.ts';
+import type { JobEntry } from '../../lambdas/contract/jobs.ts';
+import {
+  METRIC_NAMESPACE,
+  OUTBOUND_SERVICE,
+  type OutboundMetric,
+  VENDOR_DIMENSION,
+} from '../../lambdas/contract/metrics.ts';
+import { jobMetric } from './job-alarms.ts';
+import type { PayonceFunction } from './payonce-function.ts';
+import type { RunbookAlarm } from './runbook-alarm.ts';
+import { backlogMetric, breakerMetric } from './state-alarms.ts';
+
+export interface OverviewProps {
+  readonly api: RestApi;
+  readonly functions: ReadonlyMap<string, PayonceFunction>;
+  readonly queues: ReadonlyMap<string, Queue>;
+  /** Names of tables, by what people call them. */
+  readonly tables: Readonly<Record<string, string>>;
+  readonly jobs: readonly JobEntry[];
+  /** Whose calls are counted. */
+  readonly vendors: readonly string[];
+  readonly processors: readonly string[];
+  /** Those of the whole stack. */
+  readonly alarms: readonly RunbookAlarm[];
+}
+
+const PERIOD = Duration.minutes(5);
+/** Widgets are on a grid of 24 columns: three in a row. */
+const WIDTH = 8;
+/** A widget shows so many alarms at most (CloudWatch, "Dashboard body structure"). */
+const ALARMS_SHOWN = 100;
+
+/** What an operator looks at: first what rings, then money's way through the system, from requests to books. */
+export class Overview extends Construct {
+  constructor(scope: Construct, id: string, props: OverviewProps) {
+    super(scope, id);
+    const dashboard = new Dashboard(this, 'Dashboard', {
+      // Dashboards are the account's, not a region's.
+      dashboardName: `Payonce-${Aws.REGION}`,
+      defaultInterval: Duration.hours(3),
+    });
+    const what = 'What rings, and what to do about it: docs/runbook.md.';
+    dashboard.addWidgets(new TextWidget({ markdown: `# Payonce\n${what}`, width: 3 * WIDTH, height: 2 }));
+    for (let from = 0; from < props.alarms.length; from += ALARMS_SHOWN) {
+      const alarms = props.alarms.slice(from, from + ALARMS_SHOWN);
+      dashboard.addWidgets(new AlarmStatusWidget({ title: 'Alarms', alarms, width: 3 * WIDTH, height: 8 }));
+    }
+    for (const row of [requests(props), waiting(), events(props), jobs(props), books(), machines(props)]) {
+      dashboard.addWidgets(...row);
+    }
+  }
+}
+
+function requests({ api, vendors, processors }: OverviewProps): IWidget[] {
+  const outcomes = ['first', 'replay', 'in_progress', 'mismatch', 'unknown', 'takeover', 'fenced', 'unavailable'];
+  const calls: OutboundMetric[] = ['outbound_call', 'outbound_retry', 'outbound_gave_up'];
+  return [
+    graph('Payments and changes by outcome', counted('payments', [...outcomes, 'failure'])),
+    graph('Orders by outcome', counted('orders', [...outcomes, 'failure'])),
+    graph('Callbacks', counted('callbacks', ['taken_in', 'redelivered', 'orphaned', 'refused'].map(callback))),
+    graph('The gateway', [
+      api.metricCount({ period: PERIOD }),
+      api.metricClientError({ period: PERIOD }),
+      api.metricServerError({ period: PERIOD }),
+    ]),
+    graph('The gateway: how long it takes', [
+      api.metricLatency({ period: PERIOD, statistic: 'p50', label: 'p50' }),
+      api.metricLatency({ period: PERIOD, statistic: 'p99', label: 'p99' }),
+    ]),
+    graph('Vendors and processors', [
+      ...vendors.flatMap((vendor) => calls.map((name) => vendorMetric(vendor, name))),
+      ...[...vendors, ...processors].map((name) => breakerMetric(name).with({ label: `${name} breaker opened` })),
+    ]),
+  ];
+}
+
+function waiting(): IWidget[] {
+  const ages = [BacklogMetric.oldestClaim, BacklogMetric.oldestUnknown];
+  return [
+    graph('Open claims and unknown outcomes', [
+      backlogMetric(BacklogMetric.openClaims),
+      backlogMetric(BacklogMetric.unknownOutcomes),
+    ]),
+    graph('The oldest of them, in milliseconds', ages.map(backlogMetric)),
+    graph('For a person', [
+      ...counted('outbox-relay', [EventMetric.toReview]),
+      ...counted('resolver', ['undecidable', 'order_needs_review']),
+      ...counted('callbacks', ['late_success', 'contradiction']),
+    ]),
+  ];
+}
+
+function events({ queues }: OverviewProps): IWidget[] {
+  const named = [...queues];
+  return [
+    graph('Events published', counted('outbox-relay', [EventMetric.published, EventMetric.publishFailed])),
+    graph('Age of events on the bus, in milliseconds', [metric('outbox-relay', EventMetric.age, 'Maximum')]),
+    graph(
+      'Messages that wait, and dead letters',
+      named.map(([label, queue]) => queue.metricApproximateNumberOfMessagesVisible({ period: PERIOD, label })),
+    ),
+  ];
+}
+
+function jobs({ jobs }: OverviewProps): IWidget[] {
+  const each = (name: JobMetricName): IMetric[] =>
+    jobs.map((job) => jobMetric(job, name, PERIOD).with({ label: `${job.id} ${name}` }));
+  return [
+    graph('Runs of jobs', each(JobMetric.succeeded)),
+    graph('Runs given up', each(JobMetric.failed)),
+    graph('Items that failed or were set aside', [...each(JobMetric.itemFailed), ...each(JobMetric.setAside)]),
+  ];
+}
+
+function books(): IWidget[] {
+  return [
+    graph('Differences between processors and the Ledger', [metric(BOOKS_SERVICE, BooksMetric.mismatches, 'Maximum')]),
+    graph('Rows of the Ledger that were changed', counted('outbox-relay', [EventMetric.tampered])),
+    graph('Expired records left, tables without time to live', [
+      metric(BOOKS_SERVICE, BooksMetric.expiredLeft, 'Maximum'),
+      metric(BOOKS_SERVICE, BooksMetric.ttlNotWorking, 'Maximum'),
+    ]),
+  ];
+}
+
+function machines({ functions, tables }: OverviewProps): IWidget[] {
+  const named = [...functions];
+  return [
+    graph(
+      'Functions: errors',
+      named.map(([label, made]) => made.function.metricErrors({ period: PERIOD, label })),
+    ),
+    graph(
+      'Functions: throttles',
+      named.map(([label, made]) => made.function.metricThrottles({ period: PERIOD, label })),
+    ),
+    graph(
+      'Tables: throttled reads and writes',
+      Object.entries(tables).flatMap(([label, TableName]) =>
+        ['ReadThrottleEvents', 'WriteThrottleEvents'].map(
+          (metricName) =>
+            new Metric({
+              namespace: 'AWS/DynamoDB',
+              metricName,
+              dimensionsMap: { TableName },
+              statistic: 'Sum',
+              period: PERIOD,
+              label: `${label} ${metricName}`,
+            }),
+        ),
+      ),
+    ),
+  ];
+}
+
+function graph(title: string, left: IMetric[], more: Partial<GraphWidgetProps> = {}): GraphWidget {
+  return new GraphWidget({ title, left, width: WIDTH, height: 6, leftYAxis: { min: 0, showUnits: false }, ...more });
+}
+
+const callback = (what: string): string => `callback_${what}`;
+
+function counted(service: string, names: readonly string[]): Metric[] {
+  return names.map((name) => metric(service, name, 'Sum'));
+}
+
+function metric(service: string, metricName: string, statistic: string): Metric {
+  const label = `${metricName} (${service})`;
+  return new Metric({
+    namespace: METRIC_NAMESPACE,
+    metricName,
+    dimensionsMap: { service },
+    statistic,
+    period: PERIOD,
+    label,
+  });
+}
+
+function vendorMetric(vendor: string, metricName: OutboundMetric): Metric {
+  return new Metric({
+    namespace: METRIC_NAMESPACE,
+    metricName,
+    dimensionsMap: { service: OUTBOUND_SERVICE, [VENDOR_DIMENSION]: vendor },
+    statistic: 'Sum',
+    period: PERIOD,
+    label: `${vendor} ${metricName}`,
+  });
+}

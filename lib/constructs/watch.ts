@@ -1,0 +1,65 @@
+import { Stack } from 'aws-cdk-lib';
+import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct, type IConstruct } from 'constructs';
+import { JOBS } from '../../lambdas/contract/jobs.ts';
+import type { ProcessorName } from '../../lambdas/contract/metrics.ts';
+import { VENDORS } from '../../lambdas/contract/parties.ts';
+import type { DataStack } from '../data-stack.ts';
+import type { Settings } from '../settings.ts';
+import { AlarmTopic } from './alarm-topic.ts';
+import { FunctionAlarms } from './function-alarms.ts';
+import { JobAlarms } from './job-alarms.ts';
+import { Overview } from './overview.ts';
+import { PayonceFunction } from './payonce-function.ts';
+import { RunbookAlarm } from './runbook-alarm.ts';
+import { StateAlarms } from './state-alarms.ts';
+
+export interface WatchProps {
+  readonly settings: Settings;
+  readonly data: DataStack;
+  readonly api: RestApi;
+}
+
+/**
+ * Looks after a whole stack: alarms of every function, every job and everything that must not stay as it is; a dashboard; and
+ * somebody who is told. It is made last, because it looks after what is there. Parts with trouble of their own, such as
+ * queues with dead letters, have their own alarms; those are told of too.
+ */
+export class Watch extends Construct {
+  constructor(scope: Construct, id: string, { settings, data, api }: WatchProps) {
+    super(scope, id);
+    const { alarmEmail, alarmTopicArn, stripeAccount } = settings;
+    const stack = Stack.of(this);
+    const functions = named(stack, (node) => node instanceof PayonceFunction);
+    const queues = named(stack, (node) => node instanceof Queue);
+    if (data.deadLetters !== undefined) queues.set('Vendors-DeadLetters', data.deadLetters);
+    const processors: ProcessorName[] = stripeAccount === undefined ? ['sandbox'] : ['sandbox', 'stripe'];
+    new FunctionAlarms(this, 'Functions', { functions });
+    new JobAlarms(this, 'Jobs', { jobs: JOBS });
+    new StateAlarms(this, 'States', { processors });
+    new Overview(this, 'Overview', {
+      api,
+      functions,
+      queues,
+      tables: {
+        Idempotency: data.idempotency.tableName,
+        Ledger: data.ledger.table.tableName,
+        Registry: data.registry.tableName,
+        Views: data.views.tableName,
+      },
+      jobs: JOBS,
+      vendors: data.deadLetters === undefined ? [] : VENDORS,
+      processors,
+      alarms: [...named(stack, (node) => node instanceof RunbookAlarm).values()],
+    });
+    if (alarmTopicArn !== undefined) new AlarmTopic(this, 'Topic', { topicArn: alarmTopicArn });
+    if (alarmEmail !== undefined) new AlarmTopic(this, 'Topic', { email: alarmEmail });
+  }
+}
+
+/** All parts of one kind, each by its path in the stack. */
+function named<Part extends IConstruct>(stack: Stack, isOne: (node: IConstruct) => node is Part): Map<string, Part> {
+  const parts = stack.node.findAll().filter(isOne);
+  return new Map(parts.map((part) => [part.node.path.split('/').slice(1).join('-'), part]));
+}

@@ -1,0 +1,203 @@
+import { describe, expect, test } from '@jest/globals';
+import { App, Stack } from 'aws-cdk-lib';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { JOBS, type JobEntry } from '../../lambdas/contract/jobs.ts';
+import { JobAlarms } from '../../lib/constructs/job-alarms.ts';
+import { synthesize } from '../support/synth.ts';
+import { present } from './templates.ts';
+
+interface Alarm {
+  readonly MetricName?: string;
+  readonly Namespace?: string;
+  readonly Dimensions?: readonly { readonly Name: string; readonly Value: unknown }[];
+  readonly Metrics?: unknown;
+  readonly AlarmActions?: readonly unknown[];
+  readonly OKActions?: readonly unknown[];
+}
+
+const { data, service } = synthesize();
+const { service: mailed } = synthesize({
+  'payonce:alarmEmail': 'ops@shop.example',
+  'payonce:stripeAccount': 'acct_1',
+});
+const alarms = alarmsOf(present(service));
+
+function alarmsOf(template: Template): readonly Alarm[] {
+  const found = template.findResources('AWS::CloudWatch::Alarm') as Record<string, { readonly Properties: Alarm }>;
+  return Object.values(found).map(({ Properties }) => Properties);
+}
+
+/** What the alarms on one metric look at, by the resource that a dimension refers to. */
+function watched(metricName: string, dimension: string): readonly string[] {
+  return alarms
+    .filter(({ MetricName }) => MetricName === metricName)
+    .map(({ Dimensions = [] }) => JSON.stringify(Dimensions.find(({ Name }) => Name === dimension)?.Value));
+}
+
+describe('what is watched', () => {
+  test.each(['Errors', 'Throttles'])('%s of every function', (metricName) => {
+    const functions = Object.keys(present(service).findResources('AWS::Lambda::Function'));
+    const seen = watched(metricName, 'FunctionName');
+    expect(functions.length).toBeGreaterThan(10);
+    expect(functions.filter((id) => !seen.includes(JSON.stringify({ Ref: id })))).toEqual([]);
+    expect(seen).toHaveLength(functions.length);
+  });
+
+  test('the depth of every queue where something is set aside', () => {
+    const seen = watched('ApproximateNumberOfMessagesVisible', 'QueueName').join();
+    const queues = Object.keys(present(service).findResources('AWS::SQS::Queue'));
+    const text = JSON.stringify(present(service).toJSON());
+    const target = (id: string): RegExp =>
+      new RegExp(`"(?:deadLetterTargetArn|Arn|TargetArn|Destination)":\\{"Fn::GetAtt":\\["${id}","Arn"\\]\\}`);
+    // Rules name the queues that they feed in the same way: those with dead letters of their own are no place to set aside.
+    const withLetters = new Set(
+      Object.keys(
+        present(service).findResources('AWS::SQS::Queue', { Properties: { RedrivePolicy: Match.anyValue() } }),
+      ),
+    );
+    const setAside = queues.filter((id) => target(id).test(text) && !withLetters.has(id));
+    expect(setAside.length).toBeGreaterThan(4);
+    expect(setAside.filter((id) => !seen.includes(id))).toEqual([]);
+    expect(Object.keys(present(data).findResources('AWS::SQS::Queue'))).toHaveLength(1);
+    expect(seen).toMatch(/PayonceData:\w*DeadLetters/);
+  });
+
+  test.each(['job_succeeded', 'job_failed', 'job_set_aside'])('%s of every job that is declared', (metricName) => {
+    expect(watched(metricName, 'job')).toEqual(JOBS.map(({ id }) => JSON.stringify(id)));
+  });
+
+  test.each([
+    ['oldest_open_claim', 'backlog', 1_200_000],
+    ['oldest_unknown_outcome', 'backlog', 86_400_000],
+    ['payment_to_review', 'outbox-relay', 1],
+    ['ledger_tampered', 'outbox-relay', 1],
+    ['mismatches', 'books', 1],
+    ['ttl_not_working', 'books', 1],
+  ])('%s, as %s counts it, from %d on', (MetricName, Value, Threshold) => {
+    present(service).hasResourceProperties('AWS::CloudWatch::Alarm', {
+      Namespace: 'Payonce',
+      MetricName,
+      Dimensions: [{ Name: 'service', Value }],
+      Threshold,
+      ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+      TreatMissingData: 'notBreaching',
+    });
+  });
+
+  test('the breaker of every processor that is called', () => {
+    expect(watched('outbound_breaker_opened', 'vendor')).toContain('"sandbox"');
+    expect(watched('outbound_breaker_opened', 'vendor')).not.toContain('"stripe"');
+    present(mailed).hasResourceProperties('AWS::CloudWatch::Alarm', {
+      MetricName: 'outbound_breaker_opened',
+      Dimensions: Match.arrayWith([{ Name: 'vendor', Value: 'stripe' }]),
+    });
+  });
+
+  test('by plain metrics alone: an alarm of anything else costs more, and does not deploy everywhere', () => {
+    expect(alarms.filter(({ MetricName, Metrics }) => MetricName === undefined || Metrics !== undefined)).toEqual([]);
+  });
+
+  test('is on one dashboard, with every alarm', () => {
+    const [dashboard] = Object.values(present(service).findResources('AWS::CloudWatch::Dashboard'));
+    const body = JSON.stringify(dashboard);
+    for (const name of ['mismatch', 'open_claims', 'event_age', 'job_failed', 'WriteThrottleEvents', 'outbound_call'])
+      expect(body).toContain(name);
+    const ids = Object.keys(present(service).findResources('AWS::CloudWatch::Alarm'));
+    expect(ids.filter((id) => !body.includes(`["${id}","Arn"]`))).toEqual([]);
+  });
+});
+
+describe('a job', () => {
+  const missed = (job: Partial<JobEntry>): unknown => {
+    const stack = new Stack(new App(), 'Jobs');
+    const entry = {
+      id: 'sweep',
+      why: 'why',
+      schedule: 'rate(1 hour)',
+      path: '/',
+      scopes: [],
+      worker: 'upkeep',
+    } as const;
+    new JobAlarms(stack, 'Alarms', { jobs: [{ ...entry, ...job }] });
+    const [alarm] = Object.values(
+      Template.fromStack(stack).findResources('AWS::CloudWatch::Alarm', {
+        Properties: { MetricName: 'job_succeeded' },
+      }),
+    ) as { readonly Properties: { readonly Period: number; readonly EvaluationPeriods: number } }[];
+    return [alarm?.Properties.Period, alarm?.Properties.EvaluationPeriods];
+  };
+
+  test.each<[string, Partial<JobEntry>, [seconds: number, periods: number]]>([
+    [
+      'every minute, ten minutes long at most: after a quarter of an hour',
+      { schedule: 'rate(1 minute)', maxDuration: 600 },
+      [300, 3],
+    ],
+    ['every hour, an hour long at most: after three hours', {}, [3_600, 3]],
+    [
+      'every night, four hours long at most: after 29 hours',
+      { schedule: 'cron(15 2 * * ? *)', maxDuration: 14_400 },
+      [3_600, 29],
+    ],
+    ['on workdays: after a week-end and the usual hour', { schedule: 'cron(0 9 ? * MON-FRI *)' }, [3_600, 74]],
+  ])('is missed when it is silent: %s', (_what, job, expected) => {
+    expect(missed(job)).toEqual(expected);
+  });
+
+  test('that runs more rarely than an alarm looks back stops the synth', () => {
+    expect(() => missed({ schedule: 'cron(0 0 1 * ? *)' })).toThrow('no alarm can tell that sweep was missed');
+  });
+
+  test('is missed in silence too, unlike all other trouble', () => {
+    const odd = alarms.filter((alarm) => (alarm as { TreatMissingData?: string }).TreatMissingData !== 'notBreaching');
+    expect(new Set(odd.map(({ MetricName }) => MetricName))).toEqual(new Set(['job_succeeded']));
+  });
+});
+
+describe('alarms are told', () => {
+  test('to nobody without a setting', () => {
+    expect(alarms.filter(({ AlarmActions }) => AlarmActions !== undefined)).toEqual([]);
+    present(service).resourceCountIs('AWS::SNS::Topic', 0);
+  });
+
+  test('to an address, over an encrypted topic to which only alarms of this account may publish', () => {
+    const template = present(mailed);
+    const topic = { Ref: Match.stringLikeRegexp('^WatchTopic') };
+    const told = alarmsOf(template);
+    expect(told.every((alarm) => alarm.AlarmActions?.length === 1 && alarm.OKActions?.length === 1)).toBe(true);
+    template.hasResourceProperties('AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'ops@shop.example' });
+    template.hasResourceProperties('AWS::SNS::Topic', { KmsMasterKeyId: Match.anyValue() });
+    template.hasResourceProperties('AWS::SNS::TopicPolicy', {
+      Topics: [topic],
+      PolicyDocument: Match.objectLike({
+        Statement: Match.arrayWith([
+          Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
+          Match.objectLike({
+            Effect: 'Allow',
+            Principal: { Service: 'cloudwatch.amazonaws.com' },
+            Condition: Match.objectLike({ StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } }),
+          }),
+        ]),
+      }),
+    });
+    // AWS's own key would let no alarm through.
+    template.hasResourceProperties('AWS::KMS::Key', {
+      EnableKeyRotation: true,
+      KeyPolicy: Match.objectLike({
+        Statement: Match.arrayWith([
+          Match.objectLike({
+            Principal: { Service: 'cloudwatch.amazonaws.com' },
+            Action: ['kms:Decrypt', 'kms:GenerateDataKey*'],
+          }),
+        ]),
+      }),
+    });
+  });
+
+  test('to a topic that is there', () => {
+    const arn = 'arn:aws:sns:eu-central-1:123456789012:pager';
+    const template = present(synthesize({ 'payonce:alarmTopicArn': arn }).service);
+    expect(alarmsOf(template).every(({ AlarmActions }) => AlarmActions?.[0] === arn)).toBe(true);
+    template.resourceCountIs('AWS::SNS::Topic', 0);
+  });
+});
