@@ -118,9 +118,9 @@ describe('a job', () => {
       scopes: [],
       worker: 'upkeep',
     } as const;
-    new JobAlarms(stack, 'Alarms', { jobs: [{ ...entry, ...job }] });
+    const made = new JobAlarms(stack, 'Alarms', { jobs: [{ ...entry, ...job }] });
     const [alarm] = Object.values(
-      Template.fromStack(stack).findResources('AWS::CloudWatch::Alarm', {
+      Template.fromStack(Stack.of(made)).findResources('AWS::CloudWatch::Alarm', {
         Properties: { MetricName: 'job_succeeded' },
       }),
     ) as { readonly Properties: { readonly Period: number; readonly EvaluationPeriods: number } }[];
