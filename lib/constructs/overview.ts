@@ -63,7 +63,7 @@ export class Overview extends Construct {
       const alarms = props.alarms.slice(from, from + ALARMS_SHOWN);
       dashboard.addWidgets(new AlarmStatusWidget({ title: 'Alarms', alarms, width: 3 * WIDTH, height: 8 }));
     }
-    for (const row of [requests(props), waiting(), events(props), jobs(props), books(), machines(props)]) {
+    for (const row of [requests(props), waiting(), events(props), runs(props), books(), machines(props)]) {
       dashboard.addWidgets(...row);
     }
   }
@@ -120,7 +120,7 @@ function events({ queues }: OverviewProps): IWidget[] {
   ];
 }
 
-function jobs({ jobs }: OverviewProps): IWidget[] {
+function runs({ jobs }: OverviewProps): IWidget[] {
   const each = (name: JobMetricName): IMetric[] =>
     jobs.map((job) => jobMetric(job, name, PERIOD).with({ label: `${job.id} ${name}` }));
   return [
