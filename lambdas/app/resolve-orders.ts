@@ -6,7 +6,7 @@ import { createOrder } from './create-order.ts';
 import type { OrderTools } from './create-order-types.ts';
 import { appendDrafts, driveOrder, keepLearnt, mustRead } from './drive-order.ts';
 import { NothingBegun } from './order-calls.ts';
-import { type Came, cameOfClaim, each, type Resolved } from './resolve.ts';
+import { type Came, cameOfClaim, each, type Resolved, type ResolveTools } from './resolve.ts';
 
 /** One order gets as long as a request would. Milliseconds. */
 const TIME_FOR_ONE_MS = 17_000;
@@ -37,7 +37,10 @@ export async function finishOrderClaim(
  *
  * @param startedAtMs of the run, which decides what is due: the work before this one may take more than a minute
  */
-export async function resolveOrders(tools: OrderTools, startedAtMs: number = tools.clock.nowMs()): Promise<Resolved> {
+export async function resolveOrders(
+  tools: OrderTools & Pick<ResolveTools, 'deadlineMs'>,
+  startedAtMs: number = tools.clock.nowMs(),
+): Promise<Resolved> {
   const { orders, clock } = tools;
   return each(tools, await orders.openOrders(MAX_AT_ONCE), async (open) => {
     const nowMs = clock.nowMs();

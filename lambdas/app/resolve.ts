@@ -34,13 +34,15 @@ export interface ResolveTools extends CreatePaymentTools {
   readonly finishOther?: (record: OpenRecord) => Promise<Came | undefined>;
   /** Told of what went wrong with one thing; the others are tried all the same. */
   readonly report: (error: unknown) => void;
+  /** Nothing more is begun then; a later run goes on. Unix milliseconds. @default half a minute after the beginning */
+  readonly deadlineMs?: number;
 }
 
 /** What a run came to; each thing is tried once, and one that cannot be tried now does not hold up the others. */
 export interface Resolved {
   /** Claims that have their stored answer now, and inquiries that have found out. */
   readonly finished: number;
-  /** Not finished, and not to be yet. */
+  /** Not finished, and not to be yet; or there was no time for it. */
   readonly waiting: number;
   /** Never to be found out by a program: a person decides. */
   readonly undecidable: number;
@@ -215,21 +217,22 @@ export type Came = 'finished' | 'waiting' | 'undecidable';
 
 /** Begins with another thing at every run, so that what there is no time for has its turn later. */
 export async function each<Thing>(
-  { clock, report }: Pick<ResolveTools, 'clock' | 'report'>,
+  { clock, report, deadlineMs }: Pick<ResolveTools, 'clock' | 'report' | 'deadlineMs'>,
   things: readonly Thing[],
   handle: (thing: Thing) => Promise<Came>,
 ): Promise<Resolved> {
   const counts = { finished: 0, waiting: 0, undecidable: 0, failed: 0 };
   const nowMs = clock.nowMs();
-  const untilMs = nowMs + RUN_FOR_MS;
+  const untilMs = Math.min(nowMs + RUN_FOR_MS, deadlineMs ?? Number.POSITIVE_INFINITY);
   for (const thing of fromTurn(things, nowMs)) {
-    if (clock.nowMs() >= untilMs) break;
-    try {
-      counts[await handle(thing)] += 1;
-    } catch (error) {
-      report(error);
-      counts.failed += 1;
-    }
+    if (clock.nowMs() >= untilMs) counts.waiting += 1;
+    else
+      try {
+        counts[await handle(thing)] += 1;
+      } catch (error) {
+        report(error);
+        counts.failed += 1;
+      }
   }
   return counts;
 }

@@ -1,3 +1,5 @@
+import type { Job } from './job.ts';
+import { piecesJob } from './pieces-job.ts';
 import type { OrphanedCallback } from './ports/effect-store.ts';
 import type { ProcessorBooks } from './ports/processor.ts';
 import type { OrphanShelf } from './ports/unfinished-work.ts';
@@ -30,23 +32,43 @@ export interface RetriedOrphans {
   readonly failed: number;
 }
 
-/** Gives every waiting orphan that is due one more try; the one that cannot be tried does not hold up the others. */
-export async function retryOrphans(tools: RetryOrphansTools): Promise<RetriedOrphans> {
+/**
+ * Gives every waiting orphan that is due one more try; the one that cannot be tried does not hold up the others.
+ *
+ * @param startedAtMs of the run, which decides what is due
+ * @param deadlineMs when to stop at the latest; Unix milliseconds
+ */
+export async function retryOrphans(
+  tools: RetryOrphansTools,
+  startedAtMs: number = tools.clock.nowMs(),
+  deadlineMs: number = Number.POSITIVE_INFINITY,
+): Promise<RetriedOrphans> {
   const counts = { adopted: 0, waiting: 0, givenUp: 0, failed: 0 };
-  const untilMs = tools.clock.nowMs() + RUN_FOR_MS;
+  const untilMs = Math.min(tools.clock.nowMs() + RUN_FOR_MS, deadlineMs);
   for (const orphan of await tools.shelf.waiting(MAX_ORPHANS)) {
     const nowMs = tools.clock.nowMs();
-    if (nowMs >= untilMs) break;
-    if (!isDue(orphan, nowMs)) counts.waiting += 1;
+    if (nowMs >= untilMs || !isDue(orphan, nowMs, startedAtMs)) counts.waiting += 1;
     else counts[await retryOne(tools, orphan, nowMs)] += 1;
   }
   return counts;
 }
 
-function isDue({ receivedAtMs }: OrphanedCallback, nowMs: number): boolean {
+/** The same as a job. @param told what it came to */
+export function retryOrphansJob(tools: RetryOrphansTools, told: (retried: RetriedOrphans) => void): Job<string> {
+  return piecesJob({
+    orphans: async ({ scheduledForMs, deadlineMs }) => {
+      const retried = await retryOrphans(tools, scheduledForMs, deadlineMs);
+      told(retried);
+      const { adopted, givenUp, waiting, failed } = retried;
+      return { done: adopted + givenUp, left: waiting, failed };
+    },
+  });
+}
+
+function isDue({ receivedAtMs }: OrphanedCallback, nowMs: number, startedAtMs: number): boolean {
   const ageMs = nowMs - receivedAtMs;
   if (ageMs < EVERY_RUN_MS || ageMs >= RETRY_FOR_MS) return true;
-  return Math.floor(nowMs / MINUTE_MS) % LATER_EVERY_MINUTES === 0;
+  return Math.floor(startedAtMs / MINUTE_MS) % LATER_EVERY_MINUTES === 0;
 }
 
 /** Whatever goes wrong, after a day it is over: one that can never be tried must not be tried for ever. */

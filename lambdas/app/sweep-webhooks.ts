@@ -1,5 +1,13 @@
+import type { Job } from './job.ts';
+import { piecesJob } from './pieces-job.ts';
 import type { DueWebhooks, WebhookTasks } from './ports/webhooks.ts';
 import type { Clock } from './ports/world.ts';
+
+export interface SweepWebhooksTools {
+  readonly due: DueWebhooks;
+  readonly tasks: WebhookTasks;
+  readonly clock: Pick<Clock, 'nowMs'>;
+}
 
 /** As many as the senders get through in a minute; the rest is due at the next run as well. */
 const MAX_DUE = 4_000;
@@ -10,12 +18,19 @@ const MAX_DUE = 4_000;
  *
  * @returns how many
  */
-export async function sweepWebhooks(tools: {
-  readonly due: DueWebhooks;
-  readonly tasks: WebhookTasks;
-  readonly clock: Pick<Clock, 'nowMs'>;
-}): Promise<number> {
+export async function sweepWebhooks(tools: SweepWebhooksTools): Promise<number> {
   const tasks = await tools.due.due(tools.clock.nowMs(), MAX_DUE);
   if (tasks.length > 0) await tools.tasks.enqueue(tasks, 0);
   return tasks.length;
+}
+
+/** The same as a job. @param told how many it has brought */
+export function sweepWebhooksJob(tools: SweepWebhooksTools, told: (swept: number) => void): Job<string> {
+  return piecesJob({
+    due: async () => {
+      const swept = await sweepWebhooks(tools);
+      told(swept);
+      return { done: swept, left: 0, failed: 0 };
+    },
+  });
 }

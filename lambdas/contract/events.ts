@@ -21,6 +21,8 @@ export const EventMetric = {
   tampered: 'ledger_tampered',
   /** Payments whose outcome was published as: a person must decide. */
   toReview: 'payment_to_review',
+  /** Minutes that publishing again has had to pass over, because consumers forget what is older than the horizon. */
+  beyondReach: 'event_minutes_beyond_reach',
   /** How old the oldest one of a batch was, from its transition. Milliseconds. */
   age: 'event_age',
 } as const;

@@ -1,0 +1,34 @@
+import type { Job, JobCounts } from '../../lambdas/app/job.ts';
+
+/** More pages than a test ever needs. */
+const MAX_PAGES = 10_000;
+const PAGE_MS = 60_000;
+
+/** Goes through a job as a worker does: page by page, and on past what went wrong. */
+export async function sweepJob<Thing>(
+  job: Job<Thing>,
+  { nowMs, limit = 100 }: { readonly nowMs: number; readonly limit?: number },
+): Promise<JobCounts & { readonly errors: readonly unknown[] }> {
+  const run = { scheduledForMs: nowMs };
+  const counts = { done: 0, left: 0, failed: 0 };
+  const errors: unknown[] = [];
+  let cursor: string | undefined;
+  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+    const page = await job.page(cursor, limit, run);
+    for (const { thing, after } of page.items) {
+      try {
+        const came = await job.handle(thing, { ...run, deadlineMs: nowMs + PAGE_MS });
+        counts.done += came.done;
+        counts.left += came.left;
+        counts.failed += came.failed;
+      } catch (error) {
+        errors.push(error);
+        counts.failed += 1;
+      }
+      cursor = after;
+    }
+    if (page.next === undefined) return { ...counts, errors };
+    cursor = page.next;
+  }
+  throw new Error('the job has no end');
+}
