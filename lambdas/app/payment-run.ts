@@ -16,6 +16,7 @@ import { detailsOf, firstTransition, nextTransition } from '../core/transition.t
 import { chargesToReturn } from './charge-to-return.ts';
 import { afterFence, type ClaimedKey, claimExisting, contention, openRecord } from './claimed-key.ts';
 import type { CreatePayment, CreatePaymentOutcome, CreatePaymentTools, RunNotes } from './create-payment-types.ts';
+import { holdToEnd } from './hold-to-end.ts';
 import { isSameRequest } from './judge-record.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
@@ -155,7 +156,9 @@ export class PaymentRun implements OperationSteps<ChargeFact | undefined, Create
       const outcome = await store.commit({
         record,
         expects,
-        ...(transition === undefined ? {} : { transition, toReturn: chargesToReturn([transition]) }),
+        ...(transition === undefined
+          ? {}
+          : { transition, toReturn: chargesToReturn([transition]), ...holdToEnd([transition]) }),
         ...(isAwaited(payment) ? { inquiry: inquiryAbout(payment, held) } : {}),
       });
       switch (outcome.kind) {

@@ -1,6 +1,7 @@
 import type { Digest } from '../core/digest.ts';
 import type { Transition } from '../core/transition.ts';
 import { chargesToReturn } from './charge-to-return.ts';
+import { holdToEnd } from './hold-to-end.ts';
 import { orderToReopen } from './order-to-reopen.ts';
 import type { Effect } from './ports/effect-store.ts';
 
@@ -13,7 +14,11 @@ export function queuedWith(
   digest: Digest,
   first: Transition,
   transitions: readonly Transition[],
-): Pick<Effect, 'toReturn' | 'reopened'> {
+): Pick<Effect, 'toReturn' | 'hold' | 'reopened'> {
   const reopened = orderToReopen(digest, first, transitions);
-  return { toReturn: chargesToReturn(transitions), ...(reopened === undefined ? {} : { reopened }) };
+  return {
+    toReturn: chargesToReturn(transitions),
+    ...holdToEnd(transitions),
+    ...(reopened === undefined ? {} : { reopened }),
+  };
 }

@@ -10,7 +10,8 @@ import type { Transition } from './transition.ts';
 export type ChangeCommand =
   /** @default all that was set aside */
   | { readonly kind: 'capture'; readonly amountMinor?: number }
-  | { readonly kind: 'cancel' }
+  /** @param reason given only by ourselves, of a hold that nobody captured in time */
+  | { readonly kind: 'cancel'; readonly reason?: 'expired' }
   /** @default all that is left */
   | { readonly kind: 'refund'; readonly amountMinor?: number; readonly reason?: string };
 
@@ -41,7 +42,7 @@ export function decideChange(
     case 'capture':
       return decideCapture(command.amountMinor, operationId, state);
     case 'cancel':
-      return decideCancel(operationId, state);
+      return decideCancel(command, operationId, state);
     case 'refund':
       return decideRefund(command, operationId, state, nowMs);
   }
@@ -56,16 +57,23 @@ function decideCapture(requested: number | undefined, operationId: OperationId, 
   return begin('capture.pending', payment, { kind: 'capture', operationId, amountMinor, status: 'pending' });
 }
 
-function decideCancel(operationId: OperationId, state: PaymentState): ChangeDecision {
+function decideCancel(
+  { reason }: Extract<ChangeCommand, { kind: 'cancel' }>,
+  operationId: OperationId,
+  state: PaymentState,
+): ChangeDecision {
   const { payment } = state;
-  const held = payment.status === 'requires_capture' || payment.status === 'requires_action';
+  const isWithPayer = payment.status === 'requires_action' && reason !== 'expired';
+  const held = payment.status === 'requires_capture' || isWithPayer;
   if (!held || payment.chargeId === undefined) return { kind: 'wrong_status', status: payment.status };
   if (isHoldChanging(state)) return { kind: 'change_in_progress' };
   const amountMinor = payment.amountMinor;
-  return begin('void.pending', payment, { kind: 'void', operationId, amountMinor, status: 'pending' });
+  const subject = { kind: 'void', operationId, amountMinor, status: 'pending' } as const;
+  return begin('void.pending', payment, reason === undefined ? subject : { ...subject, reason });
 }
 
-function isHoldChanging({ holdChanges }: PaymentState): boolean {
+/** Whether a capture or a cancellation is under way, which keeps others out. */
+export function isHoldChanging({ holdChanges }: PaymentState): boolean {
   return [...holdChanges.values()].some(({ status }) => status === 'pending');
 }
 

@@ -62,7 +62,7 @@ function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
   if (isWithAPerson(fact, payment)) return { kind: 'nothing', because: 'a person looks at this very charge' };
   if (cell.type === 'payment.late_success') return strayFound(cell, asForeign(fact, payment), state);
   if (cell.type === 'payment.processing' && !saysMore(fact, state)) return KNOWN;
-  const after = settled(payment, cell, fact);
+  const after = settled(payment, cell, asMeant(fact, state));
   const { amountCapturedMinor: amountMinor, currency, feeMinor } = after;
   return appended(
     cell,
@@ -118,6 +118,13 @@ function asForeign(fact: ChargeFact, payment: Payment): ForeignChargeFact {
 /** "Not known yet" is said once, and once more when the processor has given the charge a name. */
 function saysMore(fact: ChargeFact, { payment, saidProcessing }: PaymentState): boolean {
   return !saidProcessing || (fact.kind === 'pending' && payment.chargeId === undefined);
+}
+
+/** A processor has no word for why we let a hold go: our own pending transition has, whoever brings the news. */
+function asMeant(fact: ChargeFact, { holdChanges }: PaymentState): ChargeFact {
+  if (fact.kind !== 'voided' || fact.reason !== 'requested') return fact;
+  const isOurs = [...holdChanges.values()].some(({ status, reason }) => status === 'pending' && reason === 'expired');
+  return isOurs ? { ...fact, reason: 'expired' } : fact;
 }
 
 /** The payment as the fact leaves it; what held only for the status before is gone. */

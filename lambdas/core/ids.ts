@@ -107,6 +107,12 @@ export function reversalOfOrder(
   return `${CHANGE_PREFIXES[kind]}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
 }
 
+/** The void of a hold that nobody captured. @param attempt 1 for the first; the next only when that one has provably failed */
+export function expiryOfHold(digest: Digest, paymentId: PaymentId, attempt: number): OperationId {
+  const letters = derived(digest, ['expiry_of_hold', paymentId, String(attempt)]).slice(0, CHANGE_LETTERS);
+  return `${CHANGE_PREFIXES.cancel}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
+}
+
 const ORDER_STEPS = { reserve: 'stk_', confirm: 'eml_', credit: 'crd_' } as const;
 
 /** The key of one step of an order at whom it asks: the same on every attempt, for ever. */

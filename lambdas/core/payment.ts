@@ -140,6 +140,8 @@ export interface HoldChange {
   /** What is to be captured; of a void, what is let go. Minor units. */
   readonly amountMinor: number;
   readonly status: 'pending' | 'failed';
+  /** Of a void that nobody asked for: the hold is given back because nobody captured it in time. @default requested */
+  readonly reason?: 'expired';
   readonly failure?: Failure;
   /** The request that asked for it here; unknown of one of long ago. */
   readonly request?: PrintedFingerprint;

@@ -118,7 +118,13 @@ describe('an operator’s decision about a change that nobody can find out about
     expect(await desk.change(asked, { processor })).toMatchObject({ kind: 'first', unknown: true });
     return asked.operationId;
   }
-  const BLIND = { lookup: { kind: 'none' }, keyRetentionMs: 0, partialCapture: true, partialRefund: true } as const;
+  const BLIND = {
+    lookup: { kind: 'none' },
+    keyRetentionMs: 0,
+    partialCapture: true,
+    partialRefund: true,
+    holdValidityMs: 0,
+  } as const;
   const aboutChange = (operationId: OperationId) => `pay_${operationId.slice(4, 36)}`;
   const settle = (operationId: OperationId, outcome: 'succeeded' | 'failed', key = 'a') =>
     decide(key, { payment: aboutChange(operationId), change: operationId, outcome });

@@ -32,6 +32,7 @@ describe('a charge at Stripe', () => {
         keyRetentionMs: 24 * HOUR_MS,
         partialCapture: true,
         partialRefund: true,
+        holdValidityMs: 7 * 24 * HOUR_MS,
       },
     });
   });

@@ -21,7 +21,7 @@ import {
 import { recordKey } from './items.ts';
 import { openOrderRow } from './order-items.ts';
 import type { StoreTables, TransactItem } from './transact-items.ts';
-import { appendItem, isRefused, itemOf, RECORD_IS_NEW, returnItem, transactOnce } from './transact-items.ts';
+import { appendItem, holdItem, isRefused, itemOf, RECORD_IS_NEW, returnItem, transactOnce } from './transact-items.ts';
 
 /** Effects of our own: the one durable write, and the shelf of callbacks that have found no payment. */
 export class DynamoDbEffects implements EffectStore, OrphanShelf {
@@ -111,7 +111,7 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
     ]);
   }
 
-  #itemsOf({ record, transitions, orphan, adopted, toReturn = [], reopened }: Effect): TransactItem[] {
+  #itemsOf({ record, transitions, orphan, adopted, toReturn = [], hold, reopened }: Effect): TransactItem[] {
     const { idempotency, registry } = this.#tables;
     const items: TransactItem[] = [
       {
@@ -125,6 +125,7 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
       ...transitions.map((transition) => appendItem(this.#tables, transition)),
       ...toReturn.map((charge) => returnItem(this.#tables, charge)),
     ];
+    if (hold !== undefined) items.push(holdItem(this.#tables, hold));
     if (orphan !== undefined) {
       items.push({ Put: { TableName: registry, Item: { ...waitingOrphanKey(orphan), ...orphanAttributes(orphan) } } });
     }

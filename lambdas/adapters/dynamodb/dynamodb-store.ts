@@ -30,7 +30,16 @@ import {
 } from './items.ts';
 import { claimItem, completionItem, HELD_BY_OWNER, HELD_NAMES } from './record-writes.ts';
 import type { StoreTables, TransactItem } from './transact-items.ts';
-import { appendItem, inquiryItem, isRefused, itemOf, ROW_IS_NEW, returnItem, transactOnce } from './transact-items.ts';
+import {
+  appendItem,
+  holdItem,
+  inquiryItem,
+  isRefused,
+  itemOf,
+  ROW_IS_NEW,
+  returnItem,
+  transactOnce,
+} from './transact-items.ts';
 
 /** The two durable writes, each one `TransactWriteItems`, and the reads, all consistent. */
 export class DynamoDbStore implements PaymentStore {
@@ -100,10 +109,11 @@ export class DynamoDbStore implements PaymentStore {
   }
 
   /** Answer, effect, posting and event together, while the owner still owns; see the time-lines above the caller. */
-  async commit({ record, expects, transition, toReturn = [], inquiry }: Commit): Promise<CommitOutcome> {
+  async commit({ record, expects, transition, toReturn = [], hold, inquiry }: Commit): Promise<CommitOutcome> {
     const items: TransactItem[] = [completionItem(this.#tables, record, expects)];
     if (transition !== undefined) items.push(appendItem(this.#tables, transition));
     items.push(...toReturn.map((charge) => returnItem(this.#tables, charge)));
+    if (hold !== undefined) items.push(holdItem(this.#tables, hold));
     if (inquiry !== undefined) items.push(inquiryItem(this.#tables, inquiry));
     const written = await this.#transact(items);
     if (written.kind === 'applied') return { kind: 'committed' };

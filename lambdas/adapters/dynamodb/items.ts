@@ -148,6 +148,7 @@ const subjectItem = z.discriminatedUnion('kind', [
       operationId: z.string(),
       amountMinor: minorUnits,
       status: z.enum(['pending', 'failed']),
+      reason: z.literal('expired').exactOptional(),
       failure: failureItem.exactOptional(),
       ...requestFields,
       decision: decisionItem.exactOptional(),

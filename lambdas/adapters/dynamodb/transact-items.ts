@@ -3,11 +3,12 @@ import type { CancellationReason } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocumentClient, TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import type { ChargeToReturn, Inquiry } from '../../app/ports/payment-store.ts';
+import type { ChargeToReturn, Hold, Inquiry } from '../../app/ports/payment-store.ts';
 import { IdempotencyTable, KeyAttribute } from '../../contract/tables.ts';
 import type { Transition } from '../../core/transition.ts';
 import type { Pacing, WriteResult } from './attempts.ts';
 import { writeConditionally } from './attempts.ts';
+import { holdRow } from './due-rows.ts';
 import { chargeToReturnRow, inquiryRow } from './effect-items.ts';
 import type { Item } from './items.ts';
 import { transitionRow } from './items.ts';
@@ -35,6 +36,10 @@ export function returnItem({ registry }: StoreTables, charge: ChargeToReturn): T
 
 export function inquiryItem({ registry }: StoreTables, inquiry: Inquiry): TransactItem {
   return { Put: { TableName: registry, Item: inquiryRow(inquiry) } };
+}
+
+export function holdItem({ registry }: StoreTables, hold: Hold): TransactItem {
+  return { Put: { TableName: registry, Item: holdRow(hold) } };
 }
 
 /** One token for all sendings: DynamoDB applies them once and answers the later ones as the first (for ten minutes). */

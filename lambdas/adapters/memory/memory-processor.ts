@@ -4,6 +4,7 @@ import type {
   ChangeOutcome,
   ChargeOrder,
   ChargeOutcome,
+  HoldAbilities,
   Processor,
   ProcessorBooks,
 } from '../../app/ports/processor.ts';
@@ -83,11 +84,12 @@ const SOURCES: ReadonlyMap<string, { readonly first: Behavior; readonly later: B
   ['tok_unauthorized', { first: UNAUTHORIZED, later: UNAUTHORIZED }],
 ]);
 
-const DEFAULT_ABILITIES: ProcessorAbilities & ChangeAbilities = {
+const DEFAULT_ABILITIES: ProcessorAbilities & ChangeAbilities & HoldAbilities = {
   lookup: { kind: 'strong' },
   keyRetentionMs: 24 * 60 * 60 * 1_000,
   partialCapture: true,
   partialRefund: true,
+  holdValidityMs: 7 * 24 * 60 * 60 * 1_000,
 };
 
 /** What the parts of one processor share. */

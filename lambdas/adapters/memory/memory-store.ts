@@ -6,6 +6,7 @@ import type {
   ClaimOutcome,
   Commit,
   CommitOutcome,
+  Hold,
   Inquiry,
   PaymentHistory,
   PaymentStore,
@@ -21,6 +22,7 @@ import { invariant } from '../../core/invariant.ts';
 import { fromTurn } from '../../core/looks.ts';
 import type { OrderTransition } from '../../core/order-transition.ts';
 import type { Transition } from '../../core/transition.ts';
+import { MemoryDueQueue } from './memory-due-queue.ts';
 
 /** The store in memory, for simulations: every call is one atomic step, as a DynamoDB transaction is. Proven by the same suite. */
 export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, UnfinishedWork, OrderStore {
@@ -30,6 +32,8 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
   readonly #effects = new Map<OperationId, EffectRecord>();
   readonly #orphans = new Map<OperationId, OrphanedCallback & { readonly givenUp?: true }>();
   readonly #toReturn = new Map<string, ChargeToReturn>();
+  /** Money that is set aside. */
+  readonly holds = new MemoryDueQueue<Hold>(({ paymentId, authorizedAtMs }) => [authorizedAtMs, paymentId]);
   #readings = 0;
   readonly #inquiries = new Map<OperationId, Inquiry>();
   readonly #orders = new Map<OrderId, OrderTransition[]>();
@@ -55,7 +59,7 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
     return { kind: 'taken' };
   }
 
-  async commit({ record, expects, transition, toReturn = [], inquiry }: Commit): Promise<CommitOutcome> {
+  async commit({ record, expects, transition, toReturn = [], hold, inquiry }: Commit): Promise<CommitOutcome> {
     const fenced = this.#fenced(record, expects);
     if (fenced !== undefined) return fenced;
     if (transition !== undefined && this.#hasTransition(transition)) return { kind: 'transition_exists' };
@@ -63,6 +67,7 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
     this.#records.set(record.operationId, record);
     if (transition !== undefined) this.#append(transition);
     for (const charge of toReturn) this.#toReturn.set(returnKey(charge), charge);
+    if (hold !== undefined) this.holds.add(hold);
     if (inquiry !== undefined) this.#inquiries.set(inquiry.operationId, inquiry);
     return { kind: 'committed' };
   }
@@ -95,6 +100,7 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
     orphan,
     adopted,
     toReturn = [],
+    hold,
     reopened,
   }: Effect): Promise<EffectOutcome> {
     const existing = this.#effects.get(record.operationId);
@@ -106,6 +112,7 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
     if (orphan !== undefined) this.#orphans.set(orphan.operationId, orphan);
     if (adopted !== undefined) this.#orphans.delete(adopted.operationId);
     for (const charge of toReturn) this.#toReturn.set(returnKey(charge), charge);
+    if (hold !== undefined) this.holds.add(hold);
     if (reopened !== undefined) this.#openOrders.set(reopened.orderId, reopened);
     return { kind: 'recorded' };
   }

@@ -33,6 +33,9 @@ const PROBE_TIMEOUT_MS = 2_000;
 /** The sandbox's books are read consistently and its keys honoured for a day. */
 const KEY_RETENTION_MS = 24 * 60 * 60 * 1_000;
 
+/** The sandbox lets a hold go only when it is told to; it is given the time that cards have. */
+const HOLD_VALIDITY_MS = 7 * 24 * 60 * 60 * 1_000;
+
 /**
  * The sandbox processor over HTTP. Sends each call once: whether to send twice is the engine's to decide. The
  * idempotency key is the operation's id, the same on every attempt.
@@ -65,6 +68,7 @@ export function createSandboxClient(options: SandboxClientOptions): Processor {
       keyRetentionMs: KEY_RETENTION_MS,
       partialCapture: true,
       partialRefund: true,
+      holdValidityMs: HOLD_VALIDITY_MS,
     },
     ready: () => guard.ready(),
     charge: (order, { timeoutMs }) =>

@@ -46,6 +46,12 @@ const probeAnswer = z.object({ object: z.literal('list') });
 const KEY_RETENTION_MS = 24 * 60 * 60 * 1_000;
 
 /**
+ * Seven days for most cards, some less, and longer only where it is asked for, which we do not; then Stripe cancels it by
+ * itself (Stripe documentation, "Place a hold on a payment method").
+ */
+const HOLD_VALIDITY_MS = 7 * 24 * 60 * 60 * 1_000;
+
+/**
  * Stripe looks nothing up by an idempotency key; what is found by our own id in the metadata is found by its search,
  * which has it in less than a minute, and during outages up to an hour later. (Stripe API reference, "Search
  * PaymentIntents".) Milliseconds.
@@ -80,6 +86,7 @@ export function createStripeClient(options: StripeClientOptions): Processor {
       keyRetentionMs: KEY_RETENTION_MS,
       partialCapture: true,
       partialRefund: true,
+      holdValidityMs: HOLD_VALIDITY_MS,
     },
     ready: () => guard.ready(),
     charge: (order, limit) => guard.write(() => charge(call, order, returnUrl, timeLeft(clock, limit))),

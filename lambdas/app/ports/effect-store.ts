@@ -2,7 +2,7 @@ import type { EffectRecord } from '../../core/idempotency.ts';
 import type { OperationId, PaymentId } from '../../core/ids.ts';
 import type { Transition } from '../../core/transition.ts';
 import type { OpenOrder } from './order-store.ts';
-import type { ChargeToReturn, PaymentStore } from './payment-store.ts';
+import type { ChargeToReturn, Hold, PaymentStore } from './payment-store.ts';
 
 /** What was said of a charge that no payment of ours is known for. Kept, tried again for a day, and never posted. */
 export interface OrphanedCallback {
@@ -34,6 +34,7 @@ export interface Effect {
   /** Taken off the shelf with the record: it has found its payment. */
   readonly adopted?: OrphanedCallback;
   readonly toReturn?: readonly ChargeToReturn[];
+  readonly hold?: Hold;
   /** Whose money has come back: somebody must look at it again. */
   readonly reopened?: OpenOrder;
 }

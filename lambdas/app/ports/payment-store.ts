@@ -46,6 +46,7 @@ export interface Commit {
   readonly transition?: Transition;
   /** The queue entries that go with the outcome. */
   readonly toReturn?: readonly ChargeToReturn[];
+  readonly hold?: Hold;
   /** Kept with an answer that is not the end: somebody must find out, should no callback come. */
   readonly inquiry?: Inquiry;
 }
@@ -88,6 +89,12 @@ export interface ChargeToReturn {
   readonly amountMinor: number;
   readonly currency: string;
   readonly foundAtMs: number;
+}
+
+/** The queue entry for money that is set aside, written with the transition that says so: somebody must end it. */
+export interface Hold {
+  readonly paymentId: PaymentId;
+  readonly authorizedAtMs: number;
 }
 
 /** The queue entry for an operation that was answered "not known yet", or for a payment that waits for its payer. */

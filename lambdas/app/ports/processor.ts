@@ -55,13 +55,18 @@ export interface ChangeAbilities {
   readonly partialRefund: boolean;
 }
 
+export interface HoldAbilities {
+  /** How long it keeps money set aside that nobody captures; what it has not let go after that, we do. Milliseconds. */
+  readonly holdValidityMs: number;
+}
+
 export interface Processor {
   readonly name: string;
   readonly account: string;
   readonly endpoint: string;
   readonly apiVersion: string;
   /** What it can do, as data: the engine asks here, and never by name. */
-  readonly abilities: ProcessorAbilities & ChangeAbilities;
+  readonly abilities: ProcessorAbilities & ChangeAbilities & HoldAbilities;
   /**
    * A look at the circuit breaker before anything is claimed; costs nothing while it is closed, and one read, never a
    * charge, when it is half open.

@@ -1,0 +1,66 @@
+import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import type { DuePage, DueQueue } from '../../app/ports/due-queue.ts';
+import { KeyAttribute } from '../../contract/tables.ts';
+import { dueSort } from '../due-sort.ts';
+import { readWithRetries, writeConditionally } from './attempts.ts';
+import { DUE_SHARDS, type DueRows } from './due-rows.ts';
+import { type QueueTools, unreadableRow } from './queue-rows.ts';
+
+/** `<part>:<sort key of the row before>`. */
+const CURSOR = /^(?<shard>\d):(?<after>.*)$/s;
+
+/** Part after part, each sorted by time; a page is one query. */
+export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
+  readonly #tools: QueueTools;
+  readonly #rows: DueRows<Row>;
+
+  constructor(tools: QueueTools, rows: DueRows<Row>) {
+    this.#tools = tools;
+    this.#rows = rows;
+  }
+
+  async dueBefore(
+    beforeMs: number,
+    { limit, cursor }: Parameters<DueQueue<Row>['dueBefore']>[1],
+  ): Promise<DuePage<Row>> {
+    const { client, table, pacing, unreadable } = this.#tools;
+    const { shard: part = '0', after = '' } = cursor === undefined ? {} : (CURSOR.exec(cursor)?.groups ?? {});
+    const shard = Number(part);
+    const output = await readWithRetries(pacing, () =>
+      client.send(
+        new QueryCommand({
+          TableName: table,
+          KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :after AND :before',
+          ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
+          // Nothing sorts between a key and itself with the lowest letter behind it, and no key ends with the separator.
+          ExpressionAttributeValues: {
+            ':pk': this.#rows.partition(shard),
+            ':after': after === '' ? '0' : `${after}\u0000`,
+            ':before': dueSort(beforeMs, ''),
+          },
+          ConsistentRead: true,
+          Limit: limit,
+        }),
+      ),
+    );
+    const items = output.Items ?? [];
+    const last = output.LastEvaluatedKey?.[KeyAttribute.sort];
+    const next = typeof last === 'string' ? `${shard}:${last}` : shard + 1 < DUE_SHARDS ? `${shard + 1}:` : undefined;
+    const rows = items.flatMap((item) => {
+      try {
+        return [{ row: this.#rows.parse(item), cursor: `${shard}:${String(item[KeyAttribute.sort])}` }];
+      } catch (cause) {
+        unreadable(unreadableRow(item, cause));
+        return [];
+      }
+    });
+    return { rows, ...(next === undefined ? {} : { next }) };
+  }
+
+  async close(row: Row): Promise<void> {
+    const { client, table, pacing } = this.#tools;
+    await writeConditionally(pacing, () =>
+      client.send(new DeleteCommand({ TableName: table, Key: this.#rows.keyOf(row) })),
+    );
+  }
+}

@@ -1,0 +1,138 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { DAY_MS, HOUR_MS, HoldWorld } from '../support/hold-world.ts';
+
+let world: HoldWorld;
+beforeEach(() => {
+  world = new HoldWorld();
+});
+
+const status = async () => (await world.chain()).state.payment;
+const overdue = () => world.clock.advance(7 * DAY_MS + 2 * HOUR_MS + 1);
+const NOTHING = { done: 0, left: 0, failed: 0 };
+
+describe('a hold that nobody captures', () => {
+  test('is given back once its time and a margin are over, and its payment is canceled as expired', async () => {
+    await world.authorize();
+    world.clock.advance(7 * DAY_MS + 2 * HOUR_MS);
+    expect(await world.expire()).toMatchObject(NOTHING);
+    expect(await status()).toMatchObject({ status: 'requires_capture' });
+    world.clock.advance(1);
+    expect(await world.expire()).toMatchObject({ done: 1, left: 0, failed: 0 });
+    expect(await status()).toMatchObject({ status: 'canceled', cancelReason: 'expired' });
+    expect(await world.types()).toEqual(['payment.created', 'payment.authorized', 'void.pending', 'payment.canceled']);
+    expect(await world.violations(true)).toEqual([]);
+    expect(await world.expire()).toMatchObject(NOTHING);
+  });
+
+  test('is found whoever has brought the news of it: the answer, a callback, or the resolver', async () => {
+    await world.authorize('tok_async');
+    expect(world.store.holds.all()).toEqual([]);
+    world.processor.inside.change(world.chargeId, { status: 'authorized' });
+    await world.callBack();
+    expect(world.store.holds.all()).toMatchObject([{ paymentId: world.request.paymentId }]);
+
+    const other = new HoldWorld();
+    await other.authorize('tok_action');
+    other.processor.inside.change(other.chargeId, { status: 'authorized' });
+    await other.resolveForAnHour();
+    expect(other.store.holds.all()).toMatchObject([{ paymentId: other.request.paymentId }]);
+    other.clock.advance(8 * DAY_MS);
+    await other.expire();
+    expect(await other.violations(true)).toEqual([]);
+  });
+
+  test('is not let go when it was captured, and leaves the queue', async () => {
+    await world.authorize();
+    await world.ask({ kind: 'capture' });
+    overdue();
+    expect(await world.expire()).toMatchObject({ done: 1, failed: 0 });
+    expect(await world.violations(true)).toEqual([]);
+  });
+
+  test('is only recorded when the processor has let it go and its callback was lost', async () => {
+    await world.authorize();
+    world.processor.inside.change(world.chargeId, { status: 'voided', cancelReason: 'expired' });
+    overdue();
+    expect(await world.expire()).toMatchObject({ done: 1, failed: 0 });
+    expect(await world.types()).toEqual(['payment.created', 'payment.authorized', 'payment.canceled']);
+    expect(world.processor.inside.performed).toEqual([]);
+    expect(await world.violations(true)).toEqual([]);
+  });
+
+  test('is only recorded when somebody has captured it at the processor', async () => {
+    await world.authorize();
+    world.processor.inside.succeed(world.chargeId, 400);
+    overdue();
+    expect(await world.expire()).toMatchObject({ done: 1, failed: 0 });
+    expect(await status()).toMatchObject({ status: 'succeeded', amountCapturedMinor: 400 });
+    expect(world.processor.inside.performed).toEqual([]);
+    expect(await world.violations(true)).toEqual([]);
+  });
+
+  test('is left alone while a capture is under way, however that ends', async () => {
+    await world.authorize();
+    world.clock.advance(7 * DAY_MS + 2 * HOUR_MS);
+    world.processor.failNextChange(9, 'tok_timeout_not_charged');
+    expect(await world.ask({ kind: 'capture' })).toMatchObject({ answer: { status: 202 } });
+    world.clock.advance(60_000);
+    expect(await world.expire()).toMatchObject({ left: 1, failed: 0 });
+    world.processor.failNextChange(0, 'tok_ok');
+    await world.resolveForAnHour();
+    await world.expire();
+    expect(await world.violations(true)).toEqual([]);
+  });
+
+  test('whose void has no known outcome is left to the resolver, and nothing is sent twice', async () => {
+    await world.authorize();
+    overdue();
+    world.processor.failNextChange(9, 'tok_timeout_charged');
+    const { findChange } = world.processor;
+    world.processor.findChange = () => Promise.reject(new Error('down'));
+    await world.expire();
+    world.processor.findChange = findChange;
+    world.processor.failNextChange(0, 'tok_ok');
+    await world.resolveForAnHour();
+    await world.expire();
+    expect(await world.violations(true)).toEqual([]);
+    expect(world.processor.inside.performed).toHaveLength(1);
+  });
+
+  test('is tried under a new key only when the void before has provably failed, and not for ever', async () => {
+    await world.authorize();
+    overdue();
+    world.processor.failNextChange(1, 'tok_declined');
+    expect(await world.expire()).toMatchObject({ left: 1, failed: 0 });
+    expect(await world.types()).toContain('void.failed');
+    expect(await world.expire()).toMatchObject({ done: 1 });
+    expect(await world.violations(true)).toEqual([]);
+
+    const stuck = new HoldWorld();
+    await stuck.authorize();
+    stuck.clock.advance(8 * DAY_MS);
+    stuck.processor.failNextChange(100, 'tok_declined');
+    for (let run = 1; run <= 10; run += 1) expect(await stuck.expire()).toMatchObject({ left: 1 });
+    expect(await stuck.expire()).toMatchObject({ failed: 1, errors: [{ code: 'hold_stuck' }] });
+    expect((await stuck.types()).filter((type) => type === 'void.failed')).toHaveLength(10);
+    await stuck.expireAtProcessor();
+    expect(await stuck.expire()).toMatchObject({ done: 1 });
+    expect(await stuck.violations(true)).toEqual([]);
+  });
+
+  test('fails the run and stays when the processor cannot be asked', async () => {
+    await world.authorize();
+    overdue();
+    world.processor.switchCircuit('open');
+    expect(await world.expire()).toMatchObject({ done: 0, failed: 1 });
+    expect(await status()).toMatchObject({ status: 'requires_capture' });
+    world.processor.switchCircuit('closed');
+    expect(await world.expire()).toMatchObject({ done: 1 });
+  });
+
+  test('a merchant’s own cancellation stays "requested"', async () => {
+    await world.authorize();
+    await world.ask({ kind: 'cancel' });
+    overdue();
+    expect(await world.expire()).toMatchObject({ done: 1 });
+    expect(await status()).toMatchObject({ status: 'canceled', cancelReason: 'requested' });
+  });
+});

@@ -1,0 +1,82 @@
+import { describe, expect, test } from '@jest/globals';
+import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
+import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
+import { DAY_MS, HOUR_MS, HoldWorld } from '../support/hold-world.ts';
+
+/** What else happens to the hold, right before one of the job's calls. */
+type Rival = (world: HoldWorld, plan: FaultPlan) => Promise<unknown>;
+
+const RIVALS: Readonly<Record<string, Rival>> = {
+  'a capture': (world) => world.ask({ kind: 'capture' }),
+  'a capture of a part': (world) => world.ask({ kind: 'capture', amountMinor: 300 }),
+  'the processor’s own expiry': (world) => world.expireAtProcessor(),
+  'a capture on the processor’s own page, with its callback': async (world) => {
+    const { chargeId, processor } = world;
+    if (processor.charges(world.request.paymentId)[0]?.status === 'authorized') processor.inside.succeed(chargeId);
+    await world.callBack();
+  },
+  'the same run again': (world, plan) => world.expireOrDie(new Actor('doubled', plan)),
+};
+
+/** The calls of a run, and one more. */
+const MAX_POINTS = 14;
+
+async function runHistory(faults: readonly PlannedFault[], rival?: Rival, rivalAt = 0): Promise<HistoryRun> {
+  const world = new HoldWorld();
+  await world.authorize();
+  world.clock.advance(7 * DAY_MS + 3 * HOUR_MS);
+  const plan = new FaultPlan(faults);
+  const violations: string[] = [];
+  const look = async (when: string, quiet = false): Promise<void> => {
+    violations.push(...(await world.violations(quiet)).map((violation) => `${when}: ${violation}`));
+  };
+  if (rival !== undefined) {
+    plan.interruption = {
+      point: rivalAt,
+      act: async () => {
+        await rival(world, plan);
+        await look('after the rival');
+      },
+    };
+  }
+  await world.expireOrDie(new Actor('job', plan));
+  await look('after the run');
+  world.clock.advance(HOUR_MS);
+  await world.expireOrDie(new Actor('next run', plan));
+  await look('after the next run');
+  const calls = [...plan.calls];
+  plan.active = false;
+  plan.interruption = undefined;
+  // The runs of the next hours, with the resolver between them.
+  for (let hour = 1; hour <= 3 && world.store.holds.all().length > 0; hour += 1) {
+    await world.resolveForAnHour();
+    await world.expire();
+    await look(`after ${hour} hours`);
+  }
+  await look('in quiet', true);
+  return { calls, violations };
+}
+
+describe('a hold ends once, as the processor has it', () => {
+  test('with every pair of faults at every two calls', async () => {
+    const { histories, findings } = await surveyFaults((faults) => runHistory(faults), 2);
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(500);
+  }, 60_000);
+
+  test.each(Object.entries(RIVALS))(
+    'with %s before every call, and every single fault',
+    async (_name, rival) => {
+      let histories = 0;
+      const findings: unknown[] = [];
+      for (let point = 1; point <= MAX_POINTS; point += 1) {
+        const survey = await surveyFaults((faults) => runHistory(faults, rival, point), 1);
+        histories += survey.histories;
+        findings.push(...survey.findings.map((finding) => ({ ...finding, point })));
+      }
+      expect(findings.slice(0, 3)).toEqual([]);
+      expect(histories).toBeGreaterThan(500);
+    },
+    60_000,
+  );
+});

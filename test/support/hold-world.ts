@@ -1,0 +1,174 @@
+import { createMemoryProcessor, type MemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
+import { MemoryStore } from '../../lambdas/adapters/memory/memory-store.ts';
+import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
+import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import { changePayment } from '../../lambdas/app/change-payment.ts';
+import { createPayment } from '../../lambdas/app/create-payment.ts';
+import { expireAuthorizationsJob } from '../../lambdas/app/expire-authorizations.ts';
+import { readChain } from '../../lambdas/app/payment-chain.ts';
+import type { DueQueue } from '../../lambdas/app/ports/due-queue.ts';
+import type { Hold, PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
+import type { Processor, ProcessorBooks } from '../../lambdas/app/ports/processor.ts';
+import { receiveCallback } from '../../lambdas/app/receive-callback.ts';
+import { type ResolveTools, resolveClaims, resolveInquiries } from '../../lambdas/app/resolve.ts';
+import { returnCharges } from '../../lambdas/app/return-charges.ts';
+import type { ChangeCommand } from '../../lambdas/core/change.ts';
+import { invariant } from '../../lambdas/core/invariant.ts';
+import { netDebitMinor } from '../../lambdas/core/posting.ts';
+import { firstBrokenLink } from '../../lambdas/core/transition.ts';
+import { callback } from './callback-desk.ts';
+import { change } from './change-desk.ts';
+import { countingEntropy } from './counting-entropy.ts';
+import { type Actor, Crash } from './fault-plan.ts';
+import { booksOf, effectsOf, PORT_VOICE, processorOf, storeOf } from './faulty-ports.ts';
+import { paymentRequest } from './payment-fixtures.ts';
+import { SimulatedClock } from './simulated-clock.ts';
+import { sweepJob } from './sweep-job.ts';
+
+export const HOUR_MS = 60 * 60_000;
+export const DAY_MS = 24 * HOUR_MS;
+const MINUTE_MS = 60_000;
+
+/** What one process sees; everything, without faults, when there is no actor. */
+interface Ports {
+  readonly store: PaymentStore;
+  readonly effects: ResolveTools['effects'];
+  readonly processor: Processor;
+  readonly books: ProcessorBooks;
+  readonly holds: DueQueue<Hold>;
+}
+
+/** A payment whose money is set aside, and everybody who may end that. */
+export class HoldWorld {
+  readonly clock = new SimulatedClock();
+  readonly store = new MemoryStore();
+  readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
+  readonly request = paymentRequest('held', { capture: 'manual' });
+  readonly reported: unknown[] = [];
+  readonly #entropy = countingEntropy();
+  #events = 0;
+
+  /** Set aside now. */
+  async authorize(source?: string): Promise<void> {
+    const request = source === undefined ? this.request : { ...this.request, source };
+    await createPayment(this.#tools(this.#ports()), request);
+  }
+
+  get chargeId(): string {
+    const [charge] = this.processor.charges(this.request.paymentId);
+    invariant(charge !== undefined, 'there is a charge');
+    return charge.chargeId;
+  }
+
+  /** One run of the job. */
+  expire(actor?: Actor) {
+    const job = expireAuthorizationsJob({ ...this.#tools(this.#ports(actor)), holds: this.#ports(actor).holds });
+    return sweepJob(job, { nowMs: this.clock.nowMs() });
+  }
+
+  /** A run whose process may die of it. */
+  async expireOrDie(actor: Actor): Promise<void> {
+    await this.expire(actor).catch((error: unknown) => {
+      if (!(error instanceof Crash) && !actor.crashed) this.reported.push(error);
+    });
+  }
+
+  ask(command: ChangeCommand) {
+    return changePayment(this.#tools(this.#ports()), change(this.request, `merchant-${command.kind}`, command));
+  }
+
+  /** The processor lets it go by itself, and says so. */
+  async expireAtProcessor(): Promise<void> {
+    const { chargeId, processor } = this;
+    const charge = processor.charges(this.request.paymentId).find((each) => each.chargeId === chargeId);
+    if (charge?.status === 'authorized')
+      processor.inside.change(chargeId, { status: 'voided', cancelReason: 'expired' });
+    await this.callBack();
+  }
+
+  async callBack(): Promise<void> {
+    this.#events += 1;
+    const { clock, processor, store } = this;
+    const tools = { effects: store, books: processor, runner: idempotentRunner, clock, entropy: this.#entropy };
+    await receiveCallback({ ...tools, digest: systemDigest }, callback(`evt_${this.#events}`, this.chargeId));
+  }
+
+  /** An hour of the resolver's runs. */
+  async resolveForAnHour(): Promise<void> {
+    const tools = {
+      ...this.#tools(this.#ports()),
+      work: this.store,
+      report: (error: unknown) => this.reported.push(error),
+    };
+    for (let half = 0; half < 2; half += 1) {
+      this.clock.advance(30 * MINUTE_MS);
+      await resolveClaims(tools);
+      // In fifteen minutes each is due once.
+      for (let look = 0; look < 15; look += 1) await resolveInquiries(tools, this.clock.nowMs() + look * MINUTE_MS);
+      await returnCharges(tools);
+    }
+  }
+
+  async chain() {
+    const chain = await readChain(this.store, this.request.paymentId);
+    invariant(chain !== undefined, 'the payment is there');
+    return chain;
+  }
+
+  async types(): Promise<readonly string[]> {
+    return (await this.chain()).transitions.map(({ type }) => type);
+  }
+
+  /** What must never be; and, once all is quiet, what must be. */
+  async violations(quiet = false): Promise<readonly string[]> {
+    const { transitions, state } = await this.chain();
+    const { payment } = state;
+    const found: string[] = [];
+    const [charge, ...more] = this.processor.charges(payment.id);
+    const done = this.processor.inside.performed.map(({ order }) => order.change.kind);
+    if (charge === undefined || more.length > 0) found.push('I1: not one charge');
+    if (done.filter((kind) => kind === 'void').length > 1) found.push('I1: two voids');
+    if (done.includes('void') && done.includes('capture')) found.push('I1: captured and let go');
+    if (firstBrokenLink(systemDigest, transitions) !== undefined) found.push('I8: the chain is broken');
+    if (payment.status === 'canceled' && charge?.status !== 'voided') found.push('canceled, and held there still');
+    if (!quiet) return found;
+    const postings = transitions.flatMap((each) => each.postings);
+    const captured = charge?.capturedMinor ?? 0;
+    if (netDebitMinor('processor_clearing', payment.currency, postings) !== captured) found.push('the books differ');
+    const wanted = captured > 0 ? 'succeeded' : 'canceled';
+    if (payment.status !== wanted) found.push(`it stays ${payment.status}`);
+    if (payment.status === 'canceled' && payment.cancelReason !== 'expired')
+      found.push(`canceled: ${payment.cancelReason}`);
+    if (this.store.holds.all().length > 0) found.push('it never leaves the queue');
+    return found;
+  }
+
+  #ports(actor?: Actor): Ports {
+    const { store, processor } = this;
+    if (actor === undefined) return { store, effects: store, processor, books: processor, holds: store.holds };
+    return {
+      store: storeOf(actor, store),
+      effects: effectsOf(actor, store),
+      processor: processorOf(actor, processor),
+      books: booksOf(actor, processor),
+      holds: {
+        dueBefore: (...call) => actor.call('dueBefore', PORT_VOICE, () => store.holds.dueBefore(...call)),
+        close: (hold) => actor.call('close', PORT_VOICE, () => store.holds.close(hold)),
+      },
+    };
+  }
+
+  #tools({ store, effects, processor, books }: Ports) {
+    return {
+      store,
+      effects,
+      processor,
+      books: [books],
+      runner: idempotentRunner,
+      replays: { get: () => undefined, put: () => undefined },
+      clock: this.clock,
+      entropy: this.#entropy,
+      digest: systemDigest,
+    };
+  }
+}
