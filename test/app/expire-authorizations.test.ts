@@ -85,12 +85,11 @@ describe('a hold that nobody captures', () => {
   test('whose void has no known outcome is left to the resolver, and nothing is sent twice', async () => {
     await world.authorize();
     overdue();
-    world.processor.failNextChange(9, 'tok_timeout_charged');
-    const { findChange } = world.processor;
-    world.processor.findChange = () => Promise.reject(new Error('down'));
-    await world.expire();
-    world.processor.findChange = findChange;
-    world.processor.failNextChange(0, 'tok_ok');
+    world.processor.failNextChange(2, 'tok_timeout_late');
+    expect(await world.expire()).toMatchObject({ left: 1, failed: 0 });
+    expect(await status()).toMatchObject({ status: 'requires_capture' });
+    expect(await world.expire()).toMatchObject({ left: 1, failed: 0 });
+    world.processor.deliverDelayed();
     await world.resolveForAnHour();
     await world.expire();
     expect(await world.violations(true)).toEqual([]);

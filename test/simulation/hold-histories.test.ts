@@ -9,6 +9,11 @@ type Rival = (world: HoldWorld, plan: FaultPlan) => Promise<unknown>;
 const RIVALS: Readonly<Record<string, Rival>> = {
   'a capture': (world) => world.ask({ kind: 'capture' }),
   'a capture of a part': (world) => world.ask({ kind: 'capture', amountMinor: 300 }),
+  'a capture that is held up on its way': async (world) => {
+    world.processor.failNextChange(2, 'tok_timeout_late');
+    await world.ask({ kind: 'capture' });
+    world.processor.failNextChange(0, 'tok_ok');
+  },
   'the processor’s own expiry': (world) => world.expireAtProcessor(),
   'a capture on the processor’s own page, with its callback': async (world) => {
     const { chargeId, processor } = world;
@@ -41,6 +46,7 @@ async function runHistory(faults: readonly PlannedFault[], rival?: Rival, rivalA
   }
   await world.expireOrDie(new Actor('job', plan));
   await look('after the run');
+  world.processor.deliverDelayed();
   world.clock.advance(HOUR_MS);
   await world.expireOrDie(new Actor('next run', plan));
   await look('after the next run');

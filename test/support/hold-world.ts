@@ -62,7 +62,8 @@ export class HoldWorld {
 
   /** One run of the job. */
   expire(actor?: Actor) {
-    const job = expireAuthorizationsJob({ ...this.#tools(this.#ports(actor)), holds: this.#ports(actor).holds });
+    const ports = this.#ports(actor);
+    const job = expireAuthorizationsJob({ ...this.#tools(ports), holds: ports.holds });
     return sweepJob(job, { nowMs: this.clock.nowMs() });
   }
 
@@ -130,6 +131,8 @@ export class HoldWorld {
     if (done.filter((kind) => kind === 'void').length > 1) found.push('I1: two voids');
     if (done.includes('void') && done.includes('capture')) found.push('I1: captured and let go');
     if (firstBrokenLink(systemDigest, transitions) !== undefined) found.push('I8: the chain is broken');
+    const open = [...state.holdChanges.values()].filter(({ status }) => status === 'pending');
+    if (payment.status === 'requires_capture' && open.length > 1) found.push('a capture and a void are under way');
     if (payment.status === 'canceled' && charge?.status !== 'voided') found.push('canceled, and held there still');
     if (!quiet) return found;
     const postings = transitions.flatMap((each) => each.postings);

@@ -44,7 +44,7 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
       ),
     );
     const items = output.Items ?? [];
-    const last = output.LastEvaluatedKey?.[KeyAttribute.sort];
+    const last: unknown = output.LastEvaluatedKey?.[KeyAttribute.sort];
     const next = typeof last === 'string' ? `${shard}:${last}` : shard + 1 < DUE_SHARDS ? `${shard + 1}:` : undefined;
     const rows = items.flatMap((item) => {
       try {
