@@ -1,7 +1,8 @@
-import { type Commission, type CommissionedPayment, commissionAfter, orderOf } from '../core/commission.ts';
+import { type Commission, type CommissionedPayment, commissionAfter, orderOf, released } from '../core/commission.ts';
+import { commissionDueKey, commissionKeys } from '../core/commission-rows.ts';
 import type { PayonceEvent } from '../core/event.ts';
 import { type Consumed, type Consumer, type ConsumeTools, consumeEvent, inOurTables } from './consume-event.ts';
-import type { ConsumerWrite } from './ports/consumer-records.ts';
+import type { ConsumerWrite, RowCondition } from './ports/consumer-records.ts';
 
 /** The consumer's name, for ever: what took effect is remembered under it. */
 export const COMMISSIONS = 'commission';
@@ -40,21 +41,37 @@ const COMMISSION_CONSUMER: Consumer<CommissionEvent> = {
  *   another payment of the order, or for another affiliate ✗ ── nothing is written
  */
 export function commissionWrites(commission: Commission): readonly ConsumerWrite[] {
+  const { paymentId, sequence } = commission;
+  const of = { attribute: 'payment', value: paymentId };
+  return writesOf(commission, { kind: 'older', attribute: 'sequence', than: sequence, of });
+}
+
+/** Lets the affiliate have it, only as it was read: what came in since is read first. */
+export function releaseWrites(locked: Commission): readonly ConsumerWrite[] {
+  return writesOf(released(locked), { kind: 'equals', attribute: 'sequence', value: locked.sequence });
+}
+
+/** Only what is locked waits for its release. */
+function writesOf(commission: Commission, when: RowCondition): readonly ConsumerWrite[] {
   const { tenantId, mode, affiliate, orderId, paymentId, amountMinor, currency, status } = commission;
   const { releasesAtMs, sequence } = commission;
-  const owner = `${tenantId}#${mode}`;
+  const keys = commissionKeys(commission);
+  const table = 'registry';
+  const due = { table, ...commissionDueKey(commission) } as const;
+  const name = { tenant: tenantId, mode, affiliate, order: orderId, payment: paymentId, releasesAtMs };
   return [
     {
       kind: 'put',
-      row: { table: 'registry', partition: `COMMISSION_ORDER#${owner}#${orderId}`, sort: 'newest' },
+      row: { table, ...keys.ofOrder },
       attributes: { payment: paymentId, affiliate, sequence },
-      when: { kind: 'older', attribute: 'sequence', than: sequence, of: { attribute: 'payment', value: paymentId } },
-      otherwise: 'skip_all',
+      when,
+      ...(when.kind === 'older' ? { otherwise: 'skip_all' } : {}),
     },
     {
       kind: 'put',
-      row: { table: 'registry', partition: `COMMISSION#${owner}#${affiliate}`, sort: orderId },
+      row: { table, ...keys.own },
       attributes: { payment: paymentId, amountMinor, currency, status, releasesAtMs, sequence },
     },
+    status === 'locked' ? { kind: 'put', row: due, attributes: name } : { kind: 'delete', row: due },
   ];
 }

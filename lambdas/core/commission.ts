@@ -22,12 +22,16 @@ export const COMMISSION_EVENT_TYPES = [
   'dispute.closed',
 ] as const;
 
-export interface Commission {
+/** Whose commission it is, and for what. */
+export interface CommissionName {
   readonly tenantId: TenantId;
   readonly mode: Mode;
   readonly affiliate: string;
   /** The merchant's order, else the payment itself: there is one commission for each. */
   readonly orderId: string;
+}
+
+export interface Commission extends CommissionName {
   readonly paymentId: string;
   /** What is due; minor units, rounded down. */
   readonly amountMinor: number;
@@ -95,7 +99,7 @@ function isLostDispute({ type, data }: CommissionCause, { processor }: Commissio
   return type === 'dispute.closed' && status === 'lost' && charge_id === processor.charge_id;
 }
 
-/** As it is once it was paid out: nothing that happens to its payment changes it any more. */
+/** As it is once the affiliate may have it: nothing that happens to its payment changes it any more. */
 export function released(commission: Commission): Commission {
   return { ...commission, status: 'released', sequence: AFTER_ALL };
 }

@@ -1,12 +1,9 @@
 import * as z from 'zod';
 import type { Hold } from '../../app/ports/payment-store.ts';
 import { KeyAttribute } from '../../contract/tables.ts';
+import { DUE_SHARDS, dueSort } from '../../core/due-sort.ts';
 import type { PaymentId } from '../../core/ids.ts';
-import { dueSort } from '../due-sort.ts';
 import { type Item, shardOf } from './items.ts';
-
-/** Each takes five hundred transactions a second (a thousand write units, two for an item in a transaction). */
-export const DUE_SHARDS = 8;
 
 /** One kind of queue by time. */
 export interface DueRows<Row> {

@@ -1,9 +1,9 @@
 import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import type { DuePage, DueQueue } from '../../app/ports/due-queue.ts';
 import { KeyAttribute } from '../../contract/tables.ts';
-import { dueSort } from '../due-sort.ts';
+import { DUE_SHARDS, dueSort } from '../../core/due-sort.ts';
 import { readWithRetries, writeConditionally } from './attempts.ts';
-import { DUE_SHARDS, type DueRows } from './due-rows.ts';
+import type { DueRows } from './due-rows.ts';
 import { type QueueTools, unreadableRow } from './queue-rows.ts';
 
 /** `<part>:<sort key of the row before>`. */

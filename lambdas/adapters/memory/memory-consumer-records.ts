@@ -61,6 +61,15 @@ export class MemoryConsumerRecords implements ConsumerEffects, ConsumerClaims {
     return this.#rows.get(keyOf(key));
   }
 
+  /** All of a partition, in the order of their keys. */
+  rowsIn({ table, partition }: Omit<RowKey, 'sort'>): readonly { readonly sort: string; readonly row: Row }[] {
+    return [...this.#rows]
+      .map(([key, row]) => ({ key: JSON.parse(key) as readonly [string, string, string], row }))
+      .filter(({ key }) => key[0] === table && key[1] === partition)
+      .map(({ key, row }) => ({ sort: key[2], row }))
+      .sort((left, right) => (left.sort < right.sort ? -1 : 1));
+  }
+
   allRows(): readonly Row[] {
     return [...this.#rows.values()];
   }

@@ -1,5 +1,5 @@
 import type { DuePage, DueQueue } from '../../app/ports/due-queue.ts';
-import { dueSort } from '../due-sort.ts';
+import { dueSort } from '../../core/due-sort.ts';
 
 /** In one part. Proven by the same suite as the one on DynamoDB. */
 export class MemoryDueQueue<Row> implements DueQueue<Row> {
