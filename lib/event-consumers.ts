@@ -26,6 +26,7 @@ function commissions(scope: Construct, parts: ServiceParts): void {
   });
   allowRows(made, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem'], BUSINESS_RECORDS);
   allowRows(made, data.registry, 'KeepCommissions', ['dynamodb:PutItem'], ['COMMISSION#*', 'COMMISSION_ORDER#*']);
+  allowRows(made, data.registry, 'QueueCommissions', ['dynamodb:PutItem', 'dynamodb:DeleteItem'], ['COMMISSION_DUE#*']);
   new EventConsumer(scope, 'CommissionEvents', {
     bus: data.events.bus,
     consumer: made,

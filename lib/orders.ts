@@ -26,7 +26,7 @@ export function addOrders(stack: Stack, parts: ServiceParts, { http, resolver }:
   });
   allow(orders, data.idempotency, 'Claims', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']);
   allowRows(orders, data.registry, 'ReadApiKeys', ['dynamodb:GetItem'], ['KEY#*']);
-  allowRows(orders, data.registry, 'Queue', ['dynamodb:PutItem'], ['RETURN#*', 'INQUIRY#*', 'ORDER#*']);
+  allowRows(orders, data.registry, 'Queue', ['dynamodb:PutItem'], ['RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*']);
   connectParties(orders, parts);
   connectParties(resolver, parts);
   for (const path of PATHS) http.route(path, orders.function);

@@ -86,6 +86,14 @@ describe('the first execution of a payment', () => {
     expect(unitsOf(calls)).toBeLessThanOrEqual(13);
   });
 
+  test('costs at most 13 when the money is only set aside: its place in the queue of holds is two', async () => {
+    const { tools, calls } = meteredProcess();
+    const outcome = await createPayment(tools, typicalPayment(freshKey(), { capture: 'manual' }));
+    expect(outcome).toMatchObject({ kind: 'first', answer: { status: 201 } });
+    expect(calls).toHaveLength(2);
+    expect(unitsOf(calls)).toBeLessThanOrEqual(13);
+  });
+
   test('costs at most 11 when it is declined', async () => {
     const { tools, calls } = meteredProcess();
     const outcome = await createPayment(tools, typicalPayment(freshKey(), { source: 'tok_declined' }));

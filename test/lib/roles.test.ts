@@ -49,7 +49,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     [
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
-      `dynamodb:PutItem ${rows('REF#*', 'RETURN#*', 'INQUIRY#*')}`,
+      `dynamodb:PutItem ${rows('REF#*', 'RETURN#*', 'INQUIRY#*', 'HOLD#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*', 'REFERENCE#*')}`,
     ],
   ],
@@ -58,7 +58,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     [
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       'dynamodb:Query on Idempotency',
-      `dynamodb:PutItem ${rows('REF#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*')}`,
+      `dynamodb:PutItem ${rows('REF#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
       `dynamodb:DeleteItem, dynamodb:Query ${rows('RETURN#*', 'INQUIRY#*', 'ORDER#*')}`,
       ...CALLS_PARTIES,
     ],
@@ -68,7 +68,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     [
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
-      `dynamodb:PutItem ${rows('RETURN#*', 'INQUIRY#*', 'ORDER#*')}`,
+      `dynamodb:PutItem ${rows('RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
       ...CALLS_PARTIES,
     ],
   ],
@@ -76,7 +76,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     'Callbacks',
     [
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
-      `dynamodb:PutItem ${rows('ORPHAN#*', 'RETURN#*', 'ORDER#*')}`,
+      `dynamodb:PutItem ${rows('ORPHAN#*', 'RETURN#*', 'ORDER#*', 'HOLD#*')}`,
       'secretsmanager:GetSecretValue on CallbackSecret',
     ],
   ],
@@ -85,7 +85,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     [
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
       `dynamodb:DeleteItem, dynamodb:Query ${rows('ORPHAN#*')}`,
-      `dynamodb:PutItem ${rows('ORPHAN_KEPT#*', 'RETURN#*', 'ORDER#*')}`,
+      `dynamodb:PutItem ${rows('ORPHAN_KEPT#*', 'RETURN#*', 'ORDER#*', 'HOLD#*')}`,
     ],
   ],
   [
@@ -149,6 +149,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
     [
       `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#biz_*')}`,
       `dynamodb:PutItem ${rows('COMMISSION#*', 'COMMISSION_ORDER#*')}`,
+      `dynamodb:DeleteItem, dynamodb:PutItem ${rows('COMMISSION_DUE#*')}`,
     ],
   ],
   [
