@@ -1,5 +1,6 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import type { EventMetric } from '../contract/events.ts';
 import { type AlarmMetric, METRIC_NAMESPACE } from '../contract/metrics.ts';
 import { redactSensitive } from '../core/sensitive.ts';
 
@@ -26,6 +27,7 @@ export type RequestCount =
   | 'webhook_dropped'
   | 'webhook_swept'
   | 'webhook_endpoint_disabled'
+  | typeof EventMetric.beyondReach
   | AlarmMetric;
 
 /** What is known of a request once it is answered. Never a body, an idempotency key in clear, an API key or a source. */
