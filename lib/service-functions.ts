@@ -33,7 +33,13 @@ export function paymentsFunction(scope: Construct, parts: ServiceParts): Payonce
   });
   allow(payments, data.idempotency, 'Claims', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']);
   allowRows(payments, data.registry, 'ReadApiKeys', ['dynamodb:GetItem'], ['KEY#*']);
-  allowRows(payments, data.registry, 'WriteReferences', ['dynamodb:PutItem'], ['REF#*', 'RETURN#*', 'INQUIRY#*', 'HOLD#*']);
+  allowRows(
+    payments,
+    data.registry,
+    'WriteReferences',
+    ['dynamodb:PutItem'],
+    ['REF#*', 'RETURN#*', 'INQUIRY#*', 'HOLD#*'],
+  );
   return payments;
 }
 
@@ -53,7 +59,13 @@ export function callbacksFunction(scope: Construct, parts: ServiceParts): Payonc
     environment: { [Environment.callbackSources]: JSON.stringify(sources) },
   });
   allow(callbacks, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
-  allowRows(callbacks, data.registry, 'ShelveOrphans', ['dynamodb:PutItem'], ['ORPHAN#*', 'RETURN#*', 'ORDER#*', 'HOLD#*']);
+  allowRows(
+    callbacks,
+    data.registry,
+    'ShelveOrphans',
+    ['dynamodb:PutItem'],
+    ['ORPHAN#*', 'RETURN#*', 'ORDER#*', 'HOLD#*'],
+  );
   data.callbackSecret.grantReadTo(callbacks.role);
   data.stripe?.callbackSecret.grantReadTo(callbacks.role);
   return callbacks;
@@ -69,7 +81,13 @@ export function orphanedCallbacksFunction(scope: Construct, parts: ServiceParts)
   });
   allow(orphans, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
   allowRows(orphans, data.registry, 'TakeOrphans', ['dynamodb:Query', 'dynamodb:DeleteItem'], ['ORPHAN#*']);
-  allowRows(orphans, data.registry, 'KeepOrphans', ['dynamodb:PutItem'], ['ORPHAN_KEPT#*', 'RETURN#*', 'ORDER#*', 'HOLD#*']);
+  allowRows(
+    orphans,
+    data.registry,
+    'KeepOrphans',
+    ['dynamodb:PutItem'],
+    ['ORPHAN_KEPT#*', 'RETURN#*', 'ORDER#*', 'HOLD#*'],
+  );
   return orphans;
 }
 
