@@ -8,7 +8,7 @@ import { connectParties } from './parties.ts';
 import { allowRows, type ServiceParts } from './service-functions.ts';
 
 /** What a consumer remembers by a business key: whatever it is made to do, no payment's record is among them. */
-const BUSINESS_RECORDS = ['OP#biz_*'];
+export const BUSINESS_RECORDS = ['OP#biz_*'];
 
 /** What follows from a payment beside the views and the webhooks: its receipt, and the commission of whoever brought the customer. */
 export function addEventConsumers(scope: Construct, parts: ServiceParts): void {

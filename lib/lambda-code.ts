@@ -12,9 +12,9 @@ const OUTPUT = join(ROOT, 'dist', `lambdas-${process.pid}`);
 export type FunctionFolder =
   | 'payments'
   | 'callbacks'
-  | 'orphaned-callbacks'
   | 'orders'
-  | 'resolver'
+  | 'payment-jobs'
+  | 'upkeep-jobs'
   | 'ledger'
   | 'outbox-relay'
   | 'republish-events'
@@ -22,7 +22,6 @@ export type FunctionFolder =
   | 'webhooks'
   | 'webhook-fan-out'
   | 'webhook-sender'
-  | 'webhook-sweeper'
   | 'views-projector'
   | 'receipt-consumer'
   | 'commission-consumer'
@@ -36,9 +35,9 @@ export type FunctionFolder =
 const FILES: Readonly<Record<FunctionFolder, readonly string[]>> = {
   payments: [],
   callbacks: [],
-  'orphaned-callbacks': [],
   orders: [],
-  resolver: [],
+  'payment-jobs': [],
+  'upkeep-jobs': [],
   ledger: [],
   'outbox-relay': [],
   'republish-events': [],
@@ -46,7 +45,6 @@ const FILES: Readonly<Record<FunctionFolder, readonly string[]>> = {
   webhooks: [],
   'webhook-fan-out': [],
   'webhook-sender': [],
-  'webhook-sweeper': [],
   'views-projector': [],
   'receipt-consumer': [],
   'commission-consumer': [],

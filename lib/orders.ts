@@ -12,11 +12,11 @@ const PATHS = ['/v1/orders', '/v1/orders/{id}'];
 interface OrderPaths {
   readonly http: HttpApi;
   /** Goes on with orders where others have stopped. */
-  readonly resolver: PayonceFunction;
+  readonly paymentJobs: PayonceFunction;
 }
 
 /** Orders are taken where they have parties; it claims, appends and completes as payments do, and asks the parties. */
-export function addOrders(stack: Stack, parts: ServiceParts, { http, resolver }: OrderPaths): void {
+export function addOrders(stack: Stack, parts: ServiceParts, { http, paymentJobs }: OrderPaths): void {
   const { settings, data } = parts;
   if (data.deadLetters === undefined) return;
   const orders = engineFunction(stack, 'Orders', parts, {
@@ -28,8 +28,8 @@ export function addOrders(stack: Stack, parts: ServiceParts, { http, resolver }:
   allowRows(orders, data.registry, 'ReadApiKeys', ['dynamodb:GetItem'], ['KEY#*']);
   allowRows(orders, data.registry, 'Queue', ['dynamodb:PutItem'], ['RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*']);
   connectParties(orders, parts);
-  connectParties(resolver, parts);
+  connectParties(paymentJobs, parts);
   for (const path of PATHS) http.route(path, orders.function);
-  new NeedsAPerson(stack, 'OrdersNeedAPerson', { services: { order_needs_review: ['orders', 'resolver'] } });
+  new NeedsAPerson(stack, 'OrdersNeedAPerson', { services: { order_needs_review: ['orders', 'payment-jobs'] } });
   new CfnOutput(stack, StackOutput.ordersFunction, { value: orders.function.functionName });
 }

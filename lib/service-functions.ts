@@ -2,12 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { type CallbackSource, Environment } from '../lambdas/contract/environment.ts';
-import { IdempotencyTable } from '../lambdas/contract/tables.ts';
-import {
-  CALLBACKS_TIMEOUT_SECONDS,
-  PAYMENTS_TIMEOUT_SECONDS,
-  RESOLVER_TIMEOUT_MINUTES,
-} from '../lambdas/contract/timing.ts';
+import { CALLBACKS_TIMEOUT_SECONDS, PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/contract/timing.ts';
 import type { DataTable } from './constructs/data-table.ts';
 import { PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
 import type { DataStack } from './data-stack.ts';
@@ -71,60 +66,6 @@ export function callbacksFunction(scope: Construct, parts: ServiceParts): Payonc
   return callbacks;
 }
 
-/** Run by the clock: gives orphans one more try, and takes them off the shelf. */
-export function orphanedCallbacksFunction(scope: Construct, parts: ServiceParts): PayonceFunction {
-  const { data } = parts;
-  const orphans = engineFunction(scope, 'OrphanedCallbacks', parts, {
-    folder: 'orphaned-callbacks',
-    timeout: Duration.minutes(1),
-    memoryMb: 256,
-  });
-  allow(orphans, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
-  allowRows(orphans, data.registry, 'TakeOrphans', ['dynamodb:Query', 'dynamodb:DeleteItem'], ['ORPHAN#*']);
-  allowRows(
-    orphans,
-    data.registry,
-    'KeepOrphans',
-    ['dynamodb:PutItem'],
-    ['ORPHAN_KEPT#*', 'RETURN#*', 'ORDER#*', 'HOLD#*'],
-  );
-  return orphans;
-}
-
-/** Run by the clock: it finishes what others began, as a retry would, and sends back what may not be kept. */
-export function resolverFunction(scope: Construct, parts: ServiceParts): PayonceFunction {
-  const { settings, data } = parts;
-  const resolver = engineFunction(scope, 'Resolver', parts, {
-    folder: 'resolver',
-    timeout: Duration.minutes(RESOLVER_TIMEOUT_MINUTES),
-    memoryMb: settings.memoryMb,
-  });
-  allow(resolver, data.idempotency, 'Claims', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']);
-  const { name } = IdempotencyTable.openClaimsIndex;
-  resolver.role.addToPrincipalPolicy(
-    new PolicyStatement({
-      sid: 'FindOpenClaims',
-      actions: ['dynamodb:Query'],
-      resources: [`${data.idempotency.tableArn}/index/${name}`],
-    }),
-  );
-  allowRows(
-    resolver,
-    data.registry,
-    'WriteReferences',
-    ['dynamodb:PutItem'],
-    ['REF#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*'],
-  );
-  allowRows(
-    resolver,
-    data.registry,
-    'TakeQueued',
-    ['dynamodb:Query', 'dynamodb:DeleteItem'],
-    ['RETURN#*', 'INQUIRY#*', 'ORDER#*'],
-  );
-  return resolver;
-}
-
 /** The books: it reads all of them, and appends what an operator sets right. */
 export function ledgerFunction(scope: Construct, parts: ServiceParts): PayonceFunction {
   const { settings, data } = parts;
@@ -154,12 +95,7 @@ export function engineFunction(
     logRetentionDays: settings.logRetentionDays,
     retainLogs: settings.retainData,
     environment: {
-      [Environment.idempotencyTable]: data.idempotency.tableName,
-      [Environment.ledgerTable]: data.ledger.table.tableName,
-      [Environment.registryTable]: data.registry.tableName,
-      [Environment.processorUrl]: processorUrl,
-      [Environment.processorRoutes]: JSON.stringify(settings.routes),
-      ...stripeEnvironment(settings, data),
+      ...engineEnvironment({ settings, data, processorUrl }),
       ...environment,
     },
   });
@@ -167,6 +103,18 @@ export function engineFunction(
   data.ledger.grantRead(made.role);
   data.stripe?.key.grantReadTo(made.role);
   return made;
+}
+
+/** What `readPaymentsConfig` reads. */
+export function engineEnvironment({ settings, data, processorUrl }: ServiceParts): PayonceFunctionProps['environment'] {
+  return {
+    [Environment.idempotencyTable]: data.idempotency.tableName,
+    [Environment.ledgerTable]: data.ledger.table.tableName,
+    [Environment.registryTable]: data.registry.tableName,
+    [Environment.processorUrl]: processorUrl,
+    [Environment.processorRoutes]: JSON.stringify(settings.routes),
+    ...stripeEnvironment(settings, data),
+  };
 }
 
 function stripeEnvironment(

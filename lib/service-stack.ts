@@ -3,8 +3,6 @@ import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import { StringParameter } from 'aws-cdk-lib/aws-ssm';
 import type { Construct } from 'constructs';
 import { CALLBACK_ADDRESS_PARAMETER, StackOutput } from '../lambdas/contract/api.ts';
-import { ORPHAN_RETRY_MINUTES, RESOLVE_MINUTES } from '../lambdas/contract/timing.ts';
-import { ClockedRun } from './constructs/clocked-run.ts';
 import { EventRelay } from './constructs/event-relay.ts';
 import { HttpApi } from './constructs/http-api.ts';
 import { NeedsAPerson } from './constructs/needs-a-person.ts';
@@ -14,15 +12,11 @@ import { Watch } from './constructs/watch.ts';
 import { Webhooks } from './constructs/webhooks.ts';
 import type { DataStack } from './data-stack.ts';
 import { addEventConsumers } from './event-consumers.ts';
+import { paymentJobs, upkeepJobs } from './job-workers.ts';
+import { addJobs } from './jobs.ts';
 import { addOrders } from './orders.ts';
 import { addDeadLetters } from './parties.ts';
-import {
-  callbacksFunction,
-  ledgerFunction,
-  orphanedCallbacksFunction,
-  paymentsFunction,
-  resolverFunction,
-} from './service-functions.ts';
+import { callbacksFunction, ledgerFunction, paymentsFunction } from './service-functions.ts';
 import type { Settings } from './settings.ts';
 import { allowBookLists, allowPaymentLists, eventsFunction, projector } from './views-functions.ts';
 
@@ -49,8 +43,7 @@ export class ServiceStack extends Stack {
     const { settings } = props;
     const payments = paymentsFunction(this, props);
     const callbacks = callbacksFunction(this, props);
-    const orphans = orphanedCallbacksFunction(this, props);
-    const resolver = resolverFunction(this, props);
+    const moneyJobs = paymentJobs(this, props);
     const ledger = ledgerFunction(this, props);
     const documents = this.#documentsFunction(settings);
     allowPaymentLists(payments, props.data);
@@ -68,8 +61,10 @@ export class ServiceStack extends Stack {
     for (const path of LEDGER_PATHS) http.route(path, ledger.function);
     for (const path of ['/v1/events', '/v1/events/{id}']) http.route(path, events.function);
     http.route('/callbacks/{processor}', callbacks.function);
-    addOrders(this, props, { http, resolver });
+    addOrders(this, props, { http, paymentJobs: moneyJobs.worker });
     const webhooks = new Webhooks(this, 'Webhooks', { ...props, http });
+    const houseJobs = upkeepJobs(this, props, { webhookTasks: webhooks.queue });
+    addJobs(this, props, { http, queues: { payments: moneyJobs.queue, upkeep: houseJobs.queue } });
     if (settings.firewall) new RequestFirewall(this, 'Firewall', { stage: http.api.deploymentStage, settings });
     if (settings.sandbox) {
       new StringParameter(this, 'CallbackAddress', {
@@ -78,21 +73,11 @@ export class ServiceStack extends Stack {
         stringValue: `${http.url}/callbacks/sandbox`,
       });
     }
-    new ClockedRun(this, 'RetryOrphans', {
-      description: 'Tries callbacks again that found no payment when they came.',
-      every: Duration.minutes(ORPHAN_RETRY_MINUTES),
-      function: orphans.function,
-    });
-    new ClockedRun(this, 'Resolve', {
-      description: 'Finishes open claims, finds out unknown outcomes, sends back what may not be kept.',
-      every: Duration.minutes(RESOLVE_MINUTES),
-      function: resolver.function,
-    });
     new NeedsAPerson(this, 'NeedsAPerson', {
       services: {
-        late_success: ['callbacks', 'orphaned-callbacks'],
-        contradiction: ['callbacks', 'orphaned-callbacks'],
-        undecidable: ['resolver'],
+        late_success: ['callbacks', 'payment-jobs'],
+        contradiction: ['callbacks', 'payment-jobs'],
+        undecidable: ['payment-jobs'],
       },
     });
 
@@ -103,8 +88,8 @@ export class ServiceStack extends Stack {
     new CfnOutput(this, StackOutput.apiUrl, { value: http.url });
     new CfnOutput(this, StackOutput.paymentsFunction, { value: payments.function.functionName });
     new CfnOutput(this, StackOutput.callbacksFunction, { value: callbacks.function.functionName });
-    new CfnOutput(this, StackOutput.resolverFunction, { value: resolver.function.functionName });
-    new CfnOutput(this, StackOutput.orphanedCallbacksFunction, { value: orphans.function.functionName });
+    new CfnOutput(this, StackOutput.paymentJobsFunction, { value: moneyJobs.worker.function.functionName });
+    new CfnOutput(this, StackOutput.upkeepJobsFunction, { value: houseJobs.worker.function.functionName });
     new CfnOutput(this, StackOutput.webhookSenderFunction, { value: webhooks.sender.function.functionName });
     new CfnOutput(this, StackOutput.relayFunction, { value: relay.relay.function.functionName });
     new CfnOutput(this, StackOutput.republishFunction, { value: relay.republisher.function.functionName });

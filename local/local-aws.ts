@@ -58,8 +58,7 @@ export interface LocalAws extends LocalKeys {
   };
   readonly paymentsFunction: string;
   readonly callbacksFunction: string;
-  readonly orphanedCallbacksFunction: string;
-  readonly resolverFunction: string;
+  readonly paymentJobsFunction: string;
   readonly ordersFunction: string;
   readonly keeperPid: number;
 }
@@ -136,8 +135,7 @@ async function describe(emulator: Emulator, outputs: StackOutputs, known: LocalK
     tables,
     paymentsFunction: read('service', 'paymentsFunction'),
     callbacksFunction: read('service', 'callbacksFunction'),
-    orphanedCallbacksFunction: read('service', 'orphanedCallbacksFunction'),
-    resolverFunction: read('service', 'resolverFunction'),
+    paymentJobsFunction: read('service', 'paymentJobsFunction'),
     ordersFunction: read('service', 'ordersFunction'),
     keeperPid: emulator.keeperPid,
     ...(await tenantWithKeys(endpoint, tables.registry, known)),

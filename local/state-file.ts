@@ -16,8 +16,7 @@ const localAws = keys.extend({
   tables: z.object({ idempotency: z.string(), ledger: z.string(), registry: z.string(), views: z.string() }),
   paymentsFunction: z.string(),
   callbacksFunction: z.string(),
-  orphanedCallbacksFunction: z.string(),
-  resolverFunction: z.string(),
+  paymentJobsFunction: z.string(),
   ordersFunction: z.string(),
   keeperPid: z.int(),
 });

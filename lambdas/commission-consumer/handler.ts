@@ -1,8 +1,7 @@
-import { SQSClient } from '@aws-sdk/client-sqs';
 import { documentClient } from '../adapters/dynamodb/document-client.ts';
 import { DynamoDbConsumerRecords } from '../adapters/dynamodb/dynamodb-consumer-records.ts';
 import { idempotentRunner } from '../adapters/powertools/idempotent-runner.ts';
-import { SqsParking } from '../adapters/sqs/sqs-parking.ts';
+import { configuredParking } from '../adapters/sqs/sqs-parking.ts';
 import { systemClock, systemDigest, systemEntropy } from '../adapters/system/platform.ts';
 import { COMMISSIONS, keepCommission } from '../app/keep-commission.ts';
 import { COMMISSION_EVENT_TYPES } from '../core/commission.ts';
@@ -23,7 +22,7 @@ export const handler = createEventHandler(
   { event: COMMISSION_EVENT_TYPES, handler: COMMISSIONS, handle: keepCommission },
   {
     consume: ({ handle }, event) => handle(tools, event),
-    parking: new SqsParking(new SQSClient({ maxAttempts: 1 }), parkingQueueUrl),
+    parking: configuredParking(parkingQueueUrl),
     telemetry: consumerTelemetry('commission-consumer', () => systemClock.nowMs()),
   },
 );

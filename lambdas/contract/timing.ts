@@ -15,23 +15,11 @@ export const LEASE_SECONDS = 25;
 /** Processors give up on a callback after 10 to 30 s; a read at the processor and a commit fit in. Seconds. */
 export const CALLBACKS_TIMEOUT_SECONDS = 20;
 
-/** How often orphaned callbacks are tried again. Minutes. */
-export const ORPHAN_RETRY_MINUTES = 1;
-
-/** How often stale claims, unknown outcomes and charges that must go back are looked after. Minutes. */
-export const RESOLVE_MINUTES = 1;
-
-/** Four kinds of work, half a minute each and what is under way then; two runs at once are harmless, as claims are fenced. Minutes. */
-export const RESOLVER_TIMEOUT_MINUTES = 4;
-
 /** How long a redrive begins to make calls again. Seconds. */
 export const REDRIVE_SECONDS = 240;
 
 /** What is under way at the end of a redrive ends within. Letters are hidden from others for a minute longer. Minutes. */
 export const REDRIVE_TIMEOUT_MINUTES = 5;
-
-/** How often webhooks are brought back whose wait has ended, or whose message was lost. Minutes. */
-export const WEBHOOK_SWEEP_MINUTES = 1;
 
 /** A call of ten seconds, what is read and written around it with its retries, and ten of them at once. Seconds. */
 export const WEBHOOK_SENDER_TIMEOUT_SECONDS = 45;

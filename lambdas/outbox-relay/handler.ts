@@ -1,10 +1,9 @@
-import { SQSClient } from '@aws-sdk/client-sqs';
 import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda';
 import { documentClient } from '../adapters/dynamodb/document-client.ts';
 import { LedgerTransitions } from '../adapters/dynamodb/ledger-transitions.ts';
 import { readStreamRecord } from '../adapters/dynamodb/stream-records.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../adapters/eventbridge/eventbridge-publisher.ts';
-import { SqsParking } from '../adapters/sqs/sqs-parking.ts';
+import { configuredParking } from '../adapters/sqs/sqs-parking.ts';
 import { systemClock, systemDigest, systemEntropy } from '../adapters/system/platform.ts';
 import { relayTransitions } from '../app/relay-transitions.ts';
 import { readRelayConfig } from '../runtime/consumer-config.ts';
@@ -16,7 +15,7 @@ const telemetry = relayTelemetry('outbox-relay', () => systemClock.nowMs());
 const tools = {
   transitions: new LedgerTransitions(documentClient(), config.ledgerTable, pacing),
   publisher: new EventBridgePublisher(eventBridgeClient(), config.eventBus),
-  parking: new SqsParking(new SQSClient({ maxAttempts: 1 }), config.parkingQueueUrl),
+  parking: configuredParking(config.parkingQueueUrl),
   digest: systemDigest,
   report: (error: unknown) => telemetry.fault('outbox-relay', error),
   ...pacing,

@@ -12,10 +12,12 @@ import { systemClock, systemDigest, systemEntropy } from '../adapters/system/pla
 import { configuredParties } from '../adapters/vendors/configured-parties.ts';
 import { expireAuthorizationsJob } from '../app/expire-authorizations.ts';
 import type { Job } from '../app/job.ts';
+import { observedWork } from '../app/observed-work.ts';
 import type { Resolved } from '../app/resolve.ts';
 import { resolveJob } from '../app/resolve-all.ts';
 import { type RetriedOrphans, retryOrphansJob } from '../app/retry-orphans.ts';
 import type { AlarmMetric } from '../contract/metrics.ts';
+import { backlogTelemetry } from '../runtime/backlog-telemetry.ts';
 import type { PaymentsConfig } from '../runtime/config.ts';
 import { outboundTelemetry } from '../runtime/outbound-telemetry.ts';
 import type { readPartiesConfig } from '../runtime/parties-config.ts';
@@ -53,7 +55,11 @@ export async function paymentSweeps(
   return {
     resolve: resolveJob({
       ...payments,
-      work: new DynamoDbUnfinishedWork(client, tables, pacing, store, unreadable),
+      work: observedWork(
+        new DynamoDbUnfinishedWork(client, tables, pacing, store, unreadable),
+        systemClock,
+        backlogTelemetry(),
+      ),
       orders: new DynamoDbOrders(client, tables, pacing, store, unreadable),
       ...(parties === undefined
         ? {}

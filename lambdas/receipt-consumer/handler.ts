@@ -1,8 +1,7 @@
-import { SQSClient } from '@aws-sdk/client-sqs';
 import { documentClient } from '../adapters/dynamodb/document-client.ts';
 import { DynamoDbConsumerRecords } from '../adapters/dynamodb/dynamodb-consumer-records.ts';
 import { idempotentRunner } from '../adapters/powertools/idempotent-runner.ts';
-import { SqsParking } from '../adapters/sqs/sqs-parking.ts';
+import { configuredParking } from '../adapters/sqs/sqs-parking.ts';
 import { systemClock, systemDigest, systemEntropy } from '../adapters/system/platform.ts';
 import { configuredParties } from '../adapters/vendors/configured-parties.ts';
 import { RECEIPTS, sendReceipt } from '../app/send-receipt.ts';
@@ -30,7 +29,7 @@ export const handler = createEventHandler(
   { event: 'payment.completed', handler: RECEIPTS, handle: sendReceipt },
   {
     consume: ({ handle }, event) => handle(tools, event),
-    parking: new SqsParking(new SQSClient({ maxAttempts: 1 }), parkingQueueUrl),
+    parking: configuredParking(parkingQueueUrl),
     telemetry: consumerTelemetry('receipt-consumer', () => systemClock.nowMs()),
   },
 );

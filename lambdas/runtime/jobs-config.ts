@@ -21,6 +21,12 @@ const api = z.object({
   [Environment.upkeepJobsQueueUrl]: queueUrl,
 });
 
+const worker = z.object({
+  [Environment.parkingQueueUrl]: queueUrl,
+  [Environment.paymentJobsQueueUrl]: queueUrl.exactOptional(),
+  [Environment.upkeepJobsQueueUrl]: queueUrl.exactOptional(),
+});
+
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /** What the executor was deployed with. */
@@ -55,6 +61,26 @@ export function readJobsApiConfig(environment: Variables): JobsApiConfig {
     credentialSecretId: data[Environment.jobCredentialSecretId],
     queueUrls: { payments: data[Environment.paymentJobsQueueUrl], upkeep: data[Environment.upkeepJobsQueueUrl] },
   };
+}
+
+/** What a worker of jobs was deployed with, beside what its jobs need. */
+export interface JobWorkerConfig {
+  /** From which it takes runs, and to which it brings what is left of them. */
+  readonly queueUrl: string;
+  readonly parkingQueueUrl: string;
+}
+
+const OWN_QUEUES = {
+  payments: Environment.paymentJobsQueueUrl,
+  upkeep: Environment.upkeepJobsQueueUrl,
+} as const satisfies Record<JobWorkerName, string>;
+
+/** @throws Error as {@link readExecutorConfig} */
+export function readJobWorkerConfig(environment: Variables, name: JobWorkerName): JobWorkerConfig {
+  const data = read(worker, environment);
+  const own = data[OWN_QUEUES[name]];
+  if (own === undefined) throw new Error(`the environment variable ${OWN_QUEUES[name]} is not set`);
+  return { queueUrl: own, parkingQueueUrl: data[Environment.parkingQueueUrl] };
 }
 
 function read<Value>(schema: z.ZodType<Value>, environment: Variables): Value {

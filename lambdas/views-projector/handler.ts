@@ -1,7 +1,6 @@
-import { SQSClient } from '@aws-sdk/client-sqs';
 import { documentClient } from '../adapters/dynamodb/document-client.ts';
 import { DynamoDbViews } from '../adapters/dynamodb/dynamodb-views.ts';
-import { SqsParking } from '../adapters/sqs/sqs-parking.ts';
+import { configuredParking } from '../adapters/sqs/sqs-parking.ts';
 import { systemClock, systemEntropy } from '../adapters/system/platform.ts';
 import { createEventHandler } from '../runtime/event-handler.ts';
 import { consumerTelemetry } from '../runtime/event-telemetry.ts';
@@ -11,7 +10,7 @@ import { Projector } from './projector.ts';
 const config = readProjectorConfig(process.env);
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const telemetry = consumerTelemetry('views-projector', () => systemClock.nowMs());
-const parking = new SqsParking(new SQSClient({ maxAttempts: 1 }), config.parkingQueueUrl);
+const parking = configuredParking(config.parkingQueueUrl);
 const projector = new Projector({
   views: new DynamoDbViews(documentClient(), config.viewsTable, pacing),
   report: (error) => telemetry.fault('views-projector', error),

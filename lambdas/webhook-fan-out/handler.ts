@@ -1,8 +1,7 @@
-import { SQSClient } from '@aws-sdk/client-sqs';
 import { documentClient } from '../adapters/dynamodb/document-client.ts';
 import { DynamoDbWebhooks } from '../adapters/dynamodb/dynamodb-webhooks.ts';
 import { idempotentRunner } from '../adapters/powertools/idempotent-runner.ts';
-import { SqsParking } from '../adapters/sqs/sqs-parking.ts';
+import { configuredParking } from '../adapters/sqs/sqs-parking.ts';
 import { systemClock, systemDigest, systemEntropy } from '../adapters/system/platform.ts';
 import { configuredTasks } from '../adapters/webhooks/webhook-clients.ts';
 import { fanOut } from '../app/fan-out-webhooks.ts';
@@ -32,7 +31,7 @@ export const handler = createEventHandler(
     consume: async ({ handle }, event) => ({
       kind: (await handle(tools, event)) === 'before' ? 'done_before' : 'done',
     }),
-    parking: new SqsParking(new SQSClient({ maxAttempts: 1 }), parkingQueueUrl),
+    parking: configuredParking(parkingQueueUrl),
     telemetry,
   },
 );

@@ -2,20 +2,16 @@ import { Duration, Validations } from 'aws-cdk-lib';
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { Environment } from '../../lambdas/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS } from '../../lambdas/contract/events.ts';
 import { METRIC_NAMESPACE } from '../../lambdas/contract/metrics.ts';
 import { LedgerTable } from '../../lambdas/contract/tables.ts';
-import {
-  PAYMENTS_TIMEOUT_SECONDS,
-  WEBHOOK_SENDER_TIMEOUT_SECONDS,
-  WEBHOOK_SWEEP_MINUTES,
-} from '../../lambdas/contract/timing.ts';
+import { PAYMENTS_TIMEOUT_SECONDS, WEBHOOK_SENDER_TIMEOUT_SECONDS } from '../../lambdas/contract/timing.ts';
 import type { DataStack } from '../data-stack.ts';
 import { allow, allowRows } from '../service-functions.ts';
 import type { Settings } from '../settings.ts';
-import { ClockedRun } from './clocked-run.ts';
 import { EventConsumer } from './event-consumer.ts';
 import type { HttpApi } from './http-api.ts';
 import { PayonceFunction, type PayonceFunctionProps } from './payonce-function.ts';
@@ -56,9 +52,11 @@ const DELIVERIES = ['WEBHOOK_DELIVERY#*'];
 const DUE = ['WEBHOOK_DUE#*'];
 const REPLAYS = ['WEBHOOK_REPLAY#*'];
 
-/** What merchants are told: the endpoints' API, the fan-out of events, the sender, and the sweep of what is due. */
+/** What merchants are told: the endpoints' API, the fan-out of events, and the sender; a job sweeps what is due. */
 export class Webhooks extends Construct {
   readonly sender: PayonceFunction;
+  /** What is to be sent. */
+  readonly queue: Queue;
   readonly #props: WebhooksProps;
   readonly #tasks: TaskQueue;
 
@@ -66,15 +64,11 @@ export class Webhooks extends Construct {
     super(scope, id);
     this.#props = props;
     this.#tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(WEBHOOK_SENDER_TIMEOUT_SECONDS) });
+    this.queue = this.#tasks.queue;
     const api = this.#api();
     for (const path of PATHS) props.http.route(path, api.function);
     new EventConsumer(this, 'Events', { bus: props.data.events.bus, consumer: this.#fanOut() });
     this.sender = this.#sender();
-    new ClockedRun(this, 'Sweep', {
-      description: 'Brings back webhooks whose wait has ended, or whose message was lost.',
-      every: Duration.minutes(WEBHOOK_SWEEP_MINUTES),
-      function: this.#sweeper().function,
-    });
     new RunbookAlarm(this, 'DeadLettersWait', {
       description: 'Webhooks could not even be tried.',
       entry: 'webhooks-cannot-be-tried',
@@ -162,12 +156,6 @@ export class Webhooks extends Construct {
       reason: 'A queue has no destination for failures: what fails too often goes to its dead-letter queue.',
     });
     return sender;
-  }
-
-  #sweeper(): PayonceFunction {
-    const sweeper = this.#function('Sweeper', { folder: 'webhook-sweeper', timeout: Duration.minutes(1) });
-    allowRows(sweeper, this.#props.data.registry, 'FindDue', ['dynamodb:Query'], DUE);
-    return sweeper;
   }
 
   #calling(): NonNullable<PayonceFunctionProps['environment']> {

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { resolveInquiries } from '../../lambdas/app/resolve.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
-import { resolverRuns } from '../../lambdas/resolver/resolver-runs.ts';
 import { ChangeDesk } from '../support/change-desk.ts';
 import { OrderDesk, orderRequest } from '../support/order-desk.ts';
 import { paymentRequest } from '../support/payment-fixtures.ts';
+import { sweepAll } from '../support/sweep-all.ts';
 
 const MINUTE_MS = 60_000;
 const LATE = 'late@example.com';
@@ -67,10 +67,10 @@ test('orders whose e-mail hangs for days, and fill every run, do not keep a late
 test('a queue that cannot be read is told of, and does not hold up the queues after it', async () => {
   const desk = new ChangeDesk();
   const lost = await lostCallback(desk);
-  const runs: unknown[] = [];
-  const { report: _report, ...tools } = desk.changeTools;
-  const came = await resolverRuns({
-    ...tools,
+  const told: unknown[] = [];
+  const came = await sweepAll({
+    ...desk.changeTools,
+    report: (error) => desk.reported.push(error),
     work: {
       staleClaims: () => Promise.reject(new RetryableError('store_unavailable', 'throttled')),
       inquiries: (limit) => desk.store.inquiries(limit),
@@ -80,14 +80,10 @@ test('a queue that cannot be read is told of, and does not hold up the queues af
     },
     orders: desk.store,
     books: [desk.processor],
-    telemetry: {
-      request: () => undefined,
-      run: (name, counts) => runs.push([name, counts]),
-      fault: (_name, error) => desk.reported.push(error),
-    },
-  })();
+    told: (queue, resolved) => told.push([queue, resolved]),
+  });
   expect(came).toMatchObject({ claims: { failed: 1 }, inquiries: { finished: 1 }, returns: { failed: 0 } });
-  expect(runs).toContainEqual(['resolve claims', expect.objectContaining({ resolved: 0, unavailable: 1 })]);
+  expect(told).toContainEqual(['claims', expect.objectContaining({ finished: 0, failed: 1 })]);
   expect(desk.reported).toMatchObject([{ code: 'store_unavailable' }]);
   expect((await desk.chain(lost)).state.payment.status).toBe('succeeded');
 });

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { LEASE_SECONDS } from '../../lambdas/contract/timing.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { expectedPaymentId } from '../support/expected-payment-id.ts';
 import { workersOf } from '../support/lambda-workers.ts';
 import { localAws } from '../support/local-aws.ts';
+import { runJob } from '../support/run-job.ts';
 import { until } from '../support/until.ts';
 
 let aws: LocalAws;
@@ -31,11 +30,7 @@ async function paid(key: string, body: Record<string, unknown> = {}): Promise<st
 const shown = async (payment: string) => (await api.send('GET', `/v1/payments/${payment}`)).json;
 
 /** The schedule does it every minute; here it is done now. */
-async function resolve(): Promise<void> {
-  const lambda = new LambdaClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS });
-  const run = await lambda.send(new InvokeCommand({ FunctionName: aws.resolverFunction }));
-  expect(run.FunctionError).toBeUndefined();
-}
+const resolve = () => runJob(aws, 'resolve');
 
 async function refundsAtProcessor(payment: string): Promise<readonly number[]> {
   const [charge = {}] = await api.charges(payment);

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { ANY_POSTMARK_TOKEN } from '../../lambdas/contract/mail-api.ts';
 import { LEASE_SECONDS } from '../../lambdas/contract/timing.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { workersOf } from '../support/lambda-workers.ts';
 import { localAws } from '../support/local-aws.ts';
+import { runJob } from '../support/run-job.ts';
 import { until } from '../support/until.ts';
 
 let aws: LocalAws;
@@ -53,10 +52,7 @@ async function counted(key: string, { id, payment }: Record<string, unknown>) {
 }
 
 /** The schedule does it every minute; here it is done now. */
-async function resolve(): Promise<void> {
-  const lambda = new LambdaClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS });
-  expect((await lambda.send(new InvokeCommand({ FunctionName: aws.resolverFunction }))).FunctionError).toBeUndefined();
-}
+const resolve = () => runJob(aws, 'resolve');
 
 const ONCE = { charges: 1, kept: 2_000, reserved: 1, emails: 1, credits: 1 };
 const NOTHING_LEFT = { charges: 1, kept: 0, reserved: 0, emails: 0, credits: 0 };

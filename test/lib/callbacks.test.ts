@@ -56,39 +56,6 @@ describe('the secret of callbacks', () => {
   });
 });
 
-describe('orphaned callbacks', () => {
-  test('are tried again every minute, and a run that fails is made up for by the next, not repeated', () => {
-    service.resourceCountIs('AWS::Scheduler::Schedule', 3);
-    service.hasResourceProperties('AWS::Scheduler::Schedule', {
-      ScheduleExpression: 'rate(1 minute)',
-      FlexibleTimeWindow: { Mode: 'OFF' },
-      State: 'ENABLED',
-      Target: {
-        Arn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^OrphanedCallbacksFunction'), 'Arn'] },
-        RetryPolicy: Match.objectLike({ MaximumRetryAttempts: 0 }),
-      },
-    });
-  });
-
-  test('are run by a role that may invoke the one function and do nothing else', () => {
-    service.hasResourceProperties('AWS::IAM::Policy', {
-      PolicyName: Match.stringLikeRegexp('^RetryOrphans'),
-      PolicyDocument: Match.objectLike({
-        Statement: [
-          {
-            Effect: 'Allow',
-            Action: 'lambda:InvokeFunction',
-            Resource: [
-              { 'Fn::GetAtt': [Match.stringLikeRegexp('^OrphanedCallbacksFunction'), 'Arn'] },
-              Match.anyValue(),
-            ],
-          },
-        ],
-      }),
-    });
-  });
-});
-
 describe('what needs a person', () => {
   const alarms = Object.values(service.findResources('AWS::CloudWatch::Alarm')) as {
     Properties: { MetricName: string; Dimensions: { Name: string; Value: string }[] };
@@ -98,8 +65,8 @@ describe('what needs a person', () => {
   const TOLD_BY = {
     late_success: 'callbacks',
     contradiction: 'callbacks',
-    undecidable: 'resolver',
-    order_needs_review: 'resolver',
+    undecidable: 'payment-jobs',
+    order_needs_review: 'payment-jobs',
   } as const;
 
   test.each(ALARM_METRICS)('raises an alarm at its first %s, and none while nothing is told', (metric) => {
@@ -117,9 +84,7 @@ describe('what needs a person', () => {
   });
 
   test('is watched in every function that can find money where none may be', () => {
-    expect(watched).toEqual(
-      expect.arrayContaining(['late_success of callbacks', 'late_success of orphaned-callbacks']),
-    );
+    expect(watched).toEqual(expect.arrayContaining(['late_success of callbacks', 'late_success of payment-jobs']));
   });
 });
 

@@ -103,7 +103,7 @@ describe('a consumer', () => {
   const { bus } = new EventBus(stack, 'Events', { retain: false, archive: false });
   const made = (id: string, seconds = 30) =>
     new PayonceFunction(stack, id, {
-      folder: 'resolver',
+      folder: 'payment-jobs',
       timeout: Duration.seconds(seconds),
       memoryMb: 256,
       logRetentionDays: 90,

@@ -12,7 +12,7 @@ import { statementsByOwner } from './templates.ts';
 
 const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'Jobs');
 const worker = new PayonceFunction(stack, 'Worker', {
-  folder: 'resolver',
+  folder: 'payment-jobs',
   timeout: Duration.seconds(JOB_WORKER_TIMEOUT_SECONDS),
   memoryMb: 256,
   logRetentionDays: 90,

@@ -43,12 +43,12 @@ describe('the parties of orders', () => {
     const readers = [...statementsByOwner(service)].filter(([, statements]) =>
       JSON.stringify(statements).includes('PostmarkToken'),
     );
-    expect(readers.map(([owner]) => owner)).toEqual(['Resolver', 'ReceiptConsumer', 'Orders', 'Redrive']);
+    expect(readers.map(([owner]) => owner)).toEqual(['PaymentJobs', 'ReceiptConsumer', 'Orders', 'Redrive']);
   });
 
   test('are none without both: no function, no queue, no alarm, no secret', () => {
     expect(JSON.stringify(present(without.service).toJSON())).not.toMatch(
-      /RedriveFunction|ReceiptConsumer|SHOP_URL|outbound_/,
+      /RedriveFunction|ReceiptConsumer|SHOP_URL|outbound_dead|outbound_gave_up/,
     );
     present(without.data).resourceCountIs('AWS::SQS::Queue', 0);
     expect(JSON.stringify(present(without.data).toJSON())).not.toContain('PostmarkToken');

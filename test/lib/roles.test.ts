@@ -43,6 +43,14 @@ const CALLS_PARTIES = [
   'sqs:SendMessage on DeadLetters',
 ];
 
+/** What every worker of jobs may do with its runs, and with the locks under which it works at them. */
+const WORKS_AT_RUNS = [
+  `dynamodb:GetItem, dynamodb:PutItem ${rows('JOB#*')}`,
+  `dynamodb:UpdateItem ${rows('JOB_LOCK#*')}`,
+  'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:GetQueueAttributes, sqs:GetQueueUrl, sqs:ReceiveMessage on Queue',
+  'sqs:SendMessage on DeadLetters',
+];
+
 const ROLES: readonly (readonly [string, readonly string[]])[] = [
   [
     'Payments',
@@ -54,12 +62,13 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     ],
   ],
   [
-    'Resolver',
+    'PaymentJobs',
     [
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       'dynamodb:Query on Idempotency',
-      `dynamodb:PutItem ${rows('REF#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
-      `dynamodb:DeleteItem, dynamodb:Query ${rows('RETURN#*', 'INQUIRY#*', 'ORDER#*')}`,
+      `dynamodb:PutItem ${rows('REF#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*', 'ORPHAN_KEPT#*')}`,
+      `dynamodb:DeleteItem, dynamodb:Query ${rows('RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*')}`,
+      ...WORKS_AT_RUNS,
       ...CALLS_PARTIES,
     ],
   ],
@@ -78,14 +87,6 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
       `dynamodb:PutItem ${rows('ORPHAN#*', 'RETURN#*', 'ORDER#*', 'HOLD#*')}`,
       'secretsmanager:GetSecretValue on CallbackSecret',
-    ],
-  ],
-  [
-    'OrphanedCallbacks',
-    [
-      'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
-      `dynamodb:DeleteItem, dynamodb:Query ${rows('ORPHAN#*')}`,
-      `dynamodb:PutItem ${rows('ORPHAN_KEPT#*', 'RETURN#*', 'ORDER#*', 'HOLD#*')}`,
     ],
   ],
   [
@@ -167,13 +168,33 @@ test.each(VIEWERS)('the role of %s reaches these tables in these ways, and no ot
   expect(reached).toEqual([...own].sort());
 });
 
+test('the role of UpkeepJobs takes, keeps and purges what is its own, and appends nothing to the Ledger', () => {
+  const reached = allowed(roles.get('UpkeepJobs')).filter((line) => line.startsWith('dynamodb:'));
+  expect(reached).toEqual(
+    [
+      'dynamodb:DeleteItem, dynamodb:DescribeTimeToLive, dynamodb:Scan on Idempotency',
+      `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#biz_*')}`,
+      'dynamodb:GetItem, dynamodb:Query on LedgerTable',
+      'dynamodb:Query on LedgerTable',
+      'dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query on Views',
+      'dynamodb:DescribeTimeToLive on Registry',
+      `dynamodb:Query ${rows('WEBHOOK_DUE#*', 'COMMISSION_DUE#*', 'OWNERS')}`,
+      `dynamodb:DeleteItem ${rows('COMMISSION_DUE#*')}`,
+      `dynamodb:GetItem ${rows('JOB_MARK#*', 'COMMISSION#*')}`,
+      `dynamodb:PutItem ${rows('JOB_MARK#*', 'COMMISSION#*', 'COMMISSION_ORDER#*')}`,
+      ...WORKS_AT_RUNS.filter((line) => line.startsWith('dynamodb:')),
+    ].sort(),
+  );
+});
+
 describe('all other roles', () => {
   test('of the service reach no table and no secret', () => {
     const others = [...roles].filter(
       ([owner]) =>
-        ![...ROLES, ...VIEWERS].some(([name]) => name === owner) && !/^(?:Events|Redrive|Webhooks)/.test(owner),
+        ![...ROLES, ...VIEWERS].some(([name]) => name === owner) &&
+        !/^(?:Events|Redrive|Webhooks|UpkeepJobs|JobsApi|CronExecutor)/.test(owner),
     );
-    expect(others.map(([owner]) => owner).sort()).toEqual(['ApiDocuments', 'Resolve', 'RetryOrphans']);
+    expect(others.map(([owner]) => owner).sort()).toEqual(['ApiDocuments', 'Jobs']);
     expect(JSON.stringify(others)).not.toMatch(/dynamodb:|secretsmanager:/);
   });
 
@@ -186,7 +207,10 @@ describe('all other roles', () => {
   });
 });
 
-test('nobody but the ledger function may walk through a table of the service', () => {
+test('nobody but the ledger function and the job that purges may walk through a table of the service', () => {
   const walkers = [...roles].filter(([, statements]) => JSON.stringify(statements).includes('dynamodb:Scan'));
-  expect(walkers.map(([owner]) => owner)).toEqual(['LedgerApi']);
+  expect(walkers.map(([owner]) => owner)).toEqual(['LedgerApi', 'UpkeepJobs']);
+  expect(allowed(roles.get('UpkeepJobs')).filter((line) => line.includes('dynamodb:Scan'))).toEqual([
+    'dynamodb:DeleteItem, dynamodb:DescribeTimeToLive, dynamodb:Scan on Idempotency',
+  ]);
 });

@@ -8,10 +8,10 @@ const { service, data } = synthesize({ 'payonce:stripeAccount': 'acct_1', 'payon
 
 describe('a deployment that calls Stripe', () => {
   test('keeps its key and its signing secret, for the owner to put in', () => {
-    present(data).resourceCountIs('AWS::SecretsManager::Secret', 4);
+    present(data).resourceCountIs('AWS::SecretsManager::Secret', 5);
   });
 
-  test.each(['Payments', 'Callbacks', 'OrphanedCallbacks', 'Resolver', 'LedgerApi'])(
+  test.each(['Payments', 'Callbacks', 'PaymentJobs', 'UpkeepJobs', 'LedgerApi'])(
     'tells %s whose account it is, and where new payments go',
     (name) => {
       const functions = present(service).findResources('AWS::Lambda::Function');
@@ -38,6 +38,6 @@ describe('a deployment that calls Stripe', () => {
 
 test('a deployment without Stripe has nothing of it', () => {
   const plain = synthesize();
-  present(plain.data).resourceCountIs('AWS::SecretsManager::Secret', 2);
+  present(plain.data).resourceCountIs('AWS::SecretsManager::Secret', 3);
   expect(JSON.stringify(present(plain.service).toJSON())).not.toContain('STRIPE_');
 });

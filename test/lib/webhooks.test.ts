@@ -67,7 +67,6 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       TAKES_MESSAGES,
     ],
   ],
-  ['WebhooksSweeper', ['dynamodb:Query on Registry of WEBHOOK_DUE#*']],
 ];
 
 describe.each(ROLES)('the role of %s', (owner, own) => {

@@ -20,8 +20,7 @@ const RUNNING: LocalAws = {
   tables: { idempotency: 'I', ledger: 'L', registry: 'R', views: 'V' },
   paymentsFunction: 'Payments',
   callbacksFunction: 'Callbacks',
-  orphanedCallbacksFunction: 'OrphanedCallbacks',
-  resolverFunction: 'Resolver',
+  paymentJobsFunction: 'PaymentJobs',
   ordersFunction: 'orders',
   keeperPid: NO_PROCESS,
 };

@@ -12,11 +12,11 @@ import { parseIdempotencyKey } from '../../lambdas/core/idempotency-key.ts';
 import { deriveOrderId, type OrderId, paymentOfOrder, tenantId } from '../../lambdas/core/ids.ts';
 import type { Order } from '../../lambdas/core/order.ts';
 import type { OrderTransition } from '../../lambdas/core/order-transition.ts';
-import { resolverRuns } from '../../lambdas/resolver/resolver-runs.ts';
 import { countingEntropy } from './counting-entropy.ts';
 import { MemoryMailer } from './memory-mailer.ts';
 import { createShopParties } from './shop-parties.ts';
 import { SimulatedClock } from './simulated-clock.ts';
+import { sweepAll } from './sweep-all.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -80,21 +80,19 @@ export class OrderDesk {
   /** One run of the resolver over all of its queues. */
   async resolve(changes: Partial<Pick<ResolveTools, 'books'> & OrderTools> = {}): Promise<void> {
     const { stock, referrals, mailer, books = [this.processor], ...tools } = { ...this.tools, ...changes };
-    await resolverRuns({
+    await sweepAll({
       ...tools,
       parties: { stock, referrals, mailer },
       effects: this.store,
       work: this.store,
       books,
-      telemetry: {
-        request: () => undefined,
-        run: (_name, counts) => {
-          for (const [what, times] of Object.entries(counts))
-            this.counted.set(what, (this.counted.get(what) ?? 0) + times);
-        },
-        fault: (_name, error) => this.reported.push(error),
+      told: (_queue, { finished, failed, undecidable }, inReview) => {
+        const counts = { resolved: finished, unavailable: failed, undecidable, order_needs_review: inReview };
+        for (const [what, times] of Object.entries(counts)) {
+          this.counted.set(what, (this.counted.get(what) ?? 0) + times);
+        }
       },
-    })();
+    });
   }
 
   /** The resolver runs every minute for so long. */

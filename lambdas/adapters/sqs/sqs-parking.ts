@@ -1,4 +1,4 @@
-import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { Parking } from '../../app/ports/transition-stream.ts';
 
 /** An attribute is there to be read at a glance. Characters. */
@@ -24,6 +24,11 @@ export class SqsParking implements Parking {
       }),
     );
   }
+}
+
+/** Retries are off: what cannot be set aside now comes again with its message. */
+export function configuredParking(queueUrl: string): Parking {
+  return new SqsParking(new SQSClient({ maxAttempts: 1 }), queueUrl);
 }
 
 /** SQS refuses most control characters, and an empty value. */

@@ -1,0 +1,109 @@
+import { Duration } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import type { Construct } from 'constructs';
+import { Environment } from '../lambdas/contract/environment.ts';
+import { JOB_WORKER_TIMEOUT_SECONDS } from '../lambdas/contract/job-timing.ts';
+import { IdempotencyTable, LedgerTable } from '../lambdas/contract/tables.ts';
+import { JobWorker } from './constructs/job-worker.ts';
+import { PayonceFunction } from './constructs/payonce-function.ts';
+import { BUSINESS_RECORDS } from './event-consumers.ts';
+import { allow, allowRows, engineEnvironment, engineFunction, type ServiceParts } from './service-functions.ts';
+
+/** A worker of jobs and where its runs come from. */
+export interface WorkerOfJobs {
+  readonly worker: PayonceFunction;
+  readonly queue: IQueue;
+}
+
+const TIMEOUT = Duration.seconds(JOB_WORKER_TIMEOUT_SECONDS);
+/** What the sweeps take from, and give back to. */
+const QUEUES = ['RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*'];
+
+/** Finishes what others began, as a retry would; sends back what may not be kept; tries orphans again; ends holds. */
+export function paymentJobs(scope: Construct, parts: ServiceParts): WorkerOfJobs {
+  const { settings, data } = parts;
+  const worker = engineFunction(scope, 'PaymentJobs', parts, {
+    folder: 'payment-jobs',
+    timeout: TIMEOUT,
+    memoryMb: settings.memoryMb,
+  });
+  allow(worker, data.idempotency, 'Claims', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']);
+  allowIndex(worker, 'FindOpenClaims', data.idempotency.tableArn, IdempotencyTable.openClaimsIndex.name);
+  const written = ['REF#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*', 'ORPHAN_KEPT#*'];
+  allowRows(worker, data.registry, 'WriteReferences', ['dynamodb:PutItem'], written);
+  allowRows(worker, data.registry, 'TakeQueued', ['dynamodb:Query', 'dynamodb:DeleteItem'], QUEUES);
+  return withQueue(scope, 'PaymentRuns', parts, worker, Environment.paymentJobsQueueUrl);
+}
+
+/** Keeps house: compares books, adds days up, publishes what was lost, clears away. It appends nothing to the Ledger. */
+export function upkeepJobs(
+  scope: Construct,
+  parts: ServiceParts,
+  { webhookTasks }: { readonly webhookTasks: IQueue },
+): WorkerOfJobs {
+  const { settings, data } = parts;
+  const worker = new PayonceFunction(scope, 'UpkeepJobs', {
+    folder: 'upkeep-jobs',
+    timeout: TIMEOUT,
+    memoryMb: settings.memoryMb,
+    logRetentionDays: settings.logRetentionDays,
+    retainLogs: settings.retainData,
+    environment: {
+      ...engineEnvironment(parts),
+      [Environment.viewsTable]: data.views.tableName,
+      [Environment.eventBus]: data.events.bus.eventBusName,
+      [Environment.webhookTasksQueueUrl]: webhookTasks.queueUrl,
+    },
+  });
+  allowLedger(worker, parts);
+  allowSweeps(worker, parts);
+  allowOne(worker, 'Webhooks', 'sqs:SendMessage', webhookTasks.queueArn);
+  allowOne(worker, 'PublishEvents', 'events:PutEvents', data.events.bus.eventBusArn);
+  data.stripe?.key.grantReadTo(worker.role);
+  return withQueue(scope, 'UpkeepRuns', parts, worker, Environment.upkeepJobsQueueUrl);
+}
+
+function allowLedger(worker: PayonceFunction, { data }: ServiceParts): void {
+  data.ledger.grantRead(worker.role);
+  allowIndex(worker, 'FindOutcomes', data.ledger.table.tableArn, LedgerTable.recentOutcomesIndex.name);
+}
+
+/** The records of what was done, and those that are over; the views; and its own rows of the Registry. */
+function allowSweeps(worker: PayonceFunction, { data }: ServiceParts): void {
+  const { idempotency, registry, views } = data;
+  // Of what it does of itself: no record of a payment.
+  allowRows(worker, idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem'], BUSINESS_RECORDS);
+  allow(worker, idempotency, 'Purge', ['dynamodb:Scan', 'dynamodb:DeleteItem', 'dynamodb:DescribeTimeToLive']);
+  allow(worker, registry, 'TimeToLive', ['dynamodb:DescribeTimeToLive']);
+  allow(worker, views, 'KeepViews', ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:DeleteItem']);
+  const listed = ['WEBHOOK_DUE#*', 'COMMISSION_DUE#*', 'OWNERS'];
+  allowRows(worker, registry, 'FindDue', ['dynamodb:Query'], listed);
+  allowRows(worker, registry, 'TakeDue', ['dynamodb:DeleteItem'], ['COMMISSION_DUE#*']);
+  allowRows(worker, registry, 'ReadKept', ['dynamodb:GetItem'], ['JOB_MARK#*', 'COMMISSION#*']);
+  const kept = ['JOB_MARK#*', 'COMMISSION#*', 'COMMISSION_ORDER#*'];
+  allowRows(worker, registry, 'Keep', ['dynamodb:PutItem'], kept);
+}
+
+/** Its queue, and the rows of its runs and of the locks under which it works at them. */
+function withQueue(
+  scope: Construct,
+  id: string,
+  { data }: ServiceParts,
+  worker: PayonceFunction,
+  variable: typeof Environment.paymentJobsQueueUrl | typeof Environment.upkeepJobsQueueUrl,
+): WorkerOfJobs {
+  allowRows(worker, data.registry, 'Runs', ['dynamodb:GetItem', 'dynamodb:PutItem'], ['JOB#*']);
+  allowRows(worker, data.registry, 'Locks', ['dynamodb:UpdateItem'], ['JOB_LOCK#*']);
+  const { queue } = new JobWorker(scope, id, { worker });
+  worker.function.addEnvironment(variable, queue.queueUrl);
+  return { worker, queue };
+}
+
+function allowIndex(worker: PayonceFunction, sid: string, tableArn: string, index: string): void {
+  allowOne(worker, sid, 'dynamodb:Query', `${tableArn}/index/${index}`);
+}
+
+function allowOne({ role }: PayonceFunction, sid: string, action: string, resource: string): void {
+  role.addToPrincipalPolicy(new PolicyStatement({ sid, actions: [action], resources: [resource] }));
+}

@@ -1,0 +1,10 @@
+import type { Resolved } from '../../lambdas/app/resolve.ts';
+import { type ResolveAllTools, sweepsOf } from '../../lambdas/app/resolve-all.ts';
+
+/** One run over all queues, each after the other. */
+export async function sweepAll(tools: ResolveAllTools): Promise<Readonly<Record<string, Resolved>>> {
+  const came: Record<string, Resolved> = {};
+  const startedAtMs = tools.clock.nowMs();
+  for (const [queue, sweep] of Object.entries(sweepsOf(tools))) came[queue] = await sweep({ startedAtMs });
+  return came;
+}
