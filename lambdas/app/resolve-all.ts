@@ -14,7 +14,7 @@ export interface ResolveAllTools
   readonly told: (queue: string, resolved: Resolved, inReview: number) => void;
 }
 
-export interface ResolveTimes {
+interface ResolveTimes {
   /** Of the run: decides what is due, as the work before may take more than a minute. Unix milliseconds. */
   readonly startedAtMs: number;
   /** When to stop at the latest. Unix milliseconds. */

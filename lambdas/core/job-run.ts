@@ -4,7 +4,7 @@ import { JOB_WORKER_TIMEOUT_SECONDS } from '../contract/job-timing.ts';
 export type RunId = `${string}:${string}`;
 
 export const RUN_STATUSES = ['accepted', 'running', 'succeeded', 'failed'] as const;
-export type RunStatus = (typeof RUN_STATUSES)[number];
+type RunStatus = (typeof RUN_STATUSES)[number];
 
 /** A run of a job, as it stands. */
 export interface JobRun {

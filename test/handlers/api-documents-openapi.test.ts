@@ -26,12 +26,7 @@ import { correctionBody, decisionBody } from '../../lambdas/runtime/ledger-schem
 import { createOrderBody } from '../../lambdas/runtime/order-schemas.ts';
 import { cancelBody, captureBody, createPaymentBody, refundBody } from '../../lambdas/runtime/payment-schemas.ts';
 import { PROBLEMS } from '../../lambdas/runtime/problems.ts';
-import {
-  createEndpointBody,
-  replayBody,
-  rotateSecretBody,
-  updateEndpointBody,
-} from '../../lambdas/runtime/webhook-schemas.ts';
+import * as webhookBodies from '../../lambdas/runtime/webhook-schemas.ts';
 import { EventsDesk } from '../support/events-desk.ts';
 import { LedgerDesk } from '../support/ledger-desk.ts';
 import { apartBy, lookedAt } from '../support/mismatch-fixtures.ts';
@@ -244,10 +239,10 @@ const exact = {
 };
 
 const WEBHOOK_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
-  CreateWebhookEndpoint: createEndpointBody,
-  UpdateWebhookEndpoint: updateEndpointBody,
-  RotateWebhookSecret: rotateSecretBody,
-  ReplayWebhooks: replayBody,
+  CreateWebhookEndpoint: webhookBodies.createEndpointBody,
+  UpdateWebhookEndpoint: webhookBodies.updateEndpointBody,
+  RotateWebhookSecret: webhookBodies.rotateSecretBody,
+  ReplayWebhooks: webhookBodies.replayBody,
   WebhookEndpoint: webhookAnswers.webhookEndpoint.strict(),
   WebhookEndpointWithSecret: webhookAnswers.webhookEndpointWithSecret.strict(),
   WebhookEndpointList: webhookAnswers.webhookEndpointList.strict(),
