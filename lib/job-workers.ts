@@ -54,6 +54,7 @@ export function upkeepJobs(
       [Environment.viewsTable]: data.views.tableName,
       [Environment.eventBus]: data.events.bus.eventBusName,
       [Environment.webhookTasksQueueUrl]: webhookTasks.queueUrl,
+      [Environment.lostAfterSeconds]: String(settings.eventsLostAfterSeconds),
     },
   });
   allowLedger(worker, parts);
@@ -66,7 +67,9 @@ export function upkeepJobs(
 
 function allowLedger(worker: PayonceFunction, { data }: ServiceParts): void {
   data.ledger.grantRead(worker.role);
-  allowIndex(worker, 'FindOutcomes', data.ledger.table.tableArn, LedgerTable.recentOutcomesIndex.name);
+  const { tableArn } = data.ledger.table;
+  allowIndex(worker, 'FindOutcomes', tableArn, LedgerTable.recentOutcomesIndex.name);
+  allowOne(worker, 'AgeOfLedger', 'dynamodb:DescribeTable', tableArn);
 }
 
 /** The records of what was done, and those that are over; the views; and its own rows of the Registry. */

@@ -33,6 +33,8 @@ export interface Settings {
   readonly retainData: boolean;
   /** Keep the events of the last two weeks in an archive, to be replayed. Costs a little for each gigabyte. @default true */
   readonly eventArchive: boolean;
+  /** An event that the projector has not seen for so long is published again; 10 to 3600 seconds. @default 180 */
+  readonly eventsLostAfterSeconds: number;
   /** Let webhooks go to loopback addresses, over plain HTTP too: for a receiver on the same machine. @default false */
   readonly allowLoopbackWebhooks: boolean;
   /** A web ACL before the API: a size limit and a rate limit per address. Costs some USD a month. @default false */
@@ -69,6 +71,7 @@ const DEFAULTS: Settings = {
   routes: [],
   retainData: true,
   eventArchive: true,
+  eventsLostAfterSeconds: 180,
   allowLoopbackWebhooks: false,
   firewall: false,
   accountLogRole: true,
@@ -104,6 +107,7 @@ const RULES = {
   emailSender: { allowed: 'an e-mail address', read: readEmail },
   retainData: flag(),
   eventArchive: flag(),
+  eventsLostAfterSeconds: whole(10, 3600),
   allowLoopbackWebhooks: flag(),
   firewall: flag(),
   accountLogRole: flag(),
@@ -139,6 +143,8 @@ export function readSettings(node: Node): Settings {
     callbackScheme: read(node, 'callbackScheme', RULES.callbackScheme) ?? DEFAULTS.callbackScheme,
     retainData: read(node, 'retainData', RULES.retainData) ?? DEFAULTS.retainData,
     eventArchive: read(node, 'eventArchive', RULES.eventArchive) ?? DEFAULTS.eventArchive,
+    eventsLostAfterSeconds:
+      read(node, 'eventsLostAfterSeconds', RULES.eventsLostAfterSeconds) ?? DEFAULTS.eventsLostAfterSeconds,
     allowLoopbackWebhooks:
       read(node, 'allowLoopbackWebhooks', RULES.allowLoopbackWebhooks) ?? DEFAULTS.allowLoopbackWebhooks,
     firewall: read(node, 'firewall', RULES.firewall) ?? DEFAULTS.firewall,

@@ -31,6 +31,8 @@ const PAYONCE: CdkApp = {
   context: {
     // The emulator's CloudFormation knows no archives.
     'payonce:eventArchive': 'false',
+    // Relay and projector take a tenth of a second here; whoever stops one of them wants to see what comes of it.
+    'payonce:eventsLostAfterSeconds': '20',
     // Whoever tries the local stack receives on the same machine.
     'payonce:allowLoopbackWebhooks': 'true',
   },

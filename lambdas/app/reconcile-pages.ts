@@ -4,13 +4,13 @@ import type { ProcessorCharge } from '../core/processor-charge.ts';
 import type { JobItem, JobPage } from './job.ts';
 import { someMismatches } from './mismatch-view.ts';
 import type { ProcessorBooks } from './ports/processor.ts';
-import type { OutcomePlace, RecentOutcomes } from './ports/transition-reader.ts';
+import type { LedgerAge, OutcomePlace, RecentOutcomes } from './ports/transition-reader.ts';
 import type { ViewStore } from './ports/view-store.ts';
 
 export interface PageTools {
   /** Of every processor that is called here. */
   readonly books: readonly ProcessorBooks[];
-  readonly outcomes: RecentOutcomes;
+  readonly outcomes: RecentOutcomes & LedgerAge;
   readonly views: ViewStore;
 }
 
@@ -124,11 +124,14 @@ async function chargesPage(
 }
 
 async function outcomesPage(
-  outcomes: RecentOutcomes,
+  outcomes: RecentOutcomes & LedgerAge,
   { untilMs }: ReconcileWindow,
-  at: Extract<Place, { phase: 'outcomes' }>,
+  asked: Extract<Place, { phase: 'outcomes' }>,
   limit: number,
 ): Promise<JobPage<ToCompare>> {
+  // Hours before there was a Ledger are tens of thousands of queries for nothing.
+  const firstMs = Math.floor((await outcomes.emptyBeforeMs()) / MINUTE_MS) * MINUTE_MS;
+  const at: typeof asked = asked.minuteMs < firstMs ? { phase: 'outcomes', minuteMs: firstMs } : asked;
   const items: JobItem<ToCompare>[] = [];
   const endMs = Math.min(untilMs, at.minuteMs + MINUTES_AT_ONCE * MINUTE_MS);
   for (let minuteMs = at.minuteMs; minuteMs < endMs; minuteMs += MINUTE_MS) {

@@ -2,7 +2,7 @@ import { REPLAY_HORIZON_DAYS } from '../contract/events.ts';
 import { RetryableError } from '../core/faults.ts';
 import type { Job, JobItem } from './job.ts';
 import type { JobMarks } from './ports/job-marks.ts';
-import type { SeenEvents } from './ports/transition-reader.ts';
+import type { LedgerAge, SeenEvents } from './ports/transition-reader.ts';
 import { type RepublishTools, republishEvents } from './republish-events.ts';
 
 const MINUTE_MS = 60_000;
@@ -23,7 +23,7 @@ const LOST_AFTER_MS = 3 * MINUTE_MS;
  */
 const MARK_BEHIND_MS = 15 * MINUTE_MS;
 
-/** Where there is no mark yet: as far back as the Stream would bring it. What is older is for the operator's command. Milliseconds. */
+/** Where there is no mark yet: as far back as the Stream would bring it, if the Ledger is as old. What is older is for the operator's command. Milliseconds. */
 const FIRST_REACH_MS = DAY_MS;
 
 /** Consumers remember an event as long as it may be brought again; an hour less, as a run takes its time. Milliseconds. */
@@ -32,6 +32,7 @@ const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS - 60 * MINUTE_MS;
 export interface RepublishLostTools extends RepublishTools {
   readonly seen: SeenEvents;
   readonly marks: JobMarks;
+  readonly age: LedgerAge;
   /** Told of whole minutes that nobody has looked through and nobody may any more. Unix milliseconds, the end exclusive. */
   readonly beyondReach: (fromMs: number, untilMs: number) => void;
   /** @default three minutes */
@@ -52,14 +53,14 @@ export type RepublishStep =
  *   next run   12:01 ✓ ── 12:02 ✓ ── …                      mark: 12:03
  */
 export function republishLostJob(tools: RepublishLostTools): Job<RepublishStep> {
-  const { marks, clock } = tools;
+  const { marks, age, clock } = tools;
   const lostAfterMs = tools.lostAfterMs ?? LOST_AFTER_MS;
   return {
     page: async (cursor, limit, { scheduledForMs }) => {
       // Never beyond the present, whatever time the run is for.
       const untilMs = wholeMinute(Math.min(scheduledForMs, clock.nowMs()) - lostAfterMs);
       if (cursor !== undefined) return minutesFrom(Number(cursor), untilMs, limit);
-      const begin = beginning(await marks.readMark(JOB_ID), clock.nowMs());
+      const begin = beginning(await marks.readMark(JOB_ID), await age.emptyBeforeMs(), clock.nowMs());
       const page = minutesFrom(begin.fromMs, untilMs, Math.max(0, limit - 1));
       return begin.markMs === begin.fromMs ? page : { ...page, items: [beginItem(begin), ...page.items] };
     },
@@ -90,9 +91,14 @@ async function setMark(
   return { done: 0, left: 0, failed: markMs === undefined ? 0 : 1 };
 }
 
-function beginning(markMs: number | undefined, nowMs: number): Extract<RepublishStep, { kind: 'begin' }> {
+function beginning(
+  markMs: number | undefined,
+  emptyBeforeMs: number,
+  nowMs: number,
+): Extract<RepublishStep, { kind: 'begin' }> {
   const kind = 'begin';
-  if (markMs === undefined) return { kind, markMs, fromMs: wholeMinute(nowMs - FIRST_REACH_MS) };
+  if (markMs === undefined)
+    return { kind, markMs, fromMs: wholeMinute(Math.max(emptyBeforeMs, nowMs - FIRST_REACH_MS)) };
   return { kind, markMs, fromMs: Math.max(markMs, wholeMinute(nowMs - HORIZON_MS)) };
 }
 

@@ -20,6 +20,8 @@ export const Environment = {
   nodeThreads: 'UV_THREADPOOL_SIZE',
   /** The name of the bus that events are put on. */
   eventBus: 'EVENT_BUS',
+  /** An event that the projector has not seen for so long is published again. Seconds. */
+  lostAfterSeconds: 'LOST_AFTER_SECONDS',
   /** The queue where a function sets aside what it cannot read, whole and with the reason. */
   parkingQueueUrl: 'PARKING_QUEUE_URL',
   /** The queue of webhooks that are to be sent, and of replays that go on. */

@@ -36,6 +36,7 @@ export function upkeepSweeps({
   const pacing = { clock: systemClock, entropy: systemEntropy };
   const common = { digest: systemDigest, ...pacing };
   const unreadable = (error: unknown): void => telemetry.fault('upkeep-jobs', error);
+  const transitions = new LedgerTransitions(client, publisher.ledgerTable, pacing);
   return {
     'sweep-webhooks': sweepWebhooksJob(
       {
@@ -47,7 +48,9 @@ export function upkeepSweeps({
     ),
     'republish-events': republishLostJob({
       ...common,
-      transitions: new LedgerTransitions(client, publisher.ledgerTable, pacing),
+      transitions,
+      age: transitions,
+      lostAfterMs: config.lostAfterSeconds * 1000,
       seen: new ProjectedEvents(new DynamoDbViews(client, viewsTable, pacing)),
       publisher: new EventBridgePublisher(eventBridgeClient(), publisher.eventBus),
       marks: new DynamoDbJobMarks(client, registry, pacing),

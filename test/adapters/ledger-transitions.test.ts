@@ -1,5 +1,5 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
-import { beforeAll } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
 import { transitionRow } from '../../lambdas/adapters/dynamodb/items.ts';
 import { LedgerTransitions } from '../../lambdas/adapters/dynamodb/ledger-transitions.ts';
@@ -22,4 +22,12 @@ describeTransitionReader('dynamodb', async () => {
       await client.send(new PutCommand({ TableName: table, Item: transitionRow(transition) }));
     },
   };
+});
+
+test('a Ledger that was made just now holds nothing of yesterday', async () => {
+  const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
+  const reader = new LedgerTransitions(documentClient(dynamoDbClient()), table, pacing);
+  const emptyBeforeMs = await reader.emptyBeforeMs();
+  expect(emptyBeforeMs).toBeGreaterThan(Date.now() - 60 * 60_000);
+  expect(emptyBeforeMs).toBeLessThan(Date.now());
 });

@@ -46,6 +46,23 @@ describe('books that agree', () => {
     expect(desk.counted).toEqual([{ confirmed: 0, suspected: 0 }]);
   });
 
+  test('are not looked for in minutes before there was a Ledger', async () => {
+    await desk.paid('k-1');
+    const beganMs = desk.payments.clock.nowMs();
+    const { outcomes } = desk.tools();
+    const asked: number[] = [];
+    const watched = {
+      emptyBeforeMs: async () => beganMs,
+      outcomesOfMinute: (minuteMs: number) => {
+        asked.push(minuteMs);
+        return outcomes.outcomesOfMinute(minuteMs);
+      },
+    };
+    expect(await desk.recent({ outcomes: watched })).toMatchObject({ done: 1 });
+    expect(asked.length).toBeGreaterThan(0);
+    expect(Math.min(...asked)).toBeGreaterThan(beganMs - 60_000);
+  });
+
   test('are compared payment by payment, each once, whatever it went through and whichever way it was found', async () => {
     const payment = await desk.paid('k-1');
     const { chargeId } = desk.chargeOf(payment);

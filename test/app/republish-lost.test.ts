@@ -28,6 +28,9 @@ class LostEventsDesk {
   readonly #transitions: Transition[] = [];
   #payments = 0;
 
+  /** When the Ledger was made. */
+  emptyBeforeMs = 0;
+
   /** A payment completes now, and nothing has told the bus. */
   complete(): void {
     this.#payments += 1;
@@ -56,6 +59,7 @@ class LostEventsDesk {
       seen: new ProjectedEvents(changes.views ?? this.views),
       publisher: this.bus,
       marks: this.marks,
+      age: { emptyBeforeMs: async () => this.emptyBeforeMs },
       digest: systemDigest,
       clock: this.clock,
       entropy: countingEntropy(),
@@ -82,6 +86,18 @@ describe('publishing again what was lost', () => {
       expect(await desk.run()).toMatchObject({ done: 0, failed: 0 });
     }
     expect(desk.bus.published).toHaveLength(1);
+  });
+
+  test('begins with a Ledger that is younger than a day where that begins', async () => {
+    const desk = new LostEventsDesk();
+    desk.emptyBeforeMs = desk.clock.nowMs();
+    desk.complete();
+    desk.clock.advance(30 * MINUTE_MS);
+    expect(await desk.run()).toMatchObject({ done: 1, failed: 0 });
+    const hour = new LostEventsDesk();
+    hour.emptyBeforeMs = hour.clock.nowMs() - 60 * MINUTE_MS;
+    const { items } = await hour.job().page(undefined, 100, { scheduledForMs: hour.clock.nowMs() });
+    expect(items).toHaveLength(1 + 60 - 3);
   });
 
   test('loses nothing in an outage of a week, of relay, bus and sweep', async () => {

@@ -176,6 +176,7 @@ test('the role of UpkeepJobs takes, keeps and purges what is its own, and append
       `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#biz_*')}`,
       'dynamodb:GetItem, dynamodb:Query on LedgerTable',
       'dynamodb:Query on LedgerTable',
+      'dynamodb:DescribeTable on LedgerTable',
       'dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query on Views',
       'dynamodb:DescribeTimeToLive on Registry',
       `dynamodb:Query ${rows('WEBHOOK_DUE#*', 'COMMISSION_DUE#*', 'OWNERS')}`,

@@ -15,6 +15,7 @@ describe('settings', () => {
       routes: [],
       retainData: true,
       eventArchive: true,
+      eventsLostAfterSeconds: 180,
       firewall: false,
       accountLogRole: true,
       throttlingRate: 200,

@@ -1,7 +1,8 @@
+import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import type { OutcomePlace, RecentOutcomes, TransitionReader } from '../../app/ports/transition-reader.ts';
+import type { LedgerAge, OutcomePlace, RecentOutcomes, TransitionReader } from '../../app/ports/transition-reader.ts';
 import { INDEX_SHARDS, KeyAttribute, LedgerTable } from '../../contract/tables.ts';
 import type { PaymentId } from '../../core/ids.ts';
 import { invariant } from '../../core/invariant.ts';
@@ -12,14 +13,19 @@ import { type Item, parseTransition, paymentPartition, transitionSort } from './
 /** Keys alone are a hundred bytes each, so a page holds ten thousand: no shard has so many in a minute. */
 const MAX_PAGES = 10;
 
+/** Clocks differ: who wrote the first outcomes may have been behind. Milliseconds. */
+const SKEW_MS = 15 * 60_000;
+
 const { name: INDEX, partitionKey, sortKey } = LedgerTable.recentOutcomesIndex;
 const placeItem = z.object({ [sortKey]: z.string().regex(/^\d+#pay_[a-z2-7]{32}#\d+$/) });
 
 /** Reads single transitions, and finds those of a minute. */
-export class LedgerTransitions implements TransitionReader, RecentOutcomes {
+export class LedgerTransitions implements TransitionReader, RecentOutcomes, LedgerAge {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
   readonly #pacing: Pacing;
+  /** A table never grows younger. */
+  #emptyBeforeMs: number | undefined;
 
   constructor(client: DynamoDBDocumentClient, table: string, pacing: Pacing) {
     this.#client = client;
@@ -42,6 +48,18 @@ export class LedgerTransitions implements TransitionReader, RecentOutcomes {
     const minute = new Date(minuteMs).toISOString().slice(0, 'yyyy-mm-ddThh:mm'.length);
     const shards = Array.from({ length: INDEX_SHARDS }, (_, shard) => shard);
     return (await Promise.all(shards.map((shard) => this.#bucket(`${shard}#${minute}`)))).flat();
+  }
+
+  /** When the table was made; one that was restored from a backup is older than itself. */
+  async emptyBeforeMs(): Promise<number> {
+    if (this.#emptyBeforeMs !== undefined) return this.#emptyBeforeMs;
+    const { Table } = await readWithRetries(this.#pacing, () =>
+      this.#client.send(new DescribeTableCommand({ TableName: this.#table })),
+    );
+    const isRestored = Table?.RestoreSummary !== undefined;
+    const madeAtMs = isRestored ? undefined : Table?.CreationDateTime?.getTime();
+    this.#emptyBeforeMs = madeAtMs === undefined ? 0 : Math.max(0, madeAtMs - SKEW_MS);
+    return this.#emptyBeforeMs;
   }
 
   async #bucket(bucket: string): Promise<readonly OutcomePlace[]> {

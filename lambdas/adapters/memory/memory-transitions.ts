@@ -1,11 +1,11 @@
-import type { OutcomePlace, RecentOutcomes, TransitionReader } from '../../app/ports/transition-reader.ts';
+import type { LedgerAge, OutcomePlace, RecentOutcomes, TransitionReader } from '../../app/ports/transition-reader.ts';
 import { PENDING_TYPES } from '../../core/payment.ts';
 import type { Transition } from '../../core/transition.ts';
 
 const MINUTE_MS = 60_000;
 
 /** Transitions in memory, read one by one. Proven by the same suite as the real ones. */
-export class MemoryTransitions implements TransitionReader, RecentOutcomes {
+export class MemoryTransitions implements TransitionReader, RecentOutcomes, LedgerAge {
   readonly #all: () => readonly Transition[];
 
   constructor(all: () => readonly Transition[]) {
@@ -21,5 +21,9 @@ export class MemoryTransitions implements TransitionReader, RecentOutcomes {
     return this.#all()
       .filter(({ type, occurredAtMs }) => !PENDING_TYPES.has(type) && minuteOf(occurredAtMs) === minuteOf(minuteMs))
       .map(({ payment, sequence }) => ({ paymentId: payment.id, sequence }));
+  }
+
+  async emptyBeforeMs(): Promise<number> {
+    return 0;
   }
 }

@@ -17,6 +17,11 @@ export interface RecentOutcomes {
   outcomesOfMinute(minuteMs: number): Promise<readonly OutcomePlace[]>;
 }
 
+export interface LedgerAge {
+  /** Before this time there is no outcome, whatever clocks say; 0 when nobody can tell. Unix milliseconds. */
+  emptyBeforeMs(): Promise<number>;
+}
+
 /** What some consumer has taken in already. */
 export interface SeenEvents {
   /** @returns those that it has not */
