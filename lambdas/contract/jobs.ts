@@ -35,7 +35,7 @@ export const JOBS = [
     schedule: 'rate(1 minute)',
     path: runsOf('resolve'),
     scopes: [Scopes.jobsRun],
-    maxDuration: 30 * MINUTES,
+    maxDuration: 10 * MINUTES,
     worker: 'payments',
   },
   {
@@ -44,7 +44,7 @@ export const JOBS = [
     schedule: 'rate(1 minute)',
     path: runsOf('retry-orphans'),
     scopes: [Scopes.jobsRun],
-    maxDuration: 30 * MINUTES,
+    maxDuration: 10 * MINUTES,
     worker: 'payments',
   },
   {
@@ -61,7 +61,7 @@ export const JOBS = [
     schedule: 'rate(1 minute)',
     path: runsOf('sweep-webhooks'),
     scopes: [Scopes.jobsRun],
-    maxDuration: 30 * MINUTES,
+    maxDuration: 10 * MINUTES,
     worker: 'upkeep',
   },
   {
