@@ -27,7 +27,7 @@ describe('the benchmark counts', () => {
     expect((await measureEngine(config(), tables)).map(counts)).toEqual([
       ['first execution', 'first 201', 2, 2, 11],
       ['first execution, with a reference', 'first 201', 2, 2, 13],
-      ['first execution, money reserved only', 'first 201', 2, 2, 11],
+      ['first execution, money reserved only', 'first 201', 2, 2, 13],
       ['first execution, declined', 'first 402', 2, 2, 11],
       ['first execution, the processor falls silent', 'first 201', 2, 2, 11],
       ['replay, cold process', 'replay 201', 1, 0, undefined],

@@ -13,19 +13,38 @@ export interface ShownRun {
 }
 
 /**
- * Has a job run now, as an operator does, and waits until that run has ended. A run is for a whole second: one that somebody
- * has asked for in this very second may have looked too early, so the next second's is asked for.
+ * Has a job run now, as an operator does. A run is for a whole second: one that somebody has asked for in this very second
+ * may have looked too early, so the next second's is asked for.
+ *
+ * @returns where the run is shown
  */
-export async function runJob(aws: LocalAws, jobId: string): Promise<ShownRun> {
+export async function startJob(aws: LocalAws, jobId: string): Promise<string> {
   const operator = new ApiClient(aws, aws.adminApiKey);
-  const location = await until(async () => {
+  return until(async () => {
     const { status, json, headers } = await operator.send('POST', `/v1/admin/jobs/${jobId}/runs`, {
       headers: { 'idempotency-key': crypto.randomUUID() },
     });
     return status === 202 && json['status'] === 'accepted' ? (headers.get('location') ?? undefined) : undefined;
   });
-  return until(async () => {
+}
+
+/** A worker that has died is noticed after a hundred seconds: four times half a minute. */
+const LOOKS = 4;
+
+export async function untilEnded(aws: LocalAws, location: string): Promise<ShownRun> {
+  const operator = new ApiClient(aws, aws.adminApiKey);
+  const look = async (): Promise<ShownRun | undefined> => {
     const shown = (await operator.send('GET', location)).json as unknown as ShownRun;
     return shown.status === 'succeeded' || shown.status === 'failed' ? shown : undefined;
-  });
+  };
+  for (let looks = 1; looks < LOOKS; looks += 1) {
+    const found = await until(look).catch(() => undefined);
+    if (found !== undefined) return found;
+  }
+  return until(look);
+}
+
+/** Has a job run now, and waits until that run has ended. */
+export async function runJob(aws: LocalAws, jobId: string): Promise<ShownRun> {
+  return untilEnded(aws, await startJob(aws, jobId));
 }
