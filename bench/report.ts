@@ -23,7 +23,7 @@ keeps them. Ratios are medians of rounds that take turns, in one run on one stor
 |---|---|---|---|---|
 ${rows(engine, costCells)}
 
-Budgets: a first execution is two durable writes and at most 11 write units, 13 with a reference; a cold replay is one call that
+Budgets: a first execution is two durable writes and at most 11 write units, 13 with a reference or a hold; a cold replay is one call that
 is refused, a warm one is none. A refused call does not say what it cost: DynamoDB charges it for the items that stood in its way, here
 two of at most a kilobyte, 4 units (three and 6 with a reference).
 
