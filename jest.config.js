@@ -21,7 +21,10 @@ const onLocalAws = {
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
 };
 
-/** `unit` needs nothing but Node; `stores` works on tables and queues of its own; `deployed` calls what is deployed, and kills it. */
+/**
+ * `unit` needs nothing but Node. The other two run at the same time: `stores` computes, on tables and queues of its own and by
+ * the thousand; `deployed` calls what is deployed, kills it, and waits for what comes.
+ */
 const config = {
   reporters: ['default', '<rootDir>/test/support/summary-reporter.js'],
   projects: [
@@ -36,12 +39,12 @@ const config = {
     {
       ...onLocalAws,
       displayName: 'stores',
-      testMatch: ['<rootDir>/test/{adapters,interleavings,lifecycle,powertools,bench}/**/*.test.ts'],
+      testMatch: ['<rootDir>/test/{adapters,interleavings,powertools,bench}/**/*.test.ts'],
     },
     {
       ...onLocalAws,
       displayName: 'deployed',
-      testMatch: ['<rootDir>/test/{e2e,features}/**/*.test.ts'],
+      testMatch: ['<rootDir>/test/{e2e,features,lifecycle}/**/*.test.ts'],
     },
   ],
 };
