@@ -115,33 +115,36 @@ async function workUnderLock(work: Work, run: JobRun, lock: JobLock): Promise<Wo
 }
 
 /** @returns the run as it is to be written; nothing of it is yet */
-async function workAttempt(
-  { tools, job, entry }: Work,
-  run: JobRun,
-  attempt: Exclude<PageAttempt, 'give_up'>,
-): Promise<JobRun> {
-  const { clock, observer } = tools;
-  if (attempt !== 'pass_over') {
-    const progress = await workPage(
-      { job, clock, report: (error, item) => observer.report(error, run, item) },
-      run,
-      attempt,
-    );
-    const { failed } = progress.counts;
-    if (failed > 0) observer.count(entry.id, JobMetric.itemFailed, failed);
-    return pageDone(run, progress, clock.nowMs());
-  }
+async function workAttempt(work: Work, run: JobRun, attempt: Exclude<PageAttempt, 'give_up'>): Promise<JobRun> {
+  const { observer } = work.tools;
   try {
-    const item = await itemToPassOver(job, run);
-    // Said before it is written: twice is better than never.
-    if (item.name !== undefined) observer.count(entry.id, JobMetric.setAside, 1);
-    return item.name === undefined
-      ? pageDone(run, { counts: { done: 0, left: 0, failed: 0 }, items: 0, ...item }, clock.nowMs())
-      : itemSetAside(run, { ...item, name: item.name }, clock.nowMs());
+    return attempt === 'pass_over' ? await passItemOver(work, run) : await workItems(work, run, attempt);
   } catch (error) {
+    // A worker that says that it cannot read has died of no item: none is passed over for it.
+    if (nextAttempt(run) === 'whole_page' || nextAttempt(run) === 'one_item') throw error;
     observer.report(error, run);
-    return runFailed(run, `page_unreadable: ${codeOf(error)}`, clock.nowMs());
+    return runFailed(run, `page_unreadable: ${codeOf(error)}`, work.tools.clock.nowMs());
   }
+}
+
+async function workItems(work: Work, run: JobRun, attempt: 'whole_page' | 'one_item'): Promise<JobRun> {
+  const { job, entry, tools } = work;
+  const { clock, observer } = tools;
+  const report = (error: unknown, item: string): void => observer.report(error, run, item);
+  const progress = await workPage({ job, clock, report }, run, attempt);
+  const { failed } = progress.counts;
+  if (failed > 0) observer.count(entry.id, JobMetric.itemFailed, failed);
+  return pageDone(run, progress, clock.nowMs());
+}
+
+async function passItemOver({ job, entry, tools }: Work, run: JobRun): Promise<JobRun> {
+  const { clock, observer } = tools;
+  const item = await itemToPassOver(job, run);
+  // Said before it is written: twice is better than never.
+  if (item.name !== undefined) observer.count(entry.id, JobMetric.setAside, 1);
+  return item.name === undefined
+    ? pageDone(run, { counts: { done: 0, left: 0, failed: 0 }, items: 0, ...item }, clock.nowMs())
+    : itemSetAside(run, { ...item, name: item.name }, clock.nowMs());
 }
 
 /**

@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals';
 import { MemoryJobRuns } from '../../lambdas/adapters/memory/memory-job-runs.ts';
 import { type Job, ONE_DONE } from '../../lambdas/app/job.ts';
 import { workRun } from '../../lambdas/app/work-run.ts';
-import { JOB_MESSAGE_HIDDEN_SECONDS } from '../../lambdas/contract/job-timing.ts';
+import { JOB_MESSAGE_HIDDEN_SECONDS, JOB_MESSAGE_RECEIVES } from '../../lambdas/contract/job-timing.ts';
+import { RetryableError } from '../../lambdas/core/faults.ts';
 import { acceptedRun, type JobRun } from '../../lambdas/core/job-run.ts';
 import { countingJob, hearing, LONG_JOB_ID, recordOf } from '../support/job-fixtures.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -66,4 +67,31 @@ test('a page whose very reading kills every worker fails the run', async () => {
   expect(run).toMatchObject({ status: 'failed', reason: 'page_kills_workers' });
   expect(deaths).toBe(7);
   expect(counts).toEqual({ job_failed: 1 });
+});
+
+test('a page that cannot be read for minutes costs no item its place: nobody has died of one', async () => {
+  const clock = new SimulatedClock();
+  const runs = new MemoryJobRuns();
+  const observer = hearing();
+  const accepted = acceptedRun(LONG_JOB_ID, clock.nowMs(), clock.nowMs());
+  await runs.accept(recordOf(accepted), accepted);
+  const backMs = clock.nowMs() + 5 * JOB_MESSAGE_HIDDEN_SECONDS * 1000;
+  const items = countingJob(3);
+  const job: Job = {
+    ...items,
+    page: async (...asked) => {
+      if (clock.nowMs() < backMs) throw new RetryableError('books_away', 'not now');
+      return items.page(...asked);
+    },
+  };
+  const tools = { runs, observer, clock, tasks: { enqueue: async () => undefined }, jobs: { [LONG_JOB_ID]: job } };
+  for (let delivery = 0; delivery < JOB_MESSAGE_RECEIVES; delivery += 1) {
+    await workRun(tools, accepted).catch(() => clock.advance(JOB_MESSAGE_HIDDEN_SECONDS * 1000));
+  }
+  expect(await runs.readRun(LONG_JOB_ID, accepted.runId)).toMatchObject({
+    status: 'failed',
+    reason: 'page_unreadable: books_away',
+    setAside: [],
+  });
+  expect(observer.counts).toEqual({ job_failed: 1 });
 });
