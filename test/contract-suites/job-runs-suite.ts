@@ -71,6 +71,12 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await read()).toEqual(begun);
     });
 
+    test('finds a run under its own id alone', async () => {
+      await accept(run);
+      const others = `${'x'.repeat(jobId.length)}${run.runId.slice(jobId.length)}` as JobRun['runId'];
+      expect(await store.readRun(jobId, others)).toBeUndefined();
+    });
+
     test('lists runs, the newest scheduled time first, by pages', async () => {
       for (const minute of [0, 2, 1, 3]) await accept(acceptedRun(jobId, T0 + minute * MINUTE, T0));
       const minutes = async (page: { limit: number; beforeMs?: number }) =>

@@ -66,7 +66,9 @@ export class DynamoDbJobRuns implements JobRunStore {
 
   async readRun(jobId: string, runId: RunId): Promise<JobRun | undefined> {
     const found = await this.#get(this.#tables.registry, runKey(jobId, runId));
-    return found === undefined ? undefined : parseRun(found);
+    const run = found === undefined ? undefined : parseRun(found);
+    // The key has the run's time and the job's id: the id of another job's run may lead here too.
+    return run?.runId === runId ? run : undefined;
   }
 
   /** A page is at most a hundred runs of less than five kilobytes: one query has them. */

@@ -46,13 +46,18 @@ function sortKeyOf(jobId: string, runId: RunId): string {
   return `RUN#${runId.slice(jobId.length + 1)}`;
 }
 
-/** @param writtenUnder whose write it is, so that a lost answer is recognised; left out of a run that was only accepted */
+/**
+ * A run that was never begun, or never ended, goes as well: long after the day that a run may take, and the two weeks that its
+ * message may wait among the dead letters.
+ *
+ * @param writtenUnder whose write it is, so that a lost answer is recognised; left out of a run that was only accepted
+ */
 export function runRow(run: JobRun, writtenUnder?: string): Item {
   return {
     ...runKey(run.jobId, run.runId),
     ...run,
     ...(writtenUnder === undefined ? {} : { writtenUnder }),
-    ...(run.endedAtMs === undefined ? {} : { [IdempotencyTable.timeToLiveAttribute]: expirySeconds(run.endedAtMs) }),
+    [IdempotencyTable.timeToLiveAttribute]: expirySeconds(run.endedAtMs ?? run.acceptedAtMs),
   };
 }
 
@@ -78,6 +83,6 @@ export function tokenOf(item: Item | undefined): number {
 }
 
 /** Unix seconds, as time to live wants them. */
-export function expirySeconds(endedAtMs: number): number {
-  return Math.ceil(endedAtMs / 1000) + RETENTION_SECONDS;
+export function expirySeconds(sinceMs: number): number {
+  return Math.ceil(sinceMs / 1000) + RETENTION_SECONDS;
 }
