@@ -104,7 +104,7 @@ test('a conflict is tried again', async () => {
   expect(conflicts).toBe(0);
 });
 
-test('rows expire thirty days after the end of their run, and not before', async () => {
+test('rows expire thirty days after the end of their run, or after its acceptance where it never ends', async () => {
   const { run } = await accepted();
   const store = storeOver();
   const row = async (pk: string, sk: string) => {
@@ -124,7 +124,7 @@ test('rows expire thirty days after the end of their run, and not before', async
   if (lock === undefined) throw new Error('the lock is held');
   const begun = begunPage(run, T0);
   await store.save(begun, lock, T0);
-  expect(await expiries()).toEqual([undefined, undefined]);
+  expect(await expiries()).toEqual([Math.ceil(run.acceptedAtMs / 1000) + 30 * 86_400, undefined]);
   await store.save(runFailed(begun, 'overdue', T0 + 1), lock, T0);
   const inThirtyDays = T0 / 1000 + 1 + 30 * 86_400;
   expect(await expiries()).toEqual([inThirtyDays, inThirtyDays]);

@@ -28,10 +28,10 @@ test('a run is found under its own id alone, and not under one of another job of
   const run = acceptedRun('republish-events', T0, T0);
   const client = documentClient();
   // Answers every call itself: nothing leaves the process.
-  client.middlewareStack.add(
-    () => async () => ({ output: { Item: runRow(run), $metadata: {} }, response: {} }) as never,
-    { step: 'initialize', priority: 'high' },
-  );
+  client.middlewareStack.add(() => async () => ({ output: { Item: runRow(run), $metadata: {} }, response: {} }), {
+    step: 'initialize',
+    priority: 'high',
+  });
   const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
   const store = new DynamoDbJobRuns(client, { idempotency: 'records', registry: 'rows' }, pacing);
   const other = run.runId.replace('republish-events', 'reconcile-recent') as RunId;
