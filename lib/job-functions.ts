@@ -6,10 +6,14 @@ import { Environment } from '../lambdas/contract/environment.ts';
 import { EXECUTOR_TIMEOUT_SECONDS, JOBS_API_TIMEOUT_SECONDS } from '../lambdas/contract/job-firing.ts';
 import type { JobWorkerName } from '../lambdas/contract/jobs.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
-import { allow, allowRows, type ServiceParts } from './service-functions.ts';
+import { allowRows, type ServiceParts } from './service-functions.ts';
 
 /** The queue of each worker. */
 export type JobQueues = Readonly<Record<JobWorkerName, IQueue>>;
+
+/** Records of the runs that were accepted, and of those that were asked for: no answer to a payment is among them. */
+const ACCEPTED_RUNS = ['OP#run_*'];
+const ASKED_RUNS = ['OP#rca_*'];
 
 type Parts = Pick<ServiceParts, 'settings' | 'data'>;
 
@@ -29,7 +33,7 @@ export function jobsApiFunction(scope: Construct, { settings, data }: Parts, que
       [Environment.upkeepJobsQueueUrl]: queues.upkeep.queueUrl,
     },
   });
-  allow(api, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
+  allowRows(api, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem'], ACCEPTED_RUNS);
   allowRows(api, data.registry, 'ReadRows', ['dynamodb:GetItem'], ['KEY#*', 'JOB#*']);
   allowRows(api, data.registry, 'ListAndAcceptRuns', ['dynamodb:Query', 'dynamodb:PutItem'], ['JOB#*']);
   data.jobCredential.grantReadTo(api.role);
@@ -61,7 +65,7 @@ export function executorFunction(scope: Construct, { settings, data }: Parts, ap
       [Environment.apiUrl]: apiUrl,
     },
   });
-  allow(executor, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
+  allowRows(executor, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem'], ASKED_RUNS);
   data.jobCredential.grantReadTo(executor.role);
   return executor;
 }

@@ -1,4 +1,4 @@
-import { Duration, TimeZone, Validations } from 'aws-cdk-lib';
+import { Duration, Stack, TimeZone, Validations } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Function } from 'aws-cdk-lib/aws-lambda';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
@@ -78,7 +78,10 @@ export class ScheduledJobs extends Construct {
   }
 
   #role(executor: Function): Role {
-    const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') });
+    // Nobody else's schedules, should the Scheduler be made to use it (its user guide, "Confused deputy prevention").
+    const ours = { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } };
+    const assumedBy = new ServicePrincipal('scheduler.amazonaws.com', { conditions: ours });
+    const role = new Role(this, 'Role', { assumedBy });
     Validations.of(role).acknowledge(
       {
         id: `AwsSolutions::AwsSolutions-IAM5[Resource::<${executor.stack.getLogicalId(executor.node.defaultChild as never)}.Arn>:*]`,

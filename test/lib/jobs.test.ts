@@ -158,7 +158,7 @@ describe('the role of', () => {
       'JobsApi',
       [
         ...ALWAYS,
-        'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
+        'dynamodb:GetItem, dynamodb:PutItem on Idempotency of OP#run_*',
         'dynamodb:GetItem on Registry of KEY#*, JOB#*',
         'dynamodb:PutItem, dynamodb:Query on Registry of JOB#*',
         'secretsmanager:GetSecretValue on JobCredential',
@@ -169,7 +169,7 @@ describe('the role of', () => {
       'CronExecutor',
       [
         ...ALWAYS,
-        'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
+        'dynamodb:GetItem, dynamodb:PutItem on Idempotency of OP#rca_*',
         'secretsmanager:GetSecretValue on JobCredential',
         'sqs:GetQueueAttributes, sqs:GetQueueUrl, sqs:SendMessage on JobsMissed',
       ],
@@ -177,6 +177,21 @@ describe('the role of', () => {
     ['Jobs', ['lambda:InvokeFunction on CronExecutor', 'sqs:SendMessage on JobsMissed']],
   ])('%s may do exactly what its path needs', (owner, own) => {
     expect((roles.get(owner) ?? []).map(told).sort()).toEqual([...own].sort());
+  });
+});
+
+test('the role of the schedules is taken by schedules of this account alone', () => {
+  template.hasResourceProperties('AWS::IAM::Role', {
+    AssumeRolePolicyDocument: {
+      Statement: [
+        {
+          Action: 'sts:AssumeRole',
+          Effect: 'Allow',
+          Principal: { Service: 'scheduler.amazonaws.com' },
+          Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+        },
+      ],
+    },
   });
 });
 
