@@ -12,6 +12,7 @@ import {
 import type { PayonceFunction } from './payonce-function.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 import { TaskQueue } from './task-queue.ts';
+import { wakesItself } from './wakes-itself.ts';
 
 export interface JobWorkerProps {
   /** Made with `jobWorker`; its timeout is `JOB_WORKER_TIMEOUT_SECONDS`. */
@@ -42,6 +43,8 @@ export class JobWorker extends Construct {
     worker.function.addEventSource(
       new SqsEventSource(queue, { batchSize: 1, reportBatchItemFailures: true, maxConcurrency: concurrency }),
     );
+    // A run ends when all is done, or when it has taken as long as it may.
+    wakesItself(worker.function);
     Validations.of(worker.function).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
       reason: 'A queue has no destination for failures: what fails too often goes to its dead-letter queue.',

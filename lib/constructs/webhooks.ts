@@ -17,6 +17,7 @@ import type { HttpApi } from './http-api.ts';
 import { PayonceFunction, type PayonceFunctionProps } from './payonce-function.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 import { TaskQueue } from './task-queue.ts';
+import { wakesItself } from './wakes-itself.ts';
 
 export interface WebhooksProps {
   readonly settings: Settings;
@@ -151,6 +152,8 @@ export class Webhooks extends Construct {
     sender.function.addEventSource(
       new SqsEventSource(queue, { batchSize: BATCH, reportBatchItemFailures: true, maxConcurrency: SENDERS }),
     );
+    // A replay goes on page by page until its time is walked through; a delivery ends with its last attempt.
+    wakesItself(sender.function);
     Validations.of(sender.function).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
       reason: 'A queue has no destination for failures: what fails too often goes to its dead-letter queue.',

@@ -31,6 +31,13 @@ describe('a worker of jobs', () => {
     });
   });
 
+  test('may be woken by its own messages for as many pages as a run has: Lambda does not take it for an endless loop', () => {
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      RecursiveLoop: 'Allow',
+      Role: { 'Fn::GetAtt': [Match.stringLikeRegexp('^WorkerRole'), 'Arn'] },
+    });
+  });
+
   test('gets a message back when it is provably gone, and before its lease ends', () => {
     template.hasResourceProperties('AWS::SQS::Queue', {
       RedrivePolicy: { deadLetterTargetArn: Match.anyValue(), maxReceiveCount: 12 },

@@ -1,0 +1,49 @@
+import { expect, test } from '@jest/globals';
+import { synthesize } from '../support/synth.ts';
+import { present } from './templates.ts';
+
+const service = present(synthesize().service);
+
+interface Mapping {
+  readonly Properties: { readonly EventSourceArn: unknown; readonly FunctionName: { readonly Ref: string } };
+}
+interface Policy {
+  readonly Properties: { readonly Roles: unknown; readonly PolicyDocument: { readonly Statement: readonly Allowed[] } };
+}
+interface Allowed {
+  readonly Action: string | readonly string[];
+  readonly Resource: unknown;
+}
+interface Made {
+  readonly Properties: {
+    readonly Role: { readonly 'Fn::GetAtt': readonly [string, 'Arn'] };
+    readonly RecursiveLoop?: string;
+  };
+}
+
+const functions = service.findResources('AWS::Lambda::Function') as Record<string, Made>;
+const policies = Object.values(service.findResources('AWS::IAM::Policy')) as Policy[];
+
+function maySendTo(role: string | undefined, queueArn: unknown): boolean {
+  return policies
+    .filter(({ Properties }) => JSON.stringify(Properties.Roles).includes(`"${role}"`))
+    .flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
+    .filter(({ Action }) => [Action].flat().includes('sqs:SendMessage'))
+    .some(({ Resource }) => JSON.stringify(Resource).includes(JSON.stringify(queueArn)));
+}
+
+test('whoever may send to the queue that it takes from is let go on: Lambda stops such a chain after sixteen messages', () => {
+  const mappings = Object.values(service.findResources('AWS::Lambda::EventSourceMapping')) as Mapping[];
+  const wakingThemselves = mappings
+    .filter(({ Properties: { EventSourceArn, FunctionName } }) =>
+      maySendTo(functions[FunctionName.Ref]?.Properties.Role['Fn::GetAtt'][0], EventSourceArn),
+    )
+    .map(({ Properties }) => Properties.FunctionName.Ref);
+  expect(wakingThemselves.map((id) => id.replace(/Function.*/, '')).sort()).toEqual([
+    'PaymentJobs',
+    'UpkeepJobs',
+    'WebhooksSender',
+  ]);
+  const letGoOn = Object.keys(functions).filter((id) => functions[id]?.Properties.RecursiveLoop === 'Allow');
+  expect(letGoOn.sort()).toEqual(wakingThemselves.sort());
+});
