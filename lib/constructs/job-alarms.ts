@@ -75,8 +75,10 @@ function silentForHours(job: JobEntry, everyMs: number) {
   return { metric: jobMetric(job, JobMetric.succeeded, Duration.hours(1)), evaluationPeriods: hours };
 }
 
-/** So many runs show a week of any schedule that an alarm can watch. */
+/** So many runs show a week of a schedule that comes every hour, and more of one that comes less often. */
 const LOOKED_AT = 200;
+/** After which a schedule that an alarm can watch comes again as before. */
+const ROUND_MS = 8 * 24 * HOUR_MS;
 /** Always the same one, so that a template does not depend on the day on which it is made. */
 const FROM_MS = Date.UTC(2026, 0, 1);
 
@@ -91,6 +93,13 @@ function longestWaitMs({ id, schedule: text, timeZone }: JobEntry): number {
     const nextMs = nextScheduled(schedule, lastMs) ?? lastMs;
     longestMs = Math.max(longestMs, nextMs - lastMs);
     lastMs = nextMs;
+  }
+  // What comes more often pauses at night or at week-ends: seen hour by hour, such a pause may have begun an hour before.
+  while (lastMs < FROM_MS + ROUND_MS) {
+    const fromMs = lastMs + HOUR_MS;
+    const nextMs = nextScheduled(schedule, fromMs) ?? fromMs;
+    if (nextMs - fromMs > longestMs) longestMs = Math.max(longestMs, nextMs - lastMs);
+    lastMs = Math.max(nextMs, fromMs);
   }
   return longestMs;
 }
