@@ -30,7 +30,11 @@ export function jobsProgram({ locate, print, freshKey }: JobsCommandTools): Comm
   const program = new Command('npm run jobs --')
     .description('The jobs that the clock runs, of a deployed stack, with an operator’s API key (scope admin).')
     .option('--local', 'the stack that "npm start" brought up, with its own key')
-    .option('--url <address>', 'of the API; found by the stack, with your own AWS credentials, when left out')
+    .option(
+      '--url <address>',
+      'of the API; found by the stack, with your own AWS credentials, when left out',
+      withoutSlash,
+    )
     .option('--key <key>', 'the API key; the variable PAYONCE_API_KEY when left out');
   const ask = async (method: 'GET' | 'POST', path: string, body?: object): Promise<unknown> =>
     askApi(await locate(program.opts<Target>()), method, path, { freshKey, body });
@@ -134,6 +138,10 @@ const time = z.iso.datetime({ offset: true });
 function readTime(text: string): string {
   if (time.safeParse(text).success) return text;
   throw new InvalidArgumentError(`${text} is no time; as 2026-03-01T12:00:00Z.`);
+}
+
+function withoutSlash(address: string): string {
+  return address.replace(/\/+$/, '');
 }
 
 function readCount(text: string): number {

@@ -78,7 +78,7 @@ describe('npm run jobs', () => {
 
   test('hands on where to go, wherever the options stand', async () => {
     await run('--local', 'list');
-    await run('--url', 'https://api.example', '--key', API_KEY, 'runs', 'resolve');
+    await run('--url', 'https://api.example/', '--key', API_KEY, 'runs', 'resolve');
     expect(targets).toEqual([{ local: true }, { url: 'https://api.example', key: API_KEY }]);
   });
 
