@@ -140,11 +140,7 @@ describe('a job', () => {
       [3_600, 29],
     ],
     ['on workdays: after a week-end and the usual hour', { schedule: 'cron(0 9 ? * MON-FRI *)' }, [3_600, 74]],
-    [
-      'every few minutes of workdays: after a week-end, too',
-      { schedule: 'cron(0/5 8-18 ? * MON-FRI *)' },
-      [3_600, 64],
-    ],
+    ['every few minutes of workdays: after a week-end, too', { schedule: 'cron(0/5 8-18 ? * MON-FRI *)' }, [3_600, 64]],
   ])('is missed when it is silent: %s', (_what, job, expected) => {
     expect(missed(job)).toEqual(expected);
   });
