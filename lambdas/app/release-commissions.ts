@@ -1,15 +1,21 @@
+import { isDue } from '../core/commission.ts';
 import type { Digest } from '../core/digest.ts';
 import { RetryableError } from '../core/faults.ts';
 import { effectExpirySeconds } from '../core/idempotency.ts';
-import { businessOperation } from '../core/ids.ts';
-import { type Job, type JobCounts, ONE_DONE } from './job.ts';
+import { businessOperation, parsePaymentId } from '../core/ids.ts';
+import { invariant } from '../core/invariant.ts';
+import { type Job, type JobCounts, ONE_DONE, ONE_LEFT } from './job.ts';
 import { releaseWrites } from './keep-commission.ts';
+import { readChain } from './payment-chain.ts';
 import type { CommissionBook, CommissionDue } from './ports/commission-book.ts';
 import type { ConsumerEffects } from './ports/consumer-records.ts';
+import type { PaymentStore } from './ports/payment-store.ts';
 import type { Clock, Entropy } from './ports/world.ts';
 
 export interface ReleaseCommissionsTools {
   readonly book: CommissionBook;
+  /** The Ledger: events tell of it late, and of an open dispute they tell nothing that a commission follows. */
+  readonly payments: Pick<PaymentStore, 'listTransitions'>;
   readonly records: Pick<ConsumerEffects, 'recordOnce'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly entropy: Entropy;
@@ -22,7 +28,7 @@ const MAX_ROUNDS = 5;
 const NOTHING: JobCounts = { done: 0, left: 0, failed: 0 };
 
 /**
- * Lets affiliates have the commissions whose time for refunds is over. A refund that comes in at the same moment is neither
+ * Lets affiliates have the commissions whose time for refunds is over, once the Ledger agrees that they are due. A refund that comes in at the same moment is neither
  * lost nor late: one of the two finds the order's row changed.
  *
  *   job     read n: locked ───────────── release, as of n ✗ ── read n + 1: less, or canceled
@@ -47,7 +53,7 @@ export function releaseCommissionsJob(tools: ReleaseCommissionsTools): Job<Commi
 }
 
 async function release(
-  { book, records, clock, entropy, digest }: ReleaseCommissionsTools,
+  { book, payments, records, clock, entropy, digest }: ReleaseCommissionsTools,
   due: CommissionDue,
 ): Promise<JobCounts> {
   const { tenantId, mode, orderId } = due;
@@ -55,6 +61,10 @@ async function release(
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const commission = await book.readCommission(due);
     if (commission?.status !== 'locked') return NOTHING;
+    const paymentId = parsePaymentId(commission.paymentId);
+    const chain = paymentId === undefined ? undefined : await readChain(payments, paymentId);
+    invariant(chain !== undefined, 'a commission has its payment');
+    if (!isDue(commission, chain.state)) return ONE_LEFT;
     const recordedAtMs = clock.nowMs();
     const expiresAtSeconds = effectExpirySeconds(recordedAtMs, entropy.fraction());
     const record = { operationId, owner: entropy.ownerToken(), recordedAtMs, expiresAtSeconds };

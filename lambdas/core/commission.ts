@@ -1,5 +1,6 @@
 import type { EventObject } from './event.ts';
 import type { Mode, TenantId } from './ids.ts';
+import type { PaymentState } from './payment-state.ts';
 
 /** What an affiliate gets of what the merchant keeps: ten of a hundred. A constant until merchants ask for a rule of their own. */
 const SHARE_PERCENT = 10;
@@ -76,8 +77,7 @@ export function commissionAfter(
   const affiliate = payment.metadata['affiliate'];
   if (!isName(affiliate) || payment.status !== 'succeeded') return undefined;
   const isLost = isLostDispute(event, payment);
-  const keptMinor = isLost ? 0 : Math.max(0, payment.amount_captured - payment.amount_refunded);
-  const amountMinor = Math.floor((keptMinor * SHARE_PERCENT) / 100);
+  const amountMinor = isLost ? 0 : shareOf(payment.amount_captured - payment.amount_refunded);
   return {
     tenantId: tenant,
     mode,
@@ -97,6 +97,25 @@ export function commissionAfter(
 function isLostDispute({ type, data }: CommissionCause, { processor }: CommissionedPayment): boolean {
   const { status, charge_id } = data.object;
   return type === 'dispute.closed' && status === 'lost' && charge_id === processor.charge_id;
+}
+
+function shareOf(keptMinor: number): number {
+  return Math.floor((Math.max(0, keptMinor) * SHARE_PERCENT) / 100);
+}
+
+/**
+ * Whether the Ledger agrees that it is due: all events that lessen it were taken in, no refund is under way, and no dispute is
+ * open, of which nobody knows yet who keeps the money.
+ */
+export function isDue(
+  { amountMinor }: Pick<Commission, 'amountMinor'>,
+  { payment, refunds, disputes }: Pick<PaymentState, 'payment' | 'refunds' | 'disputes'>,
+): boolean {
+  const isOwn = ({ chargeId }: { readonly chargeId: string }) => chargeId === payment.chargeId;
+  const isUnderWay = [...refunds.values()].some((refund) => isOwn(refund) && refund.status === 'pending');
+  const isDisputed = [...disputes.values()].some((dispute) => isOwn(dispute) && dispute.status !== 'won');
+  if (isUnderWay || isDisputed) return false;
+  return amountMinor === shareOf(payment.amountCapturedMinor - payment.amountRefundedMinor);
 }
 
 /** As it is once the affiliate may have it: nothing that happens to its payment changes it any more. */

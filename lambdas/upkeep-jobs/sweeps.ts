@@ -2,6 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { DynamoDbCommissions } from '../adapters/dynamodb/dynamodb-commissions.ts';
 import { DynamoDbConsumerRecords } from '../adapters/dynamodb/dynamodb-consumer-records.ts';
 import { DynamoDbJobMarks } from '../adapters/dynamodb/dynamodb-job-marks.ts';
+import { DynamoDbStore } from '../adapters/dynamodb/dynamodb-store.ts';
 import { DynamoDbViews } from '../adapters/dynamodb/dynamodb-views.ts';
 import { DynamoDbWebhooks } from '../adapters/dynamodb/dynamodb-webhooks.ts';
 import { LedgerTransitions } from '../adapters/dynamodb/ledger-transitions.ts';
@@ -62,6 +63,7 @@ export function upkeepSweeps({
     'release-commissions': releaseCommissionsJob({
       ...common,
       book: new DynamoDbCommissions({ client, table: registry, pacing, unreadable }),
+      payments: new DynamoDbStore(client, { ...webhooks.tables, ledger: publisher.ledgerTable }, pacing),
       records: new DynamoDbConsumerRecords(client, webhooks.tables, pacing),
     }),
   };

@@ -15,7 +15,7 @@ import { describeHolds } from '../contract-suites/due-queue-suite.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { heldEffect } from '../support/held-effect.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
-import { eventsOfPaid, refunded } from '../support/paid-chain.ts';
+import { chainOfPaid, eventsOfPaid, refunded } from '../support/paid-chain.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { sweepJob } from '../support/sweep-job.ts';
 
@@ -55,7 +55,9 @@ test('commissions are released as they stand, and what comes then changes nothin
   await keep(paid);
   await keep(part);
   clock.advance(60 * 24 * 60 * 60_000);
-  const job = releaseCommissionsJob({ book, records, clock, entropy, digest: systemDigest });
+  const chain = chainOfPaid('due', { affiliate: 'aff_7', order: 'o1' }, [refunded('re_1', 400)]);
+  const payments = { listTransitions: async () => chain };
+  const job = releaseCommissionsJob({ book, payments, records, clock, entropy, digest: systemDigest });
   expect(await sweepJob(job, { nowMs: clock.nowMs() })).toMatchObject({ done: 1, failed: 0 });
   await keep(rest);
   expect(await book.readCommission(name)).toMatchObject({ status: 'released', amountMinor: 60 });

@@ -6,32 +6,34 @@ import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-r
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import { keepCommission } from '../../lambdas/app/keep-commission.ts';
 import { releaseCommissionsJob } from '../../lambdas/app/release-commissions.ts';
+import type { Fact } from '../../lambdas/core/facts.ts';
 import { invariant } from '../../lambdas/core/invariant.ts';
+import type { Transition } from '../../lambdas/core/transition.ts';
 import type { EventOf } from '../../lambdas/runtime/event-schemas.ts';
 import { recordsOf } from '../support/consumer-world.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan } from '../support/fault-plan.ts';
-import { eventsOfPaid, refunded } from '../support/paid-chain.ts';
+import { chainOfPaid, disputed, eventsOfPaid, refunded } from '../support/paid-chain.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { sweepJob } from '../support/sweep-job.ts';
 
 const LOCKED_MS = 30 * 24 * 60 * 60_000;
 const METADATA = { affiliate: 'aff_7', order: 'o1' };
 /** Paid, a part given back, the rest given back, which then failed, and was given back once more. */
-const EVENTS = eventsOfPaid('released', METADATA, [
-  refunded('re_1', 400),
-  refunded('re_2', 600),
-  refunded('re_2', 600, true),
-  refunded('re_3', 600),
-]);
+const FACTS = [refunded('re_1', 400), refunded('re_2', 600), refunded('re_2', 600, true), refunded('re_3', 600)];
+const EVENTS = eventsOfPaid('released', METADATA, FACTS);
+const CHAIN = chainOfPaid('released', METADATA, FACTS);
 
 class ReleaseDesk {
   readonly records = new MemoryConsumerRecords();
   readonly clock: SimulatedClock;
   readonly #entropy = countingEntropy();
+  readonly #chain: readonly Transition[];
+  #happened = 2;
 
-  constructor() {
+  constructor(chain = CHAIN) {
+    this.#chain = chain;
     const [paid] = EVENTS;
     invariant(paid !== undefined, 'it was paid');
     this.clock = new SimulatedClock(paid.payment.created * 1000);
@@ -42,8 +44,14 @@ class ReleaseDesk {
     this.clock.advance(LOCKED_MS);
   }
 
+  /** The Ledger has it, and all before it; its event may still be on its way. */
+  happen(sequence: number): void {
+    this.#happened = Math.max(this.#happened, sequence);
+  }
+
   async take(event: EventOf): Promise<void> {
     const { clock, records } = this;
+    this.happen(event.event.sequence);
     await keepCommission(
       { records, runner: idempotentRunner, clock, entropy: this.#entropy, digest: systemDigest },
       event,
@@ -58,6 +66,13 @@ class ReleaseDesk {
     const { clock, records } = this;
     const job = releaseCommissionsJob({
       book: new MemoryCommissions(records),
+      payments: {
+        listTransitions: async (paymentId, { afterSequence }) =>
+          this.#chain.filter(
+            ({ payment, sequence }) =>
+              payment.id === paymentId && sequence > afterSequence && sequence <= this.#happened,
+          ),
+      },
       records: actor === undefined ? records : recordsOf(actor, records),
       clock,
       entropy: this.#entropy,
@@ -168,4 +183,47 @@ describe('a commission is released', () => {
     expect(await desk.release(new Actor('job', plan))).toMatchObject({ done: 1 });
     expect(desk.stands()).toEqual(['released', 60, 'is out']);
   });
+
+  test.each<[string, Fact, Fact, readonly unknown[]]>([
+    ['a dispute is open, and then lost', disputed('open'), disputed('lost'), ['canceled', 0, 'is out']],
+    ['a dispute is open, and then won', disputed('open'), disputed('won'), ['released', 100, 'is out']],
+    [
+      'a refund is under way, and then made',
+      { kind: 'refund', refundId: 're_1', chargeId: 'ch_1', amountMinor: 1000, status: 'pending' },
+      refunded('re_1', 1000),
+      ['canceled', 0, 'is out'],
+    ],
+  ])('not while %s', async (_what, begun, ended, end) => {
+    const desk = new ReleaseDesk(chainOfPaid('released', METADATA, [begun, ended]));
+    const [paid, ...later] = eventsOfPaid('released', METADATA, [begun, ended]);
+    invariant(paid !== undefined, 'it was paid');
+    await desk.take(paid);
+    desk.happen(3);
+    desk.mature();
+    expect(await desk.release()).toMatchObject({ done: 0, left: 1, failed: 0 });
+    expect(desk.stands()).toEqual(['locked', 100, 'waits']);
+    await desk.takeAll(later);
+    desk.happen(4);
+    await desk.release();
+    expect(desk.stands()).toEqual(end);
+  });
+
+  test.each<[string, Fact]>([
+    ['a refund', refunded('re_1', 1000)],
+    ['a lost dispute', disputed('lost')],
+  ])(
+    'not on the word of old events: %s that the Ledger has comes in time though its event is late',
+    async (_what, fact) => {
+      const desk = new ReleaseDesk(chainOfPaid('released', METADATA, [fact]));
+      const [paid, late] = eventsOfPaid('released', METADATA, [fact]);
+      invariant(paid !== undefined && late !== undefined, 'it was paid');
+      await desk.take(paid);
+      desk.happen(3);
+      desk.mature();
+      expect(await desk.release()).toMatchObject({ done: 0, left: 1, failed: 0 });
+      await desk.take(late);
+      await desk.release();
+      expect(desk.stands()).toEqual(['canceled', 0, 'is out']);
+    },
+  );
 });

@@ -23,13 +23,13 @@ export function disputed(status: 'open' | 'won' | 'lost'): Fact {
   return { kind: 'dispute', disputeId: 'dp_1', chargeId: 'ch_1', amountMinor: 1000, status };
 }
 
-/** The events of a payment of 10.00 EUR that was paid, and of what became known of it then; as a consumer reads them. */
-export function eventsOfPaid(
+/** What the Ledger has of a payment of 10.00 EUR that was paid, and of what became known of it then. */
+export function chainOfPaid(
   key: string,
   metadata: Readonly<Record<string, string>>,
   facts: readonly Fact[] = [],
   reference?: string,
-): readonly EventOf[] {
+): readonly Transition[] {
   const chain: Transition[] = [withMetadata(pendingTransition(paymentIdFor(key), reference), metadata)];
   for (const fact of [PAID, ...facts]) {
     const newest = chain.at(-1);
@@ -37,7 +37,12 @@ export function eventsOfPaid(
     invariant(newest !== undefined && decision.kind === 'append', 'each fact must cause a transition');
     chain.push(nextTransition(systemDigest, newest, decision.draft, newest.occurredAtMs + 900));
   }
-  return eventsOf(systemDigest, chain).map((detail) => {
+  return chain;
+}
+
+/** The events of such a payment, as a consumer reads them. */
+export function eventsOfPaid(...paid: Parameters<typeof chainOfPaid>): readonly EventOf[] {
+  return eventsOf(systemDigest, chainOfPaid(...paid)).map((detail) => {
     const read = readEvent(detail);
     invariant(read.kind === 'event', 'an event of ours is readable');
     return read.event;
