@@ -1,8 +1,9 @@
 import type { Digest } from '../core/digest.ts';
 import { eventOf, type PayonceEvent } from '../core/event.ts';
-import { isFault } from '../core/faults.ts';
+import { isFault, TerminalError } from '../core/faults.ts';
 import { invariant } from '../core/invariant.ts';
 import { detailsOf } from '../core/transition.ts';
+import type { PublishOutcome } from './ports/event-publisher.ts';
 import type { OutcomePlace, RecentOutcomes, SeenEvents, TransitionReader } from './ports/transition-reader.ts';
 import { type PublishTools, publishAll } from './publish-events.ts';
 
@@ -11,7 +12,7 @@ export interface RepublishTools extends PublishTools {
   /** @default nobody tells, so that all of the range is published again */
   readonly seen?: SeenEvents;
   readonly digest: Digest;
-  /** Told of what nobody can read. @default nobody is told: it is only counted */
+  /** Told of what nobody can read, and of what the bus refuses. @default nobody is told: it is only counted */
   readonly report?: (error: unknown) => void;
 }
 
@@ -53,16 +54,28 @@ export async function republishEvents(tools: RepublishTools, range: RepublishRan
     const missing = tools.seen === undefined ? places : await tools.seen.unseen(places);
     sum.found += places.length;
     for (let start = 0; start < missing.length; start += READ_AT_ONCE) {
+      // Whoever comes back to the minute finds the rest, as long as somebody tells what was seen.
+      const isOver = start > 0 && tools.seen !== undefined && tools.clock.nowMs() >= range.deadlineMs;
+      if (isOver) return { ...told(sum), nextMs: minuteMs };
       const read = await Promise.all(missing.slice(start, start + READ_AT_ONCE).map((place) => eventAt(tools, place)));
       const events = read.filter((event) => event !== undefined);
       const outcomes = await publishAll(tools, events);
+      const refused = outcomes.flatMap((outcome, index) => refusal(outcome, events[index]));
+      for (const error of refused) tools.report?.(error);
       sum.published += outcomes.filter(({ kind }) => kind === 'published').length;
-      sum.unpublishable += read.length - events.length + outcomes.filter(({ kind }) => kind === 'refused').length;
+      sum.unpublishable += read.length - events.length + refused.length;
       // The bus is down: the same minute again, later.
       if (outcomes.some(({ kind }) => kind === 'not_now')) return { ...told(sum), nextMs: minuteMs };
     }
   }
   return told(sum);
+}
+
+function refusal(outcome: PublishOutcome, event: PayonceEvent | undefined): readonly TerminalError[] {
+  if (outcome.kind !== 'refused') return [];
+  return [
+    new TerminalError('event_refused_by_bus', `the bus refuses ${event?.event.id ?? 'an event'}: ${outcome.code}`),
+  ];
 }
 
 function told({ found, published, unpublishable }: Required<Omit<Republished, 'nextMs'>>): Republished {

@@ -33,6 +33,7 @@ export interface RepublishLostTools extends RepublishTools {
   readonly seen: SeenEvents;
   readonly marks: JobMarks;
   readonly age: LedgerAge;
+  readonly report: (error: unknown) => void;
   /** Told of whole minutes that nobody has looked through and nobody may any more. Unix milliseconds, the end exclusive. */
   readonly beyondReach: (fromMs: number, untilMs: number) => void;
   /** @default three minutes */
@@ -47,7 +48,7 @@ export type RepublishStep =
 /**
  * Walks from the mark to the present, minute by minute, and publishes again what the projector has not seen. The mark moves
  * on over minutes of which everything was seen or is on the bus again, one by one: a minute that failed stops it, and later
- * runs come back to it, however long the outage.
+ * runs come back to it, however long the outage. What nobody can read or the bus will never take stops nothing, and is told of.
  *
  *   12:00 ✓ ── 12:01 ✗ the bus is down ── 12:02 ✓ ── …      mark: 12:01
  *   next run   12:01 ✓ ── 12:02 ✓ ── …                      mark: 12:03
@@ -68,15 +69,14 @@ export function republishLostJob(tools: RepublishLostTools): Job<RepublishStep> 
       if (step.kind === 'begin') return setMark(tools, step);
       const { minuteMs } = step;
       const nextMs = minuteMs + MINUTE_MS;
-      const { published, nextMs: stoppedAt } = await republishEvents(tools, {
-        sinceMs: minuteMs,
-        untilMs: nextMs,
-        deadlineMs,
-      });
-      if (stoppedAt !== undefined)
-        throw new RetryableError('minute_unfinished', `${nameOf(minuteMs)} was not finished`);
+      const came = await republishEvents(tools, { sinceMs: minuteMs, untilMs: nextMs, deadlineMs });
+      const { published, unpublishable = 0 } = came;
+      if (came.nextMs !== undefined) {
+        tools.report(new RetryableError('minute_unfinished', `${nameOf(minuteMs)} was not finished`));
+        return { done: published, left: 0, failed: unpublishable + 1 };
+      }
       if (nextMs <= clock.nowMs() - MARK_BEHIND_MS) await marks.moveMark(JOB_ID, minuteMs, nextMs);
-      return { done: published, left: 0, failed: 0 };
+      return { done: published, left: 0, failed: unpublishable };
     },
   };
 }

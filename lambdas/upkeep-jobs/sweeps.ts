@@ -36,8 +36,8 @@ export function upkeepSweeps({
   const { registry } = webhooks.tables;
   const pacing = { clock: systemClock, entropy: systemEntropy };
   const common = { digest: systemDigest, ...pacing };
-  const unreadable = (error: unknown): void => telemetry.fault('upkeep-jobs', error);
   const transitions = new LedgerTransitions(client, publisher.ledgerTable, pacing);
+  const report = (error: unknown): void => telemetry.fault('upkeep-jobs', error);
   return {
     'sweep-webhooks': sweepWebhooksJob(
       {
@@ -55,6 +55,7 @@ export function upkeepSweeps({
       seen: new ProjectedEvents(new DynamoDbViews(client, viewsTable, pacing)),
       publisher: new EventBridgePublisher(eventBridgeClient(), publisher.eventBus),
       marks: new DynamoDbJobMarks(client, registry, pacing),
+      report,
       beyondReach: (fromMs, untilMs) => {
         const minutes = (untilMs - fromMs) / MINUTE_MS;
         telemetry.run('republish events', { [EventMetric.beyondReach]: minutes }, { fromMs, untilMs, minutes });
@@ -62,7 +63,7 @@ export function upkeepSweeps({
     }),
     'release-commissions': releaseCommissionsJob({
       ...common,
-      book: new DynamoDbCommissions({ client, table: registry, pacing, unreadable }),
+      book: new DynamoDbCommissions({ client, table: registry, pacing, unreadable: report }),
       payments: new DynamoDbStore(client, { ...webhooks.tables, ledger: publisher.ledgerTable }, pacing),
       records: new DynamoDbConsumerRecords(client, webhooks.tables, pacing),
     }),

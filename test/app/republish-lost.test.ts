@@ -25,6 +25,9 @@ class LostEventsDesk {
   readonly views = new MemoryViews();
   readonly marks = new MemoryJobMarks();
   readonly beyondReach: (readonly [number, number])[] = [];
+  readonly reported: unknown[] = [];
+  /** A payment in a form that this code does not know. */
+  unreadable: string | undefined;
   readonly #transitions: Transition[] = [];
   #payments = 0;
 
@@ -54,8 +57,15 @@ class LostEventsDesk {
   }
 
   job(changes: { readonly views?: Pick<MemoryViews, 'read'> } = {}) {
+    const stored = new MemoryTransitions(() => this.#transitions);
     return republishLostJob({
-      transitions: new MemoryTransitions(() => this.#transitions),
+      transitions: {
+        outcomesOfMinute: (minuteMs) => stored.outcomesOfMinute(minuteMs),
+        readTransition: async (place) => {
+          if (place.paymentId === this.unreadable) throw new TypeError('not of a form that this code knows');
+          return stored.readTransition(place);
+        },
+      },
       seen: new ProjectedEvents(changes.views ?? this.views),
       publisher: this.bus,
       marks: this.marks,
@@ -63,6 +73,7 @@ class LostEventsDesk {
       digest: systemDigest,
       clock: this.clock,
       entropy: countingEntropy(),
+      report: (error) => this.reported.push(error),
       beyondReach: (...minutes) => this.beyondReach.push(minutes),
     });
   }
@@ -188,5 +199,37 @@ describe('publishing again what was lost', () => {
     expect(await sweepJob(desk.job({ views }), { nowMs: desk.clock.nowMs() })).toMatchObject({ done: 0, failed: 1 });
     expect(desk.bus.published).toEqual([]);
     expect(await desk.run()).toMatchObject({ done: 1, failed: 0 });
+  });
+
+  test('is not held up by what nobody can read or the bus will never take, and counts and tells of each', async () => {
+    const desk = new LostEventsDesk();
+    desk.unreadable = paymentIdFor('lost-1');
+    desk.complete();
+    desk.complete();
+    desk.complete();
+    const refused: string[] = [];
+    desk.bus.trouble = (id) => {
+      if (refused.length === 0) refused.push(id);
+      return refused.includes(id) ? { kind: 'refused', code: 'InvalidArgument' } : undefined;
+    };
+    desk.clock.advance(HOUR_MS);
+    expect(await desk.run()).toMatchObject({ done: 1, failed: 2 });
+    expect(desk.reported).toHaveLength(2);
+    expect(await desk.mark()).toBe(desk.clock.nowMs() - 15 * MINUTE_MS);
+  });
+
+  test('stops in the midst of a minute when its time is over, counts what it did, and goes on there', async () => {
+    const desk = new LostEventsDesk();
+    for (let payments = 0; payments < 50; payments += 1) desk.complete();
+    desk.clock.advance(10 * MINUTE_MS);
+    const job = desk.job();
+    const step = { kind: 'minute', minuteMs: NOON } as const;
+    desk.bus.trouble = () => void desk.clock.advance(MINUTE_MS / 20);
+    const page = { scheduledForMs: desk.clock.nowMs(), deadlineMs: desk.clock.nowMs() + MINUTE_MS };
+    expect(await job.handle(step, page)).toEqual({ done: 20, left: 0, failed: 1 });
+    await desk.project();
+    desk.bus.trouble = () => undefined;
+    expect(await job.handle(step, { ...page, deadlineMs: desk.clock.nowMs() + MINUTE_MS })).toMatchObject({ done: 30 });
+    expect(desk.bus.published).toHaveLength(50);
   });
 });
