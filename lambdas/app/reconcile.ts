@@ -169,8 +169,8 @@ class Look {
   }
 
   /**
-   * Every charge in the payment's name. A processor that finds them by a search may not have the newest there yet: those that
-   * are known by their ids are read by them.
+   * Every charge in the payment's name, and its own whatever that is named by now. A processor that finds them by a search may
+   * not have the newest there yet: those that are known by their ids are read by them.
    */
   async #chargesOf(
     books: ProcessorBooks,
@@ -189,7 +189,8 @@ class Look {
       const charge = await books.readCharge(missing, this.#limit());
       if (charge !== undefined) found.set(charge.chargeId, charge);
     }
-    return [...found.values()];
+    // What was named anew meanwhile is another payment's, or nobody's.
+    return [...found.values()].filter((charge) => charge.paymentId === id || charge.chargeId === chargeId);
   }
 
   /** A charge in nobody's name, or in that of a payment that there is not: each by itself. */

@@ -3,6 +3,7 @@ import type { ProcessorBooks } from '../../lambdas/app/ports/processor.ts';
 import { RetryableError } from '../../lambdas/core/faults.ts';
 import { parsePaymentId, tenantId } from '../../lambdas/core/ids.ts';
 import { invariant } from '../../lambdas/core/invariant.ts';
+import type { ProcessorCharge } from '../../lambdas/core/processor-charge.ts';
 import { ReconcileDesk } from '../support/reconcile-desk.ts';
 
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
@@ -193,6 +194,38 @@ describe('a difference', () => {
     expect(listed('MISMATCH#ten_other#test')).toEqual(['1800 EUR']);
     expect(desk.differences()).toHaveLength(4);
     expect(desk.told).toHaveLength(4);
+  });
+
+  test('by a charge in a wrong name is gone from that payment once somebody has set its name right', async () => {
+    const wrong = await desk.paid('k-1');
+    const right = await desk.paid('k-2');
+    const stray = desk.chargeBeside(wrong, 700);
+    await desk.recent();
+    desk.wait(HOUR);
+    await desk.recent();
+    expect(desk.differences()).toMatchObject([{ status: 'confirmed', subject: wrong }]);
+
+    const { processor } = desk.payments;
+    const renamed = (charge: ProcessorCharge) =>
+      charge.chargeId === stray.chargeId ? { ...charge, paymentId: right } : charge;
+    const books: ProcessorBooks = {
+      ...processor,
+      readCharge: async (id, limit) => {
+        const charge = await processor.readCharge(id, limit);
+        return charge === undefined ? undefined : renamed(charge);
+      },
+      chargesOfPayment: async (id, limit) =>
+        (await Promise.all([wrong, right].map((each) => processor.chargesOfPayment(each, limit))))
+          .flat()
+          .map(renamed)
+          .filter(({ paymentId }) => paymentId === id),
+      listCharges: async (window, limit) => ({
+        charges: (await processor.listCharges(window, limit)).charges.map(renamed),
+      }),
+    };
+    desk.wait(HOUR);
+    await desk.recent({ books: [books] });
+    expect(desk.differences()).toMatchObject([{ status: 'suspected', subject: right }]);
   });
 
   test('of money that the processor has and the Ledger never heard of is found without any outcome', async () => {
