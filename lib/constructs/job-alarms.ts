@@ -13,14 +13,14 @@ export interface JobAlarmsProps {
 
 const PERIOD = Duration.minutes(5);
 const HOUR_MS = 3_600_000;
-/** One failed run of a job that comes every few minutes is made up for by the next ones. */
+/** What fails in one run of a job that comes every few minutes is made up for by the next ones. */
 const FAILED_PERIODS = 3;
 /** CloudWatch looks no further back than seven days (PutMetricAlarm, "EvaluationPeriods"). Hours. */
 const LONGEST_LOOK_BACK = 7 * 24;
 /** Of a run that is not declared to be longer (`maxDuration`). Seconds. */
 const USUAL_DURATION = 3_600;
 
-/** Tells a person of jobs that do not run, that fail, and whose items are passed over. */
+/** Tells a person of jobs that do not run, that fail, and whose items go wrong or are passed over. */
 export class JobAlarms extends Construct {
   constructor(scope: Construct, id: string, { jobs }: JobAlarmsProps) {
     super(scope, id);
@@ -38,6 +38,13 @@ export class JobAlarms extends Construct {
         description: `A run of ${job.id} was given up.`,
         entry: 'a-job-failed',
         metric: jobMetric(job, JobMetric.failed, PERIOD),
+        threshold: 1,
+        evaluationPeriods: isFrequent ? FAILED_PERIODS : 1,
+      });
+      new RunbookAlarm(this, `${job.id}-ItemsFailed`, {
+        description: `Items of ${job.id} go wrong${isFrequent ? ', run after run' : ''}.`,
+        entry: 'items-of-a-job-fail',
+        metric: jobMetric(job, JobMetric.itemFailed, PERIOD),
         threshold: 1,
         evaluationPeriods: isFrequent ? FAILED_PERIODS : 1,
       });

@@ -86,6 +86,11 @@ const STATES: Readonly<
     entry: 'the-ledger-was-changed',
     metric: metric(EventMetric.tampered, 'outbox-relay', 'Sum', SOON),
   },
+  EventsBeyondReach: {
+    description: 'Events may be lost that are too old for any program to publish again.',
+    entry: 'events-beyond-reach',
+    metric: metric(EventMetric.beyondReach, 'upkeep-jobs', 'Sum', SOON),
+  },
   BooksDiffer: {
     description: 'The books of a processor and the Ledger differ, at a second look too.',
     entry: 'the-books-differ',

@@ -1,7 +1,12 @@
+import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { App, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
+import { BACKLOG_SERVICE } from '../../lambdas/contract/backlog-metrics.ts';
+import { BOOKS_SERVICE } from '../../lambdas/contract/books-metrics.ts';
+import { JOB_SERVICE } from '../../lambdas/contract/job-metrics.ts';
 import { JOBS, type JobEntry } from '../../lambdas/contract/jobs.ts';
+import { OUTBOUND_SERVICE } from '../../lambdas/contract/metrics.ts';
 import { JobAlarms } from '../../lib/constructs/job-alarms.ts';
 import { synthesize } from '../support/synth.ts';
 import { present } from './templates.ts';
@@ -62,15 +67,19 @@ describe('what is watched', () => {
     expect(seen).toMatch(/PayonceData:\w*DeadLetters/);
   });
 
-  test.each(['job_succeeded', 'job_failed', 'job_set_aside'])('%s of every job that is declared', (metricName) => {
-    expect(watched(metricName, 'job')).toEqual(JOBS.map(({ id }) => JSON.stringify(id)));
-  });
+  test.each(['job_succeeded', 'job_failed', 'job_item_failed', 'job_set_aside'])(
+    '%s of every job that is declared',
+    (metricName) => {
+      expect(watched(metricName, 'job')).toEqual(JOBS.map(({ id }) => JSON.stringify(id)));
+    },
+  );
 
   test.each([
     ['oldest_open_claim', 'backlog', 1_200_000],
     ['oldest_unknown_outcome', 'backlog', 86_400_000],
     ['payment_to_review', 'outbox-relay', 1],
     ['ledger_tampered', 'outbox-relay', 1],
+    ['event_minutes_beyond_reach', 'upkeep-jobs', 1],
     ['mismatches', 'books', 1],
     ['ttl_not_working', 'books', 1],
   ])('%s, as %s counts it, from %d on', (MetricName, Value, Threshold) => {
@@ -91,6 +100,18 @@ describe('what is watched', () => {
       MetricName: 'outbound_breaker_opened',
       Dimensions: Match.arrayWith([{ Name: 'vendor', Value: 'stripe' }]),
     });
+  });
+
+  test('under no name that nobody counts under', () => {
+    const handlers = globSync('lambdas/*/handler.ts').map((file) => readFileSync(file, 'utf8'));
+    const names = new Set([BACKLOG_SERVICE, BOOKS_SERVICE, JOB_SERVICE, OUTBOUND_SERVICE]);
+    for (const [, told = ''] of handlers.join('\n').matchAll(/(?:[tT]elemetry\(|NAME = )'([a-z-]+)'/g)) names.add(told);
+    const own = alarms.filter(({ Namespace }) => Namespace === 'Payonce');
+    const services = own.flatMap(({ Dimensions = [] }) =>
+      Dimensions.filter(({ Name }) => Name === 'service').map(({ Value }) => Value),
+    );
+    expect(services.length).toBeGreaterThan(20);
+    expect(services.filter((service) => typeof service !== 'string' || !names.has(service))).toEqual([]);
   });
 
   test('by plain metrics alone: an alarm of anything else costs more, and does not deploy everywhere', () => {
