@@ -1,4 +1,3 @@
-import type { AlarmMetric } from '../contract/metrics.ts';
 import type { Digest } from '../core/digest.ts';
 import { RetryableError } from '../core/faults.ts';
 import type { EffectRecord } from '../core/idempotency.ts';
@@ -16,16 +15,15 @@ import type { EffectSteps, OperationRunner } from './ports/operation-runner.ts';
 import type { ProcessorBooks } from './ports/processor.ts';
 import type { Clock, Entropy } from './ports/world.ts';
 import { queuedWith } from './queued-with.ts';
+import { type AlarmTools, raiseAlarms } from './raise-alarms.ts';
 
-export interface ReceiveCallbackTools {
+export interface ReceiveCallbackTools extends AlarmTools {
   readonly effects: EffectStore;
   readonly books: ProcessorBooks;
   readonly runner: OperationRunner;
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly digest: Digest;
-  /** Told of what a person must hear of, before it is written. */
-  readonly alarm?: (what: AlarmMetric) => void;
 }
 
 export type CallbackOutcome =
@@ -117,7 +115,7 @@ class CallbackRun implements EffectSteps<PaymentId | undefined, CallbackOutcome>
       if (paymentId === undefined || chain === undefined) return this.#shelve('payment_unknown');
       if (!this.#isOfThisAccount(chain)) return this.#shelve('other_account');
       const { transitions, contradictions } = decideAll(this.#tools.digest, charge, chain, clock.nowMs());
-      this.#raiseAlarms(transitions, contradictions);
+      raiseAlarms(this.#tools, transitions, contradictions);
       const part = transitions.slice(0, MAX_TOGETHER);
       const isLast = part.length === transitions.length;
       const outcome = await effects.recordEffect({
@@ -142,13 +140,6 @@ class CallbackRun implements EffectSteps<PaymentId | undefined, CallbackOutcome>
   /** The event alone proves nothing: the processor's books do. */
   #readCharge(): Promise<ProcessorCharge | undefined> {
     return this.#tools.books.readCharge(this.#event.chargeId, { timeoutMs: READ_TIMEOUT_MS });
-  }
-
-  /** Before the write: an alarm may be raised twice, and must not be lost with the answer of a write that took effect. */
-  #raiseAlarms(transitions: readonly Transition[], contradictions: readonly string[]): void {
-    const { alarm } = this.#tools;
-    if (transitions.some(({ type }) => type === 'payment.late_success')) alarm?.('late_success');
-    if (contradictions.length > 0) alarm?.('contradiction');
   }
 
   /** A payment that was sent elsewhere cannot be settled by these books, whatever name a charge there bears. */

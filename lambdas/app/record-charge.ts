@@ -11,8 +11,9 @@ import type { PaymentStore } from './ports/payment-store.ts';
 import type { ProcessorBooks } from './ports/processor.ts';
 import type { Clock, Entropy } from './ports/world.ts';
 import { queuedWith } from './queued-with.ts';
+import { type AlarmTools, raiseAlarms } from './raise-alarms.ts';
 
-export interface RecordChargeTools {
+export interface RecordChargeTools extends AlarmTools {
   readonly store: Pick<PaymentStore, 'listTransitions'>;
   readonly effects: EffectStore;
   readonly digest: Digest;
@@ -40,17 +41,19 @@ export async function readCharge(books: ProcessorBooks, chargeId: string): Promi
  * @throws RetryableError when rivals were faster each time
  */
 export async function recordCharge(
-  { store, effects, digest, clock, entropy }: RecordChargeTools,
+  tools: RecordChargeTools,
   paymentId: PaymentId,
   asked: OperationId,
   read: () => Promise<ProcessorCharge>,
 ): Promise<ProcessorCharge> {
+  const { store, effects, digest, clock, entropy } = tools;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const chain = await readChain(store, paymentId);
     invariant(chain !== undefined, 'a charge that is looked at has its payment');
     const charge = await read();
     const nowMs = clock.nowMs();
-    const { transitions } = decideAll(digest, charge, chain, nowMs);
+    const { transitions, contradictions } = decideAll(digest, charge, chain, nowMs);
+    raiseAlarms(tools, transitions, contradictions);
     if (transitions.length === 0) return charge;
     const outcome = await effects.recordEffect({
       record: {

@@ -22,10 +22,11 @@ import type { Inquiry } from './ports/payment-store.ts';
 import type { ProcessorBooks } from './ports/processor.ts';
 import type { UnfinishedWork } from './ports/unfinished-work.ts';
 import { queuedWith } from './queued-with.ts';
+import { type AlarmTools, raiseAlarms } from './raise-alarms.ts';
 import { readCharge, recordCharge } from './record-charge.ts';
 import { settleCharge } from './settle-charge.ts';
 
-export interface ResolveTools extends CreatePaymentTools {
+export interface ResolveTools extends CreatePaymentTools, AlarmTools {
   readonly effects: EffectStore;
   /** Of every processor that is called here. */
   readonly books: readonly ProcessorBooks[];
@@ -159,6 +160,7 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
     if (decision?.kind !== 'append') return decision?.kind === 'review' ? 'undecidable' : 'waiting';
     const nowMs = clock.nowMs();
     const transition = nextTransition(digest, chain.newest, decision.draft, nowMs);
+    raiseAlarms(tools, [transition], decision.contradicts === undefined ? [] : [decision.contradicts]);
     const record = {
       operationId: inquiryOperation(digest, inquiry.operationId, transition.sequence),
       paymentId: inquiry.paymentId,

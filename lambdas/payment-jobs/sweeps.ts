@@ -49,6 +49,7 @@ export async function paymentSweeps(
     replays: new ProcessReplayCache(),
     digest: systemDigest,
     report: (error: unknown) => telemetry.fault('payment-jobs', error),
+    alarm: (what: AlarmMetric) => telemetry.run('alarm', { [what]: 1 }, { [what]: 1 }),
     ...pacing,
   };
   const alarms: Partial<Record<AlarmMetric, number>> = {};

@@ -224,7 +224,10 @@ describe('publishing again what was lost', () => {
     desk.clock.advance(10 * MINUTE_MS);
     const job = desk.job();
     const step = { kind: 'minute', minuteMs: NOON } as const;
-    desk.bus.trouble = () => void desk.clock.advance(MINUTE_MS / 20);
+    desk.bus.trouble = () => {
+      desk.clock.advance(MINUTE_MS / 20);
+      return undefined;
+    };
     const page = { scheduledForMs: desk.clock.nowMs(), deadlineMs: desk.clock.nowMs() + MINUTE_MS };
     expect(await job.handle(step, page)).toEqual({ done: 20, left: 0, failed: 1 });
     await desk.project();

@@ -3,6 +3,7 @@ import { createMemoryProcessor } from '../../lambdas/adapters/memory/memory-proc
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
 import { resolveClaims, resolveInquiries } from '../../lambdas/app/resolve.ts';
+import { returnCharges } from '../../lambdas/app/return-charges.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
 import { chargeOperation, returnOperation } from '../../lambdas/core/ids.ts';
 import { netDebitMinor } from '../../lambdas/core/posting.ts';
@@ -97,6 +98,15 @@ describe('money that must go back', () => {
     expect(desk.capturedAtProcessor(request)).toBe(1000);
     expect(desk.refundedAtProcessor(request)).toBe(1000);
     expect((await desk.typesOf(request)).filter((type) => type === 'payment.late_success')).toHaveLength(2);
+  });
+
+  test('that the run itself finds to be taken is told of, as a callback’s would be', async () => {
+    const { charge } = await lateHold();
+    desk.processor.inside.succeed(charge);
+    const alarms: string[] = [];
+    await returnCharges({ ...desk.changeTools, alarm: (what) => void alarms.push(what) });
+    expect(alarms).toEqual(['late_success']);
+    expect(await desk.deliver(callback('h_3', charge))).toMatchObject({ transitions: [] });
   });
 
   test('is still owed when a hold of it was closed that a callback has queued as money meanwhile', async () => {

@@ -111,7 +111,7 @@ describe('what is watched', () => {
       Dimensions.filter(({ Name }) => Name === 'service').map(({ Value }) => Value),
     );
     expect(services.length).toBeGreaterThan(20);
-    expect(services.filter((service) => typeof service !== 'string' || !names.has(service))).toEqual([]);
+    expect(services.filter((told) => typeof told !== 'string' || !names.has(told))).toEqual([]);
   });
 
   test('by plain metrics alone: an alarm of anything else costs more, and does not deploy everywhere', () => {
