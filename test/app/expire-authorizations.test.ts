@@ -134,4 +134,17 @@ describe('a hold that nobody captures', () => {
     expect(await world.expire()).toMatchObject({ done: 1 });
     expect(await status()).toMatchObject({ status: 'canceled', cancelReason: 'requested' });
   });
+
+  test('is left to the next run when the processor is so slow that the page is over: its worker must not die over it', async () => {
+    await world.authorize();
+    overdue();
+    const began = world.clock.nowMs();
+    // As for one whose turn comes when its page is nearly over.
+    world.slowReadsMs = 61_000;
+    expect(await world.expire()).toMatchObject({ left: 1, failed: 0 });
+    expect(world.clock.nowMs() - began).toBeLessThan(90_000);
+    expect(await world.types()).toEqual(['payment.created', 'payment.authorized']);
+    world.slowReadsMs = 0;
+    expect(await world.expire()).toMatchObject({ done: 1 });
+  });
 });

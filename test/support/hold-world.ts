@@ -46,6 +46,8 @@ export class HoldWorld {
   readonly request = paymentRequest('held', { capture: 'manual' });
   readonly reported: unknown[] = [];
   readonly #entropy = countingEntropy();
+  /** What a look into the processor’s books takes. */
+  slowReadsMs = 0;
   #events = 0;
 
   /** Set aside now. */
@@ -148,7 +150,14 @@ export class HoldWorld {
 
   #ports(actor?: Actor): Ports {
     const { store, processor } = this;
-    if (actor === undefined) return { store, effects: store, processor, books: processor, holds: store.holds };
+    const books: ProcessorBooks = {
+      ...processor,
+      readCharge: (...call) => {
+        this.clock.advance(this.slowReadsMs);
+        return processor.readCharge(...call);
+      },
+    };
+    if (actor === undefined) return { store, effects: store, processor, books, holds: store.holds };
     return {
       store: storeOf(actor, store),
       effects: effectsOf(actor, store),
