@@ -49,10 +49,10 @@ export async function paymentSweeps(
     replays: new ProcessReplayCache(),
     digest: systemDigest,
     report: (error: unknown) => telemetry.fault('payment-jobs', error),
+    // At once: a process that dies later has told.
     alarm: (what: AlarmMetric) => telemetry.run('alarm', { [what]: 1 }, { [what]: 1 }),
     ...pacing,
   };
-  const alarms: Partial<Record<AlarmMetric, number>> = {};
   return {
     resolve: resolveJob({
       ...payments,
@@ -67,10 +67,7 @@ export async function paymentSweeps(
         : { parties: await configuredParties(parties, { client, observer: outboundTelemetry(), ...pacing }) }),
       told: (queue, resolved, inReview) => tellResolved(telemetry, queue, resolved, inReview),
     }),
-    'retry-orphans': retryOrphansJob(
-      { ...payments, shelf: effects, alarm: (what) => void (alarms[what] = (alarms[what] ?? 0) + 1) },
-      (retried) => tellRetried(telemetry, retried, alarms),
-    ),
+    'retry-orphans': retryOrphansJob({ ...payments, shelf: effects }, (retried) => tellRetried(telemetry, retried)),
     'expire-authorizations': expireAuthorizationsJob({
       ...payments,
       holds: new DynamoDbDueQueue({ client, table: tables.registry, pacing, unreadable }, HOLDS),
@@ -84,14 +81,8 @@ function tellResolved(telemetry: Telemetry, queue: string, resolved: Resolved, i
   telemetry.run(`resolve ${queue}`, counts, { ...resolved });
 }
 
-function tellRetried(
-  telemetry: Telemetry,
-  retried: RetriedOrphans,
-  alarms: Partial<Record<AlarmMetric, number>>,
-): void {
-  const counts = { orphan_adopted: retried.adopted, orphan_given_up: retried.givenUp, ...alarms };
-  // Of this run: the next one counts from nothing.
-  for (const name of Object.keys(alarms) as AlarmMetric[]) delete alarms[name];
+function tellRetried(telemetry: Telemetry, retried: RetriedOrphans): void {
+  const counts = { orphan_adopted: retried.adopted, orphan_given_up: retried.givenUp };
   telemetry.run('retry orphaned callbacks', counts, { ...retried });
 }
 
