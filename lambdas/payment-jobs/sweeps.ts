@@ -39,8 +39,8 @@ export async function paymentSweeps(
   const { tables } = config;
   const pacing = { clock: systemClock, entropy: systemEntropy };
   const store = new DynamoDbStore(client, tables, pacing);
-  const effects = new DynamoDbEffects(client, tables, pacing, store);
   const unreadable = unreadableRows(telemetry);
+  const effects = new DynamoDbEffects(client, tables, pacing, store, unreadable);
   const payments = {
     store,
     effects,

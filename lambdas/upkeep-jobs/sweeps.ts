@@ -41,7 +41,7 @@ export function upkeepSweeps({
   return {
     'sweep-webhooks': sweepWebhooksJob(
       {
-        due: new DynamoDbWebhooks(client, webhooks.tables, pacing),
+        due: new DynamoDbWebhooks(client, webhooks.tables, pacing, report),
         tasks: configuredTasks(webhooks),
         clock: systemClock,
       },

@@ -20,6 +20,7 @@ import {
 } from './effect-items.ts';
 import { recordKey } from './items.ts';
 import { openOrderRow } from './order-items.ts';
+import { failOnUnreadable, readableRows, type Unreadable } from './queue-rows.ts';
 import type { StoreTables, TransactItem } from './transact-items.ts';
 import { appendItem, holdItem, isRefused, itemOf, RECORD_IS_NEW, returnItem, transactOnce } from './transact-items.ts';
 
@@ -29,17 +30,21 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
   readonly #tables: StoreTables;
   readonly #pacing: Pacing;
   readonly #transitions: Pick<PaymentStore, 'listTransitions'>;
+  readonly #unreadable: Unreadable;
 
+  /** @param unreadable told of orphans that cannot be read @default the reading fails */
   constructor(
     client: DynamoDBDocumentClient,
     tables: StoreTables,
     pacing: Pacing,
     transitions: Pick<PaymentStore, 'listTransitions'>,
+    unreadable: Unreadable = failOnUnreadable,
   ) {
     this.#client = client;
     this.#tables = tables;
     this.#pacing = pacing;
     this.#transitions = transitions;
+    this.#unreadable = unreadable;
   }
 
   /**
@@ -98,7 +103,7 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
           }),
         ),
       );
-      found.push(...(output.Items ?? []).map(parseOrphan));
+      found.push(...readableRows(output.Items ?? [], parseOrphan, this.#unreadable));
     }
     return found;
   }

@@ -19,6 +19,7 @@ import type { WebhookReplay } from '../../core/webhook-replay.ts';
 import { type Pacing, readWithRetries } from './attempts.ts';
 import { effectRecordItem, parseEffectRecord } from './effect-items.ts';
 import { type Item, recordKey } from './items.ts';
+import { failOnUnreadable, readableRows, type Unreadable } from './queue-rows.ts';
 import type { StoreTables, TransactItem } from './transact-items.ts';
 import { isRefused, itemOf, RECORD_IS_NEW, ROW_IS_NEW, transactOnce } from './transact-items.ts';
 import {
@@ -47,11 +48,19 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: Pick<StoreTables, 'idempotency' | 'registry'>;
   readonly #pacing: Pacing;
+  readonly #unreadable: Unreadable;
 
-  constructor(client: DynamoDBDocumentClient, tables: Pick<StoreTables, 'idempotency' | 'registry'>, pacing: Pacing) {
+  /** @param unreadable told of rows of the due queue that cannot be read @default the reading fails */
+  constructor(
+    client: DynamoDBDocumentClient,
+    tables: Pick<StoreTables, 'idempotency' | 'registry'>,
+    pacing: Pacing,
+    unreadable: Unreadable = failOnUnreadable,
+  ) {
     this.#client = client;
     this.#tables = tables;
     this.#pacing = pacing;
+    this.#unreadable = unreadable;
   }
 
   /**
@@ -129,7 +138,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
         }),
       ),
     );
-    return found.flatMap(({ Items = [] }) => Items.map(parseDue));
+    return found.flatMap(({ Items = [] }) => readableRows(Items, parseDue, this.#unreadable));
   }
 
   #itemsOf({ record, book, deliveries = [], replay }: WebhookChange): TransactItem[] {

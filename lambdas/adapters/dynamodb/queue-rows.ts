@@ -48,7 +48,12 @@ export async function readQueue<Row>(tools: QueueTools, queue: Queue<Row>, limit
   return readableRows(parts.flat(), queue.parse, tools.unreadable);
 }
 
-function readableRows<Row>(items: readonly Item[], parse: (item: Item) => Row, unreadable: Unreadable): readonly Row[] {
+/** Those that this code can read. */
+export function readableRows<Row>(
+  items: readonly Item[],
+  parse: (item: Item) => Row,
+  unreadable: Unreadable,
+): readonly Row[] {
   return items.flatMap((item) => {
     try {
       return [parse(item)];
