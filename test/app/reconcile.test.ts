@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ProcessorBooks } from '../../lambdas/app/ports/processor.ts';
+import { reconcileRecent } from '../../lambdas/app/reconcile.ts';
 import { RetryableError } from '../../lambdas/core/faults.ts';
 import { parsePaymentId, tenantId } from '../../lambdas/core/ids.ts';
 import { invariant } from '../../lambdas/core/invariant.ts';
@@ -373,6 +374,20 @@ describe('a run', () => {
 
     await desk.recent({ books: [behind] });
     expect(desk.differences()).toEqual([]);
+  });
+
+  test('looks at some payments side by side, so that a busy day fits into its hour, and finds each difference once', async () => {
+    const payment = await desk.paid('k-1');
+    for (const amount of [100, 200, 300]) desk.chargeBeside(payment, amount);
+    desk.wait(1);
+    const job = reconcileRecent(desk.tools());
+    expect(job.atOnce).toBeGreaterThan(1);
+    const nowMs = desk.payments.clock.nowMs();
+    const { items } = await job.page(undefined, 100, { scheduledForMs: nowMs });
+    const run = { scheduledForMs: nowMs, deadlineMs: nowMs + 60_000 };
+    await Promise.all(items.map(({ thing }) => job.handle(thing, run)));
+    expect(desk.differences()).toMatchObject([{ mismatch: { processorMinor: 1600, ledgerMinor: 1000 } }]);
+    expect(desk.told).toEqual(['suspected 1600/1000']);
   });
 
   test('leaves to a later one what its time does not suffice for', async () => {
