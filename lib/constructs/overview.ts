@@ -102,7 +102,7 @@ function waiting(): IWidget[] {
     graph('The oldest of them, in milliseconds', ages.map(backlogMetric)),
     graph('For a person', [
       ...counted('outbox-relay', [EventMetric.toReview]),
-      ...counted('payment-jobs', ['undecidable', 'order_needs_review']),
+      ...counted('payment-jobs', ['undecidable', 'order_needs_review', 'late_success', 'contradiction']),
       ...counted('callbacks', ['late_success', 'contradiction']),
     ]),
   ];

@@ -14,7 +14,8 @@ const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
 function holding(partition: string, items: readonly Record<string, unknown>[]) {
   const client = documentClient();
   const send = async (command: unknown) => {
-    const asked = command instanceof QueryCommand ? command.input.ExpressionAttributeValues?.[':pk'] : undefined;
+    const asked: unknown =
+      command instanceof QueryCommand ? command.input.ExpressionAttributeValues?.[':pk'] : undefined;
     return { Items: asked === partition ? items.map((item) => ({ pk: partition, sk: '1', ...item })) : [] };
   };
   return Object.assign(client, { send });
