@@ -75,7 +75,8 @@ export class ServiceStack extends Stack {
     }
     new NeedsAPerson(this, 'NeedsAPerson', {
       services: {
-        late_success: ['callbacks', 'payment-jobs'],
+        // The relay sees what every other function writes, a request that takes over an old key among them.
+        late_success: ['callbacks', 'payment-jobs', 'outbox-relay'],
         contradiction: ['callbacks', 'payment-jobs'],
         undecidable: ['payment-jobs'],
       },

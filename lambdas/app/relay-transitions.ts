@@ -2,6 +2,7 @@ import type { Digest } from '../core/digest.ts';
 import { eventOf, type PayonceEvent } from '../core/event.ts';
 import { isFault } from '../core/faults.ts';
 import type { PaymentId } from '../core/ids.ts';
+import type { TransitionType } from '../core/payment.ts';
 import type { FirstDetails, Transition } from '../core/transition.ts';
 import type { TransitionReader } from './ports/transition-reader.ts';
 import type { Parking, StreamRecord } from './ports/transition-stream.ts';
@@ -22,6 +23,8 @@ export interface Relayed {
   readonly tampered: number;
   /** Of those published: payments that nobody but a person can decide any more. */
   readonly toReview: number;
+  /** Of those published: money that came too late, whoever wrote it down. */
+  readonly lateSuccess: number;
   /** The first one that could not be dealt with: it and all after it must come again. */
   readonly againFrom?: string;
   /** When the oldest transition of the batch was made. */
@@ -58,7 +61,7 @@ export async function relayTransitions(tools: RelayTools, records: readonly Stre
 
   const events = within.flatMap((each) => (each.kind === 'event' ? [each.event] : []));
   const outcomes = await publishAll(tools, events);
-  const counts = { published: 0, parked: 0, tampered: 0, toReview: 0 };
+  const counts = { published: 0, parked: 0, tampered: 0, toReview: 0, lateSuccess: 0 };
   let told = 0;
   for (const [index, each] of within.entries()) {
     const outcome = each.kind === 'event' ? outcomes[told++] : undefined;
@@ -69,7 +72,8 @@ export async function relayTransitions(tools: RelayTools, records: readonly Stre
     if (poison !== undefined) counts.parked += 1;
     else if (outcome !== undefined) counts.published += 1;
     if (poison?.reason === 'ledger_tampered') counts.tampered += 1;
-    if (outcome?.kind === 'published' && isForPerson(each)) counts.toReview += 1;
+    if (outcome?.kind === 'published' && is('payment.review_required', each)) counts.toReview += 1;
+    if (outcome?.kind === 'published' && is('payment.late_success', each)) counts.lateSuccess += 1;
   }
   return { ...counts, ...againFrom(records, stopped), ...oldestOf(events) };
 }
@@ -78,8 +82,8 @@ function poisonOf(prepared: Prepared): Extract<Prepared, { kind: 'poison' }> | u
   return prepared.kind === 'poison' ? prepared : undefined;
 }
 
-function isForPerson(prepared: Prepared): boolean {
-  return prepared.kind === 'event' && prepared.event.event.type === 'payment.review_required';
+function is(type: TransitionType, prepared: Prepared): boolean {
+  return prepared.kind === 'event' && prepared.event.event.type === type;
 }
 
 function againFrom(records: readonly StreamRecord[], index: number): Pick<Relayed, 'againFrom'> {

@@ -1,8 +1,10 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { EventMetric } from '../contract/events.ts';
-import { METRIC_NAMESPACE } from '../contract/metrics.ts';
+import { type AlarmMetric, METRIC_NAMESPACE } from '../contract/metrics.ts';
 import { standardTelemetry, type Telemetry } from './telemetry.ts';
+
+const LATE_SUCCESS: AlarmMetric = 'late_success';
 
 /** What came of one message. */
 export interface ConsumedMessage {
@@ -51,6 +53,7 @@ interface RelayedBatch {
   readonly parked: number;
   readonly tampered: number;
   readonly toReview: number;
+  readonly lateSuccess: number;
   readonly againFrom?: string;
   readonly oldestMs?: number;
 }
@@ -67,12 +70,13 @@ export function relayTelemetry(serviceName: string, nowMs: () => number): RelayT
   const standard = standardTelemetry(serviceName);
   return {
     fault: (requestId, error) => standard.fault(requestId, error),
-    batch: ({ published, parked, tampered, toReview, againFrom, oldestMs }) => {
+    batch: ({ published, parked, tampered, toReview, lateSuccess, againFrom, oldestMs }) => {
       const counts = {
         [EventMetric.published]: published,
         [EventMetric.parked]: parked,
         [EventMetric.tampered]: tampered,
         [EventMetric.toReview]: toReview,
+        [LATE_SUCCESS]: lateSuccess,
         [EventMetric.publishFailed]: againFrom === undefined ? 0 : 1,
       };
       logger.info('relayed', { ...counts });

@@ -155,6 +155,13 @@ describe('the relay', () => {
     expect(await new RelayDesk([created, completed]).relay()).toMatchObject({ published: 1, toReview: 0 });
   });
 
+  test('counts money that came too late, whoever wrote it down', async () => {
+    const [created, completed] = chains(1) as [Transition, Transition];
+    const late = { ...completed, type: 'payment.late_success' } as Transition;
+    expect(await new RelayDesk([created, late]).relay()).toMatchObject({ published: 1, lateSuccess: 1, toReview: 0 });
+    expect(await new RelayDesk([created, completed]).relay()).toMatchObject({ published: 1, lateSuccess: 0 });
+  });
+
   test('parks what it has a bug with, and tells', async () => {
     const [first, outcome] = chains(1) as [Transition, Transition];
     const desk = new RelayDesk([first, outcome]);
