@@ -31,6 +31,8 @@ const RETRIES = 20;
 const LONGEST_TRIED = Duration.hours(20);
 /** From the commit to the bus it takes a second: a minute is trouble. */
 const LATE = Duration.minutes(1);
+/** Lambda waits longer and longer between tries of a batch: minutes of silence in between are no recovery. */
+const MINUTES_OF_TROUBLE = { evaluationPeriods: 15, datapointsToAlarm: 3 };
 
 /** The outbox: every outcome of the Ledger goes to the bus, and what cannot go is set aside, whole. */
 export class EventRelay extends Construct {
@@ -119,21 +121,21 @@ export class EventRelay extends Construct {
       entry: 'the-relay-is-behind',
       metric: this.#metric(EventMetric.publishFailed, 'Sum'),
       threshold: 1,
-      evaluationPeriods: 5,
+      ...MINUTES_OF_TROUBLE,
     });
     new RunbookAlarm(this, 'EventsLate', {
       description: 'Events reach the bus late.',
       entry: 'the-relay-is-behind',
       metric: this.#metric(EventMetric.age, 'Maximum'),
       threshold: LATE.toMilliseconds(),
-      evaluationPeriods: 5,
+      ...MINUTES_OF_TROUBLE,
     });
     new RunbookAlarm(this, 'StreamLate', {
       description: 'The relay reads the Ledger’s Stream late, or not at all.',
       entry: 'the-relay-is-behind',
       metric: this.relay.function.metric('IteratorAge', { period: Duration.minutes(1), statistic: 'Maximum' }),
       threshold: LATE.toMilliseconds(),
-      evaluationPeriods: 5,
+      ...MINUTES_OF_TROUBLE,
     });
   }
 

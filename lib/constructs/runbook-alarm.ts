@@ -13,6 +13,8 @@ export interface RunbookAlarmProps {
   readonly threshold: number;
   /** In periods of the metric. @default 1 */
   readonly evaluationPeriods?: number;
+  /** In how many of them it must be so, where silence may come in between. @default all */
+  readonly datapointsToAlarm?: number;
   /** What must be heard of: it rings below the threshold instead, and in silence. @default silence is good */
   readonly isSignOfLife?: boolean;
 }
@@ -21,11 +23,13 @@ export interface RunbookAlarmProps {
 export class RunbookAlarm extends Alarm {
   constructor(scope: Construct, id: string, props: RunbookAlarmProps) {
     const { description, entry, metric, threshold, evaluationPeriods = 1, isSignOfLife = false } = props;
+    const { datapointsToAlarm } = props;
     super(scope, id, {
       alarmDescription: `${description} What to do: docs/runbook.md#${entry}`,
       metric,
       threshold,
       evaluationPeriods,
+      ...(datapointsToAlarm === undefined ? {} : { datapointsToAlarm }),
       comparisonOperator: isSignOfLife
         ? ComparisonOperator.LESS_THAN_THRESHOLD
         : ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,

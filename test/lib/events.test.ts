@@ -96,6 +96,14 @@ describe('the relay', () => {
       AlarmDescription: Match.stringLikeRegexp('docs/runbook.md'),
     });
   });
+
+  test.each(['event_publish_failed', 'event_age', 'IteratorAge'])(
+    'raises its alarm by %s though minutes of silence come between its tries',
+    (MetricName) => {
+      const patience = { EvaluationPeriods: 15, DatapointsToAlarm: 3, Period: 60 };
+      service.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName, ...patience });
+    },
+  );
 });
 
 describe('a consumer', () => {
