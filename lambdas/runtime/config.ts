@@ -1,11 +1,6 @@
 import * as z from 'zod';
-import {
-  type CallbackSource,
-  Environment,
-  POWERTOOLS_IDEMPOTENCY_DISABLED,
-  type RoutingRule,
-  SIGNATURE_SCHEMES,
-} from '../contract/environment.ts';
+import { type CallbackSource, Environment, type RoutingRule, SIGNATURE_SCHEMES } from '../contract/environment.ts';
+import { readVariables, refuseToRunBare, tableName, type Variables } from './variables.ts';
 
 /** What every function that appends to the Ledger was deployed with. */
 export interface PaymentsConfig {
@@ -16,8 +11,6 @@ export interface PaymentsConfig {
   readonly routes: readonly RoutingRule[];
 }
 
-/** Amazon DynamoDB developer guide, "Naming rules". */
-const tableName = z.string('is not set').regex(/^[A-Za-z0-9_.-]{3,255}$/, 'must be the name of a DynamoDB table');
 const baseUrl = z
   .string('is not set')
   .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), 'must be an http or https address')
@@ -62,8 +55,6 @@ const paymentsEnvironment = z.object({
   [Environment.processorRoutes]: routingRules.exactOptional(),
 });
 
-type Variables = Readonly<Record<string, string | undefined>>;
-
 /**
  * Reads the payments function's environment, once, at start.
  *
@@ -71,17 +62,8 @@ type Variables = Readonly<Record<string, string | undefined>>;
  *   function than one that charges twice
  */
 export function readPaymentsConfig(environment: Variables): PaymentsConfig {
-  if (environment[POWERTOOLS_IDEMPOTENCY_DISABLED] !== undefined) {
-    throw new Error(
-      `${POWERTOOLS_IDEMPOTENCY_DISABLED} is set: remove it, this function never runs without idempotency`,
-    );
-  }
-  const parsed = paymentsEnvironment.safeParse(environment);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new Error(`the environment variable ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is wrong'}`);
-  }
-  const { data } = parsed;
+  refuseToRunBare(environment);
+  const data = readVariables(paymentsEnvironment, environment);
   return {
     tables: {
       idempotency: data[Environment.idempotencyTable],

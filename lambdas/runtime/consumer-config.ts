@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { Environment, POWERTOOLS_IDEMPOTENCY_DISABLED } from '../contract/environment.ts';
+import { Environment } from '../contract/environment.ts';
+import { queueUrl, readVariables, refuseToRunBare, tableName, type Variables } from './variables.ts';
 
 /** What a consumer of events was deployed with; of the tables that it does not write, nothing is said. */
 export interface ConsumerConfig {
@@ -7,10 +8,6 @@ export interface ConsumerConfig {
   readonly parkingQueueUrl: string;
 }
 
-type Variables = Readonly<Record<string, string | undefined>>;
-
-const tableName = z.string('is not set').regex(/^[A-Za-z0-9_.-]{3,255}$/, 'must be the name of a DynamoDB table');
-const queueUrl = z.url('must be the address of an SQS queue');
 const consumerEnvironment = z.object({
   [Environment.idempotencyTable]: tableName,
   [Environment.viewsTable]: tableName.exactOptional(),
@@ -20,12 +17,8 @@ const consumerEnvironment = z.object({
 
 /** @throws Error naming the variable that is missing or wrong, or the one that would switch idempotency off */
 export function readConsumerConfig(environment: Variables): ConsumerConfig {
-  if (environment[POWERTOOLS_IDEMPOTENCY_DISABLED] !== undefined) {
-    throw new Error(
-      `${POWERTOOLS_IDEMPOTENCY_DISABLED} is set: remove it, this function never runs without idempotency`,
-    );
-  }
-  const data = read(consumerEnvironment, environment);
+  refuseToRunBare(environment);
+  const data = readVariables(consumerEnvironment, environment);
   const views = data[Environment.viewsTable];
   const registry = data[Environment.registryTable];
   return {
@@ -51,19 +44,12 @@ const publisherEnvironment = z.object({
 
 /** @throws Error naming the variable that is missing or wrong */
 export function readPublisherConfig(environment: Variables): PublisherConfig {
-  const data = read(publisherEnvironment, environment);
+  const data = readVariables(publisherEnvironment, environment);
   return { ledgerTable: data[Environment.ledgerTable], eventBus: data[Environment.eventBus] };
 }
 
 /** What the relay was deployed with. @throws Error as {@link readPublisherConfig} */
 export function readRelayConfig(environment: Variables): PublisherConfig & Pick<ConsumerConfig, 'parkingQueueUrl'> {
-  const data = read(z.object({ [Environment.parkingQueueUrl]: queueUrl }), environment);
+  const data = readVariables(z.object({ [Environment.parkingQueueUrl]: queueUrl }), environment);
   return { ...readPublisherConfig(environment), parkingQueueUrl: data[Environment.parkingQueueUrl] };
-}
-
-function read<Value>(schema: z.ZodType<Value>, environment: Variables): Value {
-  const parsed = schema.safeParse(environment);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new Error(`the environment variable ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is wrong'}`);
 }

@@ -1,10 +1,9 @@
 import * as z from 'zod';
-import { Environment, POWERTOOLS_IDEMPOTENCY_DISABLED } from '../contract/environment.ts';
+import { Environment } from '../contract/environment.ts';
 import type { JobWorkerName } from '../contract/jobs.ts';
+import { queueUrl, readVariables, refuseToRunBare, tableName, type Variables } from './variables.ts';
 
-const tableName = z.string('is not set').regex(/^[A-Za-z0-9_.-]{3,255}$/, 'must be the name of a DynamoDB table');
 const secretId = z.string('is not set').min(1, 'must be the id of a secret');
-const queueUrl = z.url('must be the address of an SQS queue');
 
 const executor = z.object({
   [Environment.idempotencyTable]: tableName,
@@ -27,8 +26,6 @@ const worker = z.object({
   [Environment.upkeepJobsQueueUrl]: queueUrl.exactOptional(),
 });
 
-type Variables = Readonly<Record<string, string | undefined>>;
-
 /** What the executor was deployed with. */
 export interface ExecutorConfig {
   readonly idempotencyTable: string;
@@ -38,7 +35,8 @@ export interface ExecutorConfig {
 
 /** @throws Error naming the variable that is missing or wrong, or the one that would switch idempotency off */
 export function readExecutorConfig(environment: Variables): ExecutorConfig {
-  const data = read(executor, environment);
+  refuseToRunBare(environment);
+  const data = readVariables(executor, environment);
   return {
     idempotencyTable: data[Environment.idempotencyTable],
     credentialSecretId: data[Environment.jobCredentialSecretId],
@@ -55,7 +53,8 @@ export interface JobsApiConfig {
 
 /** @throws Error as {@link readExecutorConfig} */
 export function readJobsApiConfig(environment: Variables): JobsApiConfig {
-  const data = read(api, environment);
+  refuseToRunBare(environment);
+  const data = readVariables(api, environment);
   return {
     tables: { idempotency: data[Environment.idempotencyTable], registry: data[Environment.registryTable] },
     credentialSecretId: data[Environment.jobCredentialSecretId],
@@ -77,20 +76,9 @@ const OWN_QUEUES = {
 
 /** @throws Error as {@link readExecutorConfig} */
 export function readJobWorkerConfig(environment: Variables, name: JobWorkerName): JobWorkerConfig {
-  const data = read(worker, environment);
+  refuseToRunBare(environment);
+  const data = readVariables(worker, environment);
   const own = data[OWN_QUEUES[name]];
   if (own === undefined) throw new Error(`the environment variable ${OWN_QUEUES[name]} is not set`);
   return { queueUrl: own, parkingQueueUrl: data[Environment.parkingQueueUrl] };
-}
-
-function read<Value>(schema: z.ZodType<Value>, environment: Variables): Value {
-  if (environment[POWERTOOLS_IDEMPOTENCY_DISABLED] !== undefined) {
-    throw new Error(
-      `${POWERTOOLS_IDEMPOTENCY_DISABLED} is set: remove it, this function never runs without idempotency`,
-    );
-  }
-  const parsed = schema.safeParse(environment);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new Error(`the environment variable ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is wrong'}`);
 }

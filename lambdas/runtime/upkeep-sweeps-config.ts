@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { Environment } from '../contract/environment.ts';
 import { type PublisherConfig, readPublisherConfig } from './consumer-config.ts';
+import { readVariables, type Variables } from './variables.ts';
 import { readViewsTable } from './views-config.ts';
 import { readWebhookConfig, type WebhookConfig } from './webhook-config.ts';
 
@@ -14,19 +15,14 @@ export interface UpkeepSweepsConfig {
 }
 
 const seconds = z.coerce.number('must be seconds').int('must be whole seconds').min(1, 'must be a second or more');
+const patience = z.object({ [Environment.lostAfterSeconds]: seconds });
 
 /** @throws Error naming the variable that is missing or wrong, or the one that would switch idempotency off */
-export function readUpkeepSweepsConfig(environment: Readonly<Record<string, string | undefined>>): UpkeepSweepsConfig {
+export function readUpkeepSweepsConfig(environment: Variables): UpkeepSweepsConfig {
   return {
     webhooks: readWebhookConfig(environment),
     publisher: readPublisherConfig(environment),
     viewsTable: readViewsTable(environment),
-    lostAfterSeconds: readSeconds(environment[Environment.lostAfterSeconds]),
+    lostAfterSeconds: readVariables(patience, environment)[Environment.lostAfterSeconds],
   };
-}
-
-function readSeconds(given: string | undefined): number {
-  const parsed = seconds.safeParse(given);
-  if (parsed.success) return parsed.data;
-  throw new Error(`the environment variable ${Environment.lostAfterSeconds} ${parsed.error.issues[0]?.message ?? ''}`);
 }

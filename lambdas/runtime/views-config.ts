@@ -1,14 +1,14 @@
 import * as z from 'zod';
 import { Environment } from '../contract/environment.ts';
+import { queueUrl, readVariables, tableName, type Variables } from './variables.ts';
 
-type Variables = Readonly<Record<string, string | undefined>>;
-
-/** Amazon DynamoDB developer guide, "Naming rules". */
-const tableName = z.string('is not set').regex(/^[A-Za-z0-9_.-]{3,255}$/, 'must be the name of a DynamoDB table');
+const views = z.object({ [Environment.viewsTable]: tableName });
+const events = views.extend({ [Environment.ledgerTable]: tableName, [Environment.registryTable]: tableName });
+const projector = views.extend({ [Environment.parkingQueueUrl]: queueUrl });
 
 /** @throws Error naming the variable when it is missing or wrong */
 export function readViewsTable(environment: Variables): string {
-  return read(environment, Environment.viewsTable);
+  return readVariables(views, environment)[Environment.viewsTable];
 }
 
 /** What the events function was deployed with. */
@@ -18,11 +18,12 @@ export interface EventsConfig {
 
 /** @throws Error naming the variable that is missing or wrong */
 export function readEventsConfig(environment: Variables): EventsConfig {
+  const data = readVariables(events, environment);
   return {
     tables: {
-      ledger: read(environment, Environment.ledgerTable),
-      registry: read(environment, Environment.registryTable),
-      views: readViewsTable(environment),
+      ledger: data[Environment.ledgerTable],
+      registry: data[Environment.registryTable],
+      views: data[Environment.viewsTable],
     },
   };
 }
@@ -35,13 +36,6 @@ export interface ProjectorConfig {
 
 /** @throws Error naming the variable that is missing or wrong */
 export function readProjectorConfig(environment: Variables): ProjectorConfig {
-  const parsed = z.url('must be the address of an SQS queue').safeParse(environment[Environment.parkingQueueUrl]);
-  if (!parsed.success) throw new Error(`the environment variable ${Environment.parkingQueueUrl} is not set or wrong`);
-  return { viewsTable: readViewsTable(environment), parkingQueueUrl: parsed.data };
-}
-
-function read(environment: Variables, name: string): string {
-  const parsed = tableName.safeParse(environment[name]);
-  if (parsed.success) return parsed.data;
-  throw new Error(`the environment variable ${name} ${parsed.error.issues[0]?.message ?? 'is wrong'}`);
+  const data = readVariables(projector, environment);
+  return { viewsTable: data[Environment.viewsTable], parkingQueueUrl: data[Environment.parkingQueueUrl] };
 }

@@ -1,21 +1,19 @@
 import * as z from 'zod';
-import { Environment, POWERTOOLS_IDEMPOTENCY_DISABLED } from '../contract/environment.ts';
+import { Environment } from '../contract/environment.ts';
+import { queueUrl, readVariables, refuseToRunBare, tableName, type Variables } from './variables.ts';
 
 /** What the functions of webhooks were deployed with; each has only what it uses. */
-const tableName = z.string('is not set').regex(/^[A-Za-z0-9_.-]{3,255}$/, 'must be the name of a DynamoDB table');
 
 const base = z.object({
   [Environment.idempotencyTable]: tableName,
   [Environment.registryTable]: tableName,
-  [Environment.webhookTasksQueueUrl]: z.url('must be the address of an SQS queue'),
+  [Environment.webhookTasksQueueUrl]: queueUrl,
 });
 const calling = base.extend({
   [Environment.webhookRootSecretId]: z.string('is not set').min(1, 'must be the id of a secret'),
   [Environment.webhookLoopback]: z.enum(['true', 'false'], 'must be true or false'),
 });
 const reading = calling.extend({ [Environment.ledgerTable]: tableName });
-
-type Variables = Readonly<Record<string, string | undefined>>;
 
 export interface WebhookConfig {
   readonly tables: { readonly idempotency: string; readonly registry: string };
@@ -59,13 +57,6 @@ function configOf(data: z.infer<typeof base>): WebhookConfig {
 }
 
 function read<Value>(schema: z.ZodType<Value>, environment: Variables): Value {
-  if (environment[POWERTOOLS_IDEMPOTENCY_DISABLED] !== undefined) {
-    throw new Error(
-      `${POWERTOOLS_IDEMPOTENCY_DISABLED} is set: remove it, this function never runs without idempotency`,
-    );
-  }
-  const parsed = schema.safeParse(environment);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new Error(`the environment variable ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is wrong'}`);
+  refuseToRunBare(environment);
+  return readVariables(schema, environment);
 }

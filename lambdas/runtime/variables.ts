@@ -1,0 +1,26 @@
+import * as z from 'zod';
+import { POWERTOOLS_IDEMPOTENCY_DISABLED } from '../contract/environment.ts';
+
+/** How functions read what they were deployed with: once, at start, and wholly or not at all. */
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Amazon DynamoDB developer guide, "Naming rules". */
+export const tableName = z
+  .string('is not set')
+  .regex(/^[A-Za-z0-9_.-]{3,255}$/, 'must be the name of a DynamoDB table');
+export const queueUrl = z.url('must be the address of an SQS queue');
+
+/** @throws Error naming the variable that is missing or wrong */
+export function readVariables<Value>(schema: z.ZodType<Value>, environment: Variables): Value {
+  const parsed = schema.safeParse(environment);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new Error(`the environment variable ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is wrong'}`);
+}
+
+/** @throws Error when idempotency is switched off: rather no function than one that charges twice */
+export function refuseToRunBare(environment: Variables): void {
+  if (environment[POWERTOOLS_IDEMPOTENCY_DISABLED] === undefined) return;
+  throw new Error(`${POWERTOOLS_IDEMPOTENCY_DISABLED} is set: remove it, this function never runs without idempotency`);
+}
