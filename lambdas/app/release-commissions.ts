@@ -28,8 +28,8 @@ const MAX_ROUNDS = 5;
 const NOTHING: JobCounts = { done: 0, left: 0, failed: 0 };
 
 /**
- * Lets affiliates have the commissions whose time for refunds is over, once the Ledger agrees that they are due. A refund that comes in at the same moment is neither
- * lost nor late: one of the two finds the order's row changed.
+ * Lets affiliates have the commissions whose time for refunds is over, once the Ledger agrees that they are due. A refund
+ * that comes in at the same moment is neither lost nor late: one of the two finds the order's row changed.
  *
  *   job     read n: locked ───────────── release, as of n ✗ ── read n + 1: less, or canceled
  *   refund  ──────────────── n + 1 ✓

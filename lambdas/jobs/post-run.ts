@@ -8,12 +8,11 @@ import { runIdOf } from '../core/job-run.ts';
 import { isoSeconds } from '../core/job-run-object.ts';
 import { problemAnswer } from '../runtime/http-answer.ts';
 import { type Handled, refusal } from '../runtime/http-api.ts';
-import { payloadMismatch, replayed } from '../runtime/idempotency-http.ts';
+import { keyedCounts, payloadMismatch, replayed } from '../runtime/idempotency-http.ts';
 import { startRunBody } from '../runtime/job-schemas.ts';
 import { readOptionalJsonObject } from '../runtime/json-body.ts';
 import { readKeyedRequest } from '../runtime/keyed-request.ts';
 import { type Parsed, problem, refused, valid } from '../runtime/problems.ts';
-import type { RequestCount } from '../runtime/telemetry.ts';
 import { type Call, noSuchJob, type Route } from './route.ts';
 
 export const postRun: Route = {
@@ -31,7 +30,7 @@ async function handle(call: Call): Promise<Handled> {
   if (parsed.kind === 'refused') return refusal(parsed.problem, request);
   seen.operationId = parsed.value.operationId;
   const outcome = await acceptRun(tools, parsed.value);
-  return { answer: outcomeAnswer(outcome, request.requestId), outcome: outcome.kind, counts: countsOf(outcome) };
+  return { answer: outcomeAnswer(outcome, request.requestId), outcome: outcome.kind, counts: keyedCounts(outcome) };
 }
 
 function readRequest(call: Call, jobId: string): Parsed<AcceptRun> {
@@ -95,9 +94,4 @@ function outcomeAnswer(outcome: AcceptRunOutcome, requestId: string): Answer {
       return problemAnswer(problem('invalid_request', detail, 'scheduled_for'), requestId);
     }
   }
-}
-
-function countsOf({ kind }: AcceptRunOutcome): readonly RequestCount[] {
-  if (kind === 'payload_mismatch') return ['mismatch'];
-  return kind === 'first' || kind === 'replay' ? [kind] : [];
 }

@@ -4,11 +4,10 @@ import type { Answer } from '../core/answer.ts';
 import { deriveCorrectionId } from '../core/ids.ts';
 import { problemAnswer } from '../runtime/http-answer.ts';
 import { type Handled, refusal } from '../runtime/http-api.ts';
-import { payloadMismatch, replayed } from '../runtime/idempotency-http.ts';
+import { keyedCounts, payloadMismatch, replayed } from '../runtime/idempotency-http.ts';
 import { readKeyedRequest } from '../runtime/keyed-request.ts';
 import { correctionBody } from '../runtime/ledger-schemas.ts';
 import { type Parsed, problem, valid } from '../runtime/problems.ts';
-import type { RequestCount } from '../runtime/telemetry.ts';
 import type { Call, Route } from './route.ts';
 
 const PATH = '/v1/admin/corrections';
@@ -23,7 +22,7 @@ async function handle(call: Call): Promise<Handled> {
   return {
     answer: outcomeAnswer(outcome, call.request.requestId),
     outcome: outcome.kind,
-    counts: countsOf(outcome),
+    counts: keyedCounts(outcome),
   };
 }
 
@@ -77,9 +76,4 @@ function outcomeAnswer(outcome: CorrectLedgerOutcome, requestId: string): Answer
       return problemAnswer(problem('unbalanced', detail, 'postings'), requestId);
     }
   }
-}
-
-function countsOf({ kind }: CorrectLedgerOutcome): readonly RequestCount[] {
-  if (kind === 'payload_mismatch') return ['mismatch'];
-  return kind === 'first' || kind === 'replay' ? [kind] : [];
 }

@@ -4,11 +4,10 @@ import type { Answer } from '../core/answer.ts';
 import { deriveDecisionId, storedOperationId } from '../core/ids.ts';
 import { problemAnswer } from '../runtime/http-answer.ts';
 import { type Handled, refusal } from '../runtime/http-api.ts';
-import { payloadMismatch, replayed } from '../runtime/idempotency-http.ts';
+import { keyedCounts, payloadMismatch, replayed } from '../runtime/idempotency-http.ts';
 import { readKeyedRequest } from '../runtime/keyed-request.ts';
 import { decisionBody } from '../runtime/ledger-schemas.ts';
 import { type Parsed, problem, valid } from '../runtime/problems.ts';
-import type { RequestCount } from '../runtime/telemetry.ts';
 import type { Call, Route } from './route.ts';
 
 export const postDecision: Route = {
@@ -23,7 +22,11 @@ async function handle(call: Call): Promise<Handled> {
   if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
   call.seen.operationId = parsed.value.operationId;
   const outcome = await decidePayment(call.tools, parsed.value);
-  return { answer: outcomeAnswer(outcome, call.request.requestId), outcome: outcome.kind, counts: countsOf(outcome) };
+  return {
+    answer: outcomeAnswer(outcome, call.request.requestId),
+    outcome: outcome.kind,
+    counts: keyedCounts(outcome),
+  };
 }
 
 function readRequest({ tools: { digest }, caller, request, id }: Call): Parsed<DecidePayment> {
@@ -93,9 +96,4 @@ function outcomeAnswer(outcome: DecidePaymentOutcome, requestId: string): Answer
       return problemAnswer(problem('invalid_request', detail, 'amount'), requestId);
     }
   }
-}
-
-function countsOf({ kind }: DecidePaymentOutcome): readonly RequestCount[] {
-  if (kind === 'payload_mismatch') return ['mismatch'];
-  return kind === 'first' || kind === 'replay' ? [kind] : [];
 }

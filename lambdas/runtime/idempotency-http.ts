@@ -3,6 +3,7 @@ import { type IdempotencyKey, parseIdempotencyKey } from '../core/idempotency-ke
 import type { GatewayRequest } from './gateway-request.ts';
 import { problemAnswer } from './http-answer.ts';
 import { type Parsed, problem, refused, valid } from './problems.ts';
+import type { RequestCount } from './telemetry.ts';
 
 /** How idempotency keys are asked for and answered, alike on every route that takes them. */
 
@@ -36,4 +37,10 @@ export function inProgress(requestId: string): Answer {
   return problemAnswer(problem('idempotency_key_in_progress', detail), requestId, {
     headers: { 'retry-after': String(IN_PROGRESS_RETRY_SECONDS) },
   });
+}
+
+/** What is counted of a request that takes effect at once or not at all. */
+export function keyedCounts({ kind }: { readonly kind: string }): readonly RequestCount[] {
+  if (kind === 'payload_mismatch') return ['mismatch'];
+  return kind === 'first' || kind === 'replay' ? [kind] : [];
 }

@@ -9,11 +9,10 @@ import type { KeyScope } from '../core/ids.ts';
 import { webhookOperation } from '../core/webhook-endpoint.ts';
 import { problemAnswer } from '../runtime/http-answer.ts';
 import type * as http from '../runtime/http-api.ts';
-import { payloadMismatch, readIdempotencyKey, replayed } from '../runtime/idempotency-http.ts';
+import { keyedCounts, payloadMismatch, readIdempotencyKey, replayed } from '../runtime/idempotency-http.ts';
 import { type JsonObject, readOptionalJsonObject } from '../runtime/json-body.ts';
 import { emptyQuery } from '../runtime/payment-schemas.ts';
 import { type Parsed, type ProblemCode, problem, valid } from '../runtime/problems.ts';
-import type { RequestCount } from '../runtime/telemetry.ts';
 import { validateBody, validateQuery } from '../runtime/validate.ts';
 
 export interface WebhookApiTools extends EndpointTools, AskTools {
@@ -56,7 +55,7 @@ type Outcome =
 
 /** The one place where outcomes become answers. */
 export function handled({ request: { requestId } }: Call, outcome: Outcome): http.Handled {
-  return { answer: answerOf(outcome, requestId), outcome: outcome.kind, counts: countsOf(outcome) };
+  return { answer: answerOf(outcome, requestId), outcome: outcome.kind, counts: keyedCounts(outcome) };
 }
 
 function answerOf(outcome: Outcome, requestId: string): Answer {
@@ -81,9 +80,4 @@ function answerOf(outcome: Outcome, requestId: string): Answer {
         `There are ${outcome.limit} webhook endpoints already, the most there may be.`,
       );
   }
-}
-
-function countsOf({ kind }: Outcome): readonly RequestCount[] {
-  if (kind === 'payload_mismatch') return ['mismatch'];
-  return kind === 'first' || kind === 'replay' ? [kind] : [];
 }
