@@ -62,6 +62,14 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
       expect(later).toEqual(rows.slice(1));
     });
 
+    test('has nothing behind a row that is later than what is asked for', async () => {
+      const { rows } = await holds.dueBefore(T0 + 100_000, { limit: 100 });
+      const last = rows.at(-1);
+      if (last === undefined) throw new Error('there is a row');
+      const { rows: behind } = await holds.dueBefore(T0 - 1, { limit: 100, cursor: last.cursor });
+      expect(behind).toEqual([]);
+    });
+
     test('loses only what is closed, and that once', async () => {
       const [closed, ...left] = own;
       if (closed === undefined) throw new Error('there is a hold');

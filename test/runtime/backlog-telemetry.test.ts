@@ -1,18 +1,8 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { backlogTelemetry } from '../../lambdas/runtime/backlog-telemetry.ts';
+import { catchWrittenLines } from '../support/written-lines.ts';
 
-let lines: string[];
-beforeEach(() => {
-  lines = [];
-  // The package writes through a console of its own, to standard output.
-  jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    lines.push(String(text));
-    return true;
-  });
-});
-afterEach(() => {
-  jest.restoreAllMocks();
-});
+const lines = catchWrittenLines();
 
 test('what waits is a line under the name that the alarms look at, also when nothing waits', () => {
   const tell = backlogTelemetry();

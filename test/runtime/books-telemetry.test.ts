@@ -1,26 +1,12 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
 import { seenAgain } from '../../lambdas/core/mismatch-view.ts';
 import { booksTelemetry } from '../../lambdas/runtime/books-telemetry.ts';
 import { apartBy, lookedAt } from '../support/mismatch-fixtures.ts';
+import { catchWrittenLines } from '../support/written-lines.ts';
 
-let lines: Record<string, unknown>[];
-
-beforeEach(() => {
-  lines = [];
-  // The packages write through a console of their own, to standard output.
-  jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    lines.push(JSON.parse(String(text)) as Record<string, unknown>);
-    return true;
-  });
-  jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    lines.push(JSON.parse(String(text)) as Record<string, unknown>);
-    return true;
-  });
-});
-afterEach(() => {
-  jest.restoreAllMocks();
-});
+const lines = catchWrittenLines();
+const written = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 
 test('a state is told also when it is zero, so that an alarm ends and a missing run is seen', () => {
   const told = booksTelemetry();
@@ -29,7 +15,7 @@ test('a state is told also when it is zero, so that an alarm ends and a missing 
   told.counted({ confirmed: 2, suspected: 0 });
   told.purged(1_200, ['idempotency']);
 
-  const metrics = lines.filter((line) => '_aws' in line);
+  const metrics = written().filter((line) => '_aws' in line);
   expect(metrics).toMatchObject([
     { service: 'books', mismatches: 0 },
     { service: 'books', expired_left: 0, ttl_not_working: 0 },
@@ -42,7 +28,7 @@ test('a difference is a line with both figures and whose it is', () => {
   const open = seenAgain(systemDigest, undefined, lookedAt('k'), apartBy(1700), 5);
   booksTelemetry().difference('suspected', open);
 
-  expect(lines).toMatchObject([
+  expect(written()).toMatchObject([
     {
       message: 'mismatch',
       change: 'suspected',

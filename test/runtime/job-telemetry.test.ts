@@ -1,18 +1,8 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { jobTelemetry } from '../../lambdas/runtime/job-telemetry.ts';
+import { catchWrittenLines } from '../support/written-lines.ts';
 
-let lines: string[];
-beforeEach(() => {
-  lines = [];
-  // The package writes through a console of its own, to standard output.
-  jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    lines.push(String(text));
-    return true;
-  });
-});
-afterEach(() => {
-  jest.restoreAllMocks();
-});
+const lines = catchWrittenLines();
 
 test('each count is a line at once, by job, under one service for all workers', () => {
   const { count } = jobTelemetry('payment-jobs');

@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import * as z from 'zod';
 import { outboundTelemetry } from '../../lambdas/runtime/outbound-telemetry.ts';
+import { catchWrittenLines } from '../support/written-lines.ts';
 
 const line = z.looseObject({
   _aws: z.looseObject({
@@ -14,18 +15,7 @@ const line = z.looseObject({
   }),
 });
 
-let lines: string[];
-beforeEach(() => {
-  lines = [];
-  // The package writes through a console of its own, to standard output.
-  jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    lines.push(String(text));
-    return true;
-  });
-});
-afterEach(() => {
-  jest.restoreAllMocks();
-});
+const lines = catchWrittenLines();
 
 test('each count is a line at once, by vendor, and two vendors are not mixed up', () => {
   const { count } = outboundTelemetry();

@@ -26,18 +26,18 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
     const { client, table, pacing, unreadable } = this.#tools;
     const { shard: part = '0', after = '' } = cursor === undefined ? {} : (CURSOR.exec(cursor)?.groups ?? {});
     const shard = Number(part);
+    // Nothing sorts between a key and itself with the lowest letter behind it, and no key ends with the separator.
+    const from = after === '' ? '0' : `${after}\u0000`;
+    const before = dueSort(beforeMs, '');
+    // Clocks differ: a page may be asked for up to an earlier time than the one before it, and DynamoDB refuses such a range.
+    if (from > before) return { rows: [], ...nextPart(shard) };
     const output = await readWithRetries(pacing, () =>
       client.send(
         new QueryCommand({
           TableName: table,
           KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :after AND :before',
           ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
-          // Nothing sorts between a key and itself with the lowest letter behind it, and no key ends with the separator.
-          ExpressionAttributeValues: {
-            ':pk': this.#rows.partition(shard),
-            ':after': after === '' ? '0' : `${after}\u0000`,
-            ':before': dueSort(beforeMs, ''),
-          },
+          ExpressionAttributeValues: { ':pk': this.#rows.partition(shard), ':after': from, ':before': before },
           ConsistentRead: true,
           Limit: limit,
         }),
@@ -45,7 +45,7 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
     );
     const items = output.Items ?? [];
     const last: unknown = output.LastEvaluatedKey?.[KeyAttribute.sort];
-    const next = typeof last === 'string' ? `${shard}:${last}` : shard + 1 < DUE_SHARDS ? `${shard + 1}:` : undefined;
+    const next = typeof last === 'string' ? { next: `${shard}:${last}` } : nextPart(shard);
     const rows = items.flatMap((item) => {
       try {
         return [{ row: this.#rows.parse(item), cursor: `${shard}:${String(item[KeyAttribute.sort])}` }];
@@ -54,7 +54,7 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
         return [];
       }
     });
-    return { rows, ...(next === undefined ? {} : { next }) };
+    return { rows, ...next };
   }
 
   async close(row: Row): Promise<void> {
@@ -63,4 +63,8 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
       client.send(new DeleteCommand({ TableName: table, Key: this.#rows.keyOf(row) })),
     );
   }
+}
+
+function nextPart(shard: number): { readonly next?: string } {
+  return shard + 1 < DUE_SHARDS ? { next: `${shard + 1}:` } : {};
 }
