@@ -117,6 +117,15 @@ describe('a hold that nobody captures', () => {
     expect(await stuck.violations(true)).toEqual([]);
   });
 
+  test('is not let go on our word alone: while the processor does not say that it holds the money, nothing is sent', async () => {
+    await world.authorize();
+    world.processor.inside.change(world.chargeId, { status: 'pending' });
+    overdue();
+    expect(await world.expire()).toMatchObject({ done: 0, left: 1, failed: 0 });
+    expect(await world.types()).toEqual(['payment.created', 'payment.authorized']);
+    expect(world.processor.inside.performed).toEqual([]);
+  });
+
   test('fails the run and stays when the processor cannot be asked', async () => {
     await world.authorize();
     overdue();
