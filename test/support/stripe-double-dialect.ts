@@ -24,7 +24,7 @@ const TROUBLES: Readonly<Record<string, SourceTrouble>> = {
   tok_unauthorized: { trouble: 'unauthorized', always: true },
 };
 
-/** Silence is waited out for real, so it is kept short. */
+/** Silence is waited out for real, so it is kept short; an answer that comes has all the time that it needs. */
 const PATIENCE_MS = 250;
 
 /**
@@ -43,7 +43,7 @@ export function inSandboxDialect(stripe: Processor, double: StripeDouble): Proce
     ...order,
     source: METHODS[order.source] ?? 'pm_card_visa',
   });
-  const short = ({ timeoutMs }: CallLimit): CallLimit => ({ timeoutMs: Math.min(timeoutMs, PATIENCE_MS) });
+  const short = (limit: CallLimit): CallLimit => (double.willBeSilent() ? { timeoutMs: PATIENCE_MS } : limit);
   return {
     ...stripe,
     charge: async (order, limit) => {

@@ -51,6 +51,8 @@ export interface StripeDouble extends AsyncDisposable {
   advance(milliseconds: number): void;
   /** Each of the next calls that change something meets one, in this order; `anyCall`: reads as well. */
   trouble(troubles: readonly StripeTrouble[], scope?: 'changes' | 'anyCall'): void;
+  /** Whether the next trouble is silence. */
+  willBeSilent(): boolean;
   /** Lets what is held go on. */
   release(): void;
   /** A delivery as Stripe sends it: the body and its signature header. */
@@ -91,6 +93,7 @@ export async function serveStripe(options: StripeDoubleOptions = {}): Promise<St
     advance: (milliseconds) => {
       double.nowMs += milliseconds;
     },
+    willBeSilent: () => double.troubles[0]?.trouble.startsWith('silent') ?? false,
     trouble: (troubles, scope = 'changes') => {
       double.troubles.push(...troubles.map((trouble) => ({ trouble, scope })));
     },
