@@ -1,62 +1,126 @@
 /**
- * Who may import whom. The tree shows when code runs: `lib` and `bin` at synth, `lambdas` inside Lambda;
- * `lambdas/contract` is the only bridge.
+ * Who may import whom. `lambdas/` is divided into rooms, one for each capability. A room imports only rooms above it in ROOMS;
+ * inside a room the layers go from `domain` outwards. `lib` and `bin` run at synth and see only the contract of names.
  */
-const only = (name, from, allowed) => ({
-  name,
-  severity: 'error',
-  from: { path: from },
-  to: { pathNot: allowed },
-});
+const ROOMS = [
+  'kernel',
+  'once',
+  'outbound',
+  'tenants',
+  'http',
+  'payments',
+  'processors',
+  'callbacks',
+  'jobs',
+  'events',
+  'orders',
+  'views',
+  'webhooks',
+  'reconciling',
+  'resolving',
+  'follow-ups',
+  'api-docs',
+  'functions',
+];
+
+const TOOLS = '^(bin|lib|local|operator|cli|test|bench|demo)/';
+/** What synthesis and run time must agree on: names of tables, rows, metrics, environment variables, jobs. */
+const CONTRACT = ['^lambdas/kernel/contract/', '^lambdas/[^/]+/contract\\.ts$'];
+/** What a schedule means is read in one place, or the check at synth would be of something else than what runs. */
+const SCHEDULES = '^lambdas/jobs/schedules\\.ts$';
+const AWS_PLACES = ['^lambdas/[^/]+/(store|transport|parties)/', '^lambdas/kernel/platform/', '^lambdas/functions/'];
 
 const packages = (...names) => names.map((name) => `^node_modules/${name}(/|$)`);
+
+const orderOfRooms = ROOMS.map((room, index) => ({
+  name: `${room}-imports-only-rooms-above-it`,
+  severity: 'warn',
+  from: { path: `^lambdas/${room}/` },
+  to: { path: '^lambdas/', pathNot: `^lambdas/(${ROOMS.slice(0, index + 1).join('|')})/` },
+}));
+
+/** Of each room: what a layer may not see, of its own room and of any other. */
+const layer = (name, hidden) => ({
+  name: `${name}-does-not-see-outer-layers`,
+  severity: 'warn',
+  from: { path: `^lambdas/[^/]+/${name}/` },
+  to: { path: `^lambdas/[^/]+/(${hidden.join('|')})/` },
+});
 
 module.exports = {
   forbidden: [
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'no-orphan-resolution', severity: 'error', from: {}, to: { couldNotResolve: true } },
-    only('contract-imports-nothing', '^lambdas/contract/', ['^lambdas/contract/']),
-    only('core-is-pure', '^lambdas/core/', ['^lambdas/(core|contract)/']),
-    only('app-sees-ports-and-core', '^lambdas/app/', ['^lambdas/(app|core|contract)/']),
+    ...orderOfRooms,
     {
-      name: 'adapters-see-ports-not-use-cases',
+      name: 'every-file-is-in-a-room',
       severity: 'error',
-      from: { path: '^lambdas/adapters/' },
-      to: { path: '^lambdas/', pathNot: ['^lambdas/(adapters|core|contract|runtime)/', '^lambdas/app/ports/'] },
+      from: { path: '^lambdas/', pathNot: `^lambdas/(${ROOMS.join('|')})/` },
+      to: {},
     },
     {
-      name: 'runtime-sees-core-only',
-      severity: 'error',
-      from: { path: '^lambdas/runtime/' },
-      to: { path: '^lambdas/', pathNot: ['^lambdas/(runtime|core|contract)/'] },
+      name: 'functions-are-imported-by-nobody',
+      severity: 'warn',
+      from: { path: '^(lambdas|sandbox|lib|bin|local|operator|cli)/' },
+      to: { path: '^lambdas/functions/' },
     },
     {
-      name: 'functions-are-strangers',
+      name: 'domain-imports-domain-and-the-pure-kernel',
       severity: 'error',
-      from: { path: '^lambdas/([^/]+)/', pathNot: '^lambdas/(contract|core|app|adapters|runtime)/' },
-      to: { path: '^lambdas/', pathNot: ['^lambdas/$1/', '^lambdas/(contract|core|app|adapters|runtime)/'] },
+      from: { path: '^lambdas/[^/]+/domain/' },
+      to: {
+        pathNot: [
+          '^lambdas/[^/]+/domain/',
+          '^lambdas/[^/]+/contract\\.ts$',
+          '^lambdas/kernel/[^/]+\\.ts$',
+          '^lambdas/kernel/contract/',
+        ],
+      },
     },
     {
-      name: 'layers-do-not-see-functions',
+      name: 'kernel-is-pure-but-for-its-platform',
       severity: 'error',
-      from: { path: '^lambdas/(contract|core|app|adapters|runtime)/' },
-      to: { path: '^lambdas/', pathNot: ['^lambdas/(contract|core|app|adapters|runtime)/'] },
+      from: { path: '^lambdas/kernel/', pathNot: '^lambdas/kernel/platform/' },
+      to: { pathNot: ['^lambdas/kernel/[^/]+\\.ts$', '^lambdas/kernel/contract/'] },
+    },
+    {
+      name: 'the-contract-of-names-imports-names',
+      severity: 'error',
+      from: { path: CONTRACT },
+      to: { pathNot: CONTRACT },
+    },
+    layer('use', ['store', 'http', 'transport', 'platform']),
+    layer('store', ['http']),
+    layer('http', ['store', 'transport']),
+    {
+      name: 'aws-clients-in-stores-and-transports',
+      severity: 'error',
+      from: { path: '^lambdas/', pathNot: AWS_PLACES },
+      to: { path: '^node_modules/@aws-sdk/' },
     },
     {
       name: 'run-time-never-sees-synth-time',
       severity: 'error',
+      from: { path: '^(lambdas|sandbox)/' },
+      to: { path: [TOOLS, ...packages('aws-cdk-lib', 'constructs', 'cdk-nag')] },
+    },
+    {
+      name: 'the-product-does-not-see-the-sandbox',
+      severity: 'error',
       from: { path: '^lambdas/' },
-      to: { path: ['^(bin|lib|local|operator|test|bench|demo)/', ...packages('aws-cdk-lib', 'constructs', 'cdk-nag')] },
+      to: { path: '^sandbox/' },
+    },
+    {
+      name: 'the-sandbox-sees-kernel-and-once',
+      severity: 'error',
+      from: { path: '^sandbox/' },
+      to: { path: '^lambdas/', pathNot: '^lambdas/(kernel|once)/' },
     },
     {
       name: 'synth-time-sees-only-the-contract',
       severity: 'error',
       from: { path: '^(bin|lib)/' },
-      to: {
-        path: '^(lambdas|local|operator|test|bench|demo)/',
-        // What a schedule means is read in one place, or the check at synth would be of something else than what is shown.
-        pathNot: ['^lambdas/contract/', '^lambdas/.*/openapi\\.ts$', '^lambdas/adapters/system/schedules\\.ts$'],
-      },
+      to: { path: '^(lambdas|sandbox|local|operator|cli|test|bench|demo)/', pathNot: [...CONTRACT, SCHEDULES] },
     },
     {
       name: 'nobody-imports-tests',
@@ -68,7 +132,7 @@ module.exports = {
       name: 'functions-of-the-demo-are-functions',
       severity: 'error',
       from: { path: '^demo/functions/' },
-      to: { path: ['^(bin|lib|local|operator|test|bench)/', ...packages('aws-cdk-lib', 'constructs')] },
+      to: { path: ['^(bin|lib|local|operator|cli|test|bench)/', ...packages('aws-cdk-lib', 'constructs')] },
     },
   ],
   options: {

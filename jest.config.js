@@ -31,20 +31,18 @@ const config = {
     {
       ...common,
       displayName: 'unit',
-      testMatch: [
-        '<rootDir>/test/{core,app,runtime,handlers,lib,demo,docs,local,simulation}/**/*.test.ts',
-        '<rootDir>/test/canary.test.ts',
-      ],
+      testMatch: ['<rootDir>/test/**/*.test.ts'],
+      testPathIgnorePatterns: ['\\.(stores|deployed)\\.test\\.ts$'],
     },
     {
       ...onLocalAws,
       displayName: 'stores',
-      testMatch: ['<rootDir>/test/{adapters,interleavings,powertools,bench}/**/*.test.ts'],
+      testMatch: ['<rootDir>/test/**/*.stores.test.ts'],
     },
     {
       ...onLocalAws,
       displayName: 'deployed',
-      testMatch: ['<rootDir>/test/{e2e,features,lifecycle}/**/*.test.ts'],
+      testMatch: ['<rootDir>/test/**/*.deployed.test.ts'],
     },
   ],
 };

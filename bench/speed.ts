@@ -1,11 +1,11 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import pMap from 'p-map';
-import { documentClient } from '../lambdas/adapters/dynamodb/document-client.ts';
-import { DynamoDbStore } from '../lambdas/adapters/dynamodb/dynamodb-store.ts';
-import type { StoreTables } from '../lambdas/adapters/dynamodb/transact-items.ts';
-import { systemClock, systemEntropy } from '../lambdas/adapters/system/platform.ts';
-import { createPayment } from '../lambdas/app/create-payment.ts';
-import { invariant } from '../lambdas/core/invariant.ts';
+import { invariant } from '../lambdas/kernel/invariant.ts';
+import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
+import { systemClock, systemEntropy } from '../lambdas/kernel/platform/platform.ts';
+import type { StoreTables } from '../lambdas/once/store/transact-items.ts';
+import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
+import { createPayment } from '../lambdas/payments/use/create-payment.ts';
 import { engineProcess } from '../test/support/bench-engine.ts';
 import { payNaively } from '../test/support/bench-naive-payment.ts';
 import { typicalPayment, typicalProcessor } from '../test/support/bench-typical-payment.ts';

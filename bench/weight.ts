@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
-import { Environment } from '../lambdas/contract/environment.ts';
+import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { bundle } from '../lib/lambda-code.ts';
 import { median } from './median.ts';
 

@@ -12,7 +12,7 @@ import {
   UpdateFunctionConfigurationCommand,
 } from '@aws-sdk/client-lambda';
 import { DeleteParameterCommand, PutParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
-import { StackName, StackOutput } from '../lambdas/contract/api.ts';
+import { StackName, StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { deploy, type StackOutputs } from '../local/cdk.ts';
 import { CREDENTIALS } from '../local/emulator-environment.ts';
 import { StartFailure } from '../local/failure.ts';

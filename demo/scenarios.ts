@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { invariant } from '../lambdas/core/invariant.ts';
+import { invariant } from '../lambdas/kernel/invariant.ts';
 import { HOLD } from './contract.ts';
 import type { Subject } from './counts.ts';
 import type { Side } from './side.ts';

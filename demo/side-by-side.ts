@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { invariant } from '../lambdas/core/invariant.ts';
+import { invariant } from '../lambdas/kernel/invariant.ts';
 import { countAtRest, type Subject } from './counts.ts';
 import type { Scenario } from './scenarios.ts';
 import type { Side } from './side.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Charge, EventList } from '../lambdas/contract/sandbox-api.ts';
+import type { Charge, EventList } from '../lambdas/kernel/contract/sandbox-api.ts';
 import { runningProcesses, signalProcess } from '../local/processes.ts';
 import type { EventKind } from './contract.ts';
 

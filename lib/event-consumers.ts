@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { Environment } from '../lambdas/contract/environment.ts';
-import { CONSUMER_TIMEOUT_SECONDS, LETTER_TRIES } from '../lambdas/contract/events.ts';
+import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { CONSUMER_TIMEOUT_SECONDS, LETTER_TRIES } from '../lambdas/kernel/contract/events.ts';
 import { EventConsumer } from './constructs/event-consumer.ts';
 import { PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
 import { connectParties } from './parties.ts';

@@ -2,9 +2,9 @@ import { Duration } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import { Environment } from '../lambdas/contract/environment.ts';
-import { EXECUTOR_TIMEOUT_SECONDS, JOBS_API_TIMEOUT_SECONDS } from '../lambdas/contract/job-firing.ts';
-import type { JobWorkerName } from '../lambdas/contract/jobs.ts';
+import { EXECUTOR_TIMEOUT_SECONDS, JOBS_API_TIMEOUT_SECONDS } from '../lambdas/jobs/contract.ts';
+import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import type { JobWorkerName } from '../lambdas/kernel/contract/jobs.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
 import { allowRows, type ServiceParts } from './service-functions.ts';
 

@@ -1,6 +1,6 @@
-import { isTimeZone, readSchedule } from '../lambdas/adapters/system/schedules.ts';
-import { ALL_SCOPES, Scopes } from '../lambdas/contract/api.ts';
-import { JOB_PAGE_SECONDS, type JobEntry } from '../lambdas/contract/jobs.ts';
+import { isTimeZone, readSchedule } from '../lambdas/jobs/schedules.ts';
+import { ALL_SCOPES, Scopes } from '../lambdas/kernel/contract/api.ts';
+import { JOB_PAGE_SECONDS, type JobEntry } from '../lambdas/kernel/contract/jobs.ts';
 
 /** Ids are part of run-ids, and a run-id is an idempotency key of 128 characters at most. */
 const ID = /^[a-z](?:-?[a-z0-9]){1,49}$/;
@@ -17,7 +17,7 @@ const OVERLAPS: readonly string[] = ['forbid', 'allow'];
 export function checkJobs(entries: readonly JobEntry[]): void {
   const faults = entries.flatMap((entry, index) => faultsOf(entry, entries.slice(0, index)));
   if (faults.length === 0) return;
-  throw new Error(`The registry of jobs (lambdas/contract/jobs.ts) is not right:\n${faults.join('\n')}`);
+  throw new Error(`The registry of jobs (lambdas/kernel/contract/jobs.ts) is not right:\n${faults.join('\n')}`);
 }
 
 function faultsOf(entry: JobEntry, earlier: readonly JobEntry[]): readonly string[] {

@@ -1,5 +1,5 @@
 import type { Stack } from 'aws-cdk-lib';
-import { JOBS } from '../lambdas/contract/jobs.ts';
+import { JOBS } from '../lambdas/kernel/contract/jobs.ts';
 import type { HttpApi } from './constructs/http-api.ts';
 import { ScheduledJobs } from './constructs/scheduled-jobs.ts';
 import { executorFunction, type JobQueues, jobsApiFunction } from './job-functions.ts';

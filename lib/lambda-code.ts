@@ -8,8 +8,8 @@ const ROOT = resolve(import.meta.dirname, '..');
 /** Of this process alone: two may synthesize at once. The stacks keep copies. */
 const OUTPUT = join(ROOT, 'dist', `lambdas-${process.pid}`);
 
-/** The functions, by folder; each has a `handler.ts`. */
-export type FunctionFolder =
+/** The functions: each is a file of `lambdas/functions`; the sandbox processor is one beside them. */
+export type FunctionName =
   | 'payments'
   | 'callbacks'
   | 'orders'
@@ -32,7 +32,7 @@ export type FunctionFolder =
   | 'sandbox-processor';
 
 /** Files that a function reads beside its code, from packages that are not worth bundling. */
-const FILES: Readonly<Record<FunctionFolder, readonly string[]>> = {
+const FILES: Readonly<Record<FunctionName, readonly string[]>> = {
   payments: [],
   callbacks: [],
   orders: [],
@@ -63,7 +63,7 @@ let bundled = false;
  * The code of a function. All functions are bundled by one call, once per synth: a call each would take half a second
  * more for every function. The output depends on the sources alone, so that unchanged sources are not deployed again.
  */
-export function lambdaCode(node: Node, folder: FunctionFolder): Code {
+export function lambdaCode(node: Node, name: FunctionName): Code {
   // What `cdk list` and template tests do not need, they do not wait for.
   const stacks: unknown = node.tryGetContext('aws:cdk:bundling-stacks');
   if (Array.isArray(stacks) && stacks.length === 0) return Code.fromInline('// not bundled');
@@ -72,17 +72,20 @@ export function lambdaCode(node: Node, folder: FunctionFolder): Code {
     process.once('exit', () => rmSync(OUTPUT, { recursive: true, force: true }));
   }
   bundled = true;
-  return Code.fromAsset(join(OUTPUT, folder));
+  return Code.fromAsset(join(OUTPUT, name));
 }
 
 /** Bundles all functions into `directory`, a folder each. */
 export function bundle(directory: string): void {
-  const folders = Object.keys(FILES);
-  bundleEach(new Map(folders.map((folder) => [folder, join('lambdas', folder, 'handler.ts')])), directory);
-  for (const [folder, files] of Object.entries(FILES)) {
-    mkdirSync(join(directory, folder), { recursive: true });
-    for (const file of files) copyFileSync(file, join(directory, folder, basename(file)));
+  bundleEach(new Map(Object.keys(FILES).map((name) => [name, sourceOf(name)])), directory);
+  for (const [name, files] of Object.entries(FILES)) {
+    mkdirSync(join(directory, name), { recursive: true });
+    for (const file of files) copyFileSync(file, join(directory, name, basename(file)));
   }
+}
+
+function sourceOf(name: string): string {
+  return name === 'sandbox-processor' ? join('sandbox', 'handler.ts') : join('lambdas', 'functions', `${name}.ts`);
 }
 
 /** Bundles each source, a path from the project's root, into the folder of its name, as `index.mjs`. */
@@ -102,7 +105,9 @@ export function bundleEach(sources: ReadonlyMap<string, string>, directory: stri
     sourcemap: 'linked',
     sourcesContent: false,
     // Lambda hands its credentials over in the environment; the other ways to get some are a quarter of the bundle.
-    alias: { '@aws-sdk/credential-provider-node': join(ROOT, 'lambdas', 'runtime', 'environment-credentials.ts') },
+    alias: {
+      '@aws-sdk/credential-provider-node': join(ROOT, 'lambdas', 'kernel', 'platform', 'environment-credentials.ts'),
+    },
     logLevel: 'error',
   });
 }

@@ -1,6 +1,6 @@
 import { CfnOutput, Duration, type Stack } from 'aws-cdk-lib';
-import { StackOutput } from '../lambdas/contract/api.ts';
-import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/contract/timing.ts';
+import { StackOutput } from '../lambdas/kernel/contract/api.ts';
+import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import type { HttpApi } from './constructs/http-api.ts';
 import { NeedsAPerson } from './constructs/needs-a-person.ts';
 import type { PayonceFunction } from './constructs/payonce-function.ts';

@@ -1,9 +1,9 @@
 import { CfnOutput, Duration, type Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { StackOutput } from '../lambdas/contract/api.ts';
-import { Environment } from '../lambdas/contract/environment.ts';
-import { PartiesEnvironment, VENDORS } from '../lambdas/contract/parties.ts';
-import { REDRIVE_TIMEOUT_MINUTES, SANDBOX_TIMEOUT_SECONDS } from '../lambdas/contract/timing.ts';
+import { StackOutput } from '../lambdas/kernel/contract/api.ts';
+import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { REDRIVE_TIMEOUT_MINUTES, SANDBOX_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
+import { PartiesEnvironment, VENDORS } from '../lambdas/orders/contract.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
 import { VendorTrouble } from './constructs/vendor-trouble.ts';
 import type { ServiceParts } from './service-functions.ts';

@@ -1,8 +1,8 @@
 import { Duration } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
-import { type CallbackSource, Environment } from '../lambdas/contract/environment.ts';
-import { CALLBACKS_TIMEOUT_SECONDS, PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/contract/timing.ts';
+import { type CallbackSource, Environment } from '../lambdas/kernel/contract/environment.ts';
+import { CALLBACKS_TIMEOUT_SECONDS, PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import type { DataTable } from './constructs/data-table.ts';
 import { PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
 import type { DataStack } from './data-stack.ts';

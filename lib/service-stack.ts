@@ -2,7 +2,7 @@ import type { StackProps } from 'aws-cdk-lib';
 import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import { StringParameter } from 'aws-cdk-lib/aws-ssm';
 import type { Construct } from 'constructs';
-import { CALLBACK_ADDRESS_PARAMETER, StackOutput } from '../lambdas/contract/api.ts';
+import { CALLBACK_ADDRESS_PARAMETER, StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { EventRelay } from './constructs/event-relay.ts';
 import { HttpApi } from './constructs/http-api.ts';
 import { NeedsAPerson } from './constructs/needs-a-person.ts';

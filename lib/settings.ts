@@ -1,5 +1,9 @@
 import type { Node } from 'constructs';
-import { type RoutingRule, SIGNATURE_SCHEMES, type SignatureSchemeName } from '../lambdas/contract/environment.ts';
+import {
+  type RoutingRule,
+  SIGNATURE_SCHEMES,
+  type SignatureSchemeName,
+} from '../lambdas/kernel/contract/environment.ts';
 
 /** What a deployment may choose, from CDK context (`-c payonce:<name>=<value>` or cdk.json). */
 export interface Settings {
@@ -23,7 +27,7 @@ export interface Settings {
    */
   readonly routes: readonly RoutingRule[];
   /**
-   * Base URL of the shop whose stock and referrals orders need (its contract: lambdas/contract/shop-api.ts), when the
+   * Base URL of the shop whose stock and referrals orders need (its contract: lambdas/kernel/contract/shop-api.ts), when the
    * sandbox is left out. @default the sandbox's; without the sandbox, no orders are taken
    */
   readonly shopUrl?: string;

@@ -1,5 +1,5 @@
 import type { App } from 'aws-cdk-lib';
-import { StackName } from '../lambdas/contract/api.ts';
+import { StackName } from '../lambdas/kernel/contract/api.ts';
 import { DataStack } from './data-stack.ts';
 import { SandboxStack } from './sandbox-stack.ts';
 import { ServiceStack } from './service-stack.ts';

@@ -1,9 +1,9 @@
 import { Duration } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
-import { Environment } from '../lambdas/contract/environment.ts';
-import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/contract/events.ts';
-import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/contract/timing.ts';
+import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/events.ts';
+import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import { EventConsumer } from './constructs/event-consumer.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
 import type { DataStack } from './data-stack.ts';

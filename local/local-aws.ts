@@ -3,19 +3,19 @@ import { DescribeTimeToLiveCommand, DynamoDBClient, UpdateTimeToLiveCommand } fr
 import { LambdaClient, ListFunctionsCommand, UpdateFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { ListQueuesCommand, SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { PutParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
-import { documentClient } from '../lambdas/adapters/dynamodb/document-client.ts';
-import { hashOfApiKey, TenantAdministration } from '../lambdas/adapters/dynamodb/tenant-administration.ts';
 import {
   ALL_SCOPES,
   CALLBACK_ADDRESS_PARAMETER,
   PAYMENT_SCOPES,
   StackName,
   StackOutput,
-} from '../lambdas/contract/api.ts';
-import { Environment } from '../lambdas/contract/environment.ts';
-import { PartiesEnvironment } from '../lambdas/contract/parties.ts';
-import { IdempotencyTable } from '../lambdas/contract/tables.ts';
-import { tenantId as asTenant } from '../lambdas/core/ids.ts';
+} from '../lambdas/kernel/contract/api.ts';
+import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { IdempotencyTable } from '../lambdas/kernel/contract/tables.ts';
+import { tenantId as asTenant } from '../lambdas/kernel/ids.ts';
+import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
+import { PartiesEnvironment } from '../lambdas/orders/contract.ts';
+import { hashOfApiKey, TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
 import { bootstrap, deploy, type StackOutputs } from './cdk.ts';
 import { type Emulator, startEmulator } from './emulator.ts';
 import { CREDENTIALS, REGION } from './emulator-environment.ts';

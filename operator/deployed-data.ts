@@ -1,6 +1,6 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { StackName, StackOutput } from '../lambdas/contract/api.ts';
+import { StackName, StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { awsTarget } from './deployment.ts';
 
 interface DeployedData {

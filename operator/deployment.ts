@@ -5,7 +5,7 @@ import {
   DescribeStacksCommand,
   paginateListStackResources,
 } from '@aws-sdk/client-cloudformation';
-import { StackName, StackOutput } from '../lambdas/contract/api.ts';
+import { StackName, StackOutput } from '../lambdas/kernel/contract/api.ts';
 
 /** Where AWS is and who asks: your own credentials and region, or the local stack. */
 export interface AwsTarget {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { StackName, StackOutput } from '../lambdas/contract/api.ts';
+import { StackName, StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { deployedOutput, localState } from './deployed.ts';
 import { type ApiAccess, jobsProgram, type Target } from './jobs-program.ts';
 

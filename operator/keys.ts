@@ -1,9 +1,9 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { documentClient } from '../lambdas/adapters/dynamodb/document-client.ts';
-import { TenantAdministration } from '../lambdas/adapters/dynamodb/tenant-administration.ts';
-import { ALL_SCOPES, type Scope, StackName, StackOutput } from '../lambdas/contract/api.ts';
-import { type Mode, tenantId } from '../lambdas/core/ids.ts';
+import { ALL_SCOPES, type Scope, StackName, StackOutput } from '../lambdas/kernel/contract/api.ts';
+import { type Mode, tenantId } from '../lambdas/kernel/ids.ts';
+import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
+import { TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
 import { deployedOutput, localAccess, localState } from './deployed.ts';
 
 interface Target {

@@ -1,13 +1,8 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { Command, InvalidArgumentError } from 'commander';
-import { StackName, StackOutput } from '../lambdas/contract/api.ts';
-import {
-  type LetterAnswer,
-  type LetterOrder,
-  type LetterReport,
-  MOST_LETTERS,
-} from '../lambdas/contract/letters-api.ts';
-import { REDRIVE_TIMEOUT_MINUTES } from '../lambdas/contract/timing.ts';
+import { StackName, StackOutput } from '../lambdas/kernel/contract/api.ts';
+import { REDRIVE_TIMEOUT_MINUTES } from '../lambdas/kernel/contract/timing.ts';
+import { type LetterAnswer, type LetterOrder, type LetterReport, MOST_LETTERS } from '../lambdas/outbound/contract.ts';
 import { type AwsAccess, deployedOutput, localAccess } from './deployed.ts';
 
 interface Target {

@@ -1,5 +1,5 @@
 import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
-import type { RepublishAnswer, RepublishRequest } from '../lambdas/contract/republish-api.ts';
+import type { RepublishAnswer, RepublishRequest } from '../lambdas/events/contract.ts';
 
 /** Without progress, this often: the bus is down. */
 const MAX_STANDSTILLS = 5;

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
-import { documentClient } from '../lambdas/adapters/dynamodb/document-client.ts';
-import { DynamoDbLedgerWalk } from '../lambdas/adapters/dynamodb/dynamodb-ledger-walk.ts';
-import { DynamoDbStore } from '../lambdas/adapters/dynamodb/dynamodb-store.ts';
-import { DynamoDbViews } from '../lambdas/adapters/dynamodb/dynamodb-views.ts';
-import { systemClock, systemDigest, systemEntropy } from '../lambdas/adapters/system/platform.ts';
-import { type Difference, type RebuildState, rebuildBegin, rebuildViews } from '../lambdas/app/rebuild-views.ts';
+import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
+import { systemClock, systemDigest, systemEntropy } from '../lambdas/kernel/platform/platform.ts';
+import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
+import { DynamoDbLedgerWalk } from '../lambdas/views/store/dynamodb-ledger-walk.ts';
+import { DynamoDbViews } from '../lambdas/views/store/dynamodb-views.ts';
+import { type Difference, type RebuildState, rebuildBegin, rebuildViews } from '../lambdas/views/use/rebuild-views.ts';
 import { deployedData } from './deployed-data.ts';
 
 interface Options {

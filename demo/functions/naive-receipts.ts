@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import type { SQSEvent } from 'aws-lambda';
-import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { DemoEnvironment, paymentPartition, ReceiptRow } from '../contract.ts';
 import { type Delivery, holdAcknowledgement, noteDeliveries } from './deliveries.ts';
 

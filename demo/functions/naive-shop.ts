@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import type { APIGatewayProxyResult } from 'aws-lambda';
-import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
-import { eventBridgeClient } from '../../lambdas/adapters/eventbridge/eventbridge-publisher.ts';
-import type { Charge, SandboxEvent } from '../../lambdas/contract/sandbox-api.ts';
+import { eventBridgeClient } from '../../lambdas/events/store/eventbridge-publisher.ts';
+import type { Charge, SandboxEvent } from '../../lambdas/kernel/contract/sandbox-api.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { DemoEnvironment, type EventKind, paymentPartition, SHOP_EVENT_SOURCE, SHOP_POSTING } from '../contract.ts';
 import type { Delivery } from './deliveries.ts';
 

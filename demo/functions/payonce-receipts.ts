@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
-import { DynamoDbConsumerRecords } from '../../lambdas/adapters/dynamodb/dynamodb-consumer-records.ts';
-import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
-import { SqsParking } from '../../lambdas/adapters/sqs/sqs-parking.ts';
-import { systemClock, systemDigest, systemEntropy } from '../../lambdas/adapters/system/platform.ts';
-import { consumeEvent, inOurTables } from '../../lambdas/app/consume-event.ts';
-import { invariant } from '../../lambdas/core/invariant.ts';
-import { readConsumerConfig } from '../../lambdas/runtime/consumer-config.ts';
-import { createEventHandler } from '../../lambdas/runtime/event-handler.ts';
-import { type EventOf, readEvent } from '../../lambdas/runtime/event-schemas.ts';
-import { consumerTelemetry } from '../../lambdas/runtime/event-telemetry.ts';
+import { type EventOf, readEvent } from '../../lambdas/events/http/event-schemas.ts';
+import { consumerTelemetry } from '../../lambdas/events/http/event-telemetry.ts';
+import { readConsumerConfig } from '../../lambdas/events/settings.ts';
+import { SqsParking } from '../../lambdas/events/store/sqs-parking.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { systemClock, systemDigest, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
+import { createEventHandler } from '../../lambdas/once/event-handler.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { DynamoDbConsumerRecords } from '../../lambdas/once/store/dynamodb-consumer-records.ts';
+import { consumeEvent, inOurTables } from '../../lambdas/once/use/consume-event.ts';
 import { type EventKind, paymentPartition, ReceiptRow } from '../contract.ts';
 import { type Delivery, holdAcknowledgement, noteDeliveries } from './deliveries.ts';
 

@@ -1,6 +1,6 @@
-import { type Booked, book } from '../../lambdas/core/bookings.ts';
-import { PAYMENT_STATUSES, type PaymentStatus } from '../../lambdas/core/payment.ts';
-import { ACCOUNTS } from '../../lambdas/core/posting.ts';
+import { type Booked, book } from '../../lambdas/payments/domain/bookings.ts';
+import { PAYMENT_STATUSES, type PaymentStatus } from '../../lambdas/payments/domain/payment.ts';
+import { ACCOUNTS } from '../../lambdas/payments/domain/posting.ts';
 import {
   type Cell,
   CHARGE_ROW_MEANINGS,
@@ -8,7 +8,7 @@ import {
   DISPUTE_TABLE,
   type Posts,
   REFUND_TABLE,
-} from '../../lambdas/core/state-tables.ts';
+} from '../../lambdas/payments/domain/state-tables.ts';
 
 /** The parts of docs/state-machine.md that are made from the code, by the name in their markers. */
 const SECTIONS: Readonly<Record<string, () => string>> = { diagram, charges, refunds, disputes, bookings };

@@ -1,25 +1,20 @@
-import type { SignedCallback } from '../adapters/callbacks/signature.ts';
-import { signatureScheme } from '../adapters/callbacks/signature-schemes.ts';
-import { verifyCallback } from '../adapters/callbacks/verify-callback.ts';
-import type { ActiveSecrets } from '../adapters/secrets/active-secrets.ts';
-import type { ProcessorBooks } from '../app/ports/processor.ts';
-import { type CallbackOutcome, type ReceiveCallbackTools, receiveCallback } from '../app/receive-callback.ts';
-import type { CallbackSource } from '../contract/environment.ts';
-import { MAX_CALLBACK_BYTES } from '../contract/limits.ts';
-import type { AlarmMetric } from '../contract/metrics.ts';
-import type { Problem } from '../core/answer.ts';
-import {
-  type GatewayEvent,
-  type GatewayRequest,
-  type GatewayResult,
-  gatewayRequest,
-} from '../runtime/gateway-request.ts';
-import { faultAnswer, gatewayResult, isPassing, jsonAnswer, problemAnswer } from '../runtime/http-answer.ts';
-import type { Handled } from '../runtime/http-api.ts';
-import { problem } from '../runtime/problems.ts';
-import type { RequestCount, Telemetry } from '../runtime/telemetry.ts';
-import { readEvent } from './read-event.ts';
-import { readStripeEvent } from './read-stripe-event.ts';
+import { type GatewayEvent, type GatewayRequest, type GatewayResult, gatewayRequest } from '../http/gateway-request.ts';
+import { faultAnswer, gatewayResult, isPassing, jsonAnswer, problemAnswer } from '../http/http-answer.ts';
+import type { Handled } from '../http/http-api.ts';
+import { problem } from '../http/problems.ts';
+import type { CallbackSource } from '../kernel/contract/environment.ts';
+import { MAX_CALLBACK_BYTES } from '../kernel/contract/limits.ts';
+import type { AlarmMetric } from '../kernel/contract/metrics.ts';
+import type { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
+import type { RequestCount, Telemetry } from '../kernel/platform/telemetry.ts';
+import type { Problem } from '../payments/domain/answer.ts';
+import type { ProcessorBooks } from '../payments/use/processor.ts';
+import { readEvent } from '../processors/http/read-event.ts';
+import { readStripeEvent } from '../processors/http/read-stripe-event.ts';
+import type { SignedCallback } from '../processors/signatures/signature.ts';
+import { signatureScheme } from '../processors/signatures/signature-schemes.ts';
+import { verifyCallback } from '../processors/signatures/verify-callback.ts';
+import { type CallbackOutcome, type ReceiveCallbackTools, receiveCallback } from './receive-callback.ts';
 
 export interface CallbacksApiTools extends Omit<ReceiveCallbackTools, 'books'> {
   readonly sources: readonly CallbackSource[];

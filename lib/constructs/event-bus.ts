@@ -1,7 +1,7 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { Archive, EventBus as Bus, type CfnArchive } from 'aws-cdk-lib/aws-events';
 import { Construct } from 'constructs';
-import { EVENT_SOURCE, REPLAY_HORIZON_DAYS } from '../../lambdas/contract/events.ts';
+import { EVENT_SOURCE, REPLAY_HORIZON_DAYS } from '../../lambdas/kernel/contract/events.ts';
 
 export interface EventBusProps {
   /** Keep bus and archive when their stack goes. */

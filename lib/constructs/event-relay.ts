@@ -6,11 +6,11 @@ import { FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-la
 import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { Environment } from '../../lambdas/contract/environment.ts';
-import { EventMetric } from '../../lambdas/contract/events.ts';
-import { METRIC_NAMESPACE } from '../../lambdas/contract/metrics.ts';
-import { REPUBLISH_TIMEOUT_SECONDS } from '../../lambdas/contract/republish-api.ts';
-import { KeyAttribute, LedgerTable } from '../../lambdas/contract/tables.ts';
+import { REPUBLISH_TIMEOUT_SECONDS } from '../../lambdas/events/contract.ts';
+import { Environment } from '../../lambdas/kernel/contract/environment.ts';
+import { EventMetric } from '../../lambdas/kernel/contract/events.ts';
+import { METRIC_NAMESPACE } from '../../lambdas/kernel/contract/metrics.ts';
+import { KeyAttribute, LedgerTable } from '../../lambdas/kernel/contract/tables.ts';
 import type { DataStack } from '../data-stack.ts';
 import type { Settings } from '../settings.ts';
 import { PayonceFunction, type PayonceFunctionProps } from './payonce-function.ts';

@@ -1,10 +1,10 @@
 import { Duration } from 'aws-cdk-lib';
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import { nextScheduled, readSchedule } from '../../lambdas/adapters/system/schedules.ts';
-import { JOB_DIMENSION, JOB_SERVICE, JobMetric, type JobMetricName } from '../../lambdas/contract/job-metrics.ts';
-import type { JobEntry } from '../../lambdas/contract/jobs.ts';
-import { METRIC_NAMESPACE } from '../../lambdas/contract/metrics.ts';
+import { JOB_DIMENSION, JOB_SERVICE, JobMetric, type JobMetricName } from '../../lambdas/jobs/contract.ts';
+import { nextScheduled, readSchedule } from '../../lambdas/jobs/schedules.ts';
+import type { JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
+import { METRIC_NAMESPACE } from '../../lambdas/kernel/contract/metrics.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
 export interface JobAlarmsProps {

@@ -3,12 +3,12 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { Environment } from '../../lambdas/contract/environment.ts';
 import {
   JOB_MESSAGE_HIDDEN_SECONDS,
   JOB_MESSAGE_RECEIVES,
   JOB_WORKER_TIMEOUT_SECONDS,
-} from '../../lambdas/contract/job-timing.ts';
+} from '../../lambdas/jobs/contract.ts';
+import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import type { PayonceFunction } from './payonce-function.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 import { TaskQueue } from './task-queue.ts';

@@ -2,7 +2,7 @@ import { ProjectionType, StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import { KeyAttribute, LedgerTable } from '../../lambdas/contract/tables.ts';
+import { KeyAttribute, LedgerTable } from '../../lambdas/kernel/contract/tables.ts';
 import { DataTable, text } from './data-table.ts';
 
 /** Everything that could change or remove a row, in whichever way the API offers. */

@@ -1,8 +1,8 @@
 import { Duration } from 'aws-cdk-lib';
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import type { AlarmMetric } from '../../lambdas/contract/metrics.ts';
-import { METRIC_NAMESPACE } from '../../lambdas/contract/metrics.ts';
+import type { AlarmMetric } from '../../lambdas/kernel/contract/metrics.ts';
+import { METRIC_NAMESPACE } from '../../lambdas/kernel/contract/metrics.ts';
 import { RunbookAlarm, type RunbookAlarmProps } from './runbook-alarm.ts';
 
 export interface NeedsAPersonProps {

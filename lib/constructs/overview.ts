@@ -12,17 +12,17 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { BacklogMetric } from '../../lambdas/contract/backlog-metrics.ts';
-import { BOOKS_SERVICE, BooksMetric } from '../../lambdas/contract/books-metrics.ts';
-import { EventMetric } from '../../lambdas/contract/events.ts';
-import { JobMetric, type JobMetricName } from '../../lambdas/contract/job-metrics.ts';
-import type { JobEntry } from '../../lambdas/contract/jobs.ts';
+import { JobMetric, type JobMetricName } from '../../lambdas/jobs/contract.ts';
+import { EventMetric } from '../../lambdas/kernel/contract/events.ts';
+import type { JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
 import {
   METRIC_NAMESPACE,
   OUTBOUND_SERVICE,
   type OutboundMetric,
   VENDOR_DIMENSION,
-} from '../../lambdas/contract/metrics.ts';
+} from '../../lambdas/kernel/contract/metrics.ts';
+import { BOOKS_SERVICE, BooksMetric } from '../../lambdas/reconciling/contract.ts';
+import { BacklogMetric } from '../../lambdas/resolving/contract.ts';
 import { jobMetric } from './job-alarms.ts';
 import type { PayonceFunction } from './payonce-function.ts';
 import type { RunbookAlarm } from './runbook-alarm.ts';

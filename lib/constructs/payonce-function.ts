@@ -3,8 +3,8 @@ import { Stack, Validations } from 'aws-cdk-lib';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Function, LoggingFormat, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import type { Environment } from '../../lambdas/contract/environment.ts';
-import type { FunctionFolder } from '../lambda-code.ts';
+import type { Environment } from '../../lambdas/kernel/contract/environment.ts';
+import type { FunctionName } from '../lambda-code.ts';
 import { lambdaCode } from '../lambda-code.ts';
 import { RetainedLogGroup } from './retained-log-group.ts';
 
@@ -12,7 +12,7 @@ type EnvironmentName = (typeof Environment)[keyof typeof Environment];
 
 export interface PayonceFunctionProps {
   /** The folder under `lambdas` that holds its handler. */
-  readonly folder: FunctionFolder;
+  readonly folder: FunctionName;
   readonly timeout: Duration;
   /** In MB; CPU comes with it. */
   readonly memoryMb: number;

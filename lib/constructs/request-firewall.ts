@@ -2,7 +2,7 @@ import { ArnFormat, Stack } from 'aws-cdk-lib';
 import type { Stage } from 'aws-cdk-lib/aws-apigateway';
 import { CfnLoggingConfiguration, CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
 import { Construct } from 'constructs';
-import { MAX_BODY_BYTES } from '../../lambdas/contract/limits.ts';
+import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
 import type { Settings } from '../settings.ts';
 import { RetainedLogGroup } from './retained-log-group.ts';
 

@@ -6,9 +6,9 @@ import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/a
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { readSchedule } from '../../lambdas/adapters/system/schedules.ts';
-import { type JobFiring, SCHEDULED_TIME_ATTRIBUTE } from '../../lambdas/contract/job-firing.ts';
-import type { JobEntry } from '../../lambdas/contract/jobs.ts';
+import { type JobFiring, SCHEDULED_TIME_ATTRIBUTE } from '../../lambdas/jobs/contract.ts';
+import { readSchedule } from '../../lambdas/jobs/schedules.ts';
+import type { JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
 import { checkJobs } from '../job-registry.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 

@@ -1,15 +1,15 @@
 import { Duration } from 'aws-cdk-lib';
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import { BACKLOG_SERVICE, BacklogMetric, type BacklogMetricName } from '../../lambdas/contract/backlog-metrics.ts';
-import { BOOKS_SERVICE, BooksMetric } from '../../lambdas/contract/books-metrics.ts';
-import { EventMetric } from '../../lambdas/contract/events.ts';
+import { EventMetric } from '../../lambdas/kernel/contract/events.ts';
 import {
   METRIC_NAMESPACE,
   OUTBOUND_SERVICE,
   type ProcessorName,
   VENDOR_DIMENSION,
-} from '../../lambdas/contract/metrics.ts';
+} from '../../lambdas/kernel/contract/metrics.ts';
+import { BOOKS_SERVICE, BooksMetric } from '../../lambdas/reconciling/contract.ts';
+import { BACKLOG_SERVICE, BacklogMetric, type BacklogMetricName } from '../../lambdas/resolving/contract.ts';
 import { RunbookAlarm, type RunbookAlarmProps } from './runbook-alarm.ts';
 
 export interface StateAlarmsProps {

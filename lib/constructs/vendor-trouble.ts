@@ -7,8 +7,8 @@ import {
   OUTBOUND_SERVICE,
   type OutboundMetric,
   VENDOR_DIMENSION,
-} from '../../lambdas/contract/metrics.ts';
-import type { VendorName } from '../../lambdas/contract/parties.ts';
+} from '../../lambdas/kernel/contract/metrics.ts';
+import type { VendorName } from '../../lambdas/orders/contract.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
 export interface VendorTroubleProps {

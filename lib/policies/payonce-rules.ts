@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { IPolicyValidationContext, IPolicyValidationPlugin, PolicyValidationPluginReport } from 'aws-cdk-lib';
-import { POWERTOOLS_IDEMPOTENCY_DISABLED } from '../../lambdas/contract/environment.ts';
+import { POWERTOOLS_IDEMPOTENCY_DISABLED } from '../../lambdas/kernel/contract/environment.ts';
 import { LEDGER_FORBIDDEN_ACTIONS } from '../constructs/ledger.ts';
 
 interface Resource {

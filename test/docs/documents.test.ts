@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { magicSource } from '../../lambdas/sandbox-processor/magic-sources.ts';
+import { magicSource } from '../../sandbox/magic-sources.ts';
 
 const PROJECT = resolve(import.meta.dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
@@ -53,7 +53,7 @@ describe('the magic sources of the sandbox', () => {
   });
 
   test('are all told in docs/architecture.md', () => {
-    const inCode = sourcesIn('lambdas/sandbox-processor/magic-sources.ts');
+    const inCode = sourcesIn('sandbox/magic-sources.ts');
     expect(sourcesIn('docs/architecture.md')).toEqual(inCode);
   });
 });

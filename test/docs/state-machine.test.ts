@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { fill } from '../../docs/generate/state-machine.ts';
-import { PAYMENT_STATUSES } from '../../lambdas/core/payment.ts';
-import { ACCOUNTS } from '../../lambdas/core/posting.ts';
-import { CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../lambdas/core/state-tables.ts';
+import { PAYMENT_STATUSES } from '../../lambdas/payments/domain/payment.ts';
+import { ACCOUNTS } from '../../lambdas/payments/domain/posting.ts';
+import { CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../lambdas/payments/domain/state-tables.ts';
 
 const DOCUMENT = readFileSync(new URL('../../docs/state-machine.md', import.meta.url), 'utf8');
 

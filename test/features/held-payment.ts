@@ -1,4 +1,4 @@
-import type { Clock } from '../../lambdas/app/ports/world.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
 import { dynamoDbClient } from '../support/local-aws.ts';
 import type { Reply } from '../support/payments-desk.ts';
 import type { PaymentsSite } from './payments-site.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
-import { SIGNATURE_SCHEMES } from '../../lambdas/contract/environment.ts';
-import { ALARM_METRICS } from '../../lambdas/contract/metrics.ts';
+import { SIGNATURE_SCHEMES } from '../../lambdas/kernel/contract/environment.ts';
+import { ALARM_METRICS } from '../../lambdas/kernel/contract/metrics.ts';
 import { synthesize } from '../support/synth.ts';
 import { present } from './templates.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { App, Duration, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
-import { LETTER_TRIES } from '../../lambdas/contract/events.ts';
-import { COMMISSION_EVENT_TYPES } from '../../lambdas/core/commission.ts';
+import { COMMISSION_EVENT_TYPES } from '../../lambdas/follow-ups/commission.ts';
+import { LETTER_TRIES } from '../../lambdas/kernel/contract/events.ts';
 import { EventBus } from '../../lib/constructs/event-bus.ts';
 import { EventConsumer } from '../../lib/constructs/event-consumer.ts';
 import { PayonceFunction } from '../../lib/constructs/payonce-function.ts';

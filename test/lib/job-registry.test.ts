@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { Scopes } from '../../lambdas/contract/api.ts';
-import { JOBS, type JobEntry } from '../../lambdas/contract/jobs.ts';
+import { Scopes } from '../../lambdas/kernel/contract/api.ts';
+import { JOBS, type JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
 import { checkJobs } from '../../lib/job-registry.ts';
 
 const good: JobEntry = {

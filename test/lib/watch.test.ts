@@ -2,11 +2,11 @@ import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { App, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
-import { BACKLOG_SERVICE } from '../../lambdas/contract/backlog-metrics.ts';
-import { BOOKS_SERVICE } from '../../lambdas/contract/books-metrics.ts';
-import { JOB_SERVICE } from '../../lambdas/contract/job-metrics.ts';
-import { JOBS, type JobEntry } from '../../lambdas/contract/jobs.ts';
-import { OUTBOUND_SERVICE } from '../../lambdas/contract/metrics.ts';
+import { JOB_SERVICE } from '../../lambdas/jobs/contract.ts';
+import { JOBS, type JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
+import { OUTBOUND_SERVICE } from '../../lambdas/kernel/contract/metrics.ts';
+import { BOOKS_SERVICE } from '../../lambdas/reconciling/contract.ts';
+import { BACKLOG_SERVICE } from '../../lambdas/resolving/contract.ts';
 import { JobAlarms } from '../../lib/constructs/job-alarms.ts';
 import { synthesize } from '../support/synth.ts';
 import { present } from './templates.ts';
@@ -103,7 +103,7 @@ describe('what is watched', () => {
   });
 
   test('under no name that nobody counts under', () => {
-    const handlers = globSync('lambdas/*/handler.ts').map((file) => readFileSync(file, 'utf8'));
+    const handlers = globSync('lambdas/functions/*.ts').map((file) => readFileSync(file, 'utf8'));
     const names = new Set([BACKLOG_SERVICE, BOOKS_SERVICE, JOB_SERVICE, OUTBOUND_SERVICE]);
     for (const [, told = ''] of handlers.join('\n').matchAll(/(?:[tT]elemetry\(|NAME = )'([a-z-]+)'/g)) names.add(told);
     const own = alarms.filter(({ Namespace }) => Namespace === 'Payonce');

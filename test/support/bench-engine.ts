@@ -1,12 +1,12 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
-import { DynamoDbStore } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
-import type { StoreTables } from '../../lambdas/adapters/dynamodb/transact-items.ts';
-import { createMemoryProcessor, type MemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
-import { ProcessReplayCache } from '../../lambdas/adapters/memory/replay-cache.ts';
-import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
-import { systemClock, systemDigest, systemEntropy } from '../../lambdas/adapters/system/platform.ts';
-import type { CreatePaymentTools } from '../../lambdas/app/create-payment-types.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { systemClock, systemDigest, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { ProcessReplayCache } from '../../lambdas/once/replay-cache.ts';
+import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
+import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
+import type { CreatePaymentTools } from '../../lambdas/payments/use/create-payment-types.ts';
+import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 
 /** One process of the engine on the DynamoDB API: the real clock, the real store, a processor in memory. */
 export function engineProcess(

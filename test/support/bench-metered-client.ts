@@ -1,6 +1,6 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
-import { KeyAttribute } from '../../lambdas/contract/tables.ts';
+import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
 
 /** One call of the SDK, as DynamoDB counted it. */
 export interface MeteredCall {

@@ -1,9 +1,9 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
-import type { StoreTables } from '../../lambdas/adapters/dynamodb/transact-items.ts';
-import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
-import type { Processor } from '../../lambdas/app/ports/processor.ts';
-import { storedOperationId } from '../../lambdas/core/ids.ts';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
+import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
+import type { Processor } from '../../lambdas/payments/use/processor.ts';
 
 let attempts = 0;
 

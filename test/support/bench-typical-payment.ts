@@ -1,9 +1,9 @@
-import type { MemoryIds } from '../../lambdas/adapters/memory/memory-charge-books.ts';
-import { createMemoryProcessor, type MemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
-import { systemClock, systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
-import { fingerprintOf } from '../../lambdas/core/fingerprint.ts';
-import { tenantId } from '../../lambdas/core/ids.ts';
+import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemClock, systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
+import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
+import type { MemoryIds } from '../processors/memory-charge-books.ts';
 import { paymentIdFor } from './payment-fixtures.ts';
 
 /** 128 bits in base 32, as identifiers are in production. */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Clock } from '../../lambdas/app/ports/world.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
 import { type Reply, TroubledServer } from './postmark-double.ts';
 
 export const STORE_HASH = 'st0re';

@@ -1,18 +1,22 @@
-import { createMemoryProcessor, type MemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
-import { MemoryStore } from '../../lambdas/adapters/memory/memory-store.ts';
-import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
-import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import { createPayment } from '../../lambdas/app/create-payment.ts';
-import type { CreatePayment, CreatePaymentTools } from '../../lambdas/app/create-payment-types.ts';
-import { type PaymentChain, readChain } from '../../lambdas/app/payment-chain.ts';
-import type { CallbackEvent } from '../../lambdas/app/ports/effect-store.ts';
-import type { ReplayCache } from '../../lambdas/app/ports/operation-runner.ts';
 import {
   type CallbackOutcome,
   type ReceiveCallbackTools,
   receiveCallback,
-} from '../../lambdas/app/receive-callback.ts';
-import { type RetriedOrphans, type RetryOrphansTools, retryOrphans } from '../../lambdas/app/retry-orphans.ts';
+} from '../../lambdas/callbacks/receive-callback.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
+import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
+import type { CreatePayment, CreatePaymentTools } from '../../lambdas/payments/use/create-payment-types.ts';
+import type { CallbackEvent } from '../../lambdas/payments/use/effect-store.ts';
+import { type PaymentChain, readChain } from '../../lambdas/payments/use/payment-chain.ts';
+import {
+  type RetriedOrphans,
+  type RetryOrphansTools,
+  retryOrphans,
+} from '../../lambdas/resolving/use/retry-orphans.ts';
+import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
+import { MemoryStore } from '../payments/memory-store.ts';
 import { countingEntropy } from './counting-entropy.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { type CallbacksApiTools, callbacksApi } from '../../lambdas/callbacks/callbacks-api.ts';
-import type { CallbackSource, SignatureSchemeName } from '../../lambdas/contract/environment.ts';
-import type { SandboxEvent } from '../../lambdas/contract/sandbox-api.ts';
-import type { GatewayEvent } from '../../lambdas/runtime/gateway-request.ts';
-import type { RequestCount, RequestReport } from '../../lambdas/runtime/telemetry.ts';
+import type { GatewayEvent } from '../../lambdas/http/gateway-request.ts';
+import type { CallbackSource, SignatureSchemeName } from '../../lambdas/kernel/contract/environment.ts';
+import type { SandboxEvent } from '../../lambdas/kernel/contract/sandbox-api.ts';
+import type { RequestCount, RequestReport } from '../../lambdas/kernel/platform/telemetry.ts';
 import { CallbackDesk } from './callback-desk.ts';
 import { gatewayEvent } from './payments-desk.ts';
 

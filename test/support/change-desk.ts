@@ -1,14 +1,19 @@
-import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
-import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import { changePayment } from '../../lambdas/app/change-payment.ts';
-import type { ChangePayment, ChangePaymentOutcome } from '../../lambdas/app/change-payment-types.ts';
-import type { CreatePayment, CreatePaymentTools } from '../../lambdas/app/create-payment-types.ts';
-import { type Resolved, type ResolveTools, resolveClaims, resolveInquiries } from '../../lambdas/app/resolve.ts';
-import { returnCharges } from '../../lambdas/app/return-charges.ts';
-import type { ChangeCommand } from '../../lambdas/core/change.ts';
-import { fingerprintOf } from '../../lambdas/core/fingerprint.ts';
-import { parseIdempotencyKey } from '../../lambdas/core/idempotency-key.ts';
-import { type ChangeKind, deriveChangeId } from '../../lambdas/core/ids.ts';
+import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
+import { parseIdempotencyKey } from '../../lambdas/kernel/idempotency-key.ts';
+import { type ChangeKind, deriveChangeId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import type { ChangeCommand } from '../../lambdas/payments/domain/change.ts';
+import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
+import type { ChangePayment, ChangePaymentOutcome } from '../../lambdas/payments/use/change-payment-types.ts';
+import type { CreatePayment, CreatePaymentTools } from '../../lambdas/payments/use/create-payment-types.ts';
+import {
+  type Resolved,
+  type ResolveTools,
+  resolveClaims,
+  resolveInquiries,
+} from '../../lambdas/resolving/use/resolve.ts';
+import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { CallbackDesk } from './callback-desk.ts';
 import { countingEntropy } from './counting-entropy.ts';
 

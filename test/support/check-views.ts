@@ -1,12 +1,12 @@
 import { expect } from '@jest/globals';
-import { MemoryLedgerReader } from '../../lambdas/adapters/memory/memory-ledger-reader.ts';
-import type { MemoryViews } from '../../lambdas/adapters/memory/memory-views.ts';
-import type { BooksOwner } from '../../lambdas/app/ports/ledger-reader.ts';
-import { ViewLedgerReader } from '../../lambdas/app/view-ledger-reader.ts';
-import { paymentObject } from '../../lambdas/core/answer.ts';
-import { type Mode, tenantId } from '../../lambdas/core/ids.ts';
-import { PENDING_TYPES } from '../../lambdas/core/payment.ts';
-import { detailsOf, type Transition } from '../../lambdas/core/transition.ts';
+import { type Mode, tenantId } from '../../lambdas/kernel/ids.ts';
+import { paymentObject } from '../../lambdas/payments/domain/answer.ts';
+import { PENDING_TYPES } from '../../lambdas/payments/domain/payment.ts';
+import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
+import type { BooksOwner } from '../../lambdas/views/use/ledger-reader.ts';
+import { ViewLedgerReader } from '../../lambdas/views/use/view-ledger-reader.ts';
+import { MemoryLedgerReader } from '../views/memory-ledger-reader.ts';
+import type { MemoryViews } from '../views/memory-views.ts';
 
 export const OWNERS: readonly BooksOwner[] = (['ten_a', 'ten_b'] as const).flatMap((tenant) =>
   (['test', 'live'] as const satisfies readonly Mode[]).map((mode) => ({ tenantId: tenantId(tenant), mode })),

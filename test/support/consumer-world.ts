@@ -1,6 +1,6 @@
-import { MemoryConsumerRecords } from '../../lambdas/adapters/memory/memory-consumer-records.ts';
-import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
-import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import { eventOf, type PayonceEvent } from '../../lambdas/events/domain/event.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import {
   type Consumed,
   type Consumer,
@@ -8,10 +8,10 @@ import {
   consumeEvent,
   inOurTables,
   outside,
-} from '../../lambdas/app/consume-event.ts';
-import type { ConsumerClaims, ConsumerEffects, ConsumerWrite } from '../../lambdas/app/ports/consumer-records.ts';
-import { eventOf, type PayonceEvent } from '../../lambdas/core/event.ts';
-import { detailsOf } from '../../lambdas/core/transition.ts';
+} from '../../lambdas/once/use/consume-event.ts';
+import type { ConsumerClaims, ConsumerEffects, ConsumerWrite } from '../../lambdas/once/use/consumer-records.ts';
+import { detailsOf } from '../../lambdas/payments/domain/transition.ts';
+import { MemoryConsumerRecords } from '../once/memory-consumer-records.ts';
 import { countingEntropy } from './counting-entropy.ts';
 import { Actor, type FaultPlan } from './fault-plan.ts';
 import { PORT_VOICE } from './faulty-ports.ts';

@@ -1,5 +1,5 @@
-import type { Entropy } from '../../lambdas/app/ports/world.ts';
-import { ownerToken } from '../../lambdas/core/ids.ts';
+import { ownerToken } from '../../lambdas/kernel/ids.ts';
+import type { Entropy } from '../../lambdas/kernel/world.ts';
 
 /** Owner tokens in order, jitter of zero: runs are the same every time. */
 export function countingEntropy(): Entropy {

@@ -1,7 +1,7 @@
-import type { Digest } from '../../lambdas/core/digest.ts';
-import { eventOf, type PayonceEvent } from '../../lambdas/core/event.ts';
-import { PENDING_TYPES } from '../../lambdas/core/payment.ts';
-import { detailsOf, type Transition } from '../../lambdas/core/transition.ts';
+import { eventOf, type PayonceEvent } from '../../lambdas/events/domain/event.ts';
+import type { Digest } from '../../lambdas/kernel/digest.ts';
+import { PENDING_TYPES } from '../../lambdas/payments/domain/payment.ts';
+import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
 
 /** The events of some payments' transitions, as they come over the bus: as JSON. The first of each payment is among them. */
 export function eventsOf(digest: Digest, transitions: readonly Transition[]): readonly PayonceEvent[] {

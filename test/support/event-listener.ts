@@ -14,8 +14,8 @@ import {
   ReceiveMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
-import { StackName, StackOutput } from '../../lambdas/contract/api.ts';
-import type { PayonceEvent } from '../../lambdas/core/event.ts';
+import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
+import { StackName, StackOutput } from '../../lambdas/kernel/contract/api.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { localAws } from './local-aws.ts';
 import { until } from './until.ts';

@@ -1,7 +1,7 @@
-import { MemoryTransitions } from '../../lambdas/adapters/memory/memory-transitions.ts';
-import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import { eventsApi } from '../../lambdas/events/events-api.ts';
-import type { GatewayEvent, GatewayResult } from '../../lambdas/runtime/gateway-request.ts';
+import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { eventsApi } from '../../lambdas/views/http/events-api.ts';
+import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { API_KEY, ApiDesk, PaymentsDesk } from './payments-desk.ts';
 import { ProjectedViews } from './projected-views.ts';
 

@@ -1,6 +1,6 @@
-import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import { parseIdempotencyKey } from '../../lambdas/core/idempotency-key.ts';
-import { derivePaymentId, type PaymentId, tenantId } from '../../lambdas/core/ids.ts';
+import { parseIdempotencyKey } from '../../lambdas/kernel/idempotency-key.ts';
+import { derivePaymentId, type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 
 /** The id of the payment that this key makes: known before it is there, because it is derived. */
 export function expectedPaymentId(tenant: string, key: string): PaymentId {

@@ -1,7 +1,7 @@
-import type { OrderTools } from '../../lambdas/app/create-order-types.ts';
-import type { Mailer, ReferralProgram, StockKeeper } from '../../lambdas/app/ports/order-parties.ts';
-import type { OrderStore } from '../../lambdas/app/ports/order-store.ts';
-import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import type { OrderTools } from '../../lambdas/orders/use/create-order-types.ts';
+import type { Mailer, ReferralProgram, StockKeeper } from '../../lambdas/orders/use/order-parties.ts';
+import type { OrderStore } from '../../lambdas/orders/use/order-store.ts';
 import type { Actor, FaultVoice } from './fault-plan.ts';
 import { processorOf, storeOf } from './faulty-ports.ts';
 

@@ -1,7 +1,7 @@
-import type { EffectStore } from '../../lambdas/app/ports/effect-store.ts';
-import type { PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
-import type { Processor, ProcessorBooks } from '../../lambdas/app/ports/processor.ts';
-import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
+import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import type { Processor, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import type { Actor, FaultVoice } from './fault-plan.ts';
 
 export const PORT_VOICE: FaultVoice = {

@@ -1,5 +1,5 @@
-import type { Job, JobCounts } from '../../lambdas/app/job.ts';
-import { invariant } from '../../lambdas/core/invariant.ts';
+import type { Job, JobCounts } from '../../lambdas/jobs/use/job.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
 
 export interface FinishedJob extends JobCounts {
   /** The names of its items, in the order in which they were done. */

@@ -1,7 +1,7 @@
-import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import type { Effect } from '../../lambdas/app/ports/effect-store.ts';
-import type { Hold } from '../../lambdas/app/ports/payment-store.ts';
-import { callbackOperation, ownerToken } from '../../lambdas/core/ids.ts';
+import { callbackOperation, ownerToken } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
+import type { Hold } from '../../lambdas/payments/use/payment-store.ts';
 
 /** An effect that has nothing but its place in the queue. */
 export function heldEffect(hold: Hold): Effect {

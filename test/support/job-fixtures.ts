@@ -1,10 +1,10 @@
-import type { Job, JobCounts, JobItem } from '../../lambdas/app/job.ts';
-import { ONE_DONE } from '../../lambdas/app/job.ts';
-import type { JobObserver } from '../../lambdas/app/ports/job-observer.ts';
-import type { JobId } from '../../lambdas/contract/jobs.ts';
-import type { EffectRecord } from '../../lambdas/core/idempotency.ts';
-import { type OperationId, ownerToken } from '../../lambdas/core/ids.ts';
-import type { JobRun } from '../../lambdas/core/job-run.ts';
+import type { JobRun } from '../../lambdas/jobs/domain/job-run.ts';
+import type { Job, JobCounts, JobItem } from '../../lambdas/jobs/use/job.ts';
+import { ONE_DONE } from '../../lambdas/jobs/use/job.ts';
+import type { JobObserver } from '../../lambdas/jobs/use/job-observer.ts';
+import type { JobId } from '../../lambdas/kernel/contract/jobs.ts';
+import { type OperationId, ownerToken } from '../../lambdas/kernel/ids.ts';
+import type { EffectRecord } from '../../lambdas/once/domain/idempotency.ts';
 
 /** May take ten minutes, and never overlaps. */
 export const JOB_ID = 'resolve' satisfies JobId;

@@ -1,7 +1,7 @@
-import { signJobCredential, verifyJobCredential } from '../../lambdas/adapters/jobs/job-credential.ts';
-import { ALL_SCOPES } from '../../lambdas/contract/api.ts';
-import { type JobsApiTools, jobsApi } from '../../lambdas/jobs/jobs-api.ts';
-import type { GatewayEvent, GatewayResult } from '../../lambdas/runtime/gateway-request.ts';
+import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
+import { type JobsApiTools, jobsApi } from '../../lambdas/jobs/http/jobs-api.ts';
+import { signJobCredential, verifyJobCredential } from '../../lambdas/jobs/store/job-credential.ts';
+import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import { JobRunsWorld } from './job-runs-world.ts';
 import { API_KEY, ApiDesk, type Asked, type Reply } from './payments-desk.ts';
 

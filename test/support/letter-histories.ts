@@ -1,7 +1,7 @@
-import { createOutboundPolicy } from '../../lambdas/adapters/vendors/outbound-policy.ts';
-import { type SendOutcome, sendOnce } from '../../lambdas/adapters/vendors/send-once.ts';
-import type { SendingClaims } from '../../lambdas/app/ports/sending-claims.ts';
-import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
+import { type SendOutcome, sendOnce } from '../../lambdas/outbound/send-once.ts';
+import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts';
 import { Actor, Crash, FAULT_KINDS, FaultPlan, type FaultVoice, type PlannedFault } from './fault-plan.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 

@@ -1,5 +1,5 @@
-import type { Letter, LetterOutcome, Mailer } from '../../lambdas/app/ports/order-parties.ts';
-import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import type { Letter, LetterOutcome, Mailer } from '../../lambdas/orders/use/order-parties.ts';
 
 type Trouble = 'down' | 'refuses' | 'doubts' | 'sends_in_silence';
 

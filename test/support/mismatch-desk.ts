@@ -1,8 +1,12 @@
-import { type FindMismatches, type FindMismatchesOutcome, findMismatches } from '../../lambdas/app/find-mismatches.ts';
-import type { ProcessorBooks } from '../../lambdas/app/ports/processor.ts';
-import { type PaymentId, storedOperationId, tenantId } from '../../lambdas/core/ids.ts';
-import { invariant } from '../../lambdas/core/invariant.ts';
-import type { ProcessorCharge } from '../../lambdas/core/processor-charge.ts';
+import { type PaymentId, storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
+import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
+import {
+  type FindMismatches,
+  type FindMismatchesOutcome,
+  findMismatches,
+} from '../../lambdas/reconciling/use/find-mismatches.ts';
 import { LedgerDesk } from './ledger-desk.ts';
 
 /** When every desk's clock begins. Unix seconds. */

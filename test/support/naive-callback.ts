@@ -1,8 +1,8 @@
-import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import { chainOf, readChain } from '../../lambdas/app/payment-chain.ts';
-import { decide } from '../../lambdas/core/decide.ts';
-import { callbackOperation, ownerToken } from '../../lambdas/core/ids.ts';
-import { nextTransition } from '../../lambdas/core/transition.ts';
+import { callbackOperation, ownerToken } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { decide } from '../../lambdas/payments/domain/decide.ts';
+import { nextTransition } from '../../lambdas/payments/domain/transition.ts';
+import { chainOf, readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import type { TakeIn } from './callback-histories.ts';
 
 /**

@@ -1,8 +1,8 @@
-import { MemoryJobRuns } from '../../lambdas/adapters/memory/memory-job-runs.ts';
-import type { JobLock, JobRunStore } from '../../lambdas/app/ports/job-runs.ts';
-import { workPage } from '../../lambdas/app/work-page.ts';
-import type { workRun } from '../../lambdas/app/work-run.ts';
-import { isEnded, type JobRun, pageDone, type RunId } from '../../lambdas/core/job-run.ts';
+import { isEnded, type JobRun, pageDone, type RunId } from '../../lambdas/jobs/domain/job-run.ts';
+import type { JobLock, JobRunStore } from '../../lambdas/jobs/use/job-runs.ts';
+import { workPage } from '../../lambdas/jobs/use/work-page.ts';
+import type { workRun } from '../../lambdas/jobs/use/work-run.ts';
+import { MemoryJobRuns } from '../jobs/memory-job-runs.ts';
 import { LONG_JOB_ID } from './job-fixtures.ts';
 
 /** A store that leaves out one of the things that every write is conditioned on. */

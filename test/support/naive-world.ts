@@ -1,7 +1,7 @@
-import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
-import type { Answer } from '../../lambdas/core/answer.ts';
-import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
-import { storedOperationId } from '../../lambdas/core/ids.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
+import type { Answer } from '../../lambdas/payments/domain/answer.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
 import type { Actor, FaultVoice } from './fault-plan.ts';
 import { processorOf } from './faulty-ports.ts';
 import { type Seen, World } from './world.ts';

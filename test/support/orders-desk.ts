@@ -1,9 +1,9 @@
-import { ProcessReplayCache } from '../../lambdas/adapters/memory/replay-cache.ts';
-import type { OrderTools } from '../../lambdas/app/create-order-types.ts';
-import { AmbiguousError } from '../../lambdas/core/faults.ts';
-import { orderOperation, parseOrderId } from '../../lambdas/core/ids.ts';
-import { ordersApi } from '../../lambdas/orders/orders-api.ts';
-import type { GatewayEvent, GatewayResult } from '../../lambdas/runtime/gateway-request.ts';
+import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
+import { orderOperation, parseOrderId } from '../../lambdas/kernel/ids.ts';
+import { ProcessReplayCache } from '../../lambdas/once/replay-cache.ts';
+import { ordersApi } from '../../lambdas/orders/http/orders-api.ts';
+import type { OrderTools } from '../../lambdas/orders/use/create-order-types.ts';
 import { OrderDesk } from './order-desk.ts';
 import { API_KEY, ApiDesk, type Asked, type Reply } from './payments-desk.ts';
 

@@ -1,10 +1,10 @@
-import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import { decide } from '../../lambdas/core/decide.ts';
-import type { Fact } from '../../lambdas/core/facts.ts';
-import { invariant } from '../../lambdas/core/invariant.ts';
-import { stateAfter } from '../../lambdas/core/payment-state.ts';
-import { detailsOf, nextTransition, type Transition } from '../../lambdas/core/transition.ts';
-import { type EventOf, readEvent } from '../../lambdas/runtime/event-schemas.ts';
+import { type EventOf, readEvent } from '../../lambdas/events/http/event-schemas.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { decide } from '../../lambdas/payments/domain/decide.ts';
+import type { Fact } from '../../lambdas/payments/domain/facts.ts';
+import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
+import { detailsOf, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import { eventsOf } from './event-fixtures.ts';
 import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 

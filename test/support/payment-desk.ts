@@ -1,18 +1,18 @@
-import { createMemoryProcessor, type MemoryProcessor } from '../../lambdas/adapters/memory/memory-processor.ts';
-import { MemoryStore } from '../../lambdas/adapters/memory/memory-store.ts';
-import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
-import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import { createPayment } from '../../lambdas/app/create-payment.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { Entropy } from '../../lambdas/kernel/world.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
+import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlement.ts';
+import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
 import type {
   CreatePayment,
   CreatePaymentOutcome,
   CreatePaymentTools,
-} from '../../lambdas/app/create-payment-types.ts';
-import type { ReplayCache } from '../../lambdas/app/ports/operation-runner.ts';
-import type { PaymentStore } from '../../lambdas/app/ports/payment-store.ts';
-import type { Processor } from '../../lambdas/app/ports/processor.ts';
-import type { Entropy } from '../../lambdas/app/ports/world.ts';
-import type { ProcessorAbilities } from '../../lambdas/core/settlement.ts';
+} from '../../lambdas/payments/use/create-payment-types.ts';
+import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
+import { MemoryStore } from '../payments/memory-store.ts';
 import { countingEntropy } from './counting-entropy.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import * as z from 'zod';
-import type { Clock } from '../../lambdas/app/ports/world.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
 import { listenOnLoopback, stopListening } from './sandbox-listen.ts';
 
 /** What goes wrong with one request: before or after it has taken effect. */

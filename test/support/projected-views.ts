@@ -1,9 +1,9 @@
-import { MemoryViews } from '../../lambdas/adapters/memory/memory-views.ts';
-import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import type { ViewRange, ViewStore } from '../../lambdas/app/ports/view-store.ts';
-import { projectEvent } from '../../lambdas/app/project-event.ts';
-import type { Transition } from '../../lambdas/core/transition.ts';
-import type { ViewRow } from '../../lambdas/core/views.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { Transition } from '../../lambdas/payments/domain/transition.ts';
+import type { ViewRow } from '../../lambdas/views/domain/views.ts';
+import { projectEvent } from '../../lambdas/views/use/project-event.ts';
+import type { ViewRange, ViewStore } from '../../lambdas/views/use/view-store.ts';
+import { MemoryViews } from '../views/memory-views.ts';
 import { eventsOf } from './event-fixtures.ts';
 
 /** Views that have always just caught up with a store. */

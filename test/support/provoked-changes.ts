@@ -1,10 +1,10 @@
-import type { MemoryChargeBooks } from '../../lambdas/adapters/memory/memory-charge-books.ts';
-import { decisionRequestExamples } from '../../lambdas/api-documents/ledger-examples.ts';
-import type { Processor } from '../../lambdas/app/ports/processor.ts';
-import { AmbiguousError } from '../../lambdas/core/faults.ts';
-import { parsePaymentId } from '../../lambdas/core/ids.ts';
-import { invariant } from '../../lambdas/core/invariant.ts';
-import type { ProblemCode } from '../../lambdas/runtime/problems.ts';
+import { decisionRequestExamples } from '../../lambdas/api-docs/ledger-examples.ts';
+import type { ProblemCode } from '../../lambdas/http/problems.ts';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
+import { parsePaymentId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import type { MemoryChargeBooks } from '../processors/memory-charge-books.ts';
 import { LedgerDesk } from './ledger-desk.ts';
 import { PaymentsDesk, type Reply } from './payments-desk.ts';
 

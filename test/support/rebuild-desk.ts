@@ -1,14 +1,14 @@
-import { MemoryLedgerWalk } from '../../lambdas/adapters/memory/memory-ledger-walk.ts';
-import { MemoryViews } from '../../lambdas/adapters/memory/memory-views.ts';
-import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import {
   type RebuildState,
   type RebuildTools,
   type Rebuilt,
   rebuildBegin,
   rebuildViews,
-} from '../../lambdas/app/rebuild-views.ts';
-import type { Transition } from '../../lambdas/core/transition.ts';
+} from '../../lambdas/views/use/rebuild-views.ts';
+import { MemoryLedgerWalk } from '../views/memory-ledger-walk.ts';
+import { MemoryViews } from '../views/memory-views.ts';
 import { countingEntropy } from './counting-entropy.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 

@@ -1,12 +1,12 @@
-import { MemoryTransitions } from '../../lambdas/adapters/memory/memory-transitions.ts';
-import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import { type ReconcileTools, reconcileDays, reconcileRecent } from '../../lambdas/app/reconcile.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { type ReconcileTools, reconcileDays, reconcileRecent } from '../../lambdas/reconciling/use/reconcile.ts';
 import {
   ALL_MISMATCHES,
   type MismatchCounts,
   type OpenMismatch,
   openMismatchOf,
-} from '../../lambdas/core/mismatch-view.ts';
+} from '../../lambdas/views/domain/mismatch-view.ts';
+import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { type FinishedJob, finishJob } from './finish-job.ts';
 import { MismatchDesk } from './mismatch-desk.ts';
 

@@ -1,6 +1,6 @@
-import type { ChangeOrder, ChargeChange, ChargeOrder } from '../../lambdas/app/ports/processor.ts';
-import { base32 } from '../../lambdas/core/digest.ts';
-import { chargeOperation, parsePaymentId, storedOperationId } from '../../lambdas/core/ids.ts';
+import { base32 } from '../../lambdas/kernel/digest.ts';
+import { chargeOperation, parsePaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import type { ChangeOrder, ChargeChange, ChargeOrder } from '../../lambdas/payments/use/processor.ts';
 
 /** An order for a payment that nobody knows yet. */
 export function freshOrder(changes: Partial<ChargeOrder> = {}): ChargeOrder {

@@ -1,8 +1,8 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import type { Books } from '../../lambdas/sandbox-processor/books.ts';
-import { type ApiHandler, createHandler } from '../../lambdas/sandbox-processor/entry.ts';
-import { createMemoryBooks } from '../../lambdas/sandbox-processor/memory-books.ts';
-import type { Tasks } from '../../lambdas/sandbox-processor/world.ts';
+import type { Books } from '../../sandbox/books.ts';
+import { type ApiHandler, createHandler } from '../../sandbox/entry.ts';
+import { createMemoryBooks } from '../../sandbox/memory-books.ts';
+import type { Tasks } from '../../sandbox/world.ts';
 
 export type SandboxHandler = ApiHandler;
 

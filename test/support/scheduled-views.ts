@@ -1,7 +1,7 @@
 import type fc from 'fast-check';
-import type { RowChange, ViewRange, ViewStore } from '../../lambdas/app/ports/view-store.ts';
-import { RetryableError } from '../../lambdas/core/faults.ts';
-import type { ViewKey, ViewRow } from '../../lambdas/core/views.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import type { ViewKey, ViewRow } from '../../lambdas/views/domain/views.ts';
+import type { RowChange, ViewRange, ViewStore } from '../../lambdas/views/use/view-store.ts';
 
 /** The Views as one worker sees them: each call waits for its turn, and after some calls the worker dies, before the call or after it. */
 export class ScheduledViews implements ViewStore {

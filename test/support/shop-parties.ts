@@ -1,11 +1,11 @@
 import * as z from 'zod';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import type {
   CreditOutcome,
   ReferralProgram,
   ReservationOutcome,
   StockKeeper,
-} from '../../lambdas/app/ports/order-parties.ts';
-import { AmbiguousError } from '../../lambdas/core/faults.ts';
+} from '../../lambdas/orders/use/order-parties.ts';
 import type { SandboxAnswer } from './sandbox-calls.ts';
 import { errorIn, sandboxDesk } from './sandbox-desk.ts';
 import { createTestSandbox } from './sandbox-world.ts';

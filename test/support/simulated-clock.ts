@@ -1,4 +1,4 @@
-import type { Clock } from '../../lambdas/app/ports/world.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
 
 /** Time as data: sleeping moves it on at once. */
 export class SimulatedClock implements Clock {

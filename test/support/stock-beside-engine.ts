@@ -1,9 +1,9 @@
 import { jest } from '@jest/globals';
-import { documentClient } from '../../lambdas/adapters/dynamodb/document-client.ts';
-import { DynamoDbStore } from '../../lambdas/adapters/dynamodb/dynamodb-store.ts';
-import type { StoreTables } from '../../lambdas/adapters/dynamodb/transact-items.ts';
-import type { Answer } from '../../lambdas/core/answer.ts';
-import { invariant } from '../../lambdas/core/invariant.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
+import type { Answer } from '../../lambdas/payments/domain/answer.ts';
+import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { countingEntropy } from './counting-entropy.ts';
 import type { FaultPlan } from './fault-plan.ts';
 import { dynamoDbClient } from './local-aws.ts';

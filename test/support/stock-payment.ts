@@ -7,11 +7,11 @@ import { DynamoDBPersistenceLayer } from '@aws-lambda-powertools/idempotency/dyn
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
 import type { Context } from 'aws-lambda';
-import type { StoreTables } from '../../lambdas/adapters/dynamodb/transact-items.ts';
-import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
-import type { Processor } from '../../lambdas/app/ports/processor.ts';
-import type { Answer } from '../../lambdas/core/answer.ts';
-import { chargeOperation, storedOperationId } from '../../lambdas/core/ids.ts';
+import { chargeOperation, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
+import type { Answer } from '../../lambdas/payments/domain/answer.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
+import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import type { Seen } from './world.ts';
 
 /** Seven days, as the engine keeps a payment's answer. */

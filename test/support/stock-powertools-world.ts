@@ -1,8 +1,8 @@
 import { DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import type { StoreTables } from '../../lambdas/adapters/dynamodb/transact-items.ts';
-import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
-import type { Clock } from '../../lambdas/app/ports/world.ts';
-import { PAYMENTS_TIMEOUT_SECONDS } from '../../lambdas/contract/timing.ts';
+import { PAYMENTS_TIMEOUT_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
+import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
 import type { Actor, FaultPlan } from './fault-plan.ts';
 import { clientOf } from './faulty-client.ts';
 import { processorOf } from './faulty-ports.ts';

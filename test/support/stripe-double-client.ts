@@ -1,5 +1,5 @@
-import { createStripeClient } from '../../lambdas/adapters/processor/stripe-client.ts';
-import type { Processor } from '../../lambdas/app/ports/processor.ts';
+import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import { createStripeClient } from '../../lambdas/processors/stripe/stripe-client.ts';
 import { DOUBLE_KEY } from './stripe-double.ts';
 
 interface ClientChanges {

@@ -1,6 +1,6 @@
-import type { ChangeOrder, ChargeOrder, Processor } from '../../lambdas/app/ports/processor.ts';
-import type { CallLimit } from '../../lambdas/app/ports/world.ts';
-import type { Failure } from '../../lambdas/core/payment.ts';
+import type { CallLimit } from '../../lambdas/kernel/world.ts';
+import type { Failure } from '../../lambdas/payments/domain/payment.ts';
+import type { ChangeOrder, ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
 import type { StripeDouble, StripeTrouble } from './stripe-double.ts';
 
 const METHODS: Readonly<Record<string, string>> = {

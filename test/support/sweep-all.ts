@@ -1,5 +1,5 @@
-import type { Resolved } from '../../lambdas/app/resolve.ts';
-import { type ResolveAllTools, sweepsOf } from '../../lambdas/app/resolve-all.ts';
+import type { Resolved } from '../../lambdas/resolving/use/resolve.ts';
+import { type ResolveAllTools, sweepsOf } from '../../lambdas/resolving/use/resolve-all.ts';
 
 /** One run over all queues, each after the other. */
 export async function sweepAll(tools: ResolveAllTools): Promise<Readonly<Record<string, Resolved>>> {

@@ -1,4 +1,4 @@
-import type { Job, JobCounts } from '../../lambdas/app/job.ts';
+import type { Job, JobCounts } from '../../lambdas/jobs/use/job.ts';
 
 /** More pages than a test ever needs. */
 const MAX_PAGES = 10_000;

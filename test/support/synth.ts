@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import { StackName } from '../../lambdas/contract/api.ts';
+import { StackName } from '../../lambdas/kernel/contract/api.ts';
 import { buildStacks } from '../../lib/stacks.ts';
 
 const { context: flags } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')) as {

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
-import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import { decide } from '../../lambdas/core/decide.ts';
-import type { Fact } from '../../lambdas/core/facts.ts';
-import { type Mode, tenantId } from '../../lambdas/core/ids.ts';
-import { invariant } from '../../lambdas/core/invariant.ts';
-import { stateAfter } from '../../lambdas/core/payment-state.ts';
-import { firstTransition, nextTransition, type Transition } from '../../lambdas/core/transition.ts';
+import { type Mode, tenantId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { decide } from '../../lambdas/payments/domain/decide.ts';
+import type { Fact } from '../../lambdas/payments/domain/facts.ts';
+import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
+import { firstTransition, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 const MINE = 'ch_1';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import { webhookSecrets } from '../../lambdas/adapters/webhooks/webhook-secrets.ts';
-import type { PublicEventType } from '../../lambdas/core/event.ts';
-import { type PayonceEvent } from '../../lambdas/core/event.ts';
-import { tenantId } from '../../lambdas/core/ids.ts';
-import type { WebhookEndpoint, WebhookOwner } from '../../lambdas/core/webhook-endpoint.ts';
+import type { PublicEventType } from '../../lambdas/events/domain/event.ts';
+import { type PayonceEvent } from '../../lambdas/events/domain/event.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { WebhookEndpoint, WebhookOwner } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
+import { webhookSecrets } from '../../lambdas/webhooks/transport/webhook-secrets.ts';
 
 export const OWNER: WebhookOwner = { tenantId: tenantId('ten_webhooks'), mode: 'test' };
 const ROOT_KEY = 'root-key-of-tests-0123456789abcdef';

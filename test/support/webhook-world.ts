@@ -1,7 +1,13 @@
-import { MemoryWebhooks } from '../../lambdas/adapters/memory/memory-webhooks.ts';
-import { idempotentRunner } from '../../lambdas/adapters/powertools/idempotent-runner.ts';
-import { systemDigest } from '../../lambdas/adapters/system/platform.ts';
-import { fanOut } from '../../lambdas/app/fan-out-webhooks.ts';
+import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import type { AttemptResult, Delivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import type { WebhookEndpoint, WebhookOwner } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
+import { fanOut } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { replayPage } from '../../lambdas/webhooks/use/replay-webhooks.ts';
+import { type SendOutcome, sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
+import { sweepWebhooks } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
 import type {
   DueWebhooks,
   PastEvents,
@@ -11,14 +17,8 @@ import type {
   WebhookTask,
   WebhookTasks,
   WebhookTransport,
-} from '../../lambdas/app/ports/webhooks.ts';
-import { replayPage } from '../../lambdas/app/replay-webhooks.ts';
-import { type SendOutcome, sendWebhook } from '../../lambdas/app/send-webhook.ts';
-import { sweepWebhooks } from '../../lambdas/app/sweep-webhooks.ts';
-import type { PayonceEvent } from '../../lambdas/core/event.ts';
-import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
-import type { AttemptResult, Delivery } from '../../lambdas/core/webhook-delivery.ts';
-import type { WebhookEndpoint, WebhookOwner } from '../../lambdas/core/webhook-endpoint.ts';
+} from '../../lambdas/webhooks/use/webhooks.ts';
+import { MemoryWebhooks } from '../webhooks/memory-webhooks.ts';
 import { countingEntropy } from './counting-entropy.ts';
 import { Actor, Crash, FaultPlan, type FaultVoice } from './fault-plan.ts';
 import { SimulatedClock } from './simulated-clock.ts';

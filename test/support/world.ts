@@ -1,12 +1,12 @@
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
+import type { Answer } from '../../lambdas/payments/domain/answer.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
 import {
   createMemoryProcessor,
   type MemoryProcessor,
   type MemoryProcessorOptions,
-} from '../../lambdas/adapters/memory/memory-processor.ts';
-import type { CreatePayment } from '../../lambdas/app/create-payment-types.ts';
-import type { Clock } from '../../lambdas/app/ports/world.ts';
-import type { Answer } from '../../lambdas/core/answer.ts';
-import { AmbiguousError, RetryableError } from '../../lambdas/core/faults.ts';
+} from '../payments/memory-processor.ts';
 import { Actor, Crash, type FaultPlan } from './fault-plan.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 

@@ -1,0 +1,280 @@
+import * as z from 'zod';
+import { PROBLEMS } from '../http/problems.ts';
+import { CANCEL_REASONS, PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
+import { ACCOUNTS } from '../payments/domain/posting.ts';
+import { order } from './order-schema.ts';
+
+/** What the API answers, for its documents. Objects are open: a client must pass over fields that it does not know. */
+
+const amount = (description: string) =>
+  z
+    .int()
+    .min(0)
+    .meta({ description: `${description}, in minor units.` });
+const unixSeconds = z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 });
+
+export const payment = z
+  .looseObject({
+    id: z
+      .string()
+      .regex(/^pay_[a-z2-7]{32}$/)
+      .meta({ example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp' }),
+    object: z.literal('payment'),
+    amount: amount('What was asked for'),
+    amount_captured: amount('What was taken'),
+    amount_refunded: amount('What was given back'),
+    currency: z.string().meta({ example: 'EUR' }),
+    status: z
+      .enum(PAYMENT_STATUSES)
+      .meta({ description: '`processing` means that the outcome is not known yet: ask again with GET.' }),
+    source: z.string(),
+    capture: z.enum(['automatic', 'manual']),
+    next_action: z
+      .looseObject({ type: z.literal('redirect'), url: z.string() })
+      .optional()
+      .meta({ description: 'What the payer must do; only while the status is `requires_action`.' }),
+    processor: z.looseObject({
+      name: z.string(),
+      charge_id: z.string().nullable(),
+      fee: amount('What the processor keeps; left out until it has said so').optional(),
+    }),
+    failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
+    cancellation_reason: z
+      .enum(CANCEL_REASONS)
+      .optional()
+      .meta({ description: 'Why it was let go; only while the status is `canceled`.' }),
+    reference: z.string().nullable(),
+    description: z.string().nullable(),
+    metadata: z.record(z.string(), z.string()),
+    created: unixSeconds,
+    livemode: z.boolean(),
+  })
+  .meta({ id: 'Payment' });
+
+export const refund = z
+  .looseObject({
+    id: z.string().meta({
+      description: '`ref_…`; the processor’s own of one that was made there.',
+      example: 'ref_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp2wq7hzd4ynrk5xcb3tmvja6ofe',
+    }),
+    object: z.literal('refund'),
+    payment: payment.shape.id,
+    amount: amount('What is given back'),
+    currency: z.string().meta({ example: 'EUR' }),
+    status: z
+      .enum(['pending', 'succeeded', 'failed'])
+      .meta({ description: '`pending` means that the outcome is not known yet. Also a success may fail days later.' }),
+    reason: z.string().nullable().meta({ description: 'Why, in your words.' }),
+    failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
+    created: unixSeconds.nullable().meta({
+      description: 'Unix time in seconds; null of one that was made at the processor.',
+    }),
+  })
+  .meta({ id: 'Refund' });
+
+export const refundList = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(refund).meta({ description: 'In the order in which they became known.' }),
+    has_more: z.literal(false),
+  })
+  .meta({ id: 'RefundList' });
+
+const posting = z
+  .looseObject({
+    account: z.string().meta({ example: 'merchant_payable' }),
+    direction: z.enum(['debit', 'credit']),
+    amount: amount('Always positive'),
+    currency: z.string(),
+  })
+  .meta({ id: 'Posting' });
+
+const transition = z
+  .looseObject({
+    sequence: z.int().min(1).meta({ description: 'From 1, without gaps.' }),
+    type: z.string().meta({ example: 'payment.completed' }),
+    created: unixSeconds,
+    postings: z.array(posting).meta({ description: 'Debits equal credits in every currency.' }),
+  })
+  .meta({ id: 'Transition' });
+
+export const transitionList = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(transition).meta({ description: 'Oldest first.' }),
+    has_more: z.boolean().meta({ description: 'Whether a page with `starting_after` the last sequence holds more.' }),
+  })
+  .meta({ id: 'TransitionList' });
+
+const account = z.enum(ACCOUNTS).meta({
+  description:
+    '`processor_clearing`: what the processor holds for you. `merchant_payable`: what was taken for you. `refunds`, ' +
+    '`fees`, `disputes`: what of it was given back, kept by the processor, taken back by banks. `late_receipts`: money ' +
+    'that came when none may come, owed back to the payer. `corrections`: the other side of what an operator set right.',
+});
+const paymentId = payment.shape.id;
+
+const ledgerEntry = z
+  .looseObject({
+    id: z.string().meta({ description: 'Opaque; for `starting_after`.' }),
+    object: z.literal('ledger_entry'),
+    payment: paymentId,
+    sequence: z.int().min(1).meta({ description: 'Of the transition that posted it.' }),
+    type: z.enum(TRANSITION_TYPES).meta({ description: 'Of that transition.' }),
+    account,
+    direction: z.enum(['debit', 'credit']),
+    amount: amount('Always positive'),
+    currency: z.string(),
+    created: unixSeconds,
+  })
+  .meta({ id: 'LedgerEntry' });
+
+export const ledgerEntryList = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(ledgerEntry).meta({ description: 'Oldest first; then by payment, sequence and place in the set.' }),
+    has_more: z.boolean().meta({ description: 'Whether a page with `starting_after` the last id holds more.' }),
+  })
+  .meta({ id: 'LedgerEntryList' });
+
+const balance = z
+  .looseObject({
+    object: z.literal('balance'),
+    account,
+    currency: z.string(),
+    debit: amount('The sum of all debits'),
+    credit: amount('The sum of all credits'),
+    normal_balance: z.enum(['debit', 'credit']).meta({
+      description:
+        'The side on which the account grows: `credit` for `merchant_payable` and `late_receipts`, `debit` for the others.',
+    }),
+    balance: z.int().meta({
+      description:
+        'In minor units, in the account’s own direction: `debit` less `credit` where `normal_balance` is `debit`, `credit` ' +
+        'less `debit` where it is `credit`. So what the processor holds and what was taken for you are both above zero; a ' +
+        'balance below zero stands on the other side.',
+    }),
+  })
+  .meta({ id: 'Balance' });
+
+export const balanceList = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(balance).meta({ description: 'Accounts that have entries, by currency.' }),
+    has_more: z.literal(false),
+  })
+  .meta({ id: 'BalanceList' });
+
+export const correction = z
+  .looseObject({
+    id: z
+      .string()
+      .regex(/^cor_[a-z2-7]{32}$/)
+      .meta({ example: 'cor_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp' }),
+    object: z.literal('correction'),
+    payment: paymentId,
+    sequence: z.int().min(2).meta({ description: 'Of the transition that it is.' }),
+    reason: z.string(),
+    operator: z.string(),
+    reverses: z.int().nullable().meta({ description: 'The sequence of the transition whose postings it undid.' }),
+    postings: z.array(posting).meta({ description: 'Debits equal credits in every currency.' }),
+    created: unixSeconds,
+  })
+  .meta({ id: 'Correction' });
+
+const mismatch = z
+  .looseObject({
+    object: z.literal('mismatch'),
+    payment: z.string().nullable().meta({
+      description: 'As the charge names it, also when there is no such payment; null when it names none.',
+    }),
+    payment_status: z.enum(PAYMENT_STATUSES).nullable().meta({ description: 'Null when there is no such payment.' }),
+    currency: z.string(),
+    processor_amount: z.int().meta({
+      description:
+        'By the processor’s list: captured, less refunds that succeeded, less disputes that are open or lost, over all ' +
+        'charges that carry the payment’s name; before fees. In minor units.',
+    }),
+    ledger_amount: z.int().meta({
+      description:
+        'By the Ledger: debits less credits of `processor_clearing` over all transitions of the payment, corrections ' +
+        'included, fees left out. In minor units.',
+    }),
+    difference: z.int().meta({ description: '`processor_amount` less `ledger_amount`.' }),
+    charges: z.array(z.string()).meta({ description: 'The charges at the processor, in this currency.' }),
+    kind: z.enum(['missing_in_ledger', 'missing_at_processor', 'amounts_differ']).meta({
+      description:
+        '`missing_in_ledger`: nothing was ever posted. `missing_at_processor`: no charge there has taken money. ' +
+        '`amounts_differ`: both know of it.',
+    }),
+  })
+  .meta({ id: 'Mismatch' });
+
+const openMismatch = z
+  .looseObject({
+    id: z.string().meta({ description: '`mis_…`' }),
+    ...mismatch.shape,
+    processor: z.string(),
+    account: z.string().meta({ description: 'At the processor.' }),
+    status: z.enum(['suspected', 'confirmed']).meta({
+      description:
+        '`suspected`: seen once; a payment that was moving just then is gone at the next look. `confirmed`: the two have been ' +
+        'apart by the same amount for ten minutes at least, and somebody was told.',
+    }),
+    first_seen: unixSeconds,
+    last_seen: unixSeconds,
+  })
+  .meta({ id: 'OpenMismatch' });
+
+/** Asked for without a time. */
+export const openMismatchList = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(openMismatch).meta({ description: 'Newest payment first.' }),
+    has_more: z.boolean(),
+  })
+  .meta({ id: 'OpenMismatchList' });
+
+export const mismatchList = z
+  .looseObject({
+    object: z.literal('list'),
+    data: z.array(mismatch).meta({ description: 'By payment and currency; charges without a payment last.' }),
+    has_more: z.boolean().meta({ description: 'Whether there are more mismatches than `limit`.' }),
+    compared: z
+      .looseObject({ charges: z.int().min(0), payments: z.int().min(0) })
+      .meta({ description: 'How much was looked at, so that an empty list says something.' }),
+  })
+  .meta({ id: 'MismatchList' });
+
+export const mismatches = z.union([openMismatchList, mismatchList]).meta({ id: 'Mismatches' });
+
+const codes = z.enum(Object.keys(PROBLEMS));
+
+export const problem = z
+  .looseObject({
+    type: z.literal('about:blank'),
+    title: z.string(),
+    status: z.int(),
+    code: codes.meta({ description: 'Stable; decide by this and by nothing else.' }),
+    detail: z.string().meta({ description: 'For people; may change.' }),
+    param: z.string().optional().meta({ description: 'The field at fault.', example: 'metadata.order' }),
+    request_id: z.string(),
+    payment_id: z.string().optional().meta({ description: 'The payment that stands in the way.' }),
+    payment_status: z
+      .enum(PAYMENT_STATUSES)
+      .optional()
+      .meta({ description: 'Of the payment that cannot be changed so.' }),
+    decidable_from: z
+      .int()
+      .optional()
+      .meta({ description: 'From when on a person may decide about the change; Unix seconds.' }),
+    amount_left: amount('What is left').optional(),
+    payment: payment
+      .optional()
+      .meta({ description: 'The payment that failed or was let go; after a change that failed, as it still is.' }),
+    refund: refund.optional().meta({ description: 'The refund that failed.' }),
+    order: order.optional().meta({ description: 'The order that was canceled.' }),
+    order_id: z.string().optional().meta({ description: 'The order that stands in the way.' }),
+    correction_id: z.string().optional().meta({ description: 'The correction that stands in the way.' }),
+  })
+  .meta({ id: 'Problem', description: 'RFC 9457.' });

@@ -1,0 +1,64 @@
+import * as z from 'zod';
+import type { ZodOpenApiPathsObject } from 'zod-openapi';
+import { MAX_CALLBACK_BYTES } from '../kernel/contract/limits.ts';
+import { problemResponses, shown } from './responses.ts';
+
+/** Its processor's affair; only what all of them have is named. */
+const callback = z
+  .looseObject({ id: z.string().meta({ description: 'The same for every delivery of one event.' }) })
+  .meta({ id: 'Callback' });
+
+export const received = z.looseObject({ received: z.literal(true) }).meta({ id: 'Received' });
+
+const callbackExamples = {
+  succeeded: {
+    summary: 'The sandbox tells that a charge has changed',
+    value: {
+      id: 'evt_1',
+      object: 'event',
+      type: 'charge.succeeded',
+      created: 1_772_366_400,
+      data: { charge: 'ch_1', payment: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp' },
+    },
+  },
+};
+
+const receivedExamples = { received: { summary: 'It is stored', value: { received: true } } };
+
+/** Where processors call back: in the description for whoever sets one up. */
+export const callbackPath: ZodOpenApiPathsObject = {
+  '/callbacks/{processor}': {
+    post: {
+      operationId: 'receiveCallback',
+      summary: 'Take in a processor’s event',
+      description:
+        'For payment processors, which sign what they send; it takes no API key. An event may come twice, late and out of ' +
+        'order: it takes effect once. It is acknowledged once it is stored; what is not answered 200 is to be sent again.',
+      security: [],
+      requestParams: {
+        path: z.object({ processor: z.string().meta({ description: 'Its name.', example: 'sandbox' }) }),
+      },
+      requestBody: {
+        required: true,
+        description: `At most ${MAX_CALLBACK_BYTES} bytes of JSON, as the processor sends it, with its signature’s header.`,
+        content: { 'application/json': { schema: callback, examples: callbackExamples } },
+      },
+      responses: {
+        200: shown('It is stored, now or before.', received, receivedExamples),
+        ...problemResponses([
+          'invalid_request',
+          'invalid_signature',
+          'forbidden',
+          'not_found',
+          'method_not_allowed',
+          'body_too_large',
+          'rate_limited',
+          'internal_error',
+          'processor_unavailable',
+          'temporarily_unavailable',
+          'timeout',
+        ]),
+      },
+    },
+  },
+};

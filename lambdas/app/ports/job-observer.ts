@@ -1,9 +1,0 @@
-import type { JobMetricName } from '../../contract/job-metrics.ts';
-import type { JobRun } from '../../core/job-run.ts';
-
-/** Hears what becomes of runs: counts for alarms, and what went wrong for whoever looks into it. */
-export interface JobObserver {
-  count(jobId: string, metric: JobMetricName, times: number): void;
-  /** @param item its name, when it was one item that went wrong */
-  report(error: unknown, run: Pick<JobRun, 'runId'>, item?: string): void;
-}

@@ -1,0 +1,181 @@
+import type { Digest } from '../kernel/digest.ts';
+import { RetryableError } from '../kernel/faults.ts';
+import type { OperationId, OwnerToken, PaymentId } from '../kernel/ids.ts';
+import { adoptionOperation, callbackOperation } from '../kernel/ids.ts';
+import type { Clock, Entropy } from '../kernel/world.ts';
+import type { EffectRecord } from '../once/domain/idempotency.ts';
+import { effectExpirySeconds } from '../once/domain/idempotency.ts';
+import type { EffectSteps, OperationRunner } from '../once/use/operation-runner.ts';
+import type { TransitionType } from '../payments/domain/payment.ts';
+import type { ProcessorCharge } from '../payments/domain/processor-charge.ts';
+import type { Transition } from '../payments/domain/transition.ts';
+import { detailsOf } from '../payments/domain/transition.ts';
+import { decideAll } from '../payments/use/decide-all.ts';
+import type { CallbackEvent, EffectStore, OrphanedCallback } from '../payments/use/effect-store.ts';
+import { type PaymentChain, readChain } from '../payments/use/payment-chain.ts';
+import type { ProcessorBooks } from '../payments/use/processor.ts';
+import { queuedWith } from '../payments/use/queued-with.ts';
+import { type AlarmTools, raiseAlarms } from '../payments/use/raise-alarms.ts';
+
+export interface ReceiveCallbackTools extends AlarmTools {
+  readonly effects: EffectStore;
+  readonly books: ProcessorBooks;
+  readonly runner: OperationRunner;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly digest: Digest;
+}
+
+export type CallbackOutcome =
+  /** The payment stands where the processor says; no transitions when all was known already. */
+  | {
+      readonly kind: 'taken_in';
+      readonly paymentId: PaymentId;
+      readonly transitions: readonly TransitionType[];
+      /** What the processor says and cannot be, or is against what was said before: somebody must look. */
+      readonly contradictions: readonly string[];
+    }
+  /** This very event was taken in before. */
+  | { readonly kind: 'redelivered' }
+  /** No payment of ours is known for it. */
+  | { readonly kind: 'orphaned'; readonly reason: OrphanedCallback['reason'] };
+
+/** A look at the processor's books, within the time that a processor waits for us. Milliseconds. */
+const READ_TIMEOUT_MS = 5_000;
+/**
+ * News beyond this goes into several transactions, of which the last has the callback's record: DynamoDB takes a hundred
+ * items in one (Amazon DynamoDB developer guide, "TransactWriteItems"). A late success brings a queue entry with it.
+ */
+const MAX_TOGETHER = 40;
+/** Races are decided again, and parts written, this often before the processor is asked to deliver again. */
+const MAX_ROUNDS = 20;
+
+/**
+ * Takes in what a processor says, once in effect. The event only tells where to look: what is decided on is the charge as
+ * it stands in the processor's books, so that doubled, late and reordered events all lead to the same place.
+ *
+ * @throws RetryableError or AmbiguousError when it is not stored: the processor must deliver it again
+ */
+export async function receiveCallback(tools: ReceiveCallbackTools, event: CallbackEvent): Promise<CallbackOutcome> {
+  const operationId = callbackOperation(tools.digest, event.processorName, event.eventId);
+  return tools.runner.record(operationId, new CallbackRun(tools, operationId, event));
+}
+
+/** Tries an orphan again; when it has found its payment, it leaves the shelf with the effect. @throws as `receiveCallback` */
+export async function adoptOrphan(tools: ReceiveCallbackTools, orphan: OrphanedCallback): Promise<CallbackOutcome> {
+  const operationId = adoptionOperation(tools.digest, orphan.operationId);
+  return tools.runner.record(operationId, new CallbackRun(tools, operationId, orphan.event, orphan));
+}
+
+class CallbackRun implements EffectSteps<PaymentId | undefined, CallbackOutcome> {
+  readonly #tools: ReceiveCallbackTools;
+  readonly #operationId: OperationId;
+  readonly #event: CallbackEvent;
+  readonly #adopted: OrphanedCallback | undefined;
+  readonly #owner: OwnerToken;
+
+  constructor(tools: ReceiveCallbackTools, operationId: OperationId, event: CallbackEvent, adopted?: OrphanedCallback) {
+    this.#tools = tools;
+    this.#operationId = operationId;
+    this.#event = event;
+    this.#adopted = adopted;
+    this.#owner = tools.entropy.ownerToken();
+  }
+
+  async find(): Promise<CallbackOutcome | undefined> {
+    const record = await this.#tools.effects.readEffect(this.#operationId);
+    return record === undefined ? undefined : { kind: 'redelivered' };
+  }
+
+  /** Which payment it may be about: the event's own word saves a look, and is not believed further than that. */
+  async prepare(): Promise<PaymentId | undefined> {
+    return this.#event.paymentId ?? (await this.#readCharge())?.paymentId;
+  }
+
+  /**
+   * The chain is read before the charge, on every round: what is decided is at least as new as what it is decided on, and
+   * whoever appends in between takes our place in the chain.
+   *
+   *   A ── chain n ── charge (old) ────────────────────── append n + 1 ✗ ── chain n + 1 ── charge (new) ── nothing new
+   *   B ──────────────── chain n ── charge (new) ── n + 1 ✓
+   */
+  async commit(hinted: PaymentId | undefined): Promise<CallbackOutcome> {
+    const { effects, clock } = this.#tools;
+    const done: Transition[] = [];
+    let paymentId = hinted;
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const chain = paymentId === undefined ? undefined : await readChain(effects, paymentId);
+      const charge = await this.#readCharge();
+      if (charge === undefined) return this.#shelve('charge_unknown');
+      if (charge.paymentId !== paymentId) {
+        // The event named another payment than the charge does: the charge is the truth.
+        paymentId = charge.paymentId;
+        if (paymentId !== undefined) continue;
+      }
+      if (paymentId === undefined || chain === undefined) return this.#shelve('payment_unknown');
+      if (!this.#isOfThisAccount(chain)) return this.#shelve('other_account');
+      const { transitions, contradictions } = decideAll(this.#tools.digest, charge, chain, clock.nowMs());
+      raiseAlarms(this.#tools, transitions, contradictions);
+      const part = transitions.slice(0, MAX_TOGETHER);
+      const isLast = part.length === transitions.length;
+      const outcome = await effects.recordEffect({
+        record: isLast ? this.#record(paymentId) : this.#partRecord(paymentId, part),
+        transitions: part,
+        ...queuedWith(this.#tools.digest, chain.first, part),
+        ...(isLast && this.#adopted !== undefined ? { adopted: this.#adopted } : {}),
+      });
+      if (isLast && outcome.kind === 'recorded_before') return { kind: 'redelivered' };
+      if (outcome.kind !== 'recorded') continue;
+      done.push(...part);
+      if (isLast) {
+        const types = done.map(({ type }) => type);
+        return { kind: 'taken_in', paymentId, transitions: types, contradictions };
+      }
+    }
+    throw new RetryableError('contention', 'too many rivals, or too much news, at once for this payment', {
+      retryAfterSeconds: 1,
+    });
+  }
+
+  /** The event alone proves nothing: the processor's books do. */
+  #readCharge(): Promise<ProcessorCharge | undefined> {
+    return this.#tools.books.readCharge(this.#event.chargeId, { timeoutMs: READ_TIMEOUT_MS });
+  }
+
+  /** A payment that was sent elsewhere cannot be settled by these books, whatever name a charge there bears. */
+  #isOfThisAccount({ first }: PaymentChain): boolean {
+    const { name, account } = this.#tools.books;
+    return first.payment.processorName === name && detailsOf(first).processor.account === account;
+  }
+
+  /** Kept, so that it may be acknowledged; never posted. One that was on the shelf already stays there. */
+  async #shelve(reason: OrphanedCallback['reason']): Promise<CallbackOutcome> {
+    if (this.#adopted !== undefined) return { kind: 'orphaned', reason };
+    const orphan: OrphanedCallback = {
+      operationId: this.#operationId,
+      event: this.#event,
+      reason,
+      receivedAtMs: this.#tools.clock.nowMs(),
+    };
+    const outcome = await this.#tools.effects.recordEffect({ record: this.#record(), transitions: [], orphan });
+    return outcome.kind === 'recorded' ? { kind: 'orphaned', reason } : { kind: 'redelivered' };
+  }
+
+  /** Of a part that is not the last: its name is its place in the chain, which can be taken once. */
+  #partRecord(paymentId: PaymentId, [first]: readonly Transition[]): EffectRecord {
+    const { digest } = this.#tools;
+    const part = `${paymentId} ${first?.sequence}`;
+    return { ...this.#record(paymentId), operationId: callbackOperation(digest, 'part', part) };
+  }
+
+  #record(paymentId?: PaymentId): EffectRecord {
+    const nowMs = this.#tools.clock.nowMs();
+    return {
+      operationId: this.#operationId,
+      ...(paymentId === undefined ? {} : { paymentId }),
+      owner: this.#owner,
+      recordedAtMs: nowMs,
+      expiresAtSeconds: effectExpirySeconds(nowMs, this.#tools.entropy.fraction()),
+    };
+  }
+}

@@ -1,0 +1,118 @@
+import type { Digest } from '../../kernel/digest.ts';
+import { base32 } from '../../kernel/digest.ts';
+import type { Mode, TenantId } from '../../kernel/ids.ts';
+import { paymentObject } from '../../payments/domain/answer.ts';
+import { refundObject } from '../../payments/domain/change-answer.ts';
+import type { Dispute, Payment, TransitionType } from '../../payments/domain/payment.ts';
+import { PENDING_TYPES, TRANSITION_TYPES } from '../../payments/domain/payment.ts';
+import type { Posting } from '../../payments/domain/posting.ts';
+import type { FirstDetails, Transition } from '../../payments/domain/transition.ts';
+
+/** What merchants are told of. All other outcomes are events too, for our own consumers alone. */
+export const PUBLIC_EVENT_TYPES = [
+  'payment.processing',
+  'payment.requires_action',
+  'payment.authorized',
+  'payment.completed',
+  'payment.failed',
+  'payment.canceled',
+  'payment.review_required',
+  'refund.completed',
+  'refund.failed',
+  'dispute.opened',
+  'dispute.closed',
+] as const satisfies readonly TransitionType[];
+
+export type PublicEventType = (typeof PUBLIC_EVENT_TYPES)[number];
+
+/** Every outcome; what only says that something may be under way is no event. */
+export const EVENT_TYPES: readonly TransitionType[] = TRANSITION_TYPES.filter((type) => !PENDING_TYPES.has(type));
+
+/** The form of events of every type so far. A form that consumers could not read as this one gets the next number. */
+const EVENT_VERSION = 1;
+
+/** As merchants get it and read it at `GET /v1/events/{id}`. */
+export interface EventObject {
+  /** Derived from the transition: the same however often it is published. */
+  readonly id: string;
+  readonly object: 'event';
+  readonly type: TransitionType;
+  /** Unix seconds. */
+  readonly created: number;
+  /** The transition's place in its payment's chain: order is told by it and never by arrival. */
+  readonly sequence: number;
+  readonly livemode: boolean;
+  /** The refund or dispute that it is about; else the payment. */
+  readonly data: { readonly object: Readonly<Record<string, unknown>> };
+}
+
+/** As it goes over the bus: the merchant's event, and what our own consumers need beside it. JSON throughout. */
+export interface PayonceEvent {
+  readonly version: number;
+  readonly tenant: TenantId;
+  readonly mode: Mode;
+  /** Unix milliseconds. */
+  readonly occurredAtMs: number;
+  readonly event: EventObject;
+  /** The payment as it stood then, as the API shows it. */
+  readonly payment: Readonly<Record<string, unknown>> & { readonly id: string };
+  readonly postings: readonly Posting[];
+}
+
+/** @param first of the same payment: what is said once, on its first transition */
+export function eventOf(digest: Digest, transition: Transition, first: FirstDetails): PayonceEvent {
+  const { payment, sequence, type, occurredAtMs, postings } = transition;
+  const object = paymentObject(payment, first);
+  return {
+    version: EVENT_VERSION,
+    tenant: payment.tenantId,
+    mode: payment.mode,
+    occurredAtMs,
+    event: {
+      id: eventId(digest, transition),
+      object: 'event',
+      type,
+      created: Math.floor(occurredAtMs / 1000),
+      sequence,
+      livemode: payment.mode === 'live',
+      data: { object: subjectObject(transition) ?? object },
+    },
+    payment: { ...object, id: payment.id },
+    postings,
+  };
+}
+
+const EVENT_LETTERS = 10;
+const EVENT_ID = /^evt_(?<payment>[a-z2-7]{32})(?<sequence>\d{6})[a-z2-7]{10}$/;
+
+/** Names its payment and its place, so that the transition is found by it without an index; the rest guards against typing errors. */
+function eventId(digest: Digest, { payment, sequence }: Transition): string {
+  const place = `${payment.id.slice('pay_'.length)}${String(sequence).padStart(6, '0')}`;
+  const check = base32(digest.sha256(JSON.stringify(['event', place]))).slice(0, EVENT_LETTERS);
+  return `evt_${place}${check}`;
+}
+
+/** @returns undefined when `text` is not of the form of an event's id */
+export function parseEventId(text: string): { readonly paymentId: string; readonly sequence: number } | undefined {
+  const groups = EVENT_ID.exec(text)?.groups;
+  if (groups?.['payment'] === undefined || groups['sequence'] === undefined) return undefined;
+  return { paymentId: `pay_${groups['payment']}`, sequence: Number(groups['sequence']) };
+}
+
+function subjectObject({ subject, payment }: Transition): Readonly<Record<string, unknown>> | undefined {
+  if (subject?.kind === 'refund') return refundObject(subject, payment);
+  return subject?.kind === 'dispute' ? disputeObject(subject, payment) : undefined;
+}
+
+/** A dispute as the API shows it; the amount in minor units. */
+function disputeObject(dispute: Dispute, payment: Payment): Record<string, unknown> {
+  return {
+    id: dispute.disputeId,
+    object: 'dispute',
+    payment: payment.id,
+    charge_id: dispute.chargeId,
+    amount: dispute.amountMinor,
+    currency: payment.currency,
+    status: dispute.status,
+  };
+}

@@ -1,0 +1,95 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import { EventMetric } from '../../kernel/contract/events.ts';
+import { type AlarmMetric, METRIC_NAMESPACE } from '../../kernel/contract/metrics.ts';
+import { standardTelemetry, type Telemetry } from '../../kernel/platform/telemetry.ts';
+
+const LATE_SUCCESS: AlarmMetric = 'late_success';
+
+/** What came of one message. */
+export interface ConsumedMessage {
+  readonly came: 'done' | 'done_before' | 'not_asked_for' | 'parked' | 'busy' | 'failed';
+  /** When its transition was made; left out when nobody can tell. */
+  readonly occurredAtMs?: number;
+}
+
+export interface ConsumerTelemetry extends Pick<Telemetry, 'fault'> {
+  /** One line for every batch. */
+  batch(messages: readonly ConsumedMessage[]): void;
+}
+
+/** JSON lines, and metrics in CloudWatch's embedded format. */
+export function consumerTelemetry(serviceName: string, nowMs: () => number): ConsumerTelemetry {
+  const logger = new Logger({ serviceName });
+  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
+  const standard = standardTelemetry(serviceName);
+  return {
+    fault: (requestId, error) => standard.fault(requestId, error),
+    batch: (messages) => {
+      const times = (...kinds: readonly ConsumedMessage['came'][]): number =>
+        messages.filter(({ came }) => kinds.includes(came)).length;
+      const counts = {
+        [EventMetric.consumed]: times('done'),
+        [EventMetric.consumedBefore]: times('done_before'),
+        [EventMetric.consumeFailed]: times('busy', 'failed'),
+        [EventMetric.parked]: times('parked'),
+      };
+      logger.info('events', { ...counts, messages: messages.length });
+      const occurred = messages.flatMap(({ occurredAtMs }) => (occurredAtMs === undefined ? [] : [occurredAtMs]));
+      publish(metrics, counts, occurred.length === 0 ? undefined : nowMs() - Math.min(...occurred));
+    },
+  };
+}
+
+/** One line for each letter about a payment that is never tried again by itself. Whom it was for stays out. */
+export function unsentLetters(serviceName: string): (payment: string, why: string) => void {
+  const logger = new Logger({ serviceName });
+  return (payment, why) => logger.warn('unsent', { payment, why });
+}
+
+/** What came of one batch of the Stream. */
+interface RelayedBatch {
+  readonly published: number;
+  readonly parked: number;
+  readonly tampered: number;
+  readonly toReview: number;
+  readonly lateSuccess: number;
+  readonly againFrom?: string;
+  readonly oldestMs?: number;
+}
+
+export interface RelayTelemetry extends Pick<Telemetry, 'fault'> {
+  /** One line for every batch. */
+  batch(batch: RelayedBatch): void;
+}
+
+/** JSON lines, and metrics in CloudWatch's embedded format. */
+export function relayTelemetry(serviceName: string, nowMs: () => number): RelayTelemetry {
+  const logger = new Logger({ serviceName });
+  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
+  const standard = standardTelemetry(serviceName);
+  return {
+    fault: (requestId, error) => standard.fault(requestId, error),
+    batch: ({ published, parked, tampered, toReview, lateSuccess, againFrom, oldestMs }) => {
+      const counts = {
+        [EventMetric.published]: published,
+        [EventMetric.parked]: parked,
+        [EventMetric.tampered]: tampered,
+        [EventMetric.toReview]: toReview,
+        [LATE_SUCCESS]: lateSuccess,
+        [EventMetric.publishFailed]: againFrom === undefined ? 0 : 1,
+      };
+      logger.info('relayed', { ...counts });
+      publish(metrics, counts, oldestMs === undefined ? undefined : nowMs() - oldestMs);
+    },
+  };
+}
+
+function publish(metrics: Metrics, counts: Readonly<Record<string, number>>, ageMs: number | undefined): void {
+  for (const [name, count] of Object.entries(counts)) {
+    if (count > 0) metrics.addMetric(name, MetricUnit.Count, count);
+  }
+  // Clocks differ: what has not happened yet is new.
+  if (ageMs !== undefined) metrics.addMetric(EventMetric.age, MetricUnit.Milliseconds, Math.max(0, ageMs));
+  if (ageMs !== undefined || Object.values(counts).some((count) => count > 0)) metrics.publishStoredMetrics();
+}

@@ -1,0 +1,55 @@
+import * as z from 'zod';
+import { Environment } from '../kernel/contract/environment.ts';
+import { queueUrl, readVariables, refuseToRunBare, tableName, type Variables } from '../kernel/platform/variables.ts';
+
+/** What a consumer of events was deployed with; of the tables that it does not write, nothing is said. */
+export interface ConsumerConfig {
+  readonly tables: { readonly idempotency: string; readonly views?: string; readonly registry?: string };
+  readonly parkingQueueUrl: string;
+}
+
+const consumerEnvironment = z.object({
+  [Environment.idempotencyTable]: tableName,
+  [Environment.viewsTable]: tableName.exactOptional(),
+  [Environment.registryTable]: tableName.exactOptional(),
+  [Environment.parkingQueueUrl]: queueUrl,
+});
+
+/** @throws Error naming the variable that is missing or wrong, or the one that would switch idempotency off */
+export function readConsumerConfig(environment: Variables): ConsumerConfig {
+  refuseToRunBare(environment);
+  const data = readVariables(consumerEnvironment, environment);
+  const views = data[Environment.viewsTable];
+  const registry = data[Environment.registryTable];
+  return {
+    tables: {
+      idempotency: data[Environment.idempotencyTable],
+      ...(views === undefined ? {} : { views }),
+      ...(registry === undefined ? {} : { registry }),
+    },
+    parkingQueueUrl: data[Environment.parkingQueueUrl],
+  };
+}
+
+/** What puts events on the bus was deployed with. */
+export interface PublisherConfig {
+  readonly ledgerTable: string;
+  readonly eventBus: string;
+}
+
+const publisherEnvironment = z.object({
+  [Environment.ledgerTable]: tableName,
+  [Environment.eventBus]: z.string('is not set').min(1, 'must be the name of an event bus'),
+});
+
+/** @throws Error naming the variable that is missing or wrong */
+export function readPublisherConfig(environment: Variables): PublisherConfig {
+  const data = readVariables(publisherEnvironment, environment);
+  return { ledgerTable: data[Environment.ledgerTable], eventBus: data[Environment.eventBus] };
+}
+
+/** What the relay was deployed with. @throws Error as {@link readPublisherConfig} */
+export function readRelayConfig(environment: Variables): PublisherConfig & Pick<ConsumerConfig, 'parkingQueueUrl'> {
+  const data = readVariables(z.object({ [Environment.parkingQueueUrl]: queueUrl }), environment);
+  return { ...readPublisherConfig(environment), parkingQueueUrl: data[Environment.parkingQueueUrl] };
+}

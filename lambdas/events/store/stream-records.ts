@@ -1,0 +1,69 @@
+import { type AttributeValue } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import * as z from 'zod';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { PENDING_TYPES } from '../../payments/domain/payment.ts';
+import { parseTransition } from '../../payments/store/items.ts';
+import type { StreamRecord } from '../../payments/use/transition-stream.ts';
+
+/** As a Lambda function gets it: JSON, so that bytes are base64 text. */
+const streamRecord = z.object({
+  eventName: z.string(),
+  dynamodb: z.object({
+    SequenceNumber: z.string(),
+    Keys: z.record(z.string(), z.object({ S: z.string() })).optional(),
+    NewImage: z.record(z.string(), z.unknown()).optional(),
+  }),
+});
+
+const position = z.object({ dynamodb: z.object({ SequenceNumber: z.string() }) });
+
+/** Reads one record of the Ledger's Stream; never throws. */
+export function readStreamRecord(record: unknown): StreamRecord {
+  return {
+    // Without one, Lambda is asked for the whole batch again.
+    position: position.safeParse(record).data?.dynamodb.SequenceNumber ?? '',
+    whole: JSON.stringify(record),
+    content: contentOf(record),
+  };
+}
+
+function contentOf(record: unknown): StreamRecord['content'] {
+  try {
+    const { eventName, dynamodb } = streamRecord.parse(record);
+    // The Ledger only ever grows.
+    if (eventName !== 'INSERT') return { kind: 'tampered', how: eventName, row: nameOf(dynamodb.Keys) };
+    if (dynamodb.NewImage === undefined) return { kind: 'unreadable', detail: 'dynamodb.NewImage: is not there' };
+    const item = unmarshall(fromJson(dynamodb.NewImage) as Record<string, AttributeValue>);
+    const transition = parseTransition(item);
+    return PENDING_TYPES.has(transition.type) ? { kind: 'no_event' } : { kind: 'transition', transition };
+  } catch (error) {
+    return { kind: 'unreadable', detail: toldOf(error) };
+  }
+}
+
+function nameOf(keys: Readonly<Record<string, { readonly S: string }>> = {}): string {
+  return [KeyAttribute.partition, KeyAttribute.sort].map((name) => keys[name]?.S ?? '?').join(' ');
+}
+
+/** Names the field and never its value. */
+function toldOf(error: unknown): string {
+  if (!(error instanceof z.ZodError)) return error instanceof Error ? error.name : 'unknown';
+  const [issue] = error.issues;
+  return `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not valid'}`;
+}
+
+/** An attribute's value whose bytes are bytes again, at any depth. */
+function fromJson(image: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(image).map(([name, value]) => [name, fromJsonValue(value)]));
+}
+
+function fromJsonValue(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const [[kind, inner] = ['', undefined]] = Object.entries(value);
+  if (kind === 'B' && typeof inner === 'string') return { B: new Uint8Array(Buffer.from(inner, 'base64')) };
+  if (kind === 'M' && typeof inner === 'object' && inner !== null)
+    return { M: fromJson(inner as Readonly<Record<string, unknown>>) };
+  if (kind === 'L' && Array.isArray(inner)) return { L: inner.map(fromJsonValue) };
+  return value;
+}

@@ -1,0 +1,160 @@
+import type { Digest } from '../../kernel/digest.ts';
+import { isFault } from '../../kernel/faults.ts';
+import type { PaymentId } from '../../kernel/ids.ts';
+import type { TransitionType } from '../../payments/domain/payment.ts';
+import type { FirstDetails, Transition } from '../../payments/domain/transition.ts';
+import type { TransitionReader } from '../../payments/use/transition-reader.ts';
+import type { Parking, StreamRecord } from '../../payments/use/transition-stream.ts';
+import { eventOf, type PayonceEvent } from '../domain/event.ts';
+import { type PublishTools, publishAll } from './publish-events.ts';
+
+export interface RelayTools extends PublishTools {
+  readonly transitions: TransitionReader;
+  readonly parking: Parking;
+  readonly digest: Digest;
+  /** Told of what went wrong. */
+  readonly report: (error: unknown) => void;
+}
+
+export interface Relayed {
+  readonly published: number;
+  readonly parked: number;
+  /** Of those parked: rows that somebody has changed or removed. */
+  readonly tampered: number;
+  /** Of those published: payments that nobody but a person can decide any more. */
+  readonly toReview: number;
+  /** Of those published: money that came too late, whoever wrote it down. */
+  readonly lateSuccess: number;
+  /** The first one that could not be dealt with: it and all after it must come again. */
+  readonly againFrom?: string;
+  /** When the oldest transition of the batch was made. */
+  readonly oldestMs?: number;
+}
+
+type Prepared =
+  | { readonly kind: 'event'; readonly event: PayonceEvent }
+  | { readonly kind: 'no_event' }
+  | { readonly kind: 'poison'; readonly reason: ParkingReason; readonly detail: string }
+  | { readonly kind: 'not_now' };
+
+/** Why a record is parked. */
+type ParkingReason =
+  /** Not of a form that this code knows. */
+  | 'unreadable'
+  /** The payment's first transition, which says what the payment is about, is not there. */
+  | 'first_transition_missing'
+  /** This code cannot make an event of it: a bug. */
+  | 'unexpected'
+  /** The bus will never take it. */
+  | 'refused_by_bus'
+  /** A row of the Ledger was changed or removed; what is parked has it as it was. */
+  | 'ledger_tampered';
+
+/**
+ * Publishes a batch of the Stream. Nothing is lost: what cannot be dealt with now is asked for again, with all after it,
+ * and what never can is parked whole. Something may be published twice, and is the same event then.
+ */
+export async function relayTransitions(tools: RelayTools, records: readonly StreamRecord[]): Promise<Relayed> {
+  const prepared = await prepareAll(tools, records);
+  const stopped = prepared.findIndex(({ kind }) => kind === 'not_now');
+  const within = stopped === -1 ? prepared : prepared.slice(0, stopped);
+
+  const events = within.flatMap((each) => (each.kind === 'event' ? [each.event] : []));
+  const outcomes = await publishAll(tools, events);
+  const counts = { published: 0, parked: 0, tampered: 0, toReview: 0, lateSuccess: 0 };
+  let told = 0;
+  for (const [index, each] of within.entries()) {
+    const outcome = each.kind === 'event' ? outcomes[told++] : undefined;
+    const poison =
+      outcome?.kind === 'refused' ? { reason: 'refused_by_bus' as const, detail: outcome.code } : poisonOf(each);
+    const isDone = outcome?.kind !== 'not_now' && (poison === undefined || (await park(tools, records[index], poison)));
+    if (!isDone) return { ...counts, ...againFrom(records, index), ...oldestOf(events) };
+    if (poison !== undefined) counts.parked += 1;
+    else if (outcome !== undefined) counts.published += 1;
+    if (poison?.reason === 'ledger_tampered') counts.tampered += 1;
+    if (outcome?.kind === 'published' && is('payment.review_required', each)) counts.toReview += 1;
+    if (outcome?.kind === 'published' && is('payment.late_success', each)) counts.lateSuccess += 1;
+  }
+  return { ...counts, ...againFrom(records, stopped), ...oldestOf(events) };
+}
+
+function poisonOf(prepared: Prepared): Extract<Prepared, { kind: 'poison' }> | undefined {
+  return prepared.kind === 'poison' ? prepared : undefined;
+}
+
+function is(type: TransitionType, prepared: Prepared): boolean {
+  return prepared.kind === 'event' && prepared.event.event.type === type;
+}
+
+function againFrom(records: readonly StreamRecord[], index: number): Pick<Relayed, 'againFrom'> {
+  const record = index === -1 ? undefined : records[index];
+  return record === undefined ? {} : { againFrom: record.position };
+}
+
+function oldestOf(events: readonly PayonceEvent[]): Pick<Relayed, 'oldestMs'> {
+  return events.length === 0 ? {} : { oldestMs: Math.min(...events.map(({ occurredAtMs }) => occurredAtMs)) };
+}
+
+/** What a parking lot does not take comes again with the Stream. */
+async function park(
+  { parking, report }: RelayTools,
+  record: StreamRecord | undefined,
+  { reason, detail }: { readonly reason: ParkingReason; readonly detail: string },
+): Promise<boolean> {
+  try {
+    await parking.park({ body: record?.whole ?? '', reason, detail });
+    return true;
+  } catch (error) {
+    report(error);
+    return false;
+  }
+}
+
+/** One after the other, up to the first that cannot be read now: what comes after it is not needed. */
+async function prepareAll(tools: RelayTools, records: readonly StreamRecord[]): Promise<readonly Prepared[]> {
+  const known = new Map<PaymentId, FirstDetails>();
+  const prepared: Prepared[] = [];
+  for (const { content } of records) {
+    const next = await prepare(tools, content, known);
+    prepared.push(next);
+    if (next.kind === 'not_now') break;
+  }
+  return prepared;
+}
+
+async function prepare(
+  tools: RelayTools,
+  content: StreamRecord['content'],
+  known: Map<PaymentId, FirstDetails>,
+): Promise<Prepared> {
+  if (content.kind === 'no_event') return content;
+  if (content.kind === 'tampered') {
+    return { kind: 'poison', reason: 'ledger_tampered', detail: `${content.how} ${content.row}` };
+  }
+  if (content.kind === 'unreadable') return { kind: 'poison', reason: 'unreadable', detail: content.detail };
+  const { transition } = content;
+  try {
+    const first = await firstDetails(tools, transition, known);
+    if (first === undefined) {
+      return { kind: 'poison', reason: 'first_transition_missing', detail: transition.payment.id };
+    }
+    return { kind: 'event', event: eventOf(tools.digest, transition, first) };
+  } catch (error) {
+    tools.report(error);
+    if (isFault(error)) return { kind: 'not_now' };
+    // A bug must not hold up the shard: its record waits for the fix, and the others go on.
+    return { kind: 'poison', reason: 'unexpected', detail: error instanceof Error ? error.name : typeof error };
+  }
+}
+
+/** What is said once, on the first transition: read once for each payment of a batch. */
+async function firstDetails(
+  { transitions }: RelayTools,
+  { payment, first }: Transition,
+  known: Map<PaymentId, FirstDetails>,
+): Promise<FirstDetails | undefined> {
+  const details =
+    first ?? known.get(payment.id) ?? (await transitions.readTransition({ paymentId: payment.id, sequence: 1 }))?.first;
+  if (details !== undefined) known.set(payment.id, details);
+  return details;
+}

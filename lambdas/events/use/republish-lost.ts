@@ -1,0 +1,125 @@
+import type { Job, JobItem } from '../../jobs/use/job.ts';
+import type { JobMarks } from '../../jobs/use/job-marks.ts';
+import { REPLAY_HORIZON_DAYS } from '../../kernel/contract/events.ts';
+import { RetryableError } from '../../kernel/faults.ts';
+import type { LedgerAge, SeenEvents } from '../../payments/use/transition-reader.ts';
+import { type RepublishTools, republishEvents } from './republish-events.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+/** The name under which the mark is kept, for ever. */
+const JOB_ID = 'republish-events';
+
+/**
+ * An event that the projector has not seen so long after its minute is taken for lost. Relay and projector take seconds; one
+ * that was only slow is published twice, which is harmless. Milliseconds.
+ */
+const LOST_AFTER_MS = 3 * MINUTE_MS;
+
+/**
+ * The mark stays so far behind the present: a transition bears the time of its writer, whose clock may differ by minutes, and
+ * must not come in behind a mark that has passed. Milliseconds.
+ */
+const MARK_BEHIND_MS = 15 * MINUTE_MS;
+
+/** Where there is no mark yet: as far back as the Stream would bring it, if the Ledger is as old. What is older is for the operator's command. Milliseconds. */
+const FIRST_REACH_MS = DAY_MS;
+
+/** Consumers remember an event as long as it may be brought again; an hour less, as a run takes its time. Milliseconds. */
+const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS - 60 * MINUTE_MS;
+
+export interface RepublishLostTools extends RepublishTools {
+  readonly seen: SeenEvents;
+  readonly marks: JobMarks;
+  readonly age: LedgerAge;
+  readonly report: (error: unknown) => void;
+  /** Told of whole minutes that nobody has looked through and nobody may any more. Unix milliseconds, the end exclusive. */
+  readonly beyondReach: (fromMs: number, untilMs: number) => void;
+  /** @default three minutes */
+  readonly lostAfterMs?: number;
+}
+
+export type RepublishStep =
+  /** The mark is put where the walk begins. */
+  | { readonly kind: 'begin'; readonly markMs: number | undefined; readonly fromMs: number }
+  | { readonly kind: 'minute'; readonly minuteMs: number };
+
+/**
+ * Walks from the mark to the present, minute by minute, and publishes again what the projector has not seen. The mark moves
+ * on over minutes of which everything was seen or is on the bus again, one by one: a minute that failed stops it, and later
+ * runs come back to it, however long the outage. What nobody can read or the bus will never take stops nothing, and is told of.
+ *
+ *   12:00 ✓ ── 12:01 ✗ the bus is down ── 12:02 ✓ ── …      mark: 12:01
+ *   next run   12:01 ✓ ── 12:02 ✓ ── …                      mark: 12:03
+ */
+export function republishLostJob(tools: RepublishLostTools): Job<RepublishStep> {
+  const { marks, age, clock } = tools;
+  const lostAfterMs = tools.lostAfterMs ?? LOST_AFTER_MS;
+  return {
+    page: async (cursor, limit, { scheduledForMs }) => {
+      // Never beyond the present, whatever time the run is for.
+      const untilMs = wholeMinute(Math.min(scheduledForMs, clock.nowMs()) - lostAfterMs);
+      if (cursor !== undefined) return minutesFrom(Number(cursor), untilMs, limit);
+      const begin = beginning(await marks.readMark(JOB_ID), await age.emptyBeforeMs(), clock.nowMs());
+      const page = minutesFrom(begin.fromMs, untilMs, Math.max(0, limit - 1));
+      return begin.markMs === begin.fromMs ? page : { ...page, items: [beginItem(begin), ...page.items] };
+    },
+    handle: async (step, { deadlineMs }) => {
+      if (step.kind === 'begin') return setMark(tools, step);
+      const { minuteMs } = step;
+      const nextMs = minuteMs + MINUTE_MS;
+      const came = await republishEvents(tools, { sinceMs: minuteMs, untilMs: nextMs, deadlineMs });
+      const { published, unpublishable = 0 } = came;
+      if (came.nextMs !== undefined) {
+        tools.report(new RetryableError('minute_unfinished', `${nameOf(minuteMs)} was not finished`));
+        return { done: published, left: 0, failed: unpublishable + 1 };
+      }
+      if (nextMs <= clock.nowMs() - MARK_BEHIND_MS) await marks.moveMark(JOB_ID, minuteMs, nextMs);
+      return { done: published, left: 0, failed: unpublishable };
+    },
+  };
+}
+
+async function setMark(
+  { marks, beyondReach }: RepublishLostTools,
+  { markMs, fromMs }: Extract<RepublishStep, { kind: 'begin' }>,
+) {
+  if (markMs !== undefined) beyondReach(markMs, fromMs);
+  await marks.moveMark(JOB_ID, markMs, fromMs);
+  // What consumers have forgotten would take effect twice: it is left, and a person is told.
+  return { done: 0, left: 0, failed: markMs === undefined ? 0 : 1 };
+}
+
+function beginning(
+  markMs: number | undefined,
+  emptyBeforeMs: number,
+  nowMs: number,
+): Extract<RepublishStep, { kind: 'begin' }> {
+  const kind = 'begin';
+  if (markMs === undefined)
+    return { kind, markMs, fromMs: wholeMinute(Math.max(emptyBeforeMs, nowMs - FIRST_REACH_MS)) };
+  return { kind, markMs, fromMs: Math.max(markMs, wholeMinute(nowMs - HORIZON_MS)) };
+}
+
+function beginItem(step: Extract<RepublishStep, { kind: 'begin' }>): JobItem<RepublishStep> {
+  return { thing: step, name: `from ${nameOf(step.fromMs)}`, after: String(step.fromMs) };
+}
+
+/** A cursor is the first minute that is not done. */
+function minutesFrom(fromMs: number, untilMs: number, limit: number) {
+  const items: JobItem<RepublishStep>[] = [];
+  for (let minuteMs = fromMs; minuteMs < untilMs && items.length < limit; minuteMs += MINUTE_MS) {
+    items.push({ thing: { kind: 'minute', minuteMs }, name: nameOf(minuteMs), after: String(minuteMs + MINUTE_MS) });
+  }
+  const nextMs = fromMs + items.length * MINUTE_MS;
+  return { items, ...(nextMs < untilMs ? { next: String(nextMs) } : {}) };
+}
+
+function wholeMinute(ms: number): number {
+  return Math.floor(ms / MINUTE_MS) * MINUTE_MS;
+}
+
+function nameOf(minuteMs: number): string {
+  return new Date(minuteMs).toISOString().slice(0, 'yyyy-mm-ddThh:mm'.length);
+}

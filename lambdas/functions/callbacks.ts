@@ -1,0 +1,28 @@
+import { callbacksApi } from '../callbacks/callbacks-api.ts';
+import { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
+import { documentClient } from '../kernel/platform/document-client.ts';
+import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
+import { secretsManager } from '../kernel/platform/secrets-manager.ts';
+import { standardTelemetry } from '../kernel/platform/telemetry.ts';
+import { idempotentRunner } from '../once/idempotent-runner.ts';
+import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
+import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
+import { configuredProcessors } from '../processors/configured-processors.ts';
+import { readCallbacksConfig } from '../processors/settings.ts';
+
+const config = readCallbacksConfig(process.env);
+const { sources, tables } = config;
+const client = documentClient();
+const pacing = { clock: systemClock, entropy: systemEntropy };
+const { books } = await configuredProcessors(config, systemClock);
+
+export const handler = callbacksApi({
+  sources,
+  secrets: new ActiveSecrets(secretsManager(), systemClock),
+  books: new Map(books.map((each) => [each.name, each])),
+  effects: new DynamoDbEffects(client, tables, pacing, new DynamoDbStore(client, tables, pacing)),
+  runner: idempotentRunner,
+  telemetry: standardTelemetry('callbacks'),
+  digest: systemDigest,
+  ...pacing,
+});

@@ -1,0 +1,28 @@
+import { consumerTelemetry } from '../events/http/event-telemetry.ts';
+import { readConsumerConfig } from '../events/settings.ts';
+import { configuredParking } from '../events/store/sqs-parking.ts';
+import { COMMISSION_EVENT_TYPES } from '../follow-ups/commission.ts';
+import { COMMISSIONS, keepCommission } from '../follow-ups/keep-commission.ts';
+import { documentClient } from '../kernel/platform/document-client.ts';
+import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
+import { createEventHandler } from '../once/event-handler.ts';
+import { idempotentRunner } from '../once/idempotent-runner.ts';
+import { DynamoDbConsumerRecords } from '../once/store/dynamodb-consumer-records.ts';
+
+const { tables, parkingQueueUrl } = readConsumerConfig(process.env);
+const pacing = { clock: systemClock, entropy: systemEntropy };
+const tools = {
+  records: new DynamoDbConsumerRecords(documentClient(), tables, pacing),
+  runner: idempotentRunner,
+  digest: systemDigest,
+  ...pacing,
+};
+
+export const handler = createEventHandler(
+  { event: COMMISSION_EVENT_TYPES, handler: COMMISSIONS, handle: keepCommission },
+  {
+    consume: ({ handle }, event) => handle(tools, event),
+    parking: configuredParking(parkingQueueUrl),
+    telemetry: consumerTelemetry('commission-consumer', () => systemClock.nowMs()),
+  },
+);

@@ -1,0 +1,30 @@
+import { REDRIVE_SECONDS } from '../kernel/contract/timing.ts';
+import { documentClient } from '../kernel/platform/document-client.ts';
+import { systemClock, systemEntropy } from '../kernel/platform/platform.ts';
+import { standardTelemetry } from '../kernel/platform/telemetry.ts';
+import { configuredRedrive } from '../orders/parties/configured-parties.ts';
+import { readPartiesConfig } from '../orders/parties/settings.ts';
+import type { LetterAnswer } from '../outbound/contract.ts';
+import { readLetterOrder } from '../outbound/letter-order.ts';
+import { outboundTelemetry } from '../outbound/outbound-telemetry.ts';
+import { listLetters, redriveLetters } from '../outbound/use/redrive-letters.ts';
+
+const config = readPartiesConfig(process.env);
+if (config === undefined) throw new Error('this deployment calls nobody, so there are no letters');
+const telemetry = standardTelemetry('dead-letters');
+const redrive = await configuredRedrive(config, {
+  client: documentClient(),
+  clock: systemClock,
+  entropy: systemEntropy,
+  observer: outboundTelemetry(),
+});
+const tools = { ...redrive, clock: systemClock, report: (error: unknown) => telemetry.fault('redrive', error) };
+
+/** Lists the calls that were given up, or makes them again: for an operator, by `npm run letters`. */
+export async function handler(event: unknown): Promise<LetterAnswer> {
+  const { action, atMost } = readLetterOrder(event);
+  const run = { deadlineMs: systemClock.nowMs() + REDRIVE_SECONDS * 1_000, atMost };
+  const letters = await (action === 'list' ? listLetters(tools, run) : redriveLetters(tools, run));
+  telemetry.run(action, {}, { letters: letters.length, stay: letters.filter(({ state }) => state === 'stays').length });
+  return { letters };
+}

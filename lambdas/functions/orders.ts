@@ -1,0 +1,35 @@
+import { documentClient } from '../kernel/platform/document-client.ts';
+import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
+import { standardTelemetry } from '../kernel/platform/telemetry.ts';
+import { idempotentRunner } from '../once/idempotent-runner.ts';
+import { ProcessReplayCache } from '../once/replay-cache.ts';
+import { ordersApi } from '../orders/http/orders-api.ts';
+import { configuredParties } from '../orders/parties/configured-parties.ts';
+import { readPartiesConfig } from '../orders/parties/settings.ts';
+import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
+import { outboundTelemetry } from '../outbound/outbound-telemetry.ts';
+import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
+import { configuredProcessors } from '../processors/configured-processors.ts';
+import { readPaymentsConfig } from '../processors/settings.ts';
+import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
+
+const config = readPaymentsConfig(process.env);
+const parties = readPartiesConfig(process.env);
+if (parties === undefined) throw new Error('orders need their parties: none of them is set in the environment');
+const client = documentClient();
+const pacing = { clock: systemClock, entropy: systemEntropy };
+const { tables } = config;
+const store = new DynamoDbStore(client, tables, pacing);
+
+export const handler = ordersApi({
+  store,
+  orders: new DynamoDbOrders(client, tables, pacing, store),
+  keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
+  ...(await configuredProcessors(config, systemClock)),
+  ...(await configuredParties(parties, { client, observer: outboundTelemetry(), ...pacing })),
+  runner: idempotentRunner,
+  replays: new ProcessReplayCache(),
+  telemetry: standardTelemetry('orders'),
+  digest: systemDigest,
+  ...pacing,
+});

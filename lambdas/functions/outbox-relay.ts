@@ -1,0 +1,30 @@
+import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda';
+import { relayTelemetry } from '../events/http/event-telemetry.ts';
+import { readRelayConfig } from '../events/settings.ts';
+import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
+import { configuredParking } from '../events/store/sqs-parking.ts';
+import { readStreamRecord } from '../events/store/stream-records.ts';
+import { relayTransitions } from '../events/use/relay-transitions.ts';
+import { documentClient } from '../kernel/platform/document-client.ts';
+import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
+import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
+
+const config = readRelayConfig(process.env);
+const pacing = { clock: systemClock, entropy: systemEntropy };
+const telemetry = relayTelemetry('outbox-relay', () => systemClock.nowMs());
+const tools = {
+  transitions: new LedgerTransitions(documentClient(), config.ledgerTable, pacing),
+  publisher: new EventBridgePublisher(eventBridgeClient(), config.eventBus),
+  parking: configuredParking(config.parkingQueueUrl),
+  digest: systemDigest,
+  report: (error: unknown) => telemetry.fault('outbox-relay', error),
+  ...pacing,
+};
+
+/** Puts what the Ledger's Stream brings on the bus; the Stream begins again at what could not be dealt with. */
+export async function handler({ Records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
+  const relayed = await relayTransitions(tools, Records.map(readStreamRecord));
+  telemetry.batch(relayed);
+  const { againFrom } = relayed;
+  return { batchItemFailures: againFrom === undefined ? [] : [{ itemIdentifier: againFrom }] };
+}

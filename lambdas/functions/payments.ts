@@ -1,0 +1,30 @@
+import { documentClient } from '../kernel/platform/document-client.ts';
+import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
+import { standardTelemetry } from '../kernel/platform/telemetry.ts';
+import { idempotentRunner } from '../once/idempotent-runner.ts';
+import { ProcessReplayCache } from '../once/replay-cache.ts';
+import { paymentsApi } from '../payments/http/payments-api.ts';
+import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
+import { configuredProcessors } from '../processors/configured-processors.ts';
+import { readPaymentsConfig } from '../processors/settings.ts';
+import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
+import { readViewsTable } from '../views/settings.ts';
+import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
+
+const config = readPaymentsConfig(process.env);
+const client = documentClient();
+const pacing = { clock: systemClock, entropy: systemEntropy };
+const { tables } = config;
+const processors = await configuredProcessors(config, systemClock);
+
+export const handler = paymentsApi({
+  store: new DynamoDbStore(client, tables, pacing),
+  views: new DynamoDbViews(client, readViewsTable(process.env), pacing),
+  keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
+  ...processors,
+  runner: idempotentRunner,
+  replays: new ProcessReplayCache(),
+  telemetry: standardTelemetry('payments'),
+  digest: systemDigest,
+  ...pacing,
+});

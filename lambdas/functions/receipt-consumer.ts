@@ -1,0 +1,35 @@
+import { consumerTelemetry, unsentLetters } from '../events/http/event-telemetry.ts';
+import { readConsumerConfig } from '../events/settings.ts';
+import { configuredParking } from '../events/store/sqs-parking.ts';
+import { RECEIPTS, sendReceipt } from '../follow-ups/send-receipt.ts';
+import { documentClient } from '../kernel/platform/document-client.ts';
+import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
+import { createEventHandler } from '../once/event-handler.ts';
+import { idempotentRunner } from '../once/idempotent-runner.ts';
+import { DynamoDbConsumerRecords } from '../once/store/dynamodb-consumer-records.ts';
+import { configuredParties } from '../orders/parties/configured-parties.ts';
+import { readPartiesConfig } from '../orders/parties/settings.ts';
+import { outboundTelemetry } from '../outbound/outbound-telemetry.ts';
+
+const { tables, parkingQueueUrl } = readConsumerConfig(process.env);
+const parties = readPartiesConfig(process.env);
+if (parties === undefined) throw new Error('receipts need a mailer: none is set in the environment');
+const client = documentClient();
+const pacing = { clock: systemClock, entropy: systemEntropy };
+const tools = {
+  ...(await configuredParties(parties, { client, observer: outboundTelemetry(), ...pacing })),
+  records: new DynamoDbConsumerRecords(client, tables, pacing),
+  runner: idempotentRunner,
+  digest: systemDigest,
+  unsent: unsentLetters('receipt-consumer'),
+  ...pacing,
+};
+
+export const handler = createEventHandler(
+  { event: 'payment.completed', handler: RECEIPTS, handle: sendReceipt },
+  {
+    consume: ({ handle }, event) => handle(tools, event),
+    parking: configuredParking(parkingQueueUrl),
+    telemetry: consumerTelemetry('receipt-consumer', () => systemClock.nowMs()),
+  },
+);

@@ -1,0 +1,38 @@
+import * as z from 'zod';
+import { REPUBLISH_RUN_SECONDS, type RepublishAnswer } from '../events/contract.ts';
+import { readPublisherConfig } from '../events/settings.ts';
+import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
+import { republishEvents } from '../events/use/republish-events.ts';
+import { REPLAY_HORIZON_DAYS } from '../kernel/contract/events.ts';
+import { documentClient } from '../kernel/platform/document-client.ts';
+import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
+import { standardTelemetry } from '../kernel/platform/telemetry.ts';
+import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
+
+const config = readPublisherConfig(process.env);
+const pacing = { clock: systemClock, entropy: systemEntropy };
+const telemetry = standardTelemetry('republish-events');
+const tools = {
+  transitions: new LedgerTransitions(documentClient(), config.ledgerTable, pacing),
+  publisher: new EventBridgePublisher(eventBridgeClient(), config.eventBus),
+  digest: systemDigest,
+  report: (error: unknown) => telemetry.fault('republish-events', error),
+  ...pacing,
+};
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const request = z.strictObject({ sinceMs: z.int(), untilMs: z.int() });
+
+/** Publishes a range of the Ledger's outcomes again, as far as it comes; whoever asks goes on from there. */
+export async function handler(asked: unknown): Promise<RepublishAnswer> {
+  const { sinceMs, untilMs } = request.parse(asked);
+  const nowMs = systemClock.nowMs();
+  if (sinceMs < nowMs - REPLAY_HORIZON_DAYS * DAY_MS) {
+    throw new RangeError(`only the last ${REPLAY_HORIZON_DAYS} days may be published again: consumers forget the rest`);
+  }
+  const range = { sinceMs, untilMs: Math.min(untilMs, nowMs), deadlineMs: nowMs + REPUBLISH_RUN_SECONDS * 1000 };
+  const republished = await republishEvents(tools, range);
+  const { found, published, unpublishable = 0 } = republished;
+  telemetry.run('republish events', {}, { found, published, unpublishable });
+  return republished;
+}

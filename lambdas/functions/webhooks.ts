@@ -1,0 +1,29 @@
+import { documentClient } from '../kernel/platform/document-client.ts';
+import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
+import { standardTelemetry } from '../kernel/platform/telemetry.ts';
+import { idempotentRunner } from '../once/idempotent-runner.ts';
+import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
+import { webhooksApi } from '../webhooks/http/webhooks-api.ts';
+import { readCallingConfig } from '../webhooks/settings.ts';
+import { DynamoDbWebhooks } from '../webhooks/store/dynamodb-webhooks.ts';
+import { systemResolve } from '../webhooks/transport/addresses.ts';
+import { webhookAddresses } from '../webhooks/transport/webhook-addresses.ts';
+import { configuredSecrets, configuredTasks } from '../webhooks/transport/webhook-clients.ts';
+
+const config = readCallingConfig(process.env);
+const client = documentClient();
+const pacing = { clock: systemClock, entropy: systemEntropy };
+const telemetry = standardTelemetry('webhooks');
+
+export const handler = webhooksApi({
+  webhooks: new DynamoDbWebhooks(client, config.tables, pacing),
+  keys: new DynamoDbApiKeyRegistry(client, config.tables.registry, pacing),
+  addresses: webhookAddresses(systemResolve, config),
+  secrets: configuredSecrets(config, systemClock),
+  tasks: configuredTasks(config),
+  runner: idempotentRunner,
+  digest: systemDigest,
+  telemetry,
+  report: (error) => telemetry.fault('enqueue webhooks', error),
+  ...pacing,
+});

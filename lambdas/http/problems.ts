@@ -1,0 +1,283 @@
+import type { Problem } from '../payments/domain/answer.ts';
+
+interface ProblemKind {
+  readonly status: number;
+  readonly title: string;
+  /** For the API's documents: when it is answered, and what to do. */
+  readonly meaning: string;
+}
+
+/** Every code that the API answers with, the gateway before it included; stable for ever, and documented from here. */
+export const PROBLEMS = {
+  invalid_json: {
+    status: 400,
+    title: 'Invalid JSON',
+    meaning: 'The body is not one JSON object that every reader understands alike (RFC 8259, RFC 7493).',
+  },
+  invalid_request: { status: 400, title: 'Invalid request', meaning: 'A field or parameter has a value out of range.' },
+  unknown_field: {
+    status: 400,
+    title: 'Unknown field',
+    meaning: 'The body has a field that this route does not take.',
+  },
+  unknown_parameter: {
+    status: 400,
+    title: 'Unknown parameter',
+    meaning: 'The query has a parameter that this route does not take.',
+  },
+  card_number_not_allowed: {
+    status: 400,
+    title: 'Card number not allowed',
+    meaning: 'A field holds what looks like a card number. Send a token from your processor instead.',
+  },
+  secret_not_allowed: {
+    status: 400,
+    title: 'Secret not allowed',
+    meaning: 'A field holds what looks like a secret key. Replace that key now, and send the request without it.',
+  },
+  url_not_allowed: {
+    status: 400,
+    title: 'URL not allowed',
+    meaning: 'Webhooks go to public https addresses only. The same holds again each time that one is sent.',
+  },
+  unbalanced: {
+    status: 400,
+    title: 'Postings off balance',
+    meaning: 'The debits of the postings do not equal their credits.',
+  },
+  missing_idempotency_key: {
+    status: 400,
+    title: 'Idempotency-Key missing',
+    meaning: 'This route needs an Idempotency-Key header.',
+  },
+  invalid_idempotency_key: {
+    status: 400,
+    title: 'Idempotency-Key invalid',
+    meaning: 'A key is 1 to 128 visible ASCII characters, raw or quoted, and only one is given.',
+  },
+  unauthorized: {
+    status: 401,
+    title: 'Unauthorized',
+    meaning: 'No valid API key was presented in the Authorization header.',
+  },
+  invalid_signature: {
+    status: 401,
+    title: 'Invalid signature',
+    meaning: 'The callback is not signed by its processor, or was signed too long ago. Nothing of it was kept.',
+  },
+  payment_failed: {
+    status: 402,
+    title: 'Payment failed',
+    meaning:
+      'The payment was refused; nobody was charged. The answer holds it, or its order, and is final for this key.',
+  },
+  payment_canceled: {
+    status: 402,
+    title: 'Payment canceled',
+    meaning: 'The payment was let go at the processor before it was taken; nobody was charged. Final for this key.',
+  },
+  capture_failed: {
+    status: 402,
+    title: 'Capture failed',
+    meaning: 'The processor refused to take the money; nothing has changed. Final for this key; another may succeed.',
+  },
+  cancellation_failed: {
+    status: 402,
+    title: 'Cancellation failed',
+    meaning: 'The processor refused to let the payment go; nothing has changed. Final for this key.',
+  },
+  refund_failed: {
+    status: 402,
+    title: 'Refund failed',
+    meaning:
+      'The processor refused the refund; nobody was paid. The answer holds the refund, and is final for this key.',
+  },
+  insufficient_scope: {
+    status: 403,
+    title: 'Insufficient scope',
+    meaning: 'The API key is valid, but lacks the scope that this route needs.',
+  },
+  forbidden: { status: 403, title: 'Forbidden', meaning: 'The firewall before the API refused the request.' },
+  not_found: {
+    status: 404,
+    title: 'Not found',
+    meaning: 'There is nothing at this path, or nothing that this API key may see.',
+  },
+  method_not_allowed: {
+    status: 405,
+    title: 'Method not allowed',
+    meaning: 'The path exists, and the Allow header names its methods.',
+  },
+  idempotency_key_in_progress: {
+    status: 409,
+    title: 'Request in progress',
+    meaning: 'The first request with this key is still running. Ask again, or send Prefer: wait=8.',
+  },
+  webhook_endpoint_limit: {
+    status: 409,
+    title: 'Too many webhook endpoints',
+    meaning: 'There are as many endpoints as there may be. Delete one, then ask again with the same key.',
+  },
+  webhook_endpoint_disabled: {
+    status: 409,
+    title: 'Webhook endpoint disabled',
+    meaning: 'Nothing is sent to it. Enable it, then ask again with the same key.',
+  },
+  idempotency_key_expired: {
+    status: 409,
+    title: 'Idempotency-Key expired',
+    meaning:
+      'The key was used longer ago than answers are kept. Look at the payment or order named; nothing was done now.',
+  },
+  already_reversed: {
+    status: 409,
+    title: 'Already reversed',
+    meaning:
+      'This set of postings was undone before. What undid it is a transition of its own, and can be undone once.',
+  },
+  reference_already_used: {
+    status: 409,
+    title: 'Reference already used',
+    meaning: 'Another payment holds this reference. It is free again once that payment has failed or was canceled.',
+  },
+  payment_not_attempted: {
+    status: 409,
+    title: 'Payment not attempted',
+    meaning: 'The processor was never asked and nobody was charged. Start again with a new key.',
+  },
+  capture_not_attempted: {
+    status: 409,
+    title: 'Capture not attempted',
+    meaning: 'The processor was never asked and nothing has changed. Start again with a new key.',
+  },
+  cancellation_not_attempted: {
+    status: 409,
+    title: 'Cancellation not attempted',
+    meaning: 'The processor was never asked and nothing has changed. Start again with a new key.',
+  },
+  refund_not_attempted: {
+    status: 409,
+    title: 'Refund not attempted',
+    meaning: 'The processor was never asked and nobody was paid. Start again with a new key.',
+  },
+  order_not_attempted: {
+    status: 409,
+    title: 'Order not attempted',
+    meaning: 'The processor was never asked and nobody was charged. Start again with a new key.',
+  },
+  out_of_stock: {
+    status: 409,
+    title: 'Out of stock',
+    meaning: 'What was charged has been given back. The answer holds the order, and is final for this key.',
+  },
+  order_canceled: {
+    status: 409,
+    title: 'Order canceled',
+    meaning:
+      'It could not be fulfilled, and what was charged has been given back. The answer holds the order, and is final for this key.',
+  },
+  payment_not_capturable: {
+    status: 409,
+    title: 'Payment not capturable',
+    meaning: 'Only a payment that requires capture can be captured. Nothing is stored against the key.',
+  },
+  payment_not_cancelable: {
+    status: 409,
+    title: 'Payment not cancelable',
+    meaning:
+      'Only a payment that waits for its payer or its capture can be canceled. Nothing is stored against the key.',
+  },
+  payment_not_refundable: {
+    status: 409,
+    title: 'Payment not refundable',
+    meaning: 'Only a payment that has succeeded can be refunded. Nothing is stored against the key.',
+  },
+  payment_not_in_review: {
+    status: 409,
+    title: 'Payment not in review',
+    meaning: 'Only a payment that needs review waits for an operator’s decision.',
+  },
+  change_not_undecided: {
+    status: 409,
+    title: 'Change not undecided',
+    meaning:
+      'A person decides about a change only when programs could not find out, and only what the payment’s books allow.',
+  },
+  change_in_progress: {
+    status: 409,
+    title: 'Change in progress',
+    meaning: 'Another capture or cancellation of the payment is under way. Ask again when it has ended.',
+  },
+  amount_exceeds_left: {
+    status: 409,
+    title: 'Amount exceeds what is left',
+    meaning: 'More than is left, what is about to be given back included. The answer says how much is left.',
+  },
+  body_too_large: { status: 413, title: 'Content too large', meaning: 'The body is larger than the API takes.' },
+  unsupported_media_type: {
+    status: 415,
+    title: 'Unsupported media type',
+    meaning: 'The body must be application/json in UTF-8.',
+  },
+  idempotency_key_payload_mismatch: {
+    status: 422,
+    title: 'Idempotency-Key used with another request',
+    meaning: 'The key belongs to a request with another body. Its stored answer is untouched; use a new key.',
+  },
+  rate_limited: {
+    status: 429,
+    title: 'Too many requests',
+    meaning: 'Nothing was done. Ask again with the same key after Retry-After.',
+  },
+  internal_error: {
+    status: 500,
+    title: 'Internal error',
+    meaning: 'The service failed. Ask again with the same key: nothing happens twice.',
+  },
+  balance_too_large: {
+    status: 500,
+    title: 'Balance too large',
+    meaning: 'A sum is beyond the integers that JSON carries exactly (2^53 - 1), and is not answered rounded.',
+  },
+  processor_unavailable: {
+    status: 503,
+    title: 'Processor unavailable',
+    meaning: 'The payment processor cannot be reached now. Ask again with the same key after Retry-After.',
+  },
+  temporarily_unavailable: {
+    status: 503,
+    title: 'Temporarily unavailable',
+    meaning: 'The request could not be served now. Ask again with the same key after Retry-After.',
+  },
+  ledger_too_large: {
+    status: 503,
+    title: 'Ledger too large',
+    meaning: 'The Ledger holds more than one request may read. Ask for one payment; asking again does not help.',
+  },
+  timeout: {
+    status: 504,
+    title: 'Gateway timeout',
+    meaning: 'No answer in time. Ask again with the same key: nothing happens twice.',
+  },
+} as const satisfies Record<string, ProblemKind>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** A problem that a request runs into; `param` names the one field at fault. */
+export function problem(code: ProblemCode, detail: string, param?: string): Problem {
+  const { status, title } = PROBLEMS[code];
+  return { status, code, title, detail, ...(param === undefined ? {} : { param }) };
+}
+
+/** What reading a part of a request came to. */
+export type Parsed<Value> =
+  | { readonly kind: 'valid'; readonly value: Value }
+  | { readonly kind: 'refused'; readonly problem: Problem };
+
+export function valid<Value>(value: Value): Parsed<Value> {
+  return { kind: 'valid', value };
+}
+
+export function refused(code: ProblemCode, detail: string, param?: string): Parsed<never> {
+  return { kind: 'refused', problem: problem(code, detail, param) };
+}

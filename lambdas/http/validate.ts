@@ -1,0 +1,92 @@
+import type * as z from 'zod';
+import type { SensitiveKind } from '../kernel/sensitive.ts';
+import { findSensitive } from '../kernel/sensitive.ts';
+import type { GatewayRequest } from './gateway-request.ts';
+import type { JsonObject } from './json-body.ts';
+import type { Parsed } from './problems.ts';
+import { refused, valid } from './problems.ts';
+
+/** Names in messages are cut here: a client knows its own fields. Characters. */
+const LONGEST_NAME = 100;
+
+/**
+ * Checks a body: sensitive content first, wherever it is, so that no other message is tempted to quote it; then the
+ * schema, whose first issue is reported.
+ */
+export function validateBody<Value>(schema: z.ZodType<Value>, body: JsonObject): Parsed<Value> {
+  const found = findInside(body, []);
+  if (found !== undefined)
+    return refused(`${found.kind}_not_allowed`, SENSITIVE_DETAIL[found.kind], nameOf(found.path));
+  return validate(schema, body, 'unknown_field');
+}
+
+/** Checks the query; a parameter that is given twice with two values is refused. */
+export function validateQuery<Value>(schema: z.ZodType<Value>, query: GatewayRequest['query']): Parsed<Value> {
+  const single: [string, string][] = [];
+  for (const [name, values] of query) {
+    const [value = '', ...others] = values;
+    if (others.length > 0) return refused('invalid_request', 'The parameter must be given once.', nameOf([name]));
+    single.push([name, value]);
+  }
+  return validate(schema, Object.fromEntries(single), 'unknown_parameter');
+}
+
+function validate<Value>(
+  schema: z.ZodType<Value>,
+  input: JsonObject,
+  unknown: 'unknown_field' | 'unknown_parameter',
+): Parsed<Value> {
+  const checked = schema.safeParse(input);
+  if (checked.success) return valid(checked.data);
+  const { issues } = checked.error;
+  const stranger = issues.find((issue) => issue.code === 'unrecognized_keys');
+  if (stranger !== undefined) {
+    const param = nameOf([...stranger.path, ...stranger.keys.slice(0, 1)]);
+    return refused(unknown, 'It is not known here; see /v1/openapi.json for what is.', param);
+  }
+  const [issue] = issues;
+  const param = nameOf(issue?.path ?? []);
+  return refused('invalid_request', `${param ?? 'The request'} ${allowed(issue, input)}.`, param);
+}
+
+function allowed(issue: z.core.$ZodIssue | undefined, input: JsonObject): string {
+  // A record's key has issues of its own, inside the issue that names it.
+  const inner = issue?.code === 'invalid_key' ? issue.issues[0] : issue;
+  const message = inner?.message ?? 'is not valid';
+  const [field, ...deeper] = issue?.path ?? [];
+  const missing = typeof field === 'string' && deeper.length === 0 && !Object.hasOwn(input, field);
+  return missing ? `is missing: it ${message}` : message;
+}
+
+const SENSITIVE_DETAIL: Readonly<Record<SensitiveKind, string>> = {
+  card_number: 'This looks like a card number. Send a token of your processor instead; nothing was kept.',
+  secret: 'This looks like a secret key. Replace that key now, and send the request without it; nothing was kept.',
+};
+
+interface Finding {
+  readonly kind: SensitiveKind;
+  readonly path: readonly string[];
+}
+
+/** Bounded: the body's size and depth are. */
+function findInside(value: unknown, path: readonly string[]): Finding | undefined {
+  if (typeof value === 'string') {
+    const kind = findSensitive(value);
+    return kind === undefined ? undefined : { kind, path };
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [key, inner] of Object.entries(value)) {
+    const kind = findSensitive(key);
+    if (kind !== undefined) return { kind, path };
+    const found = findInside(inner, [...path, key]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** @returns undefined when the whole is at fault, or when the name itself must not be repeated */
+function nameOf(path: readonly PropertyKey[]): string | undefined {
+  const name = path.map(String).join('.');
+  if (name === '' || findSensitive(name) !== undefined) return undefined;
+  return name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME)}…`;
+}

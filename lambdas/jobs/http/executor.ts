@@ -1,0 +1,56 @@
+import * as z from 'zod';
+import { type JobEntry, jobEntry } from '../../kernel/contract/jobs.ts';
+import { TerminalError } from '../../kernel/faults.ts';
+import type { Telemetry } from '../../kernel/platform/telemetry.ts';
+import type { JobFiring } from '../contract.ts';
+import { type AskedForRun, type AskForRunTools, askForRun } from '../use/ask-for-run.ts';
+
+export interface ExecutorTools extends AskForRunTools {
+  readonly telemetry: Telemetry;
+}
+
+const firing = z.object({
+  job: z.string(),
+  scheduledTime: z.iso.datetime({ offset: true }),
+}) satisfies z.ZodType<JobFiring>;
+
+/** Asks for the run that a schedule has fired for. What it throws comes again, under the same run-id. */
+export function cronExecutor(tools: ExecutorTools): (event: unknown) => Promise<AskedForRun> {
+  return async (event) => {
+    try {
+      const { entry, scheduledForMs } = readFiring(event);
+      const asked = await askForRun(tools, entry, scheduledForMs);
+      tools.telemetry.run(asked.runId, {}, { asked: asked.kind === 'asked' ? 1 : 0 });
+      return asked;
+    } catch (error) {
+      tools.telemetry.fault('ask for a run', error);
+      throw error;
+    }
+  };
+}
+
+/** @throws TerminalError `firing_malformed` or `job_unknown`, with what was given */
+function readFiring(event: unknown): { readonly entry: JobEntry; readonly scheduledForMs: number } {
+  const read = firing.safeParse(event);
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    const field = issue?.path.join('.') || 'the firing';
+    const given = shown((event as Partial<Record<string, unknown>> | null)?.[field]);
+    throw new TerminalError(
+      'firing_malformed',
+      `A schedule fired with ${field} ${given}: it must be { "job": "<id>", "scheduledTime": "2026-01-01T00:00:00Z" }.`,
+    );
+  }
+  const { job, scheduledTime } = read.data;
+  const entry = jobEntry(job);
+  if (entry === undefined)
+    throw new TerminalError('job_unknown', `A schedule fired for a job that there is not: ${shown(job)}.`);
+  return { entry, scheduledForMs: Date.parse(scheduledTime) };
+}
+
+/** Enough to tell what it is. Characters. */
+const LONGEST_SHOWN = 80;
+
+function shown(given: unknown): string {
+  return (JSON.stringify(given) ?? 'left out').slice(0, LONGEST_SHOWN);
+}

@@ -1,0 +1,34 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import { METRIC_NAMESPACE } from '../../kernel/contract/metrics.ts';
+import { standardTelemetry } from '../../kernel/platform/telemetry.ts';
+import { JOB_DIMENSION, JOB_SERVICE, type JobMetricName } from '../contract.ts';
+import type { RunId } from '../domain/job-run.ts';
+import type { JobMessage } from '../use/job-message.ts';
+
+export interface JobTelemetry {
+  readonly count: (jobId: string, metric: JobMetricName, times: number) => void;
+  /** Something went wrong with a run, or with one item of it. */
+  readonly report: (error: unknown, run: { readonly runId: RunId }, item?: string) => void;
+  /** One line for every message. */
+  readonly worked: (message: JobMessage, came: string) => void;
+  readonly fault: (requestId: string, error: unknown) => void;
+}
+
+/** JSON lines, and a metric for each job in CloudWatch's embedded format. */
+export function jobTelemetry(serviceName: string): JobTelemetry {
+  const logger = new Logger({ serviceName });
+  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName: JOB_SERVICE });
+  const standard = standardTelemetry(serviceName);
+  const fault: JobTelemetry['fault'] = (requestId, error) => standard.fault(requestId, error);
+  return {
+    count: (jobId, metric, times) => {
+      const one = metrics.singleMetric();
+      one.addDimension(JOB_DIMENSION, jobId);
+      one.addMetric(metric, MetricUnit.Count, times);
+    },
+    report: (error, { runId }, item) => fault(item === undefined ? runId : `${runId} ${item}`, error),
+    worked: ({ jobId, runId }, came) => logger.info('worked', { job: jobId, run: runId, came }),
+    fault,
+  };
+}

@@ -1,0 +1,84 @@
+import * as z from 'zod';
+import { Environment } from '../kernel/contract/environment.ts';
+import type { JobWorkerName } from '../kernel/contract/jobs.ts';
+import { queueUrl, readVariables, refuseToRunBare, tableName, type Variables } from '../kernel/platform/variables.ts';
+
+const secretId = z.string('is not set').min(1, 'must be the id of a secret');
+
+const executor = z.object({
+  [Environment.idempotencyTable]: tableName,
+  [Environment.jobCredentialSecretId]: secretId,
+  [Environment.apiUrl]: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https address' })
+    .refine((text) => !text.endsWith('/'), 'must not end with a slash'),
+});
+const api = z.object({
+  [Environment.idempotencyTable]: tableName,
+  [Environment.registryTable]: tableName,
+  [Environment.jobCredentialSecretId]: secretId,
+  [Environment.paymentJobsQueueUrl]: queueUrl,
+  [Environment.upkeepJobsQueueUrl]: queueUrl,
+});
+
+const worker = z.object({
+  [Environment.parkingQueueUrl]: queueUrl,
+  [Environment.paymentJobsQueueUrl]: queueUrl.exactOptional(),
+  [Environment.upkeepJobsQueueUrl]: queueUrl.exactOptional(),
+});
+
+/** What the executor was deployed with. */
+export interface ExecutorConfig {
+  readonly idempotencyTable: string;
+  readonly credentialSecretId: string;
+  readonly apiUrl: string;
+}
+
+/** @throws Error naming the variable that is missing or wrong, or the one that would switch idempotency off */
+export function readExecutorConfig(environment: Variables): ExecutorConfig {
+  refuseToRunBare(environment);
+  const data = readVariables(executor, environment);
+  return {
+    idempotencyTable: data[Environment.idempotencyTable],
+    credentialSecretId: data[Environment.jobCredentialSecretId],
+    apiUrl: data[Environment.apiUrl],
+  };
+}
+
+/** What the API of jobs was deployed with. */
+export interface JobsApiConfig {
+  readonly tables: { readonly idempotency: string; readonly registry: string };
+  readonly credentialSecretId: string;
+  readonly queueUrls: Readonly<Record<JobWorkerName, string>>;
+}
+
+/** @throws Error as {@link readExecutorConfig} */
+export function readJobsApiConfig(environment: Variables): JobsApiConfig {
+  refuseToRunBare(environment);
+  const data = readVariables(api, environment);
+  return {
+    tables: { idempotency: data[Environment.idempotencyTable], registry: data[Environment.registryTable] },
+    credentialSecretId: data[Environment.jobCredentialSecretId],
+    queueUrls: { payments: data[Environment.paymentJobsQueueUrl], upkeep: data[Environment.upkeepJobsQueueUrl] },
+  };
+}
+
+/** What a worker of jobs was deployed with, beside what its jobs need. */
+export interface JobWorkerConfig {
+  /** From which it takes runs, and to which it brings what is left of them. */
+  readonly queueUrl: string;
+  readonly parkingQueueUrl: string;
+}
+
+const OWN_QUEUES = {
+  payments: Environment.paymentJobsQueueUrl,
+  upkeep: Environment.upkeepJobsQueueUrl,
+} as const satisfies Record<JobWorkerName, string>;
+
+/** @throws Error as {@link readExecutorConfig} */
+export function readJobWorkerConfig(environment: Variables, name: JobWorkerName): JobWorkerConfig {
+  refuseToRunBare(environment);
+  const data = readVariables(worker, environment);
+  const own = data[OWN_QUEUES[name]];
+  if (own === undefined) throw new Error(`the environment variable ${OWN_QUEUES[name]} is not set`);
+  return { queueUrl: own, parkingQueueUrl: data[Environment.parkingQueueUrl] };
+}

@@ -1,0 +1,48 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
+import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
+import type { Item } from '../../payments/store/items.ts';
+import type { JobMarks } from '../use/job-marks.ts';
+
+const markItem = z.object({ atMs: z.int() });
+
+/** Rows `JOB_MARK#<job id>` / `MARK` of the Registry. */
+export class DynamoDbJobMarks implements JobMarks {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+  readonly #pacing: Pacing;
+
+  constructor(client: DynamoDBDocumentClient, registryTable: string, pacing: Pacing) {
+    this.#client = client;
+    this.#table = registryTable;
+    this.#pacing = pacing;
+  }
+
+  async readMark(jobId: string): Promise<number | undefined> {
+    const output = await readWithRetries(this.#pacing, () =>
+      this.#client.send(new GetCommand({ TableName: this.#table, Key: keyOf(jobId), ConsistentRead: true })),
+    );
+    return output.Item === undefined ? undefined : markItem.parse(output.Item).atMs;
+  }
+
+  /** A lost answer is no harm: whoever moves it again is refused, and it stands where he wanted it. */
+  async moveMark(jobId: string, fromMs: number | undefined, toMs: number): Promise<boolean> {
+    const condition =
+      fromMs === undefined
+        ? { ConditionExpression: ROW_IS_NEW }
+        : { ConditionExpression: 'atMs = :from', ExpressionAttributeValues: { ':from': fromMs } };
+    const written = await writeConditionally(this.#pacing, () =>
+      this.#client.send(
+        new PutCommand({ TableName: this.#table, Item: { ...keyOf(jobId), atMs: toMs }, ...condition }),
+      ),
+    );
+    return written.kind === 'applied';
+  }
+}
+
+function keyOf(jobId: string): Item {
+  return { [KeyAttribute.partition]: `JOB_MARK#${jobId}`, [KeyAttribute.sort]: 'MARK' };
+}

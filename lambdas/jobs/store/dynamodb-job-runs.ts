@@ -1,0 +1,202 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, QueryCommand, UpdateCommand, type UpdateCommandOutput } from '@aws-sdk/lib-dynamodb';
+import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
+import type { OperationId } from '../../kernel/ids.ts';
+import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
+import type { EffectRecord } from '../../once/domain/idempotency.ts';
+import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
+import { isRefused, itemOf, RECORD_IS_NEW, ROW_IS_NEW, transactOnce } from '../../once/store/transact-items.ts';
+import { effectRecordItem, parseEffectRecord } from '../../payments/store/effect-items.ts';
+import { type Item, recordKey } from '../../payments/store/items.ts';
+import { isEnded, type JobRun, type RunId } from '../domain/job-run.ts';
+import type { JobLock, JobRunStore } from '../use/job-runs.ts';
+import {
+  expirySeconds,
+  isWriteOf,
+  lockKey,
+  parseRun,
+  runKey,
+  runRow,
+  runSortKey,
+  runsPartition,
+  takingOf,
+  tokenOf,
+} from './job-items.ts';
+
+type Accepted = Awaited<ReturnType<JobRunStore['accept']>>;
+
+/** Runs and locks in the Registry; the records of what was accepted in the Idempotency table. */
+export class DynamoDbJobRuns implements JobRunStore {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #tables: Pick<StoreTables, 'idempotency' | 'registry'>;
+  readonly #pacing: Pacing;
+
+  constructor(client: DynamoDBDocumentClient, tables: Pick<StoreTables, 'idempotency' | 'registry'>, pacing: Pacing) {
+    this.#client = client;
+    this.#tables = tables;
+    this.#pacing = pacing;
+  }
+
+  async accept(record: EffectRecord, run: JobRun): Promise<Accepted> {
+    const both = await this.#accept(record, [this.#newRun(run)]);
+    // The run was asked for under another key as well: it stays as it stands, and this key is told of it.
+    return both ?? (await this.#accept(record, [])) ?? { kind: 'recorded' };
+  }
+
+  /** @returns undefined when the run is there, and its record is not */
+  async #accept(record: EffectRecord, others: readonly TransactItem[]): Promise<Accepted | undefined> {
+    const written = await transactOnce(this.#client, this.#pacing, [this.#newRecord(record), ...others], async () => {
+      const found = await this.readAccepted(record.operationId);
+      return found === undefined || found.owner === record.owner ? undefined : found;
+    });
+    if (written.kind === 'applied') return { kind: 'recorded' };
+    if (written.kind === 'early') return { kind: 'recorded_before', record: written.result };
+    const [reason] = written.reasons;
+    const existing = itemOf(reason);
+    if (existing === undefined || !isRefused(reason)) return undefined;
+    const found = parseEffectRecord(existing);
+    // Our own: the first sending was applied and its answer was lost.
+    return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
+  }
+
+  async readAccepted(operationId: OperationId): Promise<EffectRecord | undefined> {
+    const found = await this.#get(this.#tables.idempotency, recordKey(operationId));
+    return found === undefined ? undefined : parseEffectRecord(found);
+  }
+
+  async readRun(jobId: string, runId: RunId): Promise<JobRun | undefined> {
+    const found = await this.#get(this.#tables.registry, runKey(jobId, runId));
+    const run = found === undefined ? undefined : parseRun(found);
+    // The key has the run's time and the job's id: the id of another job's run may lead here too.
+    return run?.runId === runId ? run : undefined;
+  }
+
+  /** A page is at most a hundred runs of less than five kilobytes: one query has them. */
+  async listRuns(
+    jobId: string,
+    { limit, beforeMs }: Parameters<JobRunStore['listRuns']>[1],
+  ): Promise<readonly JobRun[]> {
+    // Scheduled times are whole seconds, so that those before 12:00:00.5 are those before 12:00:01.
+    const before = beforeMs === undefined ? undefined : runSortKey(jobId, Math.ceil(beforeMs / 1000) * 1000);
+    const { Items } = await readWithRetries(this.#pacing, () =>
+      this.#client.send(
+        new QueryCommand({
+          TableName: this.#tables.registry,
+          KeyConditionExpression: before === undefined ? '#pk = :pk' : '#pk = :pk AND #sk < :before',
+          ExpressionAttributeNames: {
+            '#pk': KeyAttribute.partition,
+            ...(before === undefined ? {} : { '#sk': KeyAttribute.sort }),
+          },
+          ExpressionAttributeValues: {
+            ':pk': runsPartition(jobId),
+            ...(before === undefined ? {} : { ':before': before }),
+          },
+          ScanIndexForward: false,
+          Limit: limit,
+          ConsistentRead: true,
+        }),
+      ),
+    );
+    return (Items ?? []).map(parseRun);
+  }
+
+  /**
+   * An update that counts up: of two takings at once one has the greater token, and only that one writes any more. A sending
+   * whose answer was lost is made again, and takes a newer token yet: nothing was written under the lost one.
+   */
+  async lock(
+    name: string,
+    runId: RunId,
+    { nowMs, leaseExpiresAtMs }: Parameters<JobRunStore['lock']>[2],
+  ): Promise<JobLock | undefined> {
+    let answer: UpdateCommandOutput | undefined;
+    const command = new UpdateCommand({
+      TableName: this.#tables.registry,
+      Key: lockKey(name),
+      UpdateExpression: 'SET runId = :run, leaseExpiresAtMs = :lease ADD #token :one REMOVE #expiry',
+      ConditionExpression: 'attribute_not_exists(#pk) OR runId = :run OR leaseExpiresAtMs <= :now',
+      ExpressionAttributeNames: {
+        '#pk': KeyAttribute.partition,
+        '#token': 'token',
+        '#expiry': IdempotencyTable.timeToLiveAttribute,
+      },
+      ExpressionAttributeValues: { ':run': runId, ':lease': leaseExpiresAtMs, ':now': nowMs, ':one': 1 },
+      ReturnValues: 'UPDATED_NEW',
+    });
+    const written = await writeConditionally(this.#pacing, async () => {
+      answer = await this.#client.send(command);
+    });
+    if (written.kind !== 'applied') return undefined;
+    return { name, runId, token: tokenOf(answer?.Attributes), leaseExpiresAtMs };
+  }
+
+  /**
+   * Run and lock in one transaction. A worker that sleeps after its last look at the lock is refused all the same:
+   *
+   *   A ── lock 1 ── … sleeps …………………… ── run v3 ✓ token 1 ✗: nothing is written
+   *   B ──────────────── lock 2 ── run v3 ✓ token 2 ✓
+   */
+  async save(run: JobRun, lock: JobLock, leaseExpiresAtMs: number): Promise<boolean> {
+    const written = await transactOnce(this.#client, this.#pacing, [
+      {
+        Put: {
+          TableName: this.#tables.registry,
+          Item: runRow(run, takingOf(lock)),
+          ConditionExpression: '#version = :was',
+          ExpressionAttributeNames: { '#version': 'version' },
+          ExpressionAttributeValues: { ':was': run.version - 1 },
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+        },
+      },
+      this.#heldLock(run, lock, leaseExpiresAtMs),
+    ]);
+    if (written.kind === 'applied') return true;
+    const existing = written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
+    // Our own: it was applied and its answer was lost. Who has taken over since will refuse the next write.
+    return existing !== undefined && isWriteOf(existing, run, lock);
+  }
+
+  /** A lock that is given back keeps its token, so that the next one is greater; it goes when nobody has asked for it for as long as a run is kept. */
+  #heldLock(run: JobRun, lock: JobLock, leaseExpiresAtMs: number): TransactItem {
+    const ended = isEnded(run);
+    return {
+      Update: {
+        TableName: this.#tables.registry,
+        Key: lockKey(lock.name),
+        UpdateExpression: `SET leaseExpiresAtMs = :lease${ended ? ', #expiry = :expiry' : ''}`,
+        ConditionExpression: '#token = :token',
+        ExpressionAttributeNames: {
+          '#token': 'token',
+          ...(ended ? { '#expiry': IdempotencyTable.timeToLiveAttribute } : {}),
+        },
+        ExpressionAttributeValues: {
+          ':token': lock.token,
+          ':lease': ended ? 0 : leaseExpiresAtMs,
+          ...(ended ? { ':expiry': expirySeconds(run.endedAtMs ?? lock.leaseExpiresAtMs) } : {}),
+        },
+      },
+    };
+  }
+
+  #newRecord(record: EffectRecord): TransactItem {
+    return {
+      Put: {
+        TableName: this.#tables.idempotency,
+        Item: effectRecordItem(record),
+        ConditionExpression: RECORD_IS_NEW,
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      },
+    };
+  }
+
+  #newRun(run: JobRun): TransactItem {
+    return { Put: { TableName: this.#tables.registry, Item: runRow(run), ConditionExpression: ROW_IS_NEW } };
+  }
+
+  async #get(table: string, key: Item): Promise<Item | undefined> {
+    const { Item } = await readWithRetries(this.#pacing, () =>
+      this.#client.send(new GetCommand({ TableName: table, Key: key, ConsistentRead: true })),
+    );
+    return Item;
+  }
+}

@@ -1,0 +1,54 @@
+import * as z from 'zod';
+import { RetryableError, TerminalError } from '../../kernel/faults.ts';
+import { callOnce } from '../../outbound/http-call.ts';
+import { isoSeconds } from '../domain/job-run-object.ts';
+import type { JobRoutes } from '../use/job-routes.ts';
+import { type JobCredentialClaims, signJobCredential } from './job-credential.ts';
+
+interface HttpJobRoutesTools {
+  /** Of the API, without a trailing slash. */
+  readonly apiUrl: string;
+  readonly sign: (claims: JobCredentialClaims) => Promise<string>;
+}
+
+/** The admin routes over HTTP, one call each: the one layer that tries again is the queue in front of the executor. */
+export function httpJobRoutes({ apiUrl, sign }: HttpJobRoutesTools): JobRoutes {
+  return {
+    ask: async ({ runId, path, scopes, scheduledForMs }, { timeoutMs }) => {
+      const credential = await sign({ path, runId, scopes });
+      const { status, text } = await callOnce({
+        method: 'POST',
+        url: `${apiUrl}${path}`,
+        headers: {
+          authorization: `Bearer ${credential}`,
+          'content-type': 'application/json',
+          'idempotency-key': runId,
+        },
+        body: JSON.stringify({ scheduled_for: isoSeconds(scheduledForMs) }),
+        timeoutMs,
+        party: 'jobs_api',
+      });
+      if (status === 202) return;
+      const said = `The route of ${runId} answered ${status}${codeIn(text)}.`;
+      if (status === 429 || status >= 500) throw new RetryableError('jobs_api_unavailable', said);
+      throw new TerminalError('jobs_api_refused', said);
+    },
+  };
+}
+
+const problem = z.object({ code: z.string().regex(/^[a-z_]{1,60}$/) });
+
+/** The problem's code and no more: a body may quote what was sent. */
+function codeIn(text: string): string {
+  try {
+    const { data } = problem.safeParse(JSON.parse(text));
+    return data === undefined ? '' : ` ${data.code}`;
+  } catch {
+    return '';
+  }
+}
+
+/** Signs what it is given. */
+export function signer(tools: Parameters<typeof signJobCredential>[0]): HttpJobRoutesTools['sign'] {
+  return (claims) => signJobCredential(tools, claims);
+}

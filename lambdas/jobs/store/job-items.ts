@@ -1,0 +1,88 @@
+import * as z from 'zod';
+import { RUN_RETENTION_DAYS } from '../../kernel/contract/jobs.ts';
+import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
+import type { Item } from '../../payments/store/items.ts';
+import { type JobRun, RUN_STATUSES, type RunId, runIdOf } from '../domain/job-run.ts';
+import type { JobLock } from '../use/job-runs.ts';
+
+const RETENTION_SECONDS = RUN_RETENTION_DAYS * 24 * 60 * 60;
+
+const runItem = z.object({
+  jobId: z.string(),
+  runId: z.string().transform((id) => id as RunId),
+  scheduledForMs: z.int(),
+  status: z.enum(RUN_STATUSES),
+  acceptedAtMs: z.int(),
+  startedAtMs: z.int().exactOptional(),
+  endedAtMs: z.int().exactOptional(),
+  cursor: z.string().exactOptional(),
+  attempts: z.int().min(0),
+  begunAtMs: z.int().exactOptional(),
+  oneByOne: z.int().min(1).exactOptional(),
+  done: z.int().min(0),
+  left: z.int().min(0),
+  failed: z.int().min(0),
+  setAside: z.array(z.string()),
+  reason: z.string().exactOptional(),
+  version: z.int().min(1),
+});
+
+const lockItem = z.object({ token: z.int().min(1) });
+
+export function runsPartition(jobId: string): string {
+  return `JOB#${jobId}`;
+}
+
+/** Runs sort by their scheduled times. @param scheduledForMs whole seconds */
+export function runSortKey(jobId: string, scheduledForMs: number): string {
+  return sortKeyOf(jobId, runIdOf(jobId, scheduledForMs));
+}
+
+export function runKey(jobId: string, runId: RunId): Item {
+  return { [KeyAttribute.partition]: runsPartition(jobId), [KeyAttribute.sort]: sortKeyOf(jobId, runId) };
+}
+
+function sortKeyOf(jobId: string, runId: RunId): string {
+  return `RUN#${runId.slice(jobId.length + 1)}`;
+}
+
+/**
+ * A run that was never begun, or never ended, goes as well: long after the day that a run may take, and the two weeks that its
+ * message may wait among the dead letters.
+ *
+ * @param writtenUnder whose write it is, so that a lost answer is recognised; left out of a run that was only accepted
+ */
+export function runRow(run: JobRun, writtenUnder?: string): Item {
+  return {
+    ...runKey(run.jobId, run.runId),
+    ...run,
+    ...(writtenUnder === undefined ? {} : { writtenUnder }),
+    [IdempotencyTable.timeToLiveAttribute]: expirySeconds(run.endedAtMs ?? run.acceptedAtMs),
+  };
+}
+
+export function parseRun(item: Item): JobRun {
+  return runItem.parse(item);
+}
+
+/** No two takings of any lock have it in common. */
+export function takingOf({ name, token }: JobLock): string {
+  return `${name}#${token}`;
+}
+
+export function isWriteOf(item: Item, run: JobRun, lock: JobLock): boolean {
+  return item['version'] === run.version && item['writtenUnder'] === takingOf(lock);
+}
+
+export function lockKey(name: string): Item {
+  return { [KeyAttribute.partition]: `JOB_LOCK#${name}`, [KeyAttribute.sort]: 'LOCK' };
+}
+
+export function tokenOf(item: Item | undefined): number {
+  return lockItem.parse(item).token;
+}
+
+/** Unix seconds, as time to live wants them. */
+export function expirySeconds(sinceMs: number): number {
+  return Math.ceil(sinceMs / 1000) + RETENTION_SECONDS;
+}

@@ -1,0 +1,46 @@
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { type JobWorkerName, jobEntry } from '../../kernel/contract/jobs.ts';
+import { RetryableError, TerminalError } from '../../kernel/faults.ts';
+import { jobMessageText } from '../use/job-message.ts';
+import type { JobTasks } from '../use/job-runs.ts';
+
+/** SQS holds a message back for no longer (Amazon SQS developer guide, "Delay queues"). Seconds. */
+const LONGEST_DELAY_SECONDS = 900;
+
+/**
+ * One message for each run, to the queue of its job's worker. One whose sending failed may be there all the same: a second
+ * one of a run does no harm.
+ *
+ * @param queueUrls those that this function may write to
+ */
+export function sqsJobTasks(client: SQSClient, queueUrls: Partial<Record<JobWorkerName, string>>): JobTasks {
+  return {
+    enqueue: async ({ jobId, runId }, delaySeconds) => {
+      const worker = jobEntry(jobId)?.worker;
+      const queueUrl = worker === undefined ? undefined : queueUrls[worker];
+      if (queueUrl === undefined) throw new TerminalError('job_has_no_queue', `there is no queue for the job ${jobId}`);
+      try {
+        await client.send(
+          new SendMessageCommand({
+            QueueUrl: queueUrl,
+            MessageBody: jobMessageText({ jobId, runId }),
+            DelaySeconds: Math.min(LONGEST_DELAY_SECONDS, Math.max(0, Math.round(delaySeconds))),
+          }),
+        );
+      } catch (cause) {
+        throw new RetryableError('job_queue_unavailable', 'the queue of the job does not take this now', { cause });
+      }
+    },
+  };
+}
+
+/** Retries are off: a message that was not sent is sent when its sender is asked again. */
+const CLIENT = {
+  maxAttempts: 1,
+  requestHandler: { requestTimeout: 2_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 },
+};
+
+/** The queues that a function was deployed with. */
+export function configuredJobTasks(queueUrls: Partial<Record<JobWorkerName, string>>): JobTasks {
+  return sqsJobTasks(new SQSClient(CLIENT), queueUrls);
+}

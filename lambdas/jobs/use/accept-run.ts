@@ -1,0 +1,130 @@
+import { RUN_RETENTION_DAYS } from '../../kernel/contract/jobs.ts';
+import type { Digest } from '../../kernel/digest.ts';
+import type { Fingerprint } from '../../kernel/fingerprint.ts';
+import type { OperationId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import type { Clock, Entropy } from '../../kernel/world.ts';
+import { type EffectRecord, runExpirySeconds } from '../../once/domain/idempotency.ts';
+import { isSameRequest } from '../../once/use/judge-record.ts';
+import type { EffectSteps, OperationRunner } from '../../once/use/operation-runner.ts';
+import type { Answer } from '../../payments/domain/answer.ts';
+import { acceptedRun, isEnded, type JobRun, type RunId, runIdOf } from '../domain/job-run.ts';
+import { acceptedAnswer } from '../domain/job-run-object.ts';
+import type { JobRunStore, JobTasks } from './job-runs.ts';
+
+export interface AcceptRunTools {
+  readonly runs: JobRunStore;
+  readonly tasks: JobTasks;
+  readonly runner: OperationRunner;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly digest: Digest;
+}
+
+export interface AcceptRun {
+  /** Of the run, when the clock asks for it; of the request, when an operator does. */
+  readonly operationId: OperationId;
+  readonly fingerprint: Fingerprint;
+  /** Of a job that there is. */
+  readonly jobId: string;
+  /** Unix milliseconds. @default now, and for a request that is sent again what was now for the first */
+  readonly scheduledForMs?: number;
+}
+
+/** In order of precedence. */
+export type AcceptRunOutcome =
+  | { readonly kind: 'first'; readonly runId: RunId; readonly answer: Answer }
+  /** The stored answer, verbatim. */
+  | { readonly kind: 'replay'; readonly runId: RunId; readonly answer: Answer }
+  | { readonly kind: 'payload_mismatch' }
+  /** Beyond what is remembered: nobody knows any more whether it has run. */
+  | { readonly kind: 'too_old' }
+  | { readonly kind: 'in_the_future' };
+
+/** Clocks differ: the Scheduler's may be ahead of ours. Milliseconds. */
+const AHEAD_MS = 60_000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Accepts a run, once for each scheduled time, whoever asks for it, under however many keys and however often; and brings it
+ * to its worker, again and again until it has ended. It does nothing of the run itself.
+ *
+ *   A (clock)    ── record A + run T ✓ ── enqueue ✓
+ *   B (operator) ────── record B ✓, run T is there: it stays as it is ── enqueue ✓ (a worker finds that it is at work)
+ *   A again      ────────── record A: replay ── enqueue, unless T has ended
+ *
+ * @throws RetryableError when it is to be asked again; what was accepted is then enqueued
+ * @throws AmbiguousError when the store did not say whether it wrote; the same key finds out
+ */
+export async function acceptRun(tools: AcceptRunTools, request: AcceptRun): Promise<AcceptRunOutcome> {
+  const outcome = await tools.runner.record(request.operationId, new AcceptSteps(tools, request));
+  if (outcome.kind !== 'first' && outcome.kind !== 'replay') return outcome;
+  // A crash before this line leaves an accepted run that nobody works at: who asks again brings it here.
+  const run = await tools.runs.readRun(request.jobId, outcome.runId);
+  if (run !== undefined && !isEnded(run)) await tools.tasks.enqueue(run, 0);
+  return outcome;
+}
+
+type Prepared = { readonly kind: 'accept'; readonly run: JobRun; readonly answer: Answer } | Refused;
+type Refused = Extract<AcceptRunOutcome, { kind: 'too_old' | 'in_the_future' }>;
+
+/** Commit-only: the record and the run are one write, so there is nothing to claim. */
+class AcceptSteps implements EffectSteps<Prepared, AcceptRunOutcome> {
+  readonly #tools: AcceptRunTools;
+  readonly #request: AcceptRun;
+
+  constructor(tools: AcceptRunTools, request: AcceptRun) {
+    this.#tools = tools;
+    this.#request = request;
+  }
+
+  async find(): Promise<AcceptRunOutcome | undefined> {
+    const record = await this.#tools.runs.readAccepted(this.#request.operationId);
+    return record === undefined ? undefined : this.#judge(record);
+  }
+
+  async prepare(): Promise<Prepared> {
+    const { jobId, scheduledForMs } = this.#request;
+    const nowMs = this.#tools.clock.nowMs();
+    const forMs = scheduledForMs ?? nowMs;
+    if (forMs > nowMs + AHEAD_MS) return { kind: 'in_the_future' };
+    if (forMs < nowMs - RUN_RETENTION_DAYS * DAY_MS) return { kind: 'too_old' };
+    const run = acceptedRun(jobId, forMs, nowMs);
+    const there = await this.#tools.runs.readRun(jobId, run.runId);
+    return { kind: 'accept', run, answer: acceptedAnswer(there ?? run) };
+  }
+
+  /** Two deliveries of one request, milliseconds apart: the store finds the other's record, and its answer is given. */
+  async commit(prepared: Prepared): Promise<AcceptRunOutcome> {
+    if (prepared.kind !== 'accept') return prepared;
+    const { runs, clock, entropy } = this.#tools;
+    const { operationId, fingerprint } = this.#request;
+    const { run, answer } = prepared;
+    const nowMs = clock.nowMs();
+    const outcome = await runs.accept(
+      {
+        operationId,
+        owner: entropy.ownerToken(),
+        recordedAtMs: nowMs,
+        request: { fingerprint, answer },
+        expiresAtSeconds: runExpirySeconds(nowMs, entropy.fraction()),
+      },
+      run,
+    );
+    return outcome.kind === 'recorded' ? { kind: 'first', runId: run.runId, answer } : this.#judge(outcome.record);
+  }
+
+  #judge({ request }: EffectRecord): AcceptRunOutcome {
+    invariant(request !== undefined, 'an acceptance is recorded with its request');
+    if (!isSameRequest(request.fingerprint, this.#request.fingerprint)) return { kind: 'payload_mismatch' };
+    return { kind: 'replay', runId: this.#runIdIn(request.answer), answer: request.answer };
+  }
+
+  /** The record keeps the time that was now for the first request: as the id of the run in its answer. */
+  #runIdIn({ body }: Answer): RunId {
+    const { jobId, scheduledForMs } = this.#request;
+    if (scheduledForMs !== undefined) return runIdOf(jobId, scheduledForMs);
+    const { id } = JSON.parse(body) as { readonly id: RunId };
+    return id;
+  }
+}

@@ -1,0 +1,55 @@
+import type { JobEntry } from '../../kernel/contract/jobs.ts';
+import type { Digest } from '../../kernel/digest.ts';
+import { runCallOperation } from '../../kernel/ids.ts';
+import type { Clock, Entropy } from '../../kernel/world.ts';
+import { runExpirySeconds } from '../../once/domain/idempotency.ts';
+import type { ConsumerEffects } from '../../once/use/consumer-records.ts';
+import type { OperationRunner } from '../../once/use/operation-runner.ts';
+import { type RunId, runIdOf } from '../domain/job-run.ts';
+import type { JobRoutes } from './job-routes.ts';
+
+export interface AskForRunTools {
+  readonly routes: JobRoutes;
+  readonly records: ConsumerEffects;
+  readonly runner: OperationRunner;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly digest: Digest;
+}
+
+/** Longer than the route ever takes, cold start included, and well within the executor's own time. Milliseconds. */
+const ASK_TIMEOUT_MS = 10_000;
+
+export interface AskedForRun {
+  readonly runId: RunId;
+  /** `asked_before`: an earlier firing has done so, and nothing was called. */
+  readonly kind: 'asked' | 'asked_before';
+}
+
+/**
+ * Asks for the run of a scheduled time. There is no claim: the route accepts a run once, however often it is asked, so an
+ * executor that dies is replaced at once, whether it dies before or after its call. The record only spares calls.
+ *
+ *   A ── find ── ask ✓ ── (dies)
+ *   B ──────────────────── find ── ask ✓ (the same run-id: a replay) ── record ✓
+ *   C ──────────────────────────────────────────────────────────────────────────── find: asked before
+ *
+ * @throws whatever the route throws, and the store: the firing must come again
+ */
+export async function askForRun(tools: AskForRunTools, entry: JobEntry, scheduledForMs: number): Promise<AskedForRun> {
+  const { routes, records, runner, clock, entropy, digest } = tools;
+  const runId = runIdOf(entry.id, scheduledForMs);
+  const operationId = runCallOperation(digest, runId);
+  const kind = await runner.record<void, AskedForRun['kind']>(operationId, {
+    find: async () => ((await records.readEffect(operationId)) === undefined ? undefined : 'asked_before'),
+    prepare: () =>
+      routes.ask({ runId, path: entry.path, scopes: entry.scopes, scheduledForMs }, { timeoutMs: ASK_TIMEOUT_MS }),
+    commit: async () => {
+      const recordedAtMs = clock.nowMs();
+      const expiresAtSeconds = runExpirySeconds(recordedAtMs, entropy.fraction());
+      await records.recordOnce({ operationId, owner: entropy.ownerToken(), recordedAtMs, expiresAtSeconds }, []);
+      return 'asked';
+    },
+  });
+  return { runId, kind };
+}

@@ -1,0 +1,41 @@
+import type { Clock } from '../../kernel/world.ts';
+import { SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
+import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
+import { BacklogMetric, type BacklogMetricName } from '../../resolving/contract.ts';
+
+export type Backlog = Readonly<Partial<Record<BacklogMetricName, number>>>;
+
+/**
+ * The same work, and somebody is told how much of it there is and how old it is whenever it is read: nothing is read for
+ * that alone.
+ */
+export function observedWork(
+  work: UnfinishedWork,
+  clock: Pick<Clock, 'nowMs'>,
+  tell: (backlog: Backlog) => void,
+): UnfinishedWork {
+  return {
+    staleClaims: async (nowMs, limit) => {
+      const claims = await work.staleClaims(nowMs, limit);
+      // One that was released is its client's, for as long as anybody may send.
+      const left = claims.filter(({ released, claimedAtMs }) => !released || nowMs > claimedAtMs + SEND_WINDOW_MS);
+      tell({ [BacklogMetric.openClaims]: left.length, [BacklogMetric.oldestClaim]: ageOfOldest(left, nowMs) });
+      return claims;
+    },
+    inquiries: async (limit) => {
+      const inquiries = await work.inquiries(limit);
+      const unknown = inquiries.filter(({ waitsFor }) => waitsFor !== 'payer');
+      const oldest = ageOfOldest(unknown, clock.nowMs());
+      tell({ [BacklogMetric.unknownOutcomes]: unknown.length, [BacklogMetric.oldestUnknown]: oldest });
+      return inquiries;
+    },
+    closeInquiry: (inquiry) => work.closeInquiry(inquiry),
+    chargesToReturn: (limit) => work.chargesToReturn(limit),
+    closeReturn: (charge) => work.closeReturn(charge),
+  };
+}
+
+/** Clocks differ: what was claimed in the future is new. */
+function ageOfOldest(claimed: readonly { readonly claimedAtMs: number }[], nowMs: number): number {
+  return claimed.reduce((oldest, { claimedAtMs }) => Math.max(oldest, nowMs - claimedAtMs), 0);
+}

@@ -1,0 +1,69 @@
+import { JOB_PAGE_SECONDS } from '../../kernel/contract/jobs.ts';
+import type { Clock } from '../../kernel/world.ts';
+import { type JobRun, PAGE_ITEMS, type PageProgress, type RunCounts } from '../domain/job-run.ts';
+import type { Job, JobItem, JobPage } from './job.ts';
+
+interface PageTools {
+  readonly job: Job;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** Told of every item that went wrong. */
+  readonly report: (error: unknown, item: string) => void;
+}
+
+const NOTHING: RunCounts = { done: 0, left: 0, failed: 0 };
+
+/**
+ * Reads the page at the run's cursor and does its items in their order, until its minute is over. What is behind the last
+ * one that was done is for the next page; the first one is done however long the reading took, so that every page moves on.
+ *
+ * @throws when the page cannot be read
+ */
+export async function workPage(
+  { job, clock, report }: PageTools,
+  run: JobRun,
+  attempt: 'whole_page' | 'one_item',
+): Promise<PageProgress> {
+  const deadlineMs = clock.nowMs() + JOB_PAGE_SECONDS * 1000;
+  const { scheduledForMs } = run;
+  const page = await readPage(job, run, attempt === 'whole_page' ? PAGE_ITEMS : 1);
+  const handle = async ({ thing, name }: JobItem<unknown>): Promise<RunCounts> => {
+    try {
+      return await job.handle(thing, { scheduledForMs, deadlineMs });
+    } catch (error) {
+      report(error, name);
+      return { ...NOTHING, failed: 1 };
+    }
+  };
+  const atOnce = Math.max(1, job.atOnce ?? 1);
+  let counts = NOTHING;
+  let items = 0;
+  while (items < page.items.length && (items === 0 || clock.nowMs() < deadlineMs)) {
+    const group = page.items.slice(items, items + atOnce);
+    for (const came of await Promise.all(group.map(handle))) counts = sumOf(counts, came);
+    items += group.length;
+  }
+  const cursor = items === page.items.length ? page.next : page.items[items - 1]?.after;
+  return { counts, items, ...(cursor === undefined ? {} : { cursor }) };
+}
+
+/** The item that killed its workers, by name; without a name there is none any more. */
+export async function itemToPassOver(
+  job: Job,
+  run: JobRun,
+): Promise<{ readonly name?: string; readonly cursor?: string }> {
+  const { items, next } = await readPage(job, run, 1);
+  const [item] = items;
+  return { ...(item === undefined ? {} : { name: item.name }), ...(next === undefined ? {} : { cursor: next }) };
+}
+
+/** A job that gives more than it was asked for goes on behind what was asked for. */
+async function readPage(job: Job, { cursor, scheduledForMs }: JobRun, limit: number): Promise<JobPage<unknown>> {
+  const page = await job.page(cursor, limit, { scheduledForMs });
+  const items = page.items.slice(0, limit);
+  const next = items.length < page.items.length ? items.at(-1)?.after : page.next;
+  return { items, ...(next === undefined ? {} : { next }) };
+}
+
+function sumOf(left: RunCounts, right: RunCounts): RunCounts {
+  return { done: left.done + right.done, left: left.left + right.left, failed: left.failed + right.failed };
+}

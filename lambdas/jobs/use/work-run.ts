@@ -1,0 +1,219 @@
+import { type JobEntry, type JobId, jobEntry } from '../../kernel/contract/jobs.ts';
+import { isFault } from '../../kernel/faults.ts';
+import type { Clock } from '../../kernel/world.ts';
+import {
+  JOB_DEFAULT_MAX_DURATION_SECONDS,
+  JOB_LEASE_SECONDS,
+  JOB_WAIT_SECONDS,
+  JOB_WORKER_TIMEOUT_SECONDS,
+  JobMetric,
+} from '../contract.ts';
+import {
+  begunPage,
+  isEnded,
+  isOverdue,
+  itemSetAside,
+  type JobRun,
+  nextAttempt,
+  type PageAttempt,
+  pageDone,
+  type RunId,
+  runFailed,
+  withoutOvertaken,
+  workerLivesMs,
+} from '../domain/job-run.ts';
+import type { Job } from './job.ts';
+import type { JobObserver } from './job-observer.ts';
+import type { JobLock, JobRunStore, JobTasks } from './job-runs.ts';
+import { itemToPassOver, workPage } from './work-page.ts';
+
+export interface WorkRunTools {
+  readonly runs: Pick<JobRunStore, 'readRun' | 'lock' | 'save'>;
+  readonly tasks: JobTasks;
+  /** Those that this worker has. */
+  readonly jobs: Partial<Record<JobId, Job>>;
+  readonly observer: JobObserver;
+  readonly clock: Pick<Clock, 'nowMs'>;
+}
+
+/** What came of a message. */
+export type Worked =
+  /** A page is done, and the next message is on its way. */
+  | 'continued'
+  | 'succeeded'
+  | 'failed'
+  /** Another worker is at it, or another run of the job is under way: the same message comes again later. */
+  | 'waiting'
+  /** Another worker has taken over: nothing was written. */
+  | 'fenced'
+  /** The run has ended, or is not known. */
+  | 'nothing_to_do';
+
+/** One message's work, with all that it needs. */
+interface Work {
+  readonly tools: WorkRunTools;
+  readonly job: Job;
+  readonly entry: Pick<JobEntry, 'id' | 'overlap' | 'maxDuration'>;
+}
+
+/**
+ * Does one page of a run, and sends the message for the next one. Messages may be lost to a crash, doubled and late: a
+ * message says "look", and the run's own row says where it stands.
+ *
+ *   lock ── read ── begin (attempt counted) ── items … ── save (cursor, counts) ── next message
+ *
+ * Every write is made under the lock's token and replaces only the version that was read. A worker that slept through its
+ * lease, or was overtaken by a second worker of its own run, writes nothing; its items have taken effect at most once,
+ * because that is what a job promises of them:
+ *
+ *   A ── lock 1 ── begin v2 ── items … sleeps ………………………… ── save v3 ✗ (token 1)
+ *   B ─────────────────────────────── lock 2 ── begin v3 ── items ── save v4 ✓
+ *
+ * @throws when this worker does not know the job, or when the world fails: the message then comes again
+ */
+export async function workRun(
+  tools: WorkRunTools,
+  { jobId, runId }: { readonly jobId: string; readonly runId: RunId },
+): Promise<Worked> {
+  const entry = jobEntry(jobId);
+  const job = entry === undefined ? undefined : tools.jobs[entry.id];
+  if (entry === undefined || job === undefined) throw new Error(`this worker has no job ${jobId}`);
+  const work: Work = { tools, job, entry };
+  const { runs, clock } = tools;
+  // Before the lock is asked for: late messages of a run that has ended must not keep others out.
+  const found = await runs.readRun(jobId, runId);
+  if (found === undefined || isEnded(found)) return 'nothing_to_do';
+  const livesMs = workerLivesMs(found, clock.nowMs());
+  if (livesMs > 0) return waitForWorker(work, found, livesMs);
+  const lock = await runs.lock(entry.overlap === 'allow' ? runId : jobId, runId, times(clock));
+  if (lock === undefined) return waitForLock(work, found);
+  // Under the lock: whoever held it before writes nothing any more.
+  const run = await runs.readRun(jobId, runId);
+  if (run === undefined || isEnded(run)) return giveBack(work, run, lock);
+  return workUnderLock(work, run, lock);
+}
+
+async function workUnderLock(work: Work, run: JobRun, lock: JobLock): Promise<Worked> {
+  const { tools, entry } = work;
+  if (isOverdue(run, maxDurationOf(entry), tools.clock.nowMs())) return fail(work, run, lock, 'overdue');
+  const counted = withoutOvertaken(run, tools.clock.nowMs());
+  const attempt = nextAttempt(counted);
+  if (attempt === 'give_up') return fail(work, run, lock, 'page_kills_workers');
+  const begun = begunPage(counted, tools.clock.nowMs());
+  if (!(await save(tools, begun, lock))) return fenced(work, run, lock);
+  const now = await workAttempt(work, begun, attempt);
+  if (now.status === 'failed') tools.observer.count(entry.id, JobMetric.failed, 1);
+  if (!(await save(tools, now, lock))) return fenced(work, begun, lock);
+  if (now.status === 'failed') return 'failed';
+  if (isEnded(now)) {
+    tools.observer.count(entry.id, JobMetric.succeeded, 1);
+    return 'succeeded';
+  }
+  // Before the message is acknowledged: whoever dies in between leaves two messages, never none.
+  await tools.tasks.enqueue(now, 0);
+  return 'continued';
+}
+
+/** @returns the run as it is to be written; nothing of it is yet */
+async function workAttempt(work: Work, run: JobRun, attempt: Exclude<PageAttempt, 'give_up'>): Promise<JobRun> {
+  const { observer } = work.tools;
+  try {
+    return attempt === 'pass_over' ? await passItemOver(work, run) : await workItems(work, run, attempt);
+  } catch (error) {
+    // A worker that says that it cannot read has died of no item: none is passed over for it.
+    if (nextAttempt(run) === 'whole_page' || nextAttempt(run) === 'one_item') throw error;
+    observer.report(error, run);
+    return runFailed(run, `page_unreadable: ${codeOf(error)}`, work.tools.clock.nowMs());
+  }
+}
+
+async function workItems(work: Work, run: JobRun, attempt: 'whole_page' | 'one_item'): Promise<JobRun> {
+  const { job, entry, tools } = work;
+  const { clock, observer } = tools;
+  const report = (error: unknown, item: string): void => observer.report(error, run, item);
+  const progress = await workPage({ job, clock, report }, run, attempt);
+  const { failed } = progress.counts;
+  if (failed > 0) observer.count(entry.id, JobMetric.itemFailed, failed);
+  return pageDone(run, progress, clock.nowMs());
+}
+
+async function passItemOver({ job, entry, tools }: Work, run: JobRun): Promise<JobRun> {
+  const { clock, observer } = tools;
+  const item = await itemToPassOver(job, run);
+  // Said before it is written: twice is better than never.
+  if (item.name !== undefined) observer.count(entry.id, JobMetric.setAside, 1);
+  return item.name === undefined
+    ? pageDone(run, { counts: { done: 0, left: 0, failed: 0 }, items: 0, ...item }, clock.nowMs())
+    : itemSetAside(run, { ...item, name: item.name }, clock.nowMs());
+}
+
+/**
+ * A second message of the run, while a worker may be at it: it comes back when that one has gone. It is not thrown away,
+ * because it may be the very message of a worker that has just died.
+ */
+async function waitForWorker({ tools }: Work, run: JobRun, livesMs: number): Promise<Worked> {
+  // A clock that is ahead has written the beginning: its worker lives no longer for it.
+  await tools.tasks.enqueue(run, Math.min(JOB_WORKER_TIMEOUT_SECONDS, Math.ceil(livesMs / 1000)));
+  return 'waiting';
+}
+
+/** The message goes round until the other run is done, and no longer than the run may take. */
+async function waitForLock(work: Work, run: JobRun): Promise<Worked> {
+  const { tools, entry } = work;
+  const { runs, tasks, clock } = tools;
+  if (!isOverdue(run, maxDurationOf(entry), clock.nowMs())) {
+    await tasks.enqueue(run, JOB_WAIT_SECONDS);
+    return 'waiting';
+  }
+  // Under a lock of its own, as the job's is another's; should a worker begin it now, one of the two finds another version.
+  const own = await runs.lock(run.runId, run.runId, times(clock));
+  return own === undefined ? 'fenced' : fail(work, run, own, 'lock_not_available');
+}
+
+async function fail(work: Work, run: JobRun, lock: JobLock, reason: string): Promise<Worked> {
+  const { tools, entry } = work;
+  // Said before it is written: an alarm that rings twice is better than one that never does.
+  tools.observer.count(entry.id, JobMetric.failed, 1);
+  const failed = runFailed(run, reason, tools.clock.nowMs());
+  return (await save(tools, failed, lock)) ? 'failed' : fenced(work, run, lock);
+}
+
+/**
+ * Somebody took the lock. A worker of the same run has moved its version, and goes on with it; another run has not, and then
+ * this one comes again later.
+ *
+ * @param run as this worker read it, or wrote it last
+ */
+async function fenced(work: Work, run: JobRun, lock: JobLock): Promise<Worked> {
+  const { runs, tasks, observer } = work.tools;
+  observer.count(work.entry.id, JobMetric.fenced, 1);
+  const now = await runs.readRun(run.jobId, run.runId);
+  if (now === undefined || isEnded(now)) await giveBack(work, now, lock);
+  else if (now.version <= run.version) await tasks.enqueue(run, JOB_WAIT_SECONDS);
+  return 'fenced';
+}
+
+/** The run ended while we took its lock: writing it as it is gives the lock back, if it is still ours. */
+async function giveBack({ tools }: Work, run: JobRun | undefined, lock: JobLock): Promise<Worked> {
+  if (run !== undefined) await save(tools, { ...run, version: run.version + 1 }, lock);
+  return 'nothing_to_do';
+}
+
+async function save({ runs, clock }: WorkRunTools, run: JobRun, lock: JobLock): Promise<boolean> {
+  return runs.save(run, lock, times(clock).leaseExpiresAtMs);
+}
+
+function times(clock: WorkRunTools['clock']): { readonly nowMs: number; readonly leaseExpiresAtMs: number } {
+  const nowMs = clock.nowMs();
+  return { nowMs, leaseExpiresAtMs: nowMs + JOB_LEASE_SECONDS * 1000 };
+}
+
+function maxDurationOf({ maxDuration = JOB_DEFAULT_MAX_DURATION_SECONDS }: Pick<JobEntry, 'maxDuration'>): number {
+  return maxDuration;
+}
+
+/** A message may hold what a client sent; a code does not. */
+function codeOf(error: unknown): string {
+  if (isFault(error)) return error.code;
+  return error instanceof Error ? error.name : typeof error;
+}

@@ -1,0 +1,145 @@
+import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import * as z from 'zod';
+import { RetryableError, TerminalError } from '../faults.ts';
+import type { Clock } from '../world.ts';
+
+/** So long after its removal a secret may still be taken; one read a minute costs next to nothing. Milliseconds. */
+const FRESH_MS = 60_000;
+/**
+ * Between two reads of a secret that somebody's callback asks for: a new secret works in seconds, and forged callbacks
+ * cannot make us call Secrets Manager for each of them. Milliseconds.
+ */
+const RENEWAL_PAUSE_MS = 10_000;
+/**
+ * How old what is known may be while Secrets Manager does not answer: most of its outages pass, and a secret that leaked
+ * and was removed meanwhile does not live on for longer. Milliseconds.
+ */
+const STALE_MS = 15 * 60_000;
+/** When a processor may come back. Processors choose for themselves; seconds. */
+const RETRY_AFTER_SECONDS = 10;
+
+interface Known {
+  readonly secrets: readonly string[];
+  /** When the read began, so that nothing is thought to be newer than it is. Unix milliseconds. */
+  readonly readAtMs: number;
+}
+
+interface Entry {
+  known?: Known | undefined;
+  /** When the last read began, whatever came of it. Unix milliseconds. */
+  triedAtMs?: number;
+  /** The read under way; whoever comes meanwhile waits for it. */
+  reading?: Promise<readonly string[]> | undefined;
+}
+
+/**
+ * The secrets with which processors sign, as they stand in Secrets Manager, remembered for a short while. One per
+ * process; one entry for each secret that is configured. Retries are off in the client: the processor sends again.
+ */
+export class ActiveSecrets {
+  readonly #client: SecretsManagerClient;
+  readonly #clock: Pick<Clock, 'nowMs'>;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(client: SecretsManagerClient, clock: Pick<Clock, 'nowMs'>) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  /**
+   * Those that are active, read at most 60 s ago, or 15 minutes while they cannot be read.
+   *
+   * @throws RetryableError `secrets_unavailable` when they cannot be read now, TerminalError `secret_malformed` when the
+   *   secret's text is none of the forms
+   */
+  async active(secretId: string): Promise<readonly string[]> {
+    const entry = this.#entry(secretId);
+    const { known } = entry;
+    if (known !== undefined && this.#within(FRESH_MS, known.readAtMs)) return known.secrets;
+    // In an outage, too, callbacks do not make us call for each of them.
+    const triedNow = entry.reading === undefined && this.#within(RENEWAL_PAUSE_MS, entry.triedAtMs);
+    if (triedNow && known !== undefined && this.#within(STALE_MS, known.readAtMs)) return known.secrets;
+    return this.#read(secretId, entry);
+  }
+
+  /**
+   * Read anew, for when none of the active ones matches; undefined when that was done less than 10 s ago.
+   *
+   * @throws as `active`
+   */
+  async renewed(secretId: string): Promise<readonly string[] | undefined> {
+    const entry = this.#entry(secretId);
+    if (entry.reading === undefined && this.#within(RENEWAL_PAUSE_MS, entry.triedAtMs)) return undefined;
+    return this.#read(secretId, entry);
+  }
+
+  #entry(secretId: string): Entry {
+    const entry = this.#entries.get(secretId) ?? {};
+    this.#entries.set(secretId, entry);
+    return entry;
+  }
+
+  /** Whether it is less than `limitMs` ago. A time that lies ahead tells that the clock jumped back: then nobody knows. */
+  #within(limitMs: number, sinceMs: number | undefined): boolean {
+    if (sinceMs === undefined) return false;
+    const agoMs = this.#clock.nowMs() - sinceMs;
+    return agoMs >= 0 && agoMs < limitMs;
+  }
+
+  async #read(secretId: string, entry: Entry): Promise<readonly string[]> {
+    entry.reading ??= this.#fetch(secretId, entry).finally(() => {
+      entry.reading = undefined;
+    });
+    return entry.reading;
+  }
+
+  async #fetch(secretId: string, entry: Entry): Promise<readonly string[]> {
+    const readAtMs = this.#clock.nowMs();
+    entry.triedAtMs = readAtMs;
+    let text: string | undefined;
+    try {
+      text = (await this.#client.send(new GetSecretValueCommand({ SecretId: secretId }))).SecretString;
+    } catch (error) {
+      const { known } = entry;
+      if (known !== undefined && this.#within(STALE_MS, known.readAtMs)) return known.secrets;
+      throw unavailable(secretId, error);
+    }
+    // What stands there now is what counts: a malformed text does not leave the old secrets in force.
+    entry.known = undefined;
+    const secrets = activeSecrets(secretId, text);
+    entry.known = { secrets, readAtMs };
+    return secrets;
+  }
+}
+
+/** White space around a secret is a slip of the hand, with which every signature would be a mismatch. */
+const secret = z.string().refine((text) => text !== '' && text.trim() === text);
+const namedSecrets = z.record(z.string(), secret).refine((named) => Object.keys(named).length > 0);
+
+function activeSecrets(secretId: string, text = ''): readonly string[] {
+  const parsed = parsedJson(text);
+  // What begins like an object and is none is a slip of the hand as well.
+  const plain = parsed === undefined && !text.startsWith('{');
+  const secrets = plain ? secret.transform((only) => [only]) : namedSecrets.transform((named) => Object.values(named));
+  const read = secrets.safeParse(plain ? text : parsed);
+  // No cause: it could quote the text.
+  if (!read.success) throw new TerminalError('secret_malformed', `The secret ${secretId} is empty or malformed.`);
+  return read.data;
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function unavailable(secretId: string, error: unknown): RetryableError {
+  // A syntax error in an answer quotes the answer.
+  const cause = error instanceof SyntaxError ? undefined : error;
+  return new RetryableError('secrets_unavailable', `The secret ${secretId} cannot be read now.`, {
+    cause,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+}

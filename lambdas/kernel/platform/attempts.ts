@@ -1,0 +1,137 @@
+import type { CancellationReason } from '@aws-sdk/client-dynamodb';
+import {
+  ConditionalCheckFailedException,
+  DynamoDBServiceException,
+  TransactionCanceledException,
+} from '@aws-sdk/client-dynamodb';
+import { AmbiguousError, RetryableError, TerminalError } from '../faults.ts';
+import type { Clock, Entropy } from '../world.ts';
+
+/** Retries happen here and nowhere else (the SDK's own are off), bounded, with full jitter. */
+const MAX_ATTEMPTS = 5;
+const FIRST_WAIT_MS = 50;
+const LONGEST_WAIT_MS = 1_000;
+/** After this a client may come back. Seconds. */
+const RETRY_AFTER_SECONDS = 2;
+
+export interface Pacing {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+}
+
+/** What a failed call says about its effect. */
+type FailureClass =
+  /** Refused by a condition: an outcome, with what stood in the way. */
+  | { readonly kind: 'condition'; readonly reasons: readonly CancellationReason[] }
+  /** Somebody else is writing the same item right now; nothing was applied. */
+  | { readonly kind: 'conflict' }
+  /** Nothing was applied. */
+  | { readonly kind: 'throttled' }
+  /** It may have been applied. */
+  | { readonly kind: 'ambiguous' }
+  | { readonly kind: 'terminal' };
+
+const THROTTLES = new Set([
+  'ProvisionedThroughputExceededException',
+  'ThrottlingException',
+  'RequestLimitExceeded',
+  'LimitExceededException',
+]);
+const CANCELED_BY_LOAD = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
+
+/**
+ * Classes a failure by what may have happened (Amazon DynamoDB developer guide, "Error handling with DynamoDB" and
+ * "Transaction conflict handling").
+ */
+function classify(error: unknown): FailureClass {
+  if (error instanceof TransactionCanceledException) return classifyCancellation(error.CancellationReasons ?? []);
+  if (error instanceof ConditionalCheckFailedException) {
+    return { kind: 'condition', reasons: [{ Code: 'ConditionalCheckFailed', Item: error.Item }] };
+  }
+  if (!(error instanceof DynamoDBServiceException)) {
+    // No answer at all: a timeout, a reset, a name that did not resolve.
+    return error instanceof Error ? { kind: 'ambiguous' } : { kind: 'terminal' };
+  }
+  if (THROTTLES.has(error.name)) return { kind: 'throttled' };
+  if (error.name === 'TransactionConflictException') return { kind: 'conflict' };
+  // The same token's first sending is still under way.
+  if (error.name === 'TransactionInProgressException') return { kind: 'ambiguous' };
+  return (error.$metadata.httpStatusCode ?? 500) >= 500 ? { kind: 'ambiguous' } : { kind: 'terminal' };
+}
+
+function classifyCancellation(reasons: readonly CancellationReason[]): FailureClass {
+  const codes = reasons.map((reason) => reason.Code ?? 'None');
+  // A rival is in the middle of its own transaction: what its other items show may be half of the truth.
+  if (codes.includes('TransactionConflict')) return { kind: 'conflict' };
+  if (codes.includes('ConditionalCheckFailed')) return { kind: 'condition', reasons };
+  return codes.some((code) => CANCELED_BY_LOAD.has(code)) ? { kind: 'throttled' } : { kind: 'terminal' };
+}
+
+export type WriteResult<Early> =
+  | { readonly kind: 'applied' }
+  | { readonly kind: 'refused'; readonly reasons: readonly CancellationReason[] }
+  | { readonly kind: 'early'; readonly result: Early };
+
+/**
+ * Makes a conditional write until it is applied or refused. `send` must be the same write each time: a transaction with
+ * one and the same client token, or a condition that its own success refuses, so that a repeated write cannot apply
+ * twice.
+ *
+ * @param onConflict looks whether the rival has made the write pointless; undefined means: try again
+ * @throws RetryableError when no attempt was applied, AmbiguousError when one may have been, TerminalError when it can never be
+ */
+export async function writeConditionally<Early = never>(
+  pacing: Pacing,
+  send: () => Promise<unknown>,
+  onConflict: () => Promise<Early | undefined> = async () => undefined,
+): Promise<WriteResult<Early>> {
+  let mayBeApplied = false;
+  let lastError: unknown;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    if (attempt > 0) await pause(pacing, attempt);
+    try {
+      await send();
+      return { kind: 'applied' };
+    } catch (error) {
+      lastError = error;
+      const failure = classify(error);
+      if (failure.kind === 'condition') return { kind: 'refused', reasons: failure.reasons };
+      if (failure.kind === 'terminal')
+        throw new TerminalError('store_refused', 'the store refused a write', { cause: error });
+      if (failure.kind === 'ambiguous') mayBeApplied = true;
+      if (failure.kind === 'conflict') {
+        const early = await onConflict();
+        if (early !== undefined) return { kind: 'early', result: early };
+      }
+    }
+  }
+  throw exhausted(lastError, mayBeApplied);
+}
+
+/** @throws RetryableError when the store cannot be read now, TerminalError when it never can */
+export async function readWithRetries<Result>(pacing: Pacing, read: () => Promise<Result>): Promise<Result> {
+  let lastError: unknown;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    if (attempt > 0) await pause(pacing, attempt);
+    try {
+      return await read();
+    } catch (error) {
+      lastError = error;
+      if (classify(error).kind === 'terminal') {
+        throw new TerminalError('store_refused', 'the store refused a read', { cause: error });
+      }
+    }
+  }
+  throw exhausted(lastError, false);
+}
+
+async function pause({ clock, entropy }: Pacing, attempt: number): Promise<void> {
+  await clock.sleep(entropy.fraction() * Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt));
+}
+
+function exhausted(cause: unknown, mayBeApplied: boolean): RetryableError | AmbiguousError {
+  const options = { cause, retryAfterSeconds: RETRY_AFTER_SECONDS };
+  return mayBeApplied
+    ? new AmbiguousError('store_ambiguous', 'the store did not say whether it wrote', options)
+    : new RetryableError('store_unavailable', 'the store does not take this now', options);
+}

@@ -1,0 +1,30 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import canonicalize from 'canonicalize';
+import type { Digest } from '../digest.ts';
+import { ownerToken } from '../ids.ts';
+import { invariant } from '../invariant.ts';
+import type { Clock, Entropy } from '../world.ts';
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  sleep: async (ms) => {
+    await sleep(ms);
+  },
+};
+
+export const systemEntropy: Entropy = {
+  ownerToken: () => ownerToken(randomUUID()),
+  fraction: () => Math.random(),
+};
+
+export const systemDigest: Digest = {
+  // A plain Uint8Array: a Buffer would compare unequal to what the store gives back.
+  sha256: (text) => new Uint8Array(createHash('sha256').update(text, 'utf8').digest()),
+  canonicalJson: (value) => {
+    const text = canonicalize(value);
+    invariant(text !== undefined, 'only JSON values have a canonical form');
+    return text;
+  },
+};

@@ -1,0 +1,95 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import type { EventMetric } from '../contract/events.ts';
+import { type AlarmMetric, METRIC_NAMESPACE } from '../contract/metrics.ts';
+import { redactSensitive } from '../sensitive.ts';
+
+/** What is counted, each under its own name. */
+export type RequestCount =
+  | 'first'
+  | 'replay'
+  | 'in_progress'
+  | 'mismatch'
+  | 'unknown'
+  | 'takeover'
+  | 'fenced'
+  | 'unavailable'
+  | 'failure'
+  | 'callback_taken_in'
+  | 'callback_redelivered'
+  | 'callback_orphaned'
+  | 'callback_refused'
+  | 'orphan_adopted'
+  | 'orphan_given_up'
+  | 'resolved'
+  | 'webhook_delivered'
+  | 'webhook_tried_in_vain'
+  | 'webhook_dropped'
+  | 'webhook_swept'
+  | 'webhook_endpoint_disabled'
+  | typeof EventMetric.beyondReach
+  | AlarmMetric;
+
+/** What is known of a request once it is answered. Never a body, an idempotency key in clear, an API key or a source. */
+export interface RequestReport {
+  readonly requestId: string;
+  readonly method: string;
+  /** The route's pattern, never the path as called: what a client put into the path stays out. */
+  readonly route: string;
+  readonly status: number;
+  /** A payment's outcome, or the code of the problem. */
+  readonly outcome: string;
+  readonly durationMs: number;
+  readonly tenantId?: string;
+  readonly operationId?: string;
+  readonly paymentId?: string;
+  /** Why the outcome needs a person. */
+  readonly because?: readonly string[];
+}
+
+export interface Telemetry {
+  /** One line for every request. */
+  request(report: RequestReport, counts: readonly RequestCount[]): void;
+  /** One line for a run that nobody requested. */
+  run(
+    name: string,
+    counts: Readonly<Partial<Record<RequestCount, number>>>,
+    details: Readonly<Record<string, number>>,
+  ): void;
+  /** A fault of the world or a bug, with its stack. */
+  fault(requestId: string, error: unknown): void;
+}
+
+/** JSON lines, and metrics in CloudWatch's embedded format, both to standard output. */
+export function standardTelemetry(serviceName: string): Telemetry {
+  const logger = new Logger({ serviceName });
+  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
+  return {
+    request: (report, counts) => {
+      logger.info('request', { ...report });
+      for (const count of counts) metrics.addMetric(count, MetricUnit.Count, 1);
+      if (counts.length > 0) metrics.publishStoredMetrics();
+    },
+    run: (name, counts, details) => {
+      logger.info('run', { run: name, ...details });
+      const counted = Object.entries(counts).filter(([, count]) => count > 0);
+      for (const [count, times] of counted) metrics.addMetric(count, MetricUnit.Count, times);
+      if (counted.length > 0) metrics.publishStoredMetrics();
+    },
+    fault: (requestId, error) => {
+      logger.error('fault', { requestId, fault: describe(error, 0) });
+    },
+  };
+}
+
+/** Causes deeper than this say nothing new. */
+const DEEPEST_CAUSE = 4;
+
+/** Only what an error is and where: other properties may hold what a client sent. */
+function describe(error: unknown, depth: number): Record<string, unknown> {
+  if (!(error instanceof Error)) return { name: typeof error };
+  const { name, message, stack = message, cause } = error;
+  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
+  const inner = cause === undefined || depth >= DEEPEST_CAUSE ? {} : { cause: describe(cause, depth + 1) };
+  return { name, ...code, stack: redactSensitive(stack), ...inner };
+}

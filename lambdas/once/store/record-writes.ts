@@ -1,0 +1,64 @@
+import { IdempotencyTable } from '../../kernel/contract/tables.ts';
+import { completedRecordItem, openRecordItem, recordKey } from '../../payments/store/items.ts';
+import type { Commit } from '../../payments/use/payment-store.ts';
+import type { CompletedRecord, OpenRecord } from '../domain/idempotency.ts';
+import { RECORD_IS_NEW, type StoreTables, type TransactItem } from './transact-items.ts';
+
+/** The writes of an idempotency record that go into a transaction; always its first item. */
+
+/** Fences the write of an owner that has been taken over. */
+export const HELD_BY_OWNER = '#owner = :owner AND #status = :open';
+export const HELD_NAMES = { '#owner': 'owner', '#status': 'status' };
+
+export function claimItem({ idempotency }: StoreTables, record: OpenRecord): TransactItem {
+  return {
+    Put: {
+      TableName: idempotency,
+      Item: openRecordItem(record),
+      ConditionExpression: RECORD_IS_NEW,
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    },
+  };
+}
+
+/** The completing write: the record leaves the index of open claims, and only now may expire. */
+export function completionItem(tables: StoreTables, record: CompletedRecord, expects: Commit['expects']): TransactItem {
+  return expects === 'open' ? completion(tables, record) : recreation(tables, record);
+}
+
+function completion({ idempotency }: StoreTables, record: CompletedRecord): TransactItem {
+  const { openClaimsIndex, timeToLiveAttribute } = IdempotencyTable;
+  return {
+    Update: {
+      TableName: idempotency,
+      Key: recordKey(record.operationId),
+      UpdateExpression:
+        'SET #status = :completed, answer = :answer, #expiry = :expiry REMOVE #shard, leaseExpiresAtMs, released',
+      ConditionExpression: HELD_BY_OWNER,
+      ExpressionAttributeNames: {
+        ...HELD_NAMES,
+        '#expiry': timeToLiveAttribute,
+        '#shard': openClaimsIndex.partitionKey,
+      },
+      ExpressionAttributeValues: {
+        ':owner': record.owner,
+        ':open': 'INPROGRESS',
+        ':completed': 'COMPLETED',
+        ':answer': record.answer,
+        ':expiry': record.expiresAtSeconds,
+      },
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    },
+  };
+}
+
+function recreation({ idempotency }: StoreTables, record: CompletedRecord): TransactItem {
+  return {
+    Put: {
+      TableName: idempotency,
+      Item: completedRecordItem(record),
+      ConditionExpression: RECORD_IS_NEW,
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { RetryableError } from '../../kernel/faults.ts';
+import type { Fingerprint } from '../../kernel/fingerprint.ts';
+import { compareFingerprints } from '../../kernel/fingerprint.ts';
+import type { RepeatOutcome } from '../../payments/use/create-payment-types.ts';
+import type { IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
+import { isExpired, isLeased } from '../domain/idempotency.ts';
+
+export type Judgement = RepeatOutcome | { readonly kind: 'stale'; readonly record: OpenRecord };
+
+/** What a record that stands in the way means for this request, in documented precedence. */
+export function judgeRecord(
+  record: IdempotencyRecord,
+  request: { readonly fingerprint: Fingerprint },
+  nowMs: number,
+): Judgement {
+  if (record.status === 'COMPLETED' && isExpired(record, nowMs))
+    return { kind: 'key_expired', paymentId: record.paymentId };
+  if (!isSameRequest(record.fingerprint, request.fingerprint)) return { kind: 'payload_mismatch' };
+  if (record.status === 'COMPLETED') return { kind: 'replay', answer: record.answer, source: 'store' };
+  if (isLeased(record, nowMs)) return { kind: 'in_progress', leaseExpiresAtMs: record.leaseExpiresAtMs };
+  return { kind: 'stale', record };
+}
+
+/** @throws RetryableError when the stored fingerprint was made by a rule that this code does not know: newer code decides */
+export function isSameRequest(stored: Fingerprint, mine: Fingerprint): boolean {
+  switch (compareFingerprints(stored, mine)) {
+    case 'same':
+      return true;
+    case 'different':
+      return false;
+    case 'unknown_version':
+      throw new RetryableError(
+        'fingerprint_version_unknown',
+        'this key was claimed by a newer version of the service',
+        { retryAfterSeconds: 1 },
+      );
+  }
+}

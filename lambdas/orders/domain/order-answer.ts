@@ -1,0 +1,89 @@
+import type { Answer, Problem } from '../../payments/domain/answer.ts';
+import { JSON_TYPE, PROBLEM_TYPE, problemBody } from '../../payments/domain/answer.ts';
+import { NOT_ATTEMPTED } from '../../payments/domain/payment.ts';
+import type { Order } from './order.ts';
+import type { OrderDetails } from './order-transition.ts';
+
+/** An order as the API shows it; the amount in minor units, the time in Unix seconds. */
+export function orderObject(order: Order, { items, email, referrer }: OrderDetails): Record<string, unknown> {
+  return {
+    id: order.id,
+    object: 'order',
+    status: order.status,
+    amount: order.amountMinor,
+    currency: order.currency,
+    items: items.map(({ sku, quantity }) => ({ sku, quantity })),
+    email,
+    referrer: referrer ?? null,
+    payment: order.paymentId,
+    reservation: order.reservation.reservationId ?? null,
+    notifications: { email: shownEmail(order) },
+    referral: shownReferral(order),
+    failure: order.failure ?? null,
+    created: Math.floor(order.createdAtMs / 1000),
+    livemode: order.mode === 'live',
+  };
+}
+
+export const SHOWN_EMAIL = ['pending', 'sent', 'delayed', 'failed', 'unknown'] as const;
+export const SHOWN_REFERRAL = ['none', 'pending', 'credited', 'failed'] as const;
+
+function shownEmail({ email }: Order): (typeof SHOWN_EMAIL)[number] {
+  return email.status === 'none' ? 'pending' : email.status;
+}
+
+function shownReferral({ referral }: Order): (typeof SHOWN_REFERRAL)[number] {
+  return referral.status === 'due' || referral.status === 'delayed' ? 'pending' : referral.status;
+}
+
+/**
+ * The answer to the request that made this order, from its state alone: whoever renders it, the owner, a retry or the
+ * resolver, gets the same bytes.
+ */
+export function orderAnswer(order: Order, details: OrderDetails): Answer {
+  const body = orderObject(order, details);
+  switch (order.status) {
+    case 'completed':
+    case 'processing':
+    case 'needs_review':
+      return {
+        status: order.status === 'completed' ? 201 : 202,
+        headers: { 'content-type': JSON_TYPE, location: `/v1/orders/${order.id}` },
+        body: JSON.stringify(body),
+      };
+    case 'canceled': {
+      const problem = cancellation(order);
+      return {
+        status: problem.status,
+        headers: { 'content-type': PROBLEM_TYPE },
+        body: problemBody(problem, details.requestId, { order: body }),
+      };
+    }
+  }
+}
+
+function cancellation({ charge, reservation, failure }: Order): Problem {
+  if (failure?.code === NOT_ATTEMPTED) {
+    return {
+      status: 409,
+      code: 'order_not_attempted',
+      title: 'Order not attempted',
+      detail: 'The processor was never asked and nobody was charged. Start again with a new Idempotency-Key.',
+    };
+  }
+  if (charge.status === 'failed') {
+    return {
+      status: 402,
+      code: 'payment_failed',
+      title: 'Payment failed',
+      detail: failure?.message ?? 'The processor refused the payment.',
+    };
+  }
+  const isOutOfStock = reservation.status === 'refused';
+  return {
+    status: 409,
+    code: isOutOfStock ? 'out_of_stock' : 'order_canceled',
+    title: isOutOfStock ? 'Out of stock' : 'Order canceled',
+    detail: `${failure?.message ?? 'The order cannot be fulfilled.'} What was charged has been given back.`,
+  };
+}

@@ -1,0 +1,220 @@
+import type { Failure, PaymentStatus } from '../../payments/domain/payment.ts';
+import { NOT_ATTEMPTED } from '../../payments/domain/payment.ts';
+import type { Order, OrderDraft, OrderTransitionType, ReversalWay } from './order.ts';
+
+/** What became known about one step of an order; it says how things are and not what to do about it. */
+export type OrderFact =
+  | {
+      readonly kind: 'payment';
+      readonly status: PaymentStatus;
+      /** What was taken and is not given back. Minor units. */
+      readonly leftMinor: number;
+      readonly failure?: Failure;
+    }
+  /** Proven: there is none, and none can come any more. */
+  | { readonly kind: 'payment_absent' }
+  /** The payer has had his time. */
+  | { readonly kind: 'payment_abandoned' }
+  | { readonly kind: 'reversed' }
+  /** Proven of this attempt: the next one needs a key of its own. */
+  | { readonly kind: 'reversal_failed'; readonly attempt: number; readonly by: ReversalWay }
+  /** What was held has been taken meanwhile: it can only be given back. */
+  | { readonly kind: 'reversal_turned' }
+  /** What had been given back is here again. */
+  | { readonly kind: 'reversal_undone' }
+  | { readonly kind: 'reserved'; readonly reservationId: string }
+  | { readonly kind: 'reservation_refused'; readonly failure: Failure }
+  | { readonly kind: 'released'; readonly reservationId: string }
+  | { readonly kind: 'email_sent' | 'email_refused' | 'email_unknown' | 'email_unanswered' }
+  | { readonly kind: 'credited' | 'credit_refused' | 'credit_unanswered' };
+
+/** @returns undefined when it is known already, or comes too late to matter */
+export function decideOrder(fact: OrderFact, order: Order, nowMs: number): OrderDraft | undefined {
+  switch (fact.kind) {
+    case 'payment':
+    case 'payment_absent':
+    case 'payment_abandoned':
+      return decidePayment(fact, order, nowMs);
+    case 'reversed':
+    case 'reversal_failed':
+    case 'reversal_turned':
+    case 'reversal_undone':
+      return decideReversal(fact, order, nowMs);
+    case 'reserved':
+      return decideReserved(fact.reservationId, order, nowMs);
+    case 'reservation_refused':
+      return decideReservationRefused(fact.failure, order, nowMs);
+    case 'released': {
+      const isIt = order.reservation.status === 'releasing' && order.reservation.reservationId === fact.reservationId;
+      return isIt ? reservation('release.succeeded', order, 'released', nowMs) : undefined;
+    }
+    case 'email_sent':
+    case 'email_refused':
+    case 'email_unknown':
+    case 'email_unanswered':
+      return decideEmail(fact.kind, order);
+    case 'credited':
+    case 'credit_refused':
+    case 'credit_unanswered':
+      return decideReferral(fact.kind, order);
+  }
+}
+
+function decidePayment(
+  fact: Extract<OrderFact, { kind: 'payment' | 'payment_absent' | 'payment_abandoned' }>,
+  order: Order,
+  nowMs: number,
+): OrderDraft | undefined {
+  if (fact.kind === 'payment' && fact.status === 'succeeded' && fact.leftMinor <= 0)
+    return decideRefunded(order, nowMs);
+  const isOpen = order.charge.status === 'pending' || order.charge.status === 'review';
+  if (!isOpen || order.failure !== undefined) return undefined;
+  if (fact.kind === 'payment_absent') {
+    const failure = { code: NOT_ATTEMPTED, message: 'The processor was never asked.' };
+    return failed('charge.failed', { ...order, charge: { status: 'failed', sinceMs: nowMs } }, failure, nowMs);
+  }
+  if (fact.kind === 'payment_abandoned') {
+    const failure = { code: 'payment_abandoned', message: 'The payer did not do what was asked for in time.' };
+    return failed('charge.abandoned', order, failure, nowMs);
+  }
+  switch (fact.status) {
+    case 'succeeded':
+      return {
+        type: 'charge.succeeded',
+        order: { ...order, status: 'processing', charge: { status: 'succeeded', sinceMs: nowMs } },
+      };
+    case 'failed':
+    case 'canceled': {
+      const failure = fact.failure ?? { code: 'payment_canceled', message: 'The payment was let go.' };
+      return failed('charge.failed', { ...order, charge: { status: 'failed', sinceMs: nowMs } }, failure, nowMs);
+    }
+    case 'needs_review':
+      if (order.charge.status === 'review') return undefined;
+      return { type: 'charge.review_required', order: { ...order, charge: { status: 'review', sinceMs: nowMs } } };
+    case 'processing':
+    case 'requires_action':
+    case 'requires_capture':
+      return undefined;
+  }
+}
+
+/** Nobody gets goods whose money has gone back. Once the customer has been told that they are his, it is a return of goods. */
+function decideRefunded(order: Order, nowMs: number): OrderDraft | undefined {
+  const isInTime = order.failure === undefined && order.status !== 'completed' && order.email.status === 'none';
+  if (!isInTime) return undefined;
+  const failure = { code: 'payment_refunded', message: 'The payment was given back before the order was fulfilled.' };
+  return failed('charge.refunded', { ...order, charge: { status: 'reversed', sinceMs: nowMs } }, failure, nowMs);
+}
+
+function decideReversal(
+  fact: Extract<OrderFact, { kind: 'reversed' | `reversal_${string}` }>,
+  order: Order,
+  nowMs: number,
+): OrderDraft | undefined {
+  const { status, attempt = 0, by } = order.charge;
+  const isOpen = status === 'reversing' || status === 'reversal_failed';
+  const charged = (type: OrderTransitionType, charge: Omit<Order['charge'], 'sinceMs'>): OrderDraft => ({
+    type,
+    order: { ...order, charge: { ...charge, sinceMs: nowMs } },
+  });
+  switch (fact.kind) {
+    case 'reversed': {
+      const way = by === undefined ? {} : { by };
+      return isOpen ? charged('reversal.succeeded', { status: 'reversed', attempt, ...way }) : undefined;
+    }
+    case 'reversal_failed': {
+      const isIt = status === 'reversing' && fact.attempt === attempt && (by ?? fact.by) === fact.by;
+      return isIt ? charged('reversal.failed', { status: 'reversal_failed', attempt, by: fact.by }) : undefined;
+    }
+    case 'reversal_turned':
+      if (!isOpen || by !== 'cancel') return undefined;
+      return charged('reversal.turned', { status: 'reversing', attempt: 1, by: 'refund' });
+    case 'reversal_undone': {
+      if (status !== 'reversed') return undefined;
+      // A refund that another has made used up none of ours.
+      const tried = by === 'cancel' || attempt === 0 ? {} : { attempt };
+      const { type, order: open } = charged('reversal.undone', { status: 'reversal_failed', ...tried, by: 'refund' });
+      return { type, order: { ...open, status: 'processing', failedAtMs: nowMs } };
+    }
+  }
+}
+
+/**
+ * A reservation that turns up when the order can no longer have it, asked for by a driver that was held up, is released;
+ * even when the order has had its end.
+ */
+function decideReserved(reservationId: string, order: Order, nowMs: number): OrderDraft | undefined {
+  const { status, reservationId: known } = order.reservation;
+  switch (status) {
+    case 'pending':
+      return reservation('reservation.succeeded', order, 'reserved', nowMs, reservationId);
+    case 'refused':
+    case 'given_up':
+      return reservation('release.pending', order, 'releasing', nowMs, reservationId);
+    case 'released':
+      if (known === reservationId) return undefined;
+      return reservation('release.pending', order, 'releasing', nowMs, reservationId);
+    case 'releasing':
+      if (known !== undefined) return undefined;
+      return reservation('release.found', order, 'releasing', order.reservation.sinceMs, reservationId);
+    case 'none':
+    case 'reserved':
+      return undefined;
+  }
+}
+
+function decideReservationRefused(failure: Failure, order: Order, nowMs: number): OrderDraft | undefined {
+  const { status, reservationId } = order.reservation;
+  if (status === 'pending') {
+    const refused: Order = { ...order, reservation: { status: 'refused', sinceMs: nowMs } };
+    // What was known first stays.
+    if (order.failure !== undefined) return { type: 'reservation.refused', order: refused };
+    return failed('reservation.refused', refused, failure, nowMs);
+  }
+  // Asked for once more to be released: there is nothing to release.
+  const isNothing = status === 'releasing' && reservationId === undefined;
+  return isNothing ? reservation('release.succeeded', order, 'released', nowMs) : undefined;
+}
+
+/** What was done late was done: it counts after we had given it up, too. */
+function decideEmail(kind: `email_${string}`, order: Order): OrderDraft | undefined {
+  const { status, sinceMs } = order.email;
+  const isOpen = status === 'pending' || status === 'delayed';
+  const become = (type: OrderTransitionType, next: Order['email']['status']): OrderDraft => ({
+    type,
+    order: { ...order, email: { status: next, sinceMs } },
+  });
+  if (kind === 'email_sent') return isOpen || status === 'failed' ? become('email.sent', 'sent') : undefined;
+  if (!isOpen) return undefined;
+  if (kind === 'email_refused') return become('email.failed', 'failed');
+  if (kind === 'email_unknown') return become('email.unknown', 'unknown');
+  return status === 'pending' ? become('email.delayed', 'delayed') : undefined;
+}
+
+function decideReferral(kind: `credit${string}`, order: Order): OrderDraft | undefined {
+  const { status, sinceMs } = order.referral;
+  const isOpen = status === 'pending' || status === 'delayed';
+  const become = (type: OrderTransitionType, next: Order['referral']['status']): OrderDraft => ({
+    type,
+    order: { ...order, referral: { status: next, sinceMs } },
+  });
+  if (kind === 'credited') return isOpen || status === 'failed' ? become('referral.credited', 'credited') : undefined;
+  if (!isOpen) return undefined;
+  if (kind === 'credit_refused') return become('referral.failed', 'failed');
+  return status === 'pending' ? become('referral.delayed', 'delayed') : undefined;
+}
+
+function failed(type: OrderTransitionType, order: Order, failure: Failure, failedAtMs: number): OrderDraft {
+  return { type, order: { ...order, failure, failedAtMs } };
+}
+
+function reservation(
+  type: OrderTransitionType,
+  order: Order,
+  status: Order['reservation']['status'],
+  sinceMs: number,
+  reservationId = order.reservation.reservationId,
+): OrderDraft {
+  const named = reservationId === undefined ? {} : { reservationId };
+  return { type, order: { ...order, reservation: { status, sinceMs, ...named } } };
+}

@@ -1,0 +1,84 @@
+import type { Digest } from '../../kernel/digest.ts';
+import type { Fingerprint } from '../../kernel/fingerprint.ts';
+import { brokenLink, hex, linkHash, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import type { Order, OrderDraft, OrderTransitionType } from './order.ts';
+
+export interface OrderLine {
+  readonly sku: string;
+  readonly quantity: number;
+}
+
+/** What is said once, on the first transition, because it is long or never changes. */
+export interface OrderDetails {
+  /** The request that made the order; answers rendered later carry it too, so that all answers are the same bytes. */
+  readonly requestId: string;
+  readonly fingerprint: Fingerprint;
+  readonly source: string;
+  readonly items: readonly OrderLine[];
+  readonly email: string;
+  readonly referrer?: string;
+}
+
+/** One row of an order's chain in the Ledger: the order after it, and its link. Its money is booked by its payment's own chain. */
+export interface OrderTransition {
+  /** 1 for the first. */
+  readonly sequence: number;
+  readonly type: OrderTransitionType;
+  readonly occurredAtMs: number;
+  readonly order: Order;
+  readonly first?: OrderDetails;
+  readonly prevHash: Uint8Array;
+  readonly hash: Uint8Array;
+}
+
+type Unsealed = Omit<OrderTransition, 'prevHash' | 'hash'>;
+
+/** Gives a first draft its place: number 1 of a new chain. */
+export function firstOrderTransition(
+  digest: Digest,
+  draft: OrderDraft,
+  first: OrderDetails,
+  occurredAtMs: number,
+): OrderTransition {
+  return seal(digest, { sequence: 1, ...draft, occurredAtMs, first }, NO_PREDECESSOR);
+}
+
+/** Gives drafts their places behind `newest`, in their order. */
+export function nextOrderTransitions(
+  digest: Digest,
+  newest: OrderTransition,
+  drafts: readonly OrderDraft[],
+  occurredAtMs: number,
+): readonly OrderTransition[] {
+  const sealed: OrderTransition[] = [];
+  let last = newest;
+  for (const draft of drafts) {
+    last = seal(digest, { sequence: last.sequence + 1, ...draft, occurredAtMs }, last.hash);
+    sealed.push(last);
+  }
+  return sealed;
+}
+
+function seal(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): OrderTransition {
+  return { ...unsealed, prevHash, hash: linkHash(digest, contentOf(unsealed), prevHash) };
+}
+
+function contentOf({ first, ...rest }: Unsealed): Readonly<Record<string, unknown>> {
+  if (first === undefined) return rest;
+  const { version, sha256 } = first.fingerprint;
+  return { ...rest, first: { ...first, fingerprint: { version, sha256: hex(sha256) } } };
+}
+
+/** Checks one order's transitions, oldest first. @returns the sequence of the first that does not hold */
+export function firstBrokenOrderLink(digest: Digest, transitions: readonly OrderTransition[]): number | undefined {
+  return brokenLink(transitions, ({ prevHash, hash: _claimed, ...unsealed }) =>
+    linkHash(digest, contentOf(unsealed), prevHash),
+  );
+}
+
+/** @throws InvariantViolation when `transition` is not an order's first */
+export function orderDetailsOf(transition: OrderTransition): OrderDetails {
+  invariant(transition.first !== undefined, `transition ${transition.sequence} carries no first details`);
+  return transition.first;
+}

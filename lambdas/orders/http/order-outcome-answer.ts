@@ -1,0 +1,25 @@
+import { problemAnswer } from '../../http/http-answer.ts';
+import { problem } from '../../http/problems.ts';
+import { inProgress, payloadMismatch, replayed } from '../../once/idempotency-http.ts';
+import type { Answer } from '../../payments/domain/answer.ts';
+import type { CreateOrderOutcome } from '../use/create-order-types.ts';
+
+/** What a client is answered when it has asked for an order; for a first execution and a replay, the stored answer as it is. */
+export function orderOutcomeAnswer(outcome: CreateOrderOutcome, requestId: string): Answer {
+  switch (outcome.kind) {
+    case 'first':
+      return outcome.answer;
+    case 'replay':
+      return replayed(outcome.answer);
+    case 'in_progress':
+      return inProgress(requestId);
+    case 'payload_mismatch':
+      return payloadMismatch(requestId);
+    case 'order_key_expired': {
+      const detail = 'This Idempotency-Key has made an order, and its answer is no longer kept. Look at that order.';
+      return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
+        members: { order_id: outcome.orderId },
+      });
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import { type Handled, refusal } from '../../http/http-api.ts';
+import { readKeyedRequest } from '../../http/keyed-request.ts';
+import { preferenceApplied, preferredWaitSeconds } from '../../http/prefer-wait.ts';
+import { type Parsed, valid } from '../../http/problems.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
+import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
+import { deriveOrderId, orderOperation } from '../../kernel/ids.ts';
+import type { RequestCount } from '../../kernel/platform/telemetry.ts';
+import { awaitFirst } from '../../once/use/await-first.ts';
+import type { RunNotes } from '../../payments/use/create-payment-types.ts';
+import { createOrder } from '../use/create-order.ts';
+import type { CreateOrder, CreateOrderOutcome } from '../use/create-order-types.ts';
+import { orderOutcomeAnswer } from './order-outcome-answer.ts';
+import { createOrderBody } from './order-schemas.ts';
+import type { Call, Route } from './route.ts';
+
+const PATH = '/v1/orders';
+
+export const postOrder: Route = { method: 'POST', path: PATH, scope: Scopes.paymentsWrite, handle };
+
+async function handle(call: Call): Promise<Handled> {
+  const { request } = call;
+  const parsed = readRequest(call);
+  if (parsed.kind === 'refused') return refusal(parsed.problem, request);
+  const operationId = orderOperation(parsed.value.orderId);
+  call.seen.operationId = operationId;
+  const notes: RunNotes = { takenOver: false, fenced: false };
+  const alarms = new Set<AlarmMetric>();
+  const tools = { ...call.tools, alarm: (what: AlarmMetric) => void alarms.add(what) };
+  const wait = preferredWaitSeconds(request.header('prefer'));
+  const outcome = await awaitFirst(tools, operationId, (wait ?? 0) * 1000, () =>
+    createOrder(tools, parsed.value, notes),
+  );
+  return {
+    answer: preferenceApplied(orderOutcomeAnswer(outcome, request.requestId), wait),
+    outcome: outcome.kind,
+    counts: [...countsOf(outcome, notes), ...alarms],
+  };
+}
+
+function readRequest({ tools: { digest }, caller, request, receivedAtMs }: Call): Parsed<CreateOrder> {
+  const read = readKeyedRequest(digest, request, createOrderBody);
+  if (read.kind === 'refused') return read;
+  const { key, fingerprint, body } = read.value;
+  const { amount, currency, source, items, email, referrer } = body;
+  return valid({
+    ...caller,
+    orderId: deriveOrderId(digest, { ...caller, method: 'POST', path: PATH, key }),
+    fingerprint,
+    requestId: request.requestId,
+    receivedAtMs,
+    amountMinor: amount,
+    currency,
+    source,
+    items,
+    email,
+    ...(referrer === undefined ? {} : { referrer }),
+  });
+}
+
+function countsOf(outcome: CreateOrderOutcome, notes: RunNotes): readonly RequestCount[] {
+  const counts: RequestCount[] = [];
+  if (outcome.kind === 'payload_mismatch') counts.push('mismatch');
+  else if (outcome.kind !== 'order_key_expired') counts.push(outcome.kind);
+  if (outcome.kind === 'first' && outcome.unknown) counts.push('unknown');
+  if (notes.takenOver) counts.push('takeover');
+  if (notes.fenced) counts.push('fenced');
+  return counts;
+}

@@ -1,0 +1,123 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { ANY_POSTMARK_TOKEN } from '../../kernel/contract/mail-api.ts';
+import { RetryableError } from '../../kernel/faults.ts';
+import { ActiveSecrets } from '../../kernel/platform/active-secrets.ts';
+import { secretsManager } from '../../kernel/platform/secrets-manager.ts';
+import type { CallLimit, Clock, Entropy } from '../../kernel/world.ts';
+import { keepOnce } from '../../outbound/keep-once.ts';
+import { makeAgain } from '../../outbound/make-again.ts';
+import type { GivenUp, OutboundObserver } from '../../outbound/outbound-calls.ts';
+import { createOutboundPolicy, type OutboundPolicy } from '../../outbound/outbound-policy.ts';
+import { DynamoDbSendingClaims } from '../../outbound/store/dynamodb-sending-claims.ts';
+import { letterBoxClient, SqsLetterBox } from '../../outbound/store/sqs-letter-box.ts';
+import type { DeadLetter, LetterBox } from '../../outbound/use/dead-letters.ts';
+import type { VendorName } from '../contract.ts';
+import type { Mailer, ReferralProgram, StockKeeper } from '../use/order-parties.ts';
+import { createMailer } from './mailer.ts';
+import { createPostmark, type EmailSender, probePostmark } from './postmark.ts';
+import type { PartiesConfig } from './settings.ts';
+import { probeShop } from './shop-call.ts';
+import { CREDITS_PATH, createShopReferrals } from './shop-referrals.ts';
+import { createShopStock, STOCK_PATH } from './shop-stock.ts';
+
+/** Whom orders need beside the payment. */
+export interface Parties {
+  readonly stock: StockKeeper;
+  readonly referrals: ReferralProgram;
+  readonly mailer: Mailer;
+}
+
+export interface PartiesTools {
+  readonly client: DynamoDBDocumentClient;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  /** `outboundTelemetry()` in a function. */
+  readonly observer: OutboundObserver;
+}
+
+/** One call; a healthy party takes a fraction of it, and a request has time for several. Milliseconds. */
+const CALL_TIMEOUT_MS = 5_000;
+
+/**
+ * The parties as a function was deployed with them: `readPartiesConfig` says with which, or that there are none. One set
+ * per process: breakers and retry budgets are its memory. The token is read from Secrets Manager when it is needed.
+ *
+ * What trying again cannot help (a TerminalError) of an e-mail, a credit or a release is set aside as a dead letter before
+ * it is thrown, so that an operator can have it made again, once, when he has mended what is wrong; who asks again with
+ * the same operation meanwhile is answered with what came of it. Everything else is thrown only: whoever asked asks again,
+ * and it takes effect once.
+ */
+export async function configuredParties(config: PartiesConfig, tools: PartiesTools): Promise<Parties> {
+  const letters = new SqsLetterBox(letterBoxClient(), config.deadLettersQueueUrl);
+  const { stock, referrals, emails } = connect(config, { ...tools, letters }, 'set_aside_terminal');
+  return { stock, referrals, mailer: createMailer(emails, { clock: tools.clock, givenUp: 'set_aside_terminal' }) };
+}
+
+/** The box of dead letters, and how the call of one is made again. */
+export interface Redrive {
+  readonly letters: LetterBox;
+  readonly makeAgain: (letter: DeadLetter, limit: CallLimit) => ReturnType<typeof makeAgain>;
+}
+
+/** For the function that redrives. What is given up again is thrown, and its letter stays. */
+export async function configuredRedrive(config: PartiesConfig, tools: PartiesTools): Promise<Redrive> {
+  const letters = new SqsLetterBox(letterBoxClient(), config.deadLettersQueueUrl);
+  const parties = { ...connect(config, { ...tools, letters }, 'throw'), clock: tools.clock };
+  return { letters, makeAgain: (letter, limit) => makeAgain(parties, letter, limit) };
+}
+
+interface Connected extends Pick<Parties, 'stock' | 'referrals'> {
+  readonly emails: EmailSender;
+}
+
+function connect(
+  config: PartiesConfig,
+  tools: PartiesTools & { readonly letters: LetterBox },
+  givenUp: GivenUp,
+): Connected {
+  const { client, clock, entropy, observer } = tools;
+  const deadLetters = keepOnce(tools.letters);
+  const { shopUrl: url, postmark, registryTable } = config;
+  const policyOf = (vendor: VendorName, probe: (limit: CallLimit) => Promise<void>): OutboundPolicy =>
+    createOutboundPolicy({
+      vendor,
+      clock,
+      entropy,
+      observer,
+      deadLetters,
+      timeoutMs: CALL_TIMEOUT_MS,
+      probe,
+    });
+  const shop = (vendor: 'stock' | 'referrals', path: string) => ({
+    url,
+    clock,
+    givenUp,
+    policy: policyOf(vendor, (limit) => probeShop(vendor, { url, path }, limit)),
+  });
+  const access = { url: postmark.url, token: tokenOf(postmark.tokenSecretId, clock) };
+  return {
+    stock: createShopStock(shop('stock', STOCK_PATH)),
+    referrals: createShopReferrals(shop('referrals', CREDITS_PATH)),
+    emails: createPostmark({
+      ...access,
+      from: postmark.from,
+      ...(postmark.maxLagMs === undefined
+        ? {}
+        : // Set for the sandbox alone, whose search is strong.
+          { maxLagMs: postmark.maxLagMs, isStrong: true }),
+      policy: policyOf('postmark', (limit) => probePostmark('postmark', access, limit)),
+      claims: new DynamoDbSendingClaims(client, registryTable, { clock, entropy }, 'postmark'),
+      clock,
+    }),
+  };
+}
+
+function tokenOf(secretId: string | undefined, clock: Clock): () => Promise<string> {
+  if (secretId === undefined) return async () => ANY_POSTMARK_TOKEN;
+  const secrets = new ActiveSecrets(secretsManager(), clock);
+  return async () => {
+    const [token] = await secrets.active(secretId);
+    if (token === undefined) throw new RetryableError('postmark_token_unavailable', 'The secret holds no token.');
+    return token;
+  };
+}

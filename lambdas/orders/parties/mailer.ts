@@ -1,0 +1,38 @@
+import { TerminalError } from '../../kernel/faults.ts';
+import type { Clock } from '../../kernel/world.ts';
+import type { GivenUp } from '../../outbound/outbound-calls.ts';
+import type { SendOutcome } from '../../outbound/send-once.ts';
+import type { Letter, LetterOutcome, Mailer } from '../use/order-parties.ts';
+import type { Email, EmailSender } from './postmark.ts';
+
+/** The dead letters of this adapter; the payload is the e-mail. */
+export const EMAIL_OPERATION = 'email.send';
+
+/** Letters as e-mails: the operation is the message's id, so that a letter goes out once whoever asks, and however often. */
+export function createMailer(
+  sender: EmailSender,
+  { clock, givenUp = 'throw' }: { readonly clock: Pick<Clock, 'nowMs'>; readonly givenUp?: GivenUp },
+): Mailer {
+  return {
+    send: async (letter, { timeoutMs }) => {
+      const deadlineMs = clock.nowMs() + timeoutMs;
+      return letterOutcome(await sender.sendEmail(emailOf(letter), { deadlineMs, givenUp }));
+    },
+  };
+}
+
+export function letterOutcome(outcome: SendOutcome): LetterOutcome {
+  switch (outcome.kind) {
+    case 'sent':
+      return { kind: 'sent', messageId: outcome.vendorId };
+    case 'refused':
+    case 'needs_review':
+      return outcome;
+    case 'set_aside':
+      throw new TerminalError(outcome.reason, 'The e-mail is kept as a dead letter.');
+  }
+}
+
+function emailOf({ operationId, to, subject, text, tag }: Letter): Email {
+  return { messageId: operationId, to, subject, text, tag, metadata: {} };
+}

@@ -1,0 +1,99 @@
+import * as z from 'zod';
+import { TerminalError } from '../../kernel/faults.ts';
+import type { CallLimit, Clock } from '../../kernel/world.ts';
+import { callOnce, type HttpAnswer } from '../../outbound/http-call.ts';
+import type { GivenUp, OutboundCall } from '../../outbound/outbound-calls.ts';
+import type { OutboundPolicy } from '../../outbound/outbound-policy.ts';
+import { standardRetryAfter, tryReadJson, vendorFault } from '../../outbound/vendor-answers.ts';
+import type { Failure } from '../../payments/domain/payment.ts';
+
+/** One of the shop's services (contract/shop-api.ts). */
+export interface ShopOptions {
+  /** Base address of the shop, without a trailing slash. */
+  readonly url: string;
+  readonly policy: OutboundPolicy;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** What becomes of a call that may be made again at any later time. @default throw */
+  readonly givenUp?: GivenUp;
+}
+
+/** A call that changes something, by its key: the shop knows it for ever, so sending again is the question. */
+export async function postToShop<T>(
+  { url, policy, clock }: Pick<ShopOptions, 'url' | 'policy' | 'clock'>,
+  request: {
+    readonly operation: string;
+    readonly path: string;
+    /** @default none: what it asks for is so, or is made so, as often as it is asked for */
+    readonly key?: string;
+    readonly body?: object;
+    readonly limit: CallLimit;
+  },
+  read: (answer: HttpAnswer, nowMs: number) => T,
+  setAside: { readonly givenUp: GivenUp; readonly payload: object } = { givenUp: 'throw', payload: {} },
+): Promise<T> {
+  const { operation, path, key, body = {}, limit } = request;
+  const call: OutboundCall<{ readonly answer: T }> = {
+    operation,
+    deadlineMs: clock.nowMs() + limit.timeoutMs,
+    idempotent: 'by_key',
+    send: async ({ timeoutMs }) => {
+      const headers = {
+        accept: 'application/json',
+        'content-type': 'application/json',
+        ...(key === undefined ? {} : { 'idempotency-key': key }),
+      };
+      const answer = await callOnce({
+        method: 'POST',
+        url: `${url}${path}`,
+        headers,
+        body: JSON.stringify(body),
+        timeoutMs,
+        party: policy.vendor,
+      });
+      return { answer: read(answer, clock.nowMs()) };
+    },
+  };
+  const { givenUp, payload } = setAside;
+  const outcome = await (givenUp === 'throw' ? policy.call(call) : policy.callOrSetAside(call, payload, givenUp));
+  if ('answer' in outcome) return outcome.answer;
+  throw new TerminalError(outcome.reason, `The call to the ${policy.vendor} is kept as a dead letter.`);
+}
+
+/** Asks for nothing that there is: a read, which tells that the service is there and answers. */
+export async function probeShop(
+  vendor: string,
+  { url, path }: { readonly url: string; readonly path: string },
+  { timeoutMs }: CallLimit,
+): Promise<void> {
+  const answer = await callOnce({
+    method: 'GET',
+    url: `${url}${path}?order=probe`,
+    headers: { accept: 'application/json' },
+    timeoutMs,
+    party: vendor,
+  });
+  if (answer.status !== 200) throw vendorFault(vendor, answer);
+}
+
+const errorAnswer = z.object({ error: z.object({ code: z.string().min(1), message: z.string() }) });
+
+/** Statuses by which the shop says that it understood and refuses. */
+const REFUSALS: ReadonlySet<number> = new Set([409, 422]);
+
+/**
+ * What an answer says that is no success.
+ *
+ * | status                           | meaning                                                        |
+ * |----------------------------------|----------------------------------------------------------------|
+ * | 409, 422, read                   | refused, with the shop's code                                  |
+ * | 422 `idempotency_key_mismatch`   | TerminalError `<vendor>_key_mismatch`: a bug, here or there    |
+ * | everything else                  | as in `vendorFault`                                            |
+ */
+export function refusalOf(vendor: string, answer: HttpAnswer, nowMs: number): Failure {
+  const error = REFUSALS.has(answer.status) ? tryReadJson(errorAnswer, answer)?.error : undefined;
+  if (error === undefined) throw vendorFault(vendor, answer, standardRetryAfter(answer, nowMs));
+  if (error.code === 'idempotency_key_mismatch') {
+    throw new TerminalError(`${vendor}_key_mismatch`, `The ${vendor} knows the key with another body.`);
+  }
+  return error;
+}

@@ -1,0 +1,62 @@
+import * as z from 'zod';
+import type { CreateCredit } from '../../kernel/contract/shop-api.ts';
+import type { OperationId, OrderId } from '../../kernel/ids.ts';
+import type { HttpAnswer } from '../../outbound/http-call.ts';
+import { readJson } from '../../outbound/vendor-answers.ts';
+import type { CreditOrder, CreditOutcome, ReferralProgram } from '../use/order-parties.ts';
+import { postToShop, refusalOf, type ShopOptions } from './shop-call.ts';
+
+export const CREDITS_PATH = '/referrals/credits';
+
+/** The dead letters of this adapter; the payload is the credit. */
+export const CREDIT_OPERATION = 'credit.give';
+export const creditOrderSchema = z.strictObject({
+  operationId: z
+    .string()
+    .min(1)
+    .transform((id) => id as OperationId),
+  orderId: z
+    .string()
+    .min(1)
+    .transform((id) => id as OrderId),
+  referrer: z.string().min(1),
+  amountMinor: z.int().positive(),
+  currency: z.string(),
+}) satisfies z.ZodType<CreditOrder>;
+
+const credit = z.object({
+  object: z.literal('credit'),
+  id: z.string().min(1),
+  order: z.string(),
+  amount: z.int(),
+  currency: z.string(),
+});
+
+/** The shop's referral credits over its HTTP contract, which honours keys for ever. */
+export function createShopReferrals(options: ShopOptions): ReferralProgram {
+  const { policy, givenUp = 'throw' } = options;
+  return {
+    credit: ({ operationId, orderId, referrer, amountMinor, currency }, limit) => {
+      const body: CreateCredit = { order: orderId, referrer, amount: amountMinor, currency };
+      const payload: CreditOrder = { operationId, orderId, referrer, amountMinor, currency };
+      return postToShop(
+        options,
+        { operation: CREDIT_OPERATION, path: CREDITS_PATH, key: operationId, body, limit },
+        (answer, nowMs) => readCredit(policy.vendor, body, answer, nowMs),
+        { givenUp, payload },
+      );
+    },
+  };
+}
+
+function readCredit(vendor: string, ordered: CreateCredit, answer: HttpAnswer, nowMs: number): CreditOutcome {
+  if (answer.status !== 201) return { kind: 'refused', failure: refusalOf(vendor, answer, nowMs) };
+  const { order, amount, currency } = ordered;
+  // Another credit than the one that was ordered is none that can be relied on.
+  const given = credit.extend({
+    order: z.literal(order),
+    amount: z.literal(amount),
+    currency: z.literal(currency),
+  });
+  return { kind: 'credited', creditId: readJson(vendor, given, answer).id };
+}

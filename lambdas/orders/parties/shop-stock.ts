@@ -1,0 +1,57 @@
+import * as z from 'zod';
+import type { CreateReservation } from '../../kernel/contract/shop-api.ts';
+import type { HttpAnswer } from '../../outbound/http-call.ts';
+import { readJson, standardRetryAfter, vendorFault } from '../../outbound/vendor-answers.ts';
+import type { ReservationOutcome, StockKeeper } from '../use/order-parties.ts';
+import { postToShop, refusalOf, type ShopOptions } from './shop-call.ts';
+
+export const STOCK_PATH = '/stock/reservations';
+
+/** The dead letters of this adapter. A reservation is none: made later, for an order that was given up, it would be wrong. */
+export const RELEASE_OPERATION = 'reservation.release';
+export const releaseSchema = z.strictObject({ reservationId: z.string().min(1) });
+
+const reservation = z.object({
+  object: z.literal('reservation'),
+  id: z.string().min(1),
+  order: z.string(),
+  status: z.enum(['reserved', 'released']),
+});
+
+/** The shop's stock over its HTTP contract, which honours keys for ever. */
+export function createShopStock(options: ShopOptions): StockKeeper {
+  const { policy, givenUp = 'throw' } = options;
+  const { vendor } = policy;
+  return {
+    reserve: ({ operationId, orderId, items }, limit) => {
+      const body: CreateReservation = { order: orderId, items };
+      const request = { operation: 'reservation.make', path: STOCK_PATH, key: operationId, body, limit };
+      return postToShop(options, request, (answer, nowMs) => readReservation(vendor, orderId, answer, nowMs));
+    },
+    release: async (reservationId, limit) => {
+      const path = `${STOCK_PATH}/${encodeURIComponent(reservationId)}/release`;
+      const payload: z.infer<typeof releaseSchema> = { reservationId };
+      await postToShop(
+        options,
+        { operation: RELEASE_OPERATION, path, limit },
+        (answer, nowMs) => mustBeReleased(vendor, answer, nowMs),
+        { givenUp, payload },
+      );
+    },
+  };
+}
+
+function readReservation(vendor: string, order: string, answer: HttpAnswer, nowMs: number): ReservationOutcome {
+  if (answer.status !== 201) return { kind: 'refused', failure: refusalOf(vendor, answer, nowMs) };
+  const made = readJson(vendor, reservation.extend({ order: z.literal(order) }), answer);
+  if (made.status === 'reserved') return { kind: 'reserved', reservationId: made.id };
+  // The key's reservation as it is by now: what is released stays so.
+  return { kind: 'refused', failure: { code: 'reservation_released', message: 'The goods were released again.' } };
+}
+
+/** @throws as `vendorFault`; a reservation that nobody made is TerminalError `<vendor>_refused` */
+function mustBeReleased(vendor: string, answer: HttpAnswer, nowMs: number): true {
+  if (answer.status !== 200) throw vendorFault(vendor, answer, standardRetryAfter(answer, nowMs));
+  readJson(vendor, reservation.extend({ status: z.literal('released') }), answer);
+  return true;
+}

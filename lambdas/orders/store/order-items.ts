@@ -1,0 +1,105 @@
+import * as z from 'zod';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { type OrderId, orderOperation, type PaymentId, type TenantId } from '../../kernel/ids.ts';
+import { QUEUE_SHARDS } from '../../payments/store/effect-items.ts';
+import { type Item, shardOf, transitionSort } from '../../payments/store/items.ts';
+import {
+  CHARGE_STATUSES,
+  EMAIL_STATUSES,
+  ORDER_STATUSES,
+  ORDER_TRANSITION_TYPES,
+  REFERRAL_STATUSES,
+  RESERVATION_STATUSES,
+  REVERSAL_WAYS,
+} from '../domain/order.ts';
+import type { OrderTransition } from '../domain/order-transition.ts';
+import type { OpenOrder } from '../use/order-store.ts';
+
+const bytes = z.instanceof(Uint8Array);
+const milliseconds = z.int();
+const orderId = z.string().transform((id) => id as OrderId);
+const step = <Status extends string>(statuses: readonly [Status, ...Status[]]) => ({
+  status: z.enum(statuses),
+  sinceMs: milliseconds,
+});
+
+const orderItem = z.object({
+  id: orderId,
+  tenantId: z.string().transform((id) => id as TenantId),
+  mode: z.enum(['test', 'live']),
+  status: z.enum(ORDER_STATUSES),
+  amountMinor: z.int().min(1),
+  currency: z.string(),
+  paymentId: z.string().transform((id) => id as PaymentId),
+  charge: z.object({
+    ...step(CHARGE_STATUSES),
+    attempt: z.int().min(1).exactOptional(),
+    by: z.enum(REVERSAL_WAYS).exactOptional(),
+  }),
+  reservation: z.object({ ...step(RESERVATION_STATUSES), reservationId: z.string().exactOptional() }),
+  email: z.object(step(EMAIL_STATUSES)),
+  referral: z.object(step(REFERRAL_STATUSES)),
+  failure: z.object({ code: z.string(), message: z.string() }).exactOptional(),
+  failedAtMs: milliseconds.exactOptional(),
+  answered: z.boolean(),
+  createdAtMs: milliseconds,
+});
+
+const orderTransitionItem = z.object({
+  sequence: z.int().min(1),
+  type: z.enum(ORDER_TRANSITION_TYPES),
+  occurredAtMs: milliseconds,
+  order: orderItem,
+  first: z
+    .object({
+      requestId: z.string(),
+      fingerprint: z.object({ version: z.int(), sha256: bytes }),
+      source: z.string(),
+      items: z.array(z.object({ sku: z.string(), quantity: z.int().min(1) })),
+      email: z.string(),
+      referrer: z.string().exactOptional(),
+    })
+    .exactOptional(),
+  prevHash: bytes,
+  hash: bytes,
+});
+
+export function orderPartition(id: OrderId): string {
+  return `ORD#${id}`;
+}
+
+/** No attribute of it is one by which payments' rows are read or indexed, beside those that both have. */
+export function orderTransitionRow(transition: OrderTransition): Item {
+  return {
+    [KeyAttribute.partition]: orderPartition(transition.order.id),
+    [KeyAttribute.sort]: transitionSort(transition.sequence),
+    ...transition,
+  };
+}
+
+export function parseOrderTransition(item: Item): OrderTransition {
+  return orderTransitionItem.parse(item);
+}
+
+// ------------------------------------------------------------------------------------------------------- orders to go on with
+
+const openOrderItem = z.object({ orderId, createdAtMs: milliseconds, sequence: z.int().min(1) });
+
+export function openOrdersPartition(shard: number): string {
+  return `ORDER#${shard}`;
+}
+
+export function openOrderKey({ orderId: id }: Pick<OpenOrder, 'orderId'>): Item {
+  return {
+    [KeyAttribute.partition]: openOrdersPartition(shardOf(orderOperation(id)) % QUEUE_SHARDS),
+    [KeyAttribute.sort]: id,
+  };
+}
+
+export function openOrderRow(open: OpenOrder): Item {
+  return { ...openOrderKey(open), ...open };
+}
+
+export function parseOpenOrder(item: Item): OpenOrder {
+  return openOrderItem.parse(item);
+}

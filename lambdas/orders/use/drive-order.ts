@@ -1,0 +1,179 @@
+import { invariant } from '../../kernel/invariant.ts';
+import type { Order, OrderDraft } from '../domain/order.ts';
+import { isSettled } from '../domain/order.ts';
+import { decideOrder, type OrderFact } from '../domain/order-facts.ts';
+import { nextOrderStep, type OrderCall } from '../domain/order-steps.ts';
+import { nextOrderTransitions } from '../domain/order-transition.ts';
+import type { OrderTools } from './create-order-types.ts';
+import { callForOrder, type OrderCallLimits } from './order-calls.ts';
+import { lengthened, type OrderChain, readOrderChain } from './order-chain.ts';
+import type { OpenOrder } from './order-store.ts';
+
+export interface Drive extends OrderCallLimits {
+  /** What became known and is not in the chain yet. @default nothing */
+  readonly learnt?: readonly OrderFact[];
+}
+
+/** Where a turn ended: what the chain holds, and what is decided and not written yet. */
+export interface Driven {
+  readonly chain: OrderChain;
+  readonly drafts: readonly OrderDraft[];
+  /** What the drafts rest on: decided again when another has taken their place in the chain. */
+  readonly learnt: readonly OrderFact[];
+  /** Whether a client may be told more than "not known yet". */
+  readonly concluded: boolean;
+}
+
+/** A call with less time than this is not worth starting. Milliseconds. */
+const SHORTEST_CALL_MS = 1_000;
+/** Every call once, with what is written before and after it, and some rivals: no turn is longer. */
+const MAX_STEPS = 60;
+
+/**
+ * Takes an order as far as it goes now. What is asked of others is written before it is asked; what they said is written
+ * with the announcement of what is asked next, in one write.
+ *
+ *   driver  reserve? ── reserved ── append T5 ✗ ── read ── decide again: released, for the order was given up
+ *   rival      └─ append T5: given up ─┘
+ *
+ * @throws NothingBegun as {@link callForOrder}
+ */
+export async function driveOrder(tools: OrderTools, chain: OrderChain, drive: Drive): Promise<Driven> {
+  const turn = new OrderTurn(tools, chain, drive);
+  return turn.run();
+}
+
+class OrderTurn {
+  readonly #tools: OrderTools;
+  readonly #limits: OrderCallLimits;
+  readonly #tried = new Set<OrderCall>();
+  #chain: OrderChain;
+  #order: Order;
+  #drafts: OrderDraft[] = [];
+  #learnt: OrderFact[] = [];
+
+  constructor(tools: OrderTools, chain: OrderChain, { learnt = [], ...limits }: Drive) {
+    this.#tools = tools;
+    this.#limits = limits;
+    this.#chain = chain;
+    this.#order = chain.order;
+    for (const fact of learnt) this.#learn(fact);
+  }
+
+  async run(): Promise<Driven> {
+    const { clock } = this.#tools;
+    for (let taken = 0; taken < MAX_STEPS; taken += 1) {
+      const nowMs = clock.nowMs();
+      const timeLeft = this.#limits.untilMs - nowMs >= SHORTEST_CALL_MS;
+      const step = nextOrderStep(this.#order, { nowMs, tried: this.#tried, timeLeft });
+      switch (step.do) {
+        case 'append':
+          this.#draft(step.draft);
+          break;
+        case 'call':
+          if (await this.#written()) await this.#call(step.call);
+          break;
+        case 'conclude':
+          this.#draft(step.draft);
+          return this.#driven();
+        case 'rest':
+          return this.#driven();
+      }
+    }
+    invariant(false, `the order ${this.#order.id} does not come to rest`);
+  }
+
+  async #call(call: OrderCall): Promise<void> {
+    this.#tried.add(call);
+    const { details } = this.#chain;
+    const fact = await callForOrder(this.#tools, call, { order: this.#order, details }, this.#limits);
+    if (fact !== undefined) this.#learn(fact);
+  }
+
+  /** @returns false when another has taken the place: then everything is decided again, on what he has written */
+  async #written(): Promise<boolean> {
+    if (this.#drafts.length === 0) return true;
+    const appended = await appendDrafts(this.#tools, this.#chain, this.#drafts);
+    if (appended !== undefined) {
+      this.#chain = appended;
+      this.#drafts = [];
+      this.#learnt = [];
+      return true;
+    }
+    const known = this.#learnt;
+    this.#chain = await mustRead(this.#tools, this.#order.id);
+    this.#order = this.#chain.order;
+    this.#drafts = [];
+    this.#learnt = [];
+    for (const fact of known) this.#learn(fact);
+    return false;
+  }
+
+  #learn(fact: OrderFact): void {
+    this.#learnt.push(fact);
+    const draft = decideOrder(fact, this.#order, this.#tools.clock.nowMs());
+    if (draft !== undefined) this.#draft(draft);
+  }
+
+  #draft(draft: OrderDraft): void {
+    this.#drafts.push(draft);
+    this.#order = draft.order;
+  }
+
+  #driven(): Driven {
+    const concluded = this.#order.status !== 'processing';
+    return { chain: this.#chain, drafts: this.#drafts, learnt: this.#learnt, concluded };
+  }
+}
+
+/** @returns the chain with them, or undefined when their place is taken */
+export async function appendDrafts(
+  tools: OrderTools,
+  chain: OrderChain,
+  drafts: readonly OrderDraft[],
+): Promise<OrderChain | undefined> {
+  const { orders, digest, clock } = tools;
+  raiseAlarms(tools, drafts);
+  const transitions = nextOrderTransitions(digest, chain.newest, drafts, clock.nowMs());
+  const after = lengthened(chain, transitions);
+  const reopened = isSettled(chain.order) && !isSettled(after.order);
+  const outcome = await orders.appendToOrder({ transitions, ...(reopened ? { open: openOrder(after) } : {}) });
+  return outcome.kind === 'appended' ? after : undefined;
+}
+
+/** Before the write: an alarm may be raised twice, and must not be lost with the answer of a write that took effect. */
+export function raiseAlarms({ alarm }: Pick<OrderTools, 'alarm'>, drafts: readonly OrderDraft[]): void {
+  if (drafts.some(({ type }) => type === 'order.review_required')) alarm?.('order_needs_review');
+}
+
+/** Races are decided again this often. */
+const MAX_ROUNDS = 5;
+
+/**
+ * Keeps what a driver has learnt that is not the order's driver any more: a reservation that it alone knows of must be
+ * released by whoever comes next.
+ *
+ *   zombie  reserve? ──────────────────── reserved ── commit: fenced ── append: release pending
+ *   owner      └─ refused, given back, canceled ─┘
+ */
+export async function keepLearnt(tools: OrderTools, { chain, learnt }: Driven): Promise<void> {
+  for (let round = 0; round < MAX_ROUNDS && learnt.length > 0; round += 1) {
+    const now = await mustRead(tools, chain.order.id);
+    const drafts: OrderDraft[] = [];
+    for (const fact of learnt) {
+      const draft = decideOrder(fact, drafts.at(-1)?.order ?? now.order, tools.clock.nowMs());
+      if (draft !== undefined) drafts.push(draft);
+    }
+    if (drafts.length === 0 || (await appendDrafts(tools, now, drafts)) !== undefined) return;
+  }
+}
+
+export function openOrder({ order, newest }: OrderChain): OpenOrder {
+  return { orderId: order.id, createdAtMs: order.failedAtMs ?? order.createdAtMs, sequence: newest.sequence };
+}
+
+export async function mustRead({ orders }: Pick<OrderTools, 'orders'>, orderId: Order['id']): Promise<OrderChain> {
+  const chain = await readOrderChain(orders, orderId);
+  invariant(chain !== undefined, 'an order that was begun is there');
+  return chain;
+}

@@ -1,0 +1,264 @@
+import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
+import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
+import { fingerprintOf } from '../../kernel/fingerprint.ts';
+import { chargeOperation, orderOperation, orderStepOperation, reversalOfOrder } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import { changeOf } from '../../payments/domain/change.ts';
+import { isUnresolved } from '../../payments/domain/payment.ts';
+import type { PaymentState } from '../../payments/domain/payment-state.ts';
+import { changePayment } from '../../payments/use/change-payment.ts';
+import { createPayment } from '../../payments/use/create-payment.ts';
+import { readChain } from '../../payments/use/payment-chain.ts';
+import type { Order, ReversalWay } from '../domain/order.ts';
+import { referralCreditMinor } from '../domain/order.ts';
+import type { OrderFact } from '../domain/order-facts.ts';
+import { CONFIRMATION_TAG, confirmationLetter } from '../domain/order-letter.ts';
+import { CHARGE_WINDOW_MS, NEVER_CHARGED_AFTER_MS, PAYER_BOUND_MS } from '../domain/order-limits.ts';
+import type { OrderCall } from '../domain/order-steps.ts';
+import type { OrderDetails } from '../domain/order-transition.ts';
+import type { OrderTools } from './create-order-types.ts';
+
+export interface OrderCallLimits {
+  /** No call lasts beyond this. Unix milliseconds. */
+  readonly untilMs: number;
+  /** Proven: no driver before this one has asked for the payment. */
+  readonly nothingSent: boolean;
+}
+
+/** The stock decides whether the order is kept: it gets what a processor gets. Milliseconds. */
+const STOCK_TIMEOUT_MS = 8_000;
+/** What may be late is not waited for as long. Milliseconds. */
+const LATE_TIMEOUT_MS = 4_000;
+
+/** The payment was not begun, and provably so: the claim may be released, and the key used again. */
+export class NothingBegun extends Error {
+  override readonly name = 'NothingBegun';
+  override readonly cause: RetryableError;
+
+  constructor(cause: RetryableError) {
+    super('the payment was not begun');
+    this.cause = cause;
+  }
+}
+
+/**
+ * Asks for one step, under its own key.
+ *
+ * @returns what became known; undefined when nothing did, which is asked for again
+ * @throws NothingBegun when the payment could not be begun at all
+ */
+export async function callForOrder(
+  tools: OrderTools,
+  call: OrderCall,
+  { order, details }: { readonly order: Order; readonly details: OrderDetails },
+  limits: OrderCallLimits,
+): Promise<OrderFact | undefined> {
+  try {
+    switch (call) {
+      case 'charge':
+        return await askForPayment(tools, order, details, limits);
+      case 'reverse':
+        return await reverse(tools, order, limits);
+      case 'reserve':
+      case 'find_reservation':
+        return await reserve(tools, order, details, limits);
+      case 'release':
+        return await release(tools, order, limits);
+      case 'send_email':
+        return await sendEmail(tools, order, details, limits);
+      case 'credit':
+        return await credit(tools, order, details, limits);
+    }
+  } catch (error) {
+    if (error instanceof TerminalError) tools.report(error);
+    const isFault =
+      error instanceof RetryableError || error instanceof AmbiguousError || error instanceof TerminalError;
+    if (!isFault) throw error;
+    return unanswered(call);
+  }
+}
+
+function unanswered(call: OrderCall): OrderFact | undefined {
+  if (call === 'send_email') return { kind: 'email_unanswered' };
+  return call === 'credit' ? { kind: 'credit_unanswered' } : undefined;
+}
+
+function limitOf({ clock }: OrderTools, mostMs: number, { untilMs }: OrderCallLimits): { readonly timeoutMs: number } {
+  return { timeoutMs: Math.min(mostMs, Math.max(1, untilMs - clock.nowMs())) };
+}
+
+// ------------------------------------------------------------------------------------------------------------- the payment
+
+/**
+ * Looks how the payment stands, and takes it while that may still be done. A payment that the order's own drivers have begun
+ * is found out by the payment's own means: its claim, its inquiry, its callbacks.
+ */
+async function askForPayment(
+  tools: OrderTools,
+  order: Order,
+  details: OrderDetails,
+  limits: OrderCallLimits,
+): Promise<OrderFact | undefined> {
+  const { store, clock } = tools;
+  const ageMs = clock.nowMs() - order.createdAtMs;
+  // Of an order that was just made there can be none yet: one read less before the charge.
+  const isFresh = limits.nothingSent && ageMs <= CHARGE_WINDOW_MS;
+  let chain = isFresh ? undefined : await readChain(store, order.paymentId);
+  if (chain === undefined && ageMs > CHARGE_WINDOW_MS) {
+    const isProven = limits.nothingSent || ageMs > NEVER_CHARGED_AFTER_MS;
+    return isProven ? { kind: 'payment_absent' } : undefined;
+  }
+  if (chain === undefined || (isUnresolved(chain.state.payment) && !chain.state.saidProcessing)) {
+    await takePayment(tools, order, details, limits);
+    chain = await readChain(store, order.paymentId);
+  }
+  if (chain === undefined) return undefined;
+  const { status, failure, amountCapturedMinor, amountRefundedMinor } = chain.state.payment;
+  const isPayersTurn = status === 'requires_action' || status === 'requires_capture';
+  if (isPayersTurn && ageMs > PAYER_BOUND_MS) return { kind: 'payment_abandoned' };
+  const leftMinor = amountCapturedMinor - amountRefundedMinor;
+  return { kind: 'payment', status, leftMinor, ...(failure === undefined ? {} : { failure }) };
+}
+
+async function takePayment(
+  tools: OrderTools,
+  order: Order,
+  { requestId, source }: OrderDetails,
+  { untilMs }: OrderCallLimits,
+): Promise<void> {
+  const { tenantId, mode, amountMinor, currency, paymentId, id } = order;
+  const processor = tools.choose?.(order) ?? tools.processor;
+  try {
+    await createPayment(
+      { ...tools, processor, ...othersBeside(tools, processor) },
+      {
+        paymentId,
+        tenantId,
+        mode,
+        fingerprint: fingerprintOf(tools.digest, { body: { payment_of: id }, query: {} }),
+        requestId,
+        // Its own time ends when ours does.
+        receivedAtMs: untilMs - REQUEST_BUDGET_SECONDS * 1000,
+        claimedAtMs: order.createdAtMs,
+        amountMinor,
+        currency,
+        source,
+        capture: 'automatic',
+        metadata: { order: id },
+      },
+    );
+  } catch (error) {
+    if (error instanceof RetryableError && (await isUnbegun(tools, order))) throw new NothingBegun(error);
+    throw error;
+  }
+}
+
+function othersBeside({ processor, others = [] }: OrderTools, chosen: OrderTools['processor']) {
+  return { others: [processor, ...others].filter((each) => each !== chosen) };
+}
+
+/** Whether nothing was sent, by anyone: there is no payment, or its claim was given back. */
+async function isUnbegun({ store }: OrderTools, { paymentId }: Order): Promise<boolean> {
+  const record = await store.readRecord(chargeOperation(paymentId));
+  if (record !== undefined) return record.status === 'INPROGRESS' && record.released;
+  return (await store.readPayment(paymentId)) === undefined;
+}
+
+/** Gives back what was taken or lets go what is held, by the payment's own changes, each attempt under a key of its own. */
+async function reverse(tools: OrderTools, order: Order, { untilMs }: OrderCallLimits): Promise<OrderFact | undefined> {
+  const { store, digest } = tools;
+  const { paymentId, tenantId, mode, id } = order;
+  const { attempt = 1, status, by } = order.charge;
+  const before = await readChain(store, paymentId);
+  invariant(before !== undefined, 'a payment that is reversed is there');
+  if (isReversed(before.state)) return { kind: 'reversed' };
+  const kind = reversalOf(before.state);
+  if (kind === undefined) return undefined;
+  if (status === 'reversed') return { kind: 'reversal_undone' };
+  if (kind === 'refund' && by === 'cancel') return { kind: 'reversal_turned' };
+  if (status === 'reversal_failed') return undefined;
+  const operationId = reversalOfOrder(digest, kind, paymentId, attempt);
+  await changePayment(tools, {
+    operationId,
+    paymentId,
+    tenantId,
+    mode,
+    fingerprint: fingerprintOf(digest, { body: { reversal_of: id, kind, attempt }, query: {} }),
+    requestId: orderOperation(id),
+    receivedAtMs: untilMs - REQUEST_BUDGET_SECONDS * 1000,
+    command: kind === 'refund' ? { kind, reason: 'The order was canceled.' } : { kind },
+  });
+  const after = await readChain(store, paymentId);
+  invariant(after !== undefined, 'a payment does not vanish');
+  if (isReversed(after.state)) return { kind: 'reversed' };
+  return changeOf(after.state, operationId)?.status === 'failed'
+    ? { kind: 'reversal_failed', attempt, by: kind }
+    : undefined;
+}
+
+function reversalOf({ payment: { status } }: PaymentState): ReversalWay | undefined {
+  if (status === 'succeeded') return 'refund';
+  return status === 'requires_action' || status === 'requires_capture' ? 'cancel' : undefined;
+}
+
+/** What turns up on an ended payment later is sent back by the payment's own means. */
+function isReversed({ payment: { status, amountCapturedMinor, amountRefundedMinor } }: PaymentState): boolean {
+  if (status === 'failed' || status === 'canceled') return true;
+  return status === 'succeeded' && amountRefundedMinor >= amountCapturedMinor;
+}
+
+// ------------------------------------------------------------------------------------------------------------- the parties
+
+async function reserve(
+  tools: OrderTools,
+  { id }: Order,
+  { items }: OrderDetails,
+  limits: OrderCallLimits,
+): Promise<OrderFact> {
+  const operationId = orderStepOperation(tools.digest, 'reserve', id);
+  const outcome = await tools.stock.reserve(
+    { operationId, orderId: id, items },
+    limitOf(tools, STOCK_TIMEOUT_MS, limits),
+  );
+  return outcome.kind === 'reserved' ? outcome : { kind: 'reservation_refused', failure: outcome.failure };
+}
+
+async function release(tools: OrderTools, { reservation }: Order, limits: OrderCallLimits): Promise<OrderFact> {
+  const { reservationId } = reservation;
+  invariant(reservationId !== undefined, 'what is released has a name');
+  await tools.stock.release(reservationId, limitOf(tools, STOCK_TIMEOUT_MS, limits));
+  return { kind: 'released', reservationId };
+}
+
+async function sendEmail(
+  tools: OrderTools,
+  order: Order,
+  details: OrderDetails,
+  limits: OrderCallLimits,
+): Promise<OrderFact> {
+  const operationId = orderStepOperation(tools.digest, 'confirm', order.id);
+  const letter = { operationId, to: details.email, tag: CONFIRMATION_TAG, ...confirmationLetter(order, details) };
+  const outcome = await tools.mailer.send(letter, limitOf(tools, LATE_TIMEOUT_MS, limits));
+  switch (outcome.kind) {
+    case 'sent':
+      return { kind: 'email_sent' };
+    case 'refused':
+      return { kind: 'email_refused' };
+    case 'needs_review':
+      return { kind: 'email_unknown' };
+  }
+}
+
+async function credit(
+  tools: OrderTools,
+  order: Order,
+  { referrer }: OrderDetails,
+  limits: OrderCallLimits,
+): Promise<OrderFact> {
+  invariant(referrer !== undefined, 'a credit is for somebody');
+  const operationId = orderStepOperation(tools.digest, 'credit', order.id);
+  const { id: orderId, currency } = order;
+  const asked = { operationId, orderId, referrer, amountMinor: referralCreditMinor(order), currency };
+  const outcome = await tools.referrals.credit(asked, limitOf(tools, LATE_TIMEOUT_MS, limits));
+  return { kind: outcome.kind === 'credited' ? 'credited' : 'credit_refused' };
+}

@@ -1,0 +1,38 @@
+import type { OrderId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import type { Order } from '../domain/order.ts';
+import { type OrderDetails, type OrderTransition, orderDetailsOf } from '../domain/order-transition.ts';
+import type { OrderStore } from './order-store.ts';
+
+/** What an order's chain adds up to. */
+export interface OrderChain {
+  readonly newest: OrderTransition;
+  readonly order: Order;
+  readonly details: OrderDetails;
+}
+
+/** Every step has at most a handful of transitions: one page holds all of any order. */
+const PAGE = 100;
+
+export function orderChainOf(transitions: readonly OrderTransition[]): OrderChain {
+  const [first] = transitions;
+  const newest = transitions.at(-1);
+  invariant(first !== undefined && newest !== undefined, 'a chain has a first transition');
+  return { newest, order: newest.order, details: orderDetailsOf(first) };
+}
+
+/** The chain after further transitions. */
+export function lengthened(chain: OrderChain, transitions: readonly OrderTransition[]): OrderChain {
+  const newest = transitions.at(-1);
+  return newest === undefined ? chain : { ...chain, newest, order: newest.order };
+}
+
+/** Read consistently. @returns undefined when there is no such order @throws RetryableError when it cannot be read now */
+export async function readOrderChain(
+  orders: Pick<OrderStore, 'listOrderTransitions'>,
+  orderId: OrderId,
+): Promise<OrderChain | undefined> {
+  const transitions = await orders.listOrderTransitions(orderId, { afterSequence: 0, limit: PAGE });
+  invariant(transitions.length < PAGE, `the order ${orderId} has more transitions than are ever read`);
+  return transitions.length === 0 ? undefined : orderChainOf(transitions);
+}

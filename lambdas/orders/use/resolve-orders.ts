@@ -1,0 +1,70 @@
+import { parseOrderId } from '../../kernel/ids.ts';
+import type { OpenRecord } from '../../once/domain/idempotency.ts';
+import { type Came, cameOfClaim, each, type Resolved, type ResolveTools } from '../../resolving/use/resolve.ts';
+import { isSettled } from '../domain/order.ts';
+import { isOrderDue, REVIEW_WATCH_MS } from '../domain/order-limits.ts';
+import { createOrder } from './create-order.ts';
+import type { OrderTools } from './create-order-types.ts';
+import { appendDrafts, driveOrder, keepLearnt, mustRead } from './drive-order.ts';
+import { NothingBegun } from './order-calls.ts';
+
+/** One order gets as long as a request would. Milliseconds. */
+const TIME_FOR_ONE_MS = 17_000;
+const MAX_AT_ONCE = 1_000;
+
+/**
+ * Ends an order's claim that nobody finishes, as a retry of its client would.
+ *
+ * @returns undefined when the claim is not an order's
+ */
+export async function finishOrderClaim(
+  tools: OrderTools,
+  { operationId, fingerprint }: OpenRecord,
+): Promise<Came | undefined> {
+  const orderId = parseOrderId(operationId);
+  if (orderId === undefined) return undefined;
+  const { order, details } = await mustRead(tools, orderId);
+  const { tenantId, mode, amountMinor, currency } = order;
+  const { requestId, source, items, email, referrer } = details;
+  const asked = { orderId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, items, email };
+  const outcome = await createOrder(tools, { ...asked, ...(referrer === undefined ? {} : { referrer }) });
+  return cameOfClaim(outcome.kind, { operationId }, tools.report);
+}
+
+/**
+ * Goes on with orders that were answered and are not settled: a charge that was not known, an e-mail that was late, what has
+ * to be given back. It only appends: the answer that was given stays.
+ *
+ * @param startedAtMs of the run, which decides what is due: the work before this one may take more than a minute
+ */
+export async function resolveOrders(
+  tools: OrderTools & Pick<ResolveTools, 'deadlineMs'>,
+  startedAtMs: number = tools.clock.nowMs(),
+): Promise<Resolved> {
+  const { orders, clock } = tools;
+  return each(tools, await orders.openOrders(MAX_AT_ONCE), async (open) => {
+    const nowMs = clock.nowMs();
+    if (!isOrderDue(open.createdAtMs, startedAtMs)) return 'waiting';
+    const chain = await driveOn(tools, open.orderId);
+    const isForgotten = chain.order.status === 'needs_review' && nowMs - open.createdAtMs > REVIEW_WATCH_MS;
+    if (!isSettled(chain.order) && !isForgotten) return 'waiting';
+    await orders.closeOrder(open);
+    return 'finished';
+  });
+}
+
+async function driveOn(tools: OrderTools, orderId: Parameters<typeof mustRead>[1]) {
+  const chain = await mustRead(tools, orderId);
+  try {
+    const untilMs = tools.clock.nowMs() + TIME_FOR_ONE_MS;
+    const driven = await driveOrder(tools, chain, { untilMs, nothingSent: false });
+    if (driven.drafts.length === 0) return driven.chain;
+    const appended = await appendDrafts(tools, driven.chain, driven.drafts);
+    if (appended !== undefined) return appended;
+    // Another has written first: the next run goes on from there.
+    await keepLearnt(tools, driven);
+    return driven.chain;
+  } catch (error) {
+    throw error instanceof NothingBegun ? error.cause : error;
+  }
+}

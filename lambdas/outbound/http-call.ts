@@ -1,0 +1,103 @@
+import * as z from 'zod';
+import { AmbiguousError, RetryableError } from '../kernel/faults.ts';
+
+export interface HttpCall {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** For the whole call, the last byte of the answer included. Milliseconds. */
+  readonly timeoutMs: number;
+  /** Whose name the faults' codes begin with. @default processor */
+  readonly party?: string;
+  /** An answer beyond this is not read to its end. Bytes. @default 64 kilobytes, far beyond any answer about one charge */
+  readonly maxAnswerBytes?: number;
+  /** What was thrown below may quote the request: leave it out of the fault. @default the cause is kept */
+  readonly causes?: 'kept' | 'dropped';
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly retryAfter: string | null;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+const DEFAULT_ANSWER_BYTES = 64 * 1_024;
+
+/** The connection was never made, so nothing was sent. (Node: "Common system errors"; undici: "Errors".) */
+const BEFORE_SENDING = new Set(['connect', 'getaddrinfo']);
+const CONNECT_TIMEOUT = 'UND_ERR_CONNECT_TIMEOUT';
+
+/**
+ * Makes one call, once: no second attempt, no redirect followed.
+ *
+ * @throws RetryableError `<party>_unreachable` when no connection was made, so nothing was sent
+ * @throws AmbiguousError `<party>_timeout`, `<party>_connection_lost` or `<party>_answer_too_large`
+ */
+export async function callOnce(call: HttpCall): Promise<HttpAnswer> {
+  const party = call.party ?? 'processor';
+  // AbortSignal takes whole milliseconds only.
+  const signal = AbortSignal.timeout(Math.max(1, Math.trunc(call.timeoutMs)));
+  try {
+    const response = await fetch(call.url, {
+      method: call.method,
+      headers: call.headers,
+      ...(call.body === undefined ? {} : { body: call.body }),
+      redirect: 'manual',
+      signal,
+    });
+    return {
+      status: response.status,
+      retryAfter: response.headers.get('retry-after'),
+      headers: response.headers,
+      text: await readBounded(response, party, call.maxAnswerBytes ?? DEFAULT_ANSWER_BYTES),
+    };
+  } catch (error) {
+    throw asFault(error, party, call.causes ?? 'kept');
+  }
+}
+
+async function readBounded(response: Response, party: string, maxBytes: number): Promise<string> {
+  if (response.body === null) return '';
+  const body: AsyncIterable<Uint8Array> = response.body;
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop early cancels the stream, which closes the connection.
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) {
+      throw new AmbiguousError(`${party}_answer_too_large`, `The answer is longer than ${maxBytes} bytes.`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function asFault(error: unknown, party: string, causes: 'kept' | 'dropped'): Error {
+  if (error instanceof AmbiguousError) return error;
+  const options = causes === 'kept' ? { cause: error } : {};
+  if (error instanceof DOMException && error.name === 'TimeoutError') {
+    return new AmbiguousError(`${party}_timeout`, `The ${party} did not answer in time.`, options);
+  }
+  if (isBeforeSending(failedFetch.safeParse(error).data?.cause)) {
+    return new RetryableError(`${party}_unreachable`, `The ${party} cannot be reached.`, options);
+  }
+  return new AmbiguousError(
+    `${party}_connection_lost`,
+    'The connection broke before the answer was complete.',
+    options,
+  );
+}
+
+const failedFetch = z.object({ cause: z.unknown() });
+const systemError = z.object({ syscall: z.string().optional(), code: z.string().optional() });
+/** A name with several addresses, each of which was tried. */
+const severalErrors = z.object({ errors: z.array(z.unknown()).min(1) });
+
+function isBeforeSending(cause: unknown): boolean {
+  const several = severalErrors.safeParse(cause);
+  if (several.success) return several.data.errors.every(isBeforeSending);
+  const { syscall, code } = systemError.safeParse(cause).data ?? {};
+  return code === CONNECT_TIMEOUT || (syscall !== undefined && BEFORE_SENDING.has(syscall));
+}

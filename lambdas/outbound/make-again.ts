@@ -1,0 +1,69 @@
+import { TerminalError } from '../kernel/faults.ts';
+import type { CallLimit, Clock } from '../kernel/world.ts';
+import { EMAIL_OPERATION, letterOutcome } from '../orders/parties/mailer.ts';
+import { type EmailSender, emailSchema } from '../orders/parties/postmark.ts';
+import { CREDIT_OPERATION, creditOrderSchema } from '../orders/parties/shop-referrals.ts';
+import { RELEASE_OPERATION, releaseSchema } from '../orders/parties/shop-stock.ts';
+import type { ReferralProgram, StockKeeper } from '../orders/use/order-parties.ts';
+import type { DeadLetter } from './use/dead-letters.ts';
+
+/** Whom dead letters are for. They throw what they give up: it stays the one letter that it is. */
+export interface LetterParties {
+  readonly emails: EmailSender;
+  readonly referrals: ReferralProgram;
+  readonly stock: StockKeeper;
+  readonly clock: Pick<Clock, 'nowMs'>;
+}
+
+type MadeAgain =
+  | { readonly kind: 'applied' }
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'stays'; readonly reason: string };
+
+/**
+ * Makes the call of a dead letter again, by the key in its payload. Where the vendor knows no keys, the claim of the first
+ * send decides: what may be applied is looked up before it is sent again (`sendOnce`).
+ *
+ * @throws RetryableError, AmbiguousError or TerminalError, as the call
+ */
+export async function makeAgain(parties: LetterParties, letter: DeadLetter, limit: CallLimit): Promise<MadeAgain> {
+  const { emails, referrals, stock, clock } = parties;
+  switch (letter.operation) {
+    case EMAIL_OPERATION: {
+      const deadlineMs = clock.nowMs() + limit.timeoutMs;
+      return ended(letterOutcome(await emails.sendEmail(payloadOf(letter, emailSchema), { deadlineMs })));
+    }
+    case CREDIT_OPERATION:
+      return ended(await referrals.credit(payloadOf(letter, creditOrderSchema), limit));
+    case RELEASE_OPERATION:
+      await stock.release(payloadOf(letter, releaseSchema).reservationId, limit);
+      return { kind: 'applied' };
+    default:
+      return { kind: 'stays', reason: 'operation_unknown' };
+  }
+}
+
+type Ended =
+  | { readonly kind: 'sent' | 'credited' }
+  | { readonly kind: 'refused'; readonly failure: { readonly code: string } }
+  | { readonly kind: 'needs_review' };
+
+function ended(outcome: Ended): MadeAgain {
+  switch (outcome.kind) {
+    case 'sent':
+    case 'credited':
+      return { kind: 'applied' };
+    case 'refused':
+      return { kind: 'refused', reason: outcome.failure.code };
+    case 'needs_review':
+      return { kind: 'stays', reason: 'needs_review' };
+  }
+}
+
+/** @throws TerminalError `letter_payload_unreadable`: it was written by other code than this */
+function payloadOf<T>({ payload }: DeadLetter, schema: { safeParse: (value: unknown) => { data?: T } }): T {
+  const { data } = schema.safeParse(payload);
+  if (data !== undefined) return data;
+  // No cause: it would quote the payload.
+  throw new TerminalError('letter_payload_unreadable', 'The letter holds another payload than its operation needs.');
+}

@@ -1,0 +1,19 @@
+import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import {
+  METRIC_NAMESPACE,
+  OUTBOUND_SERVICE,
+  type OutboundMetric,
+  VENDOR_DIMENSION,
+} from '../kernel/contract/metrics.ts';
+
+/** Counts what is called, for each vendor: a line each in CloudWatch's embedded format, in the log of whoever called. */
+export function outboundTelemetry(): { readonly count: (vendor: string, count: OutboundMetric) => void } {
+  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName: OUTBOUND_SERVICE });
+  return {
+    count: (vendor, count) => {
+      const one = metrics.singleMetric();
+      one.addDimension(VENDOR_DIMENSION, vendor);
+      one.addMetric(count, MetricUnit.Count, 1);
+    },
+  };
+}

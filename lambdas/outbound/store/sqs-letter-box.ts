@@ -1,0 +1,130 @@
+import {
+  ChangeMessageVisibilityCommand,
+  DeleteMessageCommand,
+  type Message,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+  SQSServiceException,
+} from '@aws-sdk/client-sqs';
+import * as z from 'zod';
+import { RetryableError } from '../../kernel/faults.ts';
+import type { DeadLetter, LetterBox, TakenLetter } from '../use/dead-letters.ts';
+
+/** Longer than a redrive runs, so that two of them do not get one letter. Seconds. */
+const HIDDEN_SECONDS = 6 * 60;
+/** Asks all of the queue's servers, not some of them (Amazon SQS, "Short and long polling"). Seconds. */
+const LONG_POLL_SECONDS = 1;
+/** SQS gives no more at once. */
+const MOST_AT_ONCE = 10;
+
+const message = z.object({
+  version: z.literal(1),
+  letter: z.object({
+    vendor: z.string(),
+    operation: z.string(),
+    payload: z.record(z.string(), z.unknown()),
+    attempts: z.int(),
+    reason: z.string(),
+    mayBeApplied: z.boolean(),
+  }),
+});
+
+/** The SDK's own attempts are the only ones here: a letter that is put twice, or deleted twice, does no harm. */
+export function letterBoxClient(): SQSClient {
+  return new SQSClient({
+    maxAttempts: 3,
+    requestHandler: { requestTimeout: 3_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 },
+  });
+}
+
+/** Dead letters in a queue of their own, a message each. */
+export class SqsLetterBox implements LetterBox {
+  readonly #client: SQSClient;
+  readonly #queueUrl: string;
+
+  constructor(client: SQSClient, queueUrl: string) {
+    this.#client = client;
+    this.#queueUrl = queueUrl;
+  }
+
+  /** @throws RetryableError `dead_letters_unavailable` */
+  async put(letter: DeadLetter): Promise<void> {
+    const body = JSON.stringify({ version: 1, letter });
+    await answered(this.#client.send(new SendMessageCommand({ QueueUrl: this.#queueUrl, MessageBody: body })));
+  }
+
+  /** @throws as `put` */
+  async take(atMost: number): Promise<readonly TakenLetter[]> {
+    const { Messages = [] } = await answered(
+      this.#client.send(
+        new ReceiveMessageCommand({
+          QueueUrl: this.#queueUrl,
+          MaxNumberOfMessages: Math.min(atMost, MOST_AT_ONCE),
+          VisibilityTimeout: HIDDEN_SECONDS,
+          WaitTimeSeconds: LONG_POLL_SECONDS,
+          MessageSystemAttributeNames: ['SentTimestamp'],
+        }),
+      ),
+    );
+    return Messages.map(takenLetter);
+  }
+
+  /** @throws as `put` */
+  async putBack({ receipt }: TakenLetter): Promise<void> {
+    await doneUnlessGone(
+      this.#client.send(
+        new ChangeMessageVisibilityCommand({
+          QueueUrl: this.#queueUrl,
+          ReceiptHandle: receipt,
+          VisibilityTimeout: 0,
+        }),
+      ),
+    );
+  }
+
+  /** @throws as `put` */
+  async remove({ receipt }: TakenLetter): Promise<void> {
+    await doneUnlessGone(
+      this.#client.send(new DeleteMessageCommand({ QueueUrl: this.#queueUrl, ReceiptHandle: receipt })),
+    );
+  }
+}
+
+/** What nobody holds any more needs nothing: it was removed, or another has taken it since. */
+const GONE: ReadonlySet<string> = new Set(['ReceiptHandleIsInvalid', 'MessageNotInflight']);
+
+async function answered<T>(sent: Promise<T>): Promise<T> {
+  try {
+    return await sent;
+  } catch (cause) {
+    throw new RetryableError('dead_letters_unavailable', 'The queue of dead letters does not answer.', { cause });
+  }
+}
+
+async function doneUnlessGone(sent: Promise<unknown>): Promise<void> {
+  try {
+    await answered(sent);
+  } catch (error) {
+    const cause = error instanceof RetryableError ? error.cause : undefined;
+    if (!(cause instanceof SQSServiceException && GONE.has(cause.name))) throw error;
+  }
+}
+
+function takenLetter({ MessageId = '', ReceiptHandle = '', Body = '', Attributes }: Message): TakenLetter {
+  const letter = readLetter(Body);
+  return {
+    id: MessageId,
+    receipt: ReceiptHandle,
+    keptSinceMs: Number(Attributes?.SentTimestamp ?? 0),
+    ...(letter === undefined ? {} : { letter }),
+  };
+}
+
+function readLetter(body: string): DeadLetter | undefined {
+  try {
+    return message.safeParse(JSON.parse(body)).data?.letter;
+  } catch {
+    return undefined;
+  }
+}

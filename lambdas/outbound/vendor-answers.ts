@@ -1,0 +1,49 @@
+import type * as z from 'zod';
+import { AmbiguousError, RetryableError, TerminalError } from '../kernel/faults.ts';
+import type { HttpAnswer } from './http-call.ts';
+import type { Fault } from './outbound-calls.ts';
+import { parseRetryAfter } from './retry-after.ts';
+
+/**
+ * What an answer that is no success and no readable refusal says of the call.
+ *
+ * | status          | fault                                                                  |
+ * |-----------------|------------------------------------------------------------------------|
+ * | 401, 403        | TerminalError `<vendor>_unauthorized`: a person must mend the access   |
+ * | 429             | RetryableError `<vendor>_rate_limited`                                 |
+ * | other 4xx       | TerminalError `<vendor>_refused`                                       |
+ * | 5xx             | AmbiguousError `<vendor>_error`                                        |
+ * | everything else | AmbiguousError `<vendor>_answer_unexpected`                            |
+ */
+export function vendorFault(vendor: string, answer: HttpAnswer, retryAfterSeconds?: number): Fault {
+  const { status } = answer;
+  const said = `The ${vendor} answered ${status}.`;
+  const options = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+  if (status === 401 || status === 403) return new TerminalError(`${vendor}_unauthorized`, said);
+  if (status === 429) return new RetryableError(`${vendor}_rate_limited`, said, options);
+  if (status >= 400 && status < 500) return new TerminalError(`${vendor}_refused`, said);
+  if (status >= 500) return new AmbiguousError(`${vendor}_error`, said, options);
+  return new AmbiguousError(`${vendor}_answer_unexpected`, said);
+}
+
+/** Seconds to wait, by the header that RFC 9110 has for it. */
+export function standardRetryAfter(answer: HttpAnswer, nowMs: number): number | undefined {
+  return parseRetryAfter(answer.retryAfter, nowMs);
+}
+
+/** @throws AmbiguousError `<vendor>_answer_unreadable`: whatever was asked for may have happened */
+export function readJson<T>(vendor: string, schema: z.ZodType<T>, answer: HttpAnswer): T {
+  const read = tryReadJson(schema, answer);
+  if (read !== undefined) return read;
+  throw new AmbiguousError(`${vendor}_answer_unreadable`, `The ${vendor}'s answer ${answer.status} cannot be read.`);
+}
+
+/** Undefined when it is no JSON, or another. */
+export function tryReadJson<T>(schema: z.ZodType<T>, answer: HttpAnswer): T | undefined {
+  try {
+    const json: unknown = JSON.parse(answer.text);
+    return schema.safeParse(json).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,108 @@
+import type { OperationId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import type { Answer, Problem } from './answer.ts';
+import { JSON_TYPE, PROBLEM_TYPE, paymentObject, problemBody } from './answer.ts';
+import { changeOf, isUnderWay } from './change.ts';
+import type { Failure, HoldChange, Payment, Refund } from './payment.ts';
+import { NOT_ATTEMPTED } from './payment.ts';
+import type { PaymentState } from './payment-state.ts';
+import type { FirstDetails } from './transition.ts';
+
+/** A refund as the API shows it; the amount in minor units, the time in Unix seconds. */
+export function refundObject(refund: Refund, payment: Payment): Record<string, unknown> {
+  return {
+    id: refund.refundId,
+    object: 'refund',
+    payment: payment.id,
+    amount: refund.amountMinor,
+    currency: payment.currency,
+    status: refund.status,
+    reason: refund.reason ?? null,
+    failure: refund.failure ?? null,
+    created: refund.createdAtMs === undefined ? null : Math.floor(refund.createdAtMs / 1000),
+  };
+}
+
+/**
+ * The answer to the request that asked for this change, from the payment's state alone: whoever renders it, the owner, a
+ * retry or a sweeper.
+ *
+ * @param requestId of the request, for a refusal's body
+ */
+export function changeAnswer(
+  operationId: OperationId,
+  state: PaymentState,
+  details: FirstDetails,
+  requestId: string,
+): Answer {
+  const change = changeOf(state, operationId);
+  invariant(change !== undefined, 'a change that is answered has begun');
+  return change.kind === 'refund'
+    ? refundAnswer(change, state, requestId)
+    : holdAnswer(change, state, details, requestId);
+}
+
+function refundAnswer(refund: Refund, { payment }: PaymentState, requestId: string): Answer {
+  const body = refundObject(refund, payment);
+  switch (refund.status) {
+    case 'succeeded':
+    case 'pending':
+      return {
+        status: refund.status === 'succeeded' ? 201 : 202,
+        headers: { 'content-type': JSON_TYPE, location: `/v1/refunds/${refund.refundId}` },
+        body: JSON.stringify(body),
+      };
+    case 'failed':
+      return failed('refund', refund.failure, requestId, { refund: body });
+  }
+}
+
+function holdAnswer(change: HoldChange, state: PaymentState, details: FirstDetails, requestId: string): Answer {
+  const { payment } = state;
+  const body = paymentObject(payment, details);
+  const reached = change.kind === 'capture' ? 'succeeded' : 'canceled';
+  if (payment.status === reached || isUnderWay(change, state)) {
+    return {
+      status: payment.status === reached ? 200 : 202,
+      headers: { 'content-type': JSON_TYPE, location: `/v1/payments/${payment.id}` },
+      body: JSON.stringify(body),
+    };
+  }
+  return failed(change.kind === 'capture' ? 'capture' : 'cancellation', change.failure, requestId, { payment: body });
+}
+
+function failed(
+  what: 'capture' | 'cancellation' | 'refund',
+  failure: Failure | undefined,
+  requestId: string,
+  extra: Readonly<Record<string, unknown>>,
+): Answer {
+  const problem = failure?.code === NOT_ATTEMPTED ? notAttempted(what) : refusedByProcessor(what, failure);
+  return {
+    status: problem.status,
+    headers: { 'content-type': PROBLEM_TYPE },
+    body: problemBody(problem, requestId, extra),
+  };
+}
+
+function notAttempted(what: string): Problem {
+  return {
+    status: 409,
+    code: `${what}_not_attempted`,
+    title: `${capital(what)} not attempted`,
+    detail: 'The processor was never asked and nothing has changed. Start again with a new Idempotency-Key.',
+  };
+}
+
+function refusedByProcessor(what: string, failure: Failure | undefined): Problem {
+  return {
+    status: 402,
+    code: `${what}_failed`,
+    title: `${capital(what)} failed`,
+    detail: failure?.message ?? `The processor refused the ${what}.`,
+  };
+}
+
+function capital(word: string): string {
+  return word.slice(0, 1).toUpperCase() + word.slice(1);
+}

@@ -1,0 +1,170 @@
+import { type Fingerprint, printed } from '../../kernel/fingerprint.ts';
+import type { OperationId } from '../../kernel/ids.ts';
+import type { Decision } from './decide.ts';
+import { decide } from './decide.ts';
+import type { Failure, HoldChange, Payment, Refund, TransitionDraft } from './payment.ts';
+import type { PaymentState } from './payment-state.ts';
+import type { Transition } from './transition.ts';
+
+/** What a merchant may ask for once a charge is there. */
+export type ChangeCommand =
+  /** @default all that was set aside */
+  | { readonly kind: 'capture'; readonly amountMinor?: number }
+  /** @param reason given only by ourselves, of a hold that nobody captured in time */
+  | { readonly kind: 'cancel'; readonly reason?: 'expired' }
+  /** @default all that is left */
+  | { readonly kind: 'refund'; readonly amountMinor?: number; readonly reason?: string };
+
+/** In order of precedence. Nothing of a refusal is stored: the same key may succeed later. */
+export type ChangeRefusal =
+  | { readonly kind: 'wrong_status'; readonly status: Payment['status'] }
+  /** Another capture or cancellation of the payment is under way. */
+  | { readonly kind: 'change_in_progress' }
+  /** Minor units. */
+  | { readonly kind: 'exceeds'; readonly leftMinor: number };
+
+export type ChangeDecision = { readonly kind: 'begin'; readonly draft: TransitionDraft } | ChangeRefusal;
+
+/** What was asked of the processor by a pending transition; it says all that a later attempt needs. */
+export type PendingChange = (HoldChange | Refund) & { readonly status: 'pending' };
+
+/**
+ * Whether a change may begin. The pending transition that it brings reserves: two refunds of 70 out of 100 cannot both
+ * begin, and a capture and a cancellation exclude each other.
+ */
+export function decideChange(
+  command: ChangeCommand,
+  operationId: OperationId,
+  state: PaymentState,
+  nowMs: number,
+): ChangeDecision {
+  switch (command.kind) {
+    case 'capture':
+      return decideCapture(command.amountMinor, operationId, state);
+    case 'cancel':
+      return decideCancel(command, operationId, state);
+    case 'refund':
+      return decideRefund(command, operationId, state, nowMs);
+  }
+}
+
+function decideCapture(requested: number | undefined, operationId: OperationId, state: PaymentState): ChangeDecision {
+  const { payment } = state;
+  if (payment.status !== 'requires_capture') return { kind: 'wrong_status', status: payment.status };
+  if (isHoldChanging(state)) return { kind: 'change_in_progress' };
+  const amountMinor = requested ?? payment.amountMinor;
+  if (amountMinor > payment.amountMinor) return { kind: 'exceeds', leftMinor: payment.amountMinor };
+  return begin('capture.pending', payment, { kind: 'capture', operationId, amountMinor, status: 'pending' });
+}
+
+function decideCancel(
+  { reason }: Extract<ChangeCommand, { kind: 'cancel' }>,
+  operationId: OperationId,
+  state: PaymentState,
+): ChangeDecision {
+  const { payment } = state;
+  const isWithPayer = payment.status === 'requires_action' && reason !== 'expired';
+  const held = payment.status === 'requires_capture' || isWithPayer;
+  if (!held || payment.chargeId === undefined) return { kind: 'wrong_status', status: payment.status };
+  if (isHoldChanging(state)) return { kind: 'change_in_progress' };
+  const amountMinor = payment.amountMinor;
+  const subject = { kind: 'void', operationId, amountMinor, status: 'pending' } as const;
+  return begin('void.pending', payment, reason === undefined ? subject : { ...subject, reason });
+}
+
+/** Whether a capture or a cancellation is under way, which keeps others out. */
+export function isHoldChanging({ holdChanges }: PaymentState): boolean {
+  return [...holdChanges.values()].some(({ status }) => status === 'pending');
+}
+
+function decideRefund(
+  { amountMinor: requested, reason }: Extract<ChangeCommand, { kind: 'refund' }>,
+  operationId: OperationId,
+  state: PaymentState,
+  createdAtMs: number,
+): ChangeDecision {
+  const { payment } = state;
+  const { chargeId } = payment;
+  if (payment.status !== 'succeeded' || chargeId === undefined) return { kind: 'wrong_status', status: payment.status };
+  const leftMinor = refundableMinor(state);
+  const amountMinor = requested ?? leftMinor;
+  if (leftMinor <= 0 || amountMinor > leftMinor) return { kind: 'exceeds', leftMinor: Math.max(0, leftMinor) };
+  const refund: PendingChange = {
+    kind: 'refund',
+    refundId: operationId,
+    chargeId,
+    amountMinor,
+    status: 'pending',
+    createdAtMs,
+  };
+  return begin('refund.pending', payment, reason === undefined ? refund : { ...refund, reason });
+}
+
+/** What was captured and is neither given back, nor about to be, nor taken back by the payer's bank. Minor units. */
+function refundableMinor({ payment, refunds, disputes }: PaymentState): number {
+  const sum = (amounts: readonly number[]) => amounts.reduce((total, amount) => total + amount, 0);
+  const own = <Sub extends { chargeId: string }>(all: ReadonlyMap<string, Sub>) =>
+    [...all.values()].filter(({ chargeId }) => chargeId === payment.chargeId);
+  const pending = own(refunds).filter(({ status }) => status === 'pending');
+  const disputed = own(disputes).filter(({ status }) => status !== 'won');
+  return (
+    payment.amountCapturedMinor -
+    payment.amountRefundedMinor -
+    sum(pending.map(({ amountMinor }) => amountMinor)) -
+    sum(disputed.map(({ amountMinor }) => amountMinor))
+  );
+}
+
+/** The change of this operation as it stands in the chain; undefined when it never began. */
+export function changeOf(state: PaymentState, operationId: OperationId): HoldChange | Refund | undefined {
+  return state.refunds.get(operationId) ?? state.holdChanges.get(operationId);
+}
+
+/** Whether the processor may still be asked about it. A hold that was captured or let go by anybody has had its end. */
+export function isUnderWay(change: HoldChange | Refund, { payment }: PaymentState): change is PendingChange {
+  if (change.status !== 'pending') return false;
+  if (change.kind === 'refund') return true;
+  return payment.status === 'requires_capture' || payment.status === 'requires_action';
+}
+
+/** What it means that the processor refused, or was provably never asked. What has come about meanwhile by itself stands. */
+export function decideChangeFailed(change: PendingChange, failure: Failure, state: PaymentState): Decision {
+  const now = changeOf(state, operationIdOf(change));
+  if (now === undefined || !isUnderWay(now, state)) return { kind: 'nothing', because: 'it has had its end' };
+  if (now.kind === 'refund') return decide({ ...now, status: 'failed', failure }, state);
+  const subject: HoldChange = { ...now, status: 'failed', failure };
+  const type = now.kind === 'capture' ? 'capture.failed' : 'void.failed';
+  return { kind: 'append', draft: { type, payment: state.payment, postings: [], subject } };
+}
+
+/** The pending transition with the request that asked for it: should its record be lost, the request is known again. */
+export function askedBy(draft: TransitionDraft, fingerprint: Fingerprint): TransitionDraft {
+  const { subject } = draft;
+  const isChange = subject?.kind === 'refund' || subject?.kind === 'capture' || subject?.kind === 'void';
+  return isChange ? { ...draft, subject: { ...subject, request: printed(fingerprint) } } : draft;
+}
+
+/**
+ * Says that "not known yet" was stored as its answer, in the transaction that stores it: whatever becomes of the record, a
+ * second and different answer is never given.
+ */
+export function answeredAsPending(change: PendingChange, { payment }: PaymentState): TransitionDraft {
+  const type = `${change.kind}.pending` as const;
+  return { type, payment, postings: [], subject: { ...change, answered: true } };
+}
+
+/** When a change was asked for; undefined when it never was. Unix milliseconds. */
+export function begunAtMs(transitions: readonly Transition[], operationId: OperationId): number | undefined {
+  return transitions.find(({ subject }) => {
+    if (subject?.kind !== 'refund' && subject?.kind !== 'capture' && subject?.kind !== 'void') return false;
+    return operationIdOf(subject) === operationId;
+  })?.occurredAtMs;
+}
+
+export function operationIdOf(change: HoldChange | Refund): OperationId {
+  return (change.kind === 'refund' ? change.refundId : change.operationId) as OperationId;
+}
+
+function begin(type: TransitionDraft['type'], payment: Payment, subject: PendingChange): ChangeDecision {
+  return { kind: 'begin', draft: { type, payment, postings: [], subject } };
+}

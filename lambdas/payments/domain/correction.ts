@@ -1,0 +1,80 @@
+import { invariant } from '../../kernel/invariant.ts';
+import type { Answer } from './answer.ts';
+import { JSON_TYPE } from './answer.ts';
+import type { Correction, TransitionDraft } from './payment.ts';
+import type { PaymentState } from './payment-state.ts';
+import { netDebitMinor, type Posting, reversed } from './posting.ts';
+import type { Transition } from './transition.ts';
+
+/** What an operator asks for: to undo one set of postings, or to add a set of his own. */
+export interface CorrectionRequest {
+  readonly correctionId: string;
+  readonly reason: string;
+  /** Who answers for it. */
+  readonly operator: string;
+  readonly change:
+    | { readonly kind: 'reverse'; readonly sequence: number }
+    /** In the payment's currency. */
+    | { readonly kind: 'post'; readonly legs: readonly Omit<Posting, 'currency'>[] };
+}
+
+/** In order of precedence. */
+export type CorrectionDecision =
+  /** It is in the chain. */
+  | { readonly kind: 'made_before' }
+  /** There is no such transition, or it posted nothing. */
+  | { readonly kind: 'nothing_to_reverse' }
+  /** A set is undone once; the correction that undid it can be undone in its turn. */
+  | { readonly kind: 'already_reversed'; readonly correctionId: string }
+  /** Debits less credits; minor units. */
+  | { readonly kind: 'unbalanced'; readonly byMinor: number }
+  | { readonly kind: 'append'; readonly draft: TransitionDraft };
+
+/**
+ * What a correction adds to the books. The payment is not changed by it: what was charged and given back is what the
+ * processor did, and no entry alters that.
+ */
+export function decideCorrection(
+  { correctionId, reason, operator, change }: CorrectionRequest,
+  chain: { readonly state: PaymentState; readonly transitions: readonly Transition[] },
+): CorrectionDecision {
+  const { payment, corrections } = chain.state;
+  if (corrections.has(correctionId)) return { kind: 'made_before' };
+  const subject: Correction = { kind: 'correction', correctionId, reason, operator };
+  if (change.kind === 'post') {
+    const postings = change.legs.map((leg) => ({ ...leg, currency: payment.currency }));
+    const byMinor = postings.reduce((sum, leg) => sum + netDebitMinor(leg.account, leg.currency, [leg]), 0);
+    if (byMinor !== 0) return { kind: 'unbalanced', byMinor };
+    return { kind: 'append', draft: { type: 'ledger.corrected', payment, postings, subject } };
+  }
+  const { sequence } = change;
+  const undone = chain.transitions.find((transition) => transition.sequence === sequence);
+  if (undone === undefined || undone.postings.length === 0) return { kind: 'nothing_to_reverse' };
+  const earlier = [...corrections.values()].find(({ reverses }) => reverses === sequence);
+  if (earlier !== undefined) return { kind: 'already_reversed', correctionId: earlier.correctionId };
+  const postings = reversed(undone.postings);
+  const draft = { type: 'ledger.corrected' as const, payment, postings, subject: { ...subject, reverses: sequence } };
+  return { kind: 'append', draft };
+}
+
+/** The answer to the request that made this correction; amounts in minor units, the time in Unix seconds. */
+export function correctionAnswer({ sequence, payment, postings, subject, occurredAtMs }: Transition): Answer {
+  invariant(subject?.kind === 'correction', 'a correction tells what it is about');
+  const body = {
+    id: subject.correctionId,
+    object: 'correction',
+    payment: payment.id,
+    sequence,
+    reason: subject.reason,
+    operator: subject.operator,
+    reverses: subject.reverses ?? null,
+    postings: postings.map(({ account, direction, amountMinor, currency }) => ({
+      account,
+      direction,
+      amount: amountMinor,
+      currency,
+    })),
+    created: Math.floor(occurredAtMs / 1000),
+  };
+  return { status: 201, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify(body) };
+}

@@ -1,0 +1,105 @@
+import type { OperationId } from '../../kernel/ids.ts';
+import { book } from './bookings.ts';
+import { changeOf, decideChangeFailed, isUnderWay, type PendingChange } from './change.ts';
+import { type Decision, decide } from './decide.ts';
+import type { Failure, OperatorDecision, Payment, TransitionDraft } from './payment.ts';
+import { DECIDED_BY_OPERATOR, WRONG_AMOUNT } from './payment.ts';
+import type { PaymentState } from './payment-state.ts';
+import { FIND_OUT_MS } from './settlement.ts';
+
+/** What an operator says of what waits for a person, having looked where no program could. */
+export interface DecisionRequest {
+  readonly decisionId: string;
+  readonly outcome: 'succeeded' | 'failed';
+  /** The capture, cancellation or refund that it is about. @default the payment itself */
+  readonly change?: OperationId;
+  /** The charge that was found; needed when the payment does not know it. */
+  readonly chargeId?: string;
+  /** What was taken; needed when it is not what was asked for. Minor units. @default what was asked for */
+  readonly takenMinor?: number;
+  readonly reason: string;
+  /** Who answers for it. */
+  readonly operator: string;
+}
+
+/** In order of precedence. */
+export type DecisionOutcome =
+  /** It is in the chain. */
+  | { readonly kind: 'made_before' }
+  | { readonly kind: 'not_in_review'; readonly status: Payment['status'] }
+  | { readonly kind: 'change_not_found' }
+  | { readonly kind: 'change_ended' }
+  /** Programs still ask; before that, what a person says could be overtaken. */
+  | { readonly kind: 'change_too_young'; readonly fromMs: number }
+  /** The books do not allow what was found: something else is wrong, too. */
+  | { readonly kind: 'impossible'; readonly because: string }
+  /** A success is of a charge, and nobody has said of which. */
+  | { readonly kind: 'charge_unnamed' }
+  /** Another amount was taken than was asked for, and nobody has said how much. */
+  | { readonly kind: 'amount_unnamed' }
+  | { readonly kind: 'append'; readonly draft: TransitionDraft };
+
+/** A person's word settles what no evidence has; it is recorded with the name of who gave it. */
+export function decideByOperator(request: DecisionRequest, state: PaymentState): DecisionOutcome {
+  const { decisionId, outcome, chargeId, takenMinor, reason, operator } = request;
+  const { payment, decisions } = state;
+  if (decisions.has(decisionId)) return { kind: 'made_before' };
+  if (payment.status !== 'needs_review') return { kind: 'not_in_review', status: payment.status };
+  const subject: OperatorDecision = { kind: 'decision', decisionId, reason, operator };
+  const { failure: why, ...lasting } = payment;
+  if (outcome === 'failed') {
+    const failure = { code: DECIDED_BY_OPERATOR, message: 'An operator found that nobody was charged.' };
+    const failed: Payment = { ...lasting, status: 'failed', failure };
+    return { kind: 'append', draft: { type: 'payment.failed', payment: failed, postings: [], subject } };
+  }
+  const charged = chargeId ?? payment.chargeId;
+  if (charged === undefined) return { kind: 'charge_unnamed' };
+  if (why?.code === WRONG_AMOUNT && takenMinor === undefined) return { kind: 'amount_unnamed' };
+  const amountMinor = takenMinor ?? payment.amountMinor;
+  const succeeded: Payment = { ...lasting, status: 'succeeded', chargeId: charged, amountCapturedMinor: amountMinor };
+  const postings = book('receipt', { amountMinor, currency: payment.currency });
+  return { kind: 'append', draft: { type: 'payment.completed', payment: succeeded, postings, subject } };
+}
+
+/**
+ * The same of a change of which nobody could find out: it has the effect that the processor's own word would have had.
+ *
+ * @param begunAtMs when it was asked for; Unix milliseconds
+ */
+export function decideChangeByOperator(
+  { decisionId, outcome, change: operationId, reason, operator }: DecisionRequest & { readonly change: OperationId },
+  state: PaymentState,
+  { begunAtMs, nowMs }: { readonly begunAtMs: number; readonly nowMs: number },
+): DecisionOutcome {
+  if (state.decisions.has(decisionId)) return { kind: 'made_before' };
+  const change = changeOf(state, operationId);
+  if (change === undefined) return { kind: 'change_not_found' };
+  if (!isUnderWay(change, state)) return { kind: 'change_ended' };
+  const fromMs = begunAtMs + FIND_OUT_MS;
+  if (nowMs < fromMs) return { kind: 'change_too_young', fromMs };
+  const decision: OperatorDecision = { kind: 'decision', decisionId, reason, operator };
+  const meant = outcome === 'failed' ? decideChangeFailed(change, NOT_DONE, state) : decideDone(change, state);
+  if (meant.kind !== 'append') return { kind: 'impossible', because: meant.because };
+  return { kind: 'append', draft: signed(meant.draft, decision) };
+}
+
+const NOT_DONE: Failure = {
+  code: DECIDED_BY_OPERATOR,
+  message: 'An operator found that the processor has not done it.',
+};
+
+function decideDone(change: PendingChange, state: PaymentState): Decision {
+  if (change.kind === 'refund') return decide({ ...change, status: 'succeeded' }, state);
+  const { chargeId } = state.payment;
+  if (chargeId === undefined) return { kind: 'nothing', because: 'there is no charge' };
+  return change.kind === 'capture'
+    ? decide({ kind: 'succeeded', chargeId, capturedMinor: change.amountMinor }, state)
+    : decide({ kind: 'voided', chargeId, reason: 'requested' }, state);
+}
+
+/** A transition is about one thing: where that is the change, the change carries who decided. */
+function signed(draft: TransitionDraft, decision: OperatorDecision): TransitionDraft {
+  const { subject } = draft;
+  const isChange = subject?.kind === 'refund' || subject?.kind === 'capture' || subject?.kind === 'void';
+  return { ...draft, subject: isChange ? { ...subject, decision } : decision };
+}

@@ -1,0 +1,54 @@
+import { problemAnswer } from '../../http/http-answer.ts';
+import { problem } from '../../http/problems.ts';
+import type { ChangeKind } from '../../kernel/ids.ts';
+import type { Answer } from '../domain/answer.ts';
+import type { ChangeRefusal } from '../domain/change.ts';
+import type { ChangePaymentOutcome } from '../use/change-payment-types.ts';
+import { outcomeAnswer } from './outcome-answer.ts';
+
+/** Most changes that are under way end within this. Seconds. */
+const IN_PROGRESS_RETRY_SECONDS = 1;
+
+/** What a client is answered when it has asked for a change; for a first execution and a replay, the stored answer as it is. */
+export function changeOutcomeAnswer(kind: ChangeKind, outcome: ChangePaymentOutcome, requestId: string): Answer {
+  switch (outcome.kind) {
+    case 'not_found':
+      return problemAnswer(problem('not_found', 'There is no such payment.'), requestId);
+    case 'refused':
+      return refusalAnswer(kind, outcome.refusal, requestId);
+    case 'first':
+    case 'replay':
+    case 'in_progress':
+    case 'payload_mismatch':
+    case 'key_expired':
+      return outcomeAnswer(outcome, requestId);
+  }
+}
+
+const WRONG_STATUS = {
+  capture: ['payment_not_capturable', 'captured'],
+  cancel: ['payment_not_cancelable', 'canceled'],
+  refund: ['payment_not_refundable', 'refunded'],
+} as const;
+
+function refusalAnswer(kind: ChangeKind, refusal: ChangeRefusal, requestId: string): Answer {
+  switch (refusal.kind) {
+    case 'wrong_status': {
+      const [code, done] = WRONG_STATUS[kind];
+      const detail = `The payment’s status is ${refusal.status}: it cannot be ${done}.`;
+      return problemAnswer(problem(code, detail), requestId, { members: { payment_status: refusal.status } });
+    }
+    case 'change_in_progress': {
+      const detail = 'Another capture or cancellation of this payment is under way. Ask again when it has ended.';
+      return problemAnswer(problem('change_in_progress', detail), requestId, {
+        headers: { 'retry-after': String(IN_PROGRESS_RETRY_SECONDS) },
+      });
+    }
+    case 'exceeds': {
+      const detail = `At most ${refusal.leftMinor} is left.`;
+      return problemAnswer(problem('amount_exceeds_left', detail, 'amount'), requestId, {
+        members: { amount_left: refusal.leftMinor },
+      });
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import type * as z from 'zod';
+import { type Handled, refusal } from '../../http/http-api.ts';
+import { readOptionalJsonObject } from '../../http/json-body.ts';
+import { readKeyedRequest } from '../../http/keyed-request.ts';
+import { preferenceApplied, preferredWaitSeconds } from '../../http/prefer-wait.ts';
+import { type Parsed, problem, valid } from '../../http/problems.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
+import { type ChangeKind, deriveChangeId, type PaymentId, parsePaymentId } from '../../kernel/ids.ts';
+import { awaitFirst } from '../../once/use/await-first.ts';
+import type { ChangeCommand } from '../domain/change.ts';
+import { changePayment } from '../use/change-payment.ts';
+import type { ChangePayment } from '../use/change-payment-types.ts';
+import type { RunNotes } from '../use/create-payment-types.ts';
+import { changeOutcomeAnswer } from './change-outcome-answer.ts';
+import { cancelBody, captureBody, refundBody } from './payment-schemas.ts';
+import type { Call, Route } from './route.ts';
+import { runCounts } from './run-counts.ts';
+
+/** One kind of change: its path under the payment, its body, and the command that it makes. */
+interface Kind<Body> {
+  readonly kind: ChangeKind;
+  readonly step: string;
+  readonly body: z.ZodType<Body>;
+  readonly command: (body: Body) => ChangeCommand;
+}
+
+function route<Body>(kind: Kind<Body>): Route {
+  return {
+    method: 'POST',
+    path: `/v1/payments/{id}/${kind.step}`,
+    scope: Scopes.paymentsWrite,
+    handle: (call) => handle(kind, call),
+  };
+}
+
+export const postCapture = route({
+  kind: 'capture',
+  step: 'capture',
+  body: captureBody,
+  command: ({ amount }) => ({ kind: 'capture', ...(amount === undefined ? {} : { amountMinor: amount }) }),
+});
+
+export const postCancel = route({
+  kind: 'cancel',
+  step: 'cancel',
+  body: cancelBody,
+  command: () => ({ kind: 'cancel' }),
+});
+
+export const postRefund = route({
+  kind: 'refund',
+  step: 'refunds',
+  body: refundBody,
+  command: ({ amount, reason }) => ({
+    kind: 'refund',
+    ...(amount === undefined ? {} : { amountMinor: amount }),
+    ...(reason === undefined ? {} : { reason }),
+  }),
+});
+
+async function handle<Body>(kind: Kind<Body>, call: Call): Promise<Handled> {
+  const { request, tools } = call;
+  const paymentId = parsePaymentId(call.id);
+  if (paymentId === undefined) return refusal(problem('not_found', 'There is no such payment.'), request);
+  const parsed = readRequest(kind, call, paymentId);
+  if (parsed.kind === 'refused') return refusal(parsed.problem, request);
+  call.seen.operationId = parsed.value.operationId;
+  const notes: RunNotes = { takenOver: false, fenced: false };
+  const wait = preferredWaitSeconds(request.header('prefer'));
+  const outcome = await awaitFirst(tools, parsed.value.operationId, (wait ?? 0) * 1000, () =>
+    changePayment(tools, parsed.value, notes),
+  );
+  return {
+    answer: preferenceApplied(changeOutcomeAnswer(kind.kind, outcome, request.requestId), wait),
+    outcome: outcome.kind === 'refused' ? outcome.refusal.kind : outcome.kind,
+    counts: runCounts(outcome, notes),
+  };
+}
+
+function readRequest<Body>(
+  { kind, step, body: schema, command }: Kind<Body>,
+  { tools: { digest }, caller, request, receivedAtMs }: Call,
+  paymentId: PaymentId,
+): Parsed<ChangePayment> {
+  const read = readKeyedRequest(digest, request, schema, readOptionalJsonObject);
+  if (read.kind === 'refused') return read;
+  const { key, fingerprint, body } = read.value;
+  // The resolved path, so that one key may be used for each payment, and for each kind of change of it.
+  const scope = { ...caller, method: 'POST', path: `/v1/payments/${paymentId}/${step}`, key };
+  return valid({
+    ...caller,
+    operationId: deriveChangeId(digest, kind, paymentId, scope),
+    paymentId,
+    fingerprint,
+    requestId: request.requestId,
+    receivedAtMs,
+    command: command(body),
+  });
+}

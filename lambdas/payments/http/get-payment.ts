@@ -1,0 +1,57 @@
+import { found, type Handled, refusal } from '../../http/http-api.ts';
+import { problem } from '../../http/problems.ts';
+import { validateQuery } from '../../http/validate.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
+import { paymentObject } from '../domain/answer.ts';
+import type { Transition } from '../domain/transition.ts';
+import { listTransitions, readPayment } from '../use/read-payment.ts';
+import { DEFAULT_PAGE, emptyQuery, transitionPageQuery } from './payment-schemas.ts';
+import type { Call, Route } from './route.ts';
+
+const PATH = '/v1/payments/{id}';
+
+export const getPayment: Route = { method: 'GET', path: PATH, scope: Scopes.paymentsRead, handle: show };
+
+export const getTransitions: Route = {
+  method: 'GET',
+  path: `${PATH}/transitions`,
+  scope: Scopes.paymentsRead,
+  handle: list,
+};
+
+async function show(call: Call): Promise<Handled> {
+  const query = validateQuery(emptyQuery, call.request.query);
+  if (query.kind === 'refused') return refusal(query.problem, call.request);
+  const outcome = await readPayment(call.tools.store, call.caller, call.id);
+  if (outcome.kind === 'not_found') return noSuchPayment(call);
+  return found(paymentObject(outcome.payment, outcome.details));
+}
+
+async function list(call: Call): Promise<Handled> {
+  const query = validateQuery(transitionPageQuery, call.request.query);
+  if (query.kind === 'refused') return refusal(query.problem, call.request);
+  const { limit = DEFAULT_PAGE, starting_after: afterSequence = 0 } = query.value;
+  const outcome = await listTransitions(call.tools.store, call.caller, call.id, { afterSequence, limit });
+  if (outcome.kind === 'not_found') return noSuchPayment(call);
+  return found({ object: 'list', data: outcome.transitions.map(transitionObject), has_more: outcome.hasMore });
+}
+
+/** Amounts in minor units, the time in Unix seconds. */
+function transitionObject({ sequence, type, occurredAtMs, postings }: Transition): Record<string, unknown> {
+  return {
+    sequence,
+    type,
+    created: Math.floor(occurredAtMs / 1000),
+    postings: postings.map(({ account, direction, amountMinor, currency }) => ({
+      account,
+      direction,
+      amount: amountMinor,
+      currency,
+    })),
+  };
+}
+
+/** The same for one that does not exist and for one of another tenant or mode: the id is not repeated. */
+function noSuchPayment(call: Call): Handled {
+  return refusal(problem('not_found', 'There is no such payment.'), call.request);
+}

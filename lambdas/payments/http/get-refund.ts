@@ -1,0 +1,59 @@
+import { found, type Handled, refusal } from '../../http/http-api.ts';
+import { problem } from '../../http/problems.ts';
+import { validateQuery } from '../../http/validate.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
+import { parsePaymentId, parseRefundId } from '../../kernel/ids.ts';
+import type { Caller } from '../../tenants/authenticate.ts';
+import { refundObject } from '../domain/change-answer.ts';
+import { type PaymentChain, readChain } from '../use/payment-chain.ts';
+import { emptyQuery } from './payment-schemas.ts';
+import type { Call, Route } from './route.ts';
+
+export const getRefund: Route = {
+  method: 'GET',
+  path: '/v1/refunds/{id}',
+  scope: Scopes.paymentsRead,
+  handle: show,
+};
+
+export const getRefunds: Route = {
+  method: 'GET',
+  path: '/v1/payments/{id}/refunds',
+  scope: Scopes.paymentsRead,
+  handle: list,
+};
+
+/** A refund names its payment, so it is found without an index. */
+async function show(call: Call): Promise<Handled> {
+  const query = validateQuery(emptyQuery, call.request.query);
+  if (query.kind === 'refused') return refusal(query.problem, call.request);
+  const ids = parseRefundId(call.id);
+  const chain = ids === undefined ? undefined : await ownChain(call, ids.paymentId);
+  const refund = chain?.state.refunds.get(call.id);
+  if (chain === undefined || refund === undefined) {
+    return refusal(problem('not_found', 'There is no such refund.'), call.request);
+  }
+  return found(refundObject(refund, chain.state.payment));
+}
+
+/** All of a payment's, in the order in which they became known; those that were made at the processor too. */
+async function list(call: Call): Promise<Handled> {
+  const query = validateQuery(emptyQuery, call.request.query);
+  if (query.kind === 'refused') return refusal(query.problem, call.request);
+  const chain = await ownChain(call, call.id);
+  if (chain === undefined) return refusal(problem('not_found', 'There is no such payment.'), call.request);
+  const { refunds, payment } = chain.state;
+  const own = [...refunds.values()].filter(({ chargeId }) => chargeId === payment.chargeId);
+  return found({ object: 'list', data: own.map((refund) => refundObject(refund, payment)), has_more: false });
+}
+
+/** What is not the caller's does not exist. */
+async function ownChain({ tools, caller }: Call, id: string): Promise<PaymentChain | undefined> {
+  const paymentId = parsePaymentId(id);
+  const chain = paymentId === undefined ? undefined : await readChain(tools.store, paymentId);
+  return chain !== undefined && belongsTo(chain, caller) ? chain : undefined;
+}
+
+function belongsTo({ first: { payment } }: PaymentChain, { tenantId, mode }: Caller): boolean {
+  return payment.tenantId === tenantId && payment.mode === mode;
+}

@@ -1,0 +1,31 @@
+import { problemAnswer } from '../../http/http-answer.ts';
+import { problem } from '../../http/problems.ts';
+import { inProgress, payloadMismatch, replayed } from '../../once/idempotency-http.ts';
+import type { Answer } from '../domain/answer.ts';
+import type { CreatePaymentOutcome } from '../use/create-payment-types.ts';
+
+/** What a client is answered when it has asked for a payment; for a first execution and a replay, the stored answer as it is. */
+export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string): Answer {
+  switch (outcome.kind) {
+    case 'first':
+      return outcome.answer;
+    case 'replay':
+      return replayed(outcome.answer);
+    case 'in_progress':
+      return inProgress(requestId);
+    case 'payload_mismatch':
+      return payloadMismatch(requestId);
+    case 'key_expired': {
+      const detail = 'This Idempotency-Key was used before, and its answer is no longer kept. Look at the payment.';
+      return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
+        members: { payment_id: outcome.paymentId },
+      });
+    }
+    case 'reference_used': {
+      const detail = 'Another payment has this reference; it is free again once that one has failed or was canceled.';
+      return problemAnswer(problem('reference_already_used', detail, 'reference'), requestId, {
+        members: { payment_id: outcome.paymentId },
+      });
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import { type Handled, refusal } from '../../http/http-api.ts';
+import { readKeyedRequest } from '../../http/keyed-request.ts';
+import { preferenceApplied, preferredWaitSeconds } from '../../http/prefer-wait.ts';
+import { type Parsed, valid } from '../../http/problems.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
+import { chargeOperation, derivePaymentId } from '../../kernel/ids.ts';
+import { awaitFirst } from '../../once/use/await-first.ts';
+import { createPayment } from '../use/create-payment.ts';
+import type { CreatePayment, RunNotes } from '../use/create-payment-types.ts';
+import { outcomeAnswer } from './outcome-answer.ts';
+import { createPaymentBody } from './payment-schemas.ts';
+import type { Call, Route } from './route.ts';
+import { runCounts } from './run-counts.ts';
+
+const PATH = '/v1/payments';
+
+export const postPayment: Route = { method: 'POST', path: PATH, scope: Scopes.paymentsWrite, handle };
+
+async function handle(call: Call): Promise<Handled> {
+  const parsed = readRequest(call);
+  if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
+  const { tools, request } = call;
+  call.seen.operationId = chargeOperation(parsed.value.paymentId);
+  const wait = preferredWaitSeconds(request.header('prefer'));
+  const notes: RunNotes = { takenOver: false, fenced: false };
+  const processor = tools.choose?.(parsed.value) ?? tools.processor;
+  const outcome = await awaitFirst(tools, call.seen.operationId, (wait ?? 0) * 1000, () =>
+    createPayment({ ...tools, processor }, parsed.value, notes),
+  );
+  return {
+    answer: preferenceApplied(outcomeAnswer(outcome, request.requestId), wait),
+    outcome: outcome.kind,
+    counts: runCounts(outcome, notes),
+  };
+}
+
+function readRequest({ tools: { digest }, caller, request, receivedAtMs }: Call): Parsed<CreatePayment> {
+  const read = readKeyedRequest(digest, request, createPaymentBody);
+  if (read.kind === 'refused') return read;
+  const { key, fingerprint, body } = read.value;
+  const { amount, currency, source, capture, reference, description, metadata } = body;
+  return valid({
+    ...caller,
+    paymentId: derivePaymentId(digest, { ...caller, method: 'POST', path: PATH, key }),
+    fingerprint,
+    requestId: request.requestId,
+    receivedAtMs,
+    amountMinor: amount,
+    currency,
+    source,
+    capture: capture ?? 'automatic',
+    ...(reference === undefined ? {} : { reference }),
+    ...(description === undefined ? {} : { description }),
+    ...(metadata === undefined ? {} : { metadata }),
+  });
+}

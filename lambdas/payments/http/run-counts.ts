@@ -1,0 +1,19 @@
+import type { RequestCount } from '../../kernel/platform/telemetry.ts';
+import type { ChangePaymentOutcome } from '../use/change-payment-types.ts';
+import type { CreatePaymentOutcome, RunNotes } from '../use/create-payment-types.ts';
+
+/** What is counted of a request under a key. */
+export function runCounts(
+  outcome: CreatePaymentOutcome | ChangePaymentOutcome,
+  notes: RunNotes,
+): readonly RequestCount[] {
+  const counts: RequestCount[] = [];
+  if (outcome.kind === 'payload_mismatch') counts.push('mismatch');
+  else if (outcome.kind === 'first' || outcome.kind === 'replay' || outcome.kind === 'in_progress') {
+    counts.push(outcome.kind);
+  }
+  if (outcome.kind === 'first' && outcome.unknown) counts.push('unknown');
+  if (notes.takenOver) counts.push('takeover');
+  if (notes.fenced) counts.push('fenced');
+  return counts;
+}

@@ -1,0 +1,149 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import type { OperationId, PaymentId } from '../../kernel/ids.ts';
+import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
+import { failOnUnreadable, readableRows, type Unreadable } from '../../kernel/platform/queue-rows.ts';
+import type { EffectRecord } from '../../once/domain/idempotency.ts';
+import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
+import {
+  appendItem,
+  holdItem,
+  isRefused,
+  itemOf,
+  RECORD_IS_NEW,
+  returnItem,
+  transactOnce,
+} from '../../once/store/transact-items.ts';
+import { openOrderRow } from '../../orders/store/order-items.ts';
+import type { Transition } from '../domain/transition.ts';
+import type { Effect, EffectOutcome, EffectStore, OrphanedCallback } from '../use/effect-store.ts';
+import type { PaymentStore, TransitionPage } from '../use/payment-store.ts';
+import type { OrphanShelf } from '../use/unfinished-work.ts';
+import {
+  effectRecordItem,
+  keptOrphanKey,
+  ORPHAN_SHARDS,
+  orphanAttributes,
+  parseEffectRecord,
+  parseOrphan,
+  waitingOrphanKey,
+  waitingOrphansPartition,
+} from './effect-items.ts';
+import { recordKey } from './items.ts';
+
+/** Effects of our own: the one durable write, and the shelf of callbacks that have found no payment. */
+export class DynamoDbEffects implements EffectStore, OrphanShelf {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #tables: StoreTables;
+  readonly #pacing: Pacing;
+  readonly #transitions: Pick<PaymentStore, 'listTransitions'>;
+  readonly #unreadable: Unreadable;
+
+  /** @param unreadable told of orphans that cannot be read @default the reading fails */
+  constructor(
+    client: DynamoDBDocumentClient,
+    tables: StoreTables,
+    pacing: Pacing,
+    transitions: Pick<PaymentStore, 'listTransitions'>,
+    unreadable: Unreadable = failOnUnreadable,
+  ) {
+    this.#client = client;
+    this.#tables = tables;
+    this.#pacing = pacing;
+    this.#transitions = transitions;
+    this.#unreadable = unreadable;
+  }
+
+  /**
+   * Closes the race of two deliveries, milliseconds apart, without a claim: both have decided the same transition, and one
+   * transaction finds the other's record.
+   *
+   *   A ── read ── decide T3 ── record ✓ T3 ✓
+   *   B ──── read ── decide T3 ──── record ✗: recorded before
+   *
+   * … and of two events that tell the same: the second finds its place taken, reads again and has nothing to add.
+   *
+   *   A ── read ── decide T3 ── record A ✓ T3 ✓
+   *   B ──── read ── decide T3 ──── T3 ✗ ── read ── record B ✓
+   */
+  async recordEffect(effect: Effect): Promise<EffectOutcome> {
+    const { record } = effect;
+    const written = await transactOnce(this.#client, this.#pacing, this.#itemsOf(effect), async () => {
+      const found = await this.readEffect(record.operationId);
+      return found === undefined || found.owner === record.owner ? undefined : found;
+    });
+    if (written.kind === 'applied') return { kind: 'recorded' };
+    if (written.kind === 'early') return { kind: 'recorded_before', record: written.result };
+    const [recordReason] = written.reasons;
+    const existing = itemOf(recordReason);
+    if (existing === undefined || !isRefused(recordReason)) return { kind: 'transition_exists' };
+    const found = parseEffectRecord(existing);
+    // Our own: the first sending was applied and its answer was lost.
+    return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
+  }
+
+  async readEffect(operationId: OperationId): Promise<EffectRecord | undefined> {
+    const output = await readWithRetries(this.#pacing, () =>
+      this.#client.send(
+        new GetCommand({ TableName: this.#tables.idempotency, Key: recordKey(operationId), ConsistentRead: true }),
+      ),
+    );
+    return output.Item === undefined ? undefined : parseEffectRecord(output.Item);
+  }
+
+  async listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]> {
+    return this.#transitions.listTransitions(paymentId, page);
+  }
+
+  async waiting(limit: number): Promise<readonly OrphanedCallback[]> {
+    const found: OrphanedCallback[] = [];
+    for (let shard = 0; shard < ORPHAN_SHARDS; shard += 1) {
+      const output = await readWithRetries(this.#pacing, () =>
+        this.#client.send(
+          new QueryCommand({
+            TableName: this.#tables.registry,
+            KeyConditionExpression: '#pk = :pk',
+            ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
+            ExpressionAttributeValues: { ':pk': waitingOrphansPartition(shard) },
+            ConsistentRead: true,
+            Limit: Math.max(1, Math.floor(limit / ORPHAN_SHARDS)),
+          }),
+        ),
+      );
+      found.push(...readableRows(output.Items ?? [], parseOrphan, this.#unreadable));
+    }
+    return found;
+  }
+
+  async giveUp(orphan: OrphanedCallback): Promise<void> {
+    const { registry } = this.#tables;
+    await transactOnce(this.#client, this.#pacing, [
+      { Put: { TableName: registry, Item: { ...keptOrphanKey(orphan), ...orphanAttributes(orphan) } } },
+      { Delete: { TableName: registry, Key: waitingOrphanKey(orphan) } },
+    ]);
+  }
+
+  #itemsOf({ record, transitions, orphan, adopted, toReturn = [], hold, reopened }: Effect): TransactItem[] {
+    const { idempotency, registry } = this.#tables;
+    const items: TransactItem[] = [
+      {
+        Put: {
+          TableName: idempotency,
+          Item: effectRecordItem(record),
+          ConditionExpression: RECORD_IS_NEW,
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+        },
+      },
+      ...transitions.map((transition) => appendItem(this.#tables, transition)),
+      ...toReturn.map((charge) => returnItem(this.#tables, charge)),
+    ];
+    if (hold !== undefined) items.push(holdItem(this.#tables, hold));
+    if (orphan !== undefined) {
+      items.push({ Put: { TableName: registry, Item: { ...waitingOrphanKey(orphan), ...orphanAttributes(orphan) } } });
+    }
+    if (reopened !== undefined) items.push({ Put: { TableName: registry, Item: openOrderRow(reopened) } });
+    if (adopted !== undefined) items.push({ Delete: { TableName: registry, Key: waitingOrphanKey(adopted) } });
+    return items;
+  }
+}

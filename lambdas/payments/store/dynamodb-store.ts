@@ -1,0 +1,233 @@
+import type { DynamoDBDocumentClient, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import type { Pacing, WriteResult } from '../../kernel/platform/attempts.ts';
+import { readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
+import type { IdempotencyRecord } from '../../once/domain/idempotency.ts';
+import { claimItem, completionItem, HELD_BY_OWNER, HELD_NAMES } from '../../once/store/record-writes.ts';
+import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
+import {
+  appendItem,
+  holdItem,
+  inquiryItem,
+  isRefused,
+  itemOf,
+  ROW_IS_NEW,
+  returnItem,
+  transactOnce,
+} from '../../once/store/transact-items.ts';
+import type { Transition } from '../domain/transition.ts';
+import type {
+  Claim,
+  ClaimOutcome,
+  Commit,
+  CommitOutcome,
+  PaymentHistory,
+  PaymentStore,
+  Takeover,
+  TakeoverOutcome,
+  TransitionPage,
+} from '../use/payment-store.ts';
+import type { Item } from './items.ts';
+import {
+  parseRecord,
+  parseReferenceHolder,
+  parseTransition,
+  paymentPartition,
+  recordKey,
+  referenceRowKey,
+  transitionSort,
+} from './items.ts';
+
+/** The two durable writes, each one `TransactWriteItems`, and the reads, all consistent. */
+export class DynamoDbStore implements PaymentStore {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #tables: StoreTables;
+  readonly #pacing: Pacing;
+
+  constructor(client: DynamoDBDocumentClient, tables: StoreTables, pacing: Pacing) {
+    this.#client = client;
+    this.#tables = tables;
+    this.#pacing = pacing;
+  }
+
+  /**
+   * Closes the race of two first attempts: both write, one finds the other's record.
+   *
+   *   A ── claim ✓ ────────────
+   *   B ────── claim ✗ record of A
+   */
+  async claim(claim: Claim): Promise<ClaimOutcome> {
+    const { record, pending, reference } = claim;
+    const written = await this.#transact(this.#claimItems(claim), async () => {
+      const rival = await this.readRecord(record.operationId);
+      return rival === undefined || rival.owner === record.owner ? undefined : rival;
+    });
+    if (written.kind === 'applied') return { kind: 'claimed' };
+    if (written.kind === 'early') return { kind: 'record_exists', record: written.result };
+
+    const [recordReason, ...others] = written.reasons;
+    const existing = itemOf(recordReason);
+    if (existing !== undefined) {
+      const found = parseRecord(existing);
+      // Our own: the first sending was applied and its answer was lost.
+      return found.owner === record.owner ? { kind: 'claimed' } : { kind: 'record_exists', record: found };
+    }
+    if (pending !== undefined && isRefused(others.shift())) return { kind: 'transition_exists' };
+    const holder = itemOf(others[0]);
+    if (holder !== undefined) return { kind: 'reference_taken', paymentId: parseReferenceHolder(holder) };
+    // The reference was to be replaced and is gone: nobody deletes references.
+    invariant(reference === undefined, 'a refused reference names its holder');
+    throw new Error('a claim was refused without a reason');
+  }
+
+  async takeOver({ stale, owner, leaseExpiresAtMs }: Takeover): Promise<TakeoverOutcome> {
+    const written = await writeConditionally(this.#pacing, () =>
+      this.#client.send(
+        new UpdateCommand({
+          TableName: this.#tables.idempotency,
+          Key: recordKey(stale.operationId),
+          UpdateExpression: 'SET #owner = :new, leaseExpiresAtMs = :lease, released = :false',
+          ConditionExpression: HELD_BY_OWNER,
+          ExpressionAttributeNames: HELD_NAMES,
+          ExpressionAttributeValues: {
+            ':owner': stale.owner,
+            ':open': 'INPROGRESS',
+            ':new': owner,
+            ':lease': leaseExpiresAtMs,
+            ':false': false,
+          },
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+        }),
+      ),
+    );
+    const record = foundRecord(written);
+    if (written.kind === 'applied' || record?.owner === owner) return { kind: 'taken' };
+    return { kind: 'changed', record };
+  }
+
+  /** Answer, effect, posting and event together, while the owner still owns; see the time-lines above the caller. */
+  async commit({ record, expects, transition, toReturn = [], hold, inquiry }: Commit): Promise<CommitOutcome> {
+    const items: TransactItem[] = [completionItem(this.#tables, record, expects)];
+    if (transition !== undefined) items.push(appendItem(this.#tables, transition));
+    items.push(...toReturn.map((charge) => returnItem(this.#tables, charge)));
+    if (hold !== undefined) items.push(holdItem(this.#tables, hold));
+    if (inquiry !== undefined) items.push(inquiryItem(this.#tables, inquiry));
+    const written = await this.#transact(items);
+    if (written.kind === 'applied') return { kind: 'committed' };
+
+    const existing = foundRecord(written);
+    if (existing?.status === 'COMPLETED' && existing.owner === record.owner) return { kind: 'committed' };
+    const [recordReason] = written.kind === 'refused' ? written.reasons : [];
+    if (isRefused(recordReason)) return { kind: 'fenced', record: existing };
+    return { kind: 'transition_exists' };
+  }
+
+  async release(operationId: OperationId, owner: OwnerToken): Promise<void> {
+    await writeConditionally(this.#pacing, () =>
+      this.#client.send(
+        new UpdateCommand({
+          TableName: this.#tables.idempotency,
+          Key: recordKey(operationId),
+          UpdateExpression: 'SET leaseExpiresAtMs = :zero, released = :true',
+          ConditionExpression: HELD_BY_OWNER,
+          ExpressionAttributeNames: HELD_NAMES,
+          ExpressionAttributeValues: { ':owner': owner, ':open': 'INPROGRESS', ':zero': 0, ':true': true },
+        }),
+      ),
+    );
+  }
+
+  async readRecord(operationId: OperationId): Promise<IdempotencyRecord | undefined> {
+    const item = await this.#get(this.#tables.idempotency, recordKey(operationId));
+    return item === undefined ? undefined : parseRecord(item);
+  }
+
+  async readPayment(paymentId: PaymentId): Promise<PaymentHistory | undefined> {
+    const newestRows = await this.#query(paymentId, { newestFirst: true, limit: 1, afterSequence: 0 });
+    const newest = newestRows[0];
+    if (newest === undefined) return undefined;
+    if (newest.sequence === 1) return { first: newest, newest };
+    const first = await this.#get(this.#tables.ledger, {
+      [KeyAttribute.partition]: paymentPartition(paymentId),
+      [KeyAttribute.sort]: transitionSort(1),
+    });
+    invariant(first !== undefined, 'a payment with transitions has a first one');
+    return { first: parseTransition(first), newest };
+  }
+
+  async listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]> {
+    return this.#query(paymentId, { newestFirst: false, ...page });
+  }
+
+  #claimItems({ record, pending, reference }: Claim): TransactItem[] {
+    const items: TransactItem[] = [claimItem(this.#tables, record)];
+    if (pending !== undefined) items.push(appendItem(this.#tables, pending));
+    if (reference !== undefined) {
+      const replaces = reference.replaces;
+      items.push({
+        Put: {
+          TableName: this.#tables.registry,
+          Item: { ...referenceRowKey(reference.name), paymentId: record.paymentId },
+          ConditionExpression: replaces === undefined ? ROW_IS_NEW : 'paymentId = :holder',
+          ...(replaces === undefined ? {} : { ExpressionAttributeValues: { ':holder': replaces } }),
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+        },
+      });
+    }
+    return items;
+  }
+
+  async #transact(
+    items: TransactItem[],
+    onConflict?: () => Promise<IdempotencyRecord | undefined>,
+  ): Promise<WriteResult<IdempotencyRecord>> {
+    return transactOnce(this.#client, this.#pacing, items, onConflict);
+  }
+
+  async #get(table: string, key: Item): Promise<Item | undefined> {
+    const output = await readWithRetries(this.#pacing, () =>
+      this.#client.send(new GetCommand({ TableName: table, Key: key, ConsistentRead: true })),
+    );
+    return output.Item;
+  }
+
+  async #query(
+    paymentId: PaymentId,
+    page: TransitionPage & { readonly newestFirst: boolean },
+  ): Promise<readonly Transition[]> {
+    const found: Transition[] = [];
+    let from: Item | undefined;
+    // A page ends at a megabyte as well: one that is cut short must not be taken for the end of the chain.
+    do {
+      const output: QueryCommandOutput = await readWithRetries(this.#pacing, () =>
+        this.#client.send(
+          new QueryCommand({
+            TableName: this.#tables.ledger,
+            KeyConditionExpression: '#pk = :pk AND #sk > :after',
+            ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
+            ExpressionAttributeValues: {
+              ':pk': paymentPartition(paymentId),
+              ':after': transitionSort(page.afterSequence),
+            },
+            ConsistentRead: true,
+            ScanIndexForward: !page.newestFirst,
+            Limit: page.limit - found.length,
+            ...(from === undefined ? {} : { ExclusiveStartKey: from }),
+          }),
+        ),
+      );
+      found.push(...(output.Items ?? []).map(parseTransition));
+      from = output.LastEvaluatedKey;
+    } while (from !== undefined && found.length < page.limit);
+    return found;
+  }
+}
+
+/** The idempotency record is the first item of every write. */
+function foundRecord(written: WriteResult<IdempotencyRecord>): IdempotencyRecord | undefined {
+  const item = written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
+  return item === undefined ? undefined : parseRecord(item);
+}

@@ -1,0 +1,36 @@
+import type { Fingerprint } from '../../kernel/fingerprint.ts';
+import type { OperationId } from '../../kernel/ids.ts';
+import { type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from '../../once/use/keyed-effect.ts';
+import type { Caller } from '../../tenants/authenticate.ts';
+import {
+  type CorrectionDecision,
+  type CorrectionRequest,
+  correctionAnswer,
+  decideCorrection,
+} from '../domain/correction.ts';
+
+export interface CorrectLedger extends Omit<CorrectionRequest, 'correctionId'> {
+  readonly caller: Caller;
+  /** Derived from tenant, mode, method, path and idempotency key; names the correction as well. */
+  readonly operationId: OperationId;
+  readonly fingerprint: Fingerprint;
+  /** As the client gave it. */
+  readonly payment: string;
+}
+
+type CorrectionRefusal = Exclude<CorrectionDecision, { kind: 'append' | 'made_before' }>;
+
+export type CorrectLedgerOutcome = KeyedEffectOutcome<CorrectionRefusal>;
+
+/** Sets the books right, once in effect. @throws as `takeEffect` */
+export async function correctLedger(tools: KeyedEffectTools, request: CorrectLedger): Promise<CorrectLedgerOutcome> {
+  const { caller, operationId, fingerprint, payment } = request;
+  return takeEffect<CorrectionRefusal>(tools, {
+    caller,
+    operationId,
+    fingerprint,
+    payment,
+    decide: (chain) => decideCorrection({ ...request, correctionId: operationId }, chain),
+    answer: correctionAnswer,
+  });
+}

@@ -1,0 +1,29 @@
+import type { Digest } from '../../kernel/digest.ts';
+import { decide } from '../domain/decide.ts';
+import { evolve } from '../domain/payment-state.ts';
+import { factsOf, type ProcessorCharge } from '../domain/processor-charge.ts';
+import { nextTransition, type Transition } from '../domain/transition.ts';
+import type { PaymentChain } from './payment-chain.ts';
+
+export interface DecidedFacts {
+  readonly transitions: readonly Transition[];
+  /** What the processor says and cannot be, or is against what was said before. */
+  readonly contradictions: readonly string[];
+}
+
+/** All that a charge tells of a payment, one fact after the other, each decided on what the one before has left. */
+export function decideAll(digest: Digest, charge: ProcessorCharge, chain: PaymentChain, nowMs: number): DecidedFacts {
+  const transitions: Transition[] = [];
+  const contradictions: string[] = [];
+  let { state, newest } = chain;
+  for (const fact of factsOf(charge, chain.first.payment.id)) {
+    const decision = decide(fact, state);
+    if (decision.kind === 'review') contradictions.push(decision.because);
+    if (decision.kind !== 'append') continue;
+    if (decision.contradicts !== undefined) contradictions.push(decision.contradicts);
+    newest = nextTransition(digest, newest, decision.draft, nowMs);
+    state = evolve(state, newest);
+    transitions.push(newest);
+  }
+  return { transitions, contradictions };
+}

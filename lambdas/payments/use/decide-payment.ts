@@ -1,0 +1,65 @@
+import type { Fingerprint } from '../../kernel/fingerprint.ts';
+import type { OperationId } from '../../kernel/ids.ts';
+import { type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from '../../once/use/keyed-effect.ts';
+import type { Caller } from '../../tenants/authenticate.ts';
+import { JSON_TYPE, paymentObject } from '../domain/answer.ts';
+import { begunAtMs, changeOf } from '../domain/change.ts';
+import { refundObject } from '../domain/change-answer.ts';
+import {
+  type DecisionOutcome,
+  type DecisionRequest,
+  decideByOperator,
+  decideChangeByOperator,
+} from '../domain/operator-decision.ts';
+import { detailsOf } from '../domain/transition.ts';
+import type { PaymentChain } from './payment-chain.ts';
+
+export interface DecidePayment extends Omit<DecisionRequest, 'decisionId'> {
+  readonly caller: Caller;
+  /** Derived from tenant, mode, method, path and idempotency key; names the decision as well. */
+  readonly operationId: OperationId;
+  readonly fingerprint: Fingerprint;
+  /** As the client gave it. */
+  readonly payment: string;
+}
+
+type DecisionRefusal = Exclude<DecisionOutcome, { kind: 'append' | 'made_before' }>;
+
+export type DecidePaymentOutcome = KeyedEffectOutcome<DecisionRefusal>;
+
+/**
+ * Records what an operator decided about a payment that waits for a person, or about a change of it that nobody could find
+ * out about, once in effect.
+ *
+ * @throws as `takeEffect`
+ */
+export async function decidePayment(tools: KeyedEffectTools, request: DecidePayment): Promise<DecidePaymentOutcome> {
+  const { caller, operationId, fingerprint, payment } = request;
+  const decision = { ...request, decisionId: operationId };
+  return takeEffect<DecisionRefusal>(tools, {
+    caller,
+    operationId,
+    fingerprint,
+    payment,
+    decide: (chain) => {
+      const { change } = decision;
+      if (change === undefined) return decideByOperator(decision, chain.state);
+      const nowMs = tools.clock.nowMs();
+      const begun = begunAtMs(chain.transitions, change) ?? nowMs;
+      return decideChangeByOperator({ ...decision, change }, chain.state, { begunAtMs: begun, nowMs });
+    },
+    answer: (_transition, chain) => ({
+      status: 200,
+      headers: { 'content-type': JSON_TYPE },
+      body: JSON.stringify(decidedObject(request, chain)),
+    }),
+  });
+}
+
+/** What was decided about, as it stands then. */
+function decidedObject({ change }: DecidePayment, { first, state }: PaymentChain): Record<string, unknown> {
+  const decided = change === undefined ? undefined : changeOf(state, change);
+  return decided?.kind === 'refund'
+    ? refundObject(decided, state.payment)
+    : paymentObject(state.payment, detailsOf(first));
+}

@@ -1,0 +1,122 @@
+import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
+import type { CallLimit, Clock, Entropy } from '../../kernel/world.ts';
+import { nextStep, type ProcessorAbilities } from '../domain/settlement.ts';
+
+/** One send gets this long, so that two of them, a look-up and the commit fit into a request. Milliseconds. */
+const SEND_TIMEOUT_MS = 8_000;
+const LOOKUP_TIMEOUT_MS = 2_000;
+/** Kept free at the end of a request for the commit and its bounded retries. Milliseconds. */
+const COMMIT_RESERVE_MS = 3_000;
+/** A send with less time than this is not worth starting. Milliseconds. */
+const SHORTEST_SEND_MS = 1_000;
+/** First rung of the retry ladder, with full jitter. Milliseconds. */
+const FIRST_WAIT_MS = 500;
+/** ask, send, ask, send, ask, conclude: no settlement is longer. */
+const MAX_STEPS = 6;
+
+export interface FindOutTools {
+  readonly abilities: ProcessorAbilities;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+}
+
+export interface Underway {
+  readonly claimedAtMs: number;
+  /** Whether an earlier owner of this claim may have sent. */
+  readonly sent: 'nothing' | 'maybe';
+  /** When whoever waits must have an answer. */
+  readonly answerByMs: number;
+}
+
+/** One operation at a processor: how to ask for it, and how to see whether it is there. */
+export interface Question<Answer> {
+  send(limit: CallLimit): Promise<Answer>;
+  look(limit: CallLimit): Promise<Answer | { readonly kind: 'absent' }>;
+  /** Whether it is a no, which may speak of one attempt alone. */
+  isRefusal(answer: Answer): boolean;
+}
+
+export type Found<Answer> =
+  | { readonly kind: 'answer'; readonly answer: Answer }
+  | { readonly kind: 'unknown' | 'not_attempted' | 'undecidable' };
+
+/**
+ * Finds out what becomes of an operation: sends, looks, sends once more with the same key, and says `unknown` when time
+ * is up. Never guesses.
+ *
+ * @throws RetryableError when nothing was sent at all, by anyone: the claim may be released
+ */
+export async function findOut<Answer>(
+  tools: FindOutTools,
+  { claimedAtMs, sent: sentBefore, answerByMs }: Underway,
+  question: Question<Answer>,
+): Promise<Found<Answer>> {
+  const { clock, abilities } = tools;
+  let sent = sentBefore;
+  let sends = 0;
+  let looked: 'absent' | 'unavailable' | undefined;
+
+  for (let taken = 0; taken < MAX_STEPS; taken += 1) {
+    const nowMs = clock.nowMs();
+    const leftMs = answerByMs - COMMIT_RESERVE_MS - nowMs;
+    const timeLeft = leftMs >= SHORTEST_SEND_MS;
+    const step = nextStep({ nowMs, claimedAtMs, abilities, sent, sends, looked, timeLeft });
+    if (step.do === 'conclude') return { kind: step.fact };
+    if (step.do === 'ask') {
+      const seen = await look(question);
+      if (seen.kind === 'answer') return seen;
+      looked = seen.kind;
+      continue;
+    }
+    if (sent === 'nothing' && !timeLeft) {
+      throw new RetryableError('request_out_of_time', 'no time was left to ask the processor', {
+        retryAfterSeconds: 1,
+      });
+    }
+    const heard = await send(question, Math.min(SEND_TIMEOUT_MS, leftMs), sent);
+    if (heard.kind === 'answer') return heard;
+    sent = 'maybe';
+    sends += 1;
+    looked = undefined;
+    await clock.sleep(tools.entropy.fraction() * FIRST_WAIT_MS);
+  }
+  return { kind: 'unknown' };
+}
+
+/**
+ * A refusal counts only when it answers the first send ever made. After a send whose fate is unknown it may speak of
+ * this attempt alone, so the look-up must confirm it.
+ */
+async function send<Answer>(
+  question: Question<Answer>,
+  timeoutMs: number,
+  sent: 'nothing' | 'maybe',
+): Promise<{ readonly kind: 'answer'; readonly answer: Answer } | { readonly kind: 'unheard' }> {
+  try {
+    const answer = await question.send({ timeoutMs });
+    return sent === 'nothing' || !question.isRefusal(answer) ? { kind: 'answer', answer } : { kind: 'unheard' };
+  } catch (error) {
+    if (error instanceof RetryableError) {
+      if (sent === 'nothing') throw error;
+      return { kind: 'unheard' };
+    }
+    if (error instanceof AmbiguousError) return { kind: 'unheard' };
+    throw error;
+  }
+}
+
+async function look<Answer>(
+  question: Question<Answer>,
+): Promise<{ readonly kind: 'answer'; readonly answer: Answer } | { readonly kind: 'absent' | 'unavailable' }> {
+  try {
+    const seen = await question.look({ timeoutMs: LOOKUP_TIMEOUT_MS });
+    return isAbsent(seen) ? { kind: 'absent' } : { kind: 'answer', answer: seen };
+  } catch (error) {
+    if (error instanceof RetryableError || error instanceof AmbiguousError) return { kind: 'unavailable' };
+    throw error;
+  }
+}
+
+function isAbsent(seen: unknown): seen is { readonly kind: 'absent' } {
+  return typeof seen === 'object' && seen !== null && 'kind' in seen && seen.kind === 'absent';
+}

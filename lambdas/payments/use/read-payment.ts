@@ -1,0 +1,40 @@
+import { parsePaymentId } from '../../kernel/ids.ts';
+import type { Caller } from '../../tenants/authenticate.ts';
+import type { Payment } from '../domain/payment.ts';
+import type { FirstDetails, Transition } from '../domain/transition.ts';
+import { detailsOf } from '../domain/transition.ts';
+import type { PaymentStore, TransitionPage } from './payment-store.ts';
+
+/** What is not the caller's does not exist: one outcome, so that nothing is learnt about it. */
+export type ReadPaymentOutcome =
+  | { readonly kind: 'not_found' }
+  | { readonly kind: 'found'; readonly payment: Payment; readonly details: FirstDetails };
+
+export type ListTransitionsOutcome =
+  | { readonly kind: 'not_found' }
+  | { readonly kind: 'found'; readonly transitions: readonly Transition[]; readonly hasMore: boolean };
+
+/** The payment as it stands, read consistently: what was answered is there. @throws RetryableError when it cannot be read now */
+export async function readPayment(store: PaymentStore, caller: Caller, id: string): Promise<ReadPaymentOutcome> {
+  const paymentId = parsePaymentId(id);
+  const history = paymentId === undefined ? undefined : await store.readPayment(paymentId);
+  if (history === undefined || !belongsTo(history.newest.payment, caller)) return { kind: 'not_found' };
+  return { kind: 'found', payment: history.newest.payment, details: detailsOf(history.first) };
+}
+
+/** A page of a payment's transitions, oldest first. @throws RetryableError when they cannot be read now */
+export async function listTransitions(
+  store: PaymentStore,
+  caller: Caller,
+  id: string,
+  page: TransitionPage,
+): Promise<ListTransitionsOutcome> {
+  const owned = await readPayment(store, caller, id);
+  if (owned.kind === 'not_found') return owned;
+  const found = await store.listTransitions(owned.payment.id, { ...page, limit: page.limit + 1 });
+  return { kind: 'found', transitions: found.slice(0, page.limit), hasMore: found.length > page.limit };
+}
+
+function belongsTo(payment: Payment, { tenantId, mode }: Caller): boolean {
+  return payment.tenantId === tenantId && payment.mode === mode;
+}

@@ -1,0 +1,72 @@
+import type { Digest } from '../../kernel/digest.ts';
+import { RetryableError } from '../../kernel/faults.ts';
+import { inquiryOperation, type OperationId, type PaymentId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import type { Clock, Entropy } from '../../kernel/world.ts';
+import { effectExpirySeconds } from '../../once/domain/idempotency.ts';
+import type { ProcessorCharge } from '../domain/processor-charge.ts';
+import { decideAll } from './decide-all.ts';
+import type { EffectStore } from './effect-store.ts';
+import { readChain } from './payment-chain.ts';
+import type { PaymentStore } from './payment-store.ts';
+import type { ProcessorBooks } from './processor.ts';
+import { queuedWith } from './queued-with.ts';
+import { type AlarmTools, raiseAlarms } from './raise-alarms.ts';
+
+export interface RecordChargeTools extends AlarmTools {
+  readonly store: Pick<PaymentStore, 'listTransitions'>;
+  readonly effects: EffectStore;
+  readonly digest: Digest;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+}
+
+/** Races are decided again this often. */
+const MAX_ROUNDS = 5;
+
+const READ_TIMEOUT_MS = 5_000;
+
+/** @throws RetryableError or AmbiguousError when it could not be read */
+export async function readCharge(books: ProcessorBooks, chargeId: string): Promise<ProcessorCharge> {
+  const charge = await books.readCharge(chargeId, { timeoutMs: READ_TIMEOUT_MS });
+  invariant(charge !== undefined, 'a charge does not vanish from the processor’s books');
+  return charge;
+}
+
+/**
+ * Appends all that a charge in the processor's books tells, as a callback would have brought it: the chain is read before
+ * the charge, so that what is decided is never older than what it is decided on.
+ *
+ * @param asked the operation for whose sake it is looked at
+ * @throws RetryableError when rivals were faster each time
+ */
+export async function recordCharge(
+  tools: RecordChargeTools,
+  paymentId: PaymentId,
+  asked: OperationId,
+  read: () => Promise<ProcessorCharge>,
+): Promise<ProcessorCharge> {
+  const { store, effects, digest, clock, entropy } = tools;
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const chain = await readChain(store, paymentId);
+    invariant(chain !== undefined, 'a charge that is looked at has its payment');
+    const charge = await read();
+    const nowMs = clock.nowMs();
+    const { transitions, contradictions } = decideAll(digest, charge, chain, nowMs);
+    raiseAlarms(tools, transitions, contradictions);
+    if (transitions.length === 0) return charge;
+    const outcome = await effects.recordEffect({
+      record: {
+        operationId: inquiryOperation(digest, asked, chain.newest.sequence + 1),
+        paymentId,
+        owner: entropy.ownerToken(),
+        recordedAtMs: nowMs,
+        expiresAtSeconds: effectExpirySeconds(nowMs, entropy.fraction()),
+      },
+      transitions,
+      ...queuedWith(digest, chain.first, transitions),
+    });
+    if (outcome.kind === 'recorded') return charge;
+  }
+  throw new RetryableError('contention', 'too many rivals at once for this payment', { retryAfterSeconds: 1 });
+}

@@ -1,0 +1,33 @@
+import * as z from 'zod';
+import { EVENT_TYPES, type SandboxEvent } from '../../kernel/contract/sandbox-api.ts';
+import { parsePaymentId } from '../../kernel/ids.ts';
+import type { CallbackEvent } from '../../payments/use/effect-store.ts';
+import { id, readEventBody, type Unreadable, unreadable } from './event-body.ts';
+
+/** Unknown fields are passed over: a processor may add some at any time. */
+const sandboxEvent = z.object({
+  id,
+  object: z.literal('event'),
+  type: z.enum(EVENT_TYPES),
+  created: z.int(),
+  data: z.object({
+    charge: id,
+    payment: z.string().nullable(),
+    refund: id.exactOptional(),
+    dispute: id.exactOptional(),
+  }),
+}) satisfies z.ZodType<SandboxEvent>;
+
+export type ReadEvent = { readonly kind: 'event'; readonly event: CallbackEvent } | Unreadable;
+
+/** Reads a body whose signature is good. */
+export function readEvent(processorName: string, body: Uint8Array): ReadEvent {
+  const read = readEventBody(body);
+  if (read.kind === 'unreadable') return read;
+  const checked = sandboxEvent.safeParse(read.value);
+  if (!checked.success) return unreadable(checked.error);
+  const { id: eventId, type, data } = checked.data;
+  const paymentId = parsePaymentId(data.payment ?? '');
+  const named = paymentId === undefined ? {} : { paymentId };
+  return { kind: 'event', event: { processorName, eventId, type, chargeId: data.charge, ...named } };
+}

@@ -1,0 +1,56 @@
+import * as z from 'zod';
+import type { CallbackEvent } from '../../payments/use/effect-store.ts';
+import { id, readEventBody, type Unreadable, unreadable } from './event-body.ts';
+
+/** Unknown fields are passed over: Stripe adds some at any time. */
+const stripeEvent = z.object({
+  id,
+  object: z.literal('event'),
+  type: z.string().regex(/^[a-z0-9_.]{1,100}$/, 'must be the type of an event'),
+  data: z.object({ object: z.unknown() }),
+});
+
+const aboutIntent = z.object({
+  data: z.object({ object: z.object({ object: z.literal('payment_intent'), id }) }),
+});
+
+/** A charge, a refund or a dispute names the intent that made its charge; null when none did, and it is none of ours. */
+const aboutPart = z.object({
+  data: z.object({
+    object: z.object({ object: z.enum(['charge', 'refund', 'dispute']), payment_intent: id.nullable() }),
+  }),
+});
+
+export type ReadStripeEvent =
+  | { readonly kind: 'event'; readonly event: CallbackEvent }
+  /** Nothing that Payonce needs to know: to be acknowledged and forgotten. */
+  | { readonly kind: 'ignored'; readonly type: string }
+  | Unreadable;
+
+/** Reads a body whose signature is good. */
+export function readStripeEvent(processorName: string, body: Uint8Array): ReadStripeEvent {
+  const parsed = readEventBody(body);
+  if (parsed.kind === 'unreadable') return parsed;
+  const read = stripeEvent.safeParse(parsed.value);
+  if (!read.success) return unreadable(read.error);
+  const { id: eventId, type } = read.data;
+  const found = intentOf(type, parsed.value);
+  if (found === undefined) return { kind: 'ignored', type };
+  if (!found.success) return unreadable(found.error);
+  if (found.data === null) return { kind: 'ignored', type };
+  return { kind: 'event', event: { processorName, eventId, type, chargeId: found.data } };
+}
+
+/** The intent that an event is about; undefined when its type is none of those that change a payment. */
+function intentOf(type: string, event: unknown): z.ZodSafeParseResult<string | null> | undefined {
+  if (type.startsWith('payment_intent.')) {
+    return aboutIntent.transform(({ data }) => data.object.id as string | null).safeParse(event);
+  }
+  if (PART_TYPES.some((prefix) => type.startsWith(prefix))) {
+    return aboutPart.transform(({ data }) => data.object.payment_intent).safeParse(event);
+  }
+  return undefined;
+}
+
+/** `charge.refunded`, `charge.refund.updated`, `charge.dispute.…`, `refund.…`; what else happens to a charge its intent tells as well. */
+const PART_TYPES = ['charge.refund', 'charge.dispute.', 'refund.'];

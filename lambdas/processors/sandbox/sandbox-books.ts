@@ -1,0 +1,49 @@
+import type { Clock } from '../../kernel/world.ts';
+import { callOnce, type HttpAnswer } from '../../outbound/http-call.ts';
+import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
+import type { ProcessorBooks } from '../../payments/use/processor.ts';
+import { parse, statusFault } from './sandbox-answers.ts';
+import { chargeAnswer, listAnswer, processorCharge } from './sandbox-charge.ts';
+
+export interface SandboxBooksOptions {
+  /** Base URL without a trailing slash. */
+  readonly url: string;
+  readonly clock: Pick<Clock, 'nowMs'>;
+}
+
+/** A page of a hundred charges, each with many refunds; a charge with thousands of them. */
+const MAX_LIST_BYTES = 4 * 1_024 * 1_024;
+
+/** The sandbox processor's own list over HTTP. Reads only, each made once: whoever asks decides whether to ask again. */
+export function createSandboxBooks({ url, clock }: SandboxBooksOptions): ProcessorBooks {
+  const get = (path: string, timeoutMs: number): Promise<HttpAnswer> =>
+    callOnce({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs, maxAnswerBytes: MAX_LIST_BYTES });
+  const page = async (query: Readonly<Record<string, string>>, timeoutMs: number) => {
+    const answer = await get(`/charges?${new URLSearchParams(query).toString()}`, timeoutMs);
+    if (answer.status !== 200) throw statusFault(answer, clock.nowMs());
+    return parse(listAnswer, answer);
+  };
+
+  return {
+    ...SANDBOX_IDENTITY,
+    readCharge: async (chargeId, { timeoutMs }): Promise<ProcessorCharge | undefined> => {
+      const answer = await get(`/charges/${encodeURIComponent(chargeId)}`, timeoutMs);
+      if (answer.status === 404) return undefined;
+      if (answer.status !== 200) throw statusFault(answer, clock.nowMs());
+      return processorCharge(parse(chargeAnswer, answer));
+    },
+    chargesOfPayment: async (paymentId, { timeoutMs }) => {
+      const { data } = await page({ payment: paymentId }, timeoutMs);
+      return data.map(processorCharge);
+    },
+    listCharges: async ({ fromSeconds, untilSeconds, cursor }, { timeoutMs }) => {
+      const window = { created_from: String(fromSeconds), created_to: String(untilSeconds) };
+      const { data, next } = await page(cursor === undefined ? window : { ...window, cursor }, timeoutMs);
+      const charges = data.map(processorCharge);
+      return next === null ? { charges } : { charges, next };
+    },
+  };
+}
+
+/** What a payment is pinned to: the same for the client that charges and for the books that are read. */
+export const SANDBOX_IDENTITY = { name: 'sandbox', account: 'sandbox' } as const;

@@ -1,0 +1,110 @@
+import * as z from 'zod';
+import type { Charge, ChargeList, Dispute, Refund } from '../../kernel/contract/sandbox-api.ts';
+import { isOwnRefund, parsePaymentId } from '../../kernel/ids.ts';
+import { redactSensitive } from '../../kernel/sensitive.ts';
+import type { Failure } from '../../payments/domain/payment.ts';
+import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
+
+/** Longer words would cost every declined payment another write unit. */
+const MAX_CODE_LENGTH = 64;
+const MAX_MESSAGE_LENGTH = 200;
+
+/** It becomes part of keys and of rows: bounded, and free of surprises. */
+const processorId = z.string().regex(/^[\x21-\x7e]{1,255}$/);
+/** A row with a longer one would cost a fortune, and no address that works everywhere is. */
+const MAX_URL_LENGTH = 2_048;
+
+export const refundAnswer = z.object({
+  id: processorId,
+  object: z.literal('refund'),
+  charge: z.string(),
+  amount: z.int().min(1),
+  status: z.enum(['pending', 'succeeded', 'failed']),
+  metadata: z.record(z.string(), z.string()),
+}) satisfies z.ZodType<Refund>;
+
+const disputeAnswer = z.object({
+  id: processorId,
+  object: z.literal('dispute'),
+  charge: z.string(),
+  amount: z.int().min(1),
+  status: z.enum(['open', 'won', 'lost']),
+}) satisfies z.ZodType<Dispute>;
+
+/** Unknown fields are passed over: a processor may add some at any time. */
+export const chargeAnswer = z.object({
+  id: processorId,
+  object: z.literal('charge'),
+  amount: z.int(),
+  amount_captured: z.int(),
+  amount_refunded: z.int(),
+  currency: z.string(),
+  capture: z.enum(['automatic', 'manual']),
+  status: z.enum(['pending', 'requires_action', 'authorized', 'succeeded', 'declined', 'voided']),
+  failure: z.object({ code: z.string(), message: z.string() }).nullable(),
+  fee: z.int().min(0).nullable(),
+  action_url: z
+    .url({ protocol: /^https?$/ })
+    .max(MAX_URL_LENGTH)
+    .nullable(),
+  void_reason: z.enum(['requested', 'expired', 'abandoned']).nullable(),
+  refunds: z.array(refundAnswer),
+  disputes: z.array(disputeAnswer),
+  metadata: z.record(z.string(), z.string()),
+  created: z.int(),
+}) satisfies z.ZodType<Charge>;
+
+export const listAnswer = z.object({
+  data: z.array(chargeAnswer),
+  next: z.string().nullable(),
+}) satisfies z.ZodType<ChargeList>;
+
+/** The charge in our words. What its metadata does not say of us, it does not say. */
+export function processorCharge(charge: Charge): ProcessorCharge {
+  const paymentId = parsePaymentId(charge.metadata['payment'] ?? '');
+  const operationId = charge.metadata['operation'];
+  return {
+    chargeId: charge.id,
+    ...(paymentId === undefined ? {} : { paymentId }),
+    ...(operationId === undefined ? {} : { operationId }),
+    status: charge.status,
+    amountMinor: charge.amount,
+    capturedMinor: charge.amount_captured,
+    currency: charge.currency,
+    ...(charge.fee === null ? {} : { feeMinor: charge.fee }),
+    ...(charge.action_url === null ? {} : { actionUrl: charge.action_url }),
+    ...(charge.failure === null ? {} : { failure: presentable(charge.failure) }),
+    ...(charge.void_reason === null ? {} : { cancelReason: charge.void_reason }),
+    refunds: charge.refunds.map((refund) => ({
+      kind: 'refund',
+      refundId: refundIdOf(refund),
+      chargeId: charge.id,
+      amountMinor: refund.amount,
+      status: refund.status,
+    })),
+    disputes: charge.disputes.map(({ id, amount, status }) => ({
+      kind: 'dispute',
+      disputeId: id,
+      chargeId: charge.id,
+      amountMinor: amount,
+      status,
+    })),
+    createdAtSeconds: charge.created,
+  };
+}
+
+/** A refund of ours goes by the operation that made it, so that its own answer and its callbacks tell of one refund. */
+function refundIdOf({ id, metadata }: Refund): string {
+  const operation = metadata['operation'];
+  return isOwnRefund(operation) ? operation : id;
+}
+
+/** A processor's words are kept and shown: bounded, and without what must be kept nowhere. */
+export function presentable({ code, message }: Failure): Failure {
+  return { code: cut(code, MAX_CODE_LENGTH), message: cut(redactSensitive(message), MAX_MESSAGE_LENGTH) };
+}
+
+/** Half of a letter that takes two would make the whole transition unwritable (RFC 8785 wants well-formed Unicode). */
+function cut(text: string, length: number): string {
+  return text.slice(0, length).toWellFormed();
+}

@@ -1,0 +1,108 @@
+import type { CreateCharge } from '../../kernel/contract/sandbox-api.ts';
+import type { OperationId } from '../../kernel/ids.ts';
+import type { Clock } from '../../kernel/world.ts';
+import { type BreakerSettings, createCallGuard } from '../../outbound/circuit-breaker.ts';
+import { callOnce, type HttpAnswer } from '../../outbound/http-call.ts';
+import type { ChangeOrder, ChargeOrder, Processor } from '../../payments/use/processor.ts';
+import {
+  chargeMetadata,
+  readChargeAnswer,
+  readHealthAnswer,
+  readLookupAnswer,
+  tellsOfTrouble,
+} from './sandbox-answers.ts';
+import { SANDBOX_IDENTITY } from './sandbox-books.ts';
+import { changeRequest, readChangeAnswer, readChangeLookup } from './sandbox-change.ts';
+
+export interface SandboxClientOptions {
+  /** Base URL without a trailing slash. */
+  readonly url: string;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** @default five failures in a row open the breaker for 10 seconds */
+  readonly breaker?: BreakerSettings;
+  /** Called each time that the breaker opens, after a failed probe too. */
+  readonly onBreakerOpened?: () => void;
+}
+
+/** Two requests in a row that each failed twice, and one more; then a pause that a waiting client still lives through. */
+const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
+
+/** The health route does nothing, so an answer later than this is a bad sign by itself. Milliseconds. */
+const PROBE_TIMEOUT_MS = 2_000;
+
+/** The sandbox's books are read consistently and its keys honoured for a day. */
+const KEY_RETENTION_MS = 24 * 60 * 60 * 1_000;
+
+/** The sandbox lets a hold go only when it is told to; it is given the time that cards have. */
+const HOLD_VALIDITY_MS = 7 * 24 * 60 * 60 * 1_000;
+
+/**
+ * The sandbox processor over HTTP. Sends each call once: whether to send twice is the engine's to decide. The
+ * idempotency key is the operation's id, the same on every attempt.
+ */
+export function createSandboxClient(options: SandboxClientOptions): Processor {
+  const { url, clock } = options;
+  const get = (path: string, timeoutMs: number): Promise<HttpAnswer> =>
+    callOnce({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs });
+  const post = (path: string, key: OperationId, body: object, timeoutMs: number): Promise<HttpAnswer> =>
+    callOnce({
+      method: 'POST',
+      url: `${url}${path}`,
+      headers: { 'content-type': 'application/json', 'idempotency-key': key },
+      body: JSON.stringify(body),
+      timeoutMs,
+    });
+  const guard = createCallGuard({
+    settings: options.breaker ?? DEFAULT_BREAKER,
+    probe: async () => readHealthAnswer(await get('/health', PROBE_TIMEOUT_MS), clock.nowMs()),
+    isFailure: tellsOfTrouble,
+    ...(options.onBreakerOpened === undefined ? {} : { onOpened: options.onBreakerOpened }),
+  });
+
+  return {
+    ...SANDBOX_IDENTITY,
+    endpoint: url,
+    apiVersion: '1',
+    abilities: {
+      lookup: { kind: 'strong' },
+      keyRetentionMs: KEY_RETENTION_MS,
+      partialCapture: true,
+      partialRefund: true,
+      holdValidityMs: HOLD_VALIDITY_MS,
+    },
+    ready: () => guard.ready(),
+    charge: (order, { timeoutMs }) =>
+      guard.write(async () => {
+        const answer = await post('/charges', order.operationId, chargeBody(order), timeoutMs);
+        return readChargeAnswer(order, answer, clock.nowMs());
+      }),
+    findCharge: (order, { timeoutMs }) =>
+      guard.read(async () => {
+        const key = encodeURIComponent(order.operationId);
+        const answer = await get(`/charges?key=${key}`, timeoutMs);
+        return readLookupAnswer(order, answer, clock.nowMs());
+      }),
+    change: (order, { timeoutMs }) =>
+      guard.write(async () => {
+        const { path, body } = changeRequest(order);
+        const answer = await post(`${chargePath(order)}/${path}`, order.operationId, body, timeoutMs);
+        return readChangeAnswer(order, answer, clock.nowMs());
+      }),
+    findChange: (order, { timeoutMs }) =>
+      guard.read(async () => readChangeLookup(order, await get(chargePath(order), timeoutMs), clock.nowMs())),
+  };
+}
+
+function chargePath({ chargeId }: ChangeOrder): string {
+  return `/charges/${encodeURIComponent(chargeId)}`;
+}
+
+function chargeBody(order: ChargeOrder): CreateCharge {
+  return {
+    amount: order.amountMinor,
+    currency: order.currency,
+    source: order.source,
+    capture: order.capture,
+    metadata: chargeMetadata(order),
+  };
+}

@@ -1,0 +1,173 @@
+import type { Stripe } from 'stripe';
+import { AmbiguousError } from '../../kernel/faults.ts';
+import type { Fact } from '../../payments/domain/facts.ts';
+import type { ChangeOrder, ChangeOutcome } from '../../payments/use/processor.ts';
+import { chargeUnknown, mismatch } from '../sandbox/sandbox-answers.ts';
+import { stripeAmount } from './stripe-amounts.ts';
+import { type CallStripe, mustBeDone, type StripeAnswer, type TimeLeft } from './stripe-api.ts';
+import { cancelReasonOf, currencyOf, exactMinor, feeOf, refundOf, stripeMetadata } from './stripe-charge.ts';
+import { intentObject, refundList, refundObject, type StripeIntent, type StripeRefund } from './stripe-objects.ts';
+
+/** With the fee, which is in none of the objects themselves. */
+export const WITH_FEE = ['latest_charge.balance_transaction'];
+
+export const WITH_REFUNDS = ['latest_charge.refunds'];
+
+const PAGE = 100;
+/** A charge with a thousand refunds is for a person to look at. */
+const MAX_PAGES = 10;
+
+type Sought = ChangeOutcome | { readonly kind: 'absent' };
+
+/**
+ * Captures, lets go or gives back, once. A refusal may only say that it was done before: by an earlier send whose answer
+ * was lost and whose key is forgotten by now, or by somebody else. So the intent is looked at before it counts.
+ *
+ * @throws RetryableError `processor_charge_unknown` when Stripe has no such intent: the key is another account's, or mode's
+ */
+export async function makeChange(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<ChangeOutcome> {
+  const sent = await send(call, order, timeLeft());
+  if (sent.kind === 'done') return applied(sent.value);
+  const { status, failure } = sent;
+  if (status === 404) throw chargeUnknown();
+  let seen: Sought;
+  try {
+    seen = await seekChange(call, order, timeLeft);
+  } catch (cause) {
+    if (cause instanceof AmbiguousError) throw cause;
+    // The look did not come about; what the refusal means is therefore not known.
+    throw new AmbiguousError('processor_refusal_unexplained', 'Stripe refused, and why could not be seen.', { cause });
+  }
+  return seen.kind === 'absent' ? { kind: 'refused', failure } : seen;
+}
+
+/** Whether the change is there, whoever asked for it. Both reads are consistent: neither goes by the search index. */
+export async function seekChange(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<Sought> {
+  const fact =
+    order.change.kind === 'refund' ? await seekRefund(call, order, timeLeft) : await seekHold(call, order, timeLeft);
+  return fact === undefined ? { kind: 'absent' } : applied(fact);
+}
+
+async function send(call: CallStripe, order: ChangeOrder, timeoutMs: number): Promise<StripeAnswer<Fact>> {
+  const { change, chargeId, operationId: idempotencyKey, currency } = order;
+  const options = { idempotencyKey, timeout: timeoutMs };
+  const counted = stripeAmount(change.kind === 'void' ? 0 : change.amountMinor, currency);
+  if (counted.kind === 'unsupported') return { kind: 'refused', status: 400, failure: counted.failure };
+  const { amount } = counted;
+  switch (change.kind) {
+    case 'capture':
+      return mapDone(
+        await call(
+          (stripe) => stripe.paymentIntents.capture(chargeId, { amount_to_capture: amount, expand: WITH_FEE }, options),
+          intentObject,
+        ),
+        (intent) => {
+          const fact = factOfHold(order, intent);
+          const asAsked = fact?.kind === 'succeeded' && fact.capturedMinor === change.amountMinor;
+          if (!asAsked) throw mismatch('what was asked for was not captured');
+          return fact;
+        },
+      );
+    case 'void':
+      return mapDone(
+        await call(
+          (stripe) => stripe.paymentIntents.cancel(chargeId, { cancellation_reason: 'requested_by_customer' }, options),
+          intentObject,
+        ),
+        (intent) => {
+          const fact = factOfHold(order, intent);
+          if (fact === undefined) throw mismatch('what was held was not let go');
+          return fact;
+        },
+      );
+    case 'refund': {
+      const params: Stripe.RefundCreateParams = { payment_intent: chargeId, amount, metadata: stripeMetadata(order) };
+      const answer = await call((stripe) => stripe.refunds.create(params, options), refundObject);
+      return mapDone(answer, (refund) => factOfRefund(order, refund));
+    }
+  }
+}
+
+async function seekHold(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<Fact | undefined> {
+  return factOfHold(order, await readIntent(call, order.chargeId, WITH_FEE, timeLeft));
+}
+
+async function seekRefund(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<Fact | undefined> {
+  const intent = await readIntent(call, order.chargeId, WITH_REFUNDS, timeLeft);
+  mustBeTheCharge(order, intent);
+  const refunds = await refundsOf(call, intent, timeLeft);
+  const [made, ...more] = refunds.filter(({ metadata }) => metadata?.['operation'] === order.operationId);
+  // A key that made two refunds is for a person to look at; choosing one would hide the other.
+  if (more.length > 0) throw mismatch(`the key made ${more.length + 1} refunds`);
+  return made && factOfRefund(order, made);
+}
+
+async function readIntent(
+  call: CallStripe,
+  intentId: string,
+  expand: string[],
+  timeLeft: TimeLeft,
+): Promise<StripeIntent> {
+  const options = { timeout: timeLeft() };
+  return mustBeDone(
+    await call((stripe) => stripe.paymentIntents.retrieve(intentId, { expand }, options), intentObject),
+  );
+}
+
+/** All refunds of an intent that was read with them, oldest first: ten at most come with it, more are listed. */
+export async function refundsOf(
+  call: CallStripe,
+  { id, latest_charge: charge }: StripeIntent,
+  timeLeft: TimeLeft,
+): Promise<readonly StripeRefund[]> {
+  if (charge === null) return [];
+  if (typeof charge !== 'string' && charge.refunds?.has_more === false) return charge.refunds.data.toReversed();
+  const found: StripeRefund[] = [];
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const last = found.at(-1);
+    const params = { payment_intent: id, limit: PAGE, ...(last === undefined ? {} : { starting_after: last.id }) };
+    const options = { timeout: timeLeft() };
+    const { data, has_more } = mustBeDone(await call((stripe) => stripe.refunds.list(params, options), refundList));
+    found.push(...data);
+    if (!has_more) return found.toReversed();
+  }
+  throw new AmbiguousError('processor_answer_unexpected', `A charge has more than ${MAX_PAGES * PAGE} refunds.`);
+}
+
+/** The capture or the cancellation as the intent shows it; undefined when it is not there. */
+function factOfHold(order: ChangeOrder, intent: StripeIntent): Fact | undefined {
+  const { change, chargeId, currency } = order;
+  mustBeTheCharge(order, intent);
+  if (change.kind === 'void') {
+    if (intent.status !== 'canceled') return undefined;
+    return { kind: 'voided', chargeId, reason: cancelReasonOf(intent.cancellation_reason) };
+  }
+  if (intent.status !== 'succeeded') return undefined;
+  const feeMinor = feeOf(intent);
+  const capturedMinor = exactMinor(intent.amount_received, currency);
+  return { kind: 'succeeded', chargeId, capturedMinor, ...(feeMinor === undefined ? {} : { feeMinor }) };
+}
+
+function factOfRefund({ operationId, chargeId, currency, change }: ChangeOrder, refund: StripeRefund): Fact {
+  const fact = refundOf(chargeId, refund, operationId);
+  const asAsked =
+    refund.payment_intent === chargeId &&
+    refund.currency.toUpperCase() === currency &&
+    refund.metadata?.['operation'] === operationId &&
+    change.kind === 'refund' &&
+    change.amountMinor === fact.amountMinor;
+  if (!asAsked) throw mismatch('the refund is not what was asked for');
+  return fact;
+}
+
+function mustBeTheCharge({ chargeId, currency }: ChangeOrder, intent: StripeIntent): void {
+  if (intent.id !== chargeId || currencyOf(intent) !== currency) throw mismatch('it is another charge');
+}
+
+function applied(fact: Fact): ChangeOutcome {
+  return { kind: 'applied', facts: [fact] };
+}
+
+function mapDone<From, To>(answer: StripeAnswer<From>, map: (value: From) => To): StripeAnswer<To> {
+  return answer.kind === 'done' ? { kind: 'done', value: map(answer.value) } : answer;
+}

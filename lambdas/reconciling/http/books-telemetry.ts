@@ -1,0 +1,46 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import { METRIC_NAMESPACE } from '../../kernel/contract/metrics.ts';
+import { standardTelemetry } from '../../kernel/platform/telemetry.ts';
+import type { MismatchChange, MismatchCounts, OpenMismatch } from '../../views/domain/mismatch-view.ts';
+import { BOOKS_SERVICE, BooksMetric } from '../contract.ts';
+
+/** JSON lines, and metrics in CloudWatch's embedded format. States are told also when they are zero. */
+export function booksTelemetry() {
+  const logger = new Logger({ serviceName: BOOKS_SERVICE });
+  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName: BOOKS_SERVICE });
+  const standard = standardTelemetry(BOOKS_SERVICE);
+  return {
+    /** One line for each difference that is new, known for sure now, or gone. */
+    difference: (
+      change: MismatchChange,
+      { id, books, owner, subject, mismatch, firstSeenAtMs }: OpenMismatch,
+    ): void => {
+      const { currency, processorMinor, ledgerMinor, kind } = mismatch;
+      logger.warn('mismatch', {
+        change,
+        id,
+        ...books,
+        ...owner,
+        subject,
+        kind,
+        currency,
+        processorMinor,
+        ledgerMinor,
+        firstSeenAtMs,
+      });
+    },
+    counted: ({ confirmed, suspected }: MismatchCounts): void => {
+      logger.info('mismatches', { confirmed, suspected });
+      metrics.addMetric(BooksMetric.mismatches, MetricUnit.Count, confirmed);
+      metrics.publishStoredMetrics();
+    },
+    failed: (error: unknown): void => standard.fault('purge-expired', error),
+    purged: (expiredLeft: number, notWorking: readonly string[]): void => {
+      logger.info('purged', { expiredLeft, notWorking });
+      metrics.addMetric(BooksMetric.expiredLeft, MetricUnit.Count, expiredLeft);
+      metrics.addMetric(BooksMetric.ttlNotWorking, MetricUnit.Count, notWorking.length);
+      metrics.publishStoredMetrics();
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import type { Digest } from '../../kernel/digest.ts';
+import { parsePaymentId } from '../../kernel/ids.ts';
+import type { BooksOwner, EntryPosition } from '../../views/use/ledger-reader.ts';
+
+const PREFIX = 'ent_';
+/** Time, payment, sequence, leg, checksum. */
+const SPELLED =
+  /^(?<at>0|[1-9]\d{0,14}) (?<payment>\S+) (?<sequence>[1-9]\d{0,5}) (?<leg>0|[1-9]\d{0,3}) (?<checksum>[0-9a-f]{12})$/;
+/** Twelve letters: enough to tell what was made up from what was given out. Every read is filtered by its owner all the same. */
+const CHECKSUM_BYTES = 6;
+
+/** An entry's name, and where a page begins that is asked for after it. Good for its owner alone. */
+export function entryId(digest: Pick<Digest, 'sha256'>, owner: BooksOwner, position: EntryPosition): string {
+  const { occurredAtMs, paymentId, sequence, leg } = position;
+  const place = `${occurredAtMs} ${paymentId} ${sequence} ${leg}`;
+  return PREFIX + Buffer.from(`${place} ${checksum(digest, owner, place)}`).toString('base64url');
+}
+
+/** @returns undefined when the text is not an id that this owner was ever given */
+export function parseEntryId(
+  digest: Pick<Digest, 'sha256'>,
+  owner: BooksOwner,
+  text: string,
+): EntryPosition | undefined {
+  if (!text.startsWith(PREFIX)) return undefined;
+  const spelled = Buffer.from(text.slice(PREFIX.length), 'base64url').toString('utf8');
+  const { at, payment = '', sequence, leg } = SPELLED.exec(spelled)?.groups ?? {};
+  const paymentId = parsePaymentId(payment);
+  if (paymentId === undefined) return undefined;
+  const position = { occurredAtMs: Number(at), paymentId, sequence: Number(sequence), leg: Number(leg) };
+  return entryId(digest, owner, position) === text ? position : undefined;
+}
+
+function checksum(digest: Pick<Digest, 'sha256'>, { tenantId, mode }: BooksOwner, place: string): string {
+  const bytes = digest.sha256(JSON.stringify(['entry', tenantId, mode, place])).subarray(0, CHECKSUM_BYTES);
+  return Buffer.from(bytes).toString('hex');
+}

@@ -1,0 +1,164 @@
+import * as z from 'zod';
+import { CURRENCIES, largestAmountMinor } from '../../kernel/currency.ts';
+import { ACCOUNTS } from '../../payments/domain/posting.ts';
+import { pageLimit, wholeNumber } from '../../payments/http/payment-schemas.ts';
+
+/** What the Ledger's routes take. The API's documents are made from these same schemas. */
+
+/** A transition has at most six digits in its key. */
+const MAX_SEQUENCE = 999_999;
+const MAX_LEGS = 10;
+/** Unix seconds have ten digits until the year 2286. */
+const LAST_SECOND = 9_999_999_999;
+const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(code) ?? 0));
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+const account = z.enum(ACCOUNTS, `must be one of ${ACCOUNTS.join(', ')}`);
+
+const day = z
+  .string('must be a string')
+  .refine((text) => startOfDay(text) !== undefined, 'must be a day as YYYY-MM-DD, for example 2026-03-01')
+  .transform((text) => {
+    const fromMs = startOfDay(text) ?? 0;
+    return { fromMs, untilMs: fromMs + DAY_MS };
+  });
+
+/** @returns Unix milliseconds; undefined when there is no such day */
+function startOfDay(text: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return undefined;
+  const ms = Date.parse(`${text}T00:00:00Z`);
+  return Number.isNaN(ms) || new Date(ms).toISOString().slice(0, text.length) !== text ? undefined : ms;
+}
+
+const dayMeaning = 'Only what was posted on this day, in UTC.';
+
+export const entriesQuery = z.strictObject({
+  payment: z.string().max(100, 'must be the id of a payment').optional().meta({
+    description: 'Only the entries of this payment.',
+    example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
+  }),
+  account: account.optional().meta({ description: 'Only the entries on this account.' }),
+  day: day.optional().meta({
+    description: dayMeaning,
+    override: () => ({ description: dayMeaning, type: 'string', format: 'date' }),
+  }),
+  limit: pageLimit('entries'),
+  starting_after: z
+    .string()
+    .optional()
+    .meta({ description: 'The `id` of the last entry that you have: the page begins after it.' }),
+});
+
+export const mismatchesQuery = z
+  .strictObject({
+    created_from: wholeNumber(
+      0,
+      LAST_SECOND,
+      'Compare now, from then on. Unix seconds, inclusive; a day before `created_to` when that alone is given.',
+    ),
+    created_to: wholeNumber(
+      0,
+      LAST_SECOND,
+      'Compare now, until then. Unix seconds, exclusive; now when `created_from` alone is given. At most 31 days after it.',
+    ),
+    limit: pageLimit('mismatches'),
+    starting_after: z.string().max(100, 'must be the id of a mismatch').optional().meta({
+      description: 'The `id` of the last open mismatch that you have: the page begins after it. Not with a time.',
+    }),
+  })
+  .refine(
+    ({ created_from: from, created_to: to, starting_after: after }) =>
+      after === undefined || (from === undefined && to === undefined),
+    { path: ['starting_after'], message: 'must not be given together with a time' },
+  );
+
+const text = (max: number) =>
+  z.string('must be a string').regex(/\S/, 'must not be blank').max(max, `must be at most ${max} characters`);
+
+const leg = z
+  .strictObject({
+    account: account.meta({ description: 'Of the chart of accounts.' }),
+    direction: z.enum(['debit', 'credit'], 'must be debit or credit'),
+    amount: z
+      .int('must be a JSON integer of minor units')
+      .min(1, 'must be at least 1')
+      .max(LARGEST_AMOUNT, `must be at most ${LARGEST_AMOUNT}`)
+      .meta({ description: 'In minor units of the payment’s currency.' }),
+  })
+  .meta({ id: 'CorrectionLeg' });
+
+/** The fields in the order in which the first fault is reported. */
+export const correctionBody = z
+  .strictObject({
+    payment: z
+      .string('must be the id of a payment')
+      .min(1, 'must not be empty')
+      .max(100, 'must be the id of a payment')
+      .meta({
+        description: 'The payment whose books are set right.',
+        example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
+      }),
+    reason: text(500).meta({ description: 'Why; kept for ever.', example: 'Booked twice by hand' }),
+    operator: text(100).meta({ description: 'Who answers for it.', example: 'Ada Example' }),
+    reverses: z
+      .int('must be the sequence of a transition')
+      .min(1, 'must be at least 1')
+      .max(MAX_SEQUENCE, `must be at most ${MAX_SEQUENCE}`)
+      .optional()
+      .meta({
+        description: 'The sequence of the transition whose whole set of postings is undone. This or `postings`.',
+      }),
+    postings: z
+      .array(leg, 'must be an array of postings')
+      .min(2, 'must have at least 2 postings')
+      .max(MAX_LEGS, `must have at most ${MAX_LEGS} postings`)
+      .optional()
+      .meta({ description: 'A set of your own, whose debits equal its credits. This or `reverses`.' }),
+  })
+  .superRefine(({ reverses, postings }, context) => {
+    if ((reverses === undefined) !== (postings === undefined)) return;
+    const issue =
+      reverses === undefined
+        ? { path: ['reverses'], message: 'must be given, or else postings' }
+        : { path: ['postings'], message: 'must not be given together with reverses' };
+    context.addIssue({ code: 'custom', ...issue });
+  })
+  .meta({ id: 'CreateCorrection' });
+
+export const decisionBody = z
+  .strictObject({
+    outcome: z
+      .enum(['succeeded', 'failed'], 'must be succeeded or failed')
+      .meta({ description: 'What you found out where no program could look.' }),
+    change: z
+      .string('must be a string')
+      .regex(/^(?:ref|cap|can)_[a-z2-7]{58}$/, 'must be the id of a refund, a capture or a cancellation')
+      .optional()
+      .meta({
+        description:
+          'The refund (`ref_…`), capture (`cap_…`) or cancellation (`can_…`) that it is about, when that is what nobody can find out. Without it, the payment itself.',
+      }),
+    charge_id: z
+      .string('must be a string')
+      .regex(/^[\x21-\x7e]{1,255}$/, 'must be the id of a charge at the processor')
+      .optional()
+      .meta({ description: 'The charge that you found; needed for `succeeded` when the payment does not know it.' }),
+    amount: z
+      .int('must be a JSON integer of minor units')
+      .min(1, 'must be at least 1')
+      .max(LARGEST_AMOUNT, `must be at most ${LARGEST_AMOUNT}`)
+      .optional()
+      .meta({
+        description:
+          'What was taken, in minor units of the payment’s currency: it is what is posted. Only with `succeeded`, and needed when the payment’s `failure.code` is `wrong_amount`. Without it, what was asked for.',
+        example: 600,
+      }),
+    reason: text(500).meta({ description: 'Why; kept for ever.', example: 'Seen on the bank statement of 3 March' }),
+    operator: text(100).meta({ description: 'Who answers for it.', example: 'Ada Example' }),
+  })
+  .superRefine(({ outcome, change, amount }, context) => {
+    if (amount === undefined || (outcome === 'succeeded' && change === undefined)) return;
+    const message = 'must not be given unless the outcome of the payment itself is succeeded';
+    context.addIssue({ code: 'custom', path: ['amount'], message });
+  })
+  .meta({ id: 'ResolvePayment' });

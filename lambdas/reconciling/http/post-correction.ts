@@ -1,0 +1,79 @@
+import { problemAnswer } from '../../http/http-answer.ts';
+import { type Handled, refusal } from '../../http/http-api.ts';
+import { readKeyedRequest } from '../../http/keyed-request.ts';
+import { type Parsed, problem, valid } from '../../http/problems.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
+import { deriveCorrectionId } from '../../kernel/ids.ts';
+import { keyedCounts, payloadMismatch, replayed } from '../../once/idempotency-http.ts';
+import type { Answer } from '../../payments/domain/answer.ts';
+import { type CorrectLedger, type CorrectLedgerOutcome, correctLedger } from '../../payments/use/correct-ledger.ts';
+import { correctionBody } from './ledger-schemas.ts';
+import type { Call, Route } from './route.ts';
+
+const PATH = '/v1/admin/corrections';
+
+export const postCorrection: Route = { method: 'POST', path: PATH, scope: Scopes.ledgerAdmin, handle };
+
+async function handle(call: Call): Promise<Handled> {
+  const parsed = readRequest(call);
+  if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
+  call.seen.operationId = parsed.value.operationId;
+  const outcome = await correctLedger(call.tools, parsed.value);
+  return {
+    answer: outcomeAnswer(outcome, call.request.requestId),
+    outcome: outcome.kind,
+    counts: keyedCounts(outcome),
+  };
+}
+
+function readRequest({ tools: { digest }, caller, request }: Call): Parsed<CorrectLedger> {
+  const read = readKeyedRequest(digest, request, correctionBody);
+  if (read.kind === 'refused') return read;
+  const { key, fingerprint, body } = read.value;
+  const { payment, reason, operator, reverses, postings = [] } = body;
+  const legs = postings.map(({ account, direction, amount }) => ({ account, direction, amountMinor: amount }));
+  return valid({
+    caller,
+    operationId: deriveCorrectionId(digest, { ...caller, method: 'POST', path: PATH, key }),
+    fingerprint,
+    payment,
+    reason,
+    operator,
+    change: reverses === undefined ? { kind: 'post', legs } : { kind: 'reverse', sequence: reverses },
+  });
+}
+
+function outcomeAnswer(outcome: CorrectLedgerOutcome, requestId: string): Answer {
+  switch (outcome.kind) {
+    case 'first':
+      return outcome.answer;
+    case 'replay':
+      return replayed(outcome.answer);
+    case 'payload_mismatch':
+      return payloadMismatch(requestId);
+    case 'not_found':
+      return problemAnswer(problem('not_found', 'There is no such payment.'), requestId);
+    case 'key_expired': {
+      const detail =
+        'This Idempotency-Key has made a correction, and its answer is no longer kept. Look at the payment.';
+      return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
+        members: { payment_id: outcome.paymentId },
+      });
+    }
+    case 'nothing_to_reverse': {
+      const detail = 'reverses must be the sequence of a transition of this payment that has postings.';
+      return problemAnswer(problem('invalid_request', detail, 'reverses'), requestId);
+    }
+    case 'already_reversed': {
+      const detail = 'These postings were undone before. To put them back, reverse the correction that undid them.';
+      return problemAnswer(problem('already_reversed', detail, 'reverses'), requestId, {
+        members: { correction_id: outcome.correctionId },
+      });
+    }
+    case 'unbalanced': {
+      const [more, less] = outcome.byMinor > 0 ? ['debits', 'credits'] : ['credits', 'debits'];
+      const detail = `The ${more} are ${Math.abs(outcome.byMinor)} more than the ${less}, in minor units.`;
+      return problemAnswer(problem('unbalanced', detail, 'postings'), requestId);
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import { problemAnswer } from '../../http/http-answer.ts';
+import { type Handled, refusal } from '../../http/http-api.ts';
+import { readKeyedRequest } from '../../http/keyed-request.ts';
+import { type Parsed, problem, valid } from '../../http/problems.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
+import { deriveDecisionId, storedOperationId } from '../../kernel/ids.ts';
+import { keyedCounts, payloadMismatch, replayed } from '../../once/idempotency-http.ts';
+import type { Answer } from '../../payments/domain/answer.ts';
+import { type DecidePayment, type DecidePaymentOutcome, decidePayment } from '../../payments/use/decide-payment.ts';
+import { decisionBody } from './ledger-schemas.ts';
+import type { Call, Route } from './route.ts';
+
+export const postDecision: Route = {
+  method: 'POST',
+  path: '/v1/admin/payments/{id}/resolve',
+  scope: Scopes.admin,
+  handle,
+};
+
+async function handle(call: Call): Promise<Handled> {
+  const parsed = readRequest(call);
+  if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
+  call.seen.operationId = parsed.value.operationId;
+  const outcome = await decidePayment(call.tools, parsed.value);
+  return {
+    answer: outcomeAnswer(outcome, call.request.requestId),
+    outcome: outcome.kind,
+    counts: keyedCounts(outcome),
+  };
+}
+
+function readRequest({ tools: { digest }, caller, request, id }: Call): Parsed<DecidePayment> {
+  const read = readKeyedRequest(digest, request, decisionBody);
+  if (read.kind === 'refused') return read;
+  const { key, fingerprint, body } = read.value;
+  const { outcome, change, charge_id: chargeId, amount: takenMinor, reason, operator } = body;
+  const path = `/v1/admin/payments/${id}/resolve`;
+  return valid({
+    caller,
+    operationId: deriveDecisionId(digest, { ...caller, method: 'POST', path, key }),
+    fingerprint,
+    payment: id,
+    outcome,
+    ...(change === undefined ? {} : { change: storedOperationId(change) }),
+    ...(chargeId === undefined ? {} : { chargeId }),
+    ...(takenMinor === undefined ? {} : { takenMinor }),
+    reason,
+    operator,
+  });
+}
+
+function outcomeAnswer(outcome: DecidePaymentOutcome, requestId: string): Answer {
+  switch (outcome.kind) {
+    case 'first':
+      return outcome.answer;
+    case 'replay':
+      return replayed(outcome.answer);
+    case 'payload_mismatch':
+      return payloadMismatch(requestId);
+    case 'not_found':
+      return problemAnswer(problem('not_found', 'There is no such payment.'), requestId);
+    case 'key_expired': {
+      const detail = 'This Idempotency-Key has decided, and its answer is no longer kept. Look at the payment.';
+      return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
+        members: { payment_id: outcome.paymentId },
+      });
+    }
+    case 'not_in_review': {
+      const detail = `The payment’s status is ${outcome.status}: only one that needs review waits for a decision.`;
+      return problemAnswer(problem('payment_not_in_review', detail), requestId, {
+        members: { payment_status: outcome.status },
+      });
+    }
+    case 'change_not_found': {
+      const detail = 'change names no refund, capture or cancellation of this payment.';
+      return problemAnswer(problem('invalid_request', detail, 'change'), requestId);
+    }
+    case 'change_ended': {
+      const detail = 'It is known how the change ended. Look at the payment.';
+      return problemAnswer(problem('change_not_undecided', detail), requestId);
+    }
+    case 'change_too_young': {
+      const detail = 'Programs may still find out what became of the change. Decide when they could not.';
+      return problemAnswer(problem('change_not_undecided', detail), requestId, {
+        members: { decidable_from: Math.ceil(outcome.fromMs / 1000) },
+      });
+    }
+    case 'impossible':
+      return problemAnswer(problem('change_not_undecided', `That cannot be: ${outcome.because}.`), requestId);
+    case 'charge_unnamed': {
+      const detail = 'charge_id is missing: it names the charge at the processor that was found.';
+      return problemAnswer(problem('invalid_request', detail, 'charge_id'), requestId);
+    }
+    case 'amount_unnamed': {
+      const detail = 'amount is missing: another amount was taken than was asked for, and it says how much.';
+      return problemAnswer(problem('invalid_request', detail, 'amount'), requestId);
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import { DescribeTimeToLiveCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import { IdempotencyTable } from '../../kernel/contract/tables.ts';
+import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
+import type { Item } from '../../payments/store/items.ts';
+import type { WalkPage, WalkStep } from '../../views/use/view-store.ts';
+import type { ExpiredRecord, ExpiredRecords, TimeToLive } from '../use/expired-records.ts';
+
+const { partitionKey: PK, timeToLiveAttribute: EXPIRY } = IdempotencyTable;
+
+/** Rows of one step: half a megabyte with the usual answers in them, of which only keys come back. */
+const PAGE = 500;
+
+const expiredItem = z.object({ [PK]: z.string(), [EXPIRY]: z.int() });
+
+/**
+ * The Idempotency table, walked through by segmented scans. Only what is completed expires; an unfinished record has no
+ * expiry, and would not be found if it had one.
+ */
+export class DynamoDbExpiredRecords implements ExpiredRecords {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+  readonly #pacing: Pacing;
+
+  constructor(client: DynamoDBDocumentClient, idempotencyTable: string, pacing: Pacing) {
+    this.#client = client;
+    this.#table = idempotencyTable;
+    this.#pacing = pacing;
+  }
+
+  async walk({ segment, segments, after }: WalkStep, beforeSeconds: number): Promise<WalkPage<ExpiredRecord>> {
+    const input = {
+      TableName: this.#table,
+      Segment: segment,
+      TotalSegments: segments,
+      Limit: PAGE,
+      FilterExpression: '#expiry < :before AND #status = :completed',
+      ProjectionExpression: '#pk, #expiry',
+      ExpressionAttributeNames: { '#pk': PK, '#expiry': EXPIRY, '#status': 'status' },
+      ExpressionAttributeValues: { ':before': beforeSeconds, ':completed': 'COMPLETED' },
+      ...(after === undefined ? {} : { ExclusiveStartKey: JSON.parse(after) as Item }),
+    };
+    const { Items = [], LastEvaluatedKey } = await readWithRetries(this.#pacing, () =>
+      this.#client.send(new ScanCommand(input)),
+    );
+    const found = Items.map((item) => {
+      const row = expiredItem.parse(item);
+      return { key: row[PK], expiresAtSeconds: row[EXPIRY] };
+    });
+    return LastEvaluatedKey === undefined ? { found } : { found, next: JSON.stringify(LastEvaluatedKey) };
+  }
+
+  /**
+   *   purge   ── finds it, expired ─────────────────────── deletes ✗ it has another expiry
+   *   rival             └─ time to live deletes it, the operation is recorded anew
+   */
+  async remove({ key, expiresAtSeconds }: ExpiredRecord): Promise<boolean> {
+    const written = await writeConditionally(this.#pacing, () =>
+      this.#client.send(
+        new DeleteCommand({
+          TableName: this.#table,
+          Key: { [PK]: key },
+          ConditionExpression: '#expiry = :found AND #status = :completed',
+          ExpressionAttributeNames: { '#expiry': EXPIRY, '#status': 'status' },
+          ExpressionAttributeValues: { ':found': expiresAtSeconds, ':completed': 'COMPLETED' },
+        }),
+      ),
+    );
+    return written.kind === 'applied';
+  }
+}
+
+/** The names are for people; the tables are those that were deployed with an attribute for time to live. */
+export class DynamoDbTimeToLive implements TimeToLive {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #tables: Readonly<Record<string, string>>;
+  readonly #pacing: Pacing;
+
+  /** @param tables their names in DynamoDB, by what they are called here */
+  constructor(client: DynamoDBDocumentClient, tables: Readonly<Record<string, string>>, pacing: Pacing) {
+    this.#client = client;
+    this.#tables = tables;
+    this.#pacing = pacing;
+  }
+
+  states(): Promise<readonly { readonly table: string; readonly isOn: boolean }[]> {
+    return Promise.all(
+      Object.entries(this.#tables).map(async ([table, TableName]) => {
+        const { TimeToLiveDescription: described } = await readWithRetries(this.#pacing, () =>
+          this.#client.send(new DescribeTimeToLiveCommand({ TableName })),
+        );
+        const status = described?.TimeToLiveStatus;
+        // It takes up to an hour until what was switched on is on (Amazon DynamoDB API reference, "UpdateTimeToLive").
+        const isOn = status === 'ENABLED' || status === 'ENABLING';
+        return { table, isOn: isOn && described?.AttributeName === EXPIRY };
+      }),
+    );
+  }
+}

@@ -1,0 +1,168 @@
+import type { JobItem, JobPage } from '../../jobs/use/job.ts';
+import { AmbiguousError } from '../../kernel/faults.ts';
+import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
+import type { ProcessorBooks } from '../../payments/use/processor.ts';
+import type { LedgerAge, OutcomePlace, RecentOutcomes } from '../../payments/use/transition-reader.ts';
+import type { BooksName, OpenMismatch } from '../../views/domain/mismatch-view.ts';
+import type { ViewStore } from '../../views/use/view-store.ts';
+import { someMismatches } from './mismatch-view.ts';
+
+export interface PageTools {
+  /** Of every processor that is called here. */
+  readonly books: readonly ProcessorBooks[];
+  readonly outcomes: RecentOutcomes & LedgerAge;
+  readonly views: ViewStore;
+}
+
+/** Whole minutes. Unix milliseconds, the end exclusive. */
+export interface ReconcileWindow {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** One thing that a comparison looks at. */
+export type ToCompare =
+  | { readonly kind: 'charge'; readonly books: ProcessorBooks; readonly charge: ProcessorCharge }
+  | { readonly kind: 'outcome'; readonly place: OutcomePlace }
+  /** A difference that was open when the page was read. */
+  | { readonly kind: 'open'; readonly open: OpenMismatch }
+  /** All was looked at. */
+  | { readonly kind: 'count' };
+
+/** Where a comparison stands; its phases come in this order. */
+type Place =
+  /** In a processor's list: on a page of it, behind one of its charges. */
+  | { readonly phase: 'charges'; readonly books: string; readonly page?: string; readonly behind?: string }
+  /** In the Ledger's index of outcomes: in a minute, behind one of its outcomes. */
+  | { readonly phase: 'outcomes'; readonly minuteMs: number; readonly behind?: string }
+  /** In the view: behind one of its rows. */
+  | { readonly phase: 'open'; readonly behind?: string }
+  | { readonly phase: 'count' };
+
+export const MINUTE_MS = 60_000;
+/** A page of a hundred charges, whose refunds and disputes may have to be read one by one; a page of work has a minute. */
+const LIST_TIMEOUT_MS = 20_000;
+/** A minute's outcomes are 32 small queries, some ten milliseconds: so many fit into a second or two. */
+const MINUTES_AT_ONCE = 60;
+
+/** Reads what comes next of the two books, and then of the view. @param cursor undefined at the beginning */
+export async function readPage(
+  tools: PageTools,
+  window: ReconcileWindow,
+  cursor: string | undefined,
+  limit: number,
+): Promise<JobPage<ToCompare>> {
+  const books = tools.books.toSorted((left, right) => (wordOf(left) < wordOf(right) ? -1 : 1));
+  const at = cursor === undefined ? firstOf(books, window) : (JSON.parse(cursor) as Place);
+  switch (at.phase) {
+    case 'charges':
+      return chargesPage(books, window, at, limit);
+    case 'outcomes':
+      return outcomesPage(tools.outcomes, window, at, limit);
+    case 'open': {
+      const found = await someMismatches(tools, at.behind, limit);
+      const items = found.map(({ place, open }) => ({
+        thing: { kind: 'open' as const, open },
+        name: open.id,
+        after: textOf({ phase: 'open', behind: place }),
+      }));
+      const last = items.at(-1);
+      return { items, next: last === undefined || found.length < limit ? textOf({ phase: 'count' }) : last.after };
+    }
+    case 'count':
+      return { items: [{ thing: { kind: 'count' }, name: 'count', after: textOf(at) }] };
+  }
+}
+
+function firstOf(books: readonly ProcessorBooks[], { fromMs }: ReconcileWindow): Place {
+  const [first] = books;
+  return first === undefined ? { phase: 'outcomes', minuteMs: fromMs } : { phase: 'charges', books: wordOf(first) };
+}
+
+async function chargesPage(
+  all: readonly ProcessorBooks[],
+  window: ReconcileWindow,
+  at: Extract<Place, { phase: 'charges' }>,
+  limit: number,
+): Promise<JobPage<ToCompare>> {
+  // Another deploy may have other processors: then it goes on with the next one.
+  const books = all.find((each) => wordOf(each) >= at.books);
+  if (books === undefined) return { items: [], next: textOf({ phase: 'outcomes', minuteMs: window.fromMs }) };
+  const isSame = wordOf(books) === at.books;
+  const asked = {
+    fromSeconds: window.fromMs / 1000,
+    untilSeconds: window.untilMs / 1000,
+    ...(isSame && at.page !== undefined ? { cursor: at.page } : {}),
+  };
+  const { charges, next } = await books.listCharges(asked, { timeoutMs: LIST_TIMEOUT_MS });
+  if (next !== undefined && next === asked.cursor) {
+    throw new AmbiguousError('processor_answer_unexpected', 'a page of the processor’s list leads to itself');
+  }
+  const here = {
+    phase: 'charges' as const,
+    books: wordOf(books),
+    ...(isSame && at.page !== undefined ? { page: at.page } : {}),
+  };
+  const following = all[all.indexOf(books) + 1];
+  const end: Place =
+    next !== undefined
+      ? { phase: 'charges', books: here.books, page: next }
+      : following !== undefined
+        ? { phase: 'charges', books: wordOf(following) }
+        : { phase: 'outcomes', minuteMs: window.fromMs };
+  // A charge that is no longer on its page: the whole page again, which changes nothing.
+  const left = charges.slice(charges.findIndex(({ chargeId }) => chargeId === at.behind) + 1);
+  return pageOf(
+    left.slice(0, limit).map((charge) => ({
+      thing: { kind: 'charge', books, charge },
+      name: charge.chargeId,
+      after: textOf({ ...here, behind: charge.chargeId }),
+    })),
+    left.length <= limit,
+    textOf(end),
+  );
+}
+
+async function outcomesPage(
+  outcomes: RecentOutcomes & LedgerAge,
+  { untilMs }: ReconcileWindow,
+  asked: Extract<Place, { phase: 'outcomes' }>,
+  limit: number,
+): Promise<JobPage<ToCompare>> {
+  // Hours before there was a Ledger are tens of thousands of queries for nothing.
+  const firstMs = Math.floor((await outcomes.emptyBeforeMs()) / MINUTE_MS) * MINUTE_MS;
+  const at: typeof asked = asked.minuteMs < firstMs ? { phase: 'outcomes', minuteMs: firstMs } : asked;
+  const items: JobItem<ToCompare>[] = [];
+  const endMs = Math.min(untilMs, at.minuteMs + MINUTES_AT_ONCE * MINUTE_MS);
+  for (let minuteMs = at.minuteMs; minuteMs < endMs; minuteMs += MINUTE_MS) {
+    const behind = minuteMs === at.minuteMs ? (at.behind ?? '') : '';
+    const named = (await outcomes.outcomesOfMinute(minuteMs))
+      .map((place) => ({ place, name: `${place.paymentId}#${String(place.sequence).padStart(6, '0')}` }))
+      .filter(({ name }) => name > behind)
+      .sort((left, right) => (left.name < right.name ? -1 : 1));
+    for (const { place, name } of named) {
+      if (items.length === limit) return pageOf(items, false, '');
+      items.push({
+        thing: { kind: 'outcome', place },
+        name,
+        after: textOf({ phase: 'outcomes', minuteMs, behind: name }),
+      });
+    }
+  }
+  return pageOf(items, true, textOf(endMs < untilMs ? { phase: 'outcomes', minuteMs: endMs } : { phase: 'open' }));
+}
+
+/** @param end where it goes on when these items are the last here */
+function pageOf(items: readonly JobItem<ToCompare>[], isLast: boolean, end: string): JobPage<ToCompare> {
+  const last = items.at(-1);
+  return { items, next: isLast || last === undefined ? end : last.after };
+}
+
+function textOf(at: Place): string {
+  return JSON.stringify(at);
+}
+
+/** One word for an account at a processor. */
+export function wordOf({ name, account }: BooksName): string {
+  return JSON.stringify([name, account]);
+}

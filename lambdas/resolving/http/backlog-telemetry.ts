@@ -1,0 +1,16 @@
+import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import { METRIC_NAMESPACE } from '../../kernel/contract/metrics.ts';
+import { BACKLOG_SERVICE, BacklogMetric } from '../contract.ts';
+
+const AGES: readonly string[] = [BacklogMetric.oldestClaim, BacklogMetric.oldestUnknown];
+
+/** Tells how much waits, in CloudWatch's embedded format; nothing waiting is told too, so that silence means that nobody looked. */
+export function backlogTelemetry(): (backlog: Readonly<Record<string, number>>) => void {
+  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName: BACKLOG_SERVICE });
+  return (backlog) => {
+    for (const [name, value] of Object.entries(backlog)) {
+      metrics.addMetric(name, AGES.includes(name) ? MetricUnit.Milliseconds : MetricUnit.Count, value);
+    }
+    metrics.publishStoredMetrics();
+  };
+}

@@ -1,0 +1,70 @@
+import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { DUE_SHARDS, dueSort } from '../../kernel/due-sort.ts';
+import { readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
+import type { DueRows } from '../../kernel/platform/due-rows.ts';
+import { type QueueTools, unreadableRow } from '../../kernel/platform/queue-rows.ts';
+import type { DuePage, DueQueue } from '../use/due-queue.ts';
+
+/** `<part>:<sort key of the row before>`. */
+const CURSOR = /^(?<shard>\d):(?<after>.*)$/s;
+
+/** Part after part, each sorted by time; a page is one query. */
+export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
+  readonly #tools: QueueTools;
+  readonly #rows: DueRows<Row>;
+
+  constructor(tools: QueueTools, rows: DueRows<Row>) {
+    this.#tools = tools;
+    this.#rows = rows;
+  }
+
+  async dueBefore(
+    beforeMs: number,
+    { limit, cursor }: Parameters<DueQueue<Row>['dueBefore']>[1],
+  ): Promise<DuePage<Row>> {
+    const { client, table, pacing, unreadable } = this.#tools;
+    const { shard: part = '0', after = '' } = cursor === undefined ? {} : (CURSOR.exec(cursor)?.groups ?? {});
+    const shard = Number(part);
+    // Nothing sorts between a key and itself with the lowest letter behind it, and no key ends with the separator.
+    const from = after === '' ? '0' : `${after}\u0000`;
+    const before = dueSort(beforeMs, '');
+    // Clocks differ: a page may be asked for up to an earlier time than the one before it, and DynamoDB refuses such a range.
+    if (from > before) return { rows: [], ...nextPart(shard) };
+    const output = await readWithRetries(pacing, () =>
+      client.send(
+        new QueryCommand({
+          TableName: table,
+          KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :after AND :before',
+          ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
+          ExpressionAttributeValues: { ':pk': this.#rows.partition(shard), ':after': from, ':before': before },
+          ConsistentRead: true,
+          Limit: limit,
+        }),
+      ),
+    );
+    const items = output.Items ?? [];
+    const last: unknown = output.LastEvaluatedKey?.[KeyAttribute.sort];
+    const next = typeof last === 'string' ? { next: `${shard}:${last}` } : nextPart(shard);
+    const rows = items.flatMap((item) => {
+      try {
+        return [{ row: this.#rows.parse(item), cursor: `${shard}:${String(item[KeyAttribute.sort])}` }];
+      } catch (cause) {
+        unreadable(unreadableRow(item, cause));
+        return [];
+      }
+    });
+    return { rows, ...next };
+  }
+
+  async close(row: Row): Promise<void> {
+    const { client, table, pacing } = this.#tools;
+    await writeConditionally(pacing, () =>
+      client.send(new DeleteCommand({ TableName: table, Key: this.#rows.keyOf(row) })),
+    );
+  }
+}
+
+function nextPart(shard: number): { readonly next?: string } {
+  return shard + 1 < DUE_SHARDS ? { next: `${shard + 1}:` } : {};
+}

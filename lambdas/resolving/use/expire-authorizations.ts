@@ -1,0 +1,125 @@
+import { type Job, type JobCounts, ONE_DONE, ONE_LEFT } from '../../jobs/use/job.ts';
+import { TerminalError } from '../../kernel/faults.ts';
+import { fingerprintOf } from '../../kernel/fingerprint.ts';
+import { expiryOfHold } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import { isHoldChanging } from '../../payments/domain/change.ts';
+import { changePayment } from '../../payments/use/change-payment.ts';
+import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
+import type { Hold } from '../../payments/use/payment-store.ts';
+import { pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
+import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
+import type { DueQueue } from './due-queue.ts';
+import type { ResolveTools } from './resolve.ts';
+
+export interface ExpireAuthorizationsTools extends Omit<ResolveTools, 'work' | 'report' | 'deadlineMs'> {
+  readonly holds: DueQueue<Hold>;
+}
+
+/** A processor that lets holds go by itself tells of it by a callback within this; wider than two clocks may differ. Milliseconds. */
+const MARGIN_MS = 2 * 60 * 60_000;
+
+/** Each has provably failed; a processor that refuses so often does so for a reason that a person must find. */
+const MAX_ATTEMPTS = 10;
+
+/**
+ * Ends holds that nobody captured in time. Nothing is let go because of a clock alone: the processor's books are asked first,
+ * and what they say is recorded as a callback would have brought it. Only what is held there still is let go, by a change
+ * like a merchant's cancellation, under a key that is derived from the payment:
+ *
+ *   job       due ── asks: held ── void.pending n + 1 ✓ ── void ── canceled (expired)
+ *   merchant  ────────────────── capture.pending n + 1 ✗ ── refused: a cancellation is under way
+ *
+ *   job       due ── asks: held ── void.pending n + 1 ✗ ── left: a capture is under way
+ *   merchant  ── capture.pending n + 1 ✓ ── capture ── succeeded
+ */
+export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<Hold> {
+  const { holds, processor, others = [], clock } = tools;
+  const shortestMs = Math.min(...[processor, ...others].map(({ abilities }) => abilities.holdValidityMs));
+  return {
+    page: async (cursor, limit, { scheduledForMs }) => {
+      const beforeMs = Math.min(scheduledForMs, clock.nowMs()) - shortestMs - MARGIN_MS;
+      const page = await holds.dueBefore(beforeMs, { limit, ...(cursor === undefined ? {} : { cursor }) });
+      return {
+        items: page.rows.map(({ row, cursor: after }) => ({ thing: row, name: row.paymentId, after })),
+        ...(page.next === undefined ? {} : { next: page.next }),
+      };
+    },
+    handle: (hold, { deadlineMs }) => endHold(tools, hold, deadlineMs),
+  };
+}
+
+async function endHold(tools: ExpireAuthorizationsTools, hold: Hold, deadlineMs: number): Promise<JobCounts> {
+  const { clock, holds } = tools;
+  // A void takes as long as a request: one that began later would outlive its worker.
+  const isTime = () => clock.nowMs() < deadlineMs;
+  const chain = await chainOfHold(tools, hold);
+  if (!isHeld(chain)) {
+    await holds.close(hold);
+    return ONE_DONE;
+  }
+  const processor = pinnedProcessor(tools, chain.first);
+  // Of a place that this deployment does not call any more.
+  if (processor === undefined) return ONE_LEFT;
+  if (clock.nowMs() < hold.authorizedAtMs + processor.abilities.holdValidityMs + MARGIN_MS) return ONE_LEFT;
+  // Whoever began it finishes it, or the resolver does.
+  if (isHoldChanging(chain.state)) return ONE_LEFT;
+  const status = await look(tools, chain);
+  const looked = await chainOfHold(tools, hold);
+  // A capture that has begun since is found by the void itself, which is then refused.
+  if (isHeld(looked) && status === 'authorized' && isTime()) {
+    await letGo(tools, looked);
+    if (isTime()) await look(tools, looked);
+  }
+  const after = await chainOfHold(tools, hold);
+  if (isHeld(after)) return ONE_LEFT;
+  await holds.close(hold);
+  return ONE_DONE;
+}
+
+/**
+ * A void of ours: reserved by its pending transition, asked for, committed. What it came to is read in the chain; one that is
+ * not known is found out by the resolver, and one whose process died is finished there.
+ */
+async function letGo(tools: ExpireAuthorizationsTools, { first, state }: PaymentChain): Promise<void> {
+  const { digest } = tools;
+  const { id: paymentId, tenantId, mode } = first.payment;
+  const attempt = failedExpiries(state) + 1;
+  if (attempt > MAX_ATTEMPTS) {
+    throw new TerminalError('hold_stuck', `the hold of ${paymentId} could not be let go ${MAX_ATTEMPTS} times`);
+  }
+  const operationId = expiryOfHold(digest, paymentId, attempt);
+  await changePayment(tools, {
+    operationId,
+    paymentId,
+    tenantId,
+    mode,
+    fingerprint: fingerprintOf(digest, { body: { expiry_of: paymentId, attempt }, query: {} }),
+    requestId: operationId,
+    command: { kind: 'cancel', reason: 'expired' },
+  });
+}
+
+function failedExpiries({ holdChanges }: PaymentChain['state']): number {
+  return [...holdChanges.values()].filter(({ reason, status }) => reason === 'expired' && status === 'failed').length;
+}
+
+/** Records what the processor's books say of the hold. */
+async function look(tools: ExpireAuthorizationsTools, { first, state }: PaymentChain) {
+  const { id, chargeId } = state.payment;
+  const books = pinnedBooks(tools, first);
+  invariant(chargeId !== undefined && books !== undefined, 'what is set aside has a name, in books that are known');
+  const asked = expiryOfHold(tools.digest, id, 1);
+  const { status } = await recordCharge(tools, id, asked, () => readCharge(books, chargeId));
+  return status;
+}
+
+async function chainOfHold({ store }: ExpireAuthorizationsTools, { paymentId }: Hold): Promise<PaymentChain> {
+  const chain = await readChain(store, paymentId);
+  invariant(chain !== undefined, 'what is set aside has its payment');
+  return chain;
+}
+
+function isHeld({ state }: PaymentChain): boolean {
+  return state.payment.status === 'requires_capture';
+}

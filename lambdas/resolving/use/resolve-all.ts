@@ -1,0 +1,75 @@
+import type { Job, JobCounts } from '../../jobs/use/job.ts';
+import { type Piece, piecesJob } from '../../jobs/use/pieces-job.ts';
+import type { OrderTools } from '../../orders/use/create-order-types.ts';
+import { finishOrderClaim, resolveOrders } from '../../orders/use/resolve-orders.ts';
+import { type Resolved, type ResolveTools, resolveClaims, resolveInquiries } from './resolve.ts';
+import { returnCharges } from './return-charges.ts';
+
+export interface ResolveAllTools
+  extends Omit<ResolveTools, 'finishOther' | 'deadlineMs'>,
+    Pick<OrderTools, 'orders' | 'choose'> {
+  /** Left out where orders are not taken. */
+  readonly parties?: Pick<OrderTools, 'stock' | 'referrals' | 'mailer'>;
+  /** Told what each sweep of a queue has come to, and how many orders it has given to people. */
+  readonly told: (queue: string, resolved: Resolved, inReview: number) => void;
+}
+
+interface ResolveTimes {
+  /** Of the run: decides what is due, as the work before may take more than a minute. Unix milliseconds. */
+  readonly startedAtMs: number;
+  /** When to stop at the latest. Unix milliseconds. */
+  readonly deadlineMs?: number;
+}
+
+export type SweepQueue = (times: ResolveTimes) => Promise<Resolved>;
+
+const NOT_SWEPT: Resolved = { finished: 0, waiting: 0, undecidable: 0, failed: 1 };
+
+/** A sweep of each queue of what nobody else finishes, in their order; one that cannot be read now is reported and counts as failed. */
+export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQueue>> {
+  const { parties, report } = tools;
+  let inReview = 0;
+  const alarm = (): void => {
+    inReview += 1;
+  };
+  const orders: OrderTools | undefined = parties === undefined ? undefined : { ...tools, ...parties, alarm };
+  const payments = ({ deadlineMs }: ResolveTimes): ResolveTools => ({
+    ...tools,
+    ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    ...(orders === undefined ? {} : { finishOther: (record) => finishOrderClaim(orders, record) }),
+  });
+  const told =
+    (queue: string, sweep: SweepQueue): SweepQueue =>
+    async (times) => {
+      inReview = 0;
+      const resolved = await sweep(times).catch((error: unknown) => {
+        report(error);
+        return NOT_SWEPT;
+      });
+      tools.told(queue, resolved, inReview);
+      return resolved;
+    };
+  return {
+    claims: told('claims', (times) => resolveClaims(payments(times))),
+    inquiries: told('inquiries', (times) => resolveInquiries(payments(times), times.startedAtMs)),
+    returns: told('returns', (times) => returnCharges(payments(times))),
+    ...(orders === undefined
+      ? {}
+      : { orders: told('orders', ({ startedAtMs, ...times }) => resolveOrders({ ...orders, ...times }, startedAtMs)) }),
+  };
+}
+
+/** Finishes what nobody else finishes, a queue at a time. */
+export function resolveJob(tools: ResolveAllTools): Job<string> {
+  const pieces: Record<string, Piece> = {};
+  for (const [queue, sweep] of Object.entries(sweepsOf(tools))) {
+    pieces[queue] = async ({ scheduledForMs, deadlineMs }) =>
+      countsOf(await sweep({ startedAtMs: scheduledForMs, deadlineMs }));
+  }
+  return piecesJob(pieces);
+}
+
+/** What a person must decide is looked at again by later runs, and told of by an alarm of its own. */
+function countsOf({ finished, waiting, undecidable, failed }: Resolved): JobCounts {
+  return { done: finished, left: waiting + undecidable, failed };
+}

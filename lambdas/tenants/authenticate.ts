@@ -1,0 +1,87 @@
+import type { Scope } from '../kernel/contract/api.ts';
+import type { Digest } from '../kernel/digest.ts';
+import type { Mode, TenantId } from '../kernel/ids.ts';
+import type { Clock } from '../kernel/world.ts';
+import type { ApiKeyRecord, ApiKeyRegistry } from './api-key-registry.ts';
+
+/** Who asks: whatever is read or made belongs to this tenant and mode. */
+export interface Caller {
+  readonly tenantId: TenantId;
+  readonly mode: Mode;
+}
+
+/** In order of precedence. One word for every key that is not good, so that nothing is learnt about it. */
+export type Authentication =
+  | { readonly kind: 'unauthorized' }
+  | { readonly kind: 'insufficient_scope'; readonly caller: Caller }
+  | { readonly kind: 'authenticated'; readonly caller: Caller };
+
+export interface AuthenticateTools {
+  readonly keys: ApiKeyRegistry;
+  readonly found: FoundKeys;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly digest: Pick<Digest, 'sha256'>;
+}
+
+/** A revoked key may still work for this long in a process that has just seen it: the price of a replay without a call. */
+const FOUND_FOR_MS = 10_000;
+/** Some kilobytes; beyond it the key that was looked up longest ago is looked up again. */
+const MAX_FOUND = 500;
+
+const BEARER = /^bearer +(?<token>\S+)$/i;
+/** 22 letters of base64 are 128 bits. */
+const API_KEY = /^sk_(?<mode>test|live)_[A-Za-z0-9_-]{22,200}$/;
+
+/**
+ * Checks the values of the Authorization header. What has not the form of a key is never looked up.
+ *
+ * @throws RetryableError when the registry cannot be read now
+ */
+export async function authenticate(
+  tools: AuthenticateTools,
+  authorization: readonly string[],
+  scope: Scope,
+): Promise<Authentication> {
+  const [value = '', ...others] = authorization;
+  const key = BEARER.exec(value)?.groups?.['token'] ?? '';
+  const mode = API_KEY.exec(key)?.groups?.['mode'];
+  if (mode === undefined || others.length > 0) return { kind: 'unauthorized' };
+  const record = await lookUp(tools, hex(tools.digest.sha256(key)));
+  if (record === undefined || record.revokedAtMs !== undefined || record.mode !== mode) return { kind: 'unauthorized' };
+  const caller = { tenantId: record.tenantId, mode: record.mode };
+  return { kind: record.scopes.includes(scope) ? 'authenticated' : 'insufficient_scope', caller };
+}
+
+async function lookUp({ keys, found, clock }: AuthenticateTools, hash: string): Promise<ApiKeyRecord | undefined> {
+  const known = found.get(hash, clock.nowMs());
+  if (known !== undefined) return known;
+  const record = await keys.findByHash(hash);
+  if (record !== undefined && record.revokedAtMs === undefined) found.put(hash, record, clock.nowMs());
+  return record;
+}
+
+/** Keys that were found a moment ago, in this process. Unknown ones are not kept: anyone could fill it with them. */
+export class FoundKeys {
+  readonly #found = new Map<string, { readonly record: ApiKeyRecord; readonly atMs: number }>();
+
+  get(hash: string, nowMs: number): ApiKeyRecord | undefined {
+    const entry = this.#found.get(hash);
+    if (entry === undefined) return undefined;
+    const ageMs = nowMs - entry.atMs;
+    // A clock that was set back must not make a key live longer.
+    if (ageMs >= 0 && ageMs < FOUND_FOR_MS) return entry.record;
+    this.#found.delete(hash);
+    return undefined;
+  }
+
+  put(hash: string, record: ApiKeyRecord, nowMs: number): void {
+    this.#found.delete(hash);
+    const [oldest] = this.#found.keys();
+    if (this.#found.size >= MAX_FOUND && oldest !== undefined) this.#found.delete(oldest);
+    this.#found.set(hash, { record, atMs: nowMs });
+  }
+}
+
+function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

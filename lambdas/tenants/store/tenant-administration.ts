@@ -1,0 +1,164 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { ConditionalCheckFailedException, TransactionCanceledException } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { PutCommand, ScanCommand, TransactWriteCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import type { Scope } from '../../kernel/contract/api.ts';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { base32 } from '../../kernel/digest.ts';
+import type { Mode, TenantId } from '../../kernel/ids.ts';
+import { tenantId } from '../../kernel/ids.ts';
+import { ownerRow } from './tenant-owners.ts';
+import { apiKeyRowKey } from './tenant-registry.ts';
+
+/** 256 bits. */
+const KEY_BYTES = 32;
+const TENANT_BYTES = 10;
+/** Of a key's text: enough to tell two keys apart, too little to use. */
+const HINT_LENGTH = 4;
+
+export interface NewApiKey {
+  readonly tenantId: TenantId;
+  readonly mode: Mode;
+  readonly scopes: readonly Scope[];
+}
+
+/** A key as it may be shown: without the key. */
+export interface ApiKeySummary {
+  readonly keyHash: string;
+  readonly mode: string;
+  readonly scopes: readonly string[];
+  readonly hint: string;
+  readonly createdAtMs: number;
+  readonly revokedAtMs?: number;
+}
+
+const apiKeySummaryItem = z.object({
+  mode: z.string(),
+  scopes: z.array(z.string()),
+  hint: z.string(),
+  createdAtMs: z.int(),
+  revokedAtMs: z.int().exactOptional(),
+});
+
+class UnknownTenantError extends Error {
+  override readonly name = 'UnknownTenantError';
+
+  constructor(id: TenantId) {
+    super(`There is no tenant ${id}.`);
+  }
+}
+
+/** What an operator does with tenants and their keys. No function of the stacks has the rights for it. */
+export class TenantAdministration {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+
+  constructor(client: DynamoDBDocumentClient, table: string) {
+    this.#client = client;
+    this.#table = table;
+  }
+
+  async createTenant(name: string): Promise<TenantId> {
+    const id = tenantId(`ten_${base32(randomBytes(TENANT_BYTES))}`);
+    await this.#client.send(
+      new PutCommand({
+        TableName: this.#table,
+        Item: { ...tenantRowKey(id), name, createdAtMs: Date.now() },
+        ConditionExpression: `attribute_not_exists(${KeyAttribute.partition})`,
+      }),
+    );
+    return id;
+  }
+
+  /**
+   * @returns the key, which is shown now and never again: only its hash is stored
+   * @throws UnknownTenantError for a tenant that nobody has made
+   */
+  async createApiKey({ tenantId: owner, mode, scopes }: NewApiKey): Promise<string> {
+    const key = `sk_${mode}_${randomBytes(KEY_BYTES).toString('base64url')}`;
+    const row = { ...apiKeyRowKey(hashOfApiKey(key)), tenantId: owner, mode, scopes, createdAtMs: Date.now() };
+    const absent = `attribute_not_exists(${KeyAttribute.partition})`;
+    const present = `attribute_exists(${KeyAttribute.partition})`;
+    try {
+      await this.#client.send(
+        new TransactWriteCommand({
+          TransactItems: [
+            { ConditionCheck: { TableName: this.#table, Key: tenantRowKey(owner), ConditionExpression: present } },
+            {
+              Put: {
+                TableName: this.#table,
+                Item: { ...row, hint: key.slice(-HINT_LENGTH) },
+                ConditionExpression: absent,
+              },
+            },
+            // Nobody has payments without ever having had a key: so all owners are listed, and none is found by a scan.
+            { Put: { TableName: this.#table, Item: ownerRow(owner, mode) } },
+          ],
+        }),
+      );
+    } catch (error) {
+      if (!(error instanceof TransactionCanceledException)) throw error;
+      if (error.CancellationReasons?.[0]?.Code === 'ConditionalCheckFailed') throw new UnknownTenantError(owner);
+      throw error;
+    }
+    return key;
+  }
+
+  /**
+   * Takes effect at once for new processes, and within ten seconds for those that remember the key.
+   *
+   * @returns whether there was such a key, not revoked before
+   */
+  async revokeApiKey(key: string): Promise<boolean> {
+    try {
+      await this.#client.send(
+        new UpdateCommand({
+          TableName: this.#table,
+          Key: apiKeyRowKey(hashOfApiKey(key)),
+          UpdateExpression: 'SET revokedAtMs = :now',
+          ConditionExpression: `attribute_exists(${KeyAttribute.partition}) AND attribute_not_exists(revokedAtMs)`,
+          ExpressionAttributeValues: { ':now': Date.now() },
+        }),
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException) return false;
+      throw error;
+    }
+  }
+
+  /** All keys of a tenant, by a scan: an operator's rare question is not worth an index. */
+  async listApiKeys(owner: TenantId): Promise<readonly ApiKeySummary[]> {
+    const found: ApiKeySummary[] = [];
+    let start: Record<string, unknown> | undefined;
+    do {
+      const page = await this.#client.send(
+        new ScanCommand({
+          TableName: this.#table,
+          FilterExpression: 'begins_with(#pk, :prefix) AND tenantId = :tenant',
+          ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
+          ExpressionAttributeValues: { ':prefix': 'KEY#', ':tenant': owner },
+          ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+        }),
+      );
+      for (const item of page.Items ?? []) found.push(summaryOf(item));
+      start = page.LastEvaluatedKey;
+    } while (start !== undefined);
+    return found;
+  }
+}
+
+/** Hexadecimal: how a key is found, and all that is kept of it. */
+export function hashOfApiKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}
+
+function tenantRowKey(id: TenantId): Record<string, string> {
+  return { [KeyAttribute.partition]: `TENANT#${id}`, [KeyAttribute.sort]: 'TENANT' };
+}
+
+function summaryOf(item: Record<string, unknown>): ApiKeySummary {
+  const keyHash = String(item[KeyAttribute.partition]).slice('KEY#'.length);
+  return { keyHash, ...apiKeySummaryItem.parse(item) };
+}

@@ -1,0 +1,64 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { type Mode, type TenantId, tenantId } from '../../kernel/ids.ts';
+import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
+import type { ViewOwner } from '../../views/domain/views.ts';
+import type { Owners } from '../owners.ts';
+
+/** All owners are one partition: they are written when an API key is made, which is rare, and have a hundred bytes each. */
+const OWNERS = 'OWNERS';
+
+const ownerItem = z.object({
+  [KeyAttribute.sort]: z.string(),
+  tenantId: z.string(),
+  mode: z.enum(['test', 'live']),
+});
+
+/** Says that a tenant may have payments in a mode. Making it twice is making it once. */
+export function ownerRow(tenant: TenantId, mode: Mode): Record<string, string> {
+  return {
+    [KeyAttribute.partition]: OWNERS,
+    [KeyAttribute.sort]: `${tenant}#${mode}`,
+    tenantId: tenant,
+    mode,
+  };
+}
+
+/** Read without a scan from the rows that {@link ownerRow} makes. */
+export class DynamoDbOwners implements Owners {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+  readonly #pacing: Pacing;
+
+  constructor(client: DynamoDBDocumentClient, registryTable: string, pacing: Pacing) {
+    this.#client = client;
+    this.#table = registryTable;
+    this.#pacing = pacing;
+  }
+
+  /** A query gives a megabyte at once, which is thousands: never less than a page when there is one. */
+  async list(
+    after: string | undefined,
+    limit: number,
+  ): Promise<readonly { readonly name: string; readonly owner: ViewOwner }[]> {
+    const { partition, sort } = KeyAttribute;
+    const { Items = [] } = await readWithRetries(this.#pacing, () =>
+      this.#client.send(
+        new QueryCommand({
+          TableName: this.#table,
+          KeyConditionExpression: '#pk = :owners AND #sk > :after',
+          ExpressionAttributeNames: { '#pk': partition, '#sk': sort },
+          ExpressionAttributeValues: { ':owners': OWNERS, ':after': after ?? ' ' },
+          ConsistentRead: true,
+          Limit: limit,
+        }),
+      ),
+    );
+    return Items.map((item) => {
+      const row = ownerItem.parse(item);
+      return { name: row[KeyAttribute.sort], owner: { tenantId: tenantId(row.tenantId), mode: row.mode } };
+    });
+  }
+}

@@ -1,0 +1,43 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import { ALL_SCOPES } from '../../kernel/contract/api.ts';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { tenantId } from '../../kernel/ids.ts';
+import type { Pacing } from '../../kernel/platform/attempts.ts';
+import { readWithRetries } from '../../kernel/platform/attempts.ts';
+import type { ApiKeyRecord, ApiKeyRegistry } from '../api-key-registry.ts';
+
+const apiKeyItem = z.object({
+  tenantId: z.string(),
+  mode: z.enum(['test', 'live']),
+  scopes: z.array(z.enum(ALL_SCOPES)),
+  revokedAtMs: z.int().exactOptional(),
+});
+
+/** Where a key's row is: keys are stored as their SHA-256 only, so a read of the table makes nobody a tenant. */
+export function apiKeyRowKey(keyHash: string): Record<string, string> {
+  return { [KeyAttribute.partition]: `KEY#${keyHash}`, [KeyAttribute.sort]: 'KEY' };
+}
+
+export class DynamoDbApiKeyRegistry implements ApiKeyRegistry {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+  readonly #pacing: Pacing;
+
+  constructor(client: DynamoDBDocumentClient, table: string, pacing: Pacing) {
+    this.#client = client;
+    this.#table = table;
+    this.#pacing = pacing;
+  }
+
+  /** Consistent: a key works as soon as it was made, and is refused as soon as it was revoked. */
+  async findByHash(keyHash: string): Promise<ApiKeyRecord | undefined> {
+    const { Item } = await readWithRetries(this.#pacing, () =>
+      this.#client.send(new GetCommand({ TableName: this.#table, Key: apiKeyRowKey(keyHash), ConsistentRead: true })),
+    );
+    if (Item === undefined) return undefined;
+    const row = apiKeyItem.parse(Item);
+    return { ...row, tenantId: tenantId(row.tenantId) };
+  }
+}

@@ -1,0 +1,47 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { type PaymentId, parsePaymentId } from '../../kernel/ids.ts';
+import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
+import { type Item, paymentPartition, transitionSort } from '../../payments/store/items.ts';
+import type { LedgerWalk } from '../use/ledger-walk.ts';
+import type { WalkPage, WalkStep } from '../use/view-store.ts';
+
+/** Rows of one step: some hundred kilobytes. */
+const PAGE = 250;
+
+/** Walks through the Ledger, which reads all of it: for an operator's commands. */
+export class DynamoDbLedgerWalk implements LedgerWalk {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+  readonly #pacing: Pacing;
+
+  constructor(client: DynamoDBDocumentClient, ledgerTable: string, pacing: Pacing) {
+    this.#client = client;
+    this.#table = ledgerTable;
+    this.#pacing = pacing;
+  }
+
+  async payments({ segment, segments, after }: WalkStep): Promise<WalkPage<PaymentId>> {
+    const input = {
+      TableName: this.#table,
+      Segment: segment,
+      TotalSegments: segments,
+      // Every payment has a first transition.
+      FilterExpression: '#sk = :first',
+      ProjectionExpression: '#pk',
+      ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
+      ExpressionAttributeValues: { ':first': transitionSort(1) },
+      Limit: PAGE,
+      ...(after === undefined ? {} : { ExclusiveStartKey: JSON.parse(after) as Item }),
+    };
+    const { Items = [], LastEvaluatedKey } = await readWithRetries(this.#pacing, () =>
+      this.#client.send(new ScanCommand(input)),
+    );
+    const found = Items.flatMap((item) => {
+      const id = parsePaymentId(String(item[KeyAttribute.partition]).slice(paymentPartition('' as PaymentId).length));
+      return id === undefined ? [] : [id];
+    });
+    return LastEvaluatedKey === undefined ? { found } : { found, next: JSON.stringify(LastEvaluatedKey) };
+  }
+}

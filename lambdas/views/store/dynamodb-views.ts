@@ -1,0 +1,155 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, GetCommand, PutCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import type { PaymentId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
+import { type TransactItem, transactOnce } from '../../once/store/transact-items.ts';
+import type { Item } from '../../payments/store/items.ts';
+import type { ViewKey, ViewRow } from '../domain/views.ts';
+import type { RowChange, ViewRange, ViewStore, ViewWalk, WalkPage, WalkStep } from '../use/view-store.ts';
+
+const { partition: PK, sort: SK } = KeyAttribute;
+
+/** A query stops at a megabyte; a page of a thousand rows of at most four kilobytes takes four. */
+const MAX_QUERIES = 16;
+/** Rows of one step of a walk: some hundred kilobytes. */
+const WALK_PAGE = 200;
+
+const rowItem = z.object({
+  [PK]: z.string(),
+  [SK]: z.string(),
+  payment: z.string().exactOptional(),
+  sequence: z.int().min(0),
+  body: z.string(),
+});
+
+/** The Views in their table: rows of text under keys that `core/views.ts` makes. */
+export class DynamoDbViews implements ViewStore, ViewWalk {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+  readonly #pacing: Pacing;
+
+  constructor(client: DynamoDBDocumentClient, viewsTable: string, pacing: Pacing) {
+    this.#client = client;
+    this.#table = viewsTable;
+    this.#pacing = pacing;
+  }
+
+  /** An event has few rows, each in a partition of its own: one call each, all at once. */
+  async put(rows: readonly ViewRow[]): Promise<void> {
+    await Promise.all(
+      rows.map((row) =>
+        writeConditionally(this.#pacing, () =>
+          this.#client.send(new PutCommand({ TableName: this.#table, Item: itemOf(row) })),
+        ),
+      ),
+    );
+  }
+
+  async read(key: ViewKey): Promise<ViewRow | undefined> {
+    const input = { TableName: this.#table, Key: keyOf(key), ConsistentRead: true };
+    const { Item } = await readWithRetries(this.#pacing, () => this.#client.send(new GetCommand(input)));
+    return Item === undefined ? undefined : rowOf(Item);
+  }
+
+  async exchange(changes: readonly RowChange[]): Promise<boolean> {
+    const [only, ...others] = changes;
+    if (only === undefined) return true;
+    const result =
+      others.length > 0
+        ? await transactOnce(
+            this.#client,
+            this.#pacing,
+            changes.map((change) => this.#transactItem(change)),
+          )
+        : await writeConditionally(this.#pacing, () => this.#change(only));
+    return result.kind === 'applied';
+  }
+
+  #change({ key, from, to }: RowChange): Promise<unknown> {
+    const base = { TableName: this.#table, ...conditionOf(from) };
+    return to === undefined
+      ? this.#client.send(new DeleteCommand({ ...base, Key: keyOf(key) }))
+      : this.#client.send(new PutCommand({ ...base, Item: itemOf(to) }));
+  }
+
+  #transactItem({ key, from, to }: RowChange): TransactItem {
+    const base = { TableName: this.#table, ...conditionOf(from) };
+    return to === undefined ? { Delete: { ...base, Key: keyOf(key) } } : { Put: { ...base, Item: itemOf(to) } };
+  }
+
+  async range(range: ViewRange): Promise<readonly ViewRow[]> {
+    const { partition, from, until, descending = false, limit, consistent = false } = range;
+    // DynamoDB refuses a range that ends before it begins.
+    if (from >= until) return [];
+    const rows: ViewRow[] = [];
+    let next: Item | undefined;
+    for (let query = 0; query < MAX_QUERIES; query += 1) {
+      const input = {
+        TableName: this.#table,
+        KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :until',
+        ExpressionAttributeNames: { '#pk': PK, '#sk': SK },
+        ExpressionAttributeValues: { ':pk': partition, ':from': from, ':until': until },
+        ScanIndexForward: !descending,
+        ConsistentRead: consistent,
+        // BETWEEN takes in its end, which does not belong to the range.
+        Limit: limit + 1 - rows.length,
+        ...(next === undefined ? {} : { ExclusiveStartKey: next }),
+      };
+      const page = await readWithRetries(this.#pacing, () => this.#client.send(new QueryCommand(input)));
+      rows.push(...(page.Items ?? []).map(rowOf).filter(({ sort }) => sort !== until));
+      next = page.LastEvaluatedKey;
+      if (rows.length >= limit || next === undefined) return rows.slice(0, limit);
+    }
+    invariant(false, `a page of ${limit} rows of ${partition} is larger than any ever is`);
+  }
+
+  async walk({ segment, segments, after }: WalkStep): Promise<WalkPage<ViewRow>> {
+    const input = {
+      TableName: this.#table,
+      Segment: segment,
+      TotalSegments: segments,
+      Limit: WALK_PAGE,
+      ConsistentRead: true,
+      ...(after === undefined ? {} : { ExclusiveStartKey: JSON.parse(after) as Item }),
+    };
+    const page = await readWithRetries(this.#pacing, () => this.#client.send(new ScanCommand(input)));
+    const { LastEvaluatedKey } = page;
+    const found = (page.Items ?? []).map(rowOf);
+    return LastEvaluatedKey === undefined ? { found } : { found, next: JSON.stringify(LastEvaluatedKey) };
+  }
+}
+
+function conditionOf(from: ViewRow | null | undefined) {
+  if (from === undefined) return {};
+  if (from === null) {
+    return { ConditionExpression: 'attribute_not_exists(#pk)', ExpressionAttributeNames: { '#pk': PK } };
+  }
+  return {
+    ConditionExpression: '#sequence = :sequence AND #body = :body',
+    ExpressionAttributeNames: { '#sequence': 'sequence', '#body': 'body' },
+    ExpressionAttributeValues: { ':sequence': from.sequence, ':body': from.body },
+  };
+}
+
+function keyOf({ partition, sort }: ViewKey): Item {
+  return { [PK]: partition, [SK]: sort };
+}
+
+function itemOf(row: ViewRow): Item {
+  const { paymentId, sequence, body } = row;
+  return { ...keyOf(row), ...(paymentId === undefined ? {} : { payment: paymentId }), sequence, body };
+}
+
+function rowOf(item: Item): ViewRow {
+  const { pk, sk, payment, sequence, body } = rowItem.parse(item);
+  return {
+    partition: pk,
+    sort: sk,
+    ...(payment === undefined ? {} : { paymentId: payment as PaymentId }),
+    sequence,
+    body,
+  };
+}

@@ -1,0 +1,36 @@
+import type { Job } from '../../jobs/use/job.ts';
+import type { Owners } from '../../tenants/owners.ts';
+import type { ViewOwner } from '../domain/views.ts';
+import { type CloseDaysTools, closeDays } from './close-days.ts';
+
+export interface CloseAllDaysTools extends CloseDaysTools {
+  readonly owners: Owners;
+}
+
+/** A day of the usual size is added up in well under a second, and the time is looked at in between. */
+const DAYS_AT_ONCE = 5;
+/** Five years, for an owner whose days were never closed. */
+const MAX_ROUNDS = 400;
+
+/** Closes the days that are over, of all tenants and modes, owner by owner. It counts days. */
+export function closeAllDays(tools: CloseAllDaysTools): Job<ViewOwner> {
+  return {
+    page: async (cursor, limit) => {
+      const found = await tools.owners.list(cursor, limit);
+      const items = found.map(({ name, owner }) => ({ thing: owner, name, after: name }));
+      const last = items.at(-1);
+      return last === undefined || items.length < limit ? { items } : { items, next: last.after };
+    },
+    handle: async (owner, { deadlineMs }) => {
+      let done = 0;
+      for (let round = 0; round < MAX_ROUNDS && tools.clock.nowMs() < deadlineMs; round += 1) {
+        const { closed, more } = await closeDays(tools, owner, DAYS_AT_ONCE);
+        done += closed;
+        if (!more) return { done, left: 0, failed: 0 };
+        // Whoever else changes these days, or closes them, is busy with them now.
+        if (closed === 0) break;
+      }
+      return { done, left: 1, failed: 0 };
+    },
+  };
+}

@@ -1,0 +1,189 @@
+import type { OwnerToken } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import type { Clock, Entropy } from '../../kernel/world.ts';
+import { ACCOUNTS, type Account } from '../../payments/domain/posting.ts';
+import { addedSums, NO_SUMS, type Sums, sumKey, sumsOf } from '../../payments/domain/sums.ts';
+import {
+  bookEntryOf,
+  bookPartitions,
+  DAY_MS,
+  dayOf,
+  FIRST_PLACE,
+  LAST_PLACE,
+  placeOf,
+  totalKey,
+  totalsPartition,
+  type ViewOwner,
+  type ViewRow,
+} from '../domain/views.ts';
+import { mergedRows } from './merged-rows.ts';
+import type { ViewStore } from './view-store.ts';
+
+export interface CloseDaysTools {
+  readonly views: ViewStore;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly entropy: Pick<Entropy, 'ownerToken'>;
+}
+
+/** Most of a day's events have been projected by then; those that come later reopen it, so this only saves work. */
+const SETTLED_AFTER_MS = 60 * 60 * 1000;
+/** Rows that are read at once. A set of postings has some hundred bytes, so this stays below a megabyte. */
+const PAGE = 1_000;
+/** Of one partition and one range: four million sets of postings. */
+const MAX_PAGES = 4_000;
+/** Forty years: as many rows, of some hundred bytes, as four megabytes hold. */
+const MAX_DAYS = 15_000;
+
+/** Longer than it takes to add up the largest of days; after that, whoever set a mark is gone. */
+const MARK_MS = 5 * 60 * 1000;
+
+/**
+ * What a row of a day's total says. Nobody's balance counts on a mark: it tells its closer whether the day has changed, and
+ * others that somebody is at it. If each put its own mark in the place of another's, none of many would ever come to an end.
+ */
+type TotalBody =
+  | { readonly kind: 'mark'; readonly token: OwnerToken; readonly atMs: number }
+  | { readonly kind: 'total'; readonly token: OwnerToken; readonly sums: readonly StoredSum[] };
+
+interface StoredSum {
+  readonly account: Account;
+  readonly currency: string;
+  /** Digits: JSON numbers end at 2^53. Minor units. */
+  readonly debit: string;
+  readonly credit: string;
+}
+
+export interface ClosedDays {
+  readonly closed: number;
+  /** Whether there are more days to close than were asked for, or some that changed, or that another is closing right now. */
+  readonly more: boolean;
+}
+
+/**
+ * Adds up the days that are over, oldest first, each into a row of its own that replaces its entries in every later
+ * balance. Several may do so at once.
+ */
+export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost: number): Promise<ClosedDays> {
+  const { views, clock } = tools;
+  const [earliest] = await mergedRows(views, {
+    partitions: bookPartitions(owner, 'all'),
+    from: FIRST_PLACE,
+    until: LAST_PLACE,
+    limit: 1,
+  });
+  if (earliest === undefined) return { closed: 0, more: false };
+  const firstDay = dayOf(bookEntryOf(earliest).occurredAtMs);
+  const totals = new Map((await totalRows(views, owner)).map((row) => [row.sort, row]));
+  let closed = 0;
+  let tried = 0;
+  let others = 0;
+  for (let day = firstDay; day + DAY_MS + SETTLED_AFTER_MS <= clock.nowMs(); day += DAY_MS) {
+    const found = totals.get(placeOf(day));
+    if (found !== undefined && closedSums(found) !== undefined) continue;
+    if (found !== undefined && isMarked(found, clock.nowMs())) {
+      others += 1;
+      continue;
+    }
+    if (tried === atMost) return { closed, more: true };
+    tried += 1;
+    if (await closeDay(tools, owner, day, found)) closed += 1;
+  }
+  return { closed, more: closed < tried || others > 0 };
+}
+
+/**
+ * Mark, sum, put the total in the mark's place: whoever changes an entry of the day takes the mark away.
+ *
+ * @returns false when the day was changed meanwhile, or another closes it
+ */
+async function closeDay(
+  { views, clock, entropy }: CloseDaysTools,
+  owner: ViewOwner,
+  dayMs: number,
+  found: ViewRow | undefined,
+): Promise<boolean> {
+  const key = totalKey(owner, dayMs);
+  const token = entropy.ownerToken();
+  const mark = totalRow(owner, dayMs, { kind: 'mark', token, atMs: clock.nowMs() });
+  if (!(await views.exchange([{ key, from: found ?? null, to: mark }]))) return false;
+  const sums = await sumEntries(views, owner, { fromMs: dayMs, untilMs: dayMs + DAY_MS }, true);
+  const total = totalRow(owner, dayMs, { kind: 'total', token, sums: [...sums.values()].map(stored) });
+  return views.exchange([{ key, from: mark, to: total }]);
+}
+
+function totalRow(owner: ViewOwner, dayMs: number, body: TotalBody): ViewRow {
+  return { ...totalKey(owner, dayMs), sequence: 0, body: JSON.stringify(body) };
+}
+
+function stored({
+  account,
+  currency,
+  debit,
+  credit,
+}: {
+  account: Account;
+  currency: string;
+  debit: bigint;
+  credit: bigint;
+}) {
+  return { account, currency, debit: String(debit), credit: String(credit) };
+}
+
+function isMarked({ body }: ViewRow, nowMs: number): boolean {
+  const total = JSON.parse(body) as TotalBody;
+  return total.kind === 'mark' && Math.abs(nowMs - total.atMs) < MARK_MS;
+}
+
+/** @returns undefined when the day is not closed yet */
+export function closedSums({ body }: ViewRow): Sums | undefined {
+  const total = JSON.parse(body) as TotalBody;
+  if (total.kind === 'mark') return undefined;
+  return new Map(
+    total.sums.map(({ account, currency, debit, credit }) => {
+      invariant(ACCOUNTS.includes(account), `${account} is no account`);
+      return [sumKey(account, currency), { account, currency, debit: BigInt(debit), credit: BigInt(credit) }];
+    }),
+  );
+}
+
+/** All rows of days' totals, oldest first, marks included. */
+export async function totalRows(views: Pick<ViewStore, 'range'>, owner: ViewOwner): Promise<readonly ViewRow[]> {
+  const rows: ViewRow[] = [];
+  for (let from: string = FIRST_PLACE; rows.length < MAX_DAYS; from = `${rows.at(-1)?.sort ?? FIRST_PLACE} `) {
+    const found = await views.range({ partition: totalsPartition(owner), from, until: LAST_PLACE, limit: PAGE });
+    rows.push(...found);
+    if (found.length < PAGE) break;
+  }
+  return rows;
+}
+
+export interface Period {
+  /** Unix milliseconds, inclusive. */
+  readonly fromMs?: number;
+  /** Unix milliseconds, exclusive. */
+  readonly untilMs?: number;
+}
+
+/** What was posted in a time, added up from its sets of postings. */
+export async function sumEntries(
+  views: Pick<ViewStore, 'range'>,
+  owner: ViewOwner,
+  { fromMs, untilMs }: Period,
+  consistent: boolean,
+): Promise<Sums> {
+  const until = untilMs === undefined ? LAST_PLACE : placeOf(untilMs);
+  const parts = await Promise.all(
+    bookPartitions(owner, 'all').map(async (partition) => {
+      let sums = NO_SUMS;
+      let from = fromMs === undefined ? FIRST_PLACE : placeOf(fromMs);
+      for (let page = 0; page < MAX_PAGES; page += 1) {
+        const rows = await views.range({ partition, from, until, limit: PAGE, consistent });
+        sums = addedSums(sums, sumsOf(rows.flatMap((row) => bookEntryOf(row).legs)));
+        if (rows.length < PAGE) return sums;
+        from = `${rows.at(-1)?.sort ?? from} `;
+      }
+      invariant(false, `the partition ${partition} holds more than is ever read at once`);
+    }),
+  );
+  return parts.reduce(addedSums, NO_SUMS);
+}

@@ -1,0 +1,56 @@
+import type { PaymentId } from '../../kernel/ids.ts';
+import type { TransitionType } from '../../payments/domain/payment.ts';
+import type { Account, Posting } from '../../payments/domain/posting.ts';
+import type { ApiKeyRecord } from '../../tenants/api-key-registry.ts';
+
+/** One tenant's books in one mode. */
+export type BooksOwner = Pick<ApiKeyRecord, 'tenantId' | 'mode'>;
+
+/** Where an entry stands: by time, then payment, sequence and leg. */
+export interface EntryPosition {
+  readonly occurredAtMs: number;
+  readonly paymentId: PaymentId;
+  readonly sequence: number;
+  /** The posting's place in its transition, from 0. */
+  readonly leg: number;
+}
+
+/** Orders by time, then payment, sequence and leg. */
+export function byPosition(left: EntryPosition, right: EntryPosition): number {
+  if (left.occurredAtMs !== right.occurredAtMs) return left.occurredAtMs - right.occurredAtMs;
+  if (left.paymentId !== right.paymentId) return left.paymentId < right.paymentId ? -1 : 1;
+  return left.sequence - right.sequence || left.leg - right.leg;
+}
+
+export interface LedgerEntry extends EntryPosition, Posting {
+  readonly type: TransitionType;
+}
+
+export interface EntryQuery extends BooksOwner {
+  readonly paymentId?: PaymentId;
+  readonly account?: Account;
+  /** Unix milliseconds, inclusive. */
+  readonly fromMs?: number;
+  /** Unix milliseconds, exclusive. */
+  readonly untilMs?: number;
+  /** Only what stands after it. */
+  readonly after?: EntryPosition;
+  readonly limit: number;
+}
+
+export interface Balance {
+  readonly account: Account;
+  readonly currency: string;
+  /** Minor units. */
+  readonly debitMinor: number;
+  /** Minor units. */
+  readonly creditMinor: number;
+}
+
+/** The postings of the Ledger, added up or one by one; a balance is never anything but the sum of its entries. */
+export interface LedgerReader {
+  /** In the order of their positions. @throws RetryableError when they cannot be read now, or are too many to be read */
+  entries(query: EntryQuery): Promise<readonly LedgerEntry[]>;
+  /** @throws as `entries` */
+  balances(owner: BooksOwner): Promise<readonly Balance[]>;
+}

@@ -1,0 +1,65 @@
+import { type Listed, type ListPage, listPage } from '../../http/list-page.ts';
+import type { PaymentStatus } from '../../payments/domain/payment.ts';
+import type { PaymentStore } from '../../payments/use/payment-store.ts';
+import { readPayment } from '../../payments/use/read-payment.ts';
+import type { Caller } from '../../tenants/authenticate.ts';
+import { paymentPartitions, placeOf } from '../domain/views.ts';
+import type { ViewStore } from './view-store.ts';
+
+export interface ListPaymentsTools {
+  readonly views: Pick<ViewStore, 'range'>;
+  readonly store: PaymentStore;
+}
+
+/** Cursors are ids of payments, as the client gave them. */
+export interface ListPayments extends ListPage {
+  readonly status?: PaymentStatus;
+  readonly reference?: string;
+}
+
+/** What is not the caller's does not exist: one outcome, so that nothing is learnt about it. */
+export type ListOutcome =
+  | { readonly kind: 'unknown_cursor'; readonly param: 'starting_after' | 'ending_before' }
+  | ({ readonly kind: 'found' } & Listed);
+
+/** A page of the caller's payments, newest first. @throws RetryableError when it cannot be read now */
+export async function listPayments(
+  { views, store }: ListPaymentsTools,
+  caller: Caller,
+  { status, reference, after, before, ...page }: ListPayments,
+): Promise<ListOutcome> {
+  const placed = async (id: string): Promise<string | undefined> => {
+    const found = await readPayment(store, caller, id);
+    if (found.kind === 'not_found') return undefined;
+    // By whole seconds, as the payment itself says it.
+    return placeOf(Math.floor(found.payment.createdAtMs / 1000) * 1000, found.payment.id);
+  };
+  const partitions = paymentPartitions(caller, {
+    ...(status === undefined ? {} : { status }),
+    ...(reference === undefined ? {} : { reference }),
+  });
+  return listFrom({ after, before, placed }, (cursors) => listPage(views, partitions, { ...page, ...cursors }));
+}
+
+interface Cursors {
+  readonly after: string | undefined;
+  readonly before: string | undefined;
+  /** Where the caller's own object of that id stands; undefined when he has none. */
+  readonly placed: (id: string) => Promise<string | undefined>;
+}
+
+/** Puts places where the client gave ids. */
+export async function listFrom(
+  { after, before, placed }: Cursors,
+  list: (cursors: Pick<ListPage, 'after' | 'before'>) => Promise<Listed>,
+): Promise<ListOutcome> {
+  const behind = after === undefined ? undefined : await placed(after);
+  if (after !== undefined && behind === undefined) return { kind: 'unknown_cursor', param: 'starting_after' };
+  const ahead = before === undefined ? undefined : await placed(before);
+  if (before !== undefined && ahead === undefined) return { kind: 'unknown_cursor', param: 'ending_before' };
+  const listed = await list({
+    ...(behind === undefined ? {} : { after: behind }),
+    ...(ahead === undefined ? {} : { before: ahead }),
+  });
+  return { kind: 'found', ...listed };
+}

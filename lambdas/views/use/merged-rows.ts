@@ -1,0 +1,59 @@
+import { invariant } from '../../kernel/invariant.ts';
+import type { ViewRow } from '../domain/views.ts';
+import type { ViewRange, ViewStore } from './view-store.ts';
+
+/** A page of rows out of several partitions. */
+export interface MergedRange extends Omit<ViewRange, 'partition'> {
+  readonly partitions: readonly string[];
+}
+
+interface Source {
+  readonly partition: string;
+  rows: readonly ViewRow[];
+  /** Whether there may be more than `rows`. */
+  more: boolean;
+}
+
+/**
+ * Merges partitions in the order of their sort keys. Each is first asked for its share of the page and one more, then for
+ * as much again when that is used up: a page costs about twice its rows, and never more queries than its rows and partitions
+ * together.
+ */
+export async function mergedRows(views: Pick<ViewStore, 'range'>, range: MergedRange): Promise<readonly ViewRow[]> {
+  const { partitions, limit, descending = false } = range;
+  const share = Math.ceil(limit / partitions.length) + 1;
+  const sources: Source[] = partitions.map((partition) => ({ partition, rows: [], more: true }));
+  const merged: ViewRow[] = [];
+  await Promise.all(sources.map((source) => refill(views, range, source, share)));
+  while (merged.length < limit) {
+    const first = sources.reduce<Source | undefined>((best, source) => {
+      const [row] = source.rows;
+      const [lead] = best?.rows ?? [];
+      if (row === undefined) return best;
+      return lead === undefined || (descending ? row.sort > lead.sort : row.sort < lead.sort) ? source : best;
+    }, undefined);
+    const [row] = first?.rows ?? [];
+    if (first === undefined || row === undefined) break;
+    merged.push(row);
+    first.rows = first.rows.slice(1);
+    if (first.rows.length === 0 && first.more) await refill(views, range, first, share, row);
+  }
+  return merged;
+}
+
+/** @param last the row behind which it goes on */
+async function refill(
+  views: Pick<ViewStore, 'range'>,
+  { from, until, descending = false, consistent = false }: MergedRange,
+  source: Source,
+  share: number,
+  last?: ViewRow,
+): Promise<void> {
+  invariant(source.rows.length === 0, 'nothing is asked for before it is needed');
+  const { partition } = source;
+  // Nothing lies between a sort key and the same with a space behind it, the lowest character that is printable.
+  const begin = last === undefined || descending ? from : `${last.sort} `;
+  const end = last === undefined || !descending ? until : last.sort;
+  source.rows = await views.range({ partition, from: begin, until: end, descending, consistent, limit: share });
+  source.more = source.rows.length === share;
+}

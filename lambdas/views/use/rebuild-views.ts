@@ -1,0 +1,310 @@
+import type { PaymentId } from '../../kernel/ids.ts';
+import type { Clock } from '../../kernel/world.ts';
+import { isOfComparison } from '../domain/mismatch-view.ts';
+import type { ViewKey, ViewOwner, ViewRow } from '../domain/views.ts';
+import { DAY_MS } from '../domain/views.ts';
+import { type CloseDaysTools, closeDays, closedSums, sumEntries } from './close-days.ts';
+import type { LedgerWalk } from './ledger-walk.ts';
+import { isImplied, type LedgerTools, readPaymentViews, restoreHead, wrongRows } from './payment-views.ts';
+import { reopenDay, writeViews } from './project-event.ts';
+import type { ViewStore, ViewWalk } from './view-store.ts';
+import { type Walked, walkAll } from './walk-all.ts';
+
+export interface RebuildTools extends CloseDaysTools, LedgerTools {
+  readonly views: ViewStore & ViewWalk;
+  readonly ledger: LedgerWalk;
+  readonly clock: Clock;
+  /** How long what differs may take to come right until it is a difference. Milliseconds. @default 25 s */
+  readonly settleMs?: number;
+}
+
+/** In this order. What an earlier phase misses because it happens meanwhile, the projector brings. */
+const PHASES = ['project', 'sweep', 'close', 'compare_ledger', 'compare_views', 'done'] as const;
+type Phase = (typeof PHASES)[number];
+
+/** JSON: whoever has it can take a rebuild up again. */
+export interface RebuildState {
+  readonly phase: Phase;
+  readonly walked: Walked;
+  readonly owners: readonly ViewOwner[];
+  readonly counts: RebuildCounts;
+  /** Payments, and days' totals, that did not agree when they were looked at: they are looked at again in the end. */
+  readonly suspects: readonly Suspect[];
+}
+
+interface RebuildCounts {
+  /** Payments whose rows were written. */
+  readonly projected: number;
+  /** Rows that the Ledger does not imply. */
+  readonly removed: number;
+  readonly daysClosed: number;
+  readonly compared: number;
+}
+
+interface Suspect {
+  readonly paymentId?: PaymentId;
+  readonly key?: ViewKey;
+}
+
+/** What still differs after the Views have had time to catch up. */
+export interface Difference extends Suspect {
+  readonly kind: 'wrong_or_missing' | 'stray' | 'total';
+}
+
+export interface Rebuilt {
+  readonly counts: RebuildCounts;
+  readonly differences: readonly Difference[];
+}
+
+/** An event travels for a second, after trouble for longer. Milliseconds. */
+const SETTLE_MS = 25_000;
+/** The first of them at once, the last when the time to settle is over. */
+const MAX_LOOKS = 6;
+/** More than a person reads; there is no point in holding on to more. */
+const MAX_SUSPECTS = 10_000;
+const DAYS_AT_ONCE = 50;
+/** Days that change while they are closed are left to the projector. */
+const MAX_CLOSINGS = 400;
+
+/** @param from compares only, from `compare_ledger` on; rebuilds from `project` on */
+export function rebuildBegin(segments: number, from: 'project' | 'compare_ledger' = 'project'): RebuildState {
+  return {
+    phase: from,
+    walked: begin(segments),
+    owners: [],
+    counts: { projected: 0, removed: 0, daysClosed: 0, compared: 0 },
+    suspects: [],
+  };
+}
+
+function begin(segments: number): Walked {
+  return Array.from({ length: segments }, () => '');
+}
+
+/**
+ * Makes the Views what the Ledger says, while traffic goes on, and compares. Every step may be done twice, so a rebuild that
+ * broke off is taken up at the last state that was told, or begun again.
+ *
+ * @param progress told after every page
+ */
+export async function rebuildViews(
+  tools: RebuildTools,
+  state: RebuildState,
+  progress: (state: RebuildState) => Promise<void>,
+): Promise<Rebuilt> {
+  const run = new Rebuild(tools, state, progress);
+  return run.run();
+}
+
+class Rebuild {
+  readonly #tools: RebuildTools;
+  readonly #progress: (state: RebuildState) => Promise<void>;
+  readonly #segments: number;
+  readonly #owners: Map<string, ViewOwner>;
+  readonly #suspects: Suspect[];
+  readonly #counts: { -readonly [Name in keyof RebuildCounts]: RebuildCounts[Name] };
+  #phase: Phase;
+  #walked: Walked;
+
+  constructor(tools: RebuildTools, state: RebuildState, progress: (state: RebuildState) => Promise<void>) {
+    this.#tools = tools;
+    this.#progress = progress;
+    this.#segments = state.walked.length;
+    this.#owners = new Map(state.owners.map((owner) => [JSON.stringify(owner), owner]));
+    this.#suspects = [...state.suspects];
+    this.#counts = { ...state.counts };
+    this.#phase = state.phase;
+    this.#walked = state.walked;
+  }
+
+  async run(): Promise<Rebuilt> {
+    const { ledger, views } = this.#tools;
+    await this.#walk(
+      'project',
+      (step) => ledger.payments(step),
+      (id) => this.#project(id),
+    );
+    await this.#walk(
+      'sweep',
+      (step) => views.walk(step),
+      (row) => this.#sweep(row),
+    );
+    if (this.#phase === 'close') await this.#closeDays();
+    await this.#walk(
+      'compare_ledger',
+      (step) => ledger.payments(step),
+      (id) => this.#comparePayment(id),
+    );
+    await this.#walk(
+      'compare_views',
+      (step) => views.walk(step),
+      (row) => this.#compareRow(row),
+    );
+    return { counts: this.#counts, differences: await this.#remaining() };
+  }
+
+  async #walk<Found>(
+    phase: Phase,
+    step: Parameters<typeof walkAll<Found>>[0]['step'],
+    each: (found: Found) => Promise<void>,
+  ): Promise<void> {
+    if (this.#phase !== phase) return;
+    const progress = async (walked: Walked): Promise<void> => {
+      this.#walked = walked;
+      await this.#tell();
+    };
+    await walkAll({ step, each, progress }, this.#walked);
+    await this.#enter(PHASES[PHASES.indexOf(phase) + 1] ?? 'done');
+  }
+
+  async #enter(phase: Phase): Promise<void> {
+    this.#phase = phase;
+    this.#walked = begin(this.#segments);
+    await this.#tell();
+  }
+
+  async #tell(): Promise<void> {
+    await this.#progress({
+      phase: this.#phase,
+      walked: this.#walked,
+      owners: [...this.#owners.values()],
+      counts: { ...this.#counts },
+      suspects: [...this.#suspects],
+    });
+  }
+
+  /** The same rows as the projector writes, by the same rule that newer wins: the two may do so at once. */
+  async #project(paymentId: PaymentId): Promise<void> {
+    const said = await readPaymentViews(this.#tools, paymentId);
+    if (said === undefined) return;
+    this.#owners.set(JSON.stringify(said.owner), said.owner);
+    await restoreHead(this.#tools.views, said);
+    for (const event of said.events) await writeViews(this.#tools, event);
+    this.#counts.projected += 1;
+  }
+
+  /**
+   * Takes away what the Ledger does not imply. The row was there before the Ledger is read, and nothing is projected that
+   * is not in the Ledger, so no row goes that is only newer than what was read; and it goes only while it is unchanged.
+   */
+  async #sweep(row: ViewRow): Promise<void> {
+    if (isOfComparison(row)) return;
+    const { views } = this.#tools;
+    const { paymentId } = row;
+    if (paymentId === undefined) {
+      // A day's total: the day is added up again below, or by whoever asks meanwhile.
+      await views.exchange([{ key: row, from: row }]);
+      return;
+    }
+    const said = await readPaymentViews(this.#tools, paymentId);
+    if (said !== undefined && (await isImplied(views, said, row))) return;
+    if (!(await views.exchange([{ key: row, from: row }]))) return;
+    this.#counts.removed += 1;
+    const book = ownerOfBook(row);
+    if (book !== undefined) await reopenDay(views, book, timeOf(row));
+    await this.#project(paymentId);
+  }
+
+  async #closeDays(): Promise<void> {
+    for (const owner of this.#owners.values()) {
+      for (let round = 0; round < MAX_CLOSINGS; round += 1) {
+        const { closed, more } = await closeDays(this.#tools, owner, DAYS_AT_ONCE);
+        this.#counts.daysClosed += closed;
+        if (!more || closed === 0) break;
+      }
+      await this.#tell();
+    }
+    await this.#enter('compare_ledger');
+  }
+
+  async #comparePayment(paymentId: PaymentId): Promise<void> {
+    this.#counts.compared += 1;
+    if ((await this.#differenceOf({ paymentId })) !== undefined) this.#suspect({ paymentId });
+  }
+
+  async #compareRow(row: ViewRow): Promise<void> {
+    if (isOfComparison(row)) return;
+    const { partition, sort, paymentId } = row;
+    const suspect = { key: { partition, sort }, ...(paymentId === undefined ? {} : { paymentId }) };
+    if ((await this.#differenceOfRow(suspect, row)) !== undefined) this.#suspect(suspect);
+  }
+
+  #suspect(suspect: Suspect): void {
+    if (this.#suspects.length < MAX_SUSPECTS) this.#suspects.push(suspect);
+  }
+
+  async #differenceOf(suspect: Suspect): Promise<Difference | undefined> {
+    const { views } = this.#tools;
+    const { key, paymentId } = suspect;
+    if (key === undefined) {
+      const said = paymentId === undefined ? undefined : await readPaymentViews(this.#tools, paymentId);
+      const wrong = said === undefined ? [] : await wrongRows(views, said);
+      const [first] = wrong;
+      return first === undefined ? undefined : { ...suspect, key: first, kind: 'wrong_or_missing' };
+    }
+    const row = await views.read(key);
+    return row === undefined ? undefined : this.#differenceOfRow(suspect, row);
+  }
+
+  async #differenceOfRow(suspect: Suspect, row: ViewRow): Promise<Difference | undefined> {
+    const { paymentId } = suspect;
+    if (paymentId === undefined) return (await this.#isRightTotal(row)) ? undefined : { ...suspect, kind: 'total' };
+    const said = await readPaymentViews(this.#tools, paymentId);
+    const implied = said !== undefined && (await isImplied(this.#tools.views, said, row));
+    return implied ? undefined : { ...suspect, kind: 'stray' };
+  }
+
+  async #isRightTotal(row: ViewRow): Promise<boolean> {
+    const owner = ownerOf(row);
+    const closed = closedSums(row);
+    if (owner === undefined) return false;
+    if (closed === undefined) return true;
+    const fromMs = timeOf(row);
+    const sums = await sumEntries(this.#tools.views, owner, { fromMs, untilMs: fromMs + DAY_MS }, true);
+    return closed.size === sums.size && [...closed].every(([key, sum]) => sameSum(sum, sums.get(key)));
+  }
+
+  /** Events are on their way: what agrees a little later was no difference. */
+  async #remaining(): Promise<readonly Difference[]> {
+    const { clock, settleMs = SETTLE_MS } = this.#tools;
+    let suspects: readonly Suspect[] = this.#suspects;
+    let differences: readonly Difference[] = [];
+    for (let look = 0; look < MAX_LOOKS && suspects.length > 0; look += 1) {
+      if (look > 0) await clock.sleep(settleMs / (MAX_LOOKS - 1));
+      const found: Difference[] = [];
+      const still: Suspect[] = [];
+      for (const suspect of suspects) {
+        const difference = await this.#differenceOf(suspect);
+        if (difference === undefined) continue;
+        found.push(difference);
+        still.push(suspect);
+      }
+      suspects = still;
+      differences = found;
+    }
+    return differences;
+  }
+}
+
+function sameSum(
+  left: { readonly debit: bigint; readonly credit: bigint },
+  right: { readonly debit: bigint; readonly credit: bigint } | undefined,
+): boolean {
+  return right !== undefined && left.debit === right.debit && left.credit === right.credit;
+}
+
+function ownerOfBook(row: ViewRow): ViewOwner | undefined {
+  return row.partition.startsWith('BOOK#') ? ownerOf(row) : undefined;
+}
+
+/** Whose row it is, by its partition; undefined when that is of no form of ours. */
+function ownerOf({ partition }: ViewKey): ViewOwner | undefined {
+  const [, tenant, mode] = partition.split('#');
+  if (tenant === undefined || (mode !== 'test' && mode !== 'live')) return undefined;
+  return { tenantId: tenant as ViewOwner['tenantId'], mode };
+}
+
+/** The time with which a sort key begins. Unix milliseconds. */
+function timeOf({ sort }: ViewKey): number {
+  return Number(sort.slice(0, 15));
+}

@@ -1,0 +1,25 @@
+import type { OutcomePlace, SeenEvents } from '../../payments/use/transition-reader.ts';
+import { seenKey } from '../domain/views.ts';
+import type { ViewStore } from './view-store.ts';
+
+/** Reads at once. */
+const AT_ONCE = 25;
+
+/** What the projector has taken in, wholly. */
+export class ProjectedEvents implements SeenEvents {
+  readonly #views: Pick<ViewStore, 'read'>;
+
+  constructor(views: Pick<ViewStore, 'read'>) {
+    this.#views = views;
+  }
+
+  async unseen(places: readonly OutcomePlace[]): Promise<readonly OutcomePlace[]> {
+    const missing: OutcomePlace[] = [];
+    for (let start = 0; start < places.length; start += AT_ONCE) {
+      const asked = places.slice(start, start + AT_ONCE);
+      const found = await Promise.all(asked.map((place) => this.#views.read(seenKey(place))));
+      missing.push(...asked.filter((_, index) => found[index] === undefined));
+    }
+    return missing;
+  }
+}

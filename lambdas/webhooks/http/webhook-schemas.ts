@@ -1,0 +1,95 @@
+import * as z from 'zod';
+import { pageLimit } from '../../payments/http/payment-schemas.ts';
+import { isDeliveryId } from '../domain/webhook-delivery.ts';
+import { WEBHOOK_EVENT_TYPES } from '../domain/webhook-endpoint.ts';
+
+/** What the webhook routes take. The API's documents are made from these same schemas. */
+
+const LONGEST_URL = 2_048;
+const LAST_SECOND = 9_999_999_999;
+/** A week: longer than any switch-over, and short enough for a secret that leaked. */
+const MAX_OVERLAP_SECONDS = 7 * 24 * 60 * 60;
+export const DEFAULT_OVERLAP_SECONDS = 24 * 60 * 60;
+
+const url = z
+  .string('must be a string')
+  .min(1, 'must not be empty')
+  .max(LONGEST_URL, `must be at most ${LONGEST_URL} characters`)
+  .meta({
+    description: 'Where events are posted: a public https address, on port 443 or from 1024.',
+    example: 'https://shop.example.com/hooks',
+  });
+
+const events = z
+  .array(
+    z.enum(['*', ...WEBHOOK_EVENT_TYPES], `must be * or one of ${WEBHOOK_EVENT_TYPES.join(', ')}`),
+    'must be an array of event types',
+  )
+  .min(1, 'must have at least one event type')
+  .max(WEBHOOK_EVENT_TYPES.length, `must have at most ${WEBHOOK_EVENT_TYPES.length} event types`)
+  .refine((types) => new Set(types).size === types.length, 'must not name an event type twice')
+  .refine((types) => !types.includes('*') || types.length === 1, 'must be * alone, or types without *')
+  .meta({ description: 'Which events are sent: `["*"]` for all, those that come later too.', example: ['*'] });
+
+const description = z
+  .string('must be a string')
+  .max(500, 'must be at most 500 characters')
+  .meta({ description: 'For people; kept as it is.', example: 'Order system' });
+
+/** The fields in the order in which the first fault is reported. */
+export const createEndpointBody = z
+  .strictObject({ url, events, description: description.optional() })
+  .meta({ id: 'CreateWebhookEndpoint' });
+
+export const updateEndpointBody = z
+  .strictObject({
+    url: url.optional(),
+    events: events.optional(),
+    description: description.nullable().optional(),
+    enabled: z
+      .boolean('must be true or false')
+      .optional()
+      .meta({ description: 'False stops all deliveries; true begins with the events from then on.' }),
+  })
+  .meta({ id: 'UpdateWebhookEndpoint' });
+
+export const rotateSecretBody = z
+  .strictObject({
+    overlap_seconds: z
+      .int('must be a JSON integer of seconds')
+      .min(0, 'must be at least 0')
+      .max(MAX_OVERLAP_SECONDS, `must be at most ${MAX_OVERLAP_SECONDS}`)
+      .optional()
+      .meta({
+        description: `How long the secret before it still signs beside the new one; ${DEFAULT_OVERLAP_SECONDS} when left out.`,
+        example: 3_600,
+      }),
+  })
+  .meta({ id: 'RotateWebhookSecret' });
+
+const second = z
+  .int('must be a JSON integer of Unix seconds')
+  .min(0, 'must be at least 0')
+  .max(LAST_SECOND, `must be at most ${LAST_SECOND}`);
+
+export const replayBody = z
+  .strictObject({
+    from: second.meta({ description: 'Unix seconds, inclusive.', example: 1_772_366_400 }),
+    until: second.meta({
+      description: 'Unix seconds, exclusive; at most 31 days after `from`.',
+      example: 1_772_452_800,
+    }),
+    events: events
+      .optional()
+      .meta({ description: 'Which events are sent again; all that the endpoint asks for when left out.' }),
+  })
+  .meta({ id: 'ReplayWebhooks' });
+
+export const deliveriesQuery = z.strictObject({
+  limit: pageLimit('deliveries'),
+  starting_after: z
+    .string()
+    .refine(isDeliveryId, 'must be the id of a delivery')
+    .optional()
+    .meta({ description: 'The `id` of the last delivery that you have: the page begins after it.' }),
+});

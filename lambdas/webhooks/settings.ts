@@ -1,0 +1,62 @@
+import * as z from 'zod';
+import { Environment } from '../kernel/contract/environment.ts';
+import { queueUrl, readVariables, refuseToRunBare, tableName, type Variables } from '../kernel/platform/variables.ts';
+
+/** What the functions of webhooks were deployed with; each has only what it uses. */
+
+const base = z.object({
+  [Environment.idempotencyTable]: tableName,
+  [Environment.registryTable]: tableName,
+  [Environment.webhookTasksQueueUrl]: queueUrl,
+});
+const calling = base.extend({
+  [Environment.webhookRootSecretId]: z.string('is not set').min(1, 'must be the id of a secret'),
+  [Environment.webhookLoopback]: z.enum(['true', 'false'], 'must be true or false'),
+});
+const reading = calling.extend({ [Environment.ledgerTable]: tableName });
+
+export interface WebhookConfig {
+  readonly tables: { readonly idempotency: string; readonly registry: string };
+  readonly tasksQueueUrl: string;
+}
+
+export interface CallingConfig extends WebhookConfig {
+  readonly rootSecretId: string;
+  readonly allowLoopback: boolean;
+}
+
+/** @throws Error naming the variable that is missing or wrong, or the one that would switch idempotency off */
+export function readWebhookConfig(environment: Variables): WebhookConfig {
+  return configOf(read(base, environment));
+}
+
+/** @throws Error as {@link readWebhookConfig} */
+export function readCallingConfig(environment: Variables): CallingConfig {
+  return callingOf(read(calling, environment));
+}
+
+/** @throws Error as {@link readWebhookConfig} */
+export function readSenderConfig(environment: Variables): CallingConfig & { readonly ledgerTable: string } {
+  const data = read(reading, environment);
+  return { ...callingOf(data), ledgerTable: data[Environment.ledgerTable] };
+}
+
+function callingOf(data: z.infer<typeof calling>): CallingConfig {
+  return {
+    ...configOf(data),
+    rootSecretId: data[Environment.webhookRootSecretId],
+    allowLoopback: data[Environment.webhookLoopback] === 'true',
+  };
+}
+
+function configOf(data: z.infer<typeof base>): WebhookConfig {
+  return {
+    tables: { idempotency: data[Environment.idempotencyTable], registry: data[Environment.registryTable] },
+    tasksQueueUrl: data[Environment.webhookTasksQueueUrl],
+  };
+}
+
+function read<Value>(schema: z.ZodType<Value>, environment: Variables): Value {
+  refuseToRunBare(environment);
+  return readVariables(schema, environment);
+}

@@ -1,0 +1,145 @@
+import * as z from 'zod';
+import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
+import { tenantId } from '../../kernel/ids.ts';
+import { type Item, shardOf } from '../../payments/store/items.ts';
+import { DELIVERY_KEPT_SECONDS, type Delivery } from '../domain/webhook-delivery.ts';
+import { type EndpointBook, WEBHOOK_EVENT_TYPES, type WebhookOwner } from '../domain/webhook-endpoint.ts';
+import type { WebhookReplay } from '../domain/webhook-replay.ts';
+import type { WebhookTask } from '../use/webhooks.ts';
+
+/** Retries of a bad day are many, and are looked for every minute. */
+export const DUE_SHARDS = 8;
+const TIME_DIGITS = 13;
+
+const owner = { tenantId: z.string().transform(tenantId), mode: z.enum(['test', 'live']) };
+const wanted = z.array(z.enum([...WEBHOOK_EVENT_TYPES, '*']));
+
+const bookItem = z.object({
+  ...owner,
+  revision: z.int().min(1),
+  endpoints: z.array(
+    z.object({
+      id: z.string(),
+      url: z.string(),
+      events: wanted,
+      description: z.string().exactOptional(),
+      disabled: z.object({ atMs: z.int(), reason: z.enum(['requested', 'gone', 'failing']) }).exactOptional(),
+      secrets: z.array(z.object({ root: z.string(), version: z.int(), expiresAtMs: z.int().exactOptional() })),
+      createdAtMs: z.int(),
+    }),
+  ),
+});
+
+const deliveryItem = z.object({
+  ...owner,
+  id: z.string(),
+  endpointId: z.string(),
+  eventId: z.string(),
+  type: z.string(),
+  occurredAtMs: z.int(),
+  body: z.string(),
+  revision: z.int().min(1),
+  status: z.enum(['pending', 'delivered', 'failed', 'canceled']),
+  tries: z.int(),
+  dueAtMs: z.int().exactOptional(),
+  extra: z.literal(true).exactOptional(),
+  running: z.literal(true).exactOptional(),
+  attempts: z.array(
+    z.object({
+      startedAtMs: z.int(),
+      durationMs: z.int(),
+      status: z.int().exactOptional(),
+      error: z.string().exactOptional(),
+    }),
+  ),
+  excerpt: z.string().exactOptional(),
+  createdAtMs: z.int(),
+  deliveredAtMs: z.int().exactOptional(),
+});
+
+const replayItem = z.object({
+  ...owner,
+  id: z.string(),
+  endpointId: z.string(),
+  revision: z.int().min(1),
+  status: z.enum(['running', 'completed', 'canceled']),
+  fromMs: z.int(),
+  untilMs: z.int(),
+  events: wanted.exactOptional(),
+  cursor: z.string().exactOptional(),
+  sent: z.int(),
+  dueAtMs: z.int().exactOptional(),
+  createdAtMs: z.int(),
+});
+
+const dueItem = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('attempt'), endpointId: z.string(), deliveryId: z.string() }),
+  z.object({ kind: z.literal('replay'), replayId: z.string() }),
+]);
+
+export function bookKey({ tenantId: tenant, mode }: WebhookOwner): Item {
+  return { [KeyAttribute.partition]: `WEBHOOKS#${tenant}#${mode}`, [KeyAttribute.sort]: 'ENDPOINTS' };
+}
+
+export function bookRow(book: EndpointBook): Item {
+  return { ...bookKey(book), ...book };
+}
+
+export function parseBook(item: Item): EndpointBook {
+  return bookItem.parse(item);
+}
+
+export function deliveriesPartition(endpointId: string): string {
+  return `WEBHOOK_DELIVERY#${endpointId}`;
+}
+
+export function deliveryKey(delivery: Pick<Delivery, 'endpointId' | 'id'>): Item {
+  return { [KeyAttribute.partition]: deliveriesPartition(delivery.endpointId), [KeyAttribute.sort]: delivery.id };
+}
+
+/** Counted from what it last waits for: what is still to be tried is not forgotten. */
+export function deliveryRow(delivery: Delivery): Item {
+  const fromMs = Math.max(delivery.createdAtMs, delivery.dueAtMs ?? 0);
+  return { ...deliveryKey(delivery), ...delivery, ...expiry(fromMs) };
+}
+
+export function parseDelivery(item: Item): Delivery {
+  return deliveryItem.parse(item);
+}
+
+export function replayKey(id: string): Item {
+  return { [KeyAttribute.partition]: `WEBHOOK_REPLAY#${id}`, [KeyAttribute.sort]: 'REPLAY' };
+}
+
+export function replayRow(replay: WebhookReplay): Item {
+  return { ...replayKey(replay.id), ...replay, ...expiry(Math.max(replay.createdAtMs, replay.dueAtMs ?? 0)) };
+}
+
+export function parseReplay(item: Item): WebhookReplay {
+  return replayItem.parse(item);
+}
+
+function expiry(fromMs: number): Item {
+  return { [IdempotencyTable.timeToLiveAttribute]: Math.ceil(fromMs / 1000) + DELIVERY_KEPT_SECONDS };
+}
+
+export function duePartition(shard: number): string {
+  return `WEBHOOK_DUE#${shard}`;
+}
+
+/** Where in the due queue a row stands that is due at `dueAtMs`. */
+export function dueKey(task: WebhookTask, dueAtMs: number): Item {
+  const name = task.kind === 'attempt' ? `${task.endpointId}#${task.deliveryId}` : task.replayId;
+  return {
+    [KeyAttribute.partition]: duePartition(shardOf(name) % DUE_SHARDS),
+    [KeyAttribute.sort]: `${dueTime(dueAtMs)}#${name}`,
+  };
+}
+
+export function dueTime(ms: number): string {
+  return String(ms).padStart(TIME_DIGITS, '0');
+}
+
+export function parseDue(item: Item): WebhookTask {
+  return dueItem.parse(item);
+}

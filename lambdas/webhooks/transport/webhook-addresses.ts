@@ -1,0 +1,34 @@
+import { isIP } from 'node:net';
+import type { WebhookAddresses } from '../use/webhooks.ts';
+import { type AddressRulesOptions, areAllowed, type Resolve, ruleOnUrl } from './addresses.ts';
+
+/** Long enough for any healthy resolver; a merchant waits for it. Milliseconds. */
+const LOOK_UP_MS = 3_000;
+
+/**
+ * The rules when an address is set: by its text, and by what its name stands for now. A name that cannot be resolved now is
+ * taken; the same rules hold again whenever it is called.
+ */
+export function webhookAddresses(resolve: Resolve, options: AddressRulesOptions): WebhookAddresses {
+  return {
+    refusal: async (text) => {
+      const ruling = ruleOnUrl(text, options);
+      if (ruling.kind === 'refused') return ruling.reason;
+      if (isIP(ruling.host) !== 0) return undefined;
+      const found = await known(resolve, ruling.host);
+      return found === undefined || areAllowed(found, options) ? undefined : 'must have a public name or address';
+    },
+  };
+}
+
+async function known(resolve: Resolve, host: string) {
+  const { promise: tooLate, resolve: giveUp } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => giveUp(undefined), LOOK_UP_MS);
+  try {
+    return await Promise.race([resolve(host), tooLate]);
+  } catch {
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}

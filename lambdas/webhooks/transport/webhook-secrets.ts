@@ -1,0 +1,44 @@
+import { createHash, createHmac } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
+import { RetryableError } from '../../kernel/faults.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import type { WebhookSecrets } from '../use/webhooks.ts';
+
+/** Letters of hexadecimal: it tells root keys apart and tells nothing about them. */
+const NAME_LETTERS = 16;
+const PREFIX = 'whsec_';
+
+/** Root keys, oldest first. */
+type RootKeys = () => Promise<readonly string[]>;
+
+/**
+ * HMAC-SHA-256 of the endpoint and the number of its secret under a root key: 256 bits that nobody can guess who has not the
+ * root key, and that need no place to be stored in. New secrets are derived from the last root key; the others go on signing.
+ */
+export function webhookSecrets(rootKeys: RootKeys): WebhookSecrets {
+  return {
+    newestRoot: async () => {
+      const newest = (await rootKeys()).at(-1);
+      invariant(newest !== undefined, 'there is a root key');
+      return nameOf(newest);
+    },
+    secretOf: async (endpointId, { root, version }) => {
+      const key = (await rootKeys()).find((each) => nameOf(each) === root);
+      // It may have been added a moment ago, by whoever made the secret: this process has not read it yet.
+      if (key === undefined) throw new RetryableError('webhook_root_unknown', `the root key ${root} is not known here`);
+      const bytes = createHmac('sha256', key)
+        .update(JSON.stringify(['webhook_secret', endpointId, version]))
+        .digest();
+      return PREFIX + bytes.toString('base64');
+    },
+    sign: (secrets, { id, atMs, body }) => {
+      // The package wants whole seconds, as the header has them.
+      const at = new Date(Math.floor(atMs / 1000) * 1000);
+      return secrets.map((secret) => new Webhook(secret).sign(id, at, body)).join(' ');
+    },
+  };
+}
+
+function nameOf(rootKey: string): string {
+  return createHash('sha256').update(`webhook root ${rootKey}`).digest('hex').slice(0, NAME_LETTERS);
+}

@@ -1,0 +1,127 @@
+import * as http from 'node:http';
+import * as https from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import type { AttemptResult } from '../domain/webhook-delivery.ts';
+import type { WebhookRequest, WebhookTransport } from '../use/webhooks.ts';
+import { type AddressRulesOptions, areAllowed, type Resolve, type Resolved, ruleOnUrl } from './addresses.ts';
+
+/** From the look-up of the name to the end of the answer. Milliseconds. */
+const CALL_MS = 10_000;
+/** So much of an answer is kept, for whoever looks for the fault; the rest is not even read. Bytes. */
+const EXCERPT_BYTES = 1_024;
+
+export interface WebhookTransportOptions extends AddressRulesOptions {
+  readonly resolve: Resolve;
+  /** @default 10 s */
+  readonly callMs?: number;
+}
+
+/**
+ * Calls receivers over HTTPS. The name is resolved once, all its addresses are judged, and the connection goes to those and
+ * to no others: a name that says something else a moment later (DNS rebinding) has nobody to say it to. A redirect is an
+ * answer like any other and leads nowhere; connections are not kept, so each call is judged by itself.
+ */
+export function webhookTransport(options: WebhookTransportOptions): WebhookTransport {
+  return {
+    post: async (request) => {
+      const ruling = ruleOnUrl(request.url, options);
+      if (ruling.kind === 'refused') return unanswered('address_not_allowed');
+      const signal = AbortSignal.timeout(options.callMs ?? CALL_MS);
+      try {
+        const found = isIP(ruling.host) === 0 ? await inTime(signal, options.resolve(ruling.host)) : [];
+        if (isIP(ruling.host) === 0 && !areAllowed(found, options)) return unanswered('address_not_allowed');
+        return await call(ruling.url, request, { found, signal });
+      } catch (error) {
+        return unanswered(signal.aborted ? 'timeout' : reasonOf(error));
+      }
+    },
+  };
+}
+
+interface CallOptions {
+  /** All that the name stands for, judged; empty where the address has a number. */
+  readonly found: readonly Resolved[];
+  readonly signal: AbortSignal;
+}
+
+function call(url: URL, { headers, body }: WebhookRequest, options: CallOptions): Promise<AttemptResult> {
+  const { found, signal } = options;
+  const { promise, resolve, reject } = Promise.withResolvers<AttemptResult>();
+  const common: https.RequestOptions = {
+    method: 'POST',
+    headers: { ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' },
+    agent: false,
+    signal,
+    lookup: judged(found),
+  };
+  const request = url.protocol === 'https:' ? https.request(url, common) : http.request(url, common);
+  request.on('error', reject);
+  // Switching protocols is nothing that was asked for.
+  request.on('upgrade', (_response, socket) => {
+    socket.destroy();
+    reject(new Error('the protocol was switched'));
+  });
+  request.on('response', (response) => {
+    readExcerpt(response, signal, (excerpt) => {
+      resolve({ kind: 'answered', status: response.statusCode ?? 0, excerpt });
+      request.destroy();
+    });
+  });
+  request.end(body);
+  return promise;
+}
+
+/** Asks nobody: the connection goes where it was judged to go. */
+function judged(found: readonly Resolved[]): LookupFunction {
+  return (_hostname, { all }, callback) => {
+    const [first] = found;
+    if (first === undefined) callback(new Error('there is no address'), '');
+    else if (all === true) callback(null, [...found]);
+    else callback(null, first.address, first.family);
+  };
+}
+
+/** @throws when time is up before it has come */
+async function inTime<Value>(signal: AbortSignal, coming: Promise<Value>): Promise<Value> {
+  const { promise: over, reject } = Promise.withResolvers<never>();
+  signal.addEventListener('abort', () => reject(new Error('time is up')), { once: true });
+  return Promise.race([coming, over]);
+}
+
+/** The status is what counts: an answer that breaks off or does not end is told as far as it came. */
+function readExcerpt(response: http.IncomingMessage, signal: AbortSignal, done: (excerpt: string) => void): void {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const finish = (): void => {
+    response.removeAllListeners('data');
+    done(printable(Buffer.concat(chunks).subarray(0, EXCERPT_BYTES)));
+  };
+  response.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length >= EXCERPT_BYTES) finish();
+  });
+  response.on('end', finish);
+  response.on('error', finish);
+  signal.addEventListener('abort', finish, { once: true });
+}
+
+/** What a merchant's server says is shown to people: without what terminals and pages act on. */
+function printable(bytes: Buffer): string {
+  return bytes.toString('utf8').replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\ufffd]/gu, ' ');
+}
+
+function unanswered(error: string): AttemptResult {
+  return { kind: 'unanswered', error };
+}
+
+/** Node's names for what went wrong, in words of our own: the text of an error may quote what a server sent. */
+function reasonOf(error: unknown): string {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
+  if (code === 'ETIMEDOUT') return 'timeout';
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'ENODATA') return 'name_not_resolved';
+  if (code === 'ECONNREFUSED') return 'connection_refused';
+  if (code.startsWith('HPE_')) return 'malformed_answer';
+  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)) return 'tls_failed';
+  return 'connection_failed';
+}

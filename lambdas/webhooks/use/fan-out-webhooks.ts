@@ -1,0 +1,116 @@
+import { type PayonceEvent, PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
+import type { Digest } from '../../kernel/digest.ts';
+import { RetryableError } from '../../kernel/faults.ts';
+import { type OperationId, storedOperationId } from '../../kernel/ids.ts';
+import type { Clock, Entropy } from '../../kernel/world.ts';
+import { effectExpirySeconds } from '../../once/domain/idempotency.ts';
+import type { OperationRunner } from '../../once/use/operation-runner.ts';
+import { type Delivery, newDelivery, type WebhookMessage } from '../domain/webhook-delivery.ts';
+import { type EndpointBook, wants } from '../domain/webhook-endpoint.ts';
+import type { WebhookStore, WebhookTask, WebhookTasks } from './webhooks.ts';
+
+export interface FanOutTools {
+  readonly webhooks: WebhookStore;
+  readonly tasks: WebhookTasks;
+  readonly runner: OperationRunner;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly digest: Digest;
+  /** A fault that does no harm: what was to be done at once is done within a minute. */
+  readonly report: (error: unknown) => void;
+}
+
+const PUBLIC: ReadonlySet<string> = new Set(PUBLIC_EVENT_TYPES);
+
+const MAX_ROUNDS = 5;
+
+/**
+ * Makes a delivery for each endpoint that asks for the event. They are written with the record that says that the event was
+ * taken in, so that there are all of them or none, and none twice; those that are due are in the due queue with them.
+ *
+ * @throws RetryableError, AmbiguousError: the event may be taken in again
+ */
+export async function fanOut(tools: FanOutTools, event: PayonceEvent): Promise<'fanned_out' | 'before' | 'not_public'> {
+  if (!PUBLIC.has(event.event.type)) return 'not_public';
+  const operationId = fanOutOperation(event.event.id);
+  return tools.runner.record<undefined, 'fanned_out' | 'before'>(operationId, {
+    find: async () => ((await tools.webhooks.readEffect(operationId)) === undefined ? undefined : 'before'),
+    prepare: async () => undefined,
+    commit: () => writeDeliveries(tools, operationId, event),
+  });
+}
+
+async function writeDeliveries(
+  tools: FanOutTools,
+  operationId: OperationId,
+  event: PayonceEvent,
+): Promise<'fanned_out' | 'before'> {
+  const { webhooks, clock, entropy, digest } = tools;
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const nowMs = clock.nowMs();
+    const wanted = deliveriesFor(
+      digest,
+      await webhooks.readBook({ tenantId: event.tenant, mode: event.mode }),
+      messageOf(event),
+      nowMs,
+    );
+    // On the first round nearly always all are new; what a replay made before, or a fan-out whose record has expired, stays.
+    const deliveries = round === 0 ? wanted : await absent(webhooks, wanted);
+    const outcome = await webhooks.write({
+      record: {
+        operationId,
+        owner: entropy.ownerToken(),
+        recordedAtMs: nowMs,
+        expiresAtSeconds: effectExpirySeconds(nowMs, entropy.fraction()),
+      },
+      deliveries: deliveries.map((now) => ({ now })),
+    });
+    if (outcome.kind === 'recorded_before') return 'before';
+    if (outcome.kind === 'written') {
+      await enqueueAtOnce(tools, deliveries.map(attemptOf));
+      return 'fanned_out';
+    }
+  }
+  throw new RetryableError('contention', 'too many changes at once');
+}
+
+export function deliveriesFor(
+  digest: Digest,
+  book: EndpointBook,
+  message: WebhookMessage,
+  nowMs: number,
+): readonly Delivery[] {
+  return book.endpoints
+    .filter((endpoint) => wants(endpoint, message.type))
+    .map((endpoint) => newDelivery(digest, book, endpoint, message, nowMs));
+}
+
+export function messageOf({ event, occurredAtMs }: PayonceEvent): WebhookMessage {
+  return { eventId: event.id, type: event.type, occurredAtMs, body: JSON.stringify(event) };
+}
+
+export function attemptOf({ endpointId, id }: Delivery): WebhookTask {
+  return { kind: 'attempt', endpointId, deliveryId: id };
+}
+
+/** Everything is in the due queue already: what fails here is only late. */
+export async function enqueueAtOnce(
+  { tasks, report }: Pick<FanOutTools, 'tasks' | 'report'>,
+  due: readonly WebhookTask[],
+  delaySeconds = 0,
+): Promise<void> {
+  try {
+    if (due.length > 0) await tasks.enqueue(due, delaySeconds);
+  } catch (error) {
+    report(error);
+  }
+}
+
+async function absent(webhooks: WebhookStore, wanted: readonly Delivery[]): Promise<readonly Delivery[]> {
+  const found = await Promise.all(wanted.map(({ endpointId, id }) => webhooks.readDelivery(endpointId, id)));
+  return wanted.filter((_, index) => found[index] === undefined);
+}
+
+function fanOutOperation(eventId: string): OperationId {
+  return storedOperationId(`whf_${eventId}`);
+}

@@ -1,0 +1,134 @@
+import type { PayonceEvent } from '../../events/domain/event.ts';
+import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
+import type { Digest } from '../../kernel/digest.ts';
+import { RetryableError } from '../../kernel/faults.ts';
+import type { Clock } from '../../kernel/world.ts';
+import { type Delivery, newDelivery, replayed } from '../domain/webhook-delivery.ts';
+import { endpointOf, type WebhookEndpoint, wants } from '../domain/webhook-endpoint.ts';
+import { replayObject, replays, type WebhookReplay } from '../domain/webhook-replay.ts';
+import { attemptOf, enqueueAtOnce, messageOf } from './fan-out-webhooks.ts';
+import type { AskTools, ResendRefusal } from './resend-webhook.ts';
+import { takeWebhookEffect, type WebhookEffectOutcome } from './webhook-effect.ts';
+import { answerOf, type KeyedRequest } from './webhook-endpoints.ts';
+import type { PastEvents, Revised, WebhookStore, WebhookTasks } from './webhooks.ts';
+
+export interface ReplayWebhooks extends KeyedRequest {
+  readonly endpointId: string;
+  readonly replayId: string;
+  /** Unix milliseconds, inclusive. */
+  readonly fromMs: number;
+  /** Unix milliseconds, exclusive. */
+  readonly untilMs: number;
+  readonly events?: WebhookReplay['events'];
+}
+
+/** Accepts it: the pages are walked through later. @throws as `takeWebhookEffect` */
+export async function acceptReplay(
+  tools: AskTools,
+  request: ReplayWebhooks,
+): Promise<WebhookEffectOutcome<ResendRefusal>> {
+  const { caller, endpointId, replayId, fromMs, untilMs, events } = request;
+  const outcome = await takeWebhookEffect<ResendRefusal>(tools, {
+    ...request,
+    decide: async () => {
+      const endpoint = endpointOf(await tools.webhooks.readBook(caller), endpointId);
+      if (endpoint === undefined) return { kind: 'not_found' };
+      if (endpoint.disabled !== undefined) return { kind: 'endpoint_disabled' };
+      const nowMs = tools.clock.nowMs();
+      const now: WebhookReplay = {
+        tenantId: caller.tenantId,
+        mode: caller.mode,
+        id: replayId,
+        endpointId,
+        revision: 1,
+        status: 'running',
+        fromMs,
+        untilMs,
+        ...(events === undefined ? {} : { events }),
+        sent: 0,
+        dueAtMs: nowMs,
+        createdAtMs: nowMs,
+      };
+      return { kind: 'change', change: { replay: { now } }, answer: answerOf(202, replayObject(now)) };
+    },
+  });
+  if (outcome.kind === 'first') await enqueueAtOnce(tools, [{ kind: 'replay', replayId }]);
+  return outcome;
+}
+
+export interface ReplayTools {
+  readonly webhooks: WebhookStore;
+  readonly pastEvents: PastEvents;
+  readonly tasks: WebhookTasks;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly digest: Digest;
+  readonly report: (error: unknown) => void;
+}
+
+/** With its due row each is three writes: a page stays below the hundred of a transaction. */
+const EVENTS_PER_PAGE = 25;
+const MAX_ROUNDS = 5;
+
+/**
+ * One page of a replay: its deliveries and the place where the next page begins are written together, so a page that is read
+ * twice is sent once.
+ *
+ * @throws RetryableError, AmbiguousError: the due queue brings it back
+ */
+export async function replayPage(tools: ReplayTools, replayId: string): Promise<'nothing_due' | 'page' | 'ended'> {
+  const { webhooks, clock } = tools;
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const was = await webhooks.readReplay(replayId);
+    if (was?.status !== 'running') return 'nothing_due';
+    const endpoint = endpointOf(await webhooks.readBook(was), was.endpointId);
+    if (endpoint === undefined || endpoint.disabled !== undefined) {
+      await webhooks.write({ replay: { was, now: ended(was, 'canceled') } });
+      return 'ended';
+    }
+    const page = await tools.pastEvents.page({ ...ranged(was), limit: EVENTS_PER_PAGE });
+    const deliveries = await deliveriesOf(tools, was, endpoint, page.events);
+    const sent = was.sent + deliveries.length;
+    const now: WebhookReplay =
+      page.cursor === undefined
+        ? { ...ended(was, 'completed'), sent }
+        : { ...was, revision: was.revision + 1, sent, cursor: page.cursor, dueAtMs: clock.nowMs() };
+    const outcome = await webhooks.write({ replay: { was, now }, deliveries });
+    if (outcome.kind !== 'written') continue;
+    const due = deliveries.map((each) => attemptOf(each.now));
+    await enqueueAtOnce(tools, now.status === 'running' ? [...due, { kind: 'replay', replayId }] : due);
+    return now.status === 'running' ? 'page' : 'ended';
+  }
+  throw new RetryableError('contention', 'too many changes at once');
+}
+
+function ranged({ tenantId, mode, fromMs, untilMs, cursor }: WebhookReplay) {
+  return { tenantId, mode, fromMs, untilMs, ...(cursor === undefined ? {} : { cursor }) };
+}
+
+const PUBLIC: ReadonlySet<string> = new Set(PUBLIC_EVENT_TYPES);
+
+async function deliveriesOf(
+  { webhooks, clock, digest }: ReplayTools,
+  replay: WebhookReplay,
+  endpoint: WebhookEndpoint,
+  events: readonly PayonceEvent[],
+): Promise<readonly Revised<Delivery>[]> {
+  const wanted = events.filter(
+    ({ event: { type } }) => PUBLIC.has(type) && wants(endpoint, type) && replays(replay, type),
+  );
+  const nowMs = clock.nowMs();
+  const all = await Promise.all(
+    wanted.map(async (event) => {
+      const fresh = newDelivery(digest, replay, endpoint, messageOf(event), nowMs);
+      const was = await webhooks.readDelivery(endpoint.id, fresh.id);
+      return was === undefined ? { now: fresh } : { was, now: replayed(was, nowMs) };
+    }),
+  );
+  // One that is under way is what was asked for.
+  return all.filter((each) => !('was' in each) || each.was !== each.now);
+}
+
+function ended(replay: WebhookReplay, status: 'completed' | 'canceled'): WebhookReplay {
+  const { dueAtMs: _due, ...rest } = replay;
+  return { ...rest, revision: replay.revision + 1, status };
+}

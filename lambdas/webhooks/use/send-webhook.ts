@@ -1,0 +1,168 @@
+import type { Digest } from '../../kernel/digest.ts';
+import type { Clock, Entropy } from '../../kernel/world.ts';
+import {
+  type AttemptResult,
+  afterAttempt,
+  begun,
+  type Delivery,
+  disabledMessage,
+  dropped,
+  isDue,
+  LATEST_START_MS,
+  takesSome,
+} from '../domain/webhook-delivery.ts';
+import {
+  activeSecrets,
+  type Disabled,
+  endpointOf,
+  type WebhookEndpoint,
+  withEndpoint,
+} from '../domain/webhook-endpoint.ts';
+import { attemptOf, deliveriesFor, enqueueAtOnce } from './fan-out-webhooks.ts';
+import type { WebhookChange, WebhookSecrets, WebhookStore, WebhookTasks, WebhookTransport } from './webhooks.ts';
+
+export interface SendTools {
+  readonly webhooks: WebhookStore;
+  readonly secrets: WebhookSecrets;
+  readonly transport: WebhookTransport;
+  readonly tasks: WebhookTasks;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly digest: Digest;
+  readonly report: (error: unknown) => void;
+}
+
+/** In order of precedence. */
+export type SendOutcome =
+  /** Delivered before, taken by another, or its time has not come: whatever message says so is done. */
+  | 'nothing_due'
+  /** Its endpoint is gone or switched off. */
+  | 'dropped'
+  /** The attempt began too late to be sure to be alone: nothing was sent, and its lease brings it back. */
+  | 'too_late'
+  /** Another has taken over since; what it finds is recorded, and this is not. */
+  | 'superseded'
+  | 'delivered'
+  | 'tried_in_vain'
+  /** The last attempt was in vain, or the endpoint is gone for good: it was switched off. */
+  | 'disabled';
+
+/** What waits longer is brought back by the sweep. AWS: "Amazon SQS delay queues", at most 15 minutes. */
+const LONGEST_DELAY_SECONDS = 900;
+
+const MAX_ROUNDS = 5;
+
+/** Of an endpoint's deliveries, before it is held for one that takes nothing: one page. */
+const LATEST_LOOKED_AT = 100;
+
+/**
+ * One attempt of a delivery, if it is due: take it, send, record. Of two messages at once one takes it. Whoever dies in
+ * between leaves the lease in the due queue, and the next attempt has the same id and the same body.
+ *
+ *   A ── take (rev 2) ── send ── † …… lease ends
+ *   B ──── take ✗                        C ── take (rev 3) ── send ── record (rev 4)
+ *
+ * @throws RetryableError, AmbiguousError when the store fails: the due queue brings the delivery back
+ */
+export async function sendWebhook(tools: SendTools, endpointId: string, deliveryId: string): Promise<SendOutcome> {
+  const { webhooks, clock } = tools;
+  const delivery = await webhooks.readDelivery(endpointId, deliveryId);
+  const takenAtMs = clock.nowMs();
+  if (delivery === undefined || !isDue(delivery, takenAtMs)) return 'nothing_due';
+  const endpoint = endpointOf(await webhooks.readBook(delivery), endpointId);
+  if (endpoint === undefined || endpoint.disabled !== undefined) {
+    await webhooks.write({ deliveries: [{ was: delivery, now: dropped(delivery) }] });
+    return 'dropped';
+  }
+  const taken = begun(delivery, takenAtMs);
+  const outcome = await webhooks.write({ deliveries: [{ was: delivery, now: taken }] });
+  if (outcome.kind !== 'written') return 'nothing_due';
+
+  const secrets = await Promise.all(
+    activeSecrets(endpoint, clock.nowMs()).map((secret) => tools.secrets.secretOf(endpointId, secret)),
+  );
+  const startedAtMs = clock.nowMs();
+  if (startedAtMs - takenAtMs > LATEST_START_MS) return 'too_late';
+  const result = await tools.transport.post({
+    url: endpoint.url,
+    headers: headersOf(tools.secrets, secrets, taken, startedAtMs),
+    body: taken.body,
+  });
+  return record(tools, taken, { startedAtMs, result });
+}
+
+/** Standard Webhooks 1.0.0, "Webhook headers": signed anew at each attempt, under the id that stays. */
+function headersOf(
+  signer: WebhookSecrets,
+  secrets: readonly string[],
+  { eventId, body }: Delivery,
+  atMs: number,
+): Readonly<Record<string, string>> {
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'Payonce-Webhooks/1',
+    'webhook-id': eventId,
+    'webhook-timestamp': String(Math.floor(atMs / 1000)),
+    'webhook-signature': signer.sign(secrets, { id: eventId, atMs, body }),
+  };
+}
+
+async function record(
+  tools: SendTools,
+  taken: Delivery,
+  attempt: { readonly startedAtMs: number; readonly result: AttemptResult },
+): Promise<SendOutcome> {
+  const { webhooks, clock, entropy } = tools;
+  const nowMs = clock.nowMs();
+  const { delivery, disable: reason } = afterAttempt(taken, attempt, nowMs, entropy.fraction());
+  const disable = reason === 'failing' && (await takesOthers(webhooks, taken, nowMs)) ? undefined : reason;
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const disabling = disable === undefined ? {} : await disabled(tools, taken, { atMs: nowMs, reason: disable });
+    const told = disabling.deliveries ?? [];
+    const outcome = await webhooks.write({ ...disabling, deliveries: [{ was: taken, now: delivery }, ...told] });
+    if (outcome.kind === 'written') {
+      await followUp(tools, delivery, nowMs);
+      await enqueueAtOnce(
+        tools,
+        told.map(({ now }) => attemptOf(now)),
+      );
+      return outcomeOf(delivery, attempt.result, disable);
+    }
+    // With a book in the change it may be the book that has changed: only the delivery's own place fences us.
+    const found = disable === undefined ? undefined : await webhooks.readDelivery(taken.endpointId, taken.id);
+    if (found?.revision !== taken.revision) return 'superseded';
+  }
+  return 'superseded';
+}
+
+function outcomeOf(delivery: Delivery, result: AttemptResult, disable: Disabled['reason'] | undefined): SendOutcome {
+  if (disable !== undefined) return 'disabled';
+  const taken = result.kind === 'answered' && result.status >= 200 && result.status < 300;
+  return taken && delivery.status === 'delivered' ? 'delivered' : 'tried_in_vain';
+}
+
+/** One event that a server cannot take must not cost it all the others. */
+async function takesOthers(webhooks: WebhookStore, { endpointId }: Delivery, nowMs: number): Promise<boolean> {
+  return takesSome(await webhooks.listDeliveries(endpointId, { limit: LATEST_LOOKED_AT }), nowMs);
+}
+
+/** Switches the endpoint off and tells the tenant's others, unless it was switched off or deleted meanwhile. */
+async function disabled(
+  { webhooks, digest }: SendTools,
+  { tenantId, mode, endpointId }: Delivery,
+  off: Disabled,
+): Promise<Pick<WebhookChange, 'book' | 'deliveries'>> {
+  const book = await webhooks.readBook({ tenantId, mode });
+  const known = endpointOf(book, endpointId);
+  if (known === undefined || known.disabled !== undefined) return {};
+  const endpoint: WebhookEndpoint = { ...known, disabled: off };
+  const next = withEndpoint(book, endpoint);
+  const told = deliveriesFor(digest, next, disabledMessage(digest, endpoint, book, off), off.atMs);
+  return { book: { was: book, now: next }, deliveries: told.map((now) => ({ now })) };
+}
+
+async function followUp(tools: SendTools, delivery: Delivery, nowMs: number): Promise<void> {
+  if (delivery.dueAtMs === undefined) return;
+  const delaySeconds = Math.ceil((delivery.dueAtMs - nowMs) / 1000);
+  if (delaySeconds <= LONGEST_DELAY_SECONDS) await enqueueAtOnce(tools, [attemptOf(delivery)], delaySeconds);
+}

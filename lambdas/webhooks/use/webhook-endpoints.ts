@@ -1,0 +1,183 @@
+import { RetryableError } from '../../kernel/faults.ts';
+import type { Fingerprint } from '../../kernel/fingerprint.ts';
+import type { OperationId } from '../../kernel/ids.ts';
+import type { Clock } from '../../kernel/world.ts';
+import { type Answer, JSON_TYPE } from '../../payments/domain/answer.ts';
+import type { Caller } from '../../tenants/authenticate.ts';
+import {
+  type EndpointBook,
+  endpointObject,
+  endpointOf,
+  MAX_ENDPOINTS,
+  rotated,
+  type WebhookEndpoint,
+  type WebhookOwner,
+  withEndpoint,
+  withoutEndpoint,
+} from '../domain/webhook-endpoint.ts';
+import { sealedSecret } from './sealed-secret.ts';
+import { takeWebhookEffect, type WebhookEffectOutcome, type WebhookTools } from './webhook-effect.ts';
+import type { WebhookAddresses, WebhookStore } from './webhooks.ts';
+
+export interface EndpointTools extends WebhookTools {
+  readonly addresses: WebhookAddresses;
+}
+
+/** A request under an idempotency key. */
+export interface KeyedRequest {
+  readonly caller: Caller;
+  readonly operationId: OperationId;
+  readonly fingerprint: Fingerprint;
+}
+
+type Wishes = Pick<WebhookEndpoint, 'url' | 'events' | 'description'>;
+
+export interface CreateEndpoint extends KeyedRequest, Wishes {
+  readonly endpointId: string;
+}
+
+type UrlRefused = { readonly kind: 'url_refused'; readonly reason: string };
+export type NotFound = { readonly kind: 'not_found' };
+
+/** In order of precedence. */
+type CreateRefusal = UrlRefused | { readonly kind: 'limit_reached'; readonly limit: number };
+
+/** @throws as `takeWebhookEffect` */
+export async function createEndpoint(
+  tools: EndpointTools,
+  request: CreateEndpoint,
+): Promise<WebhookEffectOutcome<CreateRefusal>> {
+  const { caller, endpointId, url, events, description } = request;
+  return takeWebhookEffect<CreateRefusal>(tools, {
+    ...request,
+    decide: async () => {
+      const reason = await tools.addresses.refusal(url);
+      if (reason !== undefined) return { kind: 'url_refused', reason };
+      const book = await tools.webhooks.readBook(caller);
+      if (book.endpoints.length >= MAX_ENDPOINTS) return { kind: 'limit_reached', limit: MAX_ENDPOINTS };
+      const endpoint: WebhookEndpoint = {
+        id: endpointId,
+        url,
+        events,
+        ...(description === undefined ? {} : { description }),
+        secrets: [{ root: await tools.secrets.newestRoot(), version: 1 }],
+        createdAtMs: tools.clock.nowMs(),
+      };
+      const answer = secretAnswer(201, endpoint, caller);
+      return {
+        kind: 'change',
+        change: { book: { was: book, now: withEndpoint(book, endpoint) } },
+        answer: { ...answer, headers: { ...answer.headers, location: `/v1/webhook_endpoints/${endpointId}` } },
+      };
+    },
+  });
+}
+
+export interface RotateSecret extends KeyedRequest {
+  readonly endpointId: string;
+  /** How long the secret before it still signs. */
+  readonly overlapSeconds: number;
+}
+
+/** @throws as `takeWebhookEffect` */
+export async function rotateSecret(
+  tools: WebhookTools,
+  request: RotateSecret,
+): Promise<WebhookEffectOutcome<NotFound>> {
+  const { caller, endpointId, overlapSeconds } = request;
+  return takeWebhookEffect<NotFound>(tools, {
+    ...request,
+    decide: async () => {
+      const book = await tools.webhooks.readBook(caller);
+      const known = endpointOf(book, endpointId);
+      if (known === undefined) return { kind: 'not_found' };
+      const endpoint = rotated(known, await tools.secrets.newestRoot(), tools.clock.nowMs(), overlapSeconds);
+      return {
+        kind: 'change',
+        change: { book: { was: book, now: withEndpoint(book, endpoint) } },
+        answer: secretAnswer(200, endpoint, caller),
+      };
+    },
+  });
+}
+
+/** What is still to be sent to it is dropped when its turn comes. @throws as `takeWebhookEffect` */
+export async function deleteEndpoint(
+  tools: WebhookTools,
+  request: KeyedRequest & { readonly endpointId: string },
+): Promise<WebhookEffectOutcome<NotFound>> {
+  const { caller, endpointId: id } = request;
+  return takeWebhookEffect<NotFound>(tools, {
+    ...request,
+    decide: async () => {
+      const book = await tools.webhooks.readBook(caller);
+      if (endpointOf(book, id) === undefined) return { kind: 'not_found' };
+      return {
+        kind: 'change',
+        change: { book: { was: book, now: withoutEndpoint(book, id) } },
+        answer: answerOf(200, { id, object: 'webhook_endpoint', deleted: true }),
+      };
+    },
+  });
+}
+
+/** What is to be different; what is left out stays. */
+export interface EndpointChange {
+  readonly url?: string;
+  readonly events?: WebhookEndpoint['events'];
+  /** `null` takes it away. */
+  readonly description?: string | null;
+  readonly enabled?: boolean;
+}
+
+export type UpdateOutcome = { readonly kind: 'updated'; readonly endpoint: WebhookEndpoint } | NotFound | UrlRefused;
+
+const MAX_ROUNDS = 5;
+
+/** Says how things are to be: made twice, it comes to the same. @throws RetryableError, AmbiguousError: it may be made again */
+export async function updateEndpoint(
+  tools: {
+    readonly webhooks: WebhookStore;
+    readonly addresses: WebhookAddresses;
+    readonly clock: Pick<Clock, 'nowMs'>;
+  },
+  { owner, endpointId, change }: { owner: WebhookOwner; endpointId: string; change: EndpointChange },
+): Promise<UpdateOutcome> {
+  const reason = change.url === undefined ? undefined : await tools.addresses.refusal(change.url);
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const book: EndpointBook = await tools.webhooks.readBook(owner);
+    const known = endpointOf(book, endpointId);
+    if (known === undefined) return { kind: 'not_found' };
+    if (reason !== undefined) return { kind: 'url_refused', reason };
+    const endpoint = changed(known, change, tools.clock.nowMs());
+    const outcome = await tools.webhooks.write({ book: { was: book, now: withEndpoint(book, endpoint) } });
+    if (outcome.kind === 'written') return { kind: 'updated', endpoint };
+  }
+  throw new RetryableError('contention', 'too many changes at once', { retryAfterSeconds: 1 });
+}
+
+function changed(known: WebhookEndpoint, change: EndpointChange, nowMs: number): WebhookEndpoint {
+  const { description: oldDescription, disabled: oldDisabled, ...rest } = known;
+  const description = change.description === undefined ? oldDescription : (change.description ?? undefined);
+  const disabled =
+    change.enabled === undefined ? oldDisabled : change.enabled ? undefined : (oldDisabled ?? off(nowMs));
+  return {
+    ...rest,
+    ...(change.url === undefined ? {} : { url: change.url }),
+    ...(change.events === undefined ? {} : { events: change.events }),
+    ...(description === undefined ? {} : { description }),
+    ...(disabled === undefined ? {} : { disabled }),
+  };
+}
+
+function off(nowMs: number): { readonly atMs: number; readonly reason: 'requested' } {
+  return { atMs: nowMs, reason: 'requested' };
+}
+
+function secretAnswer(status: number, endpoint: WebhookEndpoint, owner: WebhookOwner): Answer {
+  return answerOf(status, { ...endpointObject(endpoint, owner), secret: sealedSecret(endpoint) });
+}
+
+export function answerOf(status: number, body: Readonly<Record<string, unknown>>): Answer {
+  return { status, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify(body) };
+}

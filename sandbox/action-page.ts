@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import { html, raw } from 'hono/html';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { Charge } from '../lambdas/kernel/contract/sandbox-api.ts';
+import type { Reply } from './reply.ts';
+
+const STYLE = `
+body { font: 1.125rem/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; margin: 2rem auto; max-width: 32rem; padding: 0 1rem }
+dt { font-weight: 600 } dd { margin: 0 0 0.75rem; overflow-wrap: anywhere }
+button { font: inherit; padding: 0.5rem 1.5rem; margin: 0.5rem 0.5rem 0 0; border: 2px solid #1a1a1a; border-radius: 0.25rem; background: #fff; color: inherit }
+button:first-child { background: #1a1a1a; color: #fff }
+:focus-visible { outline: 3px solid #0a58ca; outline-offset: 2px }
+`;
+
+/** Nothing but this style, and forms that go back to where the page came from. */
+const POLICY = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Asks the payer. */
+export function questionPage(charge: Charge): Promise<Reply> {
+  return page(
+    200,
+    'Approve this payment?',
+    html`${details(charge)}
+<form method="post">
+<button name="decision" value="approve">Approve</button>
+<button name="decision" value="refuse">Refuse</button>
+</form>`,
+  );
+}
+
+/** Says what became of the question. */
+export function outcomePage(status: ContentfulStatusCode, title: string, charge: Charge): Promise<Reply> {
+  return page(
+    status,
+    title,
+    html`<p role="status">The charge is ${words(charge.status)}.</p>
+${details(charge)}`,
+  );
+}
+
+export function plainPage(status: ContentfulStatusCode, title: string, text: string): Promise<Reply> {
+  return page(status, title, html`<p>${text}</p>`);
+}
+
+/** All values are escaped by the template. */
+async function page(status: ContentfulStatusCode, title: string, content: unknown): Promise<Reply> {
+  const body = await html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+${raw(`<style>${STYLE}</style>`)}
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+${content}
+</main>
+</body>
+</html>
+`;
+  return {
+    status,
+    body: String(body),
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': POLICY,
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    },
+  };
+}
+
+function details(charge: Charge) {
+  return html`<dl>
+<dt>Amount</dt><dd>${amountText(charge.amount, charge.currency)}</dd>
+<dt>Payment</dt><dd>${charge.metadata['payment'] ?? 'not named'}</dd>
+<dt>Charge</dt><dd>${charge.id}</dd>
+</dl>`;
+}
+
+function words(status: Charge['status']): string {
+  return status === 'requires_action' ? 'waiting for the payer' : status;
+}
+
+/**
+ * How many decimals a currency has, where it is not two (ISO 4217, active codes). Not asked of Intl, whose decimals are
+ * those of prices in shops: none for HUF or IQD.
+ */
+const DECIMALS: ReadonlyMap<string, number> = new Map([
+  ...'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF'.split(' ').map((code) => [code, 0] as const),
+  ...'BHD IQD JOD KWD LYD OMR TND'.split(' ').map((code) => [code, 3] as const),
+]);
+
+/** The amount as people write it. Formatted from text, because a float cannot hold every amount. */
+function amountText(amountMinor: number, currency: string): string {
+  const decimals = DECIMALS.get(currency) ?? 2;
+  const digits = String(amountMinor).padStart(decimals + 1, '0');
+  const whole = digits.slice(0, digits.length - decimals);
+  const decimal = decimals === 0 ? whole : `${whole}.${digits.slice(-decimals)}`;
+  return new Intl.NumberFormat('en', {
+    style: 'currency',
+    currency,
+    currencyDisplay: 'code',
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  }).format(decimal as Intl.StringNumericLiteral);
+}

@@ -1,0 +1,74 @@
+import type { Charge } from '../lambdas/kernel/contract/sandbox-api.ts';
+import { outcomePage, plainPage, questionPage } from './action-page.ts';
+import { change } from './changing.ts';
+import { end, wasRefused } from './charge.ts';
+import type { Reply } from './reply.ts';
+import type { SandboxWorld } from './world.ts';
+
+export type PayersDecision = 'approve' | 'refuse';
+
+/** What became of the question: the payer's decision, or none because the charge was voided first. */
+type Outcome = PayersDecision | 'withdrawn';
+
+const TITLES = {
+  approve: 'You approved this payment',
+  refuse: 'You refused this payment',
+  withdrawn: 'This payment was called off',
+} as const;
+
+/** GET /actions/{charge id} */
+export async function askPayer(world: SandboxWorld, chargeId: string): Promise<Reply> {
+  const charge = (await world.books.charge(chargeId))?.charge;
+  const asked = charge && (await questionOf(world, charge));
+  if (charge === undefined || asked === undefined) {
+    return nothingToDecide();
+  }
+  return asked === 'open' ? questionPage(charge) : outcomePage(200, TITLES[asked], charge);
+}
+
+/** POST /actions/{charge id}: the first decision holds. Of two at once, one is decided on what the other left. */
+export async function decideAction(world: SandboxWorld, chargeId: string, decision: PayersDecision): Promise<Reply> {
+  const before = (await world.books.charge(chargeId))?.charge;
+  if (before === undefined || (await questionOf(world, before)) === undefined) {
+    return nothingToDecide();
+  }
+  const outcome = await change(world, chargeId, (charge) =>
+    charge.status === 'requires_action'
+      ? end(charge, decision === 'approve' ? 'succeed' : 'refuse')
+      : { kind: 'unchanged', answer: { status: 200, body: charge } },
+  );
+  if (outcome.kind === 'busy') {
+    return plainPage(409, 'Please try again', 'Others are changing this payment; nothing was done.');
+  }
+  const after = (await world.books.charge(chargeId))?.charge ?? before;
+  const became = await questionOf(world, after);
+  if (became === undefined || became === 'open') {
+    throw new Error(`the question of the charge ${chargeId} was decided and is open again`);
+  }
+  return became === decision
+    ? outcomePage(200, TITLES[became], after)
+    : outcomePage(409, `${TITLES[became]} before`, after);
+}
+
+/**
+ * How it stands with the question to the payer; undefined when none was ever asked. The charge's events remember what its
+ * status no longer tells: that there was a question, and that a voided charge was approved before.
+ */
+async function questionOf(world: SandboxWorld, charge: Charge): Promise<Outcome | 'open' | undefined> {
+  const events = await world.books.eventsOfCharge(charge.id);
+  const types = new Set(events.map(({ event }) => event.type));
+  if (!types.has('charge.requires_action')) {
+    return undefined;
+  }
+  if (charge.status === 'requires_action') {
+    return 'open';
+  }
+  if (wasRefused(charge)) {
+    return 'refuse';
+  }
+  return charge.status === 'voided' && !types.has('charge.authorized') ? 'withdrawn' : 'approve';
+}
+
+function nothingToDecide(): Promise<Reply> {
+  return plainPage(404, 'Nothing to decide here', 'No payment waits for a decision at this address.');
+}

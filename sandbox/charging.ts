@@ -1,0 +1,166 @@
+import type { Charge, CreateCharge, ProcessorError } from '../lambdas/kernel/contract/sandbox-api.ts';
+import type { Books, KeyedRequest } from './books.ts';
+import { newCharge } from './charge.ts';
+import { sendEvent } from './delivering.ts';
+import { becoming, newEvent } from './events.ts';
+import { type Answer, type Behavior, type CallbackManner, magicSource, type Sequel } from './magic-sources.ts';
+import { errorReply, jsonReply, type Reply } from './reply.ts';
+import { type AdvanceTask, delivery } from './tasks.ts';
+import type { SandboxWorld } from './world.ts';
+
+/** A call of POST /charges. */
+export interface ChargeRequest {
+  readonly order: CreateCharge;
+  /** Undefined for a call without a key, which makes a charge of its own each time. */
+  readonly request: KeyedRequest | undefined;
+  /** Where the payer approves or refuses that charge. */
+  readonly actionUrl: (chargeId: string) => string;
+}
+
+/** POST /charges. */
+export async function createCharge(world: SandboxWorld, call: ChargeRequest): Promise<Reply> {
+  const { order, request } = call;
+  if (magicSource(order.source) === undefined) {
+    return errorReply(400, 'invalid_source', `There is no source ${order.source}.`);
+  }
+  const claim = request && (await world.books.claimOf(request.key, world.nowMs()));
+  if (claim !== undefined && claim.fingerprint !== request?.fingerprint) {
+    return keyMismatch();
+  }
+  const behavior = await behaviorOf(world, order.source, request);
+  const charge = claim === undefined ? await book(world, call, behavior) : await chargeOf(world.books, claim.chargeId);
+  if (charge === 'mismatch') {
+    return keyMismatch();
+  }
+  return answer(world, behavior.answer, charge);
+}
+
+async function behaviorOf(world: SandboxWorld, source: string, request: KeyedRequest | undefined): Promise<Behavior> {
+  const switched = await world.books.takeSwitchedFailure();
+  const magic = magicSource(switched ?? source) ?? raise(`no magic source ${switched}`);
+  if (switched !== undefined || request === undefined || magic.first === magic.later) {
+    return magic.first;
+  }
+  const sends = await world.books.countSend(request.key, world.nowMs());
+  return sends === 1 ? magic.first : magic.later;
+}
+
+/**
+ * Two sends of one key may both have found no claim. The conditional write of the claim, in one transaction with the
+ * charge, decides; the loser answers with the winner's charge:
+ *
+ *   A: claimOf → none               add → added
+ *   B:           claimOf → none               add → key_taken   claimOf → A's charge
+ *
+ * What follows is on the queue before the charge is in the books, so that nothing can come between them.
+ */
+async function book(
+  world: SandboxWorld,
+  { order, request, actionUrl }: ChargeRequest,
+  { effect, callback = 'once', sequel, withFee = false }: Behavior,
+): Promise<Charge | 'mismatch' | undefined> {
+  if (effect === 'nothing') {
+    return undefined;
+  }
+  const nowMs = world.nowMs();
+  const id = world.newId('ch_');
+  const charge = newCharge({
+    id,
+    order,
+    beginning: effect,
+    actionUrl: effect === 'ask' ? actionUrl(id) : null,
+    withFee,
+    createdSeconds: Math.floor(nowMs / 1_000),
+  });
+  const event = newEvent(world, charge, becoming(charge.status));
+  await enqueueDelivery(world, event.id, callback);
+  if (sequel !== undefined) {
+    await enqueueSequel(world, sequel, id, callback === 'after_next' ? event.id : null);
+  }
+  if ((await world.books.add(charge, event, request, nowMs)) === 'added') {
+    if (callback === 'before_answer') {
+      await sendEvent(world, event, 1, FIRST_CALLBACK_TIMEOUT_MS);
+    }
+    return charge;
+  }
+  const claim = request && (await world.books.claimOf(request.key, nowMs));
+  if (claim === undefined) {
+    return raise('a taken key must have its claim');
+  }
+  return claim.fingerprint === request?.fingerprint ? chargeOf(world.books, claim.chargeId) : 'mismatch';
+}
+
+/** The charge's caller waits for this callback; it must still be there afterwards. */
+const FIRST_CALLBACK_TIMEOUT_MS = 5_000;
+
+async function enqueueDelivery(world: SandboxWorld, eventId: string, manner: CallbackManner): Promise<void> {
+  switch (manner) {
+    case 'once':
+      return world.tasks.enqueue(delivery(eventId), 0);
+    case 'twice':
+      return world.tasks.enqueue(delivery(eventId, { copies: 2 }), 0);
+    case 'before_answer':
+      // Finds the event delivered, unless the attempt before the answer has failed.
+      return world.tasks.enqueue(delivery(eventId, { attempt: 2 }), FIRST_CALLBACK_TIMEOUT_MS / 1_000 + 1);
+    case 'after_next':
+      return undefined;
+  }
+}
+
+async function enqueueSequel(
+  world: SandboxWorld,
+  { to, afterSeconds }: Sequel,
+  chargeId: string,
+  heldEventId: string | null,
+): Promise<void> {
+  const task: AdvanceTask = {
+    kind: 'advance',
+    chargeId,
+    to,
+    attempt: 1,
+    disputeId: to === 'dispute' ? world.newId('dp_') : null,
+    heldEventId,
+  };
+  await world.tasks.enqueue(task, afterSeconds);
+}
+
+async function chargeOf(books: Books, id: string): Promise<Charge> {
+  return (await books.charge(id))?.charge ?? raise(`a claim names the charge ${id}, which is not in the books`);
+}
+
+async function answer(world: SandboxWorld, how: Answer, charge: Charge | undefined): Promise<Reply> {
+  switch (how.kind) {
+    case 'honest':
+      await pause(world, how.delayMs);
+      return charge === undefined ? raise('an honest answer needs a charge') : honest(charge);
+    case 'unreadable':
+      return { status: 201, body: `{"id":"${charge?.id ?? ''}","object":"char` };
+    case 'error': {
+      await pause(world, how.delayMs);
+      const headers = how.retryAfterSeconds === undefined ? {} : { 'retry-after': String(how.retryAfterSeconds) };
+      return errorReply(how.status, how.code, 'The sandbox was told to answer like this.', headers);
+    }
+  }
+}
+
+function honest(charge: Charge): Reply {
+  if (charge.failure === null) {
+    return jsonReply(201, charge);
+  }
+  const body: ProcessorError = { error: { ...charge.failure, charge: charge.id } };
+  return jsonReply(402, body);
+}
+
+function keyMismatch(): Reply {
+  return errorReply(422, 'idempotency_key_mismatch', 'The key was used before with another body.');
+}
+
+async function pause(world: SandboxWorld, milliseconds: number): Promise<void> {
+  if (milliseconds > 0) {
+    await world.wait(milliseconds);
+  }
+}
+
+function raise(message: string): never {
+  throw new Error(message);
+}

@@ -1,0 +1,80 @@
+import { type SandboxEvent, SIGNATURE_HEADER } from '../lambdas/kernel/contract/sandbox-api.ts';
+import { sign } from './signature.ts';
+import { type DeliverTask, delivery, MAX_LOOKS, waitSeconds } from './tasks.ts';
+import type { SandboxWorld } from './world.ts';
+
+/** A receiver that takes longer is asked again, as the large processors do. */
+const DELIVERY_TIMEOUT_MS = 10_000;
+
+/** With the waits between them, more than two hours: long enough for any outage that somebody wants to watch. */
+const MAX_DELIVERY_ATTEMPTS = 20;
+
+/** Sends an event; one that is not taken is sent again after a wait that grows. */
+export async function deliver(world: SandboxWorld, task: DeliverTask): Promise<void> {
+  const booked = await world.books.event(task.eventId);
+  if (booked === undefined) {
+    if (task.attempt < MAX_LOOKS) {
+      await enqueueNext(world, task);
+    }
+    return;
+  }
+  const taken =
+    (booked.delivered && !task.again) || (await sendEvent(world, booked.event, task.copies, DELIVERY_TIMEOUT_MS));
+  if (!taken && task.attempt < MAX_DELIVERY_ATTEMPTS) {
+    await enqueueNext(world, task);
+  } else if (task.thenEventId !== null) {
+    await world.tasks.enqueue(delivery(task.thenEventId), 0);
+  }
+}
+
+/**
+ * Posts so many copies of an event at once, and notes how it went. Whether any was answered 2xx; none is sent while there
+ * is no address to send it to.
+ */
+export async function sendEvent(
+  world: SandboxWorld,
+  event: SandboxEvent,
+  copies: number,
+  timeoutMs: number,
+): Promise<boolean> {
+  const address = await world.callbacks.address();
+  if (address === undefined) {
+    return false;
+  }
+  const body = JSON.stringify(event);
+  const signature = sign(await world.callbacks.secret(), Math.floor(world.nowMs() / 1_000), body);
+  const answers = await Promise.all(
+    Array.from({ length: copies }, () => post(address, { body, signature, timeoutMs })),
+  );
+  const taken = answers.includes(true);
+  await world.books.noteDelivery(event.id, copies, taken);
+  return taken;
+}
+
+interface Callback {
+  readonly body: string;
+  readonly signature: string;
+  readonly timeoutMs: number;
+}
+
+async function post(address: string, { body, signature, timeoutMs }: Callback): Promise<boolean> {
+  try {
+    const response = await fetch(address, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', [SIGNATURE_HEADER]: signature },
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    // Only the status counts, and an answer without end must not hold the connection.
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    // No connection, no answer in time, or an address that is none: not taken, whatever the reason.
+    return false;
+  }
+}
+
+async function enqueueNext(world: SandboxWorld, task: DeliverTask): Promise<void> {
+  await world.tasks.enqueue({ ...task, attempt: task.attempt + 1 }, waitSeconds(task.attempt));
+}

@@ -1,0 +1,30 @@
+import type { EmailDetails, EmailOutline } from '../lambdas/kernel/contract/mail-api.ts';
+
+/** The e-mails that were sent, each found by what it is labelled with. Nothing is ever forgotten. */
+export interface MailBooks {
+  addEmail(email: EmailDetails): Promise<void>;
+  email(id: string): Promise<EmailDetails | undefined>;
+  /** Oldest first; those of one millisecond by id. */
+  emailsLabelled(label: EmailLabel): Promise<readonly EmailOutline[]>;
+}
+
+/** `tag=receipt`, `recipient=ada@example.com` or `metadata_order=ord_1`: as the search has it. */
+export type EmailLabel = `${'tag' | 'recipient' | `metadata_${string}`}=${string}`;
+
+/** All that an e-mail can be found by. */
+export function labelsOf({ Tag, Recipients, Metadata }: EmailOutline): readonly EmailLabel[] {
+  return [
+    ...(Tag === '' ? [] : [`tag=${Tag}` as const]),
+    ...Recipients.map((recipient) => `recipient=${recipient}` as const),
+    ...Object.entries(Metadata).map(([name, value]) => `metadata_${name}=${value}` as const),
+  ];
+}
+
+export function outlineOf({ TextBody: _text, ...outline }: EmailDetails): EmailOutline {
+  return outline;
+}
+
+/** Text that sorts by time, then by id. */
+export function placeOf({ ReceivedAt, MessageID }: EmailOutline): string {
+  return `${ReceivedAt}#${MessageID}`;
+}

@@ -1,0 +1,156 @@
+import type { Context, Hono } from 'hono';
+import * as z from 'zod';
+import type {
+  CreateCredit,
+  CreateReservation,
+  Credit,
+  CreditList,
+  Reservation,
+  ReservationList,
+} from '../lambdas/kernel/contract/shop-api.ts';
+import type { EntryBooks, EntryClaim, KeyedRequest } from './books.ts';
+import { creditManners, type Manner, type Manners, reservationManners } from './magic-names.ts';
+import { SILENCE_MS } from './magic-sources.ts';
+import { errorReply, jsonReply, notFound, type Reply, send } from './reply.ts';
+import { emptyBody } from './request-bodies.ts';
+import { checked, jsonBody, keyed } from './requests.ts';
+import type { SandboxWorld } from './world.ts';
+
+const name = z.string().min(1).max(255);
+
+const reservationBody = z.strictObject({
+  order: name,
+  items: z
+    .array(z.strictObject({ sku: name, quantity: z.int().positive() }))
+    .min(1)
+    .max(100),
+}) satisfies z.ZodType<CreateReservation>;
+
+const creditBody = z.strictObject({
+  order: name,
+  referrer: name,
+  amount: z.int().positive(),
+  currency: z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 code in upper case'),
+}) satisfies z.ZodType<CreateCredit>;
+
+const orderFilter = z.strictObject({ order: name });
+
+/** The shop's stock and its referral credits. */
+export function addShop(app: Hono, world: SandboxWorld): void {
+  const { stock, credits } = world.books;
+  const created = () => Math.floor(world.nowMs() / 1_000);
+  app.post('/stock/reservations', async (c) => {
+    const order = await jsonBody(c, reservationBody);
+    const make = (): Reservation => ({
+      id: world.newId('rsv_'),
+      object: 'reservation',
+      ...order,
+      status: 'reserved',
+      created: created(),
+    });
+    const manners = reservationManners(order);
+    return send(c, await place(world, { service: 'stock', books: stock, request: keyed(c, order), manners, make }));
+  });
+  app.post('/stock/reservations/:id/release', async (c) => {
+    await jsonBody(c, emptyBody);
+    return send(c, await release(stock, c));
+  });
+  app.get('/stock/reservations', async (c) => {
+    const list: ReservationList = { data: await stock.entriesOfOrder(checked(c.req.query(), orderFilter).order) };
+    return c.json(list);
+  });
+  app.post('/referrals/credits', async (c) => {
+    const order = await jsonBody(c, creditBody);
+    const make = (): Credit => ({ id: world.newId('crd_'), object: 'credit', ...order, created: created() });
+    const manners = creditManners(order);
+    return send(c, await place(world, { service: 'credits', books: credits, request: keyed(c, order), manners, make }));
+  });
+  app.get('/referrals/credits', async (c) => {
+    const list: CreditList = { data: await credits.entriesOfOrder(checked(c.req.query(), orderFilter).order) };
+    return c.json(list);
+  });
+}
+
+interface Placing<E extends Reservation | Credit> {
+  readonly service: 'stock' | 'credits';
+  readonly books: EntryBooks<E>;
+  /** Undefined for a call without a key, which takes effect each time. */
+  readonly request: KeyedRequest | undefined;
+  readonly manners: Manners;
+  readonly make: () => E;
+}
+
+/**
+ * Makes an entry, once per key. Two sends of one key may both have found no claim; the conditional write of the claim, in
+ * one transaction with the entry, decides, and the loser answers with the winner's entry.
+ */
+async function place<E extends Reservation | Credit>(world: SandboxWorld, placing: Placing<E>): Promise<Reply> {
+  const { books, request, make } = placing;
+  const claim = request && (await books.claimOf(request.key));
+  if (claim !== undefined && claim.fingerprint !== request?.fingerprint) {
+    return keyMismatch();
+  }
+  const manner = await mannerOf(world, placing, claim);
+  if (manner.kind === 'failed') {
+    return errorReply(manner.status, 'service_error', 'The service was told to answer like this.');
+  }
+  if (manner.kind === 'refused') {
+    return errorReply(manner.status, manner.code, manner.message);
+  }
+  const entry = claim === undefined ? await book(books, make(), request) : await books.entry(claim.entryId);
+  if (entry === 'mismatch') {
+    return keyMismatch();
+  }
+  if (manner.kind === 'silent') {
+    await world.wait(SILENCE_MS);
+    return errorReply(504, 'service_timeout', 'The service was told to answer like this.');
+  }
+  return jsonReply(201, entry);
+}
+
+async function mannerOf<E extends Reservation | Credit>(
+  world: SandboxWorld,
+  { service, request, manners: { first, later } }: Placing<E>,
+  claim: EntryClaim | undefined,
+): Promise<Manner> {
+  if (request === undefined || first === later) {
+    return first;
+  }
+  if (claim !== undefined) {
+    return later;
+  }
+  // Keys hold no blank: the counts of the services, and of the processor, stay apart.
+  return (await world.books.countSend(`${service} ${request.key}`, world.nowMs())) === 1 ? first : later;
+}
+
+async function book<E extends Reservation | Credit>(
+  books: EntryBooks<E>,
+  entry: E,
+  request: KeyedRequest | undefined,
+): Promise<E | 'mismatch' | undefined> {
+  if ((await books.add(entry, request)) === 'added') {
+    return entry;
+  }
+  const claim = request && (await books.claimOf(request.key));
+  if (claim === undefined) {
+    throw new Error('a taken key must have its claim');
+  }
+  return claim.fingerprint === request?.fingerprint ? books.entry(claim.entryId) : 'mismatch';
+}
+
+/** What is reserved can only be released, so two releases at once write the same. */
+async function release(stock: EntryBooks<Reservation>, c: Context): Promise<Reply> {
+  const found = await stock.entry(c.req.param('id') ?? '');
+  if (found === undefined) {
+    return notFound(c);
+  }
+  const released: Reservation = { ...found, status: 'released' };
+  if (found.status !== 'released') {
+    await stock.replace(released);
+  }
+  return jsonReply(200, released);
+}
+
+function keyMismatch(): Reply {
+  return errorReply(422, 'idempotency_key_mismatch', 'The key was used before with another body.');
+}

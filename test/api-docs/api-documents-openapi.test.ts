@@ -1,0 +1,398 @@
+import { describe, expect, test } from '@jest/globals';
+import * as z from 'zod';
+import {
+  balanceList,
+  correction,
+  ledgerEntryList,
+  mismatchList,
+  openMismatchList,
+  payment,
+  problem,
+  refund,
+  refundList,
+  transitionList,
+} from '../../lambdas/api-docs/answer-schemas.ts';
+import { received } from '../../lambdas/api-docs/callback-path.ts';
+import { jobList, jobRun, jobRunList } from '../../lambdas/api-docs/job-answers.ts';
+import { event, eventList, paymentList } from '../../lambdas/api-docs/list-schemas.ts';
+import { openApiDocument } from '../../lambdas/api-docs/openapi.ts';
+import { order } from '../../lambdas/api-docs/order-schema.ts';
+import * as webhookAnswers from '../../lambdas/api-docs/webhook-answers.ts';
+import { PROBLEMS } from '../../lambdas/http/problems.ts';
+import { startRunBody } from '../../lambdas/jobs/http/job-schemas.ts';
+import { CURRENCIES } from '../../lambdas/kernel/currency.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { createOrderBody } from '../../lambdas/orders/http/order-schemas.ts';
+import { cancelBody, captureBody, createPaymentBody, refundBody } from '../../lambdas/payments/http/payment-schemas.ts';
+import { correctionBody, decisionBody } from '../../lambdas/reconciling/http/ledger-schemas.ts';
+import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
+import * as webhookBodies from '../../lambdas/webhooks/http/webhook-schemas.ts';
+import { EventsDesk } from '../support/events-desk.ts';
+import { LedgerDesk } from '../support/ledger-desk.ts';
+import { apartBy, lookedAt } from '../support/mismatch-fixtures.ts';
+import { OrdersDesk } from '../support/orders-desk.ts';
+import { PaymentsDesk } from '../support/payments-desk.ts';
+
+/** As clients get it: what JSON drops is not there. */
+const document: unknown = JSON.parse(JSON.stringify(openApiDocument));
+
+/** The rules of OpenAPI 3.1 for the parts that we use. */
+const schemaObject = z.record(z.string(), z.unknown());
+const exampleObjects = z.record(z.string(), z.strictObject({ summary: z.string().min(1), value: z.unknown() }));
+const content = z.record(
+  z.string().regex(/^application\/(problem\+)?json$/),
+  z.strictObject({ schema: z.strictObject({ $ref: z.string() }), examples: exampleObjects }),
+);
+const header = z.strictObject({
+  description: z.string().optional(),
+  required: z.boolean().optional(),
+  schema: schemaObject,
+});
+const parameter = z.strictObject({
+  in: z.enum(['path', 'query', 'header']),
+  name: z.string(),
+  description: z.string(),
+  required: z.boolean().optional(),
+  schema: schemaObject,
+});
+const operation = z.strictObject({
+  operationId: z.string().regex(/^[a-zA-Z]+$/),
+  summary: z.string().min(1),
+  description: z.string().min(1),
+  parameters: z.array(parameter).default([]),
+  security: z.tuple([]).optional(),
+  requestBody: z.strictObject({ required: z.boolean(), description: z.string(), content }).optional(),
+  responses: z.record(
+    z.string().regex(/^[2-5]\d\d$/),
+    z.strictObject({ description: z.string().min(1), headers: z.record(z.string(), header), content }),
+  ),
+});
+const openApi31 = z.strictObject({
+  openapi: z.string().regex(/^3\.1\.\d$/),
+  info: z.strictObject({
+    title: z.string(),
+    version: z.string(),
+    description: z.string(),
+    license: z.strictObject({ name: z.string(), identifier: z.string() }),
+  }),
+  servers: z.array(z.strictObject({ url: z.string() })),
+  security: z.array(z.record(z.string(), z.array(z.string()))),
+  paths: z.record(
+    z.string().startsWith('/'),
+    z.strictObject({
+      get: operation.optional(),
+      post: operation.optional(),
+      patch: operation.optional(),
+      delete: operation.optional(),
+    }),
+  ),
+  components: z.strictObject({
+    schemas: z.record(z.string(), schemaObject),
+    securitySchemes: z.record(
+      z.string(),
+      z.strictObject({ type: z.literal('http'), scheme: z.literal('bearer'), description: z.string() }),
+    ),
+  }),
+});
+
+const parsed = openApi31.parse(document);
+const operations = Object.values(parsed.paths).flatMap((path) =>
+  [path.get, path.post, path.patch, path.delete].filter((each) => each !== undefined),
+);
+
+/** Every object inside, with its place. */
+function* objectsInside(value: unknown, place = '#'): Generator<readonly [string, Record<string, unknown>]> {
+  if (typeof value !== 'object' || value === null) return;
+  yield [place, value as Record<string, unknown>];
+  for (const [key, inner] of Object.entries(value)) yield* objectsInside(inner, `${place}/${key}`);
+}
+
+describe('the description of the API', () => {
+  test('has each path with its methods, and each operation under a name of its own', () => {
+    expect(Object.entries(parsed.paths).map(([path, methods]) => [path, Object.keys(methods)])).toEqual([
+      ['/v1/payments', ['get', 'post']],
+      ['/v1/payments/{id}', ['get']],
+      ['/v1/payments/{id}/transitions', ['get']],
+      ['/v1/payments/{id}/capture', ['post']],
+      ['/v1/payments/{id}/cancel', ['post']],
+      ['/v1/payments/{id}/refunds', ['get', 'post']],
+      ['/v1/refunds/{id}', ['get']],
+      ['/v1/orders', ['post']],
+      ['/v1/orders/{id}', ['get']],
+      ['/v1/events', ['get']],
+      ['/v1/events/{id}', ['get']],
+      ['/v1/ledger/entries', ['get']],
+      ['/v1/balances', ['get']],
+      ['/v1/admin/corrections', ['post']],
+      ['/v1/admin/payments/{id}/resolve', ['post']],
+      ['/v1/admin/mismatches', ['get']],
+      ['/v1/admin/jobs', ['get']],
+      ['/v1/admin/jobs/{id}/runs', ['get', 'post']],
+      ['/v1/admin/jobs/{id}/runs/{run}', ['get']],
+      ['/v1/webhook_endpoints', ['get', 'post']],
+      ['/v1/webhook_endpoints/{id}', ['get', 'patch', 'delete']],
+      ['/v1/webhook_endpoints/{id}/rotate_secret', ['post']],
+      ['/v1/webhook_endpoints/{id}/replay', ['post']],
+      ['/v1/webhook_endpoints/{id}/deliveries', ['get']],
+      ['/v1/webhook_endpoints/{id}/deliveries/{delivery}/resend', ['post']],
+      ['/callbacks/{processor}', ['post']],
+    ]);
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+  });
+
+  test('declares each parameter that is in a path', () => {
+    for (const [path, methods] of Object.entries(parsed.paths)) {
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      for (const { parameters } of Object.values(methods).filter((each) => each !== undefined)) {
+        expect(parameters.filter((each) => each.in === 'path').map(({ name }) => name)).toEqual(named);
+      }
+    }
+  });
+
+  test('points nowhere in vain', () => {
+    const places = new Map(objectsInside(document));
+    const references = [...places.values()].map((each) => each['$ref']).filter((each) => typeof each === 'string');
+
+    expect(references.length).toBeGreaterThan(10);
+    expect(references.filter((reference) => !places.has(reference))).toEqual([]);
+  });
+
+  test('names every code that there is, with what it means, under the status that it has', () => {
+    for (const [code, { status, meaning }] of Object.entries(PROBLEMS)) {
+      const described = operations.map(({ responses }) => responses[status]?.description ?? '');
+      expect([code, described.some((text) => text.includes(`- \`${code}\`: ${meaning}`))]).toEqual([code, true]);
+    }
+  });
+
+  test('says of a body what the check itself says', () => {
+    const { properties, required } = z
+      .object({ properties: z.record(z.string(), schemaObject), required: z.array(z.string()) })
+      .parse(parsed.components.schemas['CreatePayment']);
+
+    expect(Object.keys(properties)).toEqual([
+      'amount',
+      'currency',
+      'source',
+      'capture',
+      'reference',
+      'description',
+      'metadata',
+    ]);
+    expect(required).toEqual(['amount', 'currency', 'source']);
+    expect(properties['amount']).toMatchObject({ type: 'integer', minimum: 1, maximum: 999_999_999_999 });
+    expect(properties['currency']).toMatchObject({ enum: CURRENCIES });
+    expect(parsed.components.schemas['CreatePayment']).toMatchObject({ additionalProperties: false });
+  });
+
+  test('lets the bodies of changes be left out, and no other', () => {
+    const optional = operations.filter(({ requestBody }) => requestBody?.required === false);
+
+    expect(optional.map(({ operationId }) => operationId)).toEqual([
+      'capturePayment',
+      'cancelPayment',
+      'createRefund',
+      'startJobRun',
+      'rotateWebhookSecret',
+    ]);
+    for (const [name, fields] of [
+      ['CapturePayment', ['amount']],
+      ['CancelPayment', []],
+      ['RefundPayment', ['amount', 'reason']],
+    ] as const) {
+      const { properties = {}, ...schema } = parsed.components.schemas[name] ?? {};
+      expect([name, Object.keys(properties as object)]).toEqual([name, fields]);
+      expect(schema).toMatchObject({ additionalProperties: false });
+      expect(schema).not.toHaveProperty('required');
+    }
+    expect(parsed.components.schemas['RefundPayment']).toMatchObject({
+      properties: { amount: { type: 'integer', minimum: 1, maximum: 999_999_999_999 } },
+    });
+  });
+
+  test('has examples that the schemas take', () => {
+    const examples = Object.entries(createPaymentBody.shape).map(([name, schema]) => [
+      name,
+      schema.meta()?.['example'],
+    ]);
+    const body = Object.fromEntries(examples.filter(([, example]) => example !== undefined)) as unknown;
+
+    expect(createPaymentBody.parse(body)).toMatchObject({ amount: 1000, currency: 'EUR', source: 'tok_ok' });
+    expect(payment.shape.id.parse(payment.shape.id.meta()?.['example'])).toBeDefined();
+  });
+});
+
+const exact = {
+  payment: payment.strict(),
+  problem: problem.strict(),
+  refund: refund.strict(),
+  refundList: refundList.strict(),
+  transitionList: transitionList.strict(),
+  ledgerEntryList: ledgerEntryList.strict(),
+  balanceList: balanceList.strict(),
+  correction: correction.strict(),
+  mismatchList: mismatchList.strict(),
+  openMismatchList: openMismatchList.strict(),
+  order: order.strict(),
+  paymentList: paymentList.strict(),
+  event: event.strict(),
+  eventList: eventList.strict(),
+};
+
+const WEBHOOK_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
+  CreateWebhookEndpoint: webhookBodies.createEndpointBody,
+  UpdateWebhookEndpoint: webhookBodies.updateEndpointBody,
+  RotateWebhookSecret: webhookBodies.rotateSecretBody,
+  ReplayWebhooks: webhookBodies.replayBody,
+  WebhookEndpoint: webhookAnswers.webhookEndpoint.strict(),
+  WebhookEndpointWithSecret: webhookAnswers.webhookEndpointWithSecret.strict(),
+  WebhookEndpointList: webhookAnswers.webhookEndpointList.strict(),
+  DeletedWebhookEndpoint: webhookAnswers.deletedEndpoint.strict(),
+  WebhookDelivery: webhookAnswers.webhookDelivery.strict(),
+  WebhookDeliveryList: webhookAnswers.webhookDeliveryList.strict(),
+  WebhookReplay: webhookAnswers.webhookReplay.strict(),
+};
+
+describe('each example of a body', () => {
+  const schemas: Readonly<Record<string, z.ZodType>> = {
+    CreatePayment: createPaymentBody,
+    CapturePayment: captureBody,
+    CancelPayment: cancelBody,
+    RefundPayment: refundBody,
+    ResolvePayment: decisionBody,
+    Payment: exact.payment,
+    Refund: exact.refund,
+    RefundList: exact.refundList,
+    Problem: exact.problem,
+    TransitionList: exact.transitionList,
+    LedgerEntryList: exact.ledgerEntryList,
+    BalanceList: exact.balanceList,
+    CreateCorrection: correctionBody,
+    Correction: exact.correction,
+    Mismatches: z.union([exact.openMismatchList, exact.mismatchList]),
+    CreateOrder: createOrderBody,
+    Order: exact.order,
+    ...WEBHOOK_SCHEMAS,
+    JobList: jobList.strict(),
+    JobRun: jobRun.strict(),
+    JobRunList: jobRunList.strict(),
+    StartJobRun: startRunBody,
+    PaymentList: exact.paymentList,
+    Event: exact.event,
+    EventList: exact.eventList,
+    Callback: z.looseObject({ id: z.string() }),
+    Received: received.strict(),
+  };
+  const contents = operations.flatMap(({ operationId, requestBody, responses }) => [
+    ...Object.values(requestBody?.content ?? {}).map((each) => [`${operationId} request`, each] as const),
+    ...Object.entries(responses).flatMap(([status, response]) =>
+      Object.values(response.content).map((each) => [`${operationId} ${status}`, each] as const),
+    ),
+  ]);
+
+  test.each(contents)('of %s is one that its schema takes, and there is one', (_where, { schema, examples: shown }) => {
+    const name = schema.$ref.replace('#/components/schemas/', '');
+
+    expect(Object.keys(shown)).not.toEqual([]);
+    for (const { value } of Object.values(shown)) expect(schemas[name]?.parse(value)).toEqual(value);
+  });
+
+  test('of a problem goes by its code, under its status', () => {
+    for (const { responses } of operations) {
+      for (const [status, response] of Object.entries(responses)) {
+        for (const [code, { value }] of Object.entries(response.content['application/problem+json']?.examples ?? {})) {
+          expect(value).toMatchObject({ code, status: Number(status) });
+        }
+      }
+    }
+  });
+});
+
+describe('what the API answers', () => {
+  test('is as it is described, with no field more', async () => {
+    const desk = new PaymentsDesk();
+    const made = await desk.pay('k-1', { reference: 'order-1', metadata: { a: 'b' } });
+    const declined = await desk.pay('k-2', { source: 'tok_declined' });
+    const list = await desk.get(`/v1/payments/${String(made.body['id'])}/transitions`);
+
+    expect(exact.payment.parse(made.body)).toEqual(made.body);
+    expect(exact.problem.parse(declined.body)).toEqual(declined.body);
+    expect(exact.payment.parse(declined.body['payment'])).toEqual(declined.body['payment']);
+    expect(exact.transitionList.parse(list.body)).toEqual(list.body);
+    for (const reply of [
+      await desk.pay('k-3', { reference: 'order-1' }),
+      await desk.pay('k-1'),
+      await desk.pay('k-4', { amount: 0 }),
+      await desk.get('/nowhere'),
+      await desk.get('/v1/payments/x', { headers: { Authorization: '' } }),
+    ]) {
+      expect(exact.problem.parse(reply.body)).toEqual(reply.body);
+    }
+  });
+
+  test('to changes is as it is described, with no field more', async () => {
+    const desk = new PaymentsDesk();
+    const of = async (key: string, body = {}) => String((await desk.pay(key, body)).body['id']);
+    const [held, taken] = [await of('k-1', { capture: 'manual' }), await of('k-2')];
+    const captured = await desk.change(`${held}/capture`, 'c', { amount: 400 });
+    const canceled = await desk.change(`${await of('k-3', { capture: 'manual' })}/cancel`, 'c');
+    const refunded = await desk.change(`${taken}/refunds`, 'c', { amount: 400, reason: 'Returned' });
+    const list = await desk.get(`/v1/payments/${taken}/refunds`);
+    desk.processor.failNextChange(1, 'tok_declined');
+
+    for (const { body } of [captured, canceled]) expect(exact.payment.parse(body)).toEqual(body);
+    expect(exact.refund.parse(refunded.body)).toEqual(refunded.body);
+    expect(exact.refundList.parse(list.body)).toEqual(list.body);
+    for (const { body } of [
+      await desk.change(`${taken}/refunds`, 'refused', { amount: 1 }),
+      await desk.change(`${taken}/refunds`, 'too-much', { amount: 601 }),
+      await desk.change(`${taken}/capture`, 'wrong'),
+    ]) {
+      expect(exact.problem.parse(body)).toEqual(body);
+    }
+  });
+
+  test('to orders is as it is described, with no field more', async () => {
+    const desk = new OrdersDesk();
+    const made = await desk.order('k-1');
+    const gone = await desk.order('k-2', { items: [{ sku: 'sku_none', quantity: 1 }] });
+
+    expect(exact.order.parse(made.body)).toEqual(made.body);
+    expect(exact.problem.parse(gone.body)).toEqual(gone.body);
+    expect(exact.order.parse(gone.body['order'])).toEqual(gone.body['order']);
+  });
+
+  test('in lists and of events is as it is described, with no field more', async () => {
+    const desk = new EventsDesk();
+    await desk.payments.pay('k-1', { reference: 'order-1', metadata: { a: 'b' } });
+    const payments = await desk.payments.get('/v1/payments');
+    const events = await desk.get('/v1/events');
+    const [first = { id: '' }] = exact.eventList.parse(events.body).data;
+    const shown = await desk.get(`/v1/events/${first.id}`);
+
+    expect(exact.paymentList.parse(payments.body)).toEqual(payments.body);
+    expect(exact.eventList.parse(events.body)).toEqual(events.body);
+    expect(exact.event.parse(shown.body)).toEqual(shown.body);
+  });
+
+  test('of the Ledger is as it is described, with no field more', async () => {
+    const desk = new LedgerDesk();
+    const made = await desk.paid('k-1');
+    const corrected = await desk.correct('c-1', { payment: made, reverses: 2 });
+    const refused = await desk.correct('c-2', { payment: made, reverses: 2 });
+    await keepLook({ views: desk.views, digest: systemDigest }, lookedAt('k-1'), apartBy(1), 0);
+    const parts = [
+      [exact.ledgerEntryList, await desk.get('/v1/ledger/entries')],
+      [exact.balanceList, await desk.get('/v1/balances')],
+      [exact.mismatchList, await desk.get('/v1/admin/mismatches?created_from=1772366000')],
+      [exact.openMismatchList, await desk.get('/v1/admin/mismatches')],
+    ] as const;
+
+    expect(exact.correction.parse(corrected.body)).toEqual(corrected.body);
+    expect(exact.problem.parse(refused.body)).toEqual(refused.body);
+    for (const [schema, { body }] of parts) {
+      expect(schema.parse(body)).toEqual(body);
+      const [shown = {}] = z.array(z.record(z.string(), z.unknown())).parse(body['data']);
+      expect(Object.keys(shown)).toEqual(Object.keys(schema.shape.data.element.shape));
+    }
+  });
+});

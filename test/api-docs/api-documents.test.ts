@@ -1,0 +1,75 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from '@jest/globals';
+import { documentsApi } from '../../lambdas/api-docs/documents-api.ts';
+import { gatewayEvent } from '../support/payments-desk.ts';
+
+const SWAGGER = new URL('../../node_modules/swagger-ui-dist/', import.meta.url);
+const api = documentsApi((name) => readFile(new URL(name, SWAGGER), 'utf8'));
+
+describe('the documents of the API', () => {
+  test('the description is served as JSON, without a key', async () => {
+    const result = await api(gatewayEvent('GET', '/v1/openapi.json'));
+
+    expect(result.statusCode).toBe(200);
+    expect(result.headers).toMatchObject({ 'Content-Type': 'application/json', 'Request-Id': 'req-0' });
+    expect(JSON.parse(result.body)).toMatchObject({ openapi: '3.1.1' });
+  });
+
+  test.each(['/docs', '/docs/'])(
+    'every address on the page %s resolves to a document, whatever the prefix',
+    async (path) => {
+      const result = await api({ ...gatewayEvent('GET', path), pathParameters: null });
+      const addresses = [...result.body.matchAll(/(?:href|src|data-description)="(?!data:)([^"]+)"/g)].map(
+        ([, address = '']) => address,
+      );
+
+      expect(addresses.length).toBeGreaterThanOrEqual(4);
+      for (const prefix of ['', '/live', '/restapis/abc/live/_user_request_']) {
+        for (const address of addresses) {
+          const url = new URL(address, `https://api.example${prefix}${path}`);
+          expect(url.pathname.startsWith(`${prefix}/`)).toBe(true);
+          const found = await api(gatewayEvent('GET', url.pathname.slice(prefix.length)));
+          expect([address, found.statusCode]).toEqual([address, 200]);
+        }
+      }
+    },
+  );
+
+  test('the page may load nothing from anywhere else', async () => {
+    const { body, headers } = await api(gatewayEvent('GET', '/docs'));
+
+    expect(body).not.toMatch(/https?:|\/\/|<script>|\son[a-z]+=/);
+    expect(String(headers?.['Content-Security-Policy'])).toMatch(/^default-src 'none'; script-src 'self';/);
+  });
+
+  test('the renderer is the one of the package, whole', async () => {
+    const { body, headers } = await api(gatewayEvent('GET', '/docs/swagger-ui-bundle.js'));
+
+    expect(body).toBe(await readFile(new URL('swagger-ui-bundle.js', SWAGGER), 'utf8'));
+    expect(headers).toMatchObject({ 'Content-Type': 'text/javascript; charset=utf-8' });
+  });
+
+  test.each(['/docs/../handler.ts', '/docs/index.mjs', '/docs/%2e%2e%2fhandler.ts', '/docs/swagger-ui.css/x'])(
+    'there is no other file: %s',
+    async (path) => {
+      const result = await api(gatewayEvent('GET', path));
+
+      expect(result.statusCode).toBe(404);
+      expect(result.headers).toMatchObject({ 'Content-Type': 'application/problem+json' });
+    },
+  );
+
+  test('another method is refused with the methods that there are', async () => {
+    const result = await api(gatewayEvent('POST', '/docs'));
+
+    expect(result.statusCode).toBe(405);
+    expect(result.headers).toMatchObject({ Allow: 'GET, HEAD' });
+  });
+
+  test('HEAD has the headers of GET and no body', async () => {
+    const head = await api(gatewayEvent('HEAD', '/v1/openapi.json'));
+    const get = await api(gatewayEvent('GET', '/v1/openapi.json'));
+
+    expect(head).toEqual({ ...get, body: '' });
+  });
+});

@@ -1,0 +1,44 @@
+import { describe, expect, test } from '@jest/globals';
+import { MemoryStore } from '../payments/memory-store.ts';
+import { callback } from '../support/callback-desk.ts';
+import { CallbackWorld, surveyCallbacks, takeIn } from '../support/callback-histories.ts';
+import { Actor, FaultPlan } from '../support/fault-plan.ts';
+import { effectsOf } from '../support/faulty-ports.ts';
+import { naiveTakeIn } from '../support/naive-callback.ts';
+import { paymentRequest } from '../support/payment-fixtures.ts';
+
+const inMemory = (): CallbackWorld => {
+  const store = new MemoryStore();
+  const stores = { payments: store, effects: store, effectsFor: (actor: Actor) => effectsOf(actor, store) };
+  return new CallbackWorld(stores, paymentRequest('callback-history', { source: 'tok_async' }));
+};
+
+describe('a callback, its redelivery and a rival have one effect', () => {
+  test('with every single fault at every call', async () => {
+    const { histories, findings } = await surveyCallbacks(inMemory, takeIn, { faults: 1 });
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(200);
+  });
+
+  test('with every pair of faults at every two calls', async () => {
+    const { histories, findings } = await surveyCallbacks(inMemory, takeIn, { faults: 2 });
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(3_000);
+  });
+});
+
+describe('the handler that checks, then acts', () => {
+  test('posts twice when the same callback comes twice at once', async () => {
+    const world = inMemory();
+    const charge = await world.prepare();
+    const plan = new FaultPlan();
+    const deliver = (name: string) => naiveTakeIn(new Actor(name, plan), callback('evt_1', charge), world);
+    await Promise.all([deliver('first'), deliver('second')]);
+    expect(await world.violations([])).toContain('I2: 2 sets of postings');
+  });
+
+  test('is caught by the same histories', async () => {
+    const { findings } = await surveyCallbacks(inMemory, naiveTakeIn, { faults: 1 });
+    expect(findings.flatMap(({ violations }) => violations)).toContain('I2: 2 sets of postings');
+  });
+});

@@ -1,0 +1,216 @@
+import { createHmac } from 'node:crypto';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { CallbacksSite, eventBody, SECRET } from '../support/callbacks-site.ts';
+import { paymentRequest } from '../support/payment-fixtures.ts';
+
+let site: CallbacksSite;
+let charge: string;
+const request = paymentRequest('callbacks-api', { source: 'tok_async' });
+
+/** A payment that waits, and a charge that has come through. */
+async function open(next = new CallbacksSite()): Promise<void> {
+  site = next;
+  await site.desk.pay(request);
+  charge = site.desk.chargeOf(request);
+  site.desk.processor.inside.succeed(charge);
+}
+beforeEach(() => open());
+
+const types = () => site.desk.typesOf(request);
+const SETTLED = ['payment.created', 'payment.processing', 'payment.completed'];
+const WAITING = ['payment.created', 'payment.processing'];
+
+describe('a signed callback', () => {
+  test('is taken in, and acknowledged again and again without a second effect', async () => {
+    const body = eventBody('evt_1', charge);
+    expect(await site.deliver(body)).toMatchObject({ status: 200, body: { received: true } });
+    expect(await site.deliver(body)).toMatchObject({ status: 200, body: { received: true } });
+    expect(await types()).toEqual(SETTLED);
+    expect(site.reports.map(({ counts }) => counts)).toEqual([['callback_taken_in'], ['callback_redelivered']]);
+  });
+
+  test('twice at once has one effect, and both are 200', async () => {
+    const body = eventBody('evt_1', charge);
+    const answers = await Promise.all([site.deliver(body), site.deliver(body)]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(await types()).toEqual(SETTLED);
+  });
+
+  test('of a charge without a payment is kept and acknowledged', async () => {
+    expect(await site.deliver(eventBody('evt_1', 'ch_none'))).toMatchObject({ status: 200 });
+    expect(site.reports).toMatchObject([{ counts: ['callback_orphaned'], report: { because: ['charge_unknown'] } }]);
+    expect(await site.desk.store.waiting(9)).toHaveLength(1);
+  });
+
+  test('of money that came too late raises the alarm', async () => {
+    site.desk.processor.inside.change(charge, { status: 'declined' });
+    await site.deliver(eventBody('evt_1', charge));
+    site.desk.processor.inside.succeed(charge);
+    await site.deliver(eventBody('evt_2', charge));
+    expect(site.reports.at(-1)?.counts).toEqual(['callback_taken_in', 'late_success']);
+  });
+
+  test('that tells what cannot be raises the alarm, with the reason and the payment', async () => {
+    await site.deliver(eventBody('evt_1', charge));
+    site.desk.processor.inside.change(charge, { status: 'voided' });
+    await site.deliver(eventBody('evt_2', charge));
+    expect(site.reports.at(-1)).toMatchObject({
+      counts: ['callback_taken_in', 'contradiction'],
+      report: { paymentId: request.paymentId, because: ['money that was taken cannot be let go'] },
+    });
+  });
+
+  test.each(['SANDBOX-SIGNATURE', 'sandbox-signature', 'Sandbox-signature'])(
+    'may spell its header %s',
+    async (name) => {
+      const body = eventBody('evt_1', charge);
+      const headers = { [name]: site.sign(Buffer.from(body)) };
+      const event = { headers, multiValueHeaders: { [name]: Object.values(headers) } };
+      expect((await site.deliver(body, { event })).status).toBe(200);
+    },
+  );
+
+  test('may come as base64, and with a byte-order mark that was signed', async () => {
+    const bytes = Buffer.from(`\ufeff${eventBody('evt_1', charge)}`);
+    const event = { body: bytes.toString('base64'), isBase64Encoded: true };
+    expect((await site.deliver(bytes, { event })).status).toBe(200);
+    expect(await types()).toEqual(SETTLED);
+  });
+
+  test('is asked for again when it could not be stored', async () => {
+    site.desk.processor.switchCircuit('open');
+    const answer = await site.deliver(eventBody('evt_1', charge));
+    expect(answer).toMatchObject({ status: 503, headers: { 'Retry-After': '10' } });
+    expect(site.stored()).toBe(0);
+    site.desk.processor.switchCircuit('closed');
+    expect((await site.deliver(eventBody('evt_1', charge))).status).toBe(200);
+  });
+});
+
+describe('a callback whose signature is not good is 401, and nothing is stored', () => {
+  const OLD_MS = 301_000;
+  const body = () => Buffer.from(eventBody('evt_1', charge));
+  const signatures: readonly [string, () => string][] = [
+    ['missing a letter', () => site.sign(body()).slice(0, -1)],
+    ['by another secret', () => site.sign(body(), 'another')],
+    ['of another body', () => site.sign(Buffer.from(eventBody('evt_2', charge)))],
+    ['too old', () => site.sign(body(), SECRET, site.desk.clock.nowMs() - OLD_MS)],
+    ['too far ahead', () => site.sign(body(), SECRET, site.desk.clock.nowMs() + OLD_MS)],
+    ['empty', () => ''],
+    ['one of two', () => `${site.sign(body())},v1=${'0'.repeat(64)}`],
+    ['in another scheme', () => site.sign(body()).replace('v1=', 'v0=')],
+  ];
+
+  test.each(signatures)('%s', async (_how, sign) => {
+    const answer = await site.deliver(body(), { headers: { 'Sandbox-Signature': sign() } });
+    expect(answer).toMatchObject({ status: 401, body: { code: 'invalid_signature' } });
+    expect(site.stored()).toBe(0);
+    expect(await types()).toEqual(WAITING);
+    expect(site.reports.at(-1)?.counts).toEqual(['callback_refused']);
+  });
+
+  test('none at all', async () => {
+    expect((await site.post({ body: eventBody('evt_1', charge) })).status).toBe(401);
+    expect(site.stored()).toBe(0);
+  });
+
+  test('written anew: other spaces are other bytes', async () => {
+    const rewritten = JSON.stringify(JSON.parse(eventBody('evt_1', charge)), undefined, 1);
+    expect((await site.deliver(eventBody('evt_1', charge), { event: { body: rewritten } })).status).toBe(401);
+  });
+
+  test('with another answer for none of it: one body, whatever is wrong', async () => {
+    const bodies = new Set<string>();
+    for (const [, sign] of signatures) {
+      const answer = await site.deliver(body(), { headers: { 'Sandbox-Signature': sign() } });
+      bodies.add(JSON.stringify({ ...answer.body, request_id: undefined }));
+    }
+    expect(bodies.size).toBe(1);
+  });
+});
+
+describe('a rotated secret', () => {
+  test('old and new are good while both are active, and the old one no longer when it is gone', async () => {
+    site.secrets = ['new', SECRET];
+    expect((await site.deliver(eventBody('evt_1', charge))).status).toBe(200);
+    const signedNew = (id: string) => ({
+      headers: { 'Sandbox-Signature': site.sign(Buffer.from(eventBody(id, charge)), 'new') },
+    });
+    expect((await site.deliver(eventBody('evt_2', charge), signedNew('evt_2'))).status).toBe(200);
+    site.secrets = ['new'];
+    expect((await site.deliver(eventBody('evt_3', charge))).status).toBe(401);
+    expect((await site.deliver(eventBody('evt_3', charge), signedNew('evt_3'))).status).toBe(200);
+  });
+
+  test('that cannot be read is our fault, and the processor delivers again', async () => {
+    const secrets = {
+      active: () => Promise.reject(new RetryableError('secrets_unavailable', 'no')),
+      renewed: async () => undefined,
+    };
+    await open(new CallbacksSite('sandbox', { secrets }));
+    expect((await site.deliver(eventBody('evt_1', charge))).status).toBe(503);
+    expect(site.stored()).toBe(0);
+  });
+});
+
+describe('other schemes verify the same events', () => {
+  test('Stripe’s', async () => {
+    await open(new CallbacksSite('stripe'));
+    const body = eventBody('evt_1', charge);
+    const headers = { 'Stripe-Signature': site.sign(Buffer.from(body)) };
+    expect((await site.deliver(body, { headers })).status).toBe(200);
+    expect((await site.deliver(body)).status).toBe(401);
+  });
+
+  test('Standard Webhooks', async () => {
+    await open(new CallbacksSite('standard-webhooks'));
+    // The package reads the clock of the system.
+    const now = jest.spyOn(Date, 'now').mockReturnValue(site.desk.clock.nowMs());
+    const key = Buffer.from('a key of a merchant: 32 bytes...');
+    site.secrets = [`whsec_${key.toString('base64')}`];
+    const body = eventBody('evt_1', charge);
+    const seconds = String(Math.floor(site.desk.clock.nowMs() / 1000));
+    const mac = createHmac('sha256', key).update(`msg_1.${seconds}.${body}`).digest('base64');
+    const headers = { 'Webhook-Id': 'msg_1', 'Webhook-Timestamp': seconds, 'Webhook-Signature': `v1,${mac}` };
+    expect((await site.deliver(body, { headers })).status).toBe(200);
+    expect((await site.deliver(body)).status).toBe(401);
+    now.mockRestore();
+  });
+});
+
+describe('what is no callback', () => {
+  test.each([
+    ['/callbacks/nobody', 'POST', 404],
+    ['/callbacks', 'POST', 404],
+    ['/callbacks/memory/deeper', 'POST', 404],
+    ['/callbacks/memory', 'GET', 405],
+  ])('%s %s is %d', async (path, method, status) => {
+    expect((await site.post({}, path, method)).status).toBe(status);
+  });
+
+  test('a signature header given twice is 400', async () => {
+    const body = eventBody('evt_1', charge);
+    const twice = [site.sign(Buffer.from(body)), 'another'];
+    const answer = await site.deliver(body, { event: { multiValueHeaders: { 'Sandbox-Signature': twice } } });
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
+    expect(site.stored()).toBe(0);
+  });
+
+  test('a body beyond the limit is 413, signed or not', async () => {
+    expect((await site.deliver('x'.repeat(256 * 1024 + 1))).status).toBe(413);
+  });
+
+  test.each([
+    ['not JSON', 'x', undefined],
+    ['no event', '{}', 'id'],
+    ['an event of another kind', eventBody('evt_1', 'ch_1', { type: 'charge.exploded' as never }), 'type'],
+    ['an event about nothing', eventBody('evt_1', ''), 'data.charge'],
+    ['an event whose name is a line', eventBody('a\nb', 'ch_1'), 'id'],
+  ])('%s is 400 and names the field', async (_what, body, param) => {
+    const answer = await site.deliver(body);
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
+    expect(answer.body['param']).toBe(param);
+    expect(site.stored()).toBe(0);
+  });
+});

@@ -1,0 +1,310 @@
+import { createHmac } from 'node:crypto';
+import { QueryCommand } from '@aws-sdk/client-dynamodb';
+import {
+  GetSecretValueCommand,
+  ListSecretsCommand,
+  PutSecretValueCommand,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { QUEUE_SHARDS, returnsPartition } from '../../lambdas/payments/store/effect-items.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import type { LocalAws } from '../../local/local-aws.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { workersOf } from '../support/lambda-workers.ts';
+import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { runJob } from '../support/run-job.ts';
+import { until } from '../support/until.ts';
+
+let aws: LocalAws;
+let api: ApiClient;
+let operator: ApiClient;
+let secret: string;
+beforeAll(async () => {
+  aws = localAws();
+  api = new ApiClient(aws, aws.apiKey);
+  operator = new ApiClient(aws, aws.adminApiKey);
+  secret = (await readSecret())['current'] ?? '';
+});
+
+const secretsManager = () =>
+  new SecretsManagerClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS });
+
+async function secretName(): Promise<string> {
+  const { SecretList = [] } = await secretsManager().send(new ListSecretsCommand({}));
+  return SecretList.find(({ Name }) => Name?.includes('CallbackSecret'))?.ARN ?? '';
+}
+
+async function readSecret(): Promise<Record<string, string | undefined>> {
+  const { SecretString = '{}' } = await secretsManager().send(
+    new GetSecretValueCommand({ SecretId: await secretName() }),
+  );
+  return JSON.parse(SecretString) as Record<string, string | undefined>;
+}
+
+/** A callback signed as the sandbox signs, by nobody's code but this. */
+async function callBack(event: Record<string, unknown>, signWith = secret): Promise<number> {
+  const body = JSON.stringify(event);
+  const seconds = Math.floor(Date.now() / 1000);
+  const mac = createHmac('sha256', signWith).update(`${seconds}.${body}`).digest('hex');
+  const answer = await fetch(`${aws.apiUrl}/callbacks/sandbox`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'sandbox-signature': `t=${seconds},v1=${mac}` },
+    body,
+  });
+  await answer.text();
+  return answer.status;
+}
+
+const eventOf = (id: string, charge: string) => ({
+  id,
+  object: 'event',
+  type: 'charge.succeeded',
+  created: 1,
+  data: { charge, payment: null },
+});
+
+interface Shown {
+  readonly type: string;
+  readonly postings: readonly { account: string; direction: string; amount: number }[];
+}
+
+async function transitionsOf(payment: unknown): Promise<readonly Shown[]> {
+  const { json } = await api.send('GET', `/v1/payments/${String(payment)}/transitions`);
+  return json['data'] as readonly Shown[];
+}
+
+const postingSets = (transitions: readonly Shown[]) => transitions.filter(({ postings }) => postings.length > 0);
+
+const untilTypes = (payment: unknown, ...types: readonly string[]) =>
+  until(async () => {
+    const transitions = await transitionsOf(payment);
+    return types.every((type) => transitions.some((each) => each.type === type)) ? transitions : undefined;
+  });
+
+async function chargeOf(payment: unknown): Promise<string> {
+  const [charge] = await api.charges(payment);
+  return String(charge?.['id']);
+}
+
+const postToSandbox = (path: string, body: object = {}) =>
+  fetch(`${aws.sandboxUrl}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+describe('the processor calls back', () => {
+  test('and an asynchronous payment is settled, shown, and in the books', async () => {
+    const answer = await api.pay({ key: 'cb-async', body: { source: 'tok_async' } });
+    expect([answer.status, answer.json['status']]).toEqual([202, 'processing']);
+    await untilTypes(answer.json['id'], 'payment.completed');
+    const shown = await api.send('GET', `/v1/payments/${String(answer.json['id'])}`);
+    expect(shown.json['status']).toBe('succeeded');
+    const replay = await api.pay({ key: 'cb-async', body: { source: 'tok_async' } });
+    expect(replay.text).toBe(answer.text);
+  }, 30_000);
+
+  test('before it has answered the charge: 201, and one posting set', async () => {
+    const answer = await api.pay({ key: 'cb-first', body: { source: 'tok_callback_first' } });
+    expect([answer.status, answer.json['status']]).toEqual([201, 'succeeded']);
+    expect((await transitionsOf(answer.json['id'])).map(({ type }) => type)).toEqual([
+      'payment.created',
+      'payment.completed',
+    ]);
+    expect(await api.charges(answer.json['id'])).toHaveLength(1);
+  });
+
+  test.each([
+    ['twice at once', 'tok_callback_twice'],
+    ['out of order', 'tok_callback_out_of_order'],
+  ])(
+    '%s: one posting set',
+    async (_how, source) => {
+      const answer = await api.pay({ key: `cb-${source}`, body: { source } });
+      const transitions = await untilTypes(answer.json['id'], 'payment.completed');
+      await until(async () => ((await undelivered(answer.json['id'])) === 0 ? true : undefined));
+      expect(postingSets(await transitionsOf(answer.json['id']))).toHaveLength(1);
+      expect(postingSets(transitions)).toHaveLength(1);
+    },
+    30_000,
+  );
+
+  test('with a success after a decline: recorded, owed back and queued, and the payment stays failed', async () => {
+    const answer = await api.pay({ key: 'cb-late', body: { source: 'tok_callback_late_success' } });
+    expect(answer.status).toBe(402);
+    const { id } = answer.json['payment'] as { id: string };
+    const transitions = await untilTypes(id, 'payment.late_success');
+    const found = transitions.find(({ type }) => type === 'payment.late_success');
+    expect(found?.postings).toMatchObject([
+      { account: 'processor_clearing', direction: 'debit', amount: 1000 },
+      { account: 'late_receipts', direction: 'credit', amount: 1000 },
+    ]);
+    expect((await api.send('GET', `/v1/payments/${id}`)).json['status']).toBe('failed');
+    // Queued with it; or the clock has run since, and it is sent back already.
+    const owed = await queuedReturns(id);
+    const types = (await transitionsOf(id)).map(({ type }) => type);
+    if (owed.length > 0) expect(owed).toEqual([await chargeOf(id)]);
+    else expect(types).toContain('refund.pending');
+  }, 30_000);
+
+  test('with a dispute: the money is taken until it is won', async () => {
+    const answer = await api.pay({ key: 'cb-dispute', body: { source: 'tok_dispute' } });
+    await untilTypes(answer.json['id'], 'dispute.opened');
+    const [charge = {}] = await api.charges(answer.json['id']);
+    const [dispute] = charge['disputes'] as { id: string }[];
+    await postToSandbox(`/control/disputes/${dispute?.id}/close`, { outcome: 'won' });
+    const closed = await untilTypes(answer.json['id'], 'dispute.closed');
+    expect(postingSets(closed).map(({ type }) => type)).toEqual([
+      'payment.completed',
+      'dispute.opened',
+      'dispute.closed',
+    ]);
+  }, 30_000);
+
+  test.each([
+    ['approves', 'approve', 'succeeded'],
+    ['refuses', 'refuse', 'failed'],
+  ])(
+    'when the payer %s on the processor’s page',
+    async (_what, decision, status) => {
+      const answer = await api.pay({ key: `cb-${decision}`, body: { source: 'tok_action' } });
+      expect([answer.status, answer.json['status']]).toEqual([202, 'requires_action']);
+      const { url } = answer.json['next_action'] as { url: string };
+      const page = await fetch(url);
+      expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')]);
+      await fetch(url, { method: 'POST', body: new URLSearchParams({ decision }) });
+      const shown = await until(async () => {
+        const { json } = await api.send('GET', `/v1/payments/${String(answer.json['id'])}`);
+        return json['status'] === 'requires_action' ? undefined : json;
+      });
+      expect([shown['status'], shown['next_action']]).toEqual([status, undefined]);
+    },
+    30_000,
+  );
+
+  test('and settles what a killed process left, with no retry of the client', async () => {
+    const dying = api.pay({ key: 'cb-killed', body: { source: 'tok_slow' } });
+    const paymentId = await until(async () => {
+      const { Items = [] } = await recentClaims();
+      return Items.length > 0 ? Items.map(({ pk }) => pk?.S?.slice('OP#'.length)).at(-1) : undefined;
+    });
+    await until(async () => ((await api.charges(paymentId)).length > 0 ? true : undefined));
+    for (const pid of workersOf(aws.paymentsFunction)) process.kill(pid, 'SIGKILL');
+    expect((await dying).status).toBeGreaterThanOrEqual(500);
+    const transitions = await untilTypes(paymentId, 'payment.completed');
+    expect(postingSets(transitions)).toHaveLength(1);
+    expect(await api.charges(paymentId)).toHaveLength(1);
+  }, 60_000);
+});
+
+async function undelivered(payment: unknown): Promise<number> {
+  const answer = await fetch(`${aws.sandboxUrl}/events?charge=${await chargeOf(payment)}`);
+  const { data } = (await answer.json()) as { data: { delivered: boolean }[] };
+  return data.filter(({ delivered }) => !delivered).length;
+}
+
+async function queuedReturns(payment: string): Promise<readonly string[]> {
+  const shards = Array.from({ length: QUEUE_SHARDS }, (_, shard) => returnsPartition(shard));
+  const found = await Promise.all(
+    shards.map((partition) =>
+      dynamoDbClient().send(
+        new QueryCommand({
+          TableName: aws.tables.registry,
+          KeyConditionExpression: 'pk = :pk AND begins_with(sk, :payment)',
+          ExpressionAttributeValues: { ':pk': { S: partition }, ':payment': { S: payment } },
+        }),
+      ),
+    ),
+  );
+  return found.flatMap(({ Items = [] }) => Items.map(({ chargeId }) => chargeId?.S ?? ''));
+}
+
+/** Open claims, by the sparse index. */
+async function recentClaims() {
+  for (let shard = 0; shard < 32; shard += 1) {
+    const found = await dynamoDbClient().send(
+      new QueryCommand({
+        TableName: aws.tables.idempotency,
+        IndexName: 'open-claims',
+        KeyConditionExpression: 'openShard = :shard AND claimedAtMs > :since',
+        ExpressionAttributeValues: { ':shard': { N: String(shard) }, ':since': { N: String(Date.now() - 5_000) } },
+      }),
+    );
+    if ((found.Items ?? []).length > 0) return found;
+  }
+  return { Items: [] };
+}
+
+describe('two identical callbacks at once', () => {
+  test('a hundred times: one effect each, and both are 200', async () => {
+    const rounds = Array.from({ length: 100 }, (_, round) => round);
+    for (let start = 0; start < rounds.length; start += 10) {
+      await Promise.all(rounds.slice(start, start + 10).map(oneRound));
+    }
+  }, 120_000);
+
+  async function oneRound(round: number): Promise<void> {
+    const answer = await api.pay({ key: `cb-round-${round}`, body: { source: 'tok_ok', amount: 1000 + round } });
+    const charge = await chargeOf(answer.json['id']);
+    const refund = await postToSandbox(`/charges/${charge}/refunds`, { amount: 10 });
+    expect(refund.status).toBe(201);
+    const event = eventOf(`evt_round_${round}`, charge);
+    expect(await Promise.all([callBack(event), callBack(event)])).toEqual([200, 200]);
+    const sets = postingSets(await transitionsOf(answer.json['id']));
+    expect(sets.map(({ type }) => type)).toEqual(['payment.completed', 'refund.completed']);
+  }
+});
+
+describe('callbacks that nobody may send', () => {
+  test('are refused, and change nothing', async () => {
+    const answer = await api.pay({ key: 'cb-forged', body: { source: 'tok_ok' } });
+    const charge = await chargeOf(answer.json['id']);
+    await postToSandbox(`/charges/${charge}/refunds`, { amount: 10 });
+    expect(await callBack(eventOf('evt_forged', charge), 'a guess')).toBe(401);
+    const unsigned = await fetch(`${aws.apiUrl}/callbacks/sandbox`, { method: 'POST', body: '{}' });
+    expect(unsigned.status).toBe(401);
+    expect((await fetch(`${aws.apiUrl}/callbacks/nobody`, { method: 'POST', body: '{}' })).status).toBe(404);
+  });
+
+  test('are good under a new secret at once, while the old one still is', async () => {
+    const both = { ...(await readSecret()), next: 'the-next-secret-of-the-processor' };
+    await secretsManager().send(
+      new PutSecretValueCommand({ SecretId: await secretName(), SecretString: JSON.stringify(both) }),
+    );
+    const answer = await api.pay({ key: 'cb-rotated', body: { source: 'tok_ok' } });
+    const charge = await chargeOf(answer.json['id']);
+    const underNext = await until(async () => {
+      const status = await callBack(eventOf('evt_rotated_new', charge), both.next);
+      return status === 200 ? status : undefined;
+    });
+    expect(underNext).toBe(200);
+    expect(await callBack(eventOf('evt_rotated_old', charge))).toBe(200);
+  }, 30_000);
+});
+
+describe('a callback for a payment that nobody knows', () => {
+  test('is kept without a posting, shows as a mismatch, and finds its payment by the clock', async () => {
+    const behind = await postToSandbox('/charges', {
+      amount: 4321,
+      currency: 'EUR',
+      source: 'tok_ok',
+      capture: 'automatic',
+      metadata: {},
+    });
+    const { id } = (await behind.json()) as { id: string };
+    await until(async () => {
+      const answer = await fetch(`${aws.sandboxUrl}/events?charge=${id}`);
+      const { data } = (await answer.json()) as { data: { delivered: boolean }[] };
+      return data.length > 0 && data.every(({ delivered }) => delivered) ? true : undefined;
+    });
+    const since = Math.floor(Date.now() / 1000) - 3_600;
+    const { json } = await operator.send('GET', `/v1/admin/mismatches?created_from=${since}`);
+    const found = (json['data'] as Record<string, unknown>[]).find(({ charges }) => String(charges) === id);
+    expect(found).toMatchObject({ payment: null, processor_amount: 4321, ledger_amount: 0, currency: 'EUR' });
+
+    const run = await runJob(aws, 'retry-orphans');
+    expect([run.status, run.failed]).toEqual(['succeeded', 0]);
+    expect(run.left).toBeGreaterThanOrEqual(1);
+  }, 30_000);
+});

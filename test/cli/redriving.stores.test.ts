@@ -1,0 +1,42 @@
+import { CreateQueueCommand, GetQueueAttributesCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { expect, test } from '@jest/globals';
+import { SqsParking } from '../../lambdas/events/store/sqs-parking.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { redrive } from '../../operator/redriving.ts';
+import { localAws } from '../support/local-aws.ts';
+
+test('a redrive works on what waits, once each, and only what was done goes', async () => {
+  const { awsEndpoint: endpoint, region } = localAws();
+  const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
+  const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: `redriving-${process.pid}` }));
+  const parking = new SqsParking(sqs, QueueUrl);
+  for (const body of ['good 1', 'bad', 'good 2'])
+    await parking.park({ body, reason: 'unreadable', detail: 'a\u0000b' });
+
+  const seen: unknown[] = [];
+  const reported: unknown[] = [];
+  const redriven = await redrive(
+    sqs,
+    QueueUrl,
+    async ({ Body, MessageAttributes }) => {
+      seen.push([Body, MessageAttributes?.['reason']?.StringValue, MessageAttributes?.['detail']?.StringValue]);
+      if (Body === 'bad') {
+        // As the relay does with what is still poison: it does not make the redrive endless.
+        await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: 'parked again' }));
+        throw new Error('still bad');
+      }
+    },
+    (error) => void reported.push(error),
+  );
+  expect(redriven).toEqual({ done: 2, failed: 1 });
+  expect(seen).toHaveLength(3);
+  expect(seen).toContainEqual(['good 1', 'unreadable', 'a?b']);
+  expect(reported).toHaveLength(1);
+  const { Attributes } = await sqs.send(
+    new GetQueueAttributesCommand({
+      QueueUrl,
+      AttributeNames: ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'],
+    }),
+  );
+  expect(Attributes).toMatchObject({ ApproximateNumberOfMessages: '1', ApproximateNumberOfMessagesNotVisible: '1' });
+});

@@ -1,0 +1,58 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { EVENT_TYPES, eventOf } from '../../lambdas/events/domain/event.ts';
+import { readEvent } from '../../lambdas/events/http/event-schemas.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { Subject } from '../../lambdas/payments/domain/payment.ts';
+import { detailsOf, nextTransition } from '../../lambdas/payments/domain/transition.ts';
+import { eventsOf } from '../support/event-fixtures.ts';
+import { outcomeTransition, paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+import { chainFor, paymentPlans } from '../support/view-histories.ts';
+
+const first = pendingTransition(paymentIdFor('schemas'));
+const paid = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' });
+
+function subjectOf(type: string): { readonly subject?: Subject } {
+  const charge = { chargeId: 'ch_1', amountMinor: 300 };
+  if (type.startsWith('refund.'))
+    return { subject: { kind: 'refund', refundId: 're_1', status: 'succeeded', ...charge } };
+  if (type.startsWith('dispute.'))
+    return { subject: { kind: 'dispute', disputeId: 'dp_1', status: 'open', ...charge } };
+  return {};
+}
+
+describe('an event of every type', () => {
+  test.each(EVENT_TYPES)('%s is read back from the bus as it was made', (type) => {
+    const draft = { type, payment: paid.payment, postings: [], ...subjectOf(type) };
+    const transition = nextTransition(systemDigest, paid, draft, Date.UTC(2026, 2, 1, 13));
+    const event = eventOf(systemDigest, transition, detailsOf(first));
+    const onTheBus: unknown = JSON.parse(JSON.stringify(event));
+    expect(readEvent(onTheBus)).toEqual({ kind: 'event', event });
+  });
+});
+
+test('whatever happens to a payment, all of its events are readable', () => {
+  fc.assert(
+    fc.property(paymentPlans, (plans) => {
+      const events = eventsOf(systemDigest, plans.flatMap(chainFor));
+      expect(events.map(readEvent)).toEqual(events.map((event) => ({ kind: 'event', event })));
+    }),
+    { numRuns: 40 },
+  );
+});
+
+describe('a newer event of the same version', () => {
+  const event = JSON.parse(JSON.stringify(eventOf(systemDigest, paid, detailsOf(first)))) as Record<string, object>;
+
+  test('may have more fields, which reach those who know them', () => {
+    const grown = { ...event, payment: { ...event['payment'], risk: 'low' } };
+    expect(readEvent(grown)).toMatchObject({ kind: 'event', event: { payment: { risk: 'low' } } });
+  });
+
+  test.each([null, 'text', 7, [], {}, { version: 1 }, { version: 0, event: { type: 'payment.completed' } }])(
+    'is malformed when it is %j, and never throws',
+    (detail) => {
+      expect(readEvent(detail)).toMatchObject({ kind: 'malformed' });
+    },
+  );
+});

@@ -1,0 +1,77 @@
+import { createServer } from 'node:http';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { EventBridgePublisher } from '../../lambdas/events/store/eventbridge-publisher.ts';
+import { paidEvent } from '../support/consumer-world.ts';
+
+const EVENT = paidEvent();
+const CREDENTIALS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };
+
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+/** EventBridge's HTTP face, which answers what it is told and keeps what it was asked. */
+async function bus(status: number, answer: unknown) {
+  const asked: { headers: NodeJS.Dict<string | string[]>; body: Record<string, unknown> }[] = [];
+  const server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
+    request.on('end', () => {
+      asked.push({ headers: request.headers, body: JSON.parse(text) as Record<string, unknown> });
+      if (status === 0) request.socket.destroy();
+      else response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(answer));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(() => server.close());
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const endpoint = `http://127.0.0.1:${port}`;
+  const client = new EventBridgeClient({ endpoint, region: 'eu-west-1', credentials: CREDENTIALS, maxAttempts: 1 });
+  closing.push(() => client.destroy());
+  return { asked, publisher: new EventBridgePublisher(client, 'the-bus') };
+}
+
+describe('events on EventBridge', () => {
+  test('go with our source, their type and all that they say', async () => {
+    const { asked, publisher } = await bus(200, { FailedEntryCount: 0, Entries: [{ EventId: '1' }] });
+    expect(await publisher.publish([EVENT])).toEqual([{ kind: 'published' }]);
+    const [{ headers, body } = { headers: {}, body: {} }] = asked;
+    expect(headers['x-amz-target']).toBe('AWSEvents.PutEvents');
+    expect(body).toEqual({
+      Entries: [
+        { EventBusName: 'the-bus', Source: 'payonce', DetailType: 'payment.completed', Detail: JSON.stringify(EVENT) },
+      ],
+    });
+  });
+
+  test('come to an outcome each', async () => {
+    const Entries = [
+      { ErrorCode: 'ThrottlingException' },
+      { EventId: '2' },
+      { ErrorCode: 'MalformedDetail' },
+      { ErrorCode: 'New' },
+    ];
+    const { publisher } = await bus(200, { FailedEntryCount: 3, Entries });
+    expect(await publisher.publish([EVENT, EVENT, EVENT, EVENT])).toEqual([
+      { kind: 'not_now', code: 'ThrottlingException' },
+      { kind: 'published' },
+      { kind: 'refused', code: 'MalformedDetail' },
+      { kind: 'not_now', code: 'New' },
+    ]);
+  });
+
+  test.each([
+    ['says that it is busy', 400, { __type: 'com.amazonaws.events#ThrottlingException' }, 'bus_throttled'],
+    ['fails', 500, { __type: 'InternalException' }, 'bus_ambiguous'],
+    ['falls silent', 0, {}, 'bus_ambiguous'],
+    ['answers for fewer than it was given', 200, { Entries: [] }, 'bus_ambiguous'],
+    ['refuses what a call holds', 400, { __type: 'ValidationException' }, 'bus_call_invalid'],
+    ['refuses us', 400, { __type: 'AccessDeniedException' }, 'bus_refused'],
+  ])('are told of by what may have happened when the bus %s', async (_what, status, answer, code) => {
+    const { publisher } = await bus(status, answer);
+    await expect(publisher.publish([EVENT])).rejects.toMatchObject({ code });
+  });
+});

@@ -1,0 +1,128 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { PUBLIC_EVENT_TYPES } from '../../lambdas/events/domain/event.ts';
+import { Scopes } from '../../lambdas/kernel/contract/api.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { EventsDesk } from '../support/events-desk.ts';
+import { dataOf, LedgerDesk } from '../support/ledger-desk.ts';
+import { PaymentsDesk, type Reply } from '../support/payments-desk.ts';
+
+const PATH = '/v1/events';
+const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
+const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
+const CREATED = Date.UTC(2026, 2, 1, 12) / 1000;
+
+let payments: PaymentsDesk;
+let desk: EventsDesk;
+
+beforeEach(() => {
+  payments = new PaymentsDesk();
+  desk = new EventsDesk(payments);
+});
+
+const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
+const typesOf = (reply: Reply) => dataOf(reply).map(({ type }) => String(type));
+const idsOf = (reply: Reply) => dataOf(reply).map(({ id }) => String(id));
+
+async function paid(key: string, body: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  const reply = await payments.pay(key, body);
+  payments.clock.advance(1000);
+  return String(reply.body['id']);
+}
+
+describe('the list of events', () => {
+  test('tells what happened, newest first, each as it is shown by its id, byte for byte', async () => {
+    const id = await paid('k-1', { capture: 'manual', metadata: { b: '2', a: '1' } });
+    await payments.change(`${id}/capture`, 'c', {});
+    payments.clock.advance(1000);
+    await payments.change(`${id}/refunds`, 'r', { amount: 400 });
+
+    const list = await desk.get(PATH);
+    const shown = await Promise.all(idsOf(list).map(async (event) => (await desk.get(`${PATH}/${event}`)).text));
+
+    expect(typesOf(list)).toEqual(['refund.completed', 'payment.completed', 'payment.authorized']);
+    expect(list.text).toBe(`{"object":"list","data":[${shown.join(',')}],"has_more":false}`);
+    expect(dataOf(list)[1]).toMatchObject({
+      object: 'event',
+      created: CREATED + 1,
+      livemode: false,
+      data: { object: { id, object: 'payment', status: 'succeeded', amount_captured: 1000 } },
+    });
+    expect(dataOf(list)[0]).toMatchObject({ data: { object: { object: 'refund', payment: id, amount: 400 } } });
+  });
+
+  test('leaves out what merchants are not told of, and by id it is not there either', async () => {
+    const ledger = new LedgerDesk({}, payments);
+    const id = await paid('k-1');
+    await ledger.correct('c', { payment: id, reverses: 2 });
+    const corrected = payments.store.allTransitions().find(({ type }) => type === 'ledger.corrected');
+    const [completed = ''] = idsOf(await desk.get(PATH));
+
+    expect(corrected?.sequence).toBe(3);
+    expect(typesOf(await desk.get(PATH))).toEqual(['payment.completed']);
+    for (const sequence of ['000001', '000003', '000004', '000000']) {
+      const other = completed.replace('000002', sequence);
+      expect((await desk.get(`${PATH}/${other}`)).body).toMatchObject({ status: 404, code: 'not_found' });
+    }
+  });
+
+  test('can be asked for by type and time, and is paged down and up', async () => {
+    for (const key of ['k-1', 'k-2', 'k-3']) await paid(key);
+    await paid('k-4', { source: 'tok_declined' });
+    const all = idsOf(await desk.get(PATH));
+    const asked = async (search: string) => idsOf(await desk.get(`${PATH}?${search}`));
+
+    expect(typesOf(await desk.get(`${PATH}?type=payment.failed`))).toEqual(['payment.failed']);
+    expect(await asked('type=dispute.opened')).toEqual([]);
+    expect(await asked(`created_from=${CREATED + 1}&created_to=${CREATED + 3}`)).toEqual(all.slice(1, 3));
+    expect(await asked(`starting_after=${all[1]}&limit=1`)).toEqual(all.slice(2, 3));
+    expect(await asked(`ending_before=${all[3]}&limit=2`)).toEqual(all.slice(1, 3));
+    expect((await desk.get(`${PATH}?limit=3`)).body['has_more']).toBe(true);
+    expect((await desk.get(`${PATH}?limit=4`)).body['has_more']).toBe(false);
+  });
+
+  test.each([
+    ['type=payment.created', 'type'],
+    ['type=payment.fee_reported', 'type'],
+    ['limit=0', 'limit'],
+    ['starting_after=evt_1', 'starting_after'],
+    ['order=asc', 'order'],
+  ])('is refused for %s, naming it', async (search, param) => {
+    expect((await desk.get(`${PATH}?${search}`)).body).toMatchObject({ status: 400, param });
+  });
+
+  test('knows every type that merchants are told of', async () => {
+    for (const type of PUBLIC_EVENT_TYPES) expect((await desk.get(`${PATH}?type=${type}`)).status).toBe(200);
+  });
+});
+
+/** S06. */
+describe("another tenant's events", () => {
+  test.each([
+    ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
+    ['the same tenant in live mode', LIVE_KEY, { mode: 'live' as const }],
+  ])('are not there for %s, by id, list or cursor, and nothing is learnt of them', async (_who, key, record) => {
+    desk.registerKey(key, record);
+    await paid('k-1');
+    const [theirs = ''] = idsOf(await desk.get(PATH));
+    const unknown = `evt_${'a'.repeat(32)}000002${'a'.repeat(10)}`;
+    const told = async (path: string) => {
+      const { request_id: _, ...body } = (await desk.get(path, as(key))).body;
+      return body;
+    };
+
+    expect(await told(PATH)).toEqual({ object: 'list', data: [], has_more: false });
+    expect(await told(`${PATH}/${theirs}`)).toMatchObject({ status: 404, code: 'not_found' });
+    expect(await told(`${PATH}/${theirs}`)).toEqual(await told(`${PATH}/${unknown}`));
+    expect(await told(`${PATH}/${theirs}`)).toEqual(await told(`${PATH}/none`));
+    expect(await told(`${PATH}?starting_after=${theirs}`)).toEqual(await told(`${PATH}?starting_after=${unknown}`));
+  });
+
+  test('need a key, and the scope to read payments', async () => {
+    desk.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsWrite] });
+
+    for (const path of [PATH, `${PATH}/x`]) {
+      expect((await desk.get(path, as(OTHER_KEY))).body).toMatchObject({ code: 'insufficient_scope' });
+      expect((await desk.get(path, as('nonsense'))).status).toBe(401);
+    }
+  });
+});

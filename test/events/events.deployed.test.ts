@@ -1,0 +1,78 @@
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { RepublishAnswer } from '../../lambdas/events/contract.ts';
+import { readEvent } from '../../lambdas/events/http/event-schemas.ts';
+import { ANY_POSTMARK_TOKEN } from '../../lambdas/kernel/contract/mail-api.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { EventListener, stackOutput } from '../support/event-listener.ts';
+import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { until } from '../support/until.ts';
+
+const MINUTE_MS = 60_000;
+const listener = new EventListener();
+beforeAll(() => listener.start(), 30_000);
+afterAll(() => listener.stop());
+
+describe('events on the deployed stack', () => {
+  const aws = localAws();
+  const api = new ApiClient(aws, aws.apiKey);
+  const run = crypto.randomUUID().slice(0, 8);
+  let paymentId: unknown;
+
+  test('a payment’s outcome reaches a subscriber of the bus, readable and whole', async () => {
+    const metadata = { affiliate: `aff_${run}`, order: '6735', receipt_email: `${run}@example.com` };
+    const body = { description: 'two shirts', metadata };
+    ({ id: paymentId } = (await api.pay({ key: `events-${run}`, body })).json);
+    const [event] = await listener.heard(paymentId, 1);
+    expect(event).toMatchObject({
+      version: 1,
+      tenant: aws.tenantId,
+      event: { type: 'payment.completed', sequence: 2, data: { object: { id: paymentId, ...body } } },
+    });
+    expect(readEvent(event)).toMatchObject({ kind: 'event' });
+  }, 30_000);
+
+  test('published again, it is the same event', async () => {
+    const { awsEndpoint: endpoint, region } = aws;
+    const lambda = new LambdaClient({ endpoint, region, credentials: CREDENTIALS });
+    const range = { sinceMs: Date.now() - 5 * MINUTE_MS, untilMs: Date.now() + MINUTE_MS };
+    const { Payload } = await lambda.send(
+      new InvokeCommand({
+        FunctionName: await stackOutput('service', 'republishFunction'),
+        Payload: JSON.stringify(range),
+      }),
+    );
+    const answer = JSON.parse(Buffer.from(Payload ?? []).toString('utf8')) as RepublishAnswer;
+    expect(answer.published).toBeGreaterThan(0);
+    expect(answer).toEqual({ found: answer.published, published: answer.published });
+    const [first, again] = await listener.heard(paymentId, 2);
+    expect(again).toEqual(first);
+  }, 30_000);
+
+  test('and has one receipt and one commission', async () => {
+    const partition = `COMMISSION#${aws.tenantId}#test#aff_${run}`;
+    const commissions = await until(async () => {
+      const rows = await documentClient(dynamoDbClient()).send(
+        new QueryCommand({
+          TableName: aws.tables.registry,
+          KeyConditionExpression: 'pk = :pk',
+          ExpressionAttributeValues: { ':pk': partition },
+          ConsistentRead: true,
+        }),
+      );
+      return rows.Items?.length === 0 ? undefined : rows.Items;
+    });
+    expect(commissions).toMatchObject([{ sk: '6735', payment: paymentId, status: 'locked' }]);
+    const count = await until(async () => {
+      const sent = await fetch(`${aws.sandboxUrl}/messages/outbound?count=50&offset=0&recipient=${run}@example.com`, {
+        headers: { 'X-Postmark-Server-Token': ANY_POSTMARK_TOKEN },
+      });
+      const { TotalCount } = (await sent.json()) as { TotalCount: number };
+      return TotalCount === 0 ? undefined : TotalCount;
+    });
+    expect(count).toBe(1);
+  }, 30_000);
+});

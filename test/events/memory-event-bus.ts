@@ -1,0 +1,26 @@
+import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
+import type { EventPublisher, PublishOutcome } from '../../lambdas/events/use/event-publisher.ts';
+
+/** A bus in memory: keeps what was published, in the order in which it came. */
+export class MemoryEventBus implements EventPublisher {
+  readonly published: PayonceEvent[] = [];
+  /** The ids of each call, whether or not they were taken. */
+  readonly calls: (readonly string[])[] = [];
+  /** Says what becomes of an event at a try, 1 for the first; undefined: it is published. */
+  trouble: (id: string, attempt: number) => Exclude<PublishOutcome, { kind: 'published' }> | undefined = () =>
+    undefined;
+  readonly #tries = new Map<string, number>();
+
+  async publish(events: readonly PayonceEvent[]): Promise<readonly PublishOutcome[]> {
+    this.calls.push(events.map(({ event }) => event.id));
+    return events.map((event): PublishOutcome => {
+      const { id } = event.event;
+      const attempt = (this.#tries.get(id) ?? 0) + 1;
+      this.#tries.set(id, attempt);
+      const trouble = this.trouble(id, attempt);
+      if (trouble !== undefined) return trouble;
+      this.published.push(event);
+      return { kind: 'published' };
+    });
+  }
+}

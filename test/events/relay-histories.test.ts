@@ -1,0 +1,61 @@
+import { describe, expect, test } from '@jest/globals';
+import { eventOf } from '../../lambdas/events/domain/event.ts';
+import { detailsOf } from '../../lambdas/payments/domain/transition.ts';
+import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
+import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
+import { chains, type Relay, RelayDesk } from '../support/relay-desk.ts';
+
+const POISON = { position: '999', whole: '{"poison":true}', content: { kind: 'unreadable', detail: 'type' } } as const;
+
+/** The Stream, with poison in the middle of a batch, read by processes that are struck, and then read to its end. */
+async function runHistory(faults: readonly PlannedFault[], how?: Relay): Promise<HistoryRun> {
+  const desk = new RelayDesk(chains(2), how);
+  desk.records.splice(3, 0, POISON);
+  const plan = new FaultPlan(faults);
+  let started = 0;
+  await desk.pump(() => new Actor(`relay-${++started}`, plan));
+  const calls = [...plan.calls];
+  const violations = desk.expected
+    .filter((id) => !desk.publishedIds.includes(id))
+    .map((id) => `I4: ${id} was never published`);
+  for (const id of new Set(desk.publishedIds)) {
+    if (!desk.expected.includes(id)) violations.push(`${id} is nobody's event`);
+  }
+  if (!desk.parked.some(({ body }) => body === POISON.whole)) violations.push('the poison is nowhere');
+  return { calls, violations };
+}
+
+/** Takes a call for granted: whatever it answers, and whatever it throws. */
+const naive: Relay = async ({ publisher, transitions, parking, digest }, records) => {
+  for (const { content, whole } of records) {
+    if (content.kind === 'unreadable')
+      await parking.park({ body: whole, reason: '', detail: '' }).catch(() => undefined);
+    if (content.kind !== 'transition') continue;
+    const { transition } = content;
+    const first = await transitions.readTransition({ paymentId: transition.payment.id, sequence: 1 });
+    if (first === undefined) continue;
+    await publisher.publish([eventOf(digest, transition, detailsOf(first))]).catch(() => undefined);
+  }
+  return { published: records.length, parked: 0, tampered: 0, toReview: 0, lateSuccess: 0 };
+};
+
+describe('every outcome of the Ledger is published, and poison is set aside', () => {
+  test('with every single fault at every call', async () => {
+    const { histories, findings } = await surveyFaults((faults) => runHistory(faults), 1);
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(20);
+  });
+
+  test('with every pair of faults at every two calls', async () => {
+    const { histories, findings } = await surveyFaults((faults) => runHistory(faults), 2);
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(300);
+  });
+
+  test('and a relay that does not look at what became of its calls loses some', async () => {
+    const { findings } = await surveyFaults((faults) => runHistory(faults, naive), 1);
+    expect(findings.flatMap(({ violations }) => violations)).toEqual(
+      expect.arrayContaining([expect.stringContaining('was never published'), 'the poison is nowhere']),
+    );
+  });
+});

@@ -1,0 +1,107 @@
+import { describe, expect, test } from '@jest/globals';
+import { eventOf } from '../../lambdas/events/domain/event.ts';
+import { type RepublishRange, republishEvents } from '../../lambdas/events/use/republish-events.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { detailsOf, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
+import type { OutcomePlace, SeenEvents } from '../../lambdas/payments/use/transition-reader.ts';
+import { MemoryTransitions } from '../payments/memory-transitions.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { outcomeTransition, paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { MemoryEventBus } from './memory-event-bus.ts';
+
+const MINUTE_MS = 60_000;
+const NOON = Date.UTC(2026, 2, 1, 12);
+
+/** A payment that was created at noon and completed so many minutes later. */
+function completedAfter(minutes: number): readonly [Transition, Transition] {
+  const first = pendingTransition(paymentIdFor(`republish-${minutes}`));
+  const { type, payment, postings } = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' });
+  return [first, nextTransition(systemDigest, first, { type, payment, postings }, NOON + minutes * MINUTE_MS)];
+}
+
+function desk(minutes: readonly number[], seen?: SeenEvents, broken: readonly string[] = []) {
+  const payments = minutes.map(completedAfter);
+  const clock = new SimulatedClock(NOON + 60 * MINUTE_MS);
+  const bus = new MemoryEventBus();
+  const stored = new MemoryTransitions(() => payments.flat());
+  const transitions = {
+    outcomesOfMinute: (minuteMs: number) => stored.outcomesOfMinute(minuteMs),
+    readTransition: async (place: OutcomePlace) => {
+      if (broken.includes(place.paymentId)) throw new TypeError('not of a form that this code knows');
+      return stored.readTransition(place);
+    },
+  };
+  const reported: unknown[] = [];
+  const ids = payments.map(([first, outcome]) => eventOf(systemDigest, outcome, detailsOf(first)).event.id);
+  const republish = (range: Partial<RepublishRange>) =>
+    republishEvents(
+      {
+        publisher: bus,
+        transitions,
+        digest: systemDigest,
+        clock,
+        entropy: countingEntropy(),
+        report: (error) => void reported.push(error),
+        ...(seen === undefined ? {} : { seen }),
+      },
+      { sinceMs: NOON, untilMs: NOON + 30 * MINUTE_MS, deadlineMs: clock.nowMs() + MINUTE_MS, ...range },
+    );
+  return {
+    bus,
+    clock,
+    ids,
+    republish,
+    payments,
+    reported,
+    published: () => bus.published.map(({ event }) => event.id),
+  };
+}
+
+describe('publishing again', () => {
+  test('takes all outcomes of the range, under the ids that they have always had', async () => {
+    const { republish, published, ids } = desk([0, 3, 29, 30]);
+    expect(await republish({})).toEqual({ found: 3, published: 3 });
+    expect(published()).toEqual(ids.slice(0, 3));
+  });
+
+  test('takes what lost its record in the Stream, and leaves what was seen', async () => {
+    const seen: SeenEvents = { unseen: async (places) => places.filter(({ paymentId }) => paymentId === lost) };
+    const made = desk([1, 2, 3], seen);
+    const lost = made.payments[1]?.[0].payment.id;
+    expect(await made.republish({})).toEqual({ found: 3, published: 1 });
+    expect(made.published()).toEqual([made.ids[1]]);
+  });
+
+  test('stops when its time is up and says where to go on, so that it ends whatever the range', async () => {
+    const { republish, clock, published, ids } = desk([0, 3]);
+    const stopped = await republish({ deadlineMs: clock.nowMs() });
+    expect(stopped).toEqual({ found: 0, published: 0, nextMs: NOON });
+    expect(await republish({ sinceMs: NOON + MINUTE_MS })).toEqual({ found: 1, published: 1 });
+    expect(published()).toEqual([ids[1]]);
+  });
+
+  test('passes over what nobody can read, tells of it, and takes all the others', async () => {
+    const poison = completedAfter(3)[0].payment.id;
+    const { republish, ids, published, reported } = desk([0, 3, 7], undefined, [poison]);
+    expect(await republish({})).toEqual({ found: 3, published: 2, unpublishable: 1 });
+    expect(published()).toEqual([ids[0], ids[2]]);
+    expect(reported).toEqual([expect.any(TypeError)]);
+  });
+
+  test('passes over what the bus will never take', async () => {
+    const { republish, bus, ids, published } = desk([0, 3, 7]);
+    bus.trouble = (id) => (id === ids[1] ? { kind: 'refused', code: 'MalformedDetail' } : undefined);
+    expect(await republish({})).toEqual({ found: 3, published: 2, unpublishable: 1 });
+    expect(published()).toEqual([ids[0], ids[2]]);
+  });
+
+  test('goes on at the minute that the bus did not take', async () => {
+    const { republish, bus, ids, published } = desk([0, 3, 7]);
+    bus.trouble = (id) => (id === ids[1] ? { kind: 'not_now', code: 'ThrottlingException' } : undefined);
+    expect(await republish({})).toEqual({ found: 2, published: 1, nextMs: NOON + 3 * MINUTE_MS });
+    bus.trouble = () => undefined;
+    expect(await republish({ sinceMs: NOON + 3 * MINUTE_MS })).toEqual({ found: 2, published: 2 });
+    expect(published()).toEqual(ids);
+  });
+});

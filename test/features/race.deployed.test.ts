@@ -1,0 +1,79 @@
+import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeAll, beforeEach, expect } from '@jest/globals';
+import { autoBindSteps, loadFeature, type StepDefinitions } from 'jest-cucumber';
+import type { PaymentId } from '../../lambdas/kernel/ids.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { payNaively } from '../support/bench-naive-payment.ts';
+import { createTables, dynamoDbClient } from '../support/local-aws.ts';
+import { paymentIdFor, paymentRequest } from '../support/payment-fixtures.ts';
+import { clientMeetingAt, MeetingPoint } from './meeting-point.ts';
+import { PaymentsSite } from './payments-site.ts';
+
+/** One worker takes the payment, and says what it told its client. */
+type Worker = (point: MeetingPoint) => Promise<string>;
+
+let tables: Awaited<ReturnType<typeof createTables>>;
+let site: PaymentsSite;
+let scenarios = 0;
+let worker: Worker;
+let paymentId: PaymentId;
+let ledgerPrefix = '';
+let told: readonly string[] = [];
+
+beforeAll(async () => {
+  tables = await createTables('race');
+});
+beforeEach(() => {
+  scenarios += 1;
+  site = new PaymentsSite(tables);
+});
+
+const steps: StepDefinitions = ({ given, when, then }) => {
+  given('a worker that looks first and pays then', () => {
+    const request = paymentRequest(`race-${scenarios}`);
+    ({ paymentId } = request);
+    ledgerPrefix = 'NAIVE#';
+    worker = (point) => payNaively(clientMeetingAt(point), tables, site.processor, request);
+  });
+
+  given('a worker that runs Payonce', () => {
+    paymentId = paymentIdFor(`race-${scenarios}`, 'ten_desk');
+    ledgerPrefix = 'PAY#';
+    worker = async (point) => {
+      const reply = await site.process(clientMeetingAt(point)).pay(`race-${scenarios}`);
+      return String(reply.body['code'] ?? reply.body['status']);
+    };
+  });
+
+  when('two of these workers get the same payment, and both look before either pays', async () => {
+    const point = new MeetingPoint(2);
+    told = await Promise.all([worker(point), worker(point)]);
+  });
+
+  then(/^the payer was charged (\d+) times?$/, (times: string) => {
+    expect(site.processor.charges(paymentId)).toHaveLength(Number(times));
+  });
+
+  then(/^the ledger has (\d+) entr(?:y|ies) for the payment$/, async (entries: string) => {
+    expect(await moneyEntries()).toBe(Number(entries));
+  });
+
+  then('the worker that lost is told that the payment is in progress', () => {
+    expect(told.toSorted()).toEqual(['idempotency_key_in_progress', 'succeeded']);
+  });
+};
+
+/** Payonce also writes down that it is about to pay, which is no entry about money. */
+async function moneyEntries(): Promise<number> {
+  const output = await documentClient(dynamoDbClient()).send(
+    new QueryCommand({
+      TableName: tables.ledger,
+      KeyConditionExpression: 'pk = :payment',
+      ExpressionAttributeValues: { ':payment': `${ledgerPrefix}${paymentId}` },
+      ConsistentRead: true,
+    }),
+  );
+  return (output.Items ?? []).filter(({ type }) => type !== 'payment.created').length;
+}
+
+autoBindSteps(loadFeature('race.feature', { loadRelativePath: true }), [steps]);

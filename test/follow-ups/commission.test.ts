@@ -1,0 +1,110 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  type Commission,
+  type CommissionCause,
+  type CommissionedPayment,
+  commissionAfter,
+  orderOf,
+  released,
+} from '../../lambdas/follow-ups/commission.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+
+const PAYMENT: CommissionedPayment = {
+  id: 'pay_1',
+  status: 'succeeded',
+  amount_captured: 1009,
+  amount_refunded: 0,
+  currency: 'EUR',
+  reference: null,
+  processor: { charge_id: 'ch_1' },
+  metadata: { affiliate: 'aff_7', order: '6735' },
+  created: Date.UTC(2026, 2, 1) / 1000,
+};
+
+function after(changes: Partial<CommissionedPayment> = {}, sequence = 2): Commission | undefined {
+  return afterEvent({ type: 'payment.completed', sequence, data: { object: {} } }, changes);
+}
+
+function afterEvent(event: CommissionCause, changes: Partial<CommissionedPayment> = {}): Commission | undefined {
+  return commissionAfter({ tenant: tenantId('ten_1'), mode: 'live', event }, { ...PAYMENT, ...changes });
+}
+
+describe('a commission', () => {
+  test('is ten of a hundred of what was taken, rounded down, and locked for thirty days', () => {
+    expect(after()).toEqual({
+      tenantId: 'ten_1',
+      mode: 'live',
+      affiliate: 'aff_7',
+      orderId: '6735',
+      paymentId: 'pay_1',
+      amountMinor: 100,
+      currency: 'EUR',
+      status: 'locked',
+      releasesAtMs: Date.UTC(2026, 2, 31),
+      sequence: 2,
+    });
+  });
+
+  test.each([
+    ['less when a part is given back', 509, { amountMinor: 50, status: 'locked' }],
+    ['canceled when all is given back', 1009, { amountMinor: 0, status: 'canceled' }],
+    ['canceled when too little is left for one minor unit', 1000, { amountMinor: 0, status: 'canceled' }],
+  ])('is %s', (_what, amount_refunded, expected) => {
+    expect(after({ amount_refunded }, 4)).toMatchObject({
+      ...expected,
+      releasesAtMs: Date.UTC(2026, 2, 31),
+      sequence: 4,
+    });
+  });
+
+  test.each([
+    ['names no affiliate', { metadata: { order: '6735' } }],
+    ['names an empty one', { metadata: { affiliate: '' } }],
+    ['names one that is no name', { metadata: { affiliate: 'a'.repeat(256) } }],
+    ['was not kept', { status: 'failed' }],
+  ])('is there for no payment that %s', (_what, changes) => {
+    expect(after(changes)).toBeUndefined();
+  });
+
+  test('is never less than nothing, whatever was given back', () => {
+    expect(after({ amount_refunded: 1509 })).toMatchObject({ amountMinor: 0, status: 'canceled' });
+  });
+
+  test.each([
+    ['of its own charge', 'ch_1', { amountMinor: 0, status: 'canceled', sequence: 1_000_000 }],
+    ['of a charge that it must not have', 'ch_2', { amountMinor: 100, status: 'locked', sequence: 3 }],
+  ])('after a lost dispute %s', (_what, charge_id, expected) => {
+    const object = { object: 'dispute', charge_id, status: 'lost', amount: 1009 };
+    expect(afterEvent({ type: 'dispute.closed', sequence: 3, data: { object } })).toMatchObject(expected);
+  });
+
+  test('never exceeds a tenth of what is kept, and is at most one minor unit below it', () => {
+    const amounts = fc
+      .integer({ min: 1, max: 999_999_999_999 })
+      .chain((taken) => fc.record({ taken: fc.constant(taken), back: fc.integer({ min: 0, max: taken }) }));
+    fc.assert(
+      fc.property(amounts, ({ taken, back }) => {
+        const { amountMinor = -1 } = after({ amount_captured: taken, amount_refunded: back }) ?? {};
+        const kept = BigInt(taken - back);
+        expect(BigInt(amountMinor) * 10n <= kept && kept < (BigInt(amountMinor) + 1n) * 10n).toBe(true);
+      }),
+    );
+  });
+
+  test('that was paid out is newer than all that can happen to its payment', () => {
+    const locked = after({}, 999_999);
+    expect(locked && released(locked)).toMatchObject({ status: 'released', sequence: 1_000_000, amountMinor: 100 });
+  });
+});
+
+describe('the order of a commission', () => {
+  test.each([
+    ['what the metadata call the order', { order: 'a', order_id: 'b' }, 'c', 'a'],
+    ['else its id', { order_id: 'b' }, 'c', 'b'],
+    ['else the reference', { order: '' }, 'c', 'c'],
+    ['else the payment', { order_id: 'b'.repeat(256) }, null, 'pay_1'],
+  ] as const)('is %s', (_what, metadata, reference, expected) => {
+    expect(orderOf({ ...PAYMENT, metadata, reference })).toBe(expected);
+  });
+});

@@ -1,0 +1,165 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { EventOf } from '../../lambdas/events/http/event-schemas.ts';
+import { commissionAfter, released } from '../../lambdas/follow-ups/commission.ts';
+import { commissionWrites, keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
+import { consumerOperation, ownerToken } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { MemoryConsumerRecords } from '../once/memory-consumer-records.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { disputed, eventsOfPaid, refunded } from '../support/paid-chain.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+class CommissionDesk {
+  readonly clock = new SimulatedClock();
+  readonly records = new MemoryConsumerRecords();
+  readonly #entropy = countingEntropy();
+
+  keep(event: EventOf) {
+    const { clock, records } = this;
+    return keepCommission(
+      { records, runner: idempotentRunner, clock, entropy: this.#entropy, digest: systemDigest },
+      event,
+    );
+  }
+
+  async keepAll(events: readonly EventOf[]): Promise<void> {
+    for (const event of events) await this.keep(event);
+  }
+
+  row(affiliate = 'aff_7', sort = 'o1') {
+    return this.records.row({ table: 'registry', partition: `COMMISSION#ten_fixture#test#${affiliate}`, sort });
+  }
+
+  /** As the run that pays out does it. */
+  async payOut(newest: EventOf): Promise<void> {
+    const commission = commissionAfter(newest, newest.payment);
+    invariant(commission !== undefined, 'there is one');
+    const record = { operationId: consumerOperation(systemDigest, 'pay-out', 'o1'), owner: ownerToken('cron') };
+    const outcome = await this.records.recordOnce(
+      { ...record, recordedAtMs: 0 },
+      commissionWrites(released(commission)),
+    );
+    expect(outcome).toEqual({ kind: 'recorded' });
+  }
+}
+
+const METADATA = { affiliate: 'aff_7', order: 'o1' };
+/** Paid, a part given back, the rest given back, which then failed, and was given back once more. */
+const EVENTS = eventsOfPaid('commission', METADATA, [
+  refunded('re_1', 400),
+  refunded('re_2', 600),
+  refunded('re_2', 600, true),
+  refunded('re_3', 600),
+]);
+
+describe('a commission', () => {
+  test('follows what is kept of its payment, until all was given back', async () => {
+    const desk = new CommissionDesk();
+    const seen: unknown[] = [];
+    for (const event of EVENTS) {
+      await desk.keep(event);
+      seen.push([desk.row()?.['status'], desk.row()?.['amountMinor']]);
+    }
+    expect(seen).toEqual([
+      ['locked', 100],
+      ['locked', 60],
+      ['canceled', 0],
+      ['locked', 60],
+      ['canceled', 0],
+    ]);
+  });
+
+  test('ends the same however its events come: out of order, doubled, at once', async () => {
+    const upTo = fc.integer({ min: 1, max: EVENTS.length });
+    const deliveries = upTo.chain((count) =>
+      fc.tuple(
+        fc.constant(count),
+        fc.shuffledSubarray([...EVENTS.slice(0, count), ...EVENTS.slice(0, count)], { minLength: count * 2 }),
+        fc.scheduler(),
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(deliveries, async ([count, events, scheduler]) => {
+        const inOrder = new CommissionDesk();
+        await inOrder.keepAll(EVENTS.slice(0, count));
+        const desk = new CommissionDesk();
+        await scheduler.waitFor(
+          Promise.all(
+            events.map((event) => scheduler.schedule(Promise.resolve(event)).then((each) => desk.keep(each))),
+          ),
+        );
+        expect(desk.row()).toEqual(inOrder.row());
+        // The order's row, and the affiliate's; and, while it is locked, its place in the queue.
+        expect(desk.records.allRows()).toHaveLength(desk.row()?.['status'] === 'locked' ? 3 : 2);
+      }),
+    );
+  });
+
+  test('that was paid out stays so, whatever is given back then', async () => {
+    const [paid, part, ...later] = EVENTS;
+    invariant(paid !== undefined && part !== undefined, 'it was paid');
+    const desk = new CommissionDesk();
+    await desk.keepAll([paid, part]);
+    const record = desk.row();
+    await desk.payOut(part);
+    await desk.keepAll(later);
+    expect(desk.row()).toMatchObject({ status: 'released', amountMinor: record?.['amountMinor'] });
+  });
+
+  test.each([
+    ['in order', (events: readonly EventOf[]) => events],
+    ['the other way round', (events: readonly EventOf[]) => events.toReversed()],
+  ])('is taken away for ever by a lost dispute, its events %s', async (_order, inSome) => {
+    const desk = new CommissionDesk();
+    const lost = eventsOfPaid('lost', METADATA, [disputed('lost'), refunded('re_1', 400), refunded('re_1', 400, true)]);
+    await desk.keepAll(inSome(lost));
+    expect(desk.row()).toMatchObject({ status: 'canceled', amountMinor: 0 });
+  });
+
+  test('stays after a dispute that was won', async () => {
+    const desk = new CommissionDesk();
+    await desk.keepAll(eventsOfPaid('won', METADATA, [disputed('open'), disputed('won')]));
+    expect(desk.row()).toMatchObject({ status: 'locked', amountMinor: 100 });
+  });
+
+  test('that was paid out stays so when a dispute is lost then', async () => {
+    const events = eventsOfPaid('paid-out', METADATA, [disputed('lost')]);
+    const desk = new CommissionDesk();
+    await desk.keepAll(events.slice(0, 1));
+    await desk.payOut(events[0] as EventOf);
+    await desk.keepAll(events);
+    expect(desk.row()).toMatchObject({ status: 'released', amountMinor: 100 });
+  });
+
+  test('is one for each order, of the payment that came first, whomever another one names', async () => {
+    const others = eventsOfPaid('another', { affiliate: 'aff_8', order: 'o1' }, [
+      refunded('re_7', 100),
+      refunded('re_8', 100),
+      refunded('re_9', 100),
+    ]);
+    const desk = new CommissionDesk();
+    await desk.keepAll([...EVENTS.slice(0, 2), ...others]);
+    expect(desk.row()).toMatchObject({ status: 'locked', amountMinor: 60 });
+    expect(desk.row('aff_8')).toBeUndefined();
+  });
+
+  test('is kept for a payment without an order too, and for none that names no affiliate', async () => {
+    const desk = new CommissionDesk();
+    await desk.keepAll(eventsOfPaid('alone', { affiliate: 'aff_7' }));
+    await desk.keepAll(eventsOfPaid('direct', { order: 'o2' }));
+    expect(desk.records.allRows()).toHaveLength(3);
+    expect(desk.records.allRecords()).toHaveLength(1);
+  });
+
+  test('is asked for under a key for ever', async () => {
+    const desk = new CommissionDesk();
+    await desk.keepAll(EVENTS);
+    desk.clock.advance(400 * 24 * 60 * 60 * 1000);
+    desk.records.forgetExpired(desk.clock.nowMs());
+    const again = await Promise.all(EVENTS.map((event) => desk.keep(event)));
+    expect(again).toEqual(EVENTS.map(() => ({ kind: 'done_before' })));
+  });
+});

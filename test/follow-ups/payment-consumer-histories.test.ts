@@ -1,0 +1,192 @@
+import { describe, expect, test } from '@jest/globals';
+import type { EventOf } from '../../lambdas/events/http/event-schemas.ts';
+import { commissionAfter } from '../../lambdas/follow-ups/commission.ts';
+import { commissionWrites, keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
+import { sendReceipt } from '../../lambdas/follow-ups/send-receipt.ts';
+import { businessOperation } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import type { Mailer } from '../../lambdas/orders/use/order-parties.ts';
+import { MemoryConsumerRecords } from '../once/memory-consumer-records.ts';
+import { ConsumerWorld, recordsOf } from '../support/consumer-world.ts';
+import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
+import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
+import { PORT_VOICE } from '../support/faulty-ports.ts';
+import { MemoryMailer } from '../support/memory-mailer.ts';
+import { eventsOfPaid, refunded } from '../support/paid-chain.ts';
+
+/** As often as a queue delivers before it gives a message up. */
+const MAX_DELIVERIES = 5;
+/** Longer than a lease: so long a queue keeps a message hidden that was not acknowledged. Milliseconds. */
+const VISIBILITY_MS = 180_000;
+/** The first delivery's calls, and one more. */
+const RIVAL_POINTS = [undefined, 1, 2, 3, 4];
+
+/** What takes one of the events in, and what must hold: `atEnd` once every event was acknowledged. */
+interface Desk {
+  readonly world: ConsumerWorld;
+  readonly take: (actor: Actor, event: EventOf) => Promise<{ readonly kind: string }>;
+  readonly violations: (acknowledged: ReadonlySet<EventOf>) => readonly string[];
+}
+
+/** Deliveries of all events, struck, with a rival before one of the calls; then without faults until each is acknowledged, and once more. */
+async function runHistory(
+  desk: Desk,
+  events: readonly EventOf[],
+  faults: readonly PlannedFault[],
+  rivalAt?: number,
+): Promise<HistoryRun> {
+  const plan = new FaultPlan(faults);
+  const acknowledged = new Set<EventOf>();
+  const violations: string[] = [];
+  const deliver = async (name: string, event: EventOf): Promise<void> => {
+    const actor = new Actor(name, plan);
+    try {
+      const { kind } = await desk.take(actor, event);
+      if (!actor.crashed && kind !== 'busy') acknowledged.add(event);
+    } catch {
+      // Whatever it is: the message is not acknowledged.
+    }
+    if (!acknowledged.has(event)) desk.world.clock.advance(VISIBILITY_MS);
+    violations.push(...desk.violations(acknowledged));
+  };
+  const deliverAll = async (name: string, wanted: readonly EventOf[]): Promise<void> => {
+    for (const event of wanted) await deliver(name, event);
+  };
+  if (rivalAt !== undefined) plan.interruption = { point: rivalAt, act: () => deliverAll('rival', events) };
+  await deliverAll('first', events);
+  await deliverAll('redelivery', events);
+  const calls = [...plan.calls];
+  plan.active = false;
+  for (let delivery = 3; delivery <= MAX_DELIVERIES; delivery += 1) {
+    const open = events.filter((event) => !acknowledged.has(event));
+    await deliverAll(`delivery ${delivery}`, open);
+  }
+  await deliverAll('after all', events);
+  if (acknowledged.size < events.length) violations.push('an event is never taken in');
+  return { calls, violations };
+}
+
+async function survey(make: () => Desk, events: readonly EventOf[], depth: number) {
+  const all = await Promise.all(
+    RIVAL_POINTS.map((rivalAt) => surveyFaults((faults) => runHistory(make(), events, faults, rivalAt), depth)),
+  );
+  return {
+    histories: all.reduce((sum, { histories }) => sum + histories, 0),
+    findings: all.flatMap(({ findings }) => findings),
+  };
+}
+
+const RECEIPT = eventsOfPaid('receipt-history', { receipt_email: 'ada@example.com' });
+
+function mailerOf(actor: Actor, mailer: Mailer): Mailer {
+  return { send: (letter, limit) => actor.call('mailer', PORT_VOICE, () => mailer.send(letter, limit)) };
+}
+
+/** @param key what the mailer is asked with: the consumer's own, or a new one each time */
+function receiptDesk(key: (operationId: string) => string = (own) => own): Desk {
+  const world = new ConsumerWorld();
+  const mailer = new MemoryMailer();
+  const rekeyed: Mailer = {
+    send: (letter) => mailer.send({ ...letter, operationId: key(letter.operationId) as typeof letter.operationId }),
+  };
+  const unsent: string[] = [];
+  return {
+    world,
+    take: (actor, event) =>
+      sendReceipt(
+        {
+          ...world.tools(actor),
+          mailer: mailerOf(actor, rekeyed),
+          unsent: (_payment, why) => void unsent.push(why),
+        },
+        event,
+      ),
+    violations: (acknowledged) => [
+      ...(mailer.outbox.length > 1 ? [`I5: ${mailer.outbox.length} receipts`] : []),
+      ...(acknowledged.size > 0 && mailer.outbox.length === 0 ? ['I5: acknowledged without a receipt'] : []),
+      ...unsent,
+    ],
+  };
+}
+
+describe('a receipt goes out once', () => {
+  test('with every single fault at every call, and beside a rival', async () => {
+    const { histories, findings } = await survey(() => receiptDesk(), RECEIPT, 1);
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(60);
+  });
+
+  test('with every pair of faults at every two calls', async () => {
+    const { histories, findings } = await survey(() => receiptDesk(), RECEIPT, 2);
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(500);
+  });
+
+  test('and a consumer that asks with a new key each time is caught', async () => {
+    let asked = 0;
+    const make = () =>
+      receiptDesk(() => {
+        asked += 1;
+        return `key-${asked}`;
+      });
+    const { findings } = await survey(make, RECEIPT, 1);
+    expect(findings.flatMap(({ violations }) => violations)).toContain('I5: 2 receipts');
+  });
+});
+
+const METADATA = { affiliate: 'aff_7', order: 'o1' };
+const PAID_AND_BACK = eventsOfPaid('commission-history', METADATA, [refunded('re_1', 1000)]);
+const ROW = { table: 'registry', partition: 'COMMISSION#ten_fixture#test#aff_7', sort: 'o1' } as const;
+
+type Keep = (world: ConsumerWorld, actor: Actor, event: EventOf) => Promise<{ readonly kind: string }>;
+
+const keep: Keep = (world, actor, event) => keepCommission(world.tools(actor), event);
+
+/** Writes whatever the event says, whenever it comes. */
+const naiveKeep: Keep = async (world, actor, event) => {
+  const commission = commissionAfter(event, event.payment);
+  invariant(commission !== undefined, 'there is one');
+  const { records, digest, entropy } = world.tools(actor);
+  const { tenant: tenantId, mode } = event;
+  const operationId = businessOperation(digest, 'naive', { tenantId, mode, businessKey: event.event.id });
+  const writes = commissionWrites(commission).map(({ when: _when, ...write }) => write);
+  await records.recordOnce({ operationId, owner: entropy.ownerToken(), recordedAtMs: 0 }, writes);
+  return { kind: 'done' };
+};
+
+function commissionDesk(how: Keep): Desk {
+  const memory = new MemoryConsumerRecords();
+  const world = new ConsumerWorld({ recordsFor: (actor) => recordsOf(actor, memory), rowsOf: async () => 0 });
+  return {
+    world,
+    take: (actor, event) => how(world, actor, event),
+    violations: (acknowledged) => {
+      const status = memory.row(ROW)?.['status'];
+      const isBack = [...acknowledged].some(({ event }) => event.type === 'refund.completed');
+      if (isBack && status !== 'canceled') return [`given back, and ${JSON.stringify(status)}`];
+      return acknowledged.size > 0 && status === undefined ? ['acknowledged without a commission'] : [];
+    },
+  };
+}
+
+describe.each([
+  ['in order', PAID_AND_BACK],
+  ['the refund first', PAID_AND_BACK.toReversed()],
+])('a commission that was given back is canceled, its events %s', (_order, events) => {
+  test('with every single fault at every call, and beside a rival', async () => {
+    const { histories, findings } = await survey(() => commissionDesk(keep), events, 1);
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(60);
+  });
+
+  test('with every pair of faults at every two calls', async () => {
+    const { histories, findings } = await survey(() => commissionDesk(keep), events, 2);
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(500);
+  });
+});
+
+test('a consumer that writes what comes last is caught', async () => {
+  const { findings } = await survey(() => commissionDesk(naiveKeep), PAID_AND_BACK.toReversed(), 1);
+  expect(findings.flatMap(({ violations }) => violations)).toContain('given back, and "locked"');
+});

@@ -1,0 +1,82 @@
+import { expect, test } from '@jest/globals';
+import { sendReceipt } from '../../lambdas/follow-ups/send-receipt.ts';
+import { LETTER_TRIES } from '../../lambdas/kernel/contract/events.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { createMailer } from '../../lambdas/orders/parties/mailer.ts';
+import { DEFAULT_MAX_LAG_MS } from '../../lambdas/orders/parties/postmark.ts';
+import { sendOnce } from '../../lambdas/outbound/send-once.ts';
+import { MemoryConsumerRecords } from '../once/memory-consumer-records.ts';
+import { MemorySendingClaims } from '../outbound/memory-sending-claims.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { Actor, FAULT_KINDS, FaultPlan } from '../support/fault-plan.ts';
+import { PORT_VOICE } from '../support/faulty-ports.ts';
+import { policyOf } from '../support/letter-histories.ts';
+import { eventsOfPaid } from '../support/paid-chain.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+/** How long a queue hides a message that was not acknowledged. */
+const VISIBILITY_MS = 180_000;
+
+const unsent = (payment: string, why: string): never => {
+  throw new Error(`${payment}: ${why}`);
+};
+
+/** What a mailer that forgets what it sent, and shows it in its search as late as it ever may, has sent when the queue gives up. */
+async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
+  const clock = new SimulatedClock();
+  const entropy = countingEntropy();
+  const records = new MemoryConsumerRecords();
+  const claims = new MemorySendingClaims(clock, entropy);
+  const sent: number[] = [];
+  const plan = new FaultPlan([{ point: 1, kind: strike }]);
+  const [event] = eventsOfPaid('receipt', { receipt_email: 'ada@example.com' });
+  if (event === undefined) throw new Error('it was paid');
+  for (let attempt = 1; attempt <= LETTER_TRIES; attempt += 1) {
+    const actor = new Actor(`delivery-${attempt}`, plan);
+    const mailer = createMailer(
+      {
+        sendEmail: ({ messageId }, { deadlineMs }) =>
+          sendOnce(
+            { policy: policyOf(clock), claims, clock },
+            {
+              key: messageId,
+              operation: 'email.send',
+              deadlineMs,
+              send: () =>
+                actor.call('send', PORT_VOICE, async () => {
+                  sent.push(clock.nowMs());
+                  return { kind: 'sent', vendorId: `message-${sent.length}` };
+                }),
+              lookUp: {
+                find: async () =>
+                  sent.some((atMs) => atMs + DEFAULT_MAX_LAG_MS <= clock.nowMs())
+                    ? { kind: 'found', answer: { kind: 'sent', vendorId: 'message-1' } }
+                    : { kind: 'absent' },
+                maxLagMs: DEFAULT_MAX_LAG_MS,
+              },
+              withinCall: 'by_lookup',
+              payload: {},
+            },
+          ),
+      },
+      { clock },
+    );
+    const tools = { records, runner: idempotentRunner, clock, entropy, digest: systemDigest, mailer };
+    try {
+      const { kind } = await sendReceipt({ ...tools, unsent }, event);
+      if (kind !== 'busy' && !actor.crashed) return { acknowledged: true, letters: sent.length };
+    } catch {
+      // It comes again.
+    }
+    clock.advance(VISIBILITY_MS);
+  }
+  return { acknowledged: false, letters: sent.length };
+}
+
+test.each(FAULT_KINDS)(
+  'a receipt whose sending was struck (%s) goes out once, and without anybody’s help, before its queue gives it up',
+  async (strike) => {
+    expect(await sentAfter(strike)).toEqual({ acknowledged: true, letters: 1 });
+  },
+);

@@ -1,0 +1,75 @@
+import { describe, expect, test } from '@jest/globals';
+import { type PaidPayment, receiptAddress, receiptLetter } from '../../lambdas/follow-ups/receipt.ts';
+import { parseOrderId, paymentOfOrder } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+
+const PAYMENT: PaidPayment = {
+  id: 'pay_1',
+  amount_captured: 1005,
+  currency: 'EUR',
+  reference: 'order-7',
+  description: 'Two shirts',
+  metadata: { receipt_email: 'ada@example.com' },
+  created: Date.UTC(2026, 2, 1, 23, 59) / 1000,
+  livemode: true,
+};
+
+describe('a receipt', () => {
+  test('says what was paid, when, and for what', () => {
+    expect(receiptLetter(PAYMENT)).toEqual({
+      subject: 'Your receipt',
+      text: [
+        'Thank you for your payment.',
+        '',
+        'Paid: 10.05 EUR',
+        'Date: 2026-03-01',
+        'Payment: pay_1',
+        'Reference: order-7',
+        'For: Two shirts',
+        '',
+      ].join('\n'),
+    });
+  });
+
+  test.each([
+    ['JPY', 1000, '1000 JPY'],
+    ['EUR', 5, '0.05 EUR'],
+    ['KWD', 12_345, '12.345 KWD'],
+  ])('shows %s with the decimals that it has', (currency, amount, shown) => {
+    expect(receiptLetter({ ...PAYMENT, currency, amount_captured: amount }).text).toContain(`Paid: ${shown}\n`);
+  });
+
+  test('of a test says so', () => {
+    expect(receiptLetter({ ...PAYMENT, livemode: false }).text).toContain('This was a test: no money was taken.');
+  });
+});
+
+describe('the address of a receipt', () => {
+  const of = (metadata: Readonly<Record<string, string>>, id = PAYMENT.id) =>
+    receiptAddress(systemDigest, { id, metadata });
+
+  test('is the one that the metadata name, and there is none without', () => {
+    expect(of({ receipt_email: 'ada@example.com' })).toEqual({ kind: 'address', to: 'ada@example.com' });
+    expect(of({ order: '6735' })).toEqual({ kind: 'not_asked_for' });
+  });
+
+  test.each(
+    [
+      ['', 'ada', 'ada@', '@example.com', 'ada@example', 'a da@example.com', 'ada@example.com\nBcc: eve@example.com'],
+      ['ada@example.com, eve@example.com', 'Ada <ada@example.com>', 'a..b@example.com', '.a@example.com'],
+      [`${'a'.repeat(65)}@example.com`, `ada@${'a.'.repeat(125)}com`],
+    ].flat(),
+  )('is none when it is %j', (text) => {
+    expect(of({ receipt_email: text })).toEqual({ kind: 'malformed' });
+  });
+
+  test('is not written to when the order that took the payment confirms it, whatever merchants call an order', () => {
+    const order = `ord_${'a'.repeat(32)}`;
+    const orderId = parseOrderId(order);
+    invariant(orderId !== undefined, 'it has the form of an order’s id');
+    const metadata = { receipt_email: 'ada@example.com', order };
+    expect(of(metadata, paymentOfOrder(systemDigest, orderId))).toEqual({ kind: 'order_confirms' });
+    expect(of(metadata)).toEqual({ kind: 'address', to: 'ada@example.com' });
+  });
+});

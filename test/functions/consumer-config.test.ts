@@ -1,0 +1,34 @@
+import { describe, expect, test } from '@jest/globals';
+import { readConsumerConfig, readPublisherConfig, readRelayConfig } from '../../lambdas/events/settings.ts';
+
+const QUEUE = 'https://sqs.eu-west-1.amazonaws.com/1/parked';
+const CONSUMER = { IDEMPOTENCY_TABLE: 'Idempotency', PARKING_QUEUE_URL: QUEUE };
+const PUBLISHER = { LEDGER_TABLE: 'Ledger', EVENT_BUS: 'bus' };
+
+describe('what a consumer was deployed with', () => {
+  test('names the tables that it writes, and no others', () => {
+    expect(readConsumerConfig({ ...CONSUMER, VIEWS_TABLE: 'Views' })).toEqual({
+      tables: { idempotency: 'Idempotency', views: 'Views' },
+      parkingQueueUrl: QUEUE,
+    });
+  });
+
+  test('never lacks idempotency', () => {
+    expect(() => readConsumerConfig({ ...CONSUMER, POWERTOOLS_IDEMPOTENCY_DISABLED: '1' })).toThrow(
+      'POWERTOOLS_IDEMPOTENCY_DISABLED is set',
+    );
+  });
+
+  test.each(Object.keys(CONSUMER))('names %s when it is missing', (name) => {
+    expect(() => readConsumerConfig({ ...CONSUMER, [name]: undefined })).toThrow(name);
+  });
+});
+
+describe('what puts events on the bus', () => {
+  test('reads the Ledger, knows its bus, and the relay where to park', () => {
+    expect(readPublisherConfig(PUBLISHER)).toEqual({ ledgerTable: 'Ledger', eventBus: 'bus' });
+    expect(readRelayConfig({ ...PUBLISHER, PARKING_QUEUE_URL: QUEUE })).toMatchObject({ parkingQueueUrl: QUEUE });
+    expect(() => readRelayConfig(PUBLISHER)).toThrow('PARKING_QUEUE_URL');
+    expect(() => readPublisherConfig({ ...PUBLISHER, EVENT_BUS: '' })).toThrow('EVENT_BUS must be the name');
+  });
+});

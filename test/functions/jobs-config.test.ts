@@ -1,0 +1,49 @@
+import { describe, expect, test } from '@jest/globals';
+import { readExecutorConfig, readJobsApiConfig } from '../../lambdas/jobs/settings.ts';
+
+const executor = {
+  IDEMPOTENCY_TABLE: 'Idempotency',
+  JOB_CREDENTIAL_SECRET_ID: 'job-credential',
+  API_URL: 'https://api.example/live',
+};
+const api = {
+  ...executor,
+  REGISTRY_TABLE: 'Registry',
+  PAYMENT_JOBS_QUEUE_URL: 'https://sqs.example/1/payments',
+  UPKEEP_JOBS_QUEUE_URL: 'https://sqs.example/1/upkeep',
+};
+
+describe('the functions of jobs start', () => {
+  test('with what they were deployed with', () => {
+    expect(readExecutorConfig(executor)).toEqual({
+      idempotencyTable: 'Idempotency',
+      credentialSecretId: 'job-credential',
+      apiUrl: 'https://api.example/live',
+    });
+    expect(readJobsApiConfig(api)).toEqual({
+      tables: { idempotency: 'Idempotency', registry: 'Registry' },
+      credentialSecretId: 'job-credential',
+      queueUrls: { payments: 'https://sqs.example/1/payments', upkeep: 'https://sqs.example/1/upkeep' },
+    });
+  });
+
+  test.each([
+    ['IDEMPOTENCY_TABLE', undefined],
+    ['JOB_CREDENTIAL_SECRET_ID', ''],
+    ['API_URL', undefined],
+    ['API_URL', 'ftp://api.example'],
+    ['API_URL', 'https://api.example/'],
+  ])('not as an executor with %s %s, and name it', (name, value) => {
+    expect(() => readExecutorConfig({ ...executor, [name]: value })).toThrow(`the environment variable ${name}`);
+  });
+
+  test.each(['REGISTRY_TABLE', 'PAYMENT_JOBS_QUEUE_URL', 'UPKEEP_JOBS_QUEUE_URL'])('not without %s', (name) => {
+    expect(() => readJobsApiConfig({ ...api, [name]: undefined })).toThrow(`the environment variable ${name}`);
+  });
+
+  test('never with idempotency switched off', () => {
+    const off = { POWERTOOLS_IDEMPOTENCY_DISABLED: 'false' };
+    expect(() => readExecutorConfig({ ...executor, ...off })).toThrow('POWERTOOLS_IDEMPOTENCY_DISABLED is set');
+    expect(() => readJobsApiConfig({ ...api, ...off })).toThrow('POWERTOOLS_IDEMPOTENCY_DISABLED is set');
+  });
+});

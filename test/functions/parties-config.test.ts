@@ -1,0 +1,44 @@
+import { describe, expect, test } from '@jest/globals';
+import { readPartiesConfig } from '../../lambdas/orders/parties/settings.ts';
+
+const SANDBOX = {
+  SHOP_URL: 'http://localhost:4566/live',
+  POSTMARK_URL: 'http://localhost:4566/live',
+  POSTMARK_LAG_SECONDS: '30',
+  EMAIL_SENDER: 'shop@payonce.example',
+  DEAD_LETTERS_QUEUE_URL: 'http://localhost:4566/000000000000/letters',
+  REGISTRY_TABLE: 'registry',
+};
+
+describe('the parties that a function was deployed with', () => {
+  test('are none when nothing names them: no orders are taken', () => {
+    expect(readPartiesConfig({ REGISTRY_TABLE: 'registry' })).toBeUndefined();
+  });
+
+  test('are read with what the sandbox needs, and with what Postmark needs', () => {
+    expect(readPartiesConfig(SANDBOX)).toEqual({
+      shopUrl: 'http://localhost:4566/live',
+      postmark: { url: 'http://localhost:4566/live', from: 'shop@payonce.example', maxLagMs: 30_000 },
+      registryTable: 'registry',
+      deadLettersQueueUrl: 'http://localhost:4566/000000000000/letters',
+    });
+    const { POSTMARK_LAG_SECONDS: _lag, ...rest } = SANDBOX;
+    expect(readPartiesConfig({ ...rest, POSTMARK_TOKEN_SECRET_ID: 'arn:token' })?.postmark).toEqual({
+      url: 'http://localhost:4566/live',
+      tokenSecretId: 'arn:token',
+      from: 'shop@payonce.example',
+    });
+  });
+
+  test.each([
+    [{ SHOP_URL: undefined }, 'SHOP_URL is not set'],
+    [{ SHOP_URL: 'shop.example' }, 'SHOP_URL must be an http or https address'],
+    [{ POSTMARK_URL: 'https://mail.example/' }, 'POSTMARK_URL must not end with a slash'],
+    [{ POSTMARK_LAG_SECONDS: '1.5' }, 'POSTMARK_LAG_SECONDS must be whole seconds'],
+    [{ EMAIL_SENDER: 'the shop' }, 'EMAIL_SENDER must be an e-mail address'],
+    [{ DEAD_LETTERS_QUEUE_URL: undefined }, 'DEAD_LETTERS_QUEUE_URL is not set'],
+    [{ REGISTRY_TABLE: undefined }, 'REGISTRY_TABLE is not set'],
+  ])('%j is refused, naming the variable', (changes, message) => {
+    expect(() => readPartiesConfig({ ...SANDBOX, ...changes })).toThrow(message);
+  });
+});

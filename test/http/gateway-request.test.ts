@@ -1,0 +1,90 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type GatewayEvent, gatewayRequest } from '../../lambdas/http/gateway-request.ts';
+import { gatewayEvent } from '../support/payments-desk.ts';
+
+const read = (changes: Partial<GatewayEvent>) =>
+  gatewayRequest({ ...gatewayEvent('GET', '/'), pathParameters: null, ...changes });
+
+describe('headers', () => {
+  test.each(['Idempotency-Key', 'idempotency-key', 'IDEMPOTENCY-KEY', 'iDeMpOtEnCy-KeY'])('are found as %s', (name) => {
+    expect(read({ headers: { [name]: 'k' }, multiValueHeaders: null }).header('idempotency-key')).toEqual(['k']);
+  });
+
+  test('are read from the map of single values, the map of all values, or both', () => {
+    const single = { headers: { 'X-A': 'two' }, multiValueHeaders: {} };
+    const multiple = { headers: {}, multiValueHeaders: { 'X-A': ['one', 'two'] } };
+
+    expect(read(single).header('x-a')).toEqual(['two']);
+    expect(read(multiple).header('x-a')).toEqual(['one', 'two']);
+    expect(
+      read({ ...single, multiValueHeaders: multiple.multiValueHeaders })
+        .header('x-a')
+        .toSorted(),
+    ).toEqual(['one', 'two']);
+  });
+
+  test('count a value once when both maps have it, and twice-spelt names together', () => {
+    const request = read({ headers: { 'x-a': 'one' }, multiValueHeaders: { 'X-A': ['one'], 'X-a': ['two'] } });
+
+    expect(request.header('x-a')).toEqual(['one', 'two']);
+  });
+
+  test('are none when the gateway gives none', () => {
+    expect(read({ headers: null, multiValueHeaders: null }).header('x-a')).toEqual([]);
+  });
+
+  test('with the names of other things that objects have are plain names', () => {
+    expect(read({}).header('constructor')).toEqual([]);
+    expect(read({ headers: JSON.parse('{"__proto__":"x"}') as Record<string, string> }).header('__proto__')).toEqual([
+      'x',
+    ]);
+  });
+
+  test('are read without an error, whatever the maps hold', () => {
+    const name = fc.string();
+    const maps = fc.tuple(
+      fc.option(fc.dictionary(name, fc.option(fc.string(), { nil: undefined }))),
+      fc.option(fc.dictionary(name, fc.option(fc.array(fc.string()), { nil: undefined }))),
+    );
+    fc.assert(
+      fc.property(maps, name, ([headers, multiValueHeaders], asked) => {
+        const values = read({ headers: headers, multiValueHeaders: multiValueHeaders }).header(asked);
+        expect(new Set(values).size).toBe(values.length);
+      }),
+    );
+  });
+});
+
+describe('the path', () => {
+  test.each([
+    ['/v1/payments', ['v1', 'payments']],
+    ['/v1/payments/', ['v1', 'payments']],
+    ['//v1///payments', ['v1', 'payments']],
+    ['/v1/%70ayments', ['v1', 'payments']],
+    ['/v1/payments%2Fx', ['v1', 'payments/x']],
+    ['/v1/%E0%A4%A', ['v1', '%E0%A4%A']],
+    ['/v1/../v1/payments', ['v1', '..', 'v1', 'payments']],
+    ['/', []],
+    ['', []],
+  ])('%s has the pieces %j', (path, pieces) => {
+    expect(read({ path }).path).toEqual(pieces);
+  });
+
+  test.each([
+    ['/{proxy+}', { proxy: 'v1/payments' }, ['v1', 'payments']],
+    ['/docs/{asset}', { asset: 'swagger-ui.css' }, ['docs', 'swagger-ui.css']],
+    ['/docs', null, ['docs']],
+    ['/', null, []],
+  ])('is what the gateway matched at %s, without the prefix of a custom domain', (resource, pathParameters, pieces) => {
+    expect(read({ resource, path: `/prefix/${pieces.join('/')}`, pathParameters }).path).toEqual(pieces);
+  });
+});
+
+describe('the query', () => {
+  test('holds all values of each parameter, once', () => {
+    const { query } = gatewayRequest(gatewayEvent('GET', '/x?a=1&a=2&b=3&a=1'));
+
+    expect(Object.fromEntries(query)).toEqual({ a: ['1', '2'], b: ['3'] });
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, test } from '@jest/globals';
+import { type GatewayEvent, gatewayRequest } from '../../lambdas/http/gateway-request.ts';
+import { readJsonObject } from '../../lambdas/http/json-body.ts';
+import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
+import { gatewayEvent } from '../support/payments-desk.ts';
+
+const JSON_HEADER = { 'Content-Type': 'application/json' };
+
+function read(body: string | null, headers: Readonly<Record<string, string>> = JSON_HEADER, base64 = false) {
+  const event: GatewayEvent = { ...gatewayEvent('POST', '/v1/payments', headers), body, isBase64Encoded: base64 };
+  return readJsonObject(gatewayRequest(event));
+}
+
+const readBytes = (bytes: readonly number[] | string) =>
+  read((typeof bytes === 'string' ? Buffer.from(bytes) : Buffer.from(bytes)).toString('base64'), JSON_HEADER, true);
+
+function codeOf(result: ReturnType<typeof read>): string | undefined {
+  return result.kind === 'refused' ? result.problem.code : undefined;
+}
+
+describe('a body', () => {
+  test('of the largest size is read, of one byte more is refused', () => {
+    const padded = (bytes: number) => `{"a":1}${' '.repeat(bytes - 7)}`;
+
+    expect(read(padded(MAX_BODY_BYTES)).kind).toBe('valid');
+    expect(codeOf(read(padded(MAX_BODY_BYTES + 1)))).toBe('body_too_large');
+    expect(readBytes(padded(MAX_BODY_BYTES)).kind).toBe('valid');
+    expect(codeOf(readBytes(padded(MAX_BODY_BYTES + 1)))).toBe('body_too_large');
+  });
+
+  test('is measured in bytes, not in characters', () => {
+    expect(codeOf(read(`{"a":"${'é'.repeat(MAX_BODY_BYTES / 2)}"}`))).toBe('body_too_large');
+  });
+
+  test('is refused for its size before anything else is looked at', () => {
+    expect(codeOf(read('['.repeat(MAX_BODY_BYTES + 1), { 'Content-Type': 'text/plain' }))).toBe('body_too_large');
+  });
+
+  test.each([
+    'application/json',
+    'Application/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+    'application/json ; charset=utf-8;',
+  ])('is JSON as %s', (type) => {
+    expect(read('{"a":1}', { 'content-type': type })).toEqual({ kind: 'valid', value: { a: 1 } });
+  });
+
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/json; charset=iso-8859-1',
+    'application/jsonp',
+    'application/merge-patch+json',
+    'application/json, text/plain',
+    '',
+  ])('is not JSON as %j', (type) => {
+    expect(codeOf(read('{"a":1}', { 'content-type': type }))).toBe('unsupported_media_type');
+  });
+
+  test('needs a media type, and only one', () => {
+    expect(codeOf(read('{"a":1}', {}))).toBe('unsupported_media_type');
+    expect(codeOf(read('{"a":1}', { 'content-type': 'application/json', 'Content-Type': 'text/plain' }))).toBe(
+      'unsupported_media_type',
+    );
+  });
+
+  test('that the gateway has encoded is decoded', () => {
+    expect(readBytes('{"a":"é"}')).toEqual({ kind: 'valid', value: { a: 'é' } });
+  });
+
+  test.each([
+    ['a byte that UTF-8 never has', [0x22, 0xff, 0x22]],
+    ['an overlong slash', [0x22, 0xc0, 0xaf, 0x22]],
+    ['a surrogate as bytes', [0x22, 0xed, 0xa0, 0x80, 0x22]],
+    ['a cut-off letter', [0x22, 0xc3]],
+    ['UTF-16', [0x7b, 0x00, 0x7d, 0x00]],
+  ])('is refused with %s', (_what, bytes) => {
+    expect(codeOf(readBytes(bytes))).toBe('invalid_json');
+  });
+
+  test('whose invalid bytes the gateway has already replaced is refused as well', () => {
+    expect(codeOf(read('{"a":"\ufffd"}'))).toBe('invalid_json');
+    expect(codeOf(readBytes('{"a":"\ufffd"}'))).toBe('invalid_json');
+    expect(read('{"a":"\\ufffd"}').kind).toBe('valid');
+  });
+
+  test('with a byte-order mark is refused, encoded or not', () => {
+    expect(codeOf(readBytes('\ufeff{}'))).toBe('invalid_json');
+    expect(codeOf(read('\ufeff{}'))).toBe('invalid_json');
+  });
+
+  test.each(['[]', '[{"amount":1}]', '"text"', '1', 'null', 'true'])('is refused when it is no object: %s', (body) => {
+    expect(codeOf(read(body))).toBe('invalid_json');
+  });
+
+  test('that is not there is refused', () => {
+    expect(codeOf(read(null))).toBe('invalid_json');
+  });
+});

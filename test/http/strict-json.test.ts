@@ -1,0 +1,140 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { parseStrictJson } from '../../lambdas/http/strict-json.ts';
+
+const parsed = (text: string) => {
+  const result = parseStrictJson(text);
+  return result.kind === 'valid' ? result.value : result.problem.detail;
+};
+
+describe('strict JSON', () => {
+  test('is read as JSON.parse reads it, for every value that two readers understand alike', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 8, stringUnit: 'grapheme' }), fc.nat(3), (text, indent) => {
+        const value: unknown = JSON.parse(text);
+        const spelt = JSON.stringify(value, undefined, indent);
+        fc.pre(!/\\u0000|__proto__|\\ud[89a-f]|\d[eE]|\d{16}/.test(spelt));
+        expect(parseStrictJson(spelt)).toEqual({ kind: 'valid', value });
+      }),
+    );
+  });
+
+  test('is refused without an exception wherever JSON.parse refuses it', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'{}[]":,.0123eE+-\\u tfn \0\n'.split('')) }), (text) => {
+        const result = parseStrictJson(text);
+        if (!isJson(text)) expect(result.kind).toBe('refused');
+      }),
+    );
+  });
+
+  test.each([
+    ['an object', '{"a":1,"a":2}'],
+    ['an object with equal values', '{"a":1,"a":1}'],
+    ['an inner object', '{"b":[{"a":1,"a":1}]}'],
+    ['two spellings of one key', '{"a":1,"\\u0061":2}'],
+    ['a key and the same key after an inner object', '{"a":{"b":1},"c":[],"a":2}'],
+    ['a key with white space before its colon', '{"a" :1,"a"\n:1}'],
+  ])('does not take a key twice in %s', (_where, text) => {
+    expect(parsed(text)).toBe('An object has the same key twice.');
+  });
+
+  test.each(['{"a":{"a":1},"b":{"a":1}}', '[{"a":1},{"a":1}]', '{"a":"a","b":"a"}', '{"a":"\\"a\\":","b":1}'])(
+    'takes one key in two objects, and a value like a key: %s',
+    (text) => {
+      expect(parsed(text)).toEqual(JSON.parse(text));
+    },
+  );
+
+  test.each(['{"__proto__":{"amount":1}}', '{"a":{"__proto__":null}}', '{"\\u005f_proto__":1}'])(
+    'does not take %s, and nothing else has changed',
+    (text) => {
+      expect(parsed(text)).toBe('The key __proto__ is not allowed.');
+      expect(Object.keys(Object.prototype)).toEqual([]);
+    },
+  );
+
+  test('takes the names of other things that objects have as plain keys', () => {
+    const text = '{"constructor":{"prototype":1},"toString":2,"hasOwnProperty":3}';
+
+    expect(parsed(text)).toEqual(JSON.parse(text));
+  });
+
+  test.each([
+    ['2^53', '9007199254740992', 'A number is larger than 2^53 - 1.'],
+    ['2^53 + 1', '9007199254740993', 'A number is larger than 2^53 - 1.'],
+    ['-2^53', '-9007199254740992', 'A number is larger than 2^53 - 1.'],
+    ['a large exponent', '1e16', 'A number is larger than 2^53 - 1.'],
+    ['more than a double holds', '1e400', 'A number is larger than 2^53 - 1.'],
+    ['digits that a double drops', '1000.00000000000000001', 'A number has more digits than a double can hold.'],
+  ])('does not take %s', (_what, literal, detail) => {
+    expect(parsed(`{"a":[${literal}]}`)).toBe(detail);
+  });
+
+  test.each([
+    ['2^53 - 1', '9007199254740991', 9_007_199_254_740_991],
+    ['an exponent', '1e3', 1000],
+    ['a capital exponent with a sign', '1E+3', 1000],
+    ['a fraction of zeros', '1000.000', 1000],
+    ['a fraction', '10.5', 10.5],
+    ['a small one', '1e-7', 0.000_000_1],
+  ])('takes %s', (_what, literal, value) => {
+    expect(parsed(literal)).toBe(value);
+  });
+
+  test.each([
+    ['a lone high surrogate', '"\\ud800"', 'A string has a lone surrogate, which is no Unicode character.'],
+    ['a lone low surrogate in a key', '{"\\udc00":1}', 'A string has a lone surrogate, which is no Unicode character.'],
+    [
+      'surrogates the wrong way round',
+      '"\\udc00\\ud800"',
+      'A string has a lone surrogate, which is no Unicode character.',
+    ],
+    ['a raw lone surrogate', '"\ud800"', 'The body must be valid Unicode.'],
+    ['NUL', '"a\\u0000b"', 'A string has a NUL character.'],
+    ['a byte-order mark', '\ufeff{}', 'The body must not begin with a byte-order mark.'],
+    ['nothing', '', 'The body is empty.'],
+    ['white space', ' \n', 'The body is empty.'],
+    ['a comment', '{}//', 'The body is not valid JSON.'],
+    ['a trailing comma', '{"a":1,}', 'The body is not valid JSON.'],
+    ['a leading zero', '01', 'The body is not valid JSON.'],
+    ['NaN', 'NaN', 'The body is not valid JSON.'],
+    ['two values', '{}{}', 'The body is not valid JSON.'],
+  ])('does not take %s', (_what, text, detail) => {
+    expect(parsed(text)).toBe(detail);
+  });
+
+  test('takes a pair of surrogates, escaped and raw, and keeps composed and decomposed letters apart', () => {
+    expect(parsed('"\\ud83d\\ude00"')).toBe('😀');
+    expect(parsed('"😀"')).toBe('😀');
+    expect(parsed('["\u00e9","e\u0301","\u200b"]')).toEqual(['\u00e9', 'e\u0301', '\u200b']);
+  });
+
+  test('is nested 16 deep at most', () => {
+    const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+
+    expect(parseStrictJson(nested(16)).kind).toBe('valid');
+    expect(parsed(nested(17))).toBe('The body must not be nested deeper than 16 levels.');
+    expect(parsed('['.repeat(30_000))).toBe('The body must not be nested deeper than 16 levels.');
+    expect(parsed('{"a":'.repeat(6_000))).toBe('The body must not be nested deeper than 16 levels.');
+    expect(parsed(`"${'['.repeat(100)}\\"${'{'.repeat(100)}"`)).toBe(`${'['.repeat(100)}"${'{'.repeat(100)}`);
+  });
+
+  test('never repeats the body in what it says', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 12, maxLength: 40 }), (text) => {
+        const result = parseStrictJson(`{"a":${text}`);
+        if (result.kind === 'refused') expect(result.problem.detail).not.toContain(text);
+      }),
+    );
+  });
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

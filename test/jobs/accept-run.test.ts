@@ -1,0 +1,146 @@
+import { describe, expect, test } from '@jest/globals';
+import { type AcceptRun, acceptRun } from '../../lambdas/jobs/use/accept-run.ts';
+import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { FAULT_KINDS, FaultPlan } from '../support/fault-plan.ts';
+import { clocked, JobRunsWorld } from '../support/job-runs-world.ts';
+
+const JOB = 'close-days';
+const NOW = Date.UTC(2026, 2, 1, 12);
+const DAY = 24 * 3_600_000;
+const RUN_ID = 'close-days:2026-03-01T12:00:00Z';
+
+const byHand = (key: string, scheduledForMs?: number): AcceptRun => ({
+  operationId: storedOperationId(`run_${key}`),
+  fingerprint: fingerprintOf(systemDigest, { body: { scheduledForMs: scheduledForMs ?? null }, query: {} }),
+  jobId: JOB,
+  ...(scheduledForMs === undefined ? {} : { scheduledForMs }),
+});
+
+describe('accepting a run', () => {
+  test('keeps it, brings it to its worker, and answers where it is', async () => {
+    const world = new JobRunsWorld();
+    const outcome = await acceptRun(world.accepting(world.actor('a')), clocked(JOB, NOW));
+
+    expect(outcome).toMatchObject({ kind: 'first', runId: RUN_ID, answer: { status: 202 } });
+    expect(world.runs.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted', scheduledForMs: NOW }]);
+    expect(world.enqueued).toEqual([RUN_ID]);
+  });
+
+  test('again gives the stored answer, and brings it once more as long as it has not ended', async () => {
+    const world = new JobRunsWorld();
+    const accept = () => acceptRun(world.accepting(world.actor('a')), clocked(JOB, NOW));
+    const first = await accept();
+    world.clock.advance(3_600_000);
+    const [run] = world.runs.allRuns();
+    const again = await accept();
+    expect(again).toEqual({ ...first, kind: 'replay' });
+    expect(world.enqueued).toEqual([RUN_ID, RUN_ID]);
+
+    if (run !== undefined) await world.end(run);
+    expect(await accept()).toEqual(again);
+    expect(world.enqueued).toEqual([RUN_ID, RUN_ID]);
+    expect(world.runs.allRuns()).toMatchObject([{ status: 'succeeded' }]);
+  });
+
+  test('of one request by ten at once is one run, and all have one answer', async () => {
+    const world = new JobRunsWorld();
+    const outcomes = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => acceptRun(world.accepting(world.actor(`a${index}`)), clocked(JOB, NOW))),
+    );
+    expect(outcomes.filter(({ kind }) => kind === 'first')).toHaveLength(1);
+    expect(new Set(outcomes.map((outcome) => ('answer' in outcome ? outcome.answer.body : outcome.kind))).size).toBe(1);
+    expect(world.runs.allRuns()).toHaveLength(1);
+  });
+
+  test('under the keys of two operators, beside the clock, is one run for one time', async () => {
+    const world = new JobRunsWorld();
+    const asked = [clocked(JOB, NOW), byHand('anna', NOW), byHand('ben', NOW + 999)];
+    const outcomes = await Promise.all(asked.map((each) => acceptRun(world.accepting(world.actor('a')), each)));
+
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['first', 'first', 'first']);
+    expect(world.runs.allRuns()).toHaveLength(1);
+    expect(new Set(world.enqueued)).toEqual(new Set([RUN_ID]));
+  });
+
+  test('that has ended, under another key, shows how it ended and does nothing again', async () => {
+    const world = new JobRunsWorld();
+    await acceptRun(world.accepting(world.actor('a')), clocked(JOB, NOW));
+    for (const run of world.runs.allRuns()) await world.end(run);
+    const outcome = await acceptRun(world.accepting(world.actor('a')), byHand('anna', NOW));
+
+    expect(outcome).toMatchObject({ kind: 'first', answer: { body: expect.stringContaining('"status":"succeeded"') } });
+    expect(world.enqueued).toEqual([RUN_ID]);
+  });
+
+  test('for now is for the same second when it is asked again later', async () => {
+    const world = new JobRunsWorld();
+    world.clock.advance(123);
+    const first = await acceptRun(world.accepting(world.actor('a')), byHand('anna'));
+    world.clock.advance(90_000);
+    const again = await acceptRun(world.accepting(world.actor('a')), byHand('anna'));
+
+    expect(first).toMatchObject({ kind: 'first', runId: RUN_ID });
+    expect(again).toEqual({ ...first, kind: 'replay' });
+    expect(world.runs.allRuns()).toHaveLength(1);
+    expect(world.enqueued).toEqual([RUN_ID, RUN_ID]);
+  });
+
+  test('under a used key with another body is refused, and nothing is brought anywhere', async () => {
+    const world = new JobRunsWorld();
+    await acceptRun(world.accepting(world.actor('a')), byHand('anna', NOW));
+    const other = await acceptRun(world.accepting(world.actor('a')), byHand('anna', NOW - DAY));
+
+    expect(other).toEqual({ kind: 'payload_mismatch' });
+    expect(world.runs.allRuns()).toHaveLength(1);
+    expect(world.enqueued).toHaveLength(1);
+  });
+
+  test.each([
+    ['a minute ahead of our clock', NOW + 60_000, 'first'],
+    ['further ahead', NOW + 61_000, 'in_the_future'],
+    ['thirty days ago', NOW - 30 * DAY, 'first'],
+    ['longer ago', NOW - 30 * DAY - 1, 'too_old'],
+  ])('for a time that is %s: %s', async (_what, scheduledForMs, kind) => {
+    const world = new JobRunsWorld();
+    expect(await acceptRun(world.accepting(world.actor('a')), byHand('anna', scheduledForMs))).toMatchObject({ kind });
+    expect(world.runs.allRuns()).toHaveLength(kind === 'first' ? 1 : 0);
+  });
+
+  test('for a time that was young enough then is replayed when it no longer is', async () => {
+    const world = new JobRunsWorld();
+    await acceptRun(world.accepting(world.actor('a')), byHand('anna', NOW - 30 * DAY));
+    world.clock.advance(DAY);
+    const again = await acceptRun(world.accepting(world.actor('a')), byHand('anna', NOW - 30 * DAY));
+    expect(again).toMatchObject({ kind: 'replay' });
+  });
+
+  test('is remembered for thirty days at least', async () => {
+    const world = new JobRunsWorld();
+    await acceptRun(world.accepting(world.actor('a')), clocked(JOB, NOW));
+    const record = await world.runs.readAccepted(clocked(JOB, NOW).operationId);
+    expect(record?.expiresAtSeconds).toBeGreaterThanOrEqual((NOW + 30 * DAY) / 1000);
+  });
+});
+
+describe('accepting a run, with every point × every fault, and asked once more', () => {
+  /** Read, read, accept, read, enqueue. */
+  const POINTS = 5;
+  const plans = Array.from({ length: POINTS }, (_, index) => index + 1).flatMap((point) =>
+    FAULT_KINDS.map((kind) => [point, kind] as const),
+  );
+
+  test.each(plans)('point %i %s: one run, and it reaches its worker', async (point, kind) => {
+    const world = new JobRunsWorld(new FaultPlan([{ point, kind }]));
+    const first = await acceptRun(world.accepting(world.actor('a')), clocked(JOB, NOW)).catch(() => undefined);
+    world.plan.active = false;
+    const again = await acceptRun(world.accepting(world.actor('b')), clocked(JOB, NOW));
+
+    expect(world.plan.calls.length).toBeGreaterThanOrEqual(POINTS);
+    expect(world.runs.allRuns()).toHaveLength(1);
+    expect(world.enqueued.length).toBeGreaterThanOrEqual(1);
+    expect(again).toMatchObject({ runId: RUN_ID });
+    if (first !== undefined) expect(again).toEqual({ ...first, kind: 'replay' });
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from '@jest/globals';
+import { askForRun } from '../../lambdas/jobs/use/ask-for-run.ts';
+import { type JobEntry, jobEntry } from '../../lambdas/kernel/contract/jobs.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { FAULT_KINDS, FaultPlan } from '../support/fault-plan.ts';
+import { JobRunsWorld } from '../support/job-runs-world.ts';
+
+const NOW = Date.UTC(2026, 2, 1, 12);
+const RUN_ID = 'close-days:2026-03-01T12:00:00Z';
+
+function entry(): JobEntry {
+  const found = jobEntry('close-days');
+  invariant(found !== undefined, 'there is such a job');
+  return found;
+}
+
+const asks = ({ plan }: JobRunsWorld) => plan.calls.filter((call) => call.endsWith('.ask')).length;
+
+describe('the executor', () => {
+  test('asks for the run of the scheduled time, whatever time it is now', async () => {
+    const world = new JobRunsWorld();
+    world.clock.advance(47_123);
+    expect(await askForRun(world.asking(world.actor('a')), entry(), NOW)).toEqual({ runId: RUN_ID, kind: 'asked' });
+    expect(world.runs.allRuns()).toMatchObject([{ runId: RUN_ID }]);
+  });
+
+  test('calls nothing when an earlier firing of the same time has asked', async () => {
+    const world = new JobRunsWorld();
+    await askForRun(world.asking(world.actor('a')), entry(), NOW);
+    const again = await askForRun(world.asking(world.actor('b')), entry(), NOW);
+
+    expect(again).toEqual({ runId: RUN_ID, kind: 'asked_before' });
+    expect(asks(world)).toBe(1);
+    expect(world.enqueued).toEqual([RUN_ID]);
+  });
+
+  test('fired ten times at once starts one run', async () => {
+    const world = new JobRunsWorld();
+    const firings = Array.from({ length: 10 }, (_, index) =>
+      askForRun(world.asking(world.actor(`a${index}`)), entry(), NOW),
+    );
+    expect(new Set((await Promise.all(firings)).map(({ runId }) => runId))).toEqual(new Set([RUN_ID]));
+    expect(world.runs.allRuns()).toHaveLength(1);
+  });
+
+  test('asks for another run at the next time', async () => {
+    const world = new JobRunsWorld();
+    for (const at of [NOW, NOW + 60_000]) {
+      world.clock.advance(60_000);
+      await askForRun(world.asking(world.actor('a')), entry(), at);
+    }
+    expect(world.runs.allRuns()).toHaveLength(2);
+  });
+
+  test('throws what the route throws, so that the firing comes again, and remembers nothing', async () => {
+    // Its second call is the route.
+    const world = new JobRunsWorld(new FaultPlan([{ point: 2, kind: 'throttle' }]));
+    await expect(askForRun(world.asking(world.actor('a')), entry(), NOW)).rejects.toMatchObject({
+      name: 'RetryableError',
+    });
+    expect(world.records.allRecords()).toEqual([]);
+    expect(world.runs.allRuns()).toEqual([]);
+  });
+});
+
+describe('the executor, with every point × every fault, and fired once more', () => {
+  /** Its read, its call, the five of the route, its record. */
+  const POINTS = 8;
+  const plans = Array.from({ length: POINTS }, (_, index) => index + 1).flatMap((point) =>
+    FAULT_KINDS.map((kind) => [point, kind] as const),
+  );
+
+  test.each(plans)('point %i %s: one run, and it reaches its worker', async (point, kind) => {
+    const world = new JobRunsWorld(new FaultPlan([{ point, kind }]));
+    await askForRun(world.asking(world.actor('a')), entry(), NOW).catch(() => undefined);
+    world.plan.active = false;
+    const again = await askForRun(world.asking(world.actor('b')), entry(), NOW);
+
+    expect(again.runId).toBe(RUN_ID);
+    expect(world.plan.calls.length).toBeGreaterThanOrEqual(POINTS);
+    expect(world.runs.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted' }]);
+    expect(world.enqueued.length).toBeGreaterThanOrEqual(1);
+    expect(await askForRun(world.asking(world.actor('c')), entry(), NOW)).toMatchObject({ kind: 'asked_before' });
+  });
+});

@@ -1,0 +1,166 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { cronExecutor } from '../../lambdas/jobs/http/executor.ts';
+import { httpJobRoutes, signer } from '../../lambdas/jobs/store/http-job-routes.ts';
+import { JobsDesk } from '../support/jobs-desk.ts';
+import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';
+
+const T12 = '2026-03-01T12:00:00Z';
+const RUN_ID = `close-days:${T12}`;
+
+/** The API over HTTP, so that what goes over the wire is real. */
+const site = {
+  desk: new JobsDesk(),
+  asked: [] as { readonly path: string; readonly headers: IncomingMessage['headers']; readonly body: string }[],
+  respond: undefined as ((response: ServerResponse) => void) | undefined,
+};
+
+async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await text(request);
+  const path = (request.url ?? '').replace(/^\/live/, '');
+  site.asked.push({ path, headers: request.headers, body });
+  if (site.respond !== undefined) return site.respond(response);
+  const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+  const reply = await site.desk.ask('POST', path, {
+    headers: { Authorization: '', ...headers },
+    event: { body, headers, multiValueHeaders: {} },
+  });
+  response.writeHead(reply.status, reply.headers).end(reply.text);
+}
+
+const server = createServer((request, response) => void serve(request, response));
+let apiUrl: string;
+let runs: unknown[];
+let faults: unknown[];
+
+beforeAll(async () => {
+  apiUrl = `${await listenOnLoopback(server)}/live`;
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  await stopListening(server);
+});
+beforeEach(() => {
+  site.desk = new JobsDesk();
+  site.asked = [];
+  site.respond = undefined;
+  runs = [];
+  faults = [];
+});
+
+function executor(url = apiUrl): (event: unknown) => Promise<unknown> {
+  const { world, credentials } = site.desk;
+  return cronExecutor({
+    ...world.asking(world.actor('executor')),
+    routes: httpJobRoutes({ apiUrl: url, sign: signer(credentials) }),
+    telemetry: {
+      request: () => undefined,
+      run: (...run) => runs.push(run),
+      fault: (_id, error) => faults.push(error),
+    },
+  });
+}
+
+describe('a schedule that fires', () => {
+  test('has its run accepted, under its run-id, by a credential for it', async () => {
+    expect(await executor()({ job: 'close-days', scheduledTime: T12 })).toEqual({ runId: RUN_ID, kind: 'asked' });
+
+    expect(site.asked).toEqual([
+      {
+        path: '/v1/admin/jobs/close-days/runs',
+        headers: expect.objectContaining({
+          'idempotency-key': RUN_ID,
+          authorization: expect.stringMatching(/^Bearer eyJ/),
+          'content-type': 'application/json',
+        }),
+        body: JSON.stringify({ scheduled_for: T12 }),
+      },
+    ]);
+    expect(site.desk.world.runs.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted' }]);
+    expect(site.desk.world.enqueued).toEqual([RUN_ID]);
+    expect(runs).toEqual([[RUN_ID, {}, { asked: 1 }]]);
+  });
+
+  test('twice calls once', async () => {
+    const fire = executor();
+    await fire({ job: 'close-days', scheduledTime: T12 });
+    expect(await fire({ job: 'close-days', scheduledTime: '2026-03-01T12:00:00.000Z' })).toEqual({
+      runId: RUN_ID,
+      kind: 'asked_before',
+    });
+    expect(site.asked).toHaveLength(1);
+  });
+
+  test.each([
+    [429, 'RetryableError', 'jobs_api_unavailable'],
+    [500, 'RetryableError', 'jobs_api_unavailable'],
+    [503, 'RetryableError', 'jobs_api_unavailable'],
+    [401, 'TerminalError', 'jobs_api_refused'],
+    [200, 'TerminalError', 'jobs_api_refused'],
+    [302, 'TerminalError', 'jobs_api_refused'],
+  ])('and is answered %i fails as %s, once, and is asked for again when it fires again', async (status, name, code) => {
+    const fire = executor();
+    site.respond = (response) => {
+      response.writeHead(status, { location: '/elsewhere' }).end('{"code":"unauthorized","detail":"secret"}');
+    };
+    await expect(fire({ job: 'close-days', scheduledTime: T12 })).rejects.toMatchObject({
+      name,
+      code,
+      message: `The route of ${RUN_ID} answered ${status} unauthorized.`,
+    });
+    expect(site.asked).toHaveLength(1);
+    expect(faults).toHaveLength(1);
+
+    site.respond = undefined;
+    expect(await fire({ job: 'close-days', scheduledTime: T12 })).toMatchObject({ kind: 'asked' });
+  });
+
+  test('and loses its answer is asked for again, and is one run', async () => {
+    const fire = executor();
+    site.respond = (response) => {
+      void site.desk.fire(T12).then(() => response.destroy());
+    };
+    await expect(fire({ job: 'close-days', scheduledTime: T12 })).rejects.toMatchObject({ name: 'AmbiguousError' });
+    site.respond = undefined;
+    await fire({ job: 'close-days', scheduledTime: T12 });
+    expect(site.desk.world.runs.allRuns()).toHaveLength(1);
+  });
+
+  test('while nobody listens fails', async () => {
+    const gone = createServer();
+    const nobody = await listenOnLoopback(gone);
+    await stopListening(gone);
+    const fire = executor(nobody);
+    await expect(fire({ job: 'close-days', scheduledTime: T12 })).rejects.toMatchObject({
+      code: 'jobs_api_unreachable',
+    });
+  });
+
+  test.each<readonly [string, unknown, string, string]>([
+    [
+      'a name in the place of its time',
+      { job: 'close-days', scheduledTime: '<aws.scheduler.scheduled-time>' },
+      'firing_malformed',
+      'scheduledTime "<aws.scheduler.scheduled-time>"',
+    ],
+    ['no time', { job: 'close-days' }, 'firing_malformed', 'scheduledTime left out'],
+    [
+      'a time without a zone',
+      { job: 'close-days', scheduledTime: '2026-03-01T12:00:00' },
+      'firing_malformed',
+      'scheduledTime',
+    ],
+    ['no job', { scheduledTime: T12 }, 'firing_malformed', 'job left out'],
+    ['nothing', null, 'firing_malformed', 'the firing'],
+    ['a job that there is not', { job: 'x', scheduledTime: T12 }, 'job_unknown', 'there is not: "x"'],
+  ])('with %s fails clearly, and calls nobody', async (_what, event, code, said) => {
+    await expect(executor()(event)).rejects.toMatchObject({
+      name: 'TerminalError',
+      code,
+      message: expect.stringContaining(said),
+    });
+    expect(site.asked).toEqual([]);
+    expect(faults).toHaveLength(1);
+  });
+});

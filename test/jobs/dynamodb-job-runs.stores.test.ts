@@ -1,0 +1,133 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { acceptedRun, begunPage, type JobRun, runFailed } from '../../lambdas/jobs/domain/job-run.ts';
+import { DynamoDbJobRuns } from '../../lambdas/jobs/store/dynamodb-job-runs.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import type { EffectRecord } from '../../lambdas/once/domain/idempotency.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
+import { clientOf, transactionConflict } from '../support/faulty-client.ts';
+import { recordOf } from '../support/job-fixtures.ts';
+import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { describeJobRuns } from './job-runs-suite.ts';
+
+let tables: Awaited<ReturnType<typeof createTables>>;
+beforeAll(async () => {
+  tables = await createTables('jobs');
+});
+
+const T0 = Date.UTC(2026, 2, 1, 12);
+const LEASE = { nowMs: T0, leaseExpiresAtMs: T0 + 150_000 };
+
+function storeOver(client: DynamoDBClient = dynamoDbClient()): DynamoDbJobRuns {
+  const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
+  return new DynamoDbJobRuns(documentClient(client), tables, pacing);
+}
+
+function connection() {
+  const { awsEndpoint: endpoint, region } = localAws();
+  return { endpoint, region, credentials: CREDENTIALS, maxAttempts: 1 };
+}
+
+function struck(faults: readonly PlannedFault[]): DynamoDbJobRuns {
+  return storeOver(clientOf(new Actor('worker', new FaultPlan(faults)), connection()));
+}
+
+describeJobRuns('dynamodb', async () => storeOver());
+
+let made = 0;
+async function accepted(): Promise<{ run: JobRun; record: EffectRecord }> {
+  made += 1;
+  const run = acceptedRun(`struck-${process.pid}-${made}`, T0, T0);
+  await storeOver().accept(recordOf(run), run);
+  return { run, record: recordOf(run) };
+}
+
+describe('an answer that is lost', () => {
+  test('leaves an accepted run accepted once, and its own', async () => {
+    const { run, record } = await accepted();
+    const again = acceptedRun(run.jobId, T0 + 60_000, T0);
+    const store = struck([{ point: 1, kind: 'ambiguous_applied' }]);
+    expect(await store.accept(recordOf(again), again)).toEqual({ kind: 'recorded' });
+    expect(await store.accept(record, run)).toEqual({ kind: 'recorded' });
+  });
+
+  test('leaves a lock taken, under a newer token', async () => {
+    const { run } = await accepted();
+    const lock = await struck([{ point: 1, kind: 'ambiguous_applied' }]).lock(run.jobId, run.runId, LEASE);
+    expect(lock?.token).toBe(2);
+  });
+
+  test.each(['ambiguous_applied', 'ambiguous_lost', 'throttle'] as const)('leaves a run saved: %s', async (kind) => {
+    const { run } = await accepted();
+    const store = struck([{ point: 2, kind }]);
+    const lock = await store.lock(run.jobId, run.runId, LEASE);
+    if (lock === undefined) throw new Error('the lock is held');
+    const begun = begunPage(run, T0);
+    expect(await store.save(begun, lock, T0 + 300_000)).toBe(true);
+    expect(await store.readRun(run.jobId, run.runId)).toEqual(begun);
+  });
+
+  test('leaves a run saved that another worker has locked since', async () => {
+    const { run } = await accepted();
+    const store = storeOver();
+    const lock = await store.lock(run.jobId, run.runId, LEASE);
+    if (lock === undefined) throw new Error('the lock is held');
+    const begun = begunPage(run, T0);
+    await store.save(begun, lock, T0 + 300_000);
+    await store.lock(run.jobId, run.runId, LEASE);
+    // As the second sending would find it, ten minutes later.
+    expect(await store.save(begun, lock, T0 + 300_000)).toBe(true);
+    expect(await store.save({ ...begun, version: 3 }, lock, T0 + 300_000)).toBe(false);
+  });
+});
+
+test('a conflict is tried again', async () => {
+  const { run } = await accepted();
+  let conflicts = 2;
+  const client = new DynamoDBClient(connection());
+  client.middlewareStack.add(
+    (next, context) => async (args) => {
+      if (context.commandName !== 'TransactWriteItemsCommand' || conflicts === 0) return next(args);
+      conflicts -= 1;
+      throw transactionConflict(2);
+    },
+    { step: 'initialize', priority: 'high' },
+  );
+  const store = storeOver(client);
+  const lock = await store.lock(run.jobId, run.runId, LEASE);
+  if (lock === undefined) throw new Error('the lock is held');
+  expect(await store.save(begunPage(run, T0), lock, T0)).toBe(true);
+  expect(conflicts).toBe(0);
+});
+
+test('rows expire thirty days after the end of their run, or after its acceptance where it never ends', async () => {
+  const { run } = await accepted();
+  const store = storeOver();
+  const row = async (pk: string, sk: string) => {
+    const { Item } = await documentClient(dynamoDbClient()).send(
+      new GetCommand({ TableName: tables.registry, Key: { pk, sk }, ConsistentRead: true }),
+    );
+    return Item;
+  };
+  const expiries = async () => {
+    const found = [
+      await row(`JOB#${run.jobId}`, 'RUN#2026-03-01T12:00:00Z'),
+      await row(`JOB_LOCK#${run.jobId}`, 'LOCK'),
+    ];
+    return found.map((each): unknown => each?.['expiresAt']);
+  };
+  const lock = await store.lock(run.jobId, run.runId, LEASE);
+  if (lock === undefined) throw new Error('the lock is held');
+  const begun = begunPage(run, T0);
+  await store.save(begun, lock, T0);
+  expect(await expiries()).toEqual([Math.ceil(run.acceptedAtMs / 1000) + 30 * 86_400, undefined]);
+  await store.save(runFailed(begun, 'overdue', T0 + 1), lock, T0);
+  const inThirtyDays = T0 / 1000 + 1 + 30 * 86_400;
+  expect(await expiries()).toEqual([inThirtyDays, inThirtyDays]);
+  await store.lock(run.jobId, acceptedRun(run.jobId, T0 + 60_000, T0).runId, LEASE);
+  expect(await expiries()).toEqual([inThirtyDays, undefined]);
+});

@@ -1,0 +1,189 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { SignJWT, UnsecuredJWT } from 'jose';
+import { isCredential, signJobCredential, verifyJobCredential } from '../../lambdas/jobs/store/job-credential.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+const PATH = '/v1/admin/jobs/close-days/runs';
+const RUN_ID = 'close-days:2026-03-01T12:00:00Z';
+const SECRET = '0123456789abcdefghijABCDEFGHIJ01';
+const SECOND = 1000;
+const claims = { path: PATH, runId: RUN_ID, scopes: ['jobs:run'] };
+const valid = { kind: 'valid', runId: RUN_ID, scopes: ['jobs:run'] };
+const refused = { kind: 'refused' };
+
+let clock: SimulatedClock;
+let active: readonly string[];
+let renewed: readonly string[] | undefined;
+let renewals: number;
+
+beforeEach(() => {
+  clock = new SimulatedClock();
+  active = [SECRET];
+  renewed = undefined;
+  renewals = 0;
+});
+
+const tools = () => ({
+  clock,
+  secretId: 'job-credential',
+  secrets: {
+    active: async () => active,
+    renewed: async () => {
+      renewals += 1;
+      return renewed;
+    },
+  },
+});
+const sign = () => signJobCredential(tools(), claims);
+const verify = (token: string, path = PATH) => verifyJobCredential(tools(), token, path);
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+/** One as ours is, but for what a test changes. */
+async function forged(
+  change: (token: SignJWT, nowSeconds: number) => SignJWT,
+  { secret = SECRET, header = {} }: { secret?: string; header?: Record<string, string> } = {},
+): Promise<string> {
+  const nowSeconds = clock.nowMs() / SECOND;
+  const token = new SignJWT({ scope: 'jobs:run' })
+    .setProtectedHeader({ alg: 'HS256', typ: 'payonce-job+jwt', ...header })
+    .setIssuer('payonce-cron-executor')
+    .setAudience(PATH)
+    .setSubject(RUN_ID)
+    .setIssuedAt(nowSeconds)
+    .setExpirationTime(nowSeconds + 60);
+  return change(token, nowSeconds).sign(bytes(secret));
+}
+
+describe('a credential', () => {
+  test('is good at its path, for its run, with its scopes', async () => {
+    const token = await sign();
+    expect(isCredential(token)).toBe(true);
+    expect(await verify(token)).toEqual(valid);
+    expect(await verify(await forged((each) => each))).toEqual(valid);
+  });
+
+  test('says nothing that is secret', async () => {
+    const [, payload = ''] = (await sign()).split('.');
+    const nowSeconds = clock.nowMs() / SECOND;
+    expect(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))).toEqual({
+      iss: 'payonce-cron-executor',
+      aud: PATH,
+      sub: RUN_ID,
+      scope: 'jobs:run',
+      iat: nowSeconds,
+      exp: nowSeconds + 60,
+    });
+  });
+
+  test.each([
+    ['another job', '/v1/admin/jobs/resolve/runs'],
+    ['a run of its job', `${PATH}/${RUN_ID}`],
+    ['its path with a slash', `${PATH}/`],
+  ])('is not good at the path of %s', async (_what, path) => {
+    expect(await verify(await sign(), path)).toEqual(refused);
+  });
+
+  test.each([
+    [0, valid],
+    [89, valid],
+    [90, refused],
+    [3600, refused],
+    [-30, valid],
+    [-31, refused],
+  ])('%i seconds after it was signed is %j', async (seconds, verdict) => {
+    const token = await sign();
+    clock.advance(seconds * SECOND);
+    expect(await verify(token)).toEqual(verdict);
+  });
+
+  test.each<readonly [string, Parameters<typeof forged>]>([
+    ['by somebody else', [(token) => token.setIssuer('somebody')]],
+    ['for every path', [(token) => token.setAudience('*')]],
+    ['for a year', [(token, now) => token.setExpirationTime(now + 31_536_000)]],
+    ['for a minute and a second', [(token, now) => token.setExpirationTime(now + 61)]],
+    ['for no run', [(token) => token.setSubject('')]],
+    ['of another type', [(token) => token, { header: { typ: 'JWT' } }]],
+    ['with another algorithm', [(token) => token, { header: { alg: 'HS512' }, secret: SECRET.repeat(2) }]],
+    ['with the same secret and another algorithm', [(token) => token, { header: { alg: 'HS384' } }]],
+    ['with another secret', [(token) => token, { secret: SECRET.toLowerCase() }]],
+  ])('made %s is refused', async (_what, made) => {
+    expect(await verify(await forged(...made))).toEqual(refused);
+  });
+
+  test('with no signature at all is refused', async () => {
+    const nowSeconds = clock.nowMs() / SECOND;
+    const token = new UnsecuredJWT({ scope: 'jobs:run' })
+      .setIssuer('payonce-cron-executor')
+      .setAudience(PATH)
+      .setSubject(RUN_ID)
+      .setIssuedAt(nowSeconds)
+      .setExpirationTime(nowSeconds + 60)
+      .encode();
+    expect(isCredential(token)).toBe(true);
+    expect(await verify(token)).toEqual(refused);
+  });
+
+  test('without an end, a beginning or scopes is refused', async () => {
+    for (const missing of ['exp', 'iat', 'scope', 'sub']) {
+      const all = { iss: 'payonce-cron-executor', aud: PATH, sub: RUN_ID, scope: 'jobs:run' };
+      const nowSeconds = clock.nowMs() / SECOND;
+      const some = Object.entries({ ...all, iat: nowSeconds, exp: nowSeconds + 60 }).filter(
+        ([name]) => name !== missing,
+      );
+      const token = new SignJWT(Object.fromEntries(some)).setProtectedHeader({ alg: 'HS256', typ: 'payonce-job+jwt' });
+      expect([missing, await verify(await token.sign(bytes(SECRET)))]).toEqual([missing, refused]);
+    }
+  });
+
+  test('with one letter changed, wherever it is, is refused', async () => {
+    const token = await sign();
+    for (let index = 0; index < token.length; index += 7) {
+      if (token[index] === '.') continue;
+      const changed = `${token.slice(0, index)}${token[index] === 'A' ? 'B' : 'A'}${token.slice(index + 1)}`;
+      expect([index, await verify(changed)]).toEqual([index, refused]);
+    }
+  });
+});
+
+describe('the secret of credentials', () => {
+  test('signs with its first value, and every one of its values is taken', async () => {
+    const before = await sign();
+    active = ['new-new-new-new-new-new-new-new!', SECRET];
+    const after = await sign();
+    expect([await verify(before), await verify(after)]).toEqual([valid, valid]);
+    active = ['new-new-new-new-new-new-new-new!'];
+    expect([await verify(before), await verify(after)]).toEqual([refused, valid]);
+  });
+
+  test('is read once more when none that is known has made a credential', async () => {
+    const token = await sign();
+    active = ['old-old-old-old-old-old-old-old!'];
+    renewed = [SECRET];
+    expect(await verify(token)).toEqual(valid);
+    expect(renewals).toBe(1);
+  });
+
+  test('is not read once more for what no secret could make good', async () => {
+    const token = await sign();
+    clock.advance(3_600_000);
+    expect(await verify(token)).toEqual(refused);
+    expect(renewals).toBe(0);
+  });
+
+  test('that cannot be read now makes nobody good and nobody bad', async () => {
+    const token = await sign();
+    const unreadable = {
+      ...tools(),
+      secrets: { ...tools().secrets, active: () => Promise.reject(new RetryableError('secrets_unavailable', 'now')) },
+    };
+    await expect(verifyJobCredential(unreadable, token, PATH)).rejects.toMatchObject({ code: 'secrets_unavailable' });
+  });
+});
+
+test.each(['sk_test_0123456789abcdefghijkl', 'a.b', 'a.b.c.d', '', `${'a'.repeat(2000)}.b.c`])(
+  '%s is no credential',
+  (text) => {
+    expect(isCredential(text)).toBe(false);
+  },
+);

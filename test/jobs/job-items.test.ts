@@ -1,0 +1,40 @@
+import { describe, expect, test } from '@jest/globals';
+import { acceptedRun, begunPage, type RunId, runFailed } from '../../lambdas/jobs/domain/job-run.ts';
+import { DynamoDbJobRuns } from '../../lambdas/jobs/store/dynamodb-job-runs.ts';
+import { runRow } from '../../lambdas/jobs/store/job-items.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+const T0 = Date.UTC(2026, 2, 1, 12);
+const DAY_SECONDS = 86_400;
+
+describe('the row of a run', () => {
+  const accepted = acceptedRun('close-days', T0, T0 + 5_000);
+
+  test('ends thirty days after the run has', () => {
+    const ended = runFailed(accepted, 'overdue', T0 + 60_000);
+    expect(runRow(ended)['expiresAt']).toBe(T0 / 1000 + 60 + 30 * DAY_SECONDS);
+  });
+
+  test('does not stay for ever where the run is never begun, or never ended', () => {
+    const at = T0 / 1000 + 5 + 30 * DAY_SECONDS;
+    expect(runRow(accepted)['expiresAt']).toBe(at);
+    expect(runRow(begunPage(accepted, T0 + 60_000))['expiresAt']).toBe(at);
+  });
+});
+
+test('a run is found under its own id alone, and not under one of another job of as many letters', async () => {
+  const run = acceptedRun('republish-events', T0, T0);
+  const client = documentClient();
+  // Answers every call itself: nothing leaves the process.
+  client.middlewareStack.add(() => async () => ({ output: { Item: runRow(run), $metadata: {} }, response: {} }), {
+    step: 'initialize',
+    priority: 'high',
+  });
+  const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
+  const store = new DynamoDbJobRuns(client, { idempotency: 'records', registry: 'rows' }, pacing);
+  const other = run.runId.replace('republish-events', 'reconcile-recent') as RunId;
+  expect(await store.readRun('republish-events', run.runId)).toEqual(run);
+  expect(await store.readRun('republish-events', other)).toBeUndefined();
+});

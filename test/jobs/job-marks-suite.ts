@@ -1,0 +1,37 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { JobMarks } from '../../lambdas/jobs/use/job-marks.ts';
+
+/** What every keeper of marks promises. */
+export function describeJobMarks(name: string, make: () => Promise<JobMarks>): void {
+  let marks: JobMarks;
+  let made = 0;
+  let job: string;
+  beforeEach(async () => {
+    marks = await make();
+    made += 1;
+    job = `job-${process.pid}-${made}`;
+  });
+
+  describe(`the ${name} marks of jobs`, () => {
+    test('are not there until they are set, once', async () => {
+      expect(await marks.readMark(job)).toBeUndefined();
+      expect(await marks.moveMark(job, undefined, 60_000)).toBe(true);
+      expect(await marks.moveMark(job, undefined, 120_000)).toBe(false);
+      expect(await marks.readMark(job)).toBe(60_000);
+      expect(await marks.readMark(`${job}-other`)).toBeUndefined();
+    });
+
+    test('move only from where they stand', async () => {
+      await marks.moveMark(job, undefined, 60_000);
+      expect(await marks.moveMark(job, 120_000, 180_000)).toBe(false);
+      expect(await marks.moveMark(job, 60_000, 120_000)).toBe(true);
+      expect(await marks.moveMark(job, 60_000, 120_000)).toBe(false);
+      expect(await marks.readMark(job)).toBe(120_000);
+    });
+
+    test('are moved by one of many at once', async () => {
+      const moved = await Promise.all([1, 2, 3, 4].map((to) => marks.moveMark(job, undefined, to * 60_000)));
+      expect(moved.filter(Boolean)).toHaveLength(1);
+    });
+  });
+}

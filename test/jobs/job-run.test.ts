@@ -1,0 +1,137 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  acceptedRun,
+  begunPage,
+  isEnded,
+  isOverdue,
+  itemSetAside,
+  type JobRun,
+  nextAttempt,
+  pageDone,
+  runFailed,
+  runIdOf,
+  withoutOvertaken,
+  workerLivesMs,
+} from '../../lambdas/jobs/domain/job-run.ts';
+
+const T0 = Date.UTC(2026, 2, 1, 12);
+const MINUTE = 60_000;
+const fresh = acceptedRun('resolve', T0, T0 + 300);
+const NONE = { done: 0, left: 0, failed: 0 };
+
+/** How each attempt goes at, when every worker dies. */
+function deaths(run: JobRun, times: number): readonly string[] {
+  const seen: string[] = [];
+  let now = run;
+  for (let time = 0; time < times; time += 1) {
+    seen.push(nextAttempt(now));
+    now = begunPage(now, T0);
+  }
+  return seen;
+}
+
+function dead(run: JobRun, times: number): JobRun {
+  return times === 0 ? run : dead(begunPage(run, T0), times - 1);
+}
+
+describe('a run', () => {
+  test('is named by its scheduled second, whoever asks and whenever', () => {
+    expect(runIdOf('resolve', T0 + 999)).toBe('resolve:2026-03-01T12:00:00Z');
+    expect(acceptedRun('resolve', T0 + 999, T0 + 70_000).runId).toBe(fresh.runId);
+  });
+
+  test('begins once, and every attempt counts', () => {
+    const first = begunPage(fresh, T0 + 1_000);
+    expect(first).toMatchObject({ status: 'running', startedAtMs: T0 + 1_000, attempts: 1, version: 2 });
+    expect(begunPage(first, T0 + MINUTE)).toMatchObject({ startedAtMs: T0 + 1_000, attempts: 2, version: 3 });
+  });
+
+  test('goes on from the cursor with what it has counted', () => {
+    const one = pageDone(begunPage(fresh, T0), { counts: { done: 3, left: 1, failed: 1 }, items: 5, cursor: 'e' }, T0);
+    expect(one).not.toHaveProperty('begunAtMs');
+    expect(one).toMatchObject({ cursor: 'e', done: 3, left: 1, failed: 1, attempts: 0, status: 'running', version: 3 });
+    const two = pageDone(begunPage(one, T0), { counts: { done: 2, left: 0, failed: 0 }, items: 2 }, T0 + MINUTE);
+    expect(two).toMatchObject({ done: 5, left: 1, failed: 1, status: 'succeeded', endedAtMs: T0 + MINUTE, version: 5 });
+    expect(two).not.toHaveProperty('cursor');
+    expect(isEnded(two)).toBe(true);
+  });
+
+  test('fails with its reason', () => {
+    const failed = runFailed(begunPage(fresh, T0), 'overdue', T0 + MINUTE);
+    expect(failed).toMatchObject({ status: 'failed', reason: 'overdue', endedAtMs: T0 + MINUTE, version: 3 });
+    expect(isEnded(failed)).toBe(true);
+  });
+
+  test('is overdue by its beginning, and by its acceptance as long as it has none', () => {
+    expect(isOverdue(fresh, 60, T0 + 300 + MINUTE)).toBe(false);
+    expect(isOverdue(fresh, 60, T0 + 301 + MINUTE)).toBe(true);
+    const begun = begunPage(fresh, T0 + 2 * MINUTE);
+    expect(isOverdue(begun, 60, T0 + 3 * MINUTE)).toBe(false);
+    expect(isOverdue(begun, 60, T0 + 3 * MINUTE + 1)).toBe(true);
+  });
+});
+
+test('a worker that was overtaken while it may have lived does not count as dead', () => {
+  const begun = begunPage(fresh, T0);
+  expect(workerLivesMs(fresh, T0)).toBe(0);
+  expect(workerLivesMs(begun, T0 + 30_000)).toBe(60_000);
+  expect(withoutOvertaken(begun, T0 + 89_999).attempts).toBe(0);
+  expect(withoutOvertaken(begun, T0 + 90_000).attempts).toBe(1);
+  let run = fresh;
+  for (let time = 0; time < 50; time += 1) run = begunPage(withoutOvertaken(run, T0 + time * 1_000), T0 + time * 1_000);
+  expect(run.attempts).toBe(1);
+});
+
+describe('a page that kills its workers', () => {
+  test('is tried twice as a whole, then three times item by item, then passed over, and given up in the end', () => {
+    expect(deaths(fresh, 9)).toEqual([
+      'whole_page',
+      'whole_page',
+      'one_item',
+      'one_item',
+      'one_item',
+      'pass_over',
+      'pass_over',
+      'give_up',
+      'give_up',
+    ]);
+  });
+
+  test('is taken one by one as far as it may have reached: the item they die of is alone with its worker', () => {
+    let run = dead(fresh, 3);
+    for (let item = 1; item < 60; item += 1) {
+      run = pageDone(run, { counts: { ...NONE, done: 1 }, items: 1, cursor: `${item}` }, T0);
+      expect(nextAttempt(run)).toBe('one_item');
+      run = begunPage(run, T0);
+    }
+    expect(deaths(run, 3)).toEqual(['one_item', 'one_item', 'pass_over']);
+  });
+
+  test('is forgotten when all of it is behind', () => {
+    let run = dead(fresh, 3);
+    for (let item = 1; item <= 100; item += 1) {
+      run = begunPage(pageDone(run, { counts: { ...NONE, done: 1 }, items: 1, cursor: `${item}` }, T0), T0);
+    }
+    expect(run).not.toHaveProperty('oneByOne');
+    expect(run).toMatchObject({ done: 100, attempts: 1 });
+  });
+
+  test('goes on behind the item that is set aside, by whole pages', () => {
+    const run = itemSetAside(dead(fresh, 6), { name: 'pay_1', cursor: 'b' }, T0);
+    expect(run).toMatchObject({ cursor: 'b', failed: 1, setAside: ['pay_1'], attempts: 0, status: 'running' });
+    expect(nextAttempt(run)).toBe('whole_page');
+  });
+
+  test('ends the run when it was the last item', () => {
+    expect(itemSetAside(dead(fresh, 6), { name: 'pay_1' }, T0)).toMatchObject({ status: 'succeeded', failed: 1 });
+  });
+
+  test('keeps a bounded list of names and counts all', () => {
+    let run = fresh;
+    for (let item = 0; item < 50; item += 1)
+      run = itemSetAside(run, { name: 'n'.repeat(1_000), cursor: `${item}` }, T0);
+    expect(run.failed).toBe(50);
+    expect(run.setAside).toHaveLength(20);
+    expect(run.setAside[0]).toHaveLength(200);
+  });
+});

@@ -1,0 +1,192 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { acceptedRun, begunPage, type JobRun, pageDone, runFailed } from '../../lambdas/jobs/domain/job-run.ts';
+import type { JobLock, JobRunStore } from '../../lambdas/jobs/use/job-runs.ts';
+import { type OperationId, ownerToken } from '../../lambdas/kernel/ids.ts';
+import type { EffectRecord } from '../../lambdas/once/domain/idempotency.ts';
+
+const T0 = Date.UTC(2026, 2, 1, 12);
+const MINUTE = 60_000;
+const LEASE = 2 * MINUTE;
+
+/** What every store of runs promises; the fake in memory is proven by the same suite as the real one. */
+export function describeJobRuns(name: string, make: () => Promise<JobRunStore>): void {
+  let made = 0;
+  let store: JobRunStore;
+  let jobId: string;
+  let run: JobRun;
+  let other: JobRun;
+
+  beforeEach(async () => {
+    store = await make();
+    made += 1;
+    jobId = `suite-${process.pid}-${made}`;
+    run = acceptedRun(jobId, T0, T0 + 5_000);
+    other = acceptedRun(jobId, T0 + MINUTE, T0 + MINUTE);
+  });
+
+  const record = (changes: Partial<EffectRecord> = {}): EffectRecord => ({
+    operationId: `job_${jobId}` as OperationId,
+    owner: ownerToken('anna'),
+    recordedAtMs: T0,
+    expiresAtSeconds: T0 / 1000 + 2_592_000,
+    ...changes,
+  });
+  const accept = (accepted: JobRun, key: string = accepted.runId) =>
+    store.accept(record({ operationId: `job_${key}` as OperationId }), accepted);
+  const lock = (runId: JobRun['runId'], nowMs: number) =>
+    store.lock(jobId, runId, { nowMs, leaseExpiresAtMs: nowMs + LEASE });
+  const locked = async (runId: JobRun['runId'], nowMs: number): Promise<JobLock> => {
+    const taken = await lock(runId, nowMs);
+    if (taken === undefined) throw new Error('the lock is held');
+    return taken;
+  };
+  const read = () => store.readRun(jobId, run.runId);
+  const end = (from: JobRun): JobRun => pageDone(from, { counts: { done: 1, left: 0, failed: 0 }, items: 1 }, T0);
+
+  describe(`the ${name} runs of jobs: accepting`, () => {
+    test('keeps record and run', async () => {
+      expect(await store.accept(record(), run)).toEqual({ kind: 'recorded' });
+      expect(await store.readAccepted(record().operationId)).toEqual(record());
+      expect(await read()).toEqual(run);
+      expect(await store.readAccepted('job_unknown' as OperationId)).toBeUndefined();
+      expect(await store.readRun(jobId, other.runId)).toBeUndefined();
+    });
+
+    test('takes one of many at once, and tells the others which', async () => {
+      const owners = Array.from({ length: 6 }, (_, index) => ownerToken(`owner-${index}`));
+      const outcomes = await Promise.all(owners.map((owner) => store.accept(record({ owner }), run)));
+      expect(outcomes.filter(({ kind }) => kind === 'recorded')).toHaveLength(1);
+      const winner = owners[outcomes.findIndex(({ kind }) => kind === 'recorded')];
+      for (const outcome of outcomes) {
+        if (outcome.kind === 'recorded_before') expect(outcome.record.owner).toBe(winner);
+      }
+    });
+
+    test('leaves a run as it stands when it is asked for under a second key', async () => {
+      await accept(run);
+      const begun = begunPage(run, T0);
+      await store.save(begun, await locked(run.runId, T0), T0 + LEASE);
+      expect(await accept(run, 'by-hand')).toEqual({ kind: 'recorded' });
+      expect(await store.readAccepted('job_by-hand' as OperationId)).toBeDefined();
+      expect(await read()).toEqual(begun);
+    });
+
+    test('finds a run under its own id alone', async () => {
+      await accept(run);
+      const others = `${'x'.repeat(jobId.length)}${run.runId.slice(jobId.length)}` as JobRun['runId'];
+      expect(await store.readRun(jobId, others)).toBeUndefined();
+    });
+
+    test('lists runs, the newest scheduled time first, by pages', async () => {
+      for (const minute of [0, 2, 1, 3]) await accept(acceptedRun(jobId, T0 + minute * MINUTE, T0));
+      const minutes = async (page: { limit: number; beforeMs?: number }) =>
+        (await store.listRuns(jobId, page)).map(({ scheduledForMs }) => (scheduledForMs - T0) / MINUTE);
+      expect(await minutes({ limit: 3 })).toEqual([3, 2, 1]);
+      expect(await minutes({ limit: 3, beforeMs: T0 + MINUTE })).toEqual([0]);
+      expect(await minutes({ limit: 3, beforeMs: T0 + MINUTE + 1 })).toEqual([1, 0]);
+    });
+  });
+
+  describe(`the ${name} runs of jobs: the lock`, () => {
+    test('is held by one of two runs', async () => {
+      expect(await lock(run.runId, T0)).toEqual({
+        name: jobId,
+        runId: run.runId,
+        token: 1,
+        leaseExpiresAtMs: T0 + LEASE,
+      });
+      expect(await lock(other.runId, T0 + LEASE - 1)).toBeUndefined();
+      expect(await lock(other.runId, T0 + LEASE)).toMatchObject({ runId: other.runId, token: 2 });
+    });
+
+    test('is taken again for its own run, with a greater token each time', async () => {
+      const tokens = [];
+      for (let time = 0; time < 3; time += 1) tokens.push((await lock(run.runId, T0))?.token);
+      expect(tokens).toEqual([1, 2, 3]);
+    });
+
+    test('goes to one of many runs at once, and every taking has a token of its own', async () => {
+      const runs = Array.from({ length: 6 }, (_, minute) => acceptedRun(jobId, T0 + minute * MINUTE, T0));
+      const taken = await Promise.all(runs.map(({ runId }) => lock(runId, T0)));
+      expect(taken.filter((each) => each !== undefined)).toHaveLength(1);
+      const own = taken.find((each) => each !== undefined)?.runId ?? run.runId;
+      const again = await Promise.all(runs.map(() => lock(own, T0)));
+      expect(new Set(again.map((each) => each?.token)).size).toBe(6);
+    });
+  });
+
+  describe(`the ${name} runs of jobs: saving`, () => {
+    test('keeps all that is known of a run', async () => {
+      await accept(run);
+      const full: JobRun = {
+        ...begunPage(run, T0),
+        cursor: 'after',
+        oneByOne: 7,
+        setAside: ['one', 'two'],
+        done: 4,
+        left: 2,
+        failed: 1,
+      };
+      expect(await store.save(full, await locked(run.runId, T0), T0 + LEASE)).toBe(true);
+      expect(await read()).toEqual(full);
+      const failed = runFailed(full, 'overdue', T0);
+      expect(await store.save(failed, await locked(run.runId, T0), T0 + LEASE)).toBe(true);
+      expect(await read()).toEqual(failed);
+    });
+
+    test('is refused to a worker of the same run that was taken over', async () => {
+      await accept(run);
+      const stale = await locked(run.runId, T0);
+      const begun = begunPage(run, T0);
+      const newer = await locked(run.runId, T0);
+      expect(await store.save(begun, stale, T0 + LEASE)).toBe(false);
+      expect(await read()).toEqual(run);
+      expect(await store.save(begun, newer, T0 + LEASE)).toBe(true);
+    });
+
+    test('is refused once another run has the lock', async () => {
+      await accept(run);
+      const stale = await locked(run.runId, T0);
+      await locked(other.runId, T0 + LEASE);
+      expect(await store.save(begunPage(run, T0), stale, T0 + 2 * LEASE)).toBe(false);
+      expect(await read()).toEqual(run);
+    });
+
+    test('is refused when the run has changed', async () => {
+      await accept(run);
+      const held = await locked(run.runId, T0);
+      const begun = begunPage(run, T0);
+      await store.save(begun, held, T0 + LEASE);
+      const again = { ...pageDone(run, { counts: { done: 9, left: 0, failed: 0 }, items: 9 }, T0) };
+      expect(await store.save({ ...again, version: 5 }, held, T0 + LEASE)).toBe(false);
+      expect(await read()).toEqual(begun);
+    });
+
+    test('lengthens the lease', async () => {
+      await accept(run);
+      const held = await locked(run.runId, T0);
+      await store.save(begunPage(run, T0), held, T0 + 2 * LEASE);
+      expect(await lock(other.runId, T0 + LEASE + 1)).toBeUndefined();
+      expect(await lock(other.runId, T0 + 2 * LEASE)).toBeDefined();
+    });
+
+    test('gives the lock back with the end of the run, and the next token is greater', async () => {
+      await accept(run);
+      const held = await locked(run.runId, T0);
+      const begun = begunPage(run, T0);
+      await store.save(begun, held, T0 + LEASE);
+      expect(await store.save(end(begun), held, T0 + LEASE)).toBe(true);
+      expect(await lock(other.runId, T0 + 1)).toMatchObject({ runId: other.runId, token: held.token + 1 });
+    });
+
+    test('of one of many at once', async () => {
+      await accept(run);
+      const held = await locked(run.runId, T0);
+      const begun = begunPage(run, T0);
+      const saves = Array.from({ length: 6 }, (_, done) => store.save({ ...begun, done }, held, T0 + LEASE));
+      // The same worker does not save twice at once; whatever else may, one write is the run's.
+      await Promise.all(saves);
+      expect((await read())?.version).toBe(2);
+    });
+  });
+}

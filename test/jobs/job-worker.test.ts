@@ -1,0 +1,64 @@
+import { expect, test } from '@jest/globals';
+import { jobWorker } from '../../lambdas/jobs/http/job-worker.ts';
+import { type JobMessage, jobMessageText } from '../../lambdas/jobs/use/job-message.ts';
+
+const MESSAGE: JobMessage = { jobId: 'resolve', runId: 'resolve:2026-03-01T12:00:00Z' };
+
+function desk(work: (message: JobMessage) => Promise<string> = async () => 'continued', park = async () => undefined) {
+  const parked: string[] = [];
+  const lines: string[] = [];
+  const faults: unknown[] = [];
+  const handler = jobWorker({
+    work,
+    parking: {
+      park: async ({ body, reason }) => {
+        await park();
+        parked.push(`${reason} ${body}`);
+      },
+    },
+    telemetry: {
+      worked: ({ runId }, came) => void lines.push(`${runId} ${came}`),
+      fault: (_id, error) => void faults.push(error),
+    },
+  });
+  const receive = async (...bodies: readonly string[]) => {
+    const Records = bodies.map((body, index) => ({ messageId: `m${index}`, body }));
+    const { batchItemFailures } = await handler({ Records } as Parameters<typeof handler>[0]);
+    return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
+  };
+  return { parked, lines, faults, receive };
+}
+
+test('a message is worked at, and one line tells what came of it', async () => {
+  const { receive, lines } = desk();
+  expect(await receive(jobMessageText(MESSAGE))).toEqual([]);
+  expect(lines).toEqual([`${MESSAGE.runId} continued`]);
+});
+
+test('a message that fails comes again, alone', async () => {
+  let time = 0;
+  const { receive, faults } = desk(async () => {
+    time += 1;
+    if (time === 1) throw new Error('this worker has no job resolve');
+    return 'succeeded';
+  });
+  expect(await receive(jobMessageText(MESSAGE), jobMessageText(MESSAGE))).toEqual(['m0']);
+  expect(faults).toHaveLength(1);
+});
+
+test.each(['', '{', '[]', '{}', '{"jobId":"resolve"}', '{"jobId":"resolve","runId":"resolve"}'])(
+  'what names no run is parked with its reason: %s',
+  async (body) => {
+    const { receive, parked, lines } = desk();
+    expect(await receive(body)).toEqual([]);
+    expect(parked).toEqual([`malformed ${body}`]);
+    expect(lines).toEqual([]);
+  },
+);
+
+test('what cannot even be parked comes again', async () => {
+  const { receive } = desk(undefined, async () => {
+    throw new Error('the queue is away');
+  });
+  expect(await receive('{}')).toEqual(['m0']);
+});

@@ -1,0 +1,342 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { Scopes } from '../../lambdas/kernel/contract/api.ts';
+import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { JobsDesk, RUNS } from '../support/jobs-desk.ts';
+import { dataOf } from '../support/ledger-desk.ts';
+
+const T12 = '2026-03-01T12:00:00Z';
+const RUN_ID = `close-days:${T12}`;
+const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
+
+let desk: JobsDesk;
+
+beforeEach(() => {
+  desk = new JobsDesk();
+});
+
+const runs = () => desk.world.runs.allRuns();
+
+describe('asking for a run, as the clock', () => {
+  test('is answered 202 with the run and where it is', async () => {
+    const reply = await desk.fire(T12);
+
+    expect(reply.status).toBe(202);
+    expect(reply.headers).toMatchObject({ Location: `${RUNS}/${RUN_ID}`, 'Content-Type': 'application/json' });
+    expect(reply.headers).not.toHaveProperty('Idempotency-Replayed');
+    expect(reply.body).toEqual({
+      id: RUN_ID,
+      object: 'job_run',
+      job: 'close-days',
+      scheduled_for: T12,
+      status: 'accepted',
+      accepted_at: T12,
+      started_at: null,
+      ended_at: null,
+      duration: null,
+      done: 0,
+      left: 0,
+      failed: 0,
+      set_aside: 0,
+      reason: null,
+    });
+    expect(desk.world.enqueued).toEqual([RUN_ID]);
+  });
+
+  test('again is a replay, byte for byte, and the run is brought to its worker once more', async () => {
+    const first = await desk.fire(T12);
+    desk.world.clock.advance(60_000);
+    const again = await desk.fire(T12);
+
+    expect([again.status, again.text]).toEqual([202, first.text]);
+    expect(again.headers).toMatchObject({ 'Idempotency-Replayed': 'true', Location: first.headers['Location'] });
+    expect(runs()).toHaveLength(1);
+    expect(desk.world.enqueued).toEqual([RUN_ID, RUN_ID]);
+    expect(desk.reports.map(({ counts }) => counts)).toEqual([['first'], ['replay']]);
+  });
+
+  test('is one request however its time is spelt', async () => {
+    await desk.fire(T12);
+    const again = await desk.fire(T12, { body: { scheduled_for: '2026-03-01T13:00:00.000+01:00' } });
+    expect(again.headers).toMatchObject({ 'Idempotency-Replayed': 'true' });
+  });
+
+  test('with no tenant is no tenant’s request', async () => {
+    await desk.fire(T12);
+    expect(desk.reports[0]?.report).not.toHaveProperty('tenantId');
+    expect(JSON.stringify(desk.reports)).not.toContain('eyJ');
+  });
+
+  test.each<readonly [string, Parameters<JobsDesk['fire']>[1], number, string, string | undefined]>([
+    ['a credential for another path', { path: '/v1/admin/jobs/resolve/runs' }, 401, 'unauthorized', undefined],
+    ['a credential without the scope', { scopes: ['payments:read'] }, 403, 'insufficient_scope', undefined],
+    [
+      'a credential for another run',
+      { credited: 'close-days:2026-03-02T12:00:00Z' },
+      400,
+      'invalid_idempotency_key',
+      undefined,
+    ],
+    ['another key than its run', { key: 'mine' }, 400, 'invalid_idempotency_key', undefined],
+    [
+      'another time than its run',
+      { body: { scheduled_for: '2026-03-01T11:00:00Z' } },
+      422,
+      'idempotency_key_payload_mismatch',
+      'scheduled_for',
+    ],
+    ['no time', { body: { scheduled_for: undefined } }, 400, 'invalid_request', 'scheduled_for'],
+  ])('with %s is refused, and nothing is kept', async (_what, changes, status, code, param) => {
+    const reply = await desk.fire(T12, changes);
+    expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([status, code, param]);
+    expect(runs()).toEqual([]);
+    expect(desk.world.enqueued).toEqual([]);
+  });
+
+  test('with a credential that has ended is refused', async () => {
+    const { headers } = await credentialOf(desk);
+    desk.world.clock.advance(90_000);
+    const reply = await desk.run(RUN_ID, { scheduled_for: T12 }, { headers });
+    expect([reply.status, reply.body['code']]).toEqual([401, 'unauthorized']);
+  });
+
+  test('shows nothing else to a credential', async () => {
+    const { headers } = await credentialOf(desk);
+    for (const [path, status] of [
+      [RUNS, 403],
+      ['/v1/admin/jobs', 401],
+      [`${RUNS}/${RUN_ID}`, 401],
+    ] as const) {
+      expect([path, (await desk.get(path, { headers })).status]).toEqual([path, status]);
+    }
+  });
+
+  test('is 503 when the queue does not take it, and succeeds when it is asked again', async () => {
+    let broken = true;
+    const tasks = {
+      enqueue: async () => {
+        if (broken) throw new RetryableError('job_queue_unavailable', 'the queue is away');
+      },
+    };
+    desk = new JobsDesk({ tasks });
+    expect(await desk.fire(T12)).toMatchObject({ status: 503, body: { code: 'temporarily_unavailable' } });
+    broken = false;
+    expect(await desk.fire(T12)).toMatchObject({ status: 202, headers: { 'Idempotency-Replayed': 'true' } });
+    expect(runs()).toHaveLength(1);
+  });
+});
+
+async function credentialOf(from: JobsDesk): Promise<{ readonly headers: Readonly<Record<string, string>> }> {
+  const { signJobCredential } = await import('../../lambdas/jobs/store/job-credential.ts');
+  const token = await signJobCredential(from.credentials, { path: RUNS, runId: RUN_ID, scopes: [Scopes.jobsRun] });
+  return { headers: { Authorization: `Bearer ${token}` } };
+}
+
+describe('asking for a run, as an operator', () => {
+  test('without a body is for now, in whole seconds, and stays so when it is asked again', async () => {
+    desk.world.clock.advance(1_500);
+    const first = await desk.run('my-key');
+    desk.world.clock.advance(60_000);
+    const again = await desk.run('"my-key"');
+
+    expect([first.status, first.body['scheduled_for']]).toEqual([202, '2026-03-01T12:00:01Z']);
+    expect(again.text).toBe(first.text);
+    expect(runs()).toHaveLength(1);
+    expect(desk.reports[0]?.report).toMatchObject({
+      tenantId: 'ten_desk',
+      outcome: 'first',
+      route: '/v1/admin/jobs/{id}/runs',
+    });
+  });
+
+  test('is for the time given, which is one run with the clock’s and with other operators’', async () => {
+    desk.registerKey(OTHER_KEY, { scopes: [Scopes.admin], tenantId: tenantId('ten_other') });
+    await desk.fire(T12);
+    const mine = await desk.run('a-key', { scheduled_for: '2026-03-01T13:00:00+01:00' });
+    const theirs = await desk.run(
+      'a-key',
+      { scheduled_for: T12 },
+      { headers: { Authorization: `Bearer ${OTHER_KEY}` } },
+    );
+
+    expect([mine, theirs].map(({ status, body }) => [status, body['id']])).toEqual([
+      [202, RUN_ID],
+      [202, RUN_ID],
+    ]);
+    expect(runs()).toHaveLength(1);
+  });
+
+  test('under a used key with another body is 422', async () => {
+    await desk.run('my-key', { scheduled_for: T12 });
+    const other = await desk.run('my-key', { scheduled_for: '2026-03-01T11:00:00Z' });
+    expect([other.status, other.body['code']]).toEqual([422, 'idempotency_key_payload_mismatch']);
+    expect(runs()).toHaveLength(1);
+  });
+
+  test('may use a run’s id as a key, and takes nothing from the clock by it', async () => {
+    await desk.run(RUN_ID, { scheduled_for: '2026-03-01T11:00:00Z' });
+    expect(await desk.fire(T12)).toMatchObject({ status: 202, body: { id: RUN_ID } });
+    expect(runs()).toHaveLength(2);
+  });
+
+  test.each<readonly [string, Readonly<Record<string, unknown>>, string, string]>([
+    ['a time that is none', { scheduled_for: 'tomorrow' }, 'invalid_request', 'scheduled_for'],
+    ['a time without a zone', { scheduled_for: '2026-03-01T12:00:00' }, 'invalid_request', 'scheduled_for'],
+    ['a day that there is not', { scheduled_for: '2026-02-30T12:00:00Z' }, 'invalid_request', 'scheduled_for'],
+    ['seconds', { scheduled_for: 1772366400 }, 'invalid_request', 'scheduled_for'],
+    ['nothing for a time', { scheduled_for: null }, 'invalid_request', 'scheduled_for'],
+    ['a time to come', { scheduled_for: '2026-03-01T12:02:00Z' }, 'invalid_request', 'scheduled_for'],
+    ['a time long ago', { scheduled_for: '2026-01-29T12:00:00Z' }, 'invalid_request', 'scheduled_for'],
+    ['a field that is none', { at: T12 }, 'unknown_field', 'at'],
+  ])('with %s is 400 with the field, and nothing is kept', async (_what, body, code, param) => {
+    const reply = await desk.run('my-key', body);
+    expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);
+    expect(runs()).toEqual([]);
+  });
+
+  test('needs a key', async () => {
+    const reply = await desk.ask('POST', RUNS);
+    expect([reply.status, reply.body['code']]).toEqual([400, 'missing_idempotency_key']);
+  });
+
+  test.each([[Scopes.jobsRun], [Scopes.paymentsWrite], [Scopes.ledgerAdmin]])(
+    'needs the scope admin: %s is not enough, nor to look',
+    async (scope) => {
+      desk.registerKey(OTHER_KEY, { scopes: [scope] });
+      const headers = { Authorization: `Bearer ${OTHER_KEY}` };
+      const replies = [
+        await desk.run('my-key', undefined, { headers }),
+        await desk.get('/v1/admin/jobs', { headers }),
+        await desk.get(RUNS, { headers }),
+        await desk.get(`${RUNS}/${RUN_ID}`, { headers }),
+      ];
+      for (const { status, body } of replies) expect([status, body['code']]).toEqual([403, 'insufficient_scope']);
+      expect(runs()).toEqual([]);
+    },
+  );
+});
+
+describe('a job that there is not', () => {
+  test('is 404, to operators and to the clock', async () => {
+    const none = '/v1/admin/jobs/close-weeks/runs';
+    const replies = [
+      await desk.run('my-key', undefined, {}, none),
+      await desk.get(none),
+      await desk.get(`${none}/close-weeks:${T12}`),
+    ];
+    for (const { status, body } of replies) expect([status, body['code']]).toEqual([404, 'not_found']);
+  });
+});
+
+describe('the list of jobs', () => {
+  test('has all of them, with when each comes next', async () => {
+    desk.world.clock.advance(10 * 60_000);
+    const jobs = dataOf(await desk.get('/v1/admin/jobs'));
+
+    expect(jobs.map(({ id }) => id)).toEqual(JOBS.map(({ id }) => id));
+    expect(jobs.find(({ id }) => id === 'close-days')).toEqual({
+      id: 'close-days',
+      object: 'job',
+      why: expect.stringContaining('days'),
+      schedule: 'cron(20 1 * * ? *)',
+      time_zone: 'UTC',
+      overlap: 'forbid',
+      last_run: null,
+      next_run: '2026-03-02T01:20:00Z',
+    });
+    expect(jobs.find(({ id }) => id === 'resolve')).toMatchObject({ time_zone: null, next_run: null });
+  });
+
+  test('shows the last run of each, from which a rate goes on', async () => {
+    const path = '/v1/admin/jobs/resolve/runs';
+    for (const at of ['2026-03-01T11:58:30Z', '2026-03-01T11:57:30Z']) {
+      await desk.run(at, { scheduled_for: at }, {}, path);
+    }
+    const jobs = dataOf(await desk.get('/v1/admin/jobs'));
+    expect(jobs.find(({ id }) => id === 'resolve')).toMatchObject({
+      last_run: { id: 'resolve:2026-03-01T11:58:30Z', status: 'accepted' },
+      next_run: '2026-03-01T12:00:30Z',
+    });
+  });
+
+  test('takes no parameter', async () => {
+    const reply = await desk.get('/v1/admin/jobs?limit=1');
+    expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, 'unknown_parameter', 'limit']);
+  });
+});
+
+describe('the list of a job’s runs', () => {
+  const at = (minute: number) => `2026-03-01T11:${String(minute).padStart(2, '0')}:00Z`;
+  const ids = async (query: string) => {
+    const reply = await desk.get(`${RUNS}${query}`);
+    return [dataOf(reply).map(({ id }) => id), reply.body['has_more']];
+  };
+
+  test('is newest first, by pages, without one left out or shown twice', async () => {
+    for (const minute of [1, 3, 2, 4, 5]) await desk.run(`k-${minute}`, { scheduled_for: at(minute) });
+    const id = (minute: number) => `close-days:${at(minute)}`;
+
+    expect(await ids('')).toEqual([[5, 4, 3, 2, 1].map(id), false]);
+    expect(await ids('?limit=2')).toEqual([[5, 4].map(id), true]);
+    expect(await ids(`?limit=2&starting_after=${id(4)}`)).toEqual([[3, 2].map(id), true]);
+    expect(await ids(`?limit=2&starting_after=${id(2)}`)).toEqual([[id(1)], false]);
+    expect(await ids('?limit=5')).toEqual([[5, 4, 3, 2, 1].map(id), false]);
+  });
+
+  test('shows what came of each', async () => {
+    await desk.run('k-1', { scheduled_for: at(1) });
+    const [run] = runs();
+    if (run === undefined) throw new Error('no run was accepted');
+    const nowMs = desk.world.clock.nowMs();
+    const lock = await desk.world.runs.lock(run.jobId, run.runId, { nowMs, leaseExpiresAtMs: nowMs + 1 });
+    if (lock === undefined) throw new Error('the lock is held');
+    const ended = {
+      ...run,
+      status: 'failed',
+      startedAtMs: nowMs + 1_000,
+      endedAtMs: nowMs + 63_500,
+      done: 7,
+      left: 2,
+      failed: 3,
+      setAside: ['pay_1'],
+      reason: 'too_long',
+      version: 2,
+    } as const;
+    await desk.world.runs.save(ended, lock, nowMs);
+    const shown = {
+      id: `close-days:${at(1)}`,
+      object: 'job_run',
+      job: 'close-days',
+      scheduled_for: at(1),
+      status: 'failed',
+      accepted_at: T12,
+      started_at: '2026-03-01T12:00:01Z',
+      ended_at: '2026-03-01T12:01:03Z',
+      duration: 62.5,
+      done: 7,
+      left: 2,
+      failed: 3,
+      set_aside: 1,
+      reason: 'too_long',
+    };
+    expect(dataOf(await desk.get(RUNS))).toEqual([shown]);
+    expect((await desk.get(`${RUNS}/close-days:${at(1)}`)).body).toEqual(shown);
+    expect((await desk.get(`${RUNS}/close-days%3A2026-03-01T11%3A01%3A00Z`)).status).toBe(200);
+    expect(await desk.get(`${RUNS}/close-days:${at(2)}`)).toMatchObject({ status: 404, body: { code: 'not_found' } });
+  });
+
+  test.each([
+    ['?limit=0', 'invalid_request', 'limit'],
+    ['?limit=101', 'invalid_request', 'limit'],
+    ['?limit=x', 'invalid_request', 'limit'],
+    [`?starting_after=close-days:${at(9)}`, 'invalid_request', 'starting_after'],
+    [`?starting_after=resolve:${at(1)}`, 'invalid_request', 'starting_after'],
+    ['?starting_after=1', 'invalid_request', 'starting_after'],
+    ['?before=1', 'unknown_parameter', 'before'],
+  ])('%s is 400 with the parameter', async (query, code, param) => {
+    await desk.run('k-1', { scheduled_for: at(1) });
+    const reply = await desk.get(`${RUNS}${query}`);
+    expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);
+  });
+});

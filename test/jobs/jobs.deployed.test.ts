@@ -1,0 +1,168 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { InvokeCommand, LambdaClient, ListFunctionsCommand } from '@aws-sdk/client-lambda';
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { StackName } from '../../lambdas/kernel/contract/api.ts';
+import { chargeOperation } from '../../lambdas/kernel/ids.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { recordKey } from '../../lambdas/payments/store/items.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { stackOutput } from '../support/event-listener.ts';
+import { expectedPaymentId } from '../support/expected-payment-id.ts';
+import { workersOf } from '../support/lambda-workers.ts';
+import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { switchRelay } from '../support/relay-switch.ts';
+import { runJob, type ShownRun, startJob, untilEnded } from '../support/run-job.ts';
+import { until } from '../support/until.ts';
+
+const aws = localAws();
+const api = new ApiClient(aws, aws.apiKey);
+const operator = new ApiClient(aws, aws.adminApiKey);
+const run = crypto.randomUUID().slice(0, 8);
+const lambda = new LambdaClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS });
+
+/** A lease of 25 seconds, a schedule of a minute; or a message that was hidden for a hundred seconds; and a busy machine. */
+const PATIENCE = 8;
+const WHOLE_MS = 300_000;
+const MINUTE_MS = 60_000;
+/** What the local stack sets: an event is lost after so long, in whole minutes. */
+const LOST_AFTER_MS = 20_000;
+
+async function untilLong<Found>(look: () => Promise<Found | undefined>): Promise<Found> {
+  for (let tries = 1; tries < PATIENCE; tries += 1) {
+    const found = await until(look).catch(() => undefined);
+    if (found !== undefined) return found;
+  }
+  return until(look);
+}
+
+const runsOf = async (jobId: string) =>
+  ((await operator.send('GET', `/v1/admin/jobs/${jobId}/runs?limit=100`)).json['data'] ?? []) as readonly ShownRun[];
+
+const signalAll = (functionName: string, signal: NodeJS.Signals): number => {
+  const pids = workersOf(functionName);
+  for (const pid of pids) process.kill(pid, signal);
+  return pids.length;
+};
+
+async function functionNamed(part: string): Promise<string> {
+  const { Functions = [] } = await lambda.send(new ListFunctionsCommand({}));
+  return Functions.map(({ FunctionName = '' }) => FunctionName).find((name) => name.includes(part)) ?? part;
+}
+
+const fire = async (executor: string, job: string, scheduledTime: string) =>
+  lambda.send(new InvokeCommand({ FunctionName: executor, Payload: JSON.stringify({ job, scheduledTime }) }));
+
+afterAll(() => switchRelay('Enabled'), WHOLE_MS);
+
+/** Its worker is killed in the middle of a page: the processor does not answer its question for the list. */
+async function killedComparison(): Promise<string> {
+  await api.charges('pay_none');
+  expect(signalAll(StackName.sandbox, 'SIGSTOP')).toBeGreaterThan(0);
+  try {
+    const location = await startJob(aws, 'reconcile-recent');
+    await until(async () => ((await operator.send('GET', location)).json['status'] === 'running' ? true : undefined));
+    expect(signalAll(await stackOutput('service', 'upkeepJobsFunction'), 'SIGKILL')).toBeGreaterThan(0);
+    return location;
+  } finally {
+    signalAll(StackName.sandbox, 'SIGCONT');
+  }
+}
+
+/** Its process is killed after the charge, and its client never comes back. @returns its key */
+async function abandonedPayment(): Promise<string> {
+  const key = `jobs-${run}-killed`;
+  const dying = api.pay({ key, body: { source: 'tok_timeout_charged' } });
+  await until(async () => nonEmpty(await api.charges(expectedPaymentId(aws.tenantId, key))));
+  expect(signalAll(aws.paymentsFunction, 'SIGKILL')).toBeGreaterThan(0);
+  expect((await dying).status).toBeGreaterThanOrEqual(500);
+  return key;
+}
+
+/** Whether somebody has stored the answer of this key. */
+async function isAnswered(key: string): Promise<boolean> {
+  const { Item } = await documentClient(dynamoDbClient()).send(
+    new GetCommand({
+      TableName: aws.tables.idempotency,
+      Key: recordKey(chargeOperation(expectedPaymentId(aws.tenantId, key))),
+      ConsistentRead: true,
+    }),
+  );
+  return Item?.['status'] === 'COMPLETED';
+}
+
+/** Money that moves at the processor, and that nobody asked us for. @returns the charge's id */
+async function chargeBehindOurBack(): Promise<unknown> {
+  const answer = await fetch(`${aws.sandboxUrl}/charges`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'idempotency-key': `behind-${run}` },
+    body: JSON.stringify({ amount: 777, currency: 'EUR', source: 'tok_ok', capture: 'automatic', metadata: {} }),
+  });
+  expect(answer.status).toBe(201);
+  return ((await answer.json()) as { readonly id: unknown }).id;
+}
+
+const nonEmpty = <Item>(items: readonly Item[]) => (items.length > 0 ? items : undefined);
+
+async function eventsOf(payment: unknown): Promise<readonly unknown[]> {
+  const { json } = await api.send('GET', '/v1/events?limit=100');
+  const events = (json['data'] ?? []) as readonly { readonly data: { readonly object: { readonly id: unknown } } }[];
+  return events.filter(({ data }) => data.object.id === payment);
+}
+
+describe('jobs on the deployed stack', () => {
+  test(
+    'finish, publish and find what nobody else does, though their own workers are killed',
+    async () => {
+      const compared = await killedComparison();
+      const abandoned = await abandonedPayment();
+      await switchRelay('Disabled');
+      const silent = await api.pay({ key: `jobs-${run}-silent` });
+      const paidAtMs = Date.now();
+      const stray = await chargeBehindOurBack();
+
+      // By the clock alone: nobody asks for this run, and no client for this answer.
+      await untilLong(async () => ((await isAnswered(abandoned)) ? true : undefined));
+      const late = await api.pay({ key: abandoned, body: { source: 'tok_timeout_charged' } });
+      expect([late.status, late.json['status']]).toEqual([201, 'succeeded']);
+      expect(late.headers.get('idempotency-replayed')).toBe('true');
+      expect(await api.charges(late.json['id'])).toHaveLength(1);
+
+      await sleep(Math.max(0, Math.floor(paidAtMs / MINUTE_MS) * MINUTE_MS + MINUTE_MS + LOST_AFTER_MS - Date.now()));
+      expect(await eventsOf(silent.json['id'])).toEqual([]);
+      await runJob(aws, 'republish-events');
+      expect(await until(async () => nonEmpty(await eventsOf(silent.json['id'])))).toHaveLength(1);
+
+      const first = await untilEnded(aws, compared);
+      expect([first.status, first.failed]).toEqual(['succeeded', 0]);
+      const second = await runJob(aws, 'reconcile-recent');
+      expect([second.status, second.failed]).toEqual(['succeeded', 0]);
+      const { json } = await operator.send('GET', '/v1/admin/mismatches?limit=100');
+      const found = (json['data'] as Record<string, unknown>[]).find(({ charges }) => String(charges) === stray);
+      expect(found).toMatchObject({ status: 'suspected', processor_amount: 777, ledger_amount: 0 });
+    },
+    WHOLE_MS,
+  );
+
+  test(
+    'run once for a time that fires twice at once, and whose executor is killed on its way',
+    async () => {
+      const executor = await functionNamed('CronExecutor');
+      const at = `${new Date(Date.now() - MINUTE_MS).toISOString().slice(0, 16)}:07Z`;
+      const firings = [fire(executor, 'close-days', at), fire(executor, 'close-days', at)];
+      await sleep(50);
+      signalAll(executor, 'SIGKILL');
+      await Promise.all(firings);
+      const { FunctionError } = await fire(executor, 'close-days', at);
+      expect(FunctionError).toBeUndefined();
+      const again = await fire(executor, 'close-days', at);
+      expect(Buffer.from(again.Payload ?? []).toString()).toContain('asked_before');
+      const mine = await until(async () => nonEmpty((await runsOf('close-days')).filter(({ id }) => id.endsWith(at))));
+      expect(mine).toHaveLength(1);
+      const ended = await untilEnded(aws, `/v1/admin/jobs/close-days/runs/close-days:${at}`);
+      expect([ended.status, ended.failed]).toEqual(['succeeded', 0]);
+    },
+    WHOLE_MS,
+  );
+});

@@ -1,0 +1,97 @@
+import { expect, test } from '@jest/globals';
+import { JOB_MESSAGE_HIDDEN_SECONDS, JOB_MESSAGE_RECEIVES } from '../../lambdas/jobs/contract.ts';
+import { acceptedRun, type JobRun } from '../../lambdas/jobs/domain/job-run.ts';
+import { type Job, ONE_DONE } from '../../lambdas/jobs/use/job.ts';
+import { workRun } from '../../lambdas/jobs/use/work-run.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { countingJob, hearing, LONG_JOB_ID, recordOf } from '../support/job-fixtures.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { MemoryJobRuns } from './memory-job-runs.ts';
+
+/** Deliveries of the run's message until it has ended; a worker that does not come back has been killed, and its message comes again. */
+async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
+  readonly run: JobRun;
+  readonly deaths: number;
+  readonly counts: Readonly<Record<string, number>>;
+}> {
+  const clock = new SimulatedClock();
+  const runs = new MemoryJobRuns();
+  const observer = hearing();
+  const accepted = acceptedRun(LONG_JOB_ID, clock.nowMs(), clock.nowMs());
+  await runs.accept(recordOf(accepted), accepted);
+  let deaths = 0;
+  for (let delivery = 0; delivery < 500; delivery += 1) {
+    const death = Promise.withResolvers<'dead'>();
+    const job = make(() => {
+      death.resolve('dead');
+      return new Promise<never>(() => undefined);
+    });
+    const tools = { runs, observer, clock, tasks: { enqueue: async () => undefined }, jobs: { [LONG_JOB_ID]: job } };
+    if ((await Promise.race([workRun(tools, accepted), death.promise])) === 'dead') {
+      deaths += 1;
+      // So long SQS hides a message that nobody acknowledged.
+      clock.advance(JOB_MESSAGE_HIDDEN_SECONDS * 1000);
+    }
+    const run = await runs.readRun(LONG_JOB_ID, accepted.runId);
+    if (run !== undefined && run.endedAtMs !== undefined) return { run, deaths, counts: observer.counts };
+  }
+  throw new Error('it never ends');
+}
+
+test('an item that kills every worker is set aside by name after five of them, and all others are done', async () => {
+  const done = new Set<string>();
+  const { run, deaths, counts } = await deliver((die) =>
+    countingJob(60, async (item) => {
+      if (item === '40') return die();
+      done.add(item);
+      return ONE_DONE;
+    }),
+  );
+  expect(run).toMatchObject({ status: 'succeeded', setAside: ['40'], done: 59, failed: 1 });
+  expect(done.size).toBe(59);
+  expect(deaths).toBe(5);
+  expect(counts).toEqual({ job_set_aside: 1, job_succeeded: 1 });
+});
+
+test('so are several, the first and the last among them', async () => {
+  const poison = new Set(['0', '7', '8', '9']);
+  const { run, deaths } = await deliver((die) =>
+    countingJob(10, async (item) => (poison.has(item) ? die() : ONE_DONE)),
+  );
+  expect(run).toMatchObject({ status: 'succeeded', setAside: ['0', '7', '8', '9'], done: 6, failed: 4 });
+  expect(deaths).toBe(4 * 5);
+});
+
+test('a page whose very reading kills every worker fails the run', async () => {
+  const { run, deaths, counts } = await deliver((die) => ({ page: die, handle: async () => ONE_DONE }));
+  expect(run).toMatchObject({ status: 'failed', reason: 'page_kills_workers' });
+  expect(deaths).toBe(7);
+  expect(counts).toEqual({ job_failed: 1 });
+});
+
+test('a page that cannot be read for minutes costs no item its place: nobody has died of one', async () => {
+  const clock = new SimulatedClock();
+  const runs = new MemoryJobRuns();
+  const observer = hearing();
+  const accepted = acceptedRun(LONG_JOB_ID, clock.nowMs(), clock.nowMs());
+  await runs.accept(recordOf(accepted), accepted);
+  const backMs = clock.nowMs() + 5 * JOB_MESSAGE_HIDDEN_SECONDS * 1000;
+  const items = countingJob(3);
+  const job: Job = {
+    ...items,
+    page: async (...asked) => {
+      if (clock.nowMs() < backMs) throw new RetryableError('books_away', 'not now');
+      return items.page(...asked);
+    },
+  };
+  const tools = { runs, observer, clock, tasks: { enqueue: async () => undefined }, jobs: { [LONG_JOB_ID]: job } };
+  for (let delivery = 0; delivery < JOB_MESSAGE_RECEIVES; delivery += 1) {
+    await workRun(tools, accepted).catch(() => clock.advance(JOB_MESSAGE_HIDDEN_SECONDS * 1000));
+  }
+  expect(await runs.readRun(LONG_JOB_ID, accepted.runId)).toMatchObject({
+    status: 'failed',
+    reason: 'page_unreadable: books_away',
+    setAside: [],
+  });
+  expect(observer.counts).toEqual({ job_failed: 1 });
+});

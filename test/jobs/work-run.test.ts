@@ -1,0 +1,285 @@
+import { describe, expect, test } from '@jest/globals';
+import { acceptedRun, type JobRun, runIdOf } from '../../lambdas/jobs/domain/job-run.ts';
+import { type Job, ONE_DONE, ONE_LEFT } from '../../lambdas/jobs/use/job.ts';
+import type { JobRunStore } from '../../lambdas/jobs/use/job-runs.ts';
+import { type Worked, workRun } from '../../lambdas/jobs/use/work-run.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { countingJob, hearing, JOB_ID, recordOf } from '../support/job-fixtures.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { MemoryJobRuns } from './memory-job-runs.ts';
+
+const MINUTE = 60_000;
+
+class Bench {
+  readonly clock = new SimulatedClock();
+  readonly runs: JobRunStore = new MemoryJobRuns();
+  readonly observer = hearing();
+  readonly sent: { runId: string; delaySeconds: number }[] = [];
+  readonly job: Job;
+
+  constructor(job: Job) {
+    this.job = job;
+  }
+
+  async accept(minutesAgo = 0): Promise<JobRun> {
+    const nowMs = this.clock.nowMs();
+    const run = acceptedRun(JOB_ID, nowMs - minutesAgo * MINUTE, nowMs);
+    await this.runs.accept(recordOf(run), run);
+    return run;
+  }
+
+  work({ runId }: Pick<JobRun, 'runId'>): Promise<Worked> {
+    const { runs, observer, clock, sent, job } = this;
+    const tasks = {
+      enqueue: async ({ runId: id }: Pick<JobRun, 'runId'>, delaySeconds: number) =>
+        void sent.push({ runId: id, delaySeconds }),
+    };
+    return workRun({ runs, tasks, observer, clock, jobs: { [JOB_ID]: job } }, { jobId: JOB_ID, runId });
+  }
+
+  async read({ runId }: JobRun): Promise<JobRun> {
+    const run = await this.runs.readRun(JOB_ID, runId);
+    if (run === undefined) throw new Error('the run is not there');
+    return run;
+  }
+
+  /** Messages until none comes any more. */
+  async drain(run: JobRun, most = 100): Promise<readonly Worked[]> {
+    const came: Worked[] = [];
+    for (let left = most; left > 0; left -= 1) {
+      came.push(await this.work(run));
+      if (this.sent.splice(0).length === 0) return came;
+    }
+    throw new Error('it never ends');
+  }
+}
+
+describe('a run', () => {
+  test('does all items in their order and succeeds', async () => {
+    const done: string[] = [];
+    const bench = new Bench(countingJob(5, async (item) => (done.push(item), item === '3' ? ONE_LEFT : ONE_DONE)));
+    const run = await bench.accept();
+    expect(await bench.drain(run)).toEqual(['succeeded']);
+    expect(done).toEqual(['0', '1', '2', '3', '4']);
+    expect(await bench.read(run)).toMatchObject({ status: 'succeeded', done: 4, left: 1, failed: 0 });
+    expect(bench.observer.counts).toEqual({ job_succeeded: 1 });
+  });
+
+  test('of no items succeeds', async () => {
+    const bench = new Bench(countingJob(0));
+    expect(await bench.drain(await bench.accept())).toEqual(['succeeded']);
+  });
+
+  test('goes on by messages, a hundred items each', async () => {
+    const bench = new Bench(countingJob(250));
+    const run = await bench.accept();
+    expect(await bench.drain(run)).toEqual(['continued', 'continued', 'succeeded']);
+    expect((await bench.read(run)).done).toBe(250);
+  });
+
+  test('ends a page after its minute, and goes on behind the last item that was done', async () => {
+    const bench = new Bench(
+      countingJob(5, async () => {
+        bench.clock.advance(25_000);
+        return ONE_DONE;
+      }),
+    );
+    const run = await bench.accept();
+    expect(await bench.work(run)).toBe('continued');
+    expect(await bench.read(run)).toMatchObject({ cursor: '2', done: 3 });
+    expect(await bench.work(run)).toBe('succeeded');
+    expect(await bench.read(run)).toMatchObject({ done: 5 });
+  });
+
+  test('tells each item when to stop, and moves on by one item at least', async () => {
+    const limits: number[] = [];
+    const bench = new Bench(
+      countingJob(2, async (_item, deadlineMs) => {
+        limits.push(deadlineMs - bench.clock.nowMs());
+        bench.clock.advance(2 * MINUTE);
+        return ONE_DONE;
+      }),
+    );
+    expect(await bench.drain(await bench.accept())).toEqual(['continued', 'succeeded']);
+    expect(limits).toEqual([MINUTE, MINUTE]);
+  });
+
+  test('goes past pages without items', async () => {
+    const job: Job = {
+      page: async (cursor) => (cursor === 'b' ? { items: [] } : { items: [], next: cursor === undefined ? 'a' : 'b' }),
+      handle: async () => ONE_DONE,
+    };
+    const bench = new Bench(job);
+    expect(await bench.drain(await bench.accept())).toEqual(['continued', 'continued', 'succeeded']);
+  });
+
+  test('does several items at once where its job allows it, and keeps the cursor behind all of them', async () => {
+    let under = 0;
+    let most = 0;
+    const job = countingJob(10, async () => {
+      under += 1;
+      most = Math.max(most, under);
+      await Promise.resolve();
+      under -= 1;
+      bench.clock.advance(20_000);
+      return ONE_DONE;
+    });
+    const bench = new Bench({ ...job, atOnce: 4 });
+    const run = await bench.accept();
+    expect(await bench.work(run)).toBe('continued');
+    expect(most).toBe(4);
+    expect(await bench.read(run)).toMatchObject({ cursor: '3', done: 4 });
+  });
+
+  test('counts and reports what throws, and goes on', async () => {
+    const bench = new Bench(
+      countingJob(3, async (item) => {
+        if (item === '1') throw new RetryableError('vendor_away', 'not now');
+        return ONE_DONE;
+      }),
+    );
+    const run = await bench.accept();
+    expect(await bench.drain(run)).toEqual(['succeeded']);
+    expect(await bench.read(run)).toMatchObject({ done: 2, failed: 1 });
+    expect(bench.observer.reports).toEqual([['1', expect.any(RetryableError)]]);
+    expect(bench.observer.counts).toEqual({ job_item_failed: 1, job_succeeded: 1 });
+  });
+
+  test('that has ended, or that nobody accepted, is left alone, and its lock too', async () => {
+    const bench = new Bench(countingJob(1));
+    const run = await bench.accept();
+    await bench.drain(run);
+    expect(await bench.work(run)).toBe('nothing_to_do');
+    expect(await bench.work({ runId: runIdOf(JOB_ID, 0) })).toBe('nothing_to_do');
+    expect((await bench.read(run)).version).toBe(3);
+    expect(await bench.work(await bench.accept(1))).toBe('succeeded');
+  });
+
+  test('of a job that the worker does not have is refused, so that its message is set aside', async () => {
+    const bench = new Bench(countingJob(1));
+    const { runs, observer, clock } = bench;
+    const tools = { runs, observer, clock, tasks: { enqueue: async () => undefined }, jobs: {} };
+    const message = { jobId: JOB_ID, runId: runIdOf(JOB_ID, 0) };
+    await expect(workRun(tools, message)).rejects.toThrow('this worker has no job resolve');
+    await expect(workRun(tools, { ...message, jobId: 'nonsense' })).rejects.toThrow('this worker has no job nonsense');
+  });
+});
+
+describe('two runs of one job', () => {
+  test('never work side by side: the second one waits, and goes on when the first has ended', async () => {
+    const bench = new Bench(countingJob(150));
+    const [first, second] = [await bench.accept(1), await bench.accept()];
+    expect(await bench.work(first)).toBe('continued');
+    expect(await bench.work(second)).toBe('waiting');
+    expect(bench.sent.at(-1)).toEqual({ runId: second.runId, delaySeconds: 20 });
+    expect(await bench.work(first)).toBe('succeeded');
+    expect(await bench.drain(second)).toEqual(['continued', 'succeeded']);
+  });
+
+  test('the second one fails, and says why, when the first takes longer than it may itself', async () => {
+    const bench = new Bench(countingJob(150));
+    const [first, second] = [await bench.accept(1), await bench.accept()];
+    bench.clock.advance(9 * MINUTE);
+    expect(await bench.work(first)).toBe('continued');
+    bench.clock.advance(MINUTE + 1);
+    expect(await bench.work(second)).toBe('failed');
+    expect(await bench.read(second)).toMatchObject({ status: 'failed', reason: 'lock_not_available' });
+    expect(bench.observer.counts).toEqual({ job_failed: 1 });
+    // Which has cost the first one nothing.
+    expect(await bench.work(first)).toBe('succeeded');
+  });
+
+  test('the second one takes over when nothing has been heard of the first for a lease', async () => {
+    const bench = new Bench(countingJob(150));
+    const [first, second] = [await bench.accept(1), await bench.accept()];
+    await bench.work(first);
+    bench.clock.advance(151_000);
+    expect(await bench.work(second)).toBe('continued');
+    expect(await bench.work(first)).toBe('waiting');
+  });
+});
+
+test('a run that takes longer than it may fails, and gives its lock back', async () => {
+  const bench = new Bench(countingJob(250));
+  const run = await bench.accept(1);
+  await bench.work(run);
+  bench.clock.advance(10 * MINUTE + 1);
+  expect(await bench.work(run)).toBe('failed');
+  expect(await bench.read(run)).toMatchObject({ status: 'failed', reason: 'overdue', done: 100 });
+  expect(await bench.work(await bench.accept())).toBe('continued');
+});
+
+test('a page that cannot be read comes again by its message, and fails its run in the end', async () => {
+  const job: Job = {
+    page: async () => {
+      throw new RetryableError('books_away', 'not now');
+    },
+    handle: async () => ONE_DONE,
+  };
+  const bench = new Bench(job);
+  const run = await bench.accept();
+  for (let time = 1; time <= 4; time += 1) {
+    await expect(bench.work(run)).rejects.toThrow('not now');
+    // Shown again too early, it waits until that worker is provably gone.
+    expect(await bench.work(run)).toBe('waiting');
+    expect(bench.sent.pop()?.delaySeconds).toBe(90);
+    bench.clock.advance(100_000);
+  }
+  expect(await bench.work(run)).toBe('failed');
+  expect(await bench.read(run)).toMatchObject({ reason: 'page_unreadable: books_away', attempts: 3 });
+});
+
+test('messages that come all at once count as one attempt, and only the last worker goes on', async () => {
+  const done: string[] = [];
+  const bench: Bench = new Bench(countingJob(3, async (item) => (done.push(item), ONE_DONE)));
+  const run = await bench.accept();
+  const came = await Promise.all(Array.from({ length: 12 }, () => bench.work(run)));
+  expect(came.filter((each) => each === 'succeeded')).toHaveLength(1);
+  expect(came.filter((each) => each === 'fenced')).toHaveLength(11);
+  expect(await bench.read(run)).toMatchObject({ status: 'succeeded', done: 3, setAside: [] });
+  expect(bench.sent).toEqual([]);
+});
+
+describe('a worker that was taken over', () => {
+  test('by a second worker of its run writes nothing and sends nothing: the other one goes on', async () => {
+    let rival: Promise<Worked> | undefined;
+    const done: string[] = [];
+    const bench: Bench = new Bench(
+      countingJob(3, async (item) => {
+        if (item === '1' && rival === undefined) {
+          bench.clock.advance(100_000);
+          rival = bench.work(run);
+          await rival;
+        }
+        done.push(item);
+        return ONE_DONE;
+      }),
+    );
+    const run = await bench.accept();
+    expect(await bench.work(run)).toBe('fenced');
+    expect(await rival).toBe('succeeded');
+    expect(await bench.read(run)).toMatchObject({ status: 'succeeded', done: 3 });
+    expect(bench.sent).toEqual([]);
+    expect(bench.observer.counts).toEqual({ job_succeeded: 1, job_fenced: 1 });
+  });
+
+  test('by another run writes nothing, and comes again later', async () => {
+    let slept = false;
+    const bench: Bench = new Bench(
+      countingJob(150, async () => {
+        if (!slept) {
+          slept = true;
+          bench.clock.advance(151_000);
+          await bench.work(second);
+        }
+        return ONE_DONE;
+      }),
+    );
+    const [first, second] = [await bench.accept(1), await bench.accept()];
+    expect(await bench.work(first)).toBe('fenced');
+    expect(bench.sent.map(({ runId }) => runId)).toEqual([second.runId, first.runId]);
+    expect(await bench.read(first)).toMatchObject({ status: 'running', done: 0 });
+    expect(await bench.work(second)).toBe('succeeded');
+    expect(await bench.drain(first)).toEqual(['continued', 'succeeded']);
+  });
+});

@@ -1,0 +1,338 @@
+import { createHmac } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { inspect } from 'node:util';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { CallbackSource } from '../../lambdas/kernel/contract/environment.ts';
+import { RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
+import { ActiveSecrets } from '../../lambdas/kernel/platform/active-secrets.ts';
+import { signatureScheme } from '../../lambdas/processors/signatures/signature-schemes.ts';
+import { verifyCallback } from '../../lambdas/processors/signatures/verify-callback.ts';
+import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const ID = 'payonce/sandbox-callbacks';
+const BODY = Buffer.from('{"id":"evt_1"}');
+
+interface HttpAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Secrets Manager, as far as it is asked: over HTTP, so that the SDK's own client is the one that asks. */
+const manager = {
+  answer: (_secretId: string): HttpAnswer | Promise<HttpAnswer> => ({ status: 500, body: '{}' }),
+  asked: [] as string[],
+  holds: (secret: string) => {
+    manager.answer = () => ({ status: 200, body: JSON.stringify({ Name: ID, SecretString: secret }) });
+  },
+  fails: (status = 500, type = 'InternalServiceError') => {
+    manager.answer = () => ({ status, body: JSON.stringify({ __type: type }) });
+  },
+};
+
+async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { SecretId } = JSON.parse(await text(request)) as { SecretId: string };
+  manager.asked.push(SecretId);
+  const { status, body } = await manager.answer(SecretId);
+  response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' }).end(body);
+}
+
+const server = createServer((request, response) => void respond(request, response));
+
+let client: SecretsManagerClient;
+let clock: SimulatedClock;
+let secrets: ActiveSecrets;
+
+beforeAll(async () => {
+  client = new SecretsManagerClient({
+    endpoint: await listenOnLoopback(server),
+    region: 'eu-central-1',
+    credentials: { accessKeyId: 'nobody', secretAccessKey: 'nothing' },
+    maxAttempts: 1,
+  });
+});
+
+afterAll(async () => {
+  client.destroy();
+  server.closeAllConnections();
+  await stopListening(server);
+});
+
+beforeEach(() => {
+  manager.asked = [];
+  manager.holds('{"current":"first"}');
+  clock = new SimulatedClock();
+  secrets = new ActiveSecrets(client, clock);
+});
+
+const rejection = async (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    (value) => value,
+    (error: unknown) => error,
+  );
+const everything = (value: unknown) => inspect(value, { depth: Infinity, showHidden: true });
+
+describe("a secret's text", () => {
+  test.each([
+    ['one secret', 'whsec_c2VjcmV0', ['whsec_c2VjcmV0']],
+    ['a secret that looks a little like JSON', '[secret', ['[secret']],
+    ['an object, whatever its names', '{"a":"one","AWSPENDING":"two","":"three"}', ['one', 'two', 'three']],
+  ])('may be %s', async (_what, held, expected) => {
+    manager.holds(held);
+
+    expect(await secrets.active(ID)).toEqual(expected);
+  });
+
+  test.each([
+    '{}',
+    '[]',
+    '["confidential"]',
+    '"confidential"',
+    '{"confidential":{"secret":"confidential"}}',
+    '{"confidential":"confidential","number":1}',
+    '{"confidential":""}',
+    '{"confidential":"confidential "}',
+    '{"confidential":"confidential"',
+    'confidential\n',
+    ' confidential',
+    ' ',
+    'null',
+    '4242424242',
+  ])('that is %j is an error, which names the secret and quotes nothing of it', async (held) => {
+    manager.holds(held);
+
+    const error = await rejection(secrets.active(ID));
+
+    expect(error).toBeInstanceOf(TerminalError);
+    expect(error).toMatchObject({ code: 'secret_malformed', message: expect.stringContaining(ID) });
+    expect(everything(error)).not.toMatch(/confidential|4242/);
+  });
+
+  test.each([
+    ['empty', { SecretString: '' }],
+    ['no text but bytes', { SecretBinary: Buffer.from('bytes').toString('base64') }],
+  ])('that is %s is an error', async (_what, held) => {
+    manager.answer = () => ({ status: 200, body: JSON.stringify(held) });
+
+    expect(await rejection(secrets.active(ID))).toMatchObject({ code: 'secret_malformed' });
+  });
+
+  test('that becomes malformed takes the old secrets out of force, and is read again by the next', async () => {
+    await secrets.active(ID);
+    clock.advance(MINUTE);
+    manager.holds('{"current":');
+    for (let time = 0; time < 2; time += 1) {
+      expect(await rejection(secrets.active(ID))).toMatchObject({ code: 'secret_malformed' });
+    }
+
+    manager.holds('{"current":"second"}');
+
+    expect(await secrets.active(ID)).toEqual(['second']);
+  });
+});
+
+describe('Secrets Manager is asked', () => {
+  test('once a minute for each secret', async () => {
+    for (let passed = 0; passed < 10 * MINUTE; passed += SECOND) {
+      await secrets.active(ID);
+      await secrets.active('another');
+      clock.advance(SECOND);
+    }
+
+    expect(manager.asked.filter((id) => id === ID)).toHaveLength(10);
+    expect(manager.asked.filter((id) => id === 'another')).toHaveLength(10);
+  });
+
+  test('once every ten seconds at most, however many forged callbacks come', async () => {
+    for (let passed = 0; passed < MINUTE; passed += 100) {
+      await secrets.active(ID);
+      await secrets.renewed(ID);
+      clock.advance(100);
+    }
+
+    expect(manager.asked).toHaveLength(6);
+  });
+
+  test('once by all who come while it is being asked', async () => {
+    const answer = Promise.withResolvers<HttpAnswer>();
+    manager.answer = () => answer.promise;
+
+    const calls = Promise.all([secrets.active(ID), secrets.renewed(ID), secrets.active(ID), secrets.renewed(ID)]);
+    answer.resolve({ status: 200, body: '{"SecretString":"only"}' });
+
+    expect(await calls).toEqual([['only'], ['only'], ['only'], ['only']]);
+    expect(manager.asked).toEqual([ID]);
+  });
+
+  test('once every ten seconds at most while it fails', async () => {
+    await secrets.active(ID);
+    clock.advance(MINUTE);
+    manager.asked = [];
+    manager.fails();
+    for (let passed = 0; passed < MINUTE; passed += 100) {
+      expect(await secrets.active(ID)).toEqual(['first']);
+      await secrets.renewed(ID);
+      clock.advance(100);
+    }
+
+    expect(manager.asked).toHaveLength(6);
+  });
+
+  test('again when the clock has jumped back, since nobody knows how old anything is', async () => {
+    await secrets.active(ID);
+    clock.advance(-5 * MINUTE);
+    manager.holds('{"current":"second"}');
+
+    expect(await secrets.active(ID)).toEqual(['second']);
+    clock.advance(-5 * MINUTE);
+    expect(await secrets.renewed(ID)).toEqual(['second']);
+  });
+});
+
+describe('while Secrets Manager fails', () => {
+  test.each([
+    [500, 'InternalServiceError'],
+    [400, 'AccessDeniedException'],
+    [400, 'ResourceNotFoundException'],
+    [400, 'ThrottlingException'],
+  ])('with %i %s, a secret never read is a fault that may pass, and passes with it', async (status, type) => {
+    manager.fails(status, type);
+
+    const error = await rejection(secrets.active(ID));
+
+    expect(error).toBeInstanceOf(RetryableError);
+    expect(error).toMatchObject({ code: 'secrets_unavailable', cause: { name: type } });
+    manager.holds('{"current":"first"}');
+    expect(await secrets.active(ID)).toEqual(['first']);
+  });
+
+  test('what is known is used until it is 15 minutes old, by both questions', async () => {
+    await secrets.active(ID);
+    manager.fails();
+
+    clock.advance(15 * MINUTE - 1);
+    expect(await secrets.renewed(ID)).toEqual(['first']);
+    expect(await secrets.active(ID)).toEqual(['first']);
+
+    clock.advance(1);
+    expect(await rejection(secrets.active(ID))).toMatchObject({ code: 'secrets_unavailable' });
+    clock.advance(10 * SECOND);
+    expect(await rejection(secrets.renewed(ID))).toMatchObject({ code: 'secrets_unavailable' });
+  });
+
+  test('an answer that breaks off says nothing of the secret in the error', async () => {
+    manager.answer = () => ({ status: 200, body: 'confidential {"SecretString":"confidential' });
+
+    const error = await rejection(secrets.active(ID));
+
+    expect(error).toMatchObject({ code: 'secrets_unavailable' });
+    expect(everything(error)).not.toContain('confid');
+  });
+
+  test('all who wait for one answer get the same fault, and the next asks anew', async () => {
+    manager.fails();
+    const errors = await Promise.all([rejection(secrets.active(ID)), rejection(secrets.active(ID))]);
+
+    expect(errors[0]).toBe(errors[1]);
+    expect(manager.asked).toHaveLength(1);
+    await rejection(secrets.active(ID));
+    expect(manager.asked).toHaveLength(2);
+  });
+});
+
+describe('a callback', () => {
+  const source: CallbackSource = { name: 'sandbox', scheme: 'sandbox', secretId: ID };
+  const scheme = signatureScheme('sandbox');
+
+  const signedBy = (secret: string, ageSeconds = 0) => {
+    const at = Math.floor(clock.nowMs() / SECOND) - ageSeconds;
+    const signature = createHmac('sha256', secret).update(`${at}.`).update(BODY).digest('hex');
+    return { body: BODY, header: (name: string) => (name === 'sandbox-signature' ? [`t=${at},v1=${signature}`] : []) };
+  };
+  const verdict = async (secret: string, ageSeconds?: number) => {
+    const result = await verifyCallback({ scheme, secrets, clock }, source, signedBy(secret, ageSeconds));
+    return result.kind === 'valid' ? 'valid' : result.reason;
+  };
+
+  test('is taken under both secrets during the overlap, and under the old one no longer than a minute after', async () => {
+    manager.holds('{"old":"first","new":"second"}');
+    expect([await verdict('first'), await verdict('second'), await verdict('third')]).toEqual([
+      'valid',
+      'valid',
+      'mismatch',
+    ]);
+
+    manager.holds('{"new":"second"}');
+    clock.advance(MINUTE);
+
+    expect([await verdict('first'), await verdict('second')]).toEqual(['mismatch', 'valid']);
+  });
+
+  test('is taken at once under a secret that was added, although the old ones are remembered', async () => {
+    expect(await verdict('first')).toBe('valid');
+    clock.advance(10 * SECOND);
+    manager.holds('{"old":"first","new":"second"}');
+
+    expect(await verdict('second')).toBe('valid');
+    expect(await verdict('first')).toBe('valid');
+    expect(manager.asked).toHaveLength(2);
+  });
+
+  test('under a secret that was added just after a read is taken ten seconds later', async () => {
+    expect(await verdict('second')).toBe('mismatch');
+    manager.holds('{"old":"first","new":"second"}');
+    expect(await verdict('second')).toBe('mismatch');
+
+    clock.advance(10 * SECOND);
+
+    expect(await verdict('second')).toBe('valid');
+  });
+
+  test('under a removed secret is refused as soon as a forged one has had the secrets read anew', async () => {
+    expect(await verdict('first')).toBe('valid');
+    manager.holds('{"new":"second"}');
+    clock.advance(10 * SECOND);
+    expect(await verdict('forged')).toBe('mismatch');
+
+    expect(await verdict('first')).toBe('mismatch');
+  });
+
+  test('that no secret could make right does not have the secrets read anew', async () => {
+    await secrets.active(ID);
+    clock.advance(20 * SECOND);
+
+    expect([await verdict('first', 301), await verdict('first', -301)]).toEqual(['expired', 'ahead']);
+    const unsigned = { body: BODY, header: () => [] };
+    expect(await verifyCallback({ scheme, secrets, clock }, source, unsigned)).toMatchObject({ reason: 'missing' });
+    expect(manager.asked).toHaveLength(1);
+  });
+
+  test('is judged by the time when it came, however long the secrets took', async () => {
+    const arrived = signedBy('first', 300);
+    manager.answer = () => {
+      clock.advance(5 * SECOND);
+      return { status: 200, body: '{"SecretString":"first"}' };
+    };
+
+    expect(await verifyCallback({ scheme, secrets, clock }, source, arrived)).toEqual({ kind: 'valid' });
+  });
+
+  test('is never verified by the scheme of another source', async () => {
+    const other = { ...source, scheme: 'stripe' } as const;
+
+    expect(await rejection(verifyCallback({ scheme, secrets, clock }, other, signedBy('first')))).toMatchObject({
+      name: 'InvariantViolation',
+    });
+    expect(manager.asked).toEqual([]);
+  });
+
+  test('is neither taken nor refused while its secret cannot be read', async () => {
+    manager.fails();
+
+    expect(await rejection(verdict('first'))).toMatchObject({ code: 'secrets_unavailable' });
+  });
+});

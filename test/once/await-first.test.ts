@@ -1,0 +1,195 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { chargeOperation } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { awaitFirst } from '../../lambdas/once/use/await-first.ts';
+import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
+import type {
+  CreatePayment,
+  CreatePaymentOutcome,
+  CreatePaymentTools,
+} from '../../lambdas/payments/use/create-payment-types.ts';
+import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
+import { MemoryStore } from '../payments/memory-store.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { paymentRequest } from '../support/payment-fixtures.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+const request = paymentRequest('k-wait');
+const OPERATION = chargeOperation(request.paymentId);
+const T0 = Date.UTC(2026, 2, 1, 12);
+
+let clock: SimulatedClock;
+let store: MemoryStore;
+let processor: MemoryProcessor;
+/** Every pause of the waiting request. */
+let pauses: number[];
+/** What else happens in the world while the waiting request sleeps. */
+let meanwhile: () => Promise<void>;
+
+beforeEach(() => {
+  clock = new SimulatedClock(T0);
+  store = new MemoryStore();
+  processor = createMemoryProcessor({ clock });
+  pauses = [];
+  meanwhile = async () => undefined;
+});
+
+const entropy = countingEntropy();
+const watched: Clock = {
+  nowMs: () => clock.nowMs(),
+  sleep: async (ms) => {
+    pauses.push(ms);
+    clock.advance(ms);
+    await meanwhile();
+  },
+};
+
+const toolsWith = (changes: Partial<CreatePaymentTools> = {}): CreatePaymentTools => ({
+  store,
+  processor,
+  runner: idempotentRunner,
+  replays: { get: () => undefined, put: () => undefined },
+  clock,
+  entropy,
+  digest: systemDigest,
+  ...changes,
+});
+
+const waiting = (seconds: number, changes: Partial<CreatePaymentTools> = {}, asked: CreatePayment = request) => {
+  const tools = toolsWith({ clock: watched, ...changes });
+  return awaitFirst(tools, OPERATION, seconds * 1000, () => createPayment(tools, asked));
+};
+
+/** The first request has claimed and is at the processor, which answers when it is let go. */
+async function firstAtProcessor(): Promise<{ finish: () => Promise<CreatePaymentOutcome> }> {
+  const asked = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  const held: Processor = {
+    ...processor,
+    charge: async (order, limit) => {
+      asked.resolve();
+      await answered.promise;
+      return processor.charge(order, limit);
+    },
+  };
+  const first = createPayment(toolsWith({ processor: held }), request);
+  await asked.promise;
+  return {
+    finish: () => {
+      answered.resolve();
+      return first;
+    },
+  };
+}
+
+describe('a duplicate that prefers to wait', () => {
+  test('gets the answer of the first as soon as it is there', async () => {
+    const first = await firstAtProcessor();
+    let firstOutcome: CreatePaymentOutcome | undefined;
+    meanwhile = async () => {
+      if (pauses.length === 3) firstOutcome = await first.finish();
+    };
+
+    const outcome = await waiting(8);
+
+    expect(firstOutcome).toMatchObject({ kind: 'first', answer: { status: 201 } });
+    expect(outcome).toEqual({ kind: 'replay', source: 'store', answer: (firstOutcome as { answer: unknown }).answer });
+    expect(pauses).toHaveLength(3);
+    expect(processor.sends(OPERATION)).toBe(1);
+  });
+
+  test('is told that the first still runs when its time is up, and not later', async () => {
+    const first = await firstAtProcessor();
+
+    const outcome = await waiting(8);
+
+    expect(outcome).toEqual({ kind: 'in_progress', leaseExpiresAtMs: T0 + 25_000 });
+    expect(clock.nowMs()).toBe(T0 + 8_000);
+    expect(pauses.length).toBeLessThanOrEqual(15);
+    await first.finish();
+  });
+
+  test('takes over when the lease of the first ends meanwhile: one charge', async () => {
+    const first = await firstAtProcessor();
+    clock.advance(20_000);
+
+    const outcome = await waiting(8);
+
+    expect(outcome).toMatchObject({ kind: 'first', answer: { status: 201 } });
+    expect(clock.nowMs()).toBeGreaterThanOrEqual(T0 + 25_000);
+    expect(await first.finish()).toMatchObject({ kind: 'replay', answer: (outcome as { answer: object }).answer });
+    expect(processor.charges(request.paymentId)).toHaveLength(1);
+  });
+
+  test('runs at once when the first gives its claim back', async () => {
+    const first = await firstAtProcessor();
+    meanwhile = async () => {
+      processor.failNext(1, 'tok_unauthorized');
+      await expect(first.finish()).rejects.toMatchObject({ code: 'processor_unauthorized' });
+      meanwhile = async () => undefined;
+    };
+
+    const outcome = await waiting(8);
+
+    expect(outcome).toMatchObject({ kind: 'first', answer: { status: 201 } });
+    expect(pauses).toHaveLength(1);
+    expect(processor.charges(request.paymentId)).toHaveLength(1);
+  });
+
+  test('is told of another body at once', async () => {
+    const first = await firstAtProcessor();
+    const other = { ...request, fingerprint: { version: 1, sha256: systemDigest.sha256('another body') } };
+
+    expect(await waiting(8, {}, other)).toEqual({ kind: 'payload_mismatch' });
+    expect(pauses).toEqual([]);
+    await first.finish();
+  });
+
+  test('does not wait when it says no time', async () => {
+    const first = await firstAtProcessor();
+
+    expect((await waiting(0)).kind).toBe('in_progress');
+    expect(pauses).toEqual([]);
+    await first.finish();
+  });
+
+  test('ends even on a clock that stands still', async () => {
+    const first = await firstAtProcessor();
+    let slept = 0;
+    const still: Clock = {
+      nowMs: () => T0,
+      sleep: async () => {
+        slept += 1;
+      },
+    };
+
+    expect((await waiting(8, { clock: still })).kind).toBe('in_progress');
+    expect(slept).toBeLessThan(100);
+    await first.finish();
+  });
+
+  test('has its answer within 20 seconds of asking, even if it takes over at the end of its wait', async () => {
+    const first = await firstAtProcessor();
+    clock.advance(17_500);
+    const asked = clock.nowMs();
+    const silent: Processor = {
+      ...processor,
+      charge: async (_order, { timeoutMs }) => {
+        clock.advance(timeoutMs);
+        return processor.charge(
+          { ...request, operationId: OPERATION, source: 'tok_timeout_not_charged' },
+          { timeoutMs },
+        );
+      },
+    };
+
+    const outcome = await waiting(8, { processor: silent }, { ...request, receivedAtMs: asked });
+
+    expect(outcome.kind).toBe('first');
+    expect(clock.nowMs() - asked).toBeLessThanOrEqual(20_000);
+    await first.finish();
+  });
+});

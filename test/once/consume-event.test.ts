@@ -1,0 +1,250 @@
+import { describe, expect, test } from '@jest/globals';
+import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import {
+  type Consumed,
+  type Consumer,
+  consumeEvent,
+  inOurTables,
+  type OutsideCall,
+  outside,
+} from '../../lambdas/once/use/consume-event.ts';
+import type { ConsumerWrite } from '../../lambdas/once/use/consumer-records.ts';
+import { paidEvent } from '../support/consumer-world.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { MemoryConsumerRecords } from './memory-consumer-records.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const EVENT = paidEvent();
+const HEAD = { table: 'views', partition: 'HEAD', sort: 'head' } as const;
+
+class Desk {
+  readonly clock = new SimulatedClock();
+  readonly records = new MemoryConsumerRecords();
+  readonly #entropy = countingEntropy();
+
+  consume(consumer: Consumer<PayonceEvent>, event: PayonceEvent = EVENT): Promise<Consumed> {
+    const { clock, records } = this;
+    return consumeEvent(
+      { records, runner: idempotentRunner, clock, entropy: this.#entropy, digest: systemDigest },
+      consumer,
+      event,
+    );
+  }
+
+  /** Time passes, and what has an expiry is forgotten. */
+  pass(ms: number): void {
+    this.clock.advance(ms);
+    this.records.forgetExpired(this.clock.nowMs());
+  }
+}
+
+/** Writes a row that is another one each time, and counts them. */
+function counting(handler: string, changes: Partial<Consumer<PayonceEvent>> = {}) {
+  let written = 0;
+  const handle = inOurTables<PayonceEvent>(async () => {
+    written += 1;
+    return [{ kind: 'put', row: { ...HEAD, sort: `${handler}-${written}` }, attributes: { handler } }];
+  });
+  return { handler, handle, ...changes };
+}
+
+describe('an event', () => {
+  test('takes effect once at a consumer, however often it comes', async () => {
+    const desk = new Desk();
+    const consumer = counting('entries');
+    expect(await desk.consume(consumer)).toEqual({ kind: 'done' });
+    expect(await desk.consume(consumer)).toEqual({ kind: 'done_before' });
+    expect(desk.records.allRows()).toHaveLength(1);
+  });
+
+  test('takes effect at each of its consumers, whatever becomes of it at the others', async () => {
+    const desk = new Desk();
+    const failing = outside<PayonceEvent>(async () => {
+      throw new Error('the vendor is down');
+    });
+    await expect(desk.consume({ handler: 'letters', handle: failing })).rejects.toThrow('the vendor is down');
+    expect(await desk.consume(counting('entries'))).toEqual({ kind: 'done' });
+    expect(await desk.consume(counting('commission'))).toEqual({ kind: 'done' });
+    expect(desk.records.allRows()).toEqual([{ handler: 'entries' }, { handler: 'commission' }]);
+  });
+
+  test('is remembered longer than any queue, archive and dead letter together bring it again', async () => {
+    const desk = new Desk();
+    const consumer = counting('entries');
+    await desk.consume(consumer);
+    desk.pass(28 * DAY_MS);
+    expect(await desk.consume(consumer)).toEqual({ kind: 'done_before' });
+  });
+});
+
+describe('a business key', () => {
+  const key = ({ payment }: PayonceEvent) => `commission:${payment.id}`;
+  const authorized = { ...EVENT, event: { ...EVENT.event, id: 'evt_another' } };
+
+  test('lets two events have one effect, and is still known a year later', async () => {
+    const desk = new Desk();
+    const consumer = counting('commission', { key });
+    expect(await desk.consume(consumer)).toEqual({ kind: 'done' });
+    expect(await desk.consume(consumer, authorized)).toEqual({ kind: 'done_before' });
+    desk.pass(365 * DAY_MS);
+    expect(await desk.consume(consumer)).toEqual({ kind: 'done_before' });
+    expect(desk.records.allRows()).toHaveLength(1);
+  });
+
+  test('is what a consumer without one misses: after its thirty days, a redrive takes effect again', async () => {
+    const desk = new Desk();
+    const consumer = counting('commission');
+    await desk.consume(consumer);
+    desk.pass(34 * DAY_MS);
+    expect(await desk.consume(consumer)).toEqual({ kind: 'done' });
+    expect(desk.records.allRows()).toHaveLength(2);
+  });
+
+  test.each([
+    ['tenant', { tenant: tenantId('ten_other') }],
+    ['mode', { mode: 'live' as const }],
+  ])('is another one for another %s', async (_what, changes) => {
+    const desk = new Desk();
+    const consumer = counting('commission', { key: () => 'order:1' });
+    await desk.consume(consumer);
+    expect(await desk.consume(consumer, { ...EVENT, ...changes })).toEqual({ kind: 'done' });
+  });
+
+  test('is another one for another handler, and never empty', async () => {
+    const desk = new Desk();
+    await desk.consume(counting('commission', { key }));
+    expect(await desk.consume(counting('loyalty', { key }))).toEqual({ kind: 'done' });
+    await expect(desk.consume(counting('loyalty', { key: () => '' }))).rejects.toThrow('empty');
+  });
+});
+
+describe('an effect in our tables', () => {
+  const head = (sequence: number, otherwise?: 'skip' | 'skip_all' | 'again'): ConsumerWrite => ({
+    kind: 'put',
+    row: HEAD,
+    attributes: { sequence },
+    when: { kind: 'older', attribute: 'sequence', than: sequence },
+    ...(otherwise === undefined ? {} : { otherwise }),
+  });
+  const entry = (name: string): ConsumerWrite => ({ kind: 'put', row: { ...HEAD, sort: name }, attributes: { name } });
+
+  test('leaves out what has become pointless, and makes the rest', async () => {
+    const desk = new Desk();
+    const handle = (sequence: number) =>
+      inOurTables<PayonceEvent>(async () => [head(sequence, 'skip'), entry(`${sequence}`)]);
+    await desk.consume({ handler: 'newer', handle: handle(7) });
+    expect(await desk.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done' });
+    expect(desk.records.row(HEAD)).toEqual({ sequence: 7 });
+    expect(desk.records.allRows()).toHaveLength(3);
+  });
+
+  test('is none at all when one write has become pointless, and the rest goes with it', async () => {
+    const desk = new Desk();
+    const handle = (sequence: number) =>
+      inOurTables<PayonceEvent>(async () => [entry(`${sequence}`), head(sequence, 'skip_all')]);
+    await desk.consume({ handler: 'newer', handle: handle(7) });
+    expect(await desk.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done' });
+    expect(desk.records.allRows()).toHaveLength(2);
+    expect(await desk.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done_before' });
+  });
+
+  test('is asked for again when a condition did not hold, by what is there then', async () => {
+    const desk = new Desk();
+    await desk.consume({ handler: 'before', handle: inOurTables<PayonceEvent>(async () => [head(5)]) });
+    let asked = 0;
+    const handle = inOurTables<PayonceEvent>(async () => {
+      asked += 1;
+      // The first time it has read before its rival wrote.
+      return [head(asked === 1 ? 5 : 6)];
+    });
+    expect(await desk.consume({ handler: 'after', handle })).toEqual({ kind: 'done' });
+    expect(asked).toBe(2);
+    expect(desk.records.row(HEAD)).toEqual({ sequence: 6 });
+  });
+
+  test('is given up for now after five rivals, and nothing is remembered', async () => {
+    const desk = new Desk();
+    await desk.consume({ handler: 'before', handle: inOurTables<PayonceEvent>(async () => [head(5)]) });
+    const handle = inOurTables<PayonceEvent>(async () => [head(1)]);
+    await expect(desk.consume({ handler: 'after', handle })).rejects.toMatchObject({ code: 'contention' });
+    expect(desk.records.allRecords()).toHaveLength(1);
+  });
+
+  test('may be none, and more than a transaction holds is a bug', async () => {
+    const desk = new Desk();
+    expect(await desk.consume({ handler: 'none', handle: inOurTables<PayonceEvent>(async () => []) })).toEqual({
+      kind: 'done',
+    });
+    const many = inOurTables<PayonceEvent>(async () => Array.from({ length: 100 }, (_, index) => entry(`${index}`)));
+    await expect(desk.consume({ handler: 'many', handle: many })).rejects.toThrow('100 writes');
+  });
+});
+
+describe('an effect outside', () => {
+  const recording = (behave: (attempt: number) => Promise<void>) => {
+    const calls: OutsideCall[] = [];
+    const handle = outside<PayonceEvent>(async (_event, call) => {
+      calls.push(call);
+      await behave(calls.length);
+    });
+    return { calls, consumer: { handler: 'letters', handle } };
+  };
+
+  test('that failed is tried again by the next delivery, with the same key', async () => {
+    const desk = new Desk();
+    const { calls, consumer } = recording(async (attempt) => {
+      if (attempt === 1) throw new Error('the vendor is down');
+    });
+    await expect(desk.consume(consumer)).rejects.toThrow('the vendor is down');
+    expect(desk.records.allRecords()).toMatchObject([{ status: 'failed', attempt: 1 }]);
+    expect(await desk.consume(consumer)).toEqual({ kind: 'done' });
+    expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2]);
+    expect(new Set(calls.map(({ operationId }) => operationId)).size).toBe(1);
+    expect(await desk.consume(consumer)).toEqual({ kind: 'done_before' });
+  });
+
+  test('keeps others out while it is under way, and lets them in when its owner died', async () => {
+    const desk = new Desk();
+    const { calls, consumer } = recording(async (attempt) => {
+      // The first never comes back.
+      if (attempt === 1) await new Promise(() => undefined);
+    });
+    void desk.consume(consumer);
+    await new Promise(setImmediate);
+    expect(await desk.consume(consumer)).toEqual({ kind: 'busy' });
+    desk.pass(34_000);
+    expect(await desk.consume(consumer)).toEqual({ kind: 'busy' });
+    desk.pass(2_000);
+    expect(await desk.consume(consumer)).toEqual({ kind: 'done' });
+    expect(calls).toHaveLength(2);
+  });
+
+  test('of an owner who comes back late is not said to be done by him', async () => {
+    const desk = new Desk();
+    let finish: () => void = () => undefined;
+    const { consumer } = recording((attempt) =>
+      attempt === 1 ? new Promise((resolve) => (finish = resolve)) : Promise.resolve(),
+    );
+    const late = desk.consume(consumer);
+    await new Promise(setImmediate);
+    desk.pass(36_000);
+    expect(await desk.consume(consumer)).toEqual({ kind: 'done' });
+    finish();
+    expect(await late).toEqual({ kind: 'busy' });
+    expect(desk.records.allRecords()).toMatchObject([{ status: 'completed', record: { owner: 'owner-2' } }]);
+  });
+
+  test('that never ends well is never forgotten', async () => {
+    const desk = new Desk();
+    const { consumer } = recording(async () => {
+      throw new Error('never');
+    });
+    await expect(desk.consume(consumer)).rejects.toThrow('never');
+    desk.pass(365 * DAY_MS);
+    expect(desk.records.allRecords()).toHaveLength(1);
+  });
+});

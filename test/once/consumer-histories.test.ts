@@ -1,0 +1,110 @@
+import { describe, expect, test } from '@jest/globals';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import {
+  type Consume,
+  ConsumerWorld,
+  deliver,
+  inTables,
+  naiveInTables,
+  naiveOutside,
+  outsideOf,
+  paidEvent,
+} from '../support/consumer-world.ts';
+import { eventsOf } from '../support/event-fixtures.ts';
+import { type HistoryRun, type HistorySurvey, surveyFaults } from '../support/fault-histories.ts';
+import { FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
+import { chains, RelayDesk } from '../support/relay-desk.ts';
+
+const EVENT = paidEvent();
+/** As often as a queue delivers before it gives a message up. */
+const MAX_DELIVERIES = 5;
+/** The first delivery's calls, and one more. */
+const RIVAL_POINTS = [undefined, 1, 2, 3, 4];
+
+/** Deliveries that are struck until one is acknowledged, and one that comes after that; a rival before one of the calls. */
+async function runHistory(how: Consume, faults: readonly PlannedFault[], rivalAt?: number): Promise<HistoryRun> {
+  const world = new ConsumerWorld();
+  const plan = new FaultPlan(faults);
+  const violations: string[] = [];
+  let acknowledged = false;
+  const once = async (name: string): Promise<void> => {
+    acknowledged = (await deliver(how, name, plan, EVENT, world)).acknowledged || acknowledged;
+    const { rows, calls } = await world.effects(EVENT);
+    if (rows + calls > 1) violations.push(`I5: ${rows + calls} effects`);
+    if (acknowledged && rows + calls === 0) violations.push('I5: acknowledged without effect');
+  };
+  if (rivalAt !== undefined) plan.interruption = { point: rivalAt, act: () => once('rival') };
+  await once('first');
+  await once('redelivery');
+  const calls = [...plan.calls];
+  plan.active = false;
+  for (let delivery = 3; delivery <= MAX_DELIVERIES; delivery += 1) {
+    if (!acknowledged) await once(`delivery ${delivery}`);
+  }
+  await once('after all');
+  if (!acknowledged) violations.push('it is never taken in');
+  return { calls, violations };
+}
+
+async function survey(how: Consume, depth: number): Promise<HistorySurvey> {
+  const all = await Promise.all(
+    RIVAL_POINTS.map((rivalAt) => surveyFaults((faults) => runHistory(how, faults, rivalAt), depth)),
+  );
+  return {
+    histories: all.reduce((sum, { histories }) => sum + histories, 0),
+    findings: all.flatMap(({ findings }) => findings),
+  };
+}
+
+describe.each([
+  ['in our tables', inTables],
+  ['outside', outsideOf],
+] as const)('an event, its redeliveries and a rival have one effect %s', (_where, how) => {
+  test('with every single fault at every call', async () => {
+    const { histories, findings } = await survey(how, 1);
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(60);
+  });
+
+  test('with every pair of faults at every two calls', async () => {
+    const { histories, findings } = await survey(how, 2);
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(500);
+  });
+});
+
+describe.each([
+  ['in our tables', inTables],
+  ['outside', outsideOf],
+] as const)('a Stream that is read from the beginning again', (where, how) => {
+  test(`has no second effect at a consumer ${where}, though every event is on the bus again`, async () => {
+    const relay = new RelayDesk(chains(4));
+    const world = new ConsumerWorld();
+    for (const reading of ['first', 'second', 'third']) {
+      await relay.relay();
+      for (const event of relay.bus.published.splice(0))
+        expect(await deliver(how, reading, new FaultPlan(), event, world)).toEqual({ acknowledged: true });
+      const events = eventsOf(systemDigest, relay.transitions);
+      const effects = await Promise.all(events.map((event) => world.effects(event)));
+      expect(effects.map(({ rows, calls }) => rows + calls)).toEqual(relay.expected.map(() => 1));
+    }
+  });
+});
+
+describe.each([
+  ['in our tables', naiveInTables],
+  ['outside', naiveOutside],
+] as const)('the consumer that checks, then acts %s', (_where, how) => {
+  test('takes effect twice when the same event comes twice at once', async () => {
+    const world = new ConsumerWorld();
+    const plan = new FaultPlan();
+    await Promise.all(['one', 'two'].map((name) => deliver(how, name, plan, EVENT, world)));
+    const { rows, calls } = await world.effects(EVENT);
+    expect(rows + calls).toBe(2);
+  });
+
+  test('is caught by the same histories', async () => {
+    const { findings } = await survey(how, 1);
+    expect(findings.flatMap(({ violations }) => violations)).toContain('I5: 2 effects');
+  });
+});

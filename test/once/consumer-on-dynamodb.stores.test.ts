@@ -1,0 +1,115 @@
+import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
+import { DynamoDbConsumerRecords } from '../../lambdas/once/store/dynamodb-consumer-records.ts';
+import {
+  type Consume,
+  ConsumerWorld,
+  deliver,
+  inTables,
+  naiveInTables,
+  naiveOutside,
+  outsideOf,
+  paidEvent,
+} from '../support/consumer-world.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
+import { type Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
+import { clientOf } from '../support/faulty-client.ts';
+import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+
+const STILL: Clock = { nowMs: () => 0, sleep: async () => undefined };
+const pacing = { clock: STILL, entropy: countingEntropy() };
+
+let tables: Awaited<ReturnType<typeof createTables>>;
+let made = 0;
+beforeAll(async () => {
+  tables = await createTables('consumer-histories');
+});
+
+/** Histories at once: they share no item, so they cannot disturb each other. */
+const AT_ONCE = 8;
+
+/**
+ * DynamoDB as the processes of one history see it, one after the other: every call of the SDK can be struck. One client for
+ * all of them, because to make one takes longer than to use it.
+ */
+function struckRecords(): (actor: Actor) => DynamoDbConsumerRecords {
+  const { awsEndpoint: endpoint } = localAws();
+  const { requestHandler } = dynamoDbClient().config;
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  let living: Actor | undefined;
+  const call: Actor['call'] = (label, voice, apply) => {
+    invariant(living !== undefined, 'somebody calls');
+    return living.call(label, voice, apply);
+  };
+  const client = clientOf({ call }, { endpoint, region: 'us-east-1', credentials, requestHandler });
+  const records = new DynamoDbConsumerRecords(documentClient(client), tables, pacing);
+  return (actor) => {
+    living = actor;
+    return records;
+  };
+}
+
+async function rowsOf(eventId: string): Promise<number> {
+  const { Count = 0 } = await documentClient(dynamoDbClient()).send(
+    new QueryCommand({
+      TableName: tables.views,
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': `ENTRY#${eventId}` },
+      ConsistentRead: true,
+    }),
+  );
+  return Count;
+}
+
+async function runHistory(how: Consume, faults: readonly PlannedFault[]): Promise<HistoryRun> {
+  made += 1;
+  const event = paidEvent(`consumer-${made}`);
+  const plan = new FaultPlan(faults);
+  const violations: string[] = [];
+  const world = new ConsumerWorld({ recordsFor: struckRecords(), rowsOf });
+  let acknowledged = false;
+  const once = async (name: string): Promise<void> => {
+    acknowledged = (await deliver(how, name, plan, event, world)).acknowledged || acknowledged;
+  };
+  /** Effects do not go away: it is enough to count them when one must be there, and in the end. */
+  const count = async (): Promise<void> => {
+    const { rows, calls } = await world.effects(event);
+    if (rows + calls > 1) violations.push(`I5: ${rows + calls} effects`);
+    if (rows + calls === 0) violations.push('I5: acknowledged without effect');
+  };
+  await once('first');
+  if (acknowledged) await count();
+  await once('redelivery');
+  const struck = [...plan.calls];
+  plan.active = false;
+  if (!acknowledged) await once('third');
+  await once('after all');
+  await count();
+  if (!acknowledged) violations.push('it is never taken in');
+  return { calls: struck, violations };
+}
+
+describe.each([
+  ['in our tables', inTables],
+  ['outside', outsideOf],
+] as const)('an event and its redeliveries on the DynamoDB API have one effect %s', (_where, how) => {
+  test('with every pair of faults at every two calls of the SDK and of the vendor', async () => {
+    const { histories, findings } = await surveyFaults((faults) => runHistory(how, faults), 2, { atOnce: AT_ONCE });
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(100);
+  }, 120_000);
+});
+
+describe.each([
+  ['in our tables', naiveInTables],
+  ['outside', naiveOutside],
+] as const)('a consumer that checks, then acts %s', (_where, how) => {
+  test('is caught by single faults', async () => {
+    const { findings } = await surveyFaults((faults) => runHistory(how, faults), 1, { atOnce: AT_ONCE });
+    expect(findings.flatMap(({ violations }) => violations)).toContain('I5: 2 effects');
+  }, 60_000);
+});

@@ -1,0 +1,72 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { parseIdempotencyKey } from '../../lambdas/kernel/idempotency-key.ts';
+
+const LONGEST = 'k'.repeat(128);
+
+describe('the Idempotency-Key header', () => {
+  test.each([
+    ['raw', ['8e03978e'], '8e03978e'],
+    ['a quoted string, as in the draft of the IETF', ['"8e03978e"'], '8e03978e'],
+    ['with white space around', ['  8e03978e\t'], '8e03978e'],
+    ['with escapes inside the quotes', ['"a\\"b\\\\c"'], 'a"b\\c'],
+    ['twice the same, once quoted', ['8e03978e', '"8e03978e"'], '8e03978e'],
+    ['the shortest', ['k'], 'k'],
+    ['the longest', [LONGEST], LONGEST],
+    ['a quote in the middle', ['a"b'], 'a"b'],
+    ['the first and the last visible character', ['!~'], '!~'],
+  ])('is taken %s', (_form, values, key) => {
+    expect(parseIdempotencyKey(values)).toEqual({ kind: 'key', key });
+  });
+
+  test.each([
+    ['not given', []],
+    ['empty', ['']],
+    ['blank', [' \t ']],
+    ['an empty quoted string', ['""']],
+  ])('is missing when it is %s', (_form, values) => {
+    expect(parseIdempotencyKey(values)).toEqual({ kind: 'missing' });
+  });
+
+  test.each([
+    ['of two values', ['one', 'two']],
+    ['of a value and nothing', ['one', '']],
+    ['too long', [`${LONGEST}k`]],
+    ['with a space inside', ['a b']],
+    ['with a space inside quotes', ['"a b"']],
+    ['with a letter outside ASCII', ['schlüssel']],
+    ['with a control character', ['a\u0000b']],
+    ['with DEL', ['a\u007f']],
+    ['with an open quote', ['"abc']],
+    ['with something after the quote', ['"abc"d']],
+    ['with an unknown escape', ['"a\\n"']],
+  ])('is invalid %s', (_form, values) => {
+    expect(parseIdempotencyKey(values).kind).toBe('invalid');
+  });
+
+  test('is read without an error, whatever it holds, and yields only visible ASCII', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 3 }), (values) => {
+        const parsed = parseIdempotencyKey(values);
+        if (parsed.kind === 'key') expect(parsed.key).toMatch(/^[!-~]{1,128}$/);
+      }),
+    );
+  });
+
+  test('is the same key raw and quoted, whatever its characters', () => {
+    const visible = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code));
+    const raw = fc.string({ unit: visible, minLength: 1, maxLength: 128 }).filter((key) => !key.startsWith('"'));
+    fc.assert(
+      fc.property(raw, (key) => {
+        const quoted = `"${key.replaceAll(/["\\]/g, (character) => `\\${character}`)}"`;
+        expect(parseIdempotencyKey([quoted, key])).toEqual({ kind: 'key', key });
+      }),
+    );
+  });
+
+  test('never repeats the key in what it says of an invalid one', () => {
+    const parsed = parseIdempotencyKey(['my secret order']);
+
+    expect(JSON.stringify(parsed)).not.toContain('secret');
+  });
+});

@@ -1,0 +1,144 @@
+import {
+  IdempotencyConfig,
+  IdempotencyInconsistentStateError,
+  makeIdempotent,
+} from '@aws-lambda-powertools/idempotency';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { POWERTOOLS_IDEMPOTENCY_DISABLED } from '../../lambdas/kernel/contract/environment.ts';
+import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import type { OperationSteps } from '../../lambdas/once/use/operation-runner.ts';
+import { readPaymentsConfig } from '../../lambdas/processors/settings.ts';
+import { FaultPlan } from '../support/fault-plan.ts';
+import { createTables, dynamoDbClient } from '../support/local-aws.ts';
+import { paymentRequest } from '../support/payment-fixtures.ts';
+import { engineWorld } from '../support/stock-beside-engine.ts';
+import { lambdaContext, stockLayer } from '../support/stock-payment.ts';
+
+const OPERATION = storedOperationId('op-runner');
+const FAULTS = [
+  new RetryableError('throttled', 'nothing was applied'),
+  new AmbiguousError('timeout', 'nobody knows'),
+  new TerminalError('refused', 'never'),
+];
+
+let tables: Awaited<ReturnType<typeof createTables>>;
+beforeAll(async () => {
+  tables = await createTables('runner');
+});
+
+const steps = (changes: Partial<OperationSteps<string, string>> = {}): OperationSteps<string, string> => ({
+  claim: async () => ({ kind: 'claimed' }),
+  execute: async () => 'done',
+  commit: async (work) => work,
+  release: async () => undefined,
+  ...changes,
+});
+
+const throwing = (error: Error) => async (): Promise<never> => {
+  throw error;
+};
+
+async function thrownBy(changes: Partial<OperationSteps<string, string>>): Promise<unknown> {
+  return idempotentRunner.run(OPERATION, steps(changes)).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+describe('a fault', () => {
+  test.each(FAULTS)('of any step comes out as it is, under its own name: %p', async (fault) => {
+    expect(await thrownBy({ claim: throwing(fault) })).toBe(fault);
+    expect(await thrownBy({ execute: throwing(fault) })).toBe(fault);
+    expect(await thrownBy({ commit: throwing(fault) })).toBe(fault);
+    expect(fault.name).not.toMatch(/^Idempotency/);
+  });
+
+  test('is met once: no step is run again behind the back of the operation', async () => {
+    for (const step of ['claim', 'execute', 'commit'] as const) {
+      for (const fault of FAULTS) {
+        let runs = 0;
+        const counted = async (): Promise<never> => {
+          runs += 1;
+          throw fault;
+        };
+        await thrownBy({ [step]: counted });
+        expect(runs).toBe(1);
+      }
+    }
+  });
+
+  test('of the execution releases; of the claim and of the commit it does not', async () => {
+    const released: string[] = [];
+    const [fault] = FAULTS;
+    if (fault === undefined) throw new Error('there are faults');
+    for (const step of ['claim', 'execute', 'commit'] as const) {
+      await thrownBy({
+        [step]: throwing(fault),
+        release: async () => {
+          released.push(step);
+        },
+      });
+    }
+    expect(released).toEqual(['execute']);
+  });
+});
+
+test('an outcome is returned, never thrown: refused, replayed or done', async () => {
+  const answer = { status: 201, headers: {}, body: '{}' };
+  const refused = steps({ claim: async () => ({ kind: 'refused', outcome: 'in progress' }) });
+  const completed = steps({ claim: async () => ({ kind: 'completed', outcome: 'replayed', answer }) });
+  expect(await idempotentRunner.run(OPERATION, refused)).toBe('in progress');
+  expect(await idempotentRunner.run(OPERATION, completed)).toBe('replayed');
+  expect(await idempotentRunner.run(OPERATION, steps())).toBe('done');
+});
+
+test('Powertools runs a function again by itself when it throws an error of that name, so the names must differ', async () => {
+  let runs = 0;
+  const handler = makeIdempotent(
+    async (_key: string, _context: unknown) => {
+      runs += 1;
+      throw new IdempotencyInconsistentStateError('named as its own');
+    },
+    { persistenceStore: stockLayer(dynamoDbClient(), tables), config: new IdempotencyConfig({}) },
+  );
+  await expect(handler('named', lambdaContext(1_000))).rejects.toThrow('named as its own');
+  expect(runs).toBeGreaterThan(1);
+});
+
+describe('with POWERTOOLS_IDEMPOTENCY_DISABLED set', () => {
+  afterEach(() => {
+    delete process.env[POWERTOOLS_IDEMPOTENCY_DISABLED];
+  });
+
+  test('the stock layer runs its handler bare: twice', async () => {
+    process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = 'true';
+    let runs = 0;
+    const handler = makeIdempotent(
+      async (_key: string, _context: unknown) => {
+        runs += 1;
+      },
+      { persistenceStore: stockLayer(dynamoDbClient(), tables), config: new IdempotencyConfig({}) },
+    );
+    await handler('disabled', lambdaContext(1_000));
+    await handler('disabled', lambdaContext(1_000));
+    expect(runs).toBe(2);
+  });
+
+  test('the payments function refuses to start, whatever the value', () => {
+    for (const value of ['true', '1', 'false', '']) {
+      expect(() => readPaymentsConfig({ [POWERTOOLS_IDEMPOTENCY_DISABLED]: value })).toThrow(
+        POWERTOOLS_IDEMPOTENCY_DISABLED,
+      );
+    }
+  });
+
+  test('a payment that holds no claim charges nothing', async () => {
+    process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = 'true';
+    const request = paymentRequest('runner-disabled');
+    const world = engineWorld(tables, new FaultPlan());
+    await expect(world.attempt('bare', request)).rejects.toThrow('must hold its claim');
+    expect(world.charges(request)).toBe(0);
+  });
+});

@@ -1,0 +1,218 @@
+import { IdempotencyConfig, makeIdempotent } from '@aws-lambda-powertools/idempotency';
+import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { type OperationId, storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import type { OperationSteps } from '../../lambdas/once/use/operation-runner.ts';
+import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { createTables, dynamoDbClient } from '../support/local-aws.ts';
+import { PaymentsDesk, type Reply } from '../support/payments-desk.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { lambdaContext, stockLayer } from '../support/stock-payment.ts';
+
+/** An order as it comes in over HTTP. */
+interface HttpEvent {
+  readonly headers: Readonly<Record<string, string>>;
+  body: { order: string; currency?: string };
+}
+
+let tables: Awaited<ReturnType<typeof createTables>>;
+/** What was paid for, each time that it was. */
+let charged: string[] = [];
+beforeAll(async () => {
+  tables = await createTables('stock-keys');
+});
+beforeEach(() => {
+  charged = [];
+  jest.spyOn(console, 'warn').mockImplementation(() => undefined);
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+const charge = async (order: string): Promise<string> => {
+  charged.push(order);
+  return `paid for ${order}`;
+};
+
+/** A handler inside a stock layer of its own. */
+function stockHandler(eventKeyJmesPath: string, pay = async (event: HttpEvent) => charge(event.body.order)) {
+  const handler = makeIdempotent(async (event: HttpEvent, _context: unknown) => pay(event), {
+    persistenceStore: stockLayer(dynamoDbClient(), tables),
+    config: new IdempotencyConfig({ eventKeyJmesPath }),
+  });
+  return (event: HttpEvent) => handler(event, lambdaContext(30_000));
+}
+
+/** A merchant's request, twice the same. */
+const twice = async (handler: (event: HttpEvent) => Promise<string>, event: HttpEvent): Promise<void> => {
+  await handler(structuredClone(event));
+  await handler(structuredClone(event));
+};
+
+describe('the stock layer with a key from a header', () => {
+  const path = 'headers."Idempotency-Key"';
+
+  test('does its work once while the header has the name that the path names', async () => {
+    await twice(stockHandler(path), { headers: { 'Idempotency-Key': 'k-1' }, body: { order: 'shirt' } });
+    expect(charged).toEqual(['shirt']);
+  });
+
+  test('skips idempotency when the header comes in another case', async () => {
+    await twice(stockHandler(path), { headers: { 'idempotency-key': 'k-2' }, body: { order: 'shirt' } });
+    expect(charged).toEqual(['shirt', 'shirt']);
+  });
+
+  test('skips idempotency when there is no header', async () => {
+    await twice(stockHandler(path), { headers: {}, body: { order: 'shirt' } });
+    expect(charged).toEqual(['shirt', 'shirt']);
+  });
+});
+
+/** The payments API on the DynamoDB API. */
+function onDynamoDb(): PaymentsDesk {
+  const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
+  return new PaymentsDesk({ store: new DynamoDbStore(documentClient(dynamoDbClient()), tables, pacing) });
+}
+
+describe('the payments API with a key from a header', () => {
+  const pay = (desk: PaymentsDesk, headers: Readonly<Record<string, string>>): Promise<Reply> =>
+    desk.ask('POST', '/v1/payments', {
+      headers: { 'content-type': 'application/json', ...headers },
+      event: { body: JSON.stringify({ amount: 1000, currency: 'EUR', source: 'tok_ok' }) },
+    });
+
+  test('does its work once, whatever the case of its name', async () => {
+    const desk = onDynamoDb();
+    const first = await pay(desk, { 'Idempotency-Key': 'k-1' });
+    const replies = [await pay(desk, { 'idempotency-key': 'k-1' }), await pay(desk, { 'IDEMPOTENCY-KEY': 'k-1' })];
+    expect(replies.map(({ text }) => text)).toEqual([first.text, first.text]);
+    expect(desk.processor.charges(String(first.body['id']))).toHaveLength(1);
+  });
+
+  test('refuses a request whose key is absent or empty: it never runs without one', async () => {
+    const desk = onDynamoDb();
+    const replies = await Promise.all(
+      [{}, { 'idempotency-key': '' }, { 'idempotency-key': ' ' }, { 'idempotency-key': '""' }].map((headers) =>
+        pay(desk, headers),
+      ),
+    );
+    expect(replies.map(({ status, body }) => [status, body['code']])).toEqual(
+      Array.from({ length: 4 }, () => [400, 'missing_idempotency_key']),
+    );
+  });
+});
+
+describe('two payers whose keys have parts that are empty or alike', () => {
+  test('get one answer from the stock layer when all parts are empty: one of them has paid for nothing', async () => {
+    const handler = stockHandler('[headers.tenant, headers.key]');
+    await handler({ headers: {}, body: { order: 'shirt' } });
+    expect(await handler({ headers: {}, body: { order: 'piano' } })).toBe('paid for shirt');
+    expect(charged).toEqual(['shirt']);
+  });
+
+  test('share nothing here: without a key nothing is run, and a key belongs to its tenant', async () => {
+    const desk = onDynamoDb();
+    const theirs = { Authorization: 'Bearer sk_test_zyxwvutsrqponmlkjihgfe' };
+    desk.registerKey('sk_test_zyxwvutsrqponmlkjihgfe', { tenantId: tenantId('ten_other') });
+    for (const headers of [{}, theirs]) expect((await desk.pay('', {}, { headers })).status).toBe(400);
+
+    const mine = await desk.pay('order-1');
+    const other = await desk.pay('order-1', { amount: 9900 }, { headers: theirs });
+    expect([mine, other].map(({ status, body }) => [status, body['amount']])).toEqual([
+      [201, 1000],
+      [201, 9900],
+    ]);
+    expect(other.body['id']).not.toBe(mine.body['id']);
+  });
+});
+
+describe('a handler that changes its event', () => {
+  const withDefault = async (event: HttpEvent): Promise<string> => {
+    event.body.currency ??= 'EUR';
+    return charge(event.body.order);
+  };
+
+  test('saves its answer under another key with the stock layer, so that the key charges again', async () => {
+    const handler = makeIdempotent(async (event: HttpEvent, _context: unknown) => withDefault(event), {
+      persistenceStore: stockLayer(dynamoDbClient(), tables),
+      config: new IdempotencyConfig({ eventKeyJmesPath: 'body' }),
+    });
+    const event = { headers: {}, body: { order: 'mutated' } };
+    // Its time is as good as over: the lease has ended when the retry comes.
+    await handler(structuredClone(event), lambdaContext(-1));
+    await handler(structuredClone(event), lambdaContext(-1));
+    expect(charged).toEqual(['mutated', 'mutated']);
+  });
+
+  test('changes nothing here: the key is derived before, and is all that is wrapped', async () => {
+    const books = new Map<OperationId, string>();
+    const event: HttpEvent = { headers: {}, body: { order: 'mutated' } };
+    const operationId = storedOperationId('op-mutated');
+    const pay = () =>
+      idempotentRunner.run(
+        operationId,
+        bookkeeping(operationId, books, () => withDefault(event)),
+      );
+    expect([await pay(), await pay()]).toEqual(['paid for mutated', 'paid for mutated']);
+    expect(charged).toEqual(['mutated']);
+  });
+});
+
+describe('two operations with settings of their own', () => {
+  test("share the first one's settings when they share a stock layer, and so a payment is lost", async () => {
+    const layer = stockLayer(dynamoDbClient(), tables);
+    const context = lambdaContext(30_000);
+    const quote = makeIdempotent(async (_event: HttpEvent, _context: unknown) => 'a quote', {
+      persistenceStore: layer,
+      config: new IdempotencyConfig({ eventKeyJmesPath: 'headers.customer' }),
+    });
+    const pay = makeIdempotent(async (event: HttpEvent, _context: unknown) => charge(event.body.order), {
+      persistenceStore: layer,
+      config: new IdempotencyConfig({ eventKeyJmesPath: 'headers.key' }),
+    });
+    const headers = { customer: 'ada', key: 'k-1' };
+    await quote({ headers, body: { order: 'shirt' } }, context);
+    expect(await pay({ headers, body: { order: 'shirt' } }, context)).toBe('a quote');
+    expect(charged).toEqual([]);
+  });
+
+  test('share nothing here, even at the same time: every run makes a layer of its own', async () => {
+    const books = new Map<OperationId, string>();
+    const run = (name: string) => {
+      const operationId = storedOperationId(`op-${name}`);
+      return idempotentRunner.run(
+        operationId,
+        bookkeeping(operationId, books, () => charge(name)),
+      );
+    };
+    expect(await Promise.all(['shirt', 'piano', 'book'].map(run))).toEqual([
+      'paid for shirt',
+      'paid for piano',
+      'paid for book',
+    ]);
+    expect(charged.toSorted()).toEqual(['book', 'piano', 'shirt']);
+  });
+});
+
+/** The least that an operation needs: answers by operation, claimed by their absence. */
+function bookkeeping(
+  operationId: OperationId,
+  books: Map<OperationId, string>,
+  work: () => Promise<string>,
+): OperationSteps<string, string> {
+  return {
+    claim: async () => {
+      const outcome = books.get(operationId);
+      if (outcome === undefined) return { kind: 'claimed' };
+      return { kind: 'completed', outcome, answer: { status: 201, headers: {}, body: outcome } };
+    },
+    execute: work,
+    commit: async (paid) => {
+      books.set(operationId, paid);
+      return paid;
+    },
+    release: async () => undefined,
+  };
+}

@@ -1,0 +1,286 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import {
+  type BigCommerceOptions,
+  createBigCommerce,
+  type OrderMaker,
+  probeBigCommerce,
+  type StoreOrder,
+  storeOrderSchema,
+} from '../../lambdas/orders/parties/bigcommerce.ts';
+import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
+import type { SendOutcome } from '../../lambdas/outbound/send-once.ts';
+import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
+import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts';
+import { MemorySendingClaims } from '../outbound/memory-sending-claims.ts';
+import {
+  BIGCOMMERCE_TOKEN,
+  type BigCommerceDouble,
+  STORE_HASH,
+  serveBigCommerce,
+} from '../support/bigcommerce-double.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import type { Trouble } from '../support/postmark-double.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+const MAX_LAG_MS = 60_000;
+/** Two workers' clocks may differ by this much. */
+const CLOCK_SKEW_MS = 10 * 60_000;
+const PATIENCE_MS = 20_000;
+/** Real time: long where an answer comes, short where none does. Milliseconds. */
+const timeoutFor = (trouble?: Trouble) => (typeof trouble === 'string' && trouble.startsWith('silent') ? 300 : 10_000);
+
+const ORDER: StoreOrder = {
+  reference: 'ord_1',
+  billingAddress: {
+    firstName: 'Ada',
+    lastName: 'Lovelace',
+    street: '12 St James’s Square',
+    city: 'London',
+    state: 'Greater London',
+    zip: 'SW1Y 4JH',
+    country: 'United Kingdom',
+    countryCode: 'GB',
+    email: 'ada@example.com',
+  },
+  items: [{ name: 'Mug', quantity: 2, price: '19.99' }],
+};
+
+class Died extends Error {}
+
+describe('BigCommerce', () => {
+  let clock: SimulatedClock;
+  let server: BigCommerceDouble;
+  let claims: SendingClaims;
+  let letters: DeadLetter[];
+
+  beforeEach(async () => {
+    clock = new SimulatedClock();
+    server = await serveBigCommerce(clock);
+    claims = new MemorySendingClaims(clock, countingEntropy());
+    letters = [];
+  });
+  afterEach(async () => {
+    await server[Symbol.asyncDispose]();
+  });
+
+  const connect = (held: SendingClaims = claims, changes: Partial<BigCommerceOptions> = {}, trouble?: Trouble) => {
+    const access = { url: server.url, storeHash: STORE_HASH, token: async () => BIGCOMMERCE_TOKEN };
+    const policy = createOutboundPolicy({
+      vendor: 'bigcommerce',
+      clock,
+      entropy: { fraction: () => 1 },
+      observer: { count: () => {} },
+      deadLetters: { put: async (letter) => void letters.push(letter) },
+      timeoutMs: timeoutFor(trouble),
+      probe: (limit) => probeBigCommerce('bigcommerce', access, limit, clock.nowMs()),
+    });
+    const lookup = { kind: 'eventual', maxLagMs: MAX_LAG_MS } as const;
+    return createBigCommerce({ ...access, policy, claims: held, clock, lookup, ...changes });
+  };
+  const make = (maker: OrderMaker, order: StoreOrder = ORDER) =>
+    maker.createOrder(order, { deadlineMs: clock.nowMs() + PATIENCE_MS });
+  /** As a queue delivers it again and again. */
+  const makeUntilKnown = async (maker: OrderMaker): Promise<SendOutcome> => {
+    for (let delivery = 1; delivery <= 10; delivery += 1) {
+      try {
+        return await make(maker);
+      } catch (error) {
+        if (!(error instanceof RetryableError || error instanceof AmbiguousError)) throw error;
+        clock.advance((error.retryAfterSeconds ?? 60) * 1_000);
+      }
+    }
+    throw new Error('ten deliveries were not enough');
+  };
+  const posts = () => server.requests.filter((request) => request.startsWith('POST')).length;
+  const madeOnce = () => {
+    expect(server.orders.map(({ external_id }) => external_id)).toEqual(['ord_1']);
+    return { kind: 'sent', vendorId: '100' };
+  };
+
+  test('our reference goes in where it stays, where it can be looked up, and where a person reads it', async () => {
+    expect(await make(connect())).toEqual(madeOnce());
+    expect(server.orders).toMatchObject([
+      {
+        status_id: 11,
+        external_id: 'ord_1',
+        external_order_id: 'ord_1',
+        external_source: 'Payonce',
+        staff_notes: 'Payonce ord_1',
+        billing_address: { first_name: 'Ada', email: 'ada@example.com' },
+        products: [{ name: 'Mug', quantity: 2, price_inc_tax: '19.99' }],
+      },
+    ]);
+  });
+
+  test.each([
+    ['V2', '[{"status":400,"message":"The field is invalid."}]'],
+    ['V3', '{"status":400,"title":"The field is invalid.","type":"about:blank"}'],
+  ])('a refusal in the words of %s is an outcome', async (_version, body) => {
+    server.writeTroubles.push({ kind: 'answer', status: 400, body });
+    expect(await make(connect())).toEqual({
+      kind: 'refused',
+      failure: { code: 'bigcommerce_400', message: 'The field is invalid.' },
+    });
+    expect(posts()).toBe(1);
+  });
+
+  test('401: nothing was made, and the next delivery makes it', async () => {
+    server.writeTroubles.push('unauthorized');
+    await expect(make(connect())).rejects.toMatchObject({ name: 'TerminalError', code: 'bigcommerce_unauthorized' });
+    expect(await make(connect())).toEqual(madeOnce());
+  });
+
+  test.each([
+    ['its own header', { 'x-rate-limit-time-reset-ms': '14500' }, 15_000],
+    ['the standard one', { 'retry-after': '7' }, 7_000],
+  ])('429 is waited out, by %s', async (_what, headers, waitedMs) => {
+    server.writeTroubles.push({ kind: 'rate_limited', headers });
+    const begunAtMs = clock.nowMs();
+    expect(await make(connect())).toEqual(madeOnce());
+    expect(clock.nowMs() - begunAtMs).toBe(waitedMs);
+  });
+
+  const TROUBLES: readonly Trouble[] = [
+    'silent_before',
+    'silent_after',
+    'reset_before',
+    'reset_after',
+    'error_before',
+    'error_after',
+    'malformed_after',
+  ];
+
+  test.each(TROUBLES)('without an answer, nothing is sent again within the call: %s', async (trouble) => {
+    server.writeTroubles.push(trouble);
+    await expect(make(connect(claims, {}, trouble))).rejects.toBeInstanceOf(AmbiguousError);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  describe.each([0, 30_000])('each order is made once, while the list lags by %i ms', (lagMs) => {
+    beforeEach(() => {
+      server.lagMs = lagMs;
+    });
+
+    test.each(TROUBLES)('%s', async (trouble) => {
+      server.writeTroubles.push(trouble);
+      expect(await makeUntilKnown(connect(claims, {}, trouble))).toEqual(madeOnce());
+    });
+
+    test.each(TROUBLES)('%s, and twenty at once, again and again', async (trouble) => {
+      const maker = connect(claims, {}, trouble);
+      server.writeTroubles.push(trouble);
+      const outcomes = new Set<string>();
+      for (let round = 1; round <= 4; round += 1) {
+        const settled = await Promise.allSettled(Array.from({ length: 20 }, () => make(maker)));
+        for (const one of settled) if (one.status === 'fulfilled') outcomes.add(JSON.stringify(one.value));
+        clock.advance(CLOCK_SKEW_MS + 3 * MAX_LAG_MS);
+      }
+      expect([...outcomes]).toEqual([JSON.stringify(madeOnce())]);
+    });
+
+    test('the process dies before the send', async () => {
+      await expect(make(connect(diesAfterBegin(claims)))).rejects.toThrow(Died);
+      expect(await makeUntilKnown(connect())).toEqual(madeOnce());
+    });
+
+    test('the process dies after the send', async () => {
+      await expect(make(connect(diesBeforeSent(claims)))).rejects.toThrow(Died);
+      expect(await makeUntilKnown(connect())).toEqual(madeOnce());
+    });
+  });
+
+  describe('where the store cannot be asked', () => {
+    const lookup = { kind: 'none' } as const;
+
+    test.each(TROUBLES)('it is sent once at most, and a person is asked: %s', async (trouble) => {
+      const maker = connect(claims, { lookup }, trouble);
+      server.writeTroubles.push(trouble);
+      for (let delivery = 1; delivery <= 3; delivery += 1) {
+        expect(await make(maker)).toEqual({ kind: 'needs_review' });
+        clock.advance(3_600_000);
+      }
+      expect(posts()).toBe(1);
+    });
+
+    test.each([
+      ['before', diesAfterBegin, 0],
+      ['after', diesBeforeSent, 1],
+    ])('a process that died %s the send leaves it to a person', async (_when, dying, sends) => {
+      await expect(make(connect(dying(claims), { lookup }))).rejects.toThrow(Died);
+      clock.advance(3_600_000);
+      expect(await make(connect(claims, { lookup }))).toEqual({ kind: 'needs_review' });
+      expect(posts()).toBe(sends);
+    });
+
+    test('what never left is sent by the next delivery', async () => {
+      server.writeTroubles.push('unauthorized');
+      const maker = connect(claims, { lookup });
+      await expect(make(maker)).rejects.toMatchObject({ code: 'bigcommerce_unauthorized' });
+      expect(await make(maker)).toEqual(madeOnce());
+    });
+
+    test('the person finds the order in the dead letters, with all that it needs', async () => {
+      server.writeTroubles.push('reset_after');
+      const deadlineMs = clock.nowMs() + PATIENCE_MS;
+      const outcome = await connect(claims, { lookup }).createOrder(ORDER, { deadlineMs, givenUp: 'set_aside' });
+      expect(outcome).toEqual({ kind: 'needs_review' });
+      expect(letters).toMatchObject([{ operation: 'order.create', payload: ORDER, attempts: 1, mayBeApplied: true }]);
+      expect(JSON.stringify(letters)).not.toContain(BIGCOMMERCE_TOKEN);
+      expect(storeOrderSchema.parse(JSON.parse(JSON.stringify(letters[0]?.payload)))).toEqual(ORDER);
+    });
+  });
+
+  test('a store that passes over the filter proves nothing: it is not sent again', async () => {
+    server.knowsFilter = false;
+    const maker = connect();
+    await make(maker, { ...ORDER, reference: 'ord_0' });
+    server.writeTroubles.push('reset_before');
+    await expect(make(maker)).rejects.toBeInstanceOf(AmbiguousError);
+    clock.advance(3_600_000);
+    await expect(make(maker)).rejects.toMatchObject({ name: 'AmbiguousError', code: 'bigcommerce_filter_ignored' });
+    expect(posts()).toBe(2);
+  });
+
+  test('while it is down, its health is asked for by reads only', async () => {
+    server.outage = 'error_before';
+    const maker = connect();
+    for (let round = 1; round <= 5; round += 1) {
+      await make(maker, { ...ORDER, reference: `ord_${round}` }).catch(() => {});
+    }
+    clock.advance(20_000);
+    await make(maker).catch(() => {});
+    const since = server.requests.slice(5);
+    expect(since.length).toBeGreaterThan(0);
+    expect(new Set(since)).toEqual(new Set([`GET /stores/${STORE_HASH}/v2/orders/count`]));
+  });
+});
+
+function diesAfterBegin(claims: SendingClaims): SendingClaims {
+  return {
+    ...bound(claims),
+    begin: async (key, leaseMs) => {
+      await claims.begin(key, leaseMs);
+      throw new Died();
+    },
+  };
+}
+
+function diesBeforeSent(claims: SendingClaims): SendingClaims {
+  return {
+    ...bound(claims),
+    sent: async () => {
+      throw new Died();
+    },
+  };
+}
+
+/** The methods of one, to be replaced one by one. */
+function bound(claims: SendingClaims): SendingClaims {
+  return {
+    begin: (key, leaseMs) => claims.begin(key, leaseMs),
+    sendAgain: (claim) => claims.sendAgain(claim),
+    sent: (key, vendorId) => claims.sent(key, vendorId),
+    release: (claim, what) => claims.release(claim, what),
+  };
+}

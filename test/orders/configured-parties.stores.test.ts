@@ -1,0 +1,112 @@
+import { CreateQueueCommand, DeleteQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type OrderId, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { systemClock, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
+import { configuredParties, configuredRedrive, type Parties } from '../../lambdas/orders/parties/configured-parties.ts';
+import type { PartiesConfig } from '../../lambdas/orders/parties/settings.ts';
+import { SqsLetterBox } from '../../lambdas/outbound/store/sqs-letter-box.ts';
+import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+
+const LIMIT = { timeoutMs: 15_000 };
+const { awsEndpoint: endpoint, region, sandboxUrl } = localAws();
+const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
+
+let config: PartiesConfig;
+let counts: string[];
+const tools = () => ({
+  client: documentClient(dynamoDbClient()),
+  clock: systemClock,
+  entropy: systemEntropy,
+  observer: { count: (vendor: string, count: string) => void counts.push(`${vendor} ${count}`) },
+});
+
+beforeAll(async () => {
+  // As Lambda hands them over.
+  process.env['AWS_ENDPOINT_URL'] = endpoint;
+  process.env['AWS_REGION'] = region;
+  process.env['AWS_ACCESS_KEY_ID'] = CREDENTIALS.accessKeyId;
+  process.env['AWS_SECRET_ACCESS_KEY'] = CREDENTIALS.secretAccessKey;
+  const { registry } = await createTables('parties');
+  const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: `parties-${process.pid}` }));
+  config = {
+    shopUrl: sandboxUrl,
+    postmark: { url: sandboxUrl, from: 'shop@payonce.example', maxLagMs: 0 },
+    registryTable: registry,
+    deadLettersQueueUrl: QueueUrl,
+  };
+  counts = [];
+});
+afterAll(async () => {
+  await sqs.send(new DeleteQueueCommand({ QueueUrl: config.deadLettersQueueUrl }));
+});
+
+describe('the parties of orders on the deployed sandbox', () => {
+  const order = `ord_${crypto.randomUUID()}` as OrderId;
+  const operation = (step: string) => storedOperationId(`${step}_${order}`);
+  const counted = async (path: string): Promise<number> => {
+    const answer = await fetch(`${sandboxUrl}${path}`, { headers: { 'x-postmark-server-token': 'any' } });
+    const { data, TotalCount } = (await answer.json()) as { data?: unknown[]; TotalCount?: number };
+    return TotalCount ?? data?.length ?? -1;
+  };
+  /** Each in a process of its own. */
+  const twice = async <T>(ask: (parties: Parties) => Promise<T>): Promise<T> => {
+    const first = await ask(await configuredParties(config, tools()));
+    expect(await ask(await configuredParties(config, tools()))).toEqual(first);
+    return first;
+  };
+  const letter = (step: string, to: string) => ({
+    operationId: operation(step),
+    to,
+    subject: 'Your order',
+    text: 'Thank you.',
+    tag: 'order-confirmation',
+  });
+  const emails = (step: string) => counted(`/messages/outbound?count=50&offset=0&metadata_payonce=${operation(step)}`);
+
+  test('reserve, credit and write once, whoever asks again', async () => {
+    const items = [{ sku: 'sku_flaky', quantity: 1 }];
+    const reserved = await twice(({ stock }) =>
+      stock.reserve({ operationId: operation('stock'), orderId: order, items }, LIMIT),
+    );
+    expect([reserved.kind, await counted(`/stock/reservations?order=${order}`)]).toEqual(['reserved', 1]);
+
+    const credit = { orderId: order, referrer: 'ref_flaky', amountMinor: 500, currency: 'EUR' };
+    const credited = await twice(({ referrals }) =>
+      referrals.credit({ operationId: operation('credit'), ...credit }, LIMIT),
+    );
+    expect([credited.kind, await counted(`/referrals/credits?order=${order}`)]).toEqual(['credited', 1]);
+
+    const sent = await twice(({ mailer }) => mailer.send(letter('mail', 'ada@example.com'), LIMIT));
+    expect([sent.kind, await emails('mail')]).toEqual(['sent', 1]);
+    expect(new Set(counts)).toEqual(
+      new Set([
+        'stock outbound_call',
+        'stock outbound_retry',
+        'referrals outbound_call',
+        'referrals outbound_retry',
+        'postmark outbound_call',
+      ]),
+    );
+  }, 60_000);
+
+  test('set aside what a person must mend, and send it once when it is redriven', async () => {
+    const { mailer } = await configuredParties(config, tools());
+    await expect(mailer.send(letter('late', 'account@example.com'), LIMIT)).rejects.toMatchObject({
+      code: 'postmark_account',
+    });
+    const box = new SqsLetterBox(sqs, config.deadLettersQueueUrl);
+    const [kept] = await box.take(1);
+    expect(kept?.letter).toMatchObject({ vendor: 'postmark', reason: 'postmark_account', mayBeApplied: false });
+    if (kept !== undefined) await box.putBack(kept);
+
+    const redrive = await configuredRedrive(config, tools());
+    const run = { deadlineMs: systemClock.nowMs() + 60_000, atMost: 10 };
+    const reports = await redriveLetters({ ...redrive, clock: systemClock, report: () => {} }, run);
+    expect(reports).toMatchObject([{ state: 'applied' }]);
+    const again = await mailer.send(letter('late', 'account@example.com'), LIMIT);
+    expect([again.kind, await emails('late')]).toEqual(['sent', 1]);
+  }, 60_000);
+});

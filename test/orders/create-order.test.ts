@@ -1,0 +1,326 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
+import { orderOperation } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
+import type { OrderStore } from '../../lambdas/orders/use/order-store.ts';
+import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
+import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
+import { callback } from '../support/callback-desk.ts';
+import { change } from '../support/change-desk.ts';
+import { answerOf, OrderDesk, orderRequest } from '../support/order-desk.ts';
+import { paymentRequest } from '../support/payment-fixtures.ts';
+
+let desk: OrderDesk;
+beforeEach(() => {
+  desk = new OrderDesk();
+});
+
+const counted = async (request: ReturnType<typeof orderRequest>) => ({
+  kept: desk.keptMinor(request),
+  reserved: await desk.shop.reserved(request.orderId),
+  emails: desk.mailer.outbox.length,
+  credits: await desk.shop.credits(request.orderId),
+});
+
+describe('an order', () => {
+  test('is charged, reserved, confirmed and credited, each once, and is replayed', async () => {
+    const request = orderRequest('tea');
+    const first = answerOf(await desk.order(request));
+    expect(first).toMatchObject({
+      status: 201,
+      body: {
+        id: request.orderId,
+        status: 'completed',
+        reservation: expect.stringMatching(/^rsv_/),
+        notifications: { email: 'sent' },
+        referral: 'credited',
+        failure: null,
+      },
+    });
+    const again = await desk.order(request);
+    expect(again).toMatchObject({ kind: 'replay' });
+    expect(answerOf(again)).toEqual(first);
+    expect(await counted(request)).toEqual({ kept: 2_000, reserved: 1, emails: 1, credits: 1 });
+    expect(await desk.typesOf(request)).toEqual([
+      'order.created',
+      'charge.succeeded',
+      'reservation.pending',
+      'reservation.succeeded',
+      'email.pending',
+      'email.sent',
+      'referral.pending',
+      'referral.credited',
+      'order.completed',
+    ]);
+    expect(firstBrokenOrderLink(systemDigest, await desk.transitions(request.orderId))).toBeUndefined();
+    expect(await desk.store.openOrders(10)).toEqual([]);
+  });
+
+  test('nobody is credited for one without a referrer, or for one too small to share', async () => {
+    const { referrer: _nobody, ...alone } = orderRequest('alone');
+    expect(answerOf(await desk.order(alone)).body).toMatchObject({ referral: 'none', referrer: null });
+    const small = answerOf(await desk.order(orderRequest('small', { amountMinor: 19 })));
+    expect([small.status, small.body['referral']]).toEqual([201, 'none']);
+  });
+
+  test('whose charge is declined is canceled, and nothing else is asked for', async () => {
+    const request = orderRequest('poor', { source: 'tok_declined' });
+    expect(answerOf(await desk.order(request))).toMatchObject({
+      status: 402,
+      body: { code: 'payment_failed', request_id: 'req-order', order: { status: 'canceled', reservation: null } },
+    });
+    expect(await counted(request)).toEqual({ kept: 0, reserved: 0, emails: 0, credits: 0 });
+    expect(await desk.typesOf(request)).toEqual(['order.created', 'charge.failed', 'order.canceled']);
+  });
+
+  test('that is out of stock is given back in full, and the ledger nets to zero', async () => {
+    const request = orderRequest('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
+    expect(answerOf(await desk.order(request))).toMatchObject({
+      status: 409,
+      body: { code: 'out_of_stock', order: { status: 'canceled', failure: { code: 'out_of_stock' } } },
+    });
+    expect(await counted(request)).toEqual({ kept: 0, reserved: 0, emails: 0, credits: 0 });
+    const { transitions, state } = await desk.payment(request);
+    const postings = transitions.flatMap((transition) => transition.postings);
+    expect(netDebitMinor('processor_clearing', 'EUR', postings)).toBe(0);
+    expect(state.payment).toMatchObject({ status: 'succeeded', amountRefundedMinor: 2_000 });
+    expect(await desk.typesOf(request)).toEqual([
+      'order.created',
+      'charge.succeeded',
+      'reservation.pending',
+      'reservation.refused',
+      'reversal.pending',
+      'reversal.succeeded',
+      'order.canceled',
+    ]);
+  });
+
+  test('under a key that was used for another order is refused', async () => {
+    await desk.order(orderRequest('one'));
+    expect(await desk.order(orderRequest('one', { amountMinor: 3 }))).toEqual({ kind: 'payload_mismatch' });
+  });
+
+  test('whose processor must not be called is not begun, and its key may be used again', async () => {
+    desk.processor.switchCircuit('open');
+    const request = orderRequest('early');
+    await expect(desk.order(request)).rejects.toMatchObject({ code: 'processor_circuit_open' });
+    expect(await desk.typesOf(request)).toEqual([]);
+    desk.processor.switchCircuit('closed');
+    expect(answerOf(await desk.order(request)).status).toBe(201);
+  });
+
+  test('whose processor takes nothing now is given back, and the same key goes on at once', async () => {
+    const request = orderRequest('limited', { source: 'tok_rate_limited' });
+    await expect(desk.order(request)).rejects.toMatchObject({ code: 'processor_rate_limited' });
+    expect(answerOf(await desk.order(request)).status).toBe(201);
+    expect(desk.charges(request)).toBe(1);
+  });
+
+  test('that nobody asks for again after that is never charged', async () => {
+    const request = orderRequest('left', { source: 'tok_unauthorized' });
+    await expect(desk.order(request)).rejects.toMatchObject({ code: 'processor_unauthorized' });
+    await desk.resolveFor(20);
+    expect(answerOf(await desk.order(request))).toMatchObject({ status: 409, body: { code: 'order_not_attempted' } });
+    expect(await desk.read(request)).toMatchObject({ status: 'canceled', failure: { code: 'not_attempted' } });
+    expect(desk.charges(request)).toBe(0);
+  });
+});
+
+describe('an order that cannot be known yet', () => {
+  test('is answered 202, and completed when its charge is known', async () => {
+    const request = orderRequest('later', { source: 'tok_async' });
+    expect(answerOf(await desk.order(request))).toMatchObject({ status: 202, body: { status: 'processing' } });
+    await desk.resolve();
+    expect((await desk.read(request)).status).toBe('processing');
+    const { state } = await desk.payment(request);
+    desk.processor.inside.succeed(state.payment.chargeId ?? '');
+    await desk.resolveFor(2);
+    expect(await desk.read(request)).toMatchObject({ status: 'completed', email: { status: 'sent' } });
+    expect(await counted(request)).toEqual({ kept: 2_000, reserved: 1, emails: 1, credits: 1 });
+    expect(await desk.store.openOrders(10)).toEqual([]);
+    expect(answerOf(await desk.order(request)).status).toBe(202);
+  });
+
+  test('is canceled when its payer does not come within a day, and what he might have approved is let go', async () => {
+    const request = orderRequest('asleep', { source: 'tok_action' });
+    expect(answerOf(await desk.order(request)).status).toBe(202);
+    await desk.resolveFor(26 * 60);
+    expect(await desk.read(request)).toMatchObject({ status: 'canceled', failure: { code: 'payment_abandoned' } });
+    expect((await desk.payment(request)).state.payment.status).toBe('canceled');
+    expect(await desk.shop.reservations(request.orderId)).toBe(0);
+  });
+
+  test('waits for a stock that is silent, and has reserved once when it speaks', async () => {
+    const request = orderRequest('quiet', { items: [{ sku: 'sku_timeout', quantity: 1 }] });
+    expect(answerOf(await desk.order(request))).toMatchObject({ status: 202, body: { status: 'processing' } });
+    expect((await desk.read(request)).reservation.status).toBe('pending');
+    await desk.resolveFor(1);
+    expect((await desk.read(request)).status).toBe('completed');
+    expect(await desk.shop.reservations(request.orderId)).toBe(1);
+  });
+
+  test('is given back when the stock has been silent for an hour, with what it may have reserved', async () => {
+    const request = orderRequest('dead');
+    const { stock } = desk.shop;
+    const silent = {
+      ...stock,
+      reserve: async (...call: Parameters<typeof stock.reserve>) => {
+        await stock.reserve(...call);
+        throw new AmbiguousError('shop_timeout', 'No answer in time.');
+      },
+    };
+    await desk.order(request, { stock: silent });
+    await desk.resolveFor(76, { stock: silent });
+    expect(await desk.read(request)).toMatchObject({ status: 'processing', failure: { code: 'stock_unavailable' } });
+    expect(desk.keptMinor(request)).toBe(0);
+    await desk.resolveFor(15);
+    expect(await desk.read(request)).toMatchObject({ status: 'canceled', reservation: { status: 'released' } });
+    expect(await counted(request)).toEqual({ kept: 0, reserved: 0, emails: 0, credits: 0 });
+  });
+});
+
+describe('what is late never undoes an order', () => {
+  test('an e-mail that cannot be sent now is sent later, once', async () => {
+    const request = orderRequest('mail');
+    desk.mailer.trouble = 'down';
+    const { status, body } = answerOf(await desk.order(request));
+    expect([status, body]).toMatchObject([201, { status: 'completed', notifications: { email: 'delayed' } }]);
+    await desk.resolveFor(5);
+    desk.mailer.trouble = 'sends_in_silence';
+    await desk.resolveFor(1);
+    desk.mailer.trouble = undefined;
+    await desk.resolveFor(1);
+    expect(await counted(request)).toEqual({ kept: 2_000, reserved: 1, emails: 1, credits: 1 });
+    expect((await desk.read(request)).email.status).toBe('sent');
+    expect(await desk.store.openOrders(10)).toEqual([]);
+  });
+
+  test('an e-mail and a credit that fail for three days are given up, after growing waits', async () => {
+    const request = orderRequest('hopeless', { referrer: 'ref_down' });
+    desk.mailer.trouble = 'down';
+    expect(answerOf(await desk.order(request)).body).toMatchObject({ status: 'completed', referral: 'pending' });
+    await desk.resolveFor(3 * 24 * 60 + 61);
+    expect(await desk.read(request)).toMatchObject({
+      status: 'completed',
+      email: { status: 'failed' },
+      referral: { status: 'failed' },
+    });
+    // 60 in the first hour, 4 in each of the next 23, and one in each after that; and the first of all.
+    expect(desk.mailer.calls).toBeLessThanOrEqual(1 + 60 + 23 * 4 + 49);
+    expect(desk.mailer.calls).toBeGreaterThan(150);
+    expect(desk.keptMinor(request)).toBe(2_000);
+    expect(await desk.store.openOrders(10)).toEqual([]);
+  });
+
+  test.each([
+    ['refuses', 'failed'],
+    ['doubts', 'unknown'],
+  ] as const)('a letter that the mailer %s is not sent again, and the order shows it', async (trouble, shown) => {
+    desk.mailer.trouble = trouble;
+    const request = orderRequest('final');
+    expect(answerOf(await desk.order(request)).body).toMatchObject({ notifications: { email: shown } });
+    await desk.resolveFor(3);
+    expect(desk.mailer.calls).toBe(1);
+  });
+
+  test('a referrer that nobody knows is not credited, and the order stands', async () => {
+    const request = orderRequest('nobody', { referrer: 'ref_nobody' });
+    expect(answerOf(await desk.order(request))).toMatchObject({ status: 201, body: { referral: 'failed' } });
+    expect(desk.keptMinor(request)).toBe(2_000);
+  });
+});
+
+describe('a reversal', () => {
+  const gone = orderRequest('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
+
+  test('that is refused is tried again under a key of its own, after growing waits', async () => {
+    desk.processor.failNextChange(2, 'tok_declined');
+    expect(answerOf(await desk.order(gone)).status).toBe(202);
+    await desk.resolveFor(10);
+    expect(await desk.read(gone)).toMatchObject({ status: 'canceled', charge: { status: 'reversed', attempt: 3 } });
+    expect(desk.keptMinor(gone)).toBe(0);
+  });
+
+  test('that is refused five times waits for a person, and sees what he does', async () => {
+    desk.processor.failNextChange(5, 'tok_declined');
+    await desk.order(gone);
+    await desk.resolveFor(60);
+    expect(await desk.read(gone)).toMatchObject({ status: 'needs_review', charge: { status: 'reversal_failed' } });
+    expect(desk.keptMinor(gone)).toBe(2_000);
+    // An alarm is raised by it, at least once.
+    expect(desk.counted.get('order_needs_review')).toBeGreaterThan(0);
+    const { id: paymentId } = (await desk.payment(gone)).state.payment;
+    await changePayment(desk.tools, change(paymentRequest('any', { paymentId }), 'by-hand', { kind: 'refund' }));
+    await desk.resolveFor(16);
+    expect(await desk.read(gone)).toMatchObject({ status: 'canceled', charge: { status: 'reversed' } });
+    expect(await desk.store.openOrders(10)).toEqual([]);
+  });
+
+  test('that is pending at the processor is waited for', async () => {
+    desk.processor.failNextChange(1, 'tok_async');
+    expect(answerOf(await desk.order(gone)).status).toBe(202);
+    await desk.resolveFor(3);
+    expect(await desk.read(gone)).toMatchObject({ status: 'processing', charge: { status: 'reversing', attempt: 1 } });
+  });
+});
+
+describe('what comes late', () => {
+  test('a charge that turns up when its order was canceled is sent back, and nothing else happens', async () => {
+    const request = orderRequest('ghost', { source: 'tok_timeout_late' });
+    // As often as anyone sends within the window.
+    desk.processor.failNext(100, 'tok_timeout_late');
+    expect(answerOf(await desk.order(request)).status).toBe(202);
+    await desk.resolveFor(46);
+    expect(await desk.read(request)).toMatchObject({ status: 'canceled', failure: { code: 'not_attempted' } });
+    desk.processor.deliverDelayed();
+    const charge = desk.processor.inside.all.find(({ status }) => status === 'succeeded');
+    const tools = { ...desk.tools, effects: desk.store, books: desk.processor };
+    await receiveCallback(tools, callback('evt_late', charge?.chargeId ?? ''));
+    await desk.resolveFor(2);
+    expect(await counted(request)).toEqual({ kept: 0, reserved: 0, emails: 0, credits: 0 });
+    const { transitions } = await desk.payment(request);
+    const postings = transitions.flatMap((transition) => transition.postings);
+    expect(netDebitMinor('processor_clearing', 'EUR', postings)).toBe(0);
+    expect((await desk.read(request)).status).toBe('canceled');
+  });
+
+  /** Held up right before the stock is asked, until the lease has ended and another has brought the order to its end. */
+  test('a reservation that a held-up process makes after the order was canceled is released', async () => {
+    const request = orderRequest('restocked');
+    const { stock } = desk.shop;
+    const refuse = async () => ({ kind: 'refused' as const, failure: { code: 'out_of_stock', message: 'None left.' } });
+    const heldUp: typeof stock.reserve = async (...call) => {
+      desk.clock.advance(26_000);
+      const rival = await desk.order(request, { stock: { ...stock, reserve: refuse } });
+      expect(answerOf(rival).status).toBe(409);
+      return stock.reserve(...call);
+    };
+    expect(answerOf(await desk.order(request, { stock: { ...stock, reserve: heldUp } })).status).toBe(409);
+    expect(await desk.shop.reservations(request.orderId)).toBe(1);
+    await desk.resolveFor(1);
+    expect(await counted(request)).toEqual({ kept: 0, reserved: 0, emails: 0, credits: 0 });
+    expect((await desk.read(request)).status).toBe('canceled');
+    expect(await desk.store.openOrders(10)).toEqual([]);
+  });
+
+  test('an order whose record was deleted before it was answered is taken over; after that its key is used up', async () => {
+    const request = orderRequest('lost');
+    const { store } = desk;
+    const dying: OrderStore = {
+      claimOrder: (claim) => store.claimOrder(claim),
+      commitOrder: () => Promise.reject(new Error('the process is gone')),
+      appendToOrder: (append) => store.appendToOrder(append),
+      listOrderTransitions: (orderId, page) => store.listOrderTransitions(orderId, page),
+      openOrders: (limit) => store.openOrders(limit),
+      closeOrder: (open) => store.closeOrder(open),
+    };
+    await expect(desk.order(request, { orders: dying })).rejects.toThrow('the process is gone');
+    desk.store.deleteRecord(orderOperation(request.orderId));
+    expect(answerOf(await desk.order(request)).status).toBe(201);
+    desk.store.deleteRecord(orderOperation(request.orderId));
+    expect(await desk.order(request)).toEqual({ kind: 'order_key_expired', orderId: request.orderId });
+    expect(await counted(request)).toEqual({ kept: 2_000, reserved: 1, emails: 1, credits: 1 });
+  });
+});

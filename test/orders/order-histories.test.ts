@@ -1,0 +1,119 @@
+import { describe, expect, test } from '@jest/globals';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
+import type { CreateOrder } from '../../lambdas/orders/use/create-order-types.ts';
+import { orderRequest } from '../support/order-desk.ts';
+import {
+  brokenOrderPromises,
+  callsOf,
+  type OrderSubject,
+  rivalled,
+  surveyOrders,
+  UNRIVALLED,
+} from '../support/order-histories.ts';
+import { engine, givenUp, type Mutant, naive, paid } from '../support/order-subjects.ts';
+
+const KEPT = orderRequest('kept');
+const GONE = orderRequest('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
+const POOR = orderRequest('poor', { source: 'tok_declined' });
+const SLOW = orderRequest('slow', { items: [{ sku: 'sku_timeout', quantity: 1 }], referrer: 'ref_timeout' });
+
+describe('an order ends fulfilled or wholly undone, each effect counted at its owner', () => {
+  test.each<[string, CreateOrder, OrderSubject['ends'], number]>([
+    ['that is fulfilled', KEPT, 'fulfilled', 2_000],
+    ['that is declined', POOR, 'undone', 800],
+  ])(
+    'one %s, with every single fault at every call, each alone and with a rival before every call',
+    async (_what, request, ends, most) => {
+      const make = () => engine(request, ends);
+      const races = [...UNRIVALLED, ...rivalled(await callsOf(make))];
+      const { histories, findings } = await surveyOrders(make, { faults: 1, races });
+      expect(findings.slice(0, 2)).toEqual([]);
+      expect(histories).toBeGreaterThan(most);
+    },
+    120_000,
+  );
+
+  // Their way on is that of the one that is fulfilled: rivals beside faults there are enough.
+  test.each<[string, CreateOrder, OrderSubject['ends'], number]>([
+    ['that is out of stock', GONE, 'undone', 100],
+    ['whose shop is silent at first', SLOW, 'fulfilled', 100],
+  ])(
+    'one %s, with every single fault at every call, and with a rival before every call',
+    async (_what, request, ends, most) => {
+      const make = () => engine(request, ends);
+      const faulty = await surveyOrders(make, { faults: 1, races: UNRIVALLED });
+      const raced = await surveyOrders(make, { faults: 0, races: rivalled(await callsOf(make)) });
+      expect([...faulty.findings, ...raced.findings].slice(0, 2)).toEqual([]);
+      expect(faulty.histories + raced.histories).toBeGreaterThan(most);
+    },
+    120_000,
+  );
+
+  test('one that is out of stock, with every pair of faults at every two calls of its way back', async () => {
+    const { histories, findings } = await surveyOrders(() => paid(GONE, 'undone'), { faults: 2, races: [{}] });
+    expect(findings.slice(0, 2)).toEqual([]);
+    expect(histories).toBeGreaterThan(2_000);
+  }, 240_000);
+
+  test('one whose silent stock was given up, with every single fault on its way back', async () => {
+    const { histories, findings } = await surveyOrders(() => givenUp(SLOW), {
+      faults: 1,
+      races: [{ clientLeaves: true }],
+    });
+    expect(findings.slice(0, 2)).toEqual([]);
+    expect(histories).toBeGreaterThan(30);
+  }, 60_000);
+});
+
+describe('the promises are able to be broken', () => {
+  test('by a saga that writes nothing before it calls, and makes its keys anew', async () => {
+    const kept = await surveyOrders(() => naive(KEPT, 'fulfilled'), { faults: 1, races: UNRIVALLED });
+    expect(brokenOrderPromises(kept)).toEqual(
+      expect.arrayContaining([
+        'I1: 2 charges',
+        'I1: 2 credits',
+        'I1: 2 letters',
+        'I1: 2 reservations',
+        'neither settled',
+      ]),
+    );
+    const gone = await surveyOrders(() => naive(GONE, 'undone'), { faults: 1, races: UNRIVALLED });
+    expect(brokenOrderPromises(gone)).toEqual(expect.arrayContaining(['neither settled']));
+  });
+
+  let made = 0;
+  const anew = () => {
+    made += 1;
+    return storedOperationId(`anew-${made}`);
+  };
+  const freshStock: Mutant = ({ stock, ...tools }) => ({
+    ...tools,
+    stock: { ...stock, reserve: (order, limit) => stock.reserve({ ...order, operationId: anew() }, limit) },
+  });
+  const freshMail: Mutant = ({ mailer, ...tools }) => ({
+    ...tools,
+    mailer: { send: (letter, limit) => mailer.send({ ...letter, operationId: anew() }, limit) },
+  });
+  const freshCredit: Mutant = ({ referrals, ...tools }) => ({
+    ...tools,
+    referrals: { credit: (order, limit) => referrals.credit({ ...order, operationId: anew() }, limit) },
+  });
+
+  test.each<[string, Mutant, string]>([
+    ['stock', freshStock, 'I1: 2 reservations'],
+    ['mailer', freshMail, 'I1: 2 letters'],
+    ['referral programme', freshCredit, 'I1: 2 credits'],
+  ])('by an engine that asks the %s under a new key each time', async (_whom, mutant, broken) => {
+    const survey = await surveyOrders(() => engine(KEPT, 'fulfilled', mutant), { faults: 1, races: [{}] });
+    expect(brokenOrderPromises(survey)).toContain(broken);
+  });
+
+  test('by an engine that forgets to give the money back', async () => {
+    const forgetful: Mutant = ({ processor, ...tools }) => ({
+      ...tools,
+      processor: { ...processor, change: async () => ({ kind: 'applied', facts: [] }) },
+    });
+    const survey = await surveyOrders(() => engine(GONE, 'undone', forgetful), { faults: 0, races: [{}] });
+    expect(brokenOrderPromises(survey)).toContain('neither settled');
+  });
+});

@@ -1,0 +1,225 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
+import { type OrderId, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { createMailer } from '../../lambdas/orders/parties/mailer.ts';
+import { createPostmark, probePostmark } from '../../lambdas/orders/parties/postmark.ts';
+import { probeShop } from '../../lambdas/orders/parties/shop-call.ts';
+import { CREDITS_PATH, createShopReferrals } from '../../lambdas/orders/parties/shop-referrals.ts';
+import { createShopStock, STOCK_PATH } from '../../lambdas/orders/parties/shop-stock.ts';
+import type { CreditOrder, Letter, ReservationOrder } from '../../lambdas/orders/use/order-parties.ts';
+import { makeAgain } from '../../lambdas/outbound/make-again.ts';
+import type { GivenUp } from '../../lambdas/outbound/outbound-calls.ts';
+import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
+import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
+import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
+import { MemorySendingClaims } from '../outbound/memory-sending-claims.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { type SandboxServer, serveSandbox } from '../support/sandbox-server.ts';
+import { createTestSandbox, type TestSandbox } from '../support/sandbox-world.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+const LIMIT = { timeoutMs: 20_000 };
+const MAX_LAG_MS = 30_000;
+const ORDER = 'ord_1' as OrderId;
+
+let clock: SimulatedClock;
+let sandbox: TestSandbox;
+let server: SandboxServer;
+let letters: MemoryLetterBox;
+let parties: ReturnType<typeof connect>;
+
+beforeEach(async () => {
+  clock = new SimulatedClock();
+  sandbox = createTestSandbox();
+  server = await serveSandbox(sandbox.handler);
+  letters = new MemoryLetterBox(clock);
+  parties = connect('set_aside_terminal');
+});
+afterEach(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+/** All that one process holds; another call is another process that shares the claims. */
+function connect(givenUp: GivenUp, claims = new MemorySendingClaims(clock, countingEntropy())) {
+  const { url } = server;
+  const policyOf = (vendor: string, probe: (limit: { readonly timeoutMs: number }) => Promise<void>) =>
+    createOutboundPolicy({
+      vendor,
+      clock,
+      entropy: { fraction: () => 1 },
+      observer: { count: () => {} },
+      deadLetters: letters,
+      timeoutMs: 10_000,
+      probe,
+    });
+  const shop = (vendor: string, path: string) => ({
+    url,
+    clock,
+    givenUp,
+    policy: policyOf(vendor, (limit) => probeShop(vendor, { url, path }, limit)),
+  });
+  const access = { url, token: async () => 'any' };
+  const policy = policyOf('postmark', (limit) => probePostmark('postmark', access, limit));
+  const emails = createPostmark({ ...access, from: 'shop@example.org', policy, claims, clock, maxLagMs: MAX_LAG_MS });
+  return {
+    claims,
+    emails,
+    stock: createShopStock(shop('stock', STOCK_PATH)),
+    referrals: createShopReferrals(shop('referrals', CREDITS_PATH)),
+    mailer: createMailer(emails, { clock, givenUp }),
+    clock,
+  };
+}
+
+/** As a saga asks again and again, in another process each time. */
+async function askUntilKnown<T>(ask: (again: ReturnType<typeof connect>) => Promise<T>): Promise<T> {
+  for (let asked = 1; asked <= 10; asked += 1) {
+    try {
+      return await ask(asked === 1 ? parties : connect('set_aside_terminal', parties.claims));
+    } catch (error) {
+      if (!(error instanceof RetryableError || error instanceof AmbiguousError)) throw error;
+      clock.advance((error.retryAfterSeconds ?? 60) * 1_000);
+    }
+  }
+  throw new Error('asking ten times was not enough');
+}
+
+const operation = (name = 'op_1') => storedOperationId(name);
+const posts = () => server.requests.filter((request) => request.startsWith('POST')).length;
+
+describe('the stock', () => {
+  const reservation = (sku = 'sku_tea'): ReservationOrder => ({
+    operationId: operation(),
+    orderId: ORDER,
+    items: [{ sku, quantity: 2 }],
+  });
+  const booked = () => sandbox.books.stock.entriesOfOrder(ORDER);
+  const reserve = (sku?: string) => parties.stock.reserve(reservation(sku), LIMIT);
+
+  test.each(['sku_tea', 'sku_timeout', 'sku_flaky'])(
+    '%s is reserved once, however often it is asked for',
+    async (sku) => {
+      const first = await reserve(sku);
+      expect(await reserve(sku)).toEqual(first);
+      expect(first).toEqual({ kind: 'reserved', reservationId: (await booked())[0]?.id });
+      expect(await booked()).toHaveLength(1);
+    },
+  );
+
+  test('what is not in stock is refused, at the first asking', async () => {
+    expect(await reserve('sku_none')).toMatchObject({ kind: 'refused', failure: { code: 'out_of_stock' } });
+    expect(posts()).toBe(1);
+  });
+
+  test('what is reserved is released, as often as it is asked for, and is reserved no more', async () => {
+    const made = await reserve();
+    if (made.kind !== 'reserved') throw new Error(made.kind);
+    await parties.stock.release(made.reservationId, LIMIT);
+    await parties.stock.release(made.reservationId, LIMIT);
+    expect(await booked()).toMatchObject([{ status: 'released' }]);
+    expect(await reserve()).toMatchObject({ kind: 'refused', failure: { code: 'reservation_released' } });
+  });
+
+  test('a release that can never be is kept for a person, a reservation is not', async () => {
+    await expect(parties.stock.release('rsv_nobody', LIMIT)).rejects.toMatchObject({ code: 'stock_refused' });
+    expect(await letters.take(10)).toMatchObject([
+      { letter: { operation: 'reservation.release', payload: { reservationId: 'rsv_nobody' } } },
+    ]);
+    await expect(parties.stock.reserve({ ...reservation(), items: [] }, LIMIT)).rejects.toThrow(TerminalError);
+    expect(await letters.take(10)).toEqual([]);
+  });
+});
+
+describe('the referral program', () => {
+  const credit = (referrer = 'ref_friend', changes: Partial<CreditOrder> = {}): CreditOrder => ({
+    operationId: operation(),
+    orderId: ORDER,
+    referrer,
+    amountMinor: 500,
+    currency: 'EUR',
+    ...changes,
+  });
+  const booked = () => sandbox.books.credits.entriesOfOrder(ORDER);
+
+  test.each(['ref_friend', 'ref_timeout', 'ref_flaky'])('%s is credited once', async (referrer) => {
+    const first = await parties.referrals.credit(credit(referrer), LIMIT);
+    expect(await parties.referrals.credit(credit(referrer), LIMIT)).toEqual(first);
+    expect(first).toEqual({ kind: 'credited', creditId: (await booked())[0]?.id });
+    expect(await booked()).toMatchObject([{ referrer, amount: 500, currency: 'EUR' }]);
+  });
+
+  test('an unknown referrer is refused', async () => {
+    expect(await parties.referrals.credit(credit('ref_nobody'), LIMIT)).toMatchObject({
+      kind: 'refused',
+      failure: { code: 'unknown_referrer' },
+    });
+  });
+
+  test('a program that is down leaves it unknown, and keeps nothing: who asked asks again', async () => {
+    await expect(parties.referrals.credit(credit('ref_down'), LIMIT)).rejects.toThrow(AmbiguousError);
+    expect([await booked(), await letters.take(10)]).toEqual([[], []]);
+  });
+
+  test('one key for two credits is a bug that a person hears of', async () => {
+    await parties.referrals.credit(credit(), LIMIT);
+    await expect(parties.referrals.credit(credit('ref_friend', { amountMinor: 501 }), LIMIT)).rejects.toMatchObject({
+      name: 'TerminalError',
+      code: 'referrals_key_mismatch',
+    });
+    expect(await letters.take(10)).toMatchObject([{ letter: { vendor: 'referrals', operation: 'credit.give' } }]);
+    expect(await booked()).toHaveLength(1);
+  });
+});
+
+describe('the mailer', () => {
+  const letter = (to = 'ada@example.com'): Letter => ({
+    operationId: operation(),
+    to,
+    subject: 'Your order',
+    text: 'Thank you.',
+    tag: 'order-confirmation',
+  });
+  const sent = () => sandbox.books.emailsLabelled('metadata_payonce=op_1');
+  const send = (to?: string) => askUntilKnown(({ mailer }) => mailer.send(letter(to), LIMIT));
+
+  test.each(['ada', 'timeout', 'flaky'])('%s@ gets one e-mail, however often it is asked for', async (name) => {
+    const first = await send(`${name}@example.com`);
+    expect(await send(`${name}@example.com`)).toEqual(first);
+    expect(first).toEqual({ kind: 'sent', messageId: (await sent())[0]?.MessageID });
+    expect(await sent()).toMatchObject([{ Tag: 'order-confirmation', From: 'shop@example.org' }]);
+  });
+
+  test('an inactive recipient is refused', async () => {
+    expect(await send('bounce@example.com')).toMatchObject({
+      kind: 'refused',
+      failure: { code: 'inactive_recipient' },
+    });
+    expect(await sent()).toEqual([]);
+  });
+
+  test('a service that is down is never given up by itself', async () => {
+    await expect(send('down@example.com')).rejects.toThrow('asking ten times was not enough');
+    expect([await sent(), await letters.take(10)]).toEqual([[], []]);
+  });
+
+  test('what a person must mend is kept, and goes out once when it is redriven, whoever asks meanwhile', async () => {
+    const kept = send('account@example.com');
+    await expect(kept).rejects.toMatchObject({ name: 'TerminalError', code: 'postmark_account' });
+    expect(await sent()).toEqual([]);
+    const redrive = () =>
+      redriveLetters(
+        {
+          letters,
+          makeAgain: (one, limit) => makeAgain(connect('throw', parties.claims), one, limit),
+          clock,
+          report: () => {},
+        },
+        { deadlineMs: clock.nowMs() + 300_000, atMost: 10 },
+      );
+    expect(await redrive()).toMatchObject([{ state: 'applied', operation: 'email.send', reason: 'postmark_account' }]);
+    expect(await redrive()).toEqual([]);
+    const [only] = await sent();
+    expect(await send('account@example.com')).toEqual({ kind: 'sent', messageId: only?.MessageID });
+    expect(await sent()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,209 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  callbackOperation,
+  chargeOperation,
+  type OrderId,
+  orderOperation,
+  ownerToken,
+  paymentOfOrder,
+} from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { createOrderDraft, type OrderDraft } from '../../lambdas/orders/domain/order.ts';
+import {
+  firstBrokenOrderLink,
+  firstOrderTransition,
+  nextOrderTransitions,
+  type OrderTransition,
+} from '../../lambdas/orders/domain/order-transition.ts';
+import type { OpenOrder, OrderStore } from '../../lambdas/orders/use/order-store.ts';
+import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
+import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
+import { orderRequest } from '../support/order-desk.ts';
+import { completedRecord, openRecord } from '../support/payment-fixtures.ts';
+
+export interface OrderStoreUnderTest {
+  readonly orders: OrderStore;
+  readonly payments: PaymentStore;
+  readonly effects: EffectStore;
+  readonly work: UnfinishedWork;
+}
+
+const LIMIT = 1_000;
+
+/** What every store of orders promises. */
+export function describeOrderStore(name: string, make: () => Promise<OrderStoreUnderTest>): void {
+  let made = 0;
+  let orders: OrderStore;
+  let payments: PaymentStore;
+  let effects: EffectStore;
+  let work: UnfinishedWork;
+  let orderId: OrderId;
+  let first: OrderTransition;
+
+  beforeEach(async () => {
+    ({ orders, payments, effects, work } = await make());
+    made += 1;
+    ({ orderId } = orderRequest(`order-${process.pid}-${made}`));
+    first = firstOf(orderId);
+  });
+
+  const paymentId = () => paymentOfOrder(systemDigest, orderId);
+  const open = (owner = 'owner-a') =>
+    openRecord(paymentId(), { operationId: orderOperation(orderId), owner: ownerToken(owner) });
+  const completed = (owner = 'owner-a') =>
+    completedRecord(paymentId(), { operationId: orderOperation(orderId), owner: ownerToken(owner) });
+  const chain = () => orders.listOrderTransitions(orderId, { afterSequence: 0, limit: LIMIT });
+  const entry = (sequence: number): OpenOrder => ({ orderId, createdAtMs: first.occurredAtMs, sequence });
+  const queued = async () => (await orders.openOrders(LIMIT)).filter((each) => each.orderId === orderId);
+
+  describe(`the ${name} store of orders`, () => {
+    test('claims once, and gives back every transition as it was written', async () => {
+      expect(await orders.claimOrder({ record: open(), first })).toEqual({ kind: 'claimed' });
+      expect(await orders.claimOrder({ record: open('owner-b'), first })).toEqual({
+        kind: 'record_exists',
+        record: open(),
+      });
+      const more = nextOrderTransitions(systemDigest, first, draftsOf(first), first.occurredAtMs + 5);
+      expect(await orders.appendToOrder({ transitions: more })).toEqual({ kind: 'appended' });
+      expect(await chain()).toEqual([first, ...more]);
+      expect(firstBrokenOrderLink(systemDigest, await chain())).toBeUndefined();
+      expect(await orders.listOrderTransitions(orderId, { afterSequence: 1, limit: 1 })).toEqual([more[0]]);
+    });
+
+    test('tells of an order whose record was lost, and takes its record back', async () => {
+      await orders.claimOrder({ record: openRecord(paymentId()), first });
+      expect(await orders.claimOrder({ record: open('owner-b'), first })).toEqual({ kind: 'transition_exists' });
+      expect(await orders.claimOrder({ record: open('owner-b') })).toEqual({ kind: 'claimed' });
+      expect(await payments.readRecord(orderOperation(orderId))).toEqual(open('owner-b'));
+    });
+
+    test('lets a place in the chain be taken once, and of several places all or none', async () => {
+      await orders.claimOrder({ record: open(), first });
+      const [second, third] = nextOrderTransitions(systemDigest, first, draftsOf(first), first.occurredAtMs);
+      if (second === undefined || third === undefined) throw new Error('two drafts make two transitions');
+      await orders.appendToOrder({ transitions: [second] });
+      const again = { transitions: [second, third], open: entry(3) };
+      expect(await orders.appendToOrder(again)).toEqual({ kind: 'transition_exists' });
+      expect(await chain()).toEqual([first, second]);
+      expect(await queued()).toEqual([]);
+    });
+
+    test('of ten drivers that append at once, one does', async () => {
+      await orders.claimOrder({ record: open(), first });
+      const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), first.occurredAtMs);
+      const outcomes = await Promise.all(Array.from({ length: 10 }, () => orders.appendToOrder({ transitions })));
+      expect(outcomes.filter(({ kind }) => kind === 'appended')).toHaveLength(1);
+      expect(await chain()).toHaveLength(3);
+    });
+
+    test('commits answer, transitions and queue entry together, for the owner alone', async () => {
+      await orders.claimOrder({ record: open(), first });
+      const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), first.occurredAtMs);
+      const commit = { expects: 'open' as const, transitions, open: entry(3) };
+      const fenced = await orders.commitOrder({ record: completed('owner-b'), ...commit });
+      expect(fenced).toEqual({ kind: 'fenced', record: open() });
+      expect([await chain(), await queued()]).toEqual([[first], []]);
+      expect(await orders.commitOrder({ record: completed(), ...commit })).toEqual({ kind: 'committed' });
+      expect([await chain(), await queued()]).toEqual([[first, ...transitions], [entry(3)]]);
+      expect(await payments.readRecord(orderOperation(orderId))).toEqual(completed());
+      expect(await work.staleClaims(Number.MAX_SAFE_INTEGER, LIMIT)).not.toContainEqual(
+        expect.objectContaining({ operationId: orderOperation(orderId) }),
+      );
+    });
+
+    test('refuses a commit whose place is taken, and leaves the claim as it was', async () => {
+      await orders.claimOrder({ record: open(), first });
+      const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), first.occurredAtMs);
+      await orders.appendToOrder({ transitions });
+      const outcome = await orders.commitOrder({ record: completed(), expects: 'open', transitions });
+      expect(outcome).toEqual({ kind: 'transition_exists' });
+      expect(await payments.readRecord(orderOperation(orderId))).toEqual(open());
+      expect(await orders.commitOrder({ record: completed(), expects: 'open', transitions: [] })).toEqual({
+        kind: 'committed',
+      });
+    });
+
+    test('commits where the record was deleted under the owner’s feet, once', async () => {
+      await orders.claimOrder({ record: openRecord(paymentId()), first });
+      const commit = { expects: 'absent' as const, transitions: [] };
+      expect(await orders.commitOrder({ record: completed(), ...commit })).toEqual({ kind: 'committed' });
+      expect(await orders.commitOrder({ record: completed('owner-b'), ...commit })).toEqual({
+        kind: 'fenced',
+        record: completed(),
+      });
+    });
+
+    test('shows an open claim of an order among the stale ones, and lets it be taken over and released as any other', async () => {
+      await orders.claimOrder({ record: open(), first });
+      const stale = open();
+      expect(await work.staleClaims(stale.leaseExpiresAtMs, LIMIT)).toContainEqual(stale);
+      const owner = ownerToken('owner-c');
+      const leaseExpiresAtMs = stale.leaseExpiresAtMs + 25_000;
+      expect(await payments.takeOver({ stale, owner, leaseExpiresAtMs })).toEqual({ kind: 'taken' });
+      await payments.release(orderOperation(orderId), owner);
+      expect(await payments.readRecord(orderOperation(orderId))).toMatchObject({ released: true, owner });
+    });
+
+    test('closes a queue entry only as it was read', async () => {
+      await orders.claimOrder({ record: open(), first });
+      await orders.commitOrder({ record: completed(), expects: 'open', transitions: [], open: entry(1) });
+      const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), first.occurredAtMs);
+      await orders.appendToOrder({ transitions, open: entry(3) });
+      await orders.closeOrder(entry(1));
+      expect(await queued()).toEqual([entry(3)]);
+      await orders.closeOrder(entry(3));
+      await orders.closeOrder(entry(3));
+      expect(await queued()).toEqual([]);
+    });
+
+    test('opens an order again with what was recorded of its payment; who has read it before does not close it', async () => {
+      await orders.claimOrder({ record: open(), first });
+      await orders.commitOrder({ record: completed(), expects: 'open', transitions: [], open: entry(1) });
+      const nowMs = first.occurredAtMs + 1;
+      const operationId = callbackOperation(systemDigest, 'memory', `evt-${orderId}`);
+      const record = { operationId, owner: ownerToken('owner-b'), recordedAtMs: nowMs };
+      const reopened = { orderId, createdAtMs: nowMs, sequence: nowMs };
+      await effects.recordEffect({ record, transitions: [], reopened });
+      await orders.closeOrder(entry(1));
+      expect(await queued()).toEqual([reopened]);
+      await orders.closeOrder(reopened);
+      expect(await queued()).toEqual([]);
+    });
+
+    test('keeps orders and payments apart', async () => {
+      await orders.claimOrder({ record: open(), first });
+      expect(await payments.readPayment(paymentId())).toBeUndefined();
+      expect(await payments.readRecord(chargeOperation(paymentId()))).toBeUndefined();
+    });
+  });
+}
+
+function firstOf(orderId: OrderId): OrderTransition {
+  const { tenantId, mode, amountMinor, currency, fingerprint, source, items, email, referrer } = orderRequest('any');
+  const createdAtMs = openRecord(paymentOfOrder(systemDigest, orderId)).claimedAtMs;
+  const paymentId = paymentOfOrder(systemDigest, orderId);
+  const order = { id: orderId, tenantId, mode, amountMinor, currency, paymentId, createdAtMs };
+  const details = { requestId: 'req-1', fingerprint, source, items, email, ...(referrer ? { referrer } : {}) };
+  return firstOrderTransition(systemDigest, createOrderDraft(order, referrer), details, createdAtMs);
+}
+
+/** Two, with every field that an order may have. */
+function draftsOf({ order }: OrderTransition): readonly OrderDraft[] {
+  const sinceMs = order.createdAtMs;
+  const reserved = { ...order, reservation: { status: 'reserved' as const, sinceMs, reservationId: 'rsv_1' } };
+  const failure = { code: 'stock_unavailable', message: 'Nobody could tell.' };
+  return [
+    { type: 'reservation.succeeded', order: reserved },
+    {
+      type: 'reversal.pending',
+      order: {
+        ...reserved,
+        charge: { status: 'reversing', sinceMs, attempt: 2 },
+        failure,
+        failedAtMs: sinceMs,
+        answered: true,
+      },
+    },
+  ];
+}

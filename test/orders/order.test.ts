@@ -1,0 +1,267 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type OrderId, paymentOfOrder, tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { createOrderDraft, isSettled, type Order, type OrderDraft } from '../../lambdas/orders/domain/order.ts';
+import { decideOrder, type OrderFact } from '../../lambdas/orders/domain/order-facts.ts';
+import { confirmationLetter } from '../../lambdas/orders/domain/order-letter.ts';
+import { isOrderDue } from '../../lambdas/orders/domain/order-limits.ts';
+import { nextOrderStep, type OrderCall } from '../../lambdas/orders/domain/order-steps.ts';
+import {
+  firstBrokenOrderLink,
+  firstOrderTransition,
+  nextOrderTransitions,
+} from '../../lambdas/orders/domain/order-transition.ts';
+
+const T0 = Date.UTC(2026, 2, 1, 12);
+const HOUR_MS = 3_600_000;
+const ID = 'ord_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' as OrderId;
+
+function newOrder(referrer?: string): OrderDraft {
+  const paymentId = paymentOfOrder(systemDigest, ID);
+  const asked = { id: ID, tenantId: tenantId('ten_1'), mode: 'test' as const, amountMinor: 2_000, currency: 'EUR' };
+  return createOrderDraft({ ...asked, paymentId, createdAtMs: T0 }, referrer);
+}
+
+const details = {
+  requestId: 'req-1',
+  fingerprint: { version: 1, sha256: systemDigest.sha256('a request') },
+  source: 'tok_ok',
+  items: [{ sku: 'sku_tea', quantity: 2 }],
+  email: 'ada@example.com',
+};
+
+/** What each call may come to; a call that is not answered brings nothing. */
+const ANSWERS: Readonly<Record<OrderCall, readonly OrderFact[]>> = {
+  charge: [
+    ...(['processing', 'requires_action', 'succeeded', 'failed', 'canceled', 'needs_review'] as const).map(
+      (status) => ({ kind: 'payment' as const, status, leftMinor: 2_000 }),
+    ),
+    { kind: 'payment', status: 'succeeded', leftMinor: 0 },
+    { kind: 'payment_absent' },
+    { kind: 'payment_abandoned' },
+  ],
+  reserve: [
+    { kind: 'reserved', reservationId: 'rsv_1' },
+    { kind: 'reservation_refused', failure: { code: 'out_of_stock', message: 'None left.' } },
+  ],
+  find_reservation: [
+    { kind: 'reserved', reservationId: 'rsv_1' },
+    { kind: 'reservation_refused', failure: { code: 'out_of_stock', message: 'None left.' } },
+  ],
+  release: [{ kind: 'released', reservationId: 'rsv_1' }],
+  reverse: [
+    { kind: 'reversed' },
+    { kind: 'reversal_turned' },
+    { kind: 'reversal_undone' },
+    ...(['cancel', 'refund'] as const).flatMap((by) =>
+      [1, 2, 3, 4, 5].map((attempt) => ({ kind: 'reversal_failed' as const, attempt, by })),
+    ),
+  ],
+  send_email: [
+    { kind: 'email_sent' },
+    { kind: 'email_refused' },
+    { kind: 'email_unknown' },
+    { kind: 'email_unanswered' },
+  ],
+  credit: [{ kind: 'credited' }, { kind: 'credit_refused' }, { kind: 'credit_unanswered' }],
+};
+const EVERY_FACT = Object.values(ANSWERS).flat();
+
+interface Walk {
+  readonly drafts: readonly OrderDraft[];
+  readonly calls: readonly { readonly call: OrderCall; readonly before: Order }[];
+}
+
+/** A walk through the machine: each choice answers a call, lets a rival's fact in, or lets time pass. */
+function walk(choices: readonly number[], referrer: string | undefined): Walk {
+  const drafts = [newOrder(referrer)];
+  const calls: { call: OrderCall; before: Order }[] = [];
+  const newest = () => drafts.at(-1)?.order ?? newOrder().order;
+  let nowMs = T0;
+  let tried = new Set<OrderCall>();
+  for (const choice of choices) {
+    const step = nextOrderStep(newest(), { nowMs, tried, timeLeft: choice % 7 !== 0 });
+    if (step.do === 'append' || step.do === 'conclude') drafts.push(step.draft);
+    if (step.do === 'rest') {
+      nowMs += (choice % 11) * HOUR_MS;
+      tried = new Set();
+    }
+    if (step.do !== 'call') continue;
+    tried.add(step.call);
+    calls.push({ call: step.call, before: newest() });
+    const answers = choice % 5 === 0 ? EVERY_FACT : ANSWERS[step.call];
+    const fact = answers[choice % (answers.length + 1)];
+    const draft = fact === undefined ? undefined : decideOrder(fact, newest(), nowMs);
+    if (draft !== undefined) drafts.push(draft);
+  }
+  return { drafts, calls };
+}
+
+const walks = fc
+  .record({
+    choices: fc.array(fc.nat(10_000), { minLength: 1, maxLength: 120 }),
+    referrer: fc.option(fc.constant('ref_1')),
+  })
+  .map(({ choices, referrer }) => walk(choices, referrer ?? undefined));
+
+const PENDING: Partial<Record<OrderCall, (order: Order) => boolean>> = {
+  reserve: ({ reservation }) => reservation.status === 'pending',
+  find_reservation: ({ reservation }) => reservation.status === 'releasing',
+  release: ({ reservation }) => reservation.status === 'releasing',
+  reverse: ({ charge }) => ['reversing', 'reversal_failed', 'reversed'].includes(charge.status),
+  send_email: ({ email }) => email.status === 'pending' || email.status === 'delayed',
+  credit: ({ referral }) => referral.status === 'pending' || referral.status === 'delayed',
+};
+
+describe('whatever is answered, in whatever order', () => {
+  test('an order is settled or wholly undone, never both, and its end stays its end while its money stays away', () => {
+    fc.assert(
+      fc.property(walks, ({ drafts }) => {
+        for (const [index, { type, order }] of drafts.entries()) {
+          const before = drafts[index - 1]?.order;
+          const isEnd = before?.status === 'completed' || (before?.status === 'canceled' && type !== 'reversal.undone');
+          if (isEnd) expect(order.status).toBe(before.status);
+          if (before?.failure !== undefined) expect(order.failure).toEqual(before.failure);
+          if (order.status === 'completed') {
+            expect([order.charge.status, order.reservation.status, order.failure]).toEqual([
+              'succeeded',
+              'reserved',
+              undefined,
+            ]);
+          }
+          if (order.status === 'canceled' && isSettled(order)) {
+            expect(['failed', 'reversed']).toContain(order.charge.status);
+            expect(['none', 'refused', 'released']).toContain(order.reservation.status);
+            expect([order.email.status, order.referral.status]).toEqual([
+              'none',
+              expect.stringMatching(/^(none|due)$/),
+            ]);
+          }
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('nothing is asked of anyone before it is written that it will be', () => {
+    fc.assert(
+      fc.property(walks, ({ calls }) => {
+        for (const { call, before } of calls) expect([call, PENDING[call]?.(before) ?? true]).toEqual([call, true]);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('every end is reached by some walk', () => {
+    const seen = new Set<string>();
+    fc.assert(
+      fc.property(walks, ({ drafts }) => {
+        for (const { order } of drafts) seen.add(`${order.status}${isSettled(order) ? ' settled' : ''}`);
+      }),
+      { numRuns: 2_000, seed: 7 },
+    );
+    expect([...seen].sort()).toEqual([
+      'canceled settled',
+      'completed',
+      'completed settled',
+      'needs_review',
+      'processing',
+    ]);
+  });
+});
+
+describe('a reservation that turns up late', () => {
+  const failure = { code: 'out_of_stock', message: 'None left.' };
+  const canceled: Order = {
+    ...newOrder().order,
+    status: 'canceled',
+    charge: { status: 'reversed', sinceMs: T0, attempt: 1 },
+    reservation: { status: 'refused', sinceMs: T0 },
+    failure,
+  };
+
+  test('is released, though the order has had its end', () => {
+    const draft = decideOrder({ kind: 'reserved', reservationId: 'rsv_9' }, canceled, T0);
+    expect(draft).toMatchObject({ type: 'release.pending', order: { status: 'canceled' } });
+    expect(draft && isSettled(draft.order)).toBe(false);
+    const step = draft && nextOrderStep(draft.order, { nowMs: T0, tried: new Set(), timeLeft: true });
+    expect(step).toEqual({ do: 'call', call: 'release' });
+  });
+
+  test('is not released twice', () => {
+    const released: Order = { ...canceled, reservation: { status: 'released', sinceMs: T0, reservationId: 'rsv_9' } };
+    expect(decideOrder({ kind: 'reserved', reservationId: 'rsv_9' }, released, T0)).toBeUndefined();
+  });
+});
+
+describe('a reversal that is undone', () => {
+  const failure = { code: 'out_of_stock', message: 'None left.' };
+  const canceled = (charge: Pick<Order['charge'], 'attempt' | 'by'>): Order => ({
+    ...newOrder().order,
+    status: 'canceled',
+    charge: { status: 'reversed', sinceMs: T0, ...charge },
+    failure,
+    failedAtMs: T0,
+  });
+  const WEEK_MS = 7 * 24 * HOUR_MS;
+  const after = (order: Order) => {
+    const draft = decideOrder({ kind: 'reversal_undone' }, order, T0 + WEEK_MS);
+    if (draft === undefined) throw new Error('nothing was decided');
+    const turn = { tried: new Set<OrderCall>(['reverse']), timeLeft: true };
+    const step = nextOrderStep(draft.order, { ...turn, nowMs: T0 + WEEK_MS });
+    const later = nextOrderStep(draft.order, { ...turn, nowMs: T0 + WEEK_MS + HOUR_MS });
+    return { order: draft.order, step, later };
+  };
+
+  test('opens the order, and the next one comes under the next key after a wait', () => {
+    const { order, step, later } = after(canceled({ attempt: 2, by: 'refund' }));
+    expect(order).toMatchObject({ status: 'processing', charge: { status: 'reversal_failed', attempt: 2 } });
+    expect(step).toEqual({ do: 'rest' });
+    expect(later).toMatchObject({ do: 'append', draft: { order: { charge: { status: 'reversing', attempt: 3 } } } });
+  });
+
+  test('uses up none of ours when another had made it', () => {
+    expect(after(canceled({})).later).toMatchObject({ draft: { order: { charge: { attempt: 1, by: 'refund' } } } });
+    const { later } = after(canceled({ attempt: 4, by: 'cancel' }));
+    expect(later).toMatchObject({ draft: { order: { charge: { attempt: 1, by: 'refund' } } } });
+  });
+
+  test('for the fifth time is for a person', () => {
+    const { step } = after(canceled({ attempt: 5, by: 'refund' }));
+    expect(step).toMatchObject({ do: 'conclude', draft: { order: { status: 'needs_review' } } });
+  });
+});
+
+test('an open order is looked at every minute for an hour, every quarter for a day, and every hour after that', () => {
+  const looks = (fromHour: number, hours: number) =>
+    Array.from({ length: hours * 60 }, (_, minute) => T0 + fromHour * HOUR_MS + minute * 60_000).filter((nowMs) =>
+      isOrderDue(T0, nowMs),
+    ).length;
+  expect([looks(0, 1), looks(1, 23), looks(24, 24)]).toEqual([60, 23 * 4, 24]);
+});
+
+test('a chain names the first of its links that does not hold', () => {
+  const first = firstOrderTransition(systemDigest, newOrder(), details, T0);
+  const order = first.order;
+  const drafts: OrderDraft[] = [
+    { type: 'charge.succeeded', order },
+    { type: 'reservation.pending', order },
+  ];
+  const [second, third] = nextOrderTransitions(systemDigest, first, drafts, T0 + 1);
+  if (second === undefined || third === undefined) throw new Error('two drafts make two transitions');
+  expect(firstBrokenOrderLink(systemDigest, [first, second, third])).toBeUndefined();
+  const forged = { ...second, order: { ...order, amountMinor: 1 } };
+  expect(firstBrokenOrderLink(systemDigest, [first, forged, third])).toBe(2);
+  expect(firstBrokenOrderLink(systemDigest, [first, third])).toBe(2);
+});
+
+test.each([
+  ['EUR', 1_999, '19.99 EUR'],
+  ['JPY', 1_999, '1999 JPY'],
+  ['KWD', 5, '0.005 KWD'],
+])('a confirmation in %s tells the amount as people read it', (currency, amountMinor, told) => {
+  const { subject, text } = confirmationLetter({ ...newOrder().order, currency, amountMinor }, details);
+  expect(subject).toContain(ID);
+  expect(text).toContain(`2 x sku_tea\n\nCharged: ${told}`);
+});

@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { ANY_POSTMARK_TOKEN } from '../../lambdas/kernel/contract/mail-api.ts';
+import { LEASE_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
+import type { LocalAws } from '../../local/local-aws.ts';
+import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
+import { workersOf } from '../support/lambda-workers.ts';
+import { localAws } from '../support/local-aws.ts';
+import { runJob } from '../support/run-job.ts';
+import { until } from '../support/until.ts';
+
+let aws: LocalAws;
+let api: ApiClient;
+beforeAll(() => {
+  aws = localAws();
+  api = new ApiClient(aws, aws.apiKey);
+});
+
+const run = crypto.randomUUID().slice(0, 8);
+
+/** Every order has a recipient of its own, by whom its e-mails are counted. */
+function order(key: string, body: Readonly<Record<string, unknown>> = {}): Promise<ApiAnswer> {
+  const tea = { amount: 2_000, currency: 'EUR', source: 'tok_ok', items: [{ sku: 'sku_tea', quantity: 2 }] };
+  return api.send('POST', '/v1/orders', {
+    headers: { 'content-type': 'application/json', 'idempotency-key': `${run}-${key}` },
+    body: JSON.stringify({ ...tea, email: recipient(key), referrer: 'ref_friend', ...body }),
+  });
+}
+
+const recipient = (key: string) => `${key}-${run}@example.com`;
+const shown = async (id: unknown) => (await api.send('GET', `/v1/orders/${String(id)}`)).json;
+
+async function listed(path: string): Promise<readonly Record<string, unknown>[]> {
+  const answer = await fetch(`${aws.sandboxUrl}${path}`);
+  return ((await answer.json()) as { data: Record<string, unknown>[] }).data;
+}
+
+/** Every effect, as its owner counts it. */
+async function counted(key: string, { id, payment }: Record<string, unknown>) {
+  const mail = await fetch(`${aws.sandboxUrl}/messages/outbound?count=50&offset=0&recipient=${recipient(key)}`, {
+    headers: { 'X-Postmark-Server-Token': ANY_POSTMARK_TOKEN },
+  });
+  const reservations = await listed(`/stock/reservations?order=${String(id)}`);
+  const charges = (await api.charges(payment)).filter(({ status }) => status !== 'declined');
+  return {
+    charges: charges.length,
+    kept: charges.reduce((sum, each) => sum + Number(each['amount_captured']) - Number(each['amount_refunded']), 0),
+    reserved: reservations.filter(({ status }) => status === 'reserved').length,
+    emails: ((await mail.json()) as { TotalCount: number }).TotalCount,
+    credits: (await listed(`/referrals/credits?order=${String(id)}`)).length,
+  };
+}
+
+/** The schedule does it every minute; here it is done now. */
+const resolve = () => runJob(aws, 'resolve');
+
+const ONCE = { charges: 1, kept: 2_000, reserved: 1, emails: 1, credits: 1 };
+const NOTHING_LEFT = { charges: 1, kept: 0, reserved: 0, emails: 0, credits: 0 };
+
+describe('an order on the deployed stack', () => {
+  test('is charged, reserved, confirmed and credited once, and replayed', async () => {
+    const first = await order('kept');
+    expect([first.status, first.json['status'], first.json['referral']]).toEqual([201, 'completed', 'credited']);
+    const again = await order('kept');
+    expect([again.text, again.headers.get('idempotency-replayed')]).toEqual([first.text, 'true']);
+    expect(await shown(first.json['id'])).toEqual(first.json);
+    expect(await counted('kept', first.json)).toEqual(ONCE);
+  }, 30_000);
+
+  test('is given back when the stock has none', async () => {
+    const gone = await order('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
+    expect([gone.status, gone.json['code']]).toEqual([409, 'out_of_stock']);
+    expect(await counted('gone', gone.json['order'] as Record<string, unknown>)).toEqual(NOTHING_LEFT);
+  }, 30_000);
+
+  test('whose process was killed after the charge is finished by a sweep, without its client', async () => {
+    const dying = order('killed', { items: [{ sku: 'sku_timeout', quantity: 1 }] });
+    // It waits for the stock: paid, and reserved without a word.
+    await sleep(3_000);
+    const pids = workersOf(aws.ordersFunction);
+    expect(pids.length).toBeGreaterThan(0);
+    for (const pid of pids) process.kill(pid, 'SIGKILL');
+    expect((await dying).status).toBeGreaterThanOrEqual(500);
+    await sleep((LEASE_SECONDS + 1) * 1_000);
+    await resolve();
+    const replay = await until(async () => {
+      const answer = await order('killed', { items: [{ sku: 'sku_timeout', quantity: 1 }] });
+      return answer.status === 409 ? undefined : answer;
+    });
+    expect([replay.status, replay.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+    expect(await counted('killed', replay.json)).toEqual(ONCE);
+  }, 120_000);
+});

@@ -1,0 +1,149 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { ALL_SCOPES, Scopes } from '../../lambdas/kernel/contract/api.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { forget, OrdersDesk } from '../support/orders-desk.ts';
+
+const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
+let api: OrdersDesk;
+beforeEach(() => {
+  api = new OrdersDesk();
+});
+
+describe('POST /v1/orders', () => {
+  test('answers with the order and where it is; the same again gets the same bytes', async () => {
+    const first = await api.order('k');
+    expect(first).toMatchObject({ status: 201, body: { object: 'order', status: 'completed', livemode: false } });
+    expect(first.headers['Location']).toBe(`/v1/orders/${String(first.body['id'])}`);
+    const again = await api.order('k');
+    expect(again.text).toBe(first.text);
+    expect(again.headers['Idempotency-Replayed']).toBe('true');
+    expect(api.desk.mailer.outbox).toHaveLength(1);
+  });
+
+  test('with another body under the same key is 422, and the first answer stays', async () => {
+    const first = await api.order('k');
+    expect((await api.order('k', { amount: 1 })).body).toMatchObject({ code: 'idempotency_key_payload_mismatch' });
+    expect((await api.order('k')).text).toBe(first.text);
+  });
+
+  test('with a key whose answer is no longer kept is 409 and names the order', async () => {
+    const first = await api.order('k');
+    forget(api, first);
+    const late = await new OrdersDesk({}, api.desk).order('k');
+    expect(late).toMatchObject({ status: 409, body: { code: 'idempotency_key_expired', order_id: first.body['id'] } });
+  });
+
+  test('that another process is working on is 409, and may be asked again', async () => {
+    const { stock } = api.desk.shop;
+    const other = new OrdersDesk({}, api.desk);
+    const meanwhile: unknown[] = [];
+    const slow = {
+      ...stock,
+      reserve: async (...call: Parameters<typeof stock.reserve>) => {
+        meanwhile.push(await other.order('k'));
+        return stock.reserve(...call);
+      },
+    };
+    expect((await new OrdersDesk({ stock: slow }, api.desk).order('k')).status).toBe(201);
+    expect(meanwhile).toMatchObject([
+      { status: 409, headers: { 'Retry-After': '1' }, body: { code: 'idempotency_key_in_progress' } },
+    ]);
+  });
+
+  test('that another process is working on is waited for with Prefer: wait, and its answer replayed', async () => {
+    const { stock } = api.desk.shop;
+    const reached = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    const slow = {
+      ...stock,
+      reserve: async (...call: Parameters<typeof stock.reserve>) => {
+        reached.resolve();
+        await answered.promise;
+        return stock.reserve(...call);
+      },
+    };
+    const first = new OrdersDesk({ stock: slow }, api.desk).order('k');
+    await reached.promise;
+    const clock = {
+      nowMs: () => api.desk.clock.nowMs(),
+      sleep: async (milliseconds: number) => {
+        api.desk.clock.advance(milliseconds);
+        answered.resolve();
+        await first;
+      },
+    };
+    const waited = await new OrdersDesk({ clock }, api.desk).order('k', {}, { headers: { prefer: 'wait=8' } });
+    expect(waited).toMatchObject({
+      status: 201,
+      headers: { 'Preference-Applied': 'wait=8', 'Idempotency-Replayed': 'true' },
+    });
+    expect(waited.text).toBe((await first).text);
+    expect(api.desk.mailer.outbox).toHaveLength(1);
+  });
+
+  test('that is declined is 402 with the order, as often as it is asked', async () => {
+    const first = await api.order('k', { source: 'tok_declined' });
+    expect(first).toMatchObject({ status: 402, body: { code: 'payment_failed', order: { status: 'canceled' } } });
+    expect((await api.order('k', { source: 'tok_declined' })).text).toBe(first.text);
+  });
+
+  test.each<[string, Record<string, unknown>, string]>([
+    ['no items', { items: [] }, 'items'],
+    ['51 items', { items: Array.from({ length: 51 }, () => ({ sku: 's', quantity: 1 })) }, 'items'],
+    ['an item of none', { items: [{ sku: 'sku_tea', quantity: 0 }] }, 'items.0.quantity'],
+    ['an item without a name', { items: [{ sku: '', quantity: 1 }] }, 'items.0.sku'],
+    ['no address', { email: 'ada' }, 'email'],
+    ['an empty referrer', { referrer: '' }, 'referrer'],
+    ['half a cent', { amount: 0.5 }, 'amount'],
+    ['more than its currency takes', { amount: 99_999_999_999, currency: 'JPY' }, 'amount'],
+    ['an unknown currency', { currency: 'XXX' }, 'currency'],
+  ])('with %s is 400, names the field, and uses no key up', async (_what, body, param) => {
+    expect(await api.order('k', body)).toMatchObject({ status: 400, body: { code: 'invalid_request', param } });
+    expect((await api.order('k')).status).toBe(201);
+  });
+
+  test.each<[string, Record<string, unknown>, string, string]>([
+    ['an unknown field', { coupon: 'x' }, 'unknown_field', 'coupon'],
+    ['an unknown field of an item', { items: [{ sku: 's', quantity: 1, price: 1 }] }, 'unknown_field', 'items.0.price'],
+    ['a card number', { referrer: '4242424242424242' }, 'card_number_not_allowed', 'referrer'],
+  ])('with %s is 400', async (_what, body, code, param) => {
+    expect((await api.order('k', body)).body).toMatchObject({ code, param });
+  });
+
+  test('without a key is 400, with a key that may only read 403', async () => {
+    expect((await api.order('')).body).toMatchObject({ code: 'missing_idempotency_key' });
+    api.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsRead] });
+    const headers = { Authorization: `Bearer ${OTHER_KEY}` };
+    expect((await api.order('k', {}, { headers })).status).toBe(403);
+  });
+
+  test('whose processor takes nothing is 503, and goes on with the same key', async () => {
+    api.desk.processor.switchCircuit('open');
+    const refused = await api.order('k');
+    expect(refused).toMatchObject({ status: 503, headers: { 'Retry-After': '10' } });
+    api.desk.processor.switchCircuit('closed');
+    expect((await api.order('k')).status).toBe(201);
+  });
+});
+
+describe('GET /v1/orders/{id}', () => {
+  test('shows the order as it stands', async () => {
+    const made = await api.order('k', { source: 'tok_async' });
+    expect(made.status).toBe(202);
+    const path = `/v1/orders/${String(made.body['id'])}`;
+    expect((await api.get(path)).text).toBe(made.text);
+    const [charge] = api.desk.processor.inside.all;
+    api.desk.processor.inside.succeed(charge?.chargeId ?? '');
+    await api.desk.resolveFor(2);
+    expect((await api.get(path)).body).toMatchObject({ status: 'completed', notifications: { email: 'sent' } });
+  });
+
+  test('shows nobody else’s order', async () => {
+    const path = `/v1/orders/${String((await api.order('k')).body['id'])}`;
+    api.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other'), scopes: ALL_SCOPES });
+    const theirs = await api.get(path, { headers: { Authorization: `Bearer ${OTHER_KEY}` } });
+    const nobodys = await api.get(`/v1/orders/ord_${'a'.repeat(32)}`);
+    expect([theirs.status, nobodys.status, (await api.get('/v1/orders/x')).status]).toEqual([404, 404, 404]);
+    expect(theirs.body['detail']).toBe(nobodys.body['detail']);
+  });
+});

@@ -1,0 +1,324 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import {
+  createPostmark,
+  type Email,
+  type EmailSender,
+  emailSchema,
+  probePostmark,
+} from '../../lambdas/orders/parties/postmark.ts';
+import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
+import type { SendOutcome } from '../../lambdas/outbound/send-once.ts';
+import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
+import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts';
+import { MemorySendingClaims } from '../outbound/memory-sending-claims.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import {
+  INACTIVE_RECIPIENT,
+  POSTMARK_TOKEN,
+  type PostmarkDouble,
+  servePostmark,
+  type Trouble,
+} from '../support/postmark-double.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+const MAX_LAG_MS = 60_000;
+/** Two workers' clocks may differ by this much. */
+const CLOCK_SKEW_MS = 10 * 60_000;
+/** Real time: long where an answer comes, short where none does. Milliseconds. */
+const timeoutFor = (trouble?: Trouble) => (typeof trouble === 'string' && trouble.startsWith('silent') ? 300 : 10_000);
+const PATIENCE_MS = 20_000;
+
+const EMAIL: Email = {
+  messageId: 'receipt_ord_1',
+  to: 'ada@example.com',
+  subject: 'Your order',
+  text: 'Thank you.',
+  tag: 'receipt',
+  metadata: { order: 'ord_1' },
+};
+
+class Died extends Error {}
+
+describe('Postmark', () => {
+  let clock: SimulatedClock;
+  let server: PostmarkDouble;
+  let claims: SendingClaims;
+  let letters: DeadLetter[];
+  let postmark: EmailSender;
+
+  beforeEach(async () => {
+    clock = new SimulatedClock();
+    server = await servePostmark(clock);
+    claims = new MemorySendingClaims(clock, countingEntropy());
+    letters = [];
+    postmark = connect(claims);
+  });
+  afterEach(async () => {
+    await server[Symbol.asyncDispose]();
+  });
+
+  const connect = (held: SendingClaims, trouble?: Trouble) => {
+    const access = { url: server.url, token: async () => POSTMARK_TOKEN };
+    const policy = createOutboundPolicy({
+      vendor: 'postmark',
+      clock,
+      entropy: { fraction: () => 1 },
+      observer: { count: () => {} },
+      deadLetters: { put: async (letter) => void letters.push(letter) },
+      timeoutMs: timeoutFor(trouble),
+      probe: (limit) => probePostmark('postmark', access, limit),
+    });
+    return createPostmark({ ...access, from: 'shop@example.org', policy, claims: held, clock, maxLagMs: MAX_LAG_MS });
+  };
+  const send = (sender: EmailSender = postmark, email: Email = EMAIL) =>
+    sender.sendEmail(email, { deadlineMs: clock.nowMs() + PATIENCE_MS });
+  const setAside = (sender: EmailSender = postmark) =>
+    sender.sendEmail(EMAIL, { deadlineMs: clock.nowMs() + PATIENCE_MS, givenUp: 'set_aside' });
+  /** As a queue delivers it again and again. */
+  const sendUntilKnown = async (sender: EmailSender = postmark): Promise<SendOutcome> => {
+    for (let delivery = 1; delivery <= 10; delivery += 1) {
+      try {
+        return await send(sender);
+      } catch (error) {
+        if (!(error instanceof RetryableError || error instanceof AmbiguousError)) throw error;
+        clock.advance((error.retryAfterSeconds ?? 60) * 1_000);
+      }
+    }
+    throw new Error('ten deliveries were not enough');
+  };
+  const posts = () => server.requests.filter((request) => request.startsWith('POST')).length;
+  const sentOnce = () => {
+    expect(server.emails.map(({ Metadata }) => Metadata['payonce'])).toEqual([EMAIL.messageId]);
+    return { kind: 'sent', vendorId: server.emails[0]?.MessageID };
+  };
+
+  test('our id goes in as the Message-ID, which is kept, and as metadata, which can be searched', async () => {
+    expect(await send()).toEqual(sentOnce());
+    expect(server.emails).toMatchObject([
+      {
+        From: 'shop@example.org',
+        To: 'ada@example.com',
+        Subject: 'Your order',
+        TextBody: 'Thank you.',
+        Tag: 'receipt',
+        Headers: [
+          { Name: 'Message-ID', Value: '<receipt_ord_1@example.org>' },
+          { Name: 'X-PM-KeepID', Value: 'true' },
+        ],
+        Metadata: { order: 'ord_1', payonce: 'receipt_ord_1' },
+        MessageStream: 'outbound',
+      },
+    ]);
+  });
+
+  test.each([
+    ['422, an invalid request', 422, 300, { kind: 'refused', failure: { code: 'invalid_email_request' } }],
+    ['422, an inactive recipient', 422, 406, { kind: 'refused', failure: { code: 'inactive_recipient' } }],
+    ['422, any other code', 422, 1_235, { kind: 'refused', failure: { code: 'postmark_1235' } }],
+    ['a refusal inside a success', 200, 406, { kind: 'refused', failure: { code: 'inactive_recipient' } }],
+  ])('%s: refused, and not sent again', async (_what, status, code, outcome) => {
+    const body = JSON.stringify({ ErrorCode: code, Message: 'no' });
+    server.writeTroubles.push({ kind: 'answer', status, body });
+    expect(await send()).toMatchObject(outcome);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('an inactive recipient may be active again: the next delivery asks anew', async () => {
+    const inactive = { ...EMAIL, to: INACTIVE_RECIPIENT };
+    expect(await send(postmark, inactive)).toMatchObject({ kind: 'refused' });
+    expect(await send()).toEqual(sentOnce());
+  });
+
+  test.each([
+    ['401', { kind: 'answer', status: 401, body: '{"ErrorCode":10,"Message":"no"}' }, 'postmark_unauthorized'],
+    [
+      '422, an account that may not send',
+      { kind: 'answer', status: 422, body: '{"ErrorCode":412,"Message":"no"}' },
+      'postmark_account',
+    ],
+    ['a 4xx of somebody in between', { kind: 'answer', status: 422, body: '<html>' }, 'postmark_refused'],
+  ] as const)('%s: nothing was sent, and a person must mend it', async (_what, trouble, code) => {
+    server.writeTroubles.push(trouble, trouble);
+    await expect(send()).rejects.toMatchObject({ name: 'TerminalError', code });
+    expect(posts()).toBe(1);
+    expect(await setAside()).toEqual({ kind: 'set_aside', reason: code, mayBeApplied: false });
+    expect(await send()).toEqual(sentOnce());
+  });
+
+  test('429 is waited out', async () => {
+    server.writeTroubles.push({ kind: 'rate_limited', headers: { 'retry-after': '7' } });
+    const begunAtMs = clock.nowMs();
+    expect(await send()).toEqual(sentOnce());
+    expect(clock.nowMs() - begunAtMs).toBe(7_000);
+  });
+
+  test('a second delivery is answered from the claim', async () => {
+    const first = await send();
+    expect(await send()).toEqual(first);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  const TROUBLES: readonly Trouble[] = [
+    'silent_before',
+    'silent_after',
+    'reset_before',
+    'reset_after',
+    'error_before',
+    'error_after',
+    'malformed_after',
+    { kind: 'answer', status: 200, body: '{"ErrorCode":0,"Message":"OK"}' },
+    { kind: 'answer', status: 302, body: '' },
+  ];
+  const named = TROUBLES.map((trouble) => [JSON.stringify(trouble), trouble] as const);
+
+  describe.each([0, 30_000])('each e-mail is sent once, while the search lags by %i ms', (lagMs) => {
+    beforeEach(() => {
+      server.lagMs = lagMs;
+    });
+
+    test.each(named)('%s', async (_name, trouble) => {
+      server.writeTroubles.push(trouble);
+      expect(await sendUntilKnown(connect(claims, trouble))).toEqual(sentOnce());
+    });
+
+    test.each(named)('%s, and the first look-up fails too', async (_name, trouble) => {
+      server.writeTroubles.push(trouble);
+      server.readTroubles.push('error_before', 'reset_before');
+      expect(await sendUntilKnown(connect(claims, trouble))).toEqual(sentOnce());
+    });
+
+    test.each(named)('%s, and twenty at once, again and again', async (_name, trouble) => {
+      server.writeTroubles.push(trouble);
+      const sender = connect(claims, trouble);
+      const outcomes = new Set<string>();
+      for (let round = 1; round <= 4; round += 1) {
+        const settled = await Promise.allSettled(Array.from({ length: 20 }, () => send(sender)));
+        for (const one of settled) if (one.status === 'fulfilled') outcomes.add(JSON.stringify(one.value));
+        clock.advance(CLOCK_SKEW_MS + 3 * MAX_LAG_MS);
+      }
+      expect([...outcomes]).toEqual([JSON.stringify(sentOnce())]);
+    });
+
+    test('the process dies before the send', async () => {
+      const dying: SendingClaims = {
+        ...bound(claims),
+        begin: async (key, leaseMs) => {
+          await claims.begin(key, leaseMs);
+          throw new Died();
+        },
+      };
+      await expect(send(connect(dying))).rejects.toThrow(Died);
+      expect(await sendUntilKnown()).toEqual(sentOnce());
+    });
+
+    test.each([1, 2])('the process dies after the send, %i times', async (deaths) => {
+      let left = deaths;
+      const dying: SendingClaims = {
+        ...bound(claims),
+        sent: async (key, vendorId) => {
+          if (left-- > 0) throw new Died();
+          await claims.sent(key, vendorId);
+        },
+      };
+      const sender = connect(dying);
+      await expect(send(sender)).rejects.toThrow(Died);
+      clock.advance(CLOCK_SKEW_MS + 3 * MAX_LAG_MS);
+      if (deaths > 1) await expect(send(sender)).rejects.toThrow(Died);
+      expect(await sendUntilKnown(sender)).toEqual(sentOnce());
+    });
+
+    test('the process dies after it took over and sent again', async () => {
+      server.writeTroubles.push('reset_before');
+      await expect(send()).rejects.toBeInstanceOf(AmbiguousError);
+      clock.advance(CLOCK_SKEW_MS + 2 * MAX_LAG_MS);
+      const dying: SendingClaims = {
+        ...bound(claims),
+        sent: async () => {
+          throw new Died();
+        },
+      };
+      await expect(send(connect(dying))).rejects.toThrow(Died);
+      expect(await sendUntilKnown()).toEqual(sentOnce());
+    });
+
+    test('the store of the claims fails after the send', async () => {
+      let left = 1;
+      const failing: SendingClaims = {
+        ...bound(claims),
+        sent: async (key, vendorId) => {
+          if (left-- > 0) throw new RetryableError('store_throttled', 'no');
+          await claims.sent(key, vendorId);
+        },
+      };
+      expect(await sendUntilKnown(connect(failing))).toEqual(sentOnce());
+    });
+  });
+
+  test('as long as it may still turn up in the search, it is not sent again', async () => {
+    server.lagMs = MAX_LAG_MS;
+    server.writeTroubles.push('reset_after');
+    await expect(send()).rejects.toBeInstanceOf(AmbiguousError);
+    await expect(send()).rejects.toMatchObject({ code: 'postmark_too_early_to_tell' });
+    expect(posts()).toBe(1);
+  });
+
+  test('an e-mail of another id that the search answers is not taken for ours', async () => {
+    await send(postmark, { ...EMAIL, messageId: 'receipt_ord_10' });
+    server.writeTroubles.push('error_before');
+    const message = { MessageID: 'other', Metadata: { payonce: 'receipt_ord_10' } };
+    const body = JSON.stringify({ TotalCount: 1, Messages: [message, { MessageID: 'none' }] });
+    server.readTroubles.push({ kind: 'answer', status: 200, body });
+    expect(await sendUntilKnown()).toMatchObject({ kind: 'sent' });
+    expect(server.emails.map(({ Metadata }) => Metadata['payonce'])).toEqual(['receipt_ord_10', 'receipt_ord_1']);
+  });
+
+  test('given up, it is kept as a dead letter without the token, which sends it once when it is redriven', async () => {
+    server.outage = 'error_before';
+    expect(await setAside()).toEqual({ kind: 'set_aside', reason: 'postmark_error', mayBeApplied: true });
+    expect(letters).toEqual([
+      {
+        vendor: 'postmark',
+        operation: 'email.send',
+        payload: EMAIL,
+        attempts: 1,
+        reason: 'postmark_error',
+        mayBeApplied: true,
+      },
+    ]);
+    expect(JSON.stringify(letters)).not.toContain(POSTMARK_TOKEN);
+    server.outage = undefined;
+    clock.advance(CLOCK_SKEW_MS + 2 * MAX_LAG_MS);
+    const redriven = emailSchema.parse(JSON.parse(JSON.stringify(letters[0]?.payload)));
+    const deadlineMs = clock.nowMs() + PATIENCE_MS;
+    const outcomes = await Promise.allSettled([
+      postmark.sendEmail(redriven, { deadlineMs }),
+      postmark.sendEmail(redriven, { deadlineMs }),
+    ]);
+    expect(outcomes.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThanOrEqual(1);
+    sentOnce();
+  });
+
+  test('while it is down, its health is asked for by reads only', async () => {
+    server.outage = 'error_before';
+    for (let round = 1; round <= 8; round += 1) {
+      await send(postmark, { ...EMAIL, messageId: `receipt_${round}` }).catch(() => {});
+    }
+    const before = server.requests.length;
+    clock.advance(20_000);
+    await send().catch(() => {});
+    const since = server.requests.slice(before);
+    expect(since.length).toBeGreaterThan(0);
+    expect(new Set(since)).toEqual(new Set(['GET /server']));
+  });
+});
+
+/** The methods of one, to be replaced one by one. */
+function bound(claims: SendingClaims): SendingClaims {
+  return {
+    begin: (key, leaseMs) => claims.begin(key, leaseMs),
+    sendAgain: (claim) => claims.sendAgain(claim),
+    sent: (key, vendorId) => claims.sent(key, vendorId),
+    release: (claim, what) => claims.release(claim, what),
+  };
+}

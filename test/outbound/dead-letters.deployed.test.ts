@@ -1,0 +1,110 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { StackName, StackOutput } from '../../lambdas/kernel/contract/api.ts';
+import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { localAws } from '../support/local-aws.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+const { awsEndpoint: endpoint, region, sandboxUrl } = localAws();
+const access = { endpoint, region, credentials: CREDENTIALS };
+const sqs = new SQSClient(access);
+let queueUrl: string;
+
+beforeAll(async () => {
+  const { Stacks = [] } = await new CloudFormationClient(access).send(
+    new DescribeStacksCommand({ StackName: StackName.data }),
+  );
+  queueUrl = Stacks[0]?.Outputs?.find(({ OutputKey }) => OutputKey === StackOutput.deadLettersQueue)?.OutputValue ?? '';
+});
+
+/** The operator's command, as he calls it: his AWS is the local one. */
+async function letters(...words: readonly string[]): Promise<{ readonly code: number; readonly said: string }> {
+  const env = {
+    ...process.env,
+    AWS_ENDPOINT_URL: endpoint,
+    AWS_REGION: region,
+    AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
+  };
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, ['operator/letters.ts', ...words], {
+      cwd: ROOT,
+      env,
+    });
+    return { code: 0, said: stdout };
+  } catch (error) {
+    const { code = 1, stdout = '', stderr = '' } = error as { code?: number; stdout?: string; stderr?: string };
+    return { code, said: `${stdout}${stderr}` };
+  }
+}
+
+async function emailsOf(messageId: string): Promise<number> {
+  const query = new URLSearchParams({ count: '50', offset: '0', metadata_payonce: messageId });
+  const answer = await fetch(`${sandboxUrl}/messages/outbound?${query.toString()}`, {
+    headers: { 'x-postmark-server-token': 'any' },
+  });
+  return ((await answer.json()) as { TotalCount: number }).TotalCount;
+}
+
+const emailLetter = (messageId: string, to: string): DeadLetter => ({
+  vendor: 'postmark',
+  operation: 'email.send',
+  payload: { messageId, to, subject: 'Your order', text: 'Thank you.', tag: 'order-confirmation', metadata: {} },
+  attempts: 1,
+  reason: 'postmark_account',
+  mayBeApplied: false,
+});
+
+/** @returns the message's id, by which the command names it */
+async function put(body: string): Promise<string> {
+  const { MessageId = '' } = await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body }));
+  return MessageId;
+}
+const putLetter = (letter: DeadLetter) => put(JSON.stringify({ version: 1, letter }));
+
+describe('dead letters on the deployed stack', () => {
+  test('are listed, made again once, and stay as long as that fails', async () => {
+    const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
+    const sent = await putLetter(emailLetter(first, 'ada@example.com'));
+    // The same one twice, as two processes leave it that gave up one call.
+    const copy = await putLetter(emailLetter(first, 'ada@example.com'));
+    const stuck = await putLetter(emailLetter(second, 'account@example.com'));
+    const poison = await put('poison');
+    /** What the command says of one of them, other tests' letters aside. */
+    const of = (said: string, id: string) => said.split('\n').find((line) => line.endsWith(id)) ?? 'nothing';
+
+    const listed = await letters('list');
+    expect(of(listed.said, sent)).toMatch(/^kept {2}postmark {2}email\.send {2}postmark_account {2}not applied/);
+    expect(listed.said).not.toContain('ada@');
+
+    const redriven = await letters('redrive');
+    expect([sent, copy].map((id) => of(redriven.said, id).split(' ')[0])).toEqual(['applied', 'applied']);
+    expect(of(redriven.said, stuck)).toMatch(/^stays {2}postmark {2}email\.send {2}postmark_account/);
+    expect(of(redriven.said, poison)).toMatch(/^stays {2}unknown {2}unknown {2}letter_unreadable/);
+    expect(redriven.code).toBe(1);
+    expect([await emailsOf(first), await emailsOf(second)]).toEqual([1, 0]);
+
+    expect(of((await letters('redrive')).said, stuck)).toMatch(/^applied/);
+    expect([await emailsOf(first), await emailsOf(second)]).toEqual([1, 1]);
+    const { said } = await letters('list');
+    expect([sent, copy, stuck, poison].map((id) => of(said, id).split(' ')[0])).toEqual([
+      'nothing',
+      'nothing',
+      'nothing',
+      'kept',
+    ]);
+  }, 120_000);
+
+  test('a number that is none is refused before anything is asked', async () => {
+    expect(await letters('redrive', '--most', '0')).toMatchObject({
+      code: 1,
+      said: expect.stringContaining('1 to 100'),
+    });
+  });
+});

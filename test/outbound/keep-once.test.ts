@@ -1,0 +1,49 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { keepOnce } from '../../lambdas/outbound/keep-once.ts';
+import type { DeadLetter, DeadLetters } from '../../lambdas/outbound/use/dead-letters.ts';
+
+describe('a process that gives up one call again and again', () => {
+  let put: string[];
+  let isAway: boolean;
+  let letters: DeadLetters;
+
+  beforeEach(() => {
+    put = [];
+    isAway = false;
+    letters = keepOnce({
+      put: async ({ payload }) => {
+        if (isAway) throw new Error('away');
+        put.push((payload as { key: string }).key);
+      },
+    });
+  });
+
+  const letter = (key: string): DeadLetter => ({
+    vendor: 'postmark',
+    operation: 'email.send',
+    payload: { key },
+    attempts: 1,
+    reason: 'postmark_account',
+    mayBeApplied: false,
+  });
+
+  test('keeps one letter of it, and one of every other', async () => {
+    for (const key of ['k-1', 'k-2', 'k-1', 'k-1']) await letters.put(letter(key));
+    expect(put).toEqual(['k-1', 'k-2']);
+  });
+
+  test('keeps it once it can, when the box was away', async () => {
+    isAway = true;
+    await expect(letters.put(letter('k-1'))).rejects.toThrow('away');
+    isAway = false;
+    await letters.put(letter('k-1'));
+    expect(put).toEqual(['k-1']);
+  });
+
+  test('remembers no more than the last thousand', async () => {
+    for (let made = 0; made <= 1_000; made += 1) await letters.put(letter(`k-${made}`));
+    await letters.put(letter('k-1000'));
+    await letters.put(letter('k-0'));
+    expect(put).toHaveLength(1_002);
+  });
+});

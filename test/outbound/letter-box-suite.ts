@@ -1,0 +1,89 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { DeadLetter, LetterBox, TakenLetter } from '../../lambdas/outbound/use/dead-letters.ts';
+
+export interface LetterBoxUnderTest {
+  readonly box: LetterBox;
+  /** Puts there what no code of ours can read. */
+  readonly putUnreadable: () => Promise<void>;
+}
+
+/** What every box of dead letters promises. `make` gives an empty one. */
+export function describeLetterBox(name: string, make: () => Promise<LetterBoxUnderTest>): void {
+  let box: LetterBox;
+  let putUnreadable: () => Promise<void>;
+  beforeEach(async () => {
+    ({ box, putUnreadable } = await make());
+  });
+
+  const letterTo = (to: string): DeadLetter => ({
+    vendor: 'postmark',
+    operation: 'email.send',
+    payload: { messageId: 'op_1', to, metadata: { größe: '1 €' } },
+    attempts: 3,
+    reason: 'postmark_account',
+    mayBeApplied: false,
+  });
+  /** As many as there are: one taking need not give all. */
+  const takeAll = async (): Promise<readonly TakenLetter[]> => {
+    const all: TakenLetter[] = [];
+    for (let page = 1; page <= 30; page += 1) {
+      const taken = await box.take(10);
+      if (taken.length === 0) return all;
+      all.push(...taken);
+    }
+    throw new Error('the box does not become empty');
+  };
+
+  describe(`the ${name} box of dead letters`, () => {
+    test('gives back what was put, to one taker', async () => {
+      await box.put(letterTo('ada@example.com'));
+      const [first, second] = await Promise.all([takeAll(), takeAll()]);
+      const taken = [...first, ...second];
+      expect(taken.map(({ letter }) => letter)).toEqual([letterTo('ada@example.com')]);
+      expect(taken[0]?.keptSinceMs).toBeGreaterThan(0);
+    });
+
+    test('gives no more than asked for, and never more than ten', async () => {
+      for (let put = 0; put < 12; put += 1) await box.put(letterTo(`reader${put}@example.com`));
+      expect(await box.take(1)).toHaveLength(1);
+      expect((await box.take(50)).length).toBeLessThanOrEqual(10);
+      await takeAll();
+      expect(await box.take(10)).toEqual([]);
+    });
+
+    test('shows what was put back to the next taker at once, under the same id', async () => {
+      await box.put(letterTo('ada@example.com'));
+      const [taken] = await takeAll();
+      if (taken === undefined) throw new Error('nothing was taken');
+      await box.putBack(taken);
+      const [again] = await takeAll();
+      expect(again).toMatchObject({ id: taken.id, letter: taken.letter, keptSinceMs: taken.keptSinceMs });
+    });
+
+    test('forgets what was removed, and that twice', async () => {
+      await box.put(letterTo('ada@example.com'));
+      await box.put(letterTo('bob@example.com'));
+      const [one, other] = await takeAll();
+      if (one === undefined || other === undefined) throw new Error('two must be taken');
+      await box.remove(one);
+      await box.remove(one);
+      await box.putBack(other);
+      expect((await takeAll()).map(({ id }) => id)).toEqual([other.id]);
+    });
+
+    test('keeps the same letter as often as it was put', async () => {
+      await box.put(letterTo('ada@example.com'));
+      await box.put(letterTo('ada@example.com'));
+      expect(await takeAll()).toHaveLength(2);
+    });
+
+    test('shows what cannot be read as that, and keeps it', async () => {
+      await putUnreadable();
+      const [taken] = await takeAll();
+      if (taken === undefined) throw new Error('nothing was taken');
+      expect(taken.letter).toBeUndefined();
+      await box.putBack(taken);
+      expect(await takeAll()).toMatchObject([{ id: taken.id }]);
+    });
+  });
+}

@@ -1,0 +1,31 @@
+import { describe, expect, test } from '@jest/globals';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { claimsOf, claimThenSend, type LetterWorld, lookThenSend, surveyLetters } from '../support/letter-histories.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { MemorySendingClaims } from './memory-sending-claims.ts';
+
+function world(): LetterWorld {
+  const clock = new SimulatedClock();
+  const claims = new MemorySendingClaims(clock, countingEntropy());
+  return { clock, key: 'letter', claimsFor: (actor) => claimsOf(actor, claims) };
+}
+
+describe('a letter to a vendor that recognises nothing goes out once', () => {
+  test('with every single fault, alone and beside a rival who comes at any call, at once or after the lease', async () => {
+    const { histories, findings } = await surveyLetters(world, claimThenSend, { faults: 1, rivals: true });
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(150);
+  });
+
+  test('with every pair of faults', async () => {
+    const { histories, findings } = await surveyLetters(world, claimThenSend, { faults: 2, rivals: false });
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(250);
+  });
+
+  test('and a process that looks, then sends, is caught', async () => {
+    const alone = await surveyLetters(world, lookThenSend, { faults: 1, rivals: false });
+    const beside = await surveyLetters(world, lookThenSend, { faults: 0, rivals: true });
+    expect([alone.findings.length > 0, beside.findings.length > 0]).toEqual([true, true]);
+  });
+});

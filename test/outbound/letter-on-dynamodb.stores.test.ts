@@ -1,0 +1,41 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { DynamoDbSendingClaims } from '../../lambdas/outbound/store/dynamodb-sending-claims.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { clientOf } from '../support/faulty-client.ts';
+import { claimThenSend, type LetterWorld, surveyLetters } from '../support/letter-histories.ts';
+import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+let table: string;
+let histories = 0;
+beforeAll(async () => {
+  ({ registry: table } = await createTables('letters'));
+});
+
+/** Every call of the SDK is a point at which a process can be struck. */
+function world(): LetterWorld {
+  const { awsEndpoint: endpoint, region } = localAws();
+  const { requestHandler } = dynamoDbClient().config;
+  const clock = new SimulatedClock();
+  const entropy = countingEntropy();
+  histories += 1;
+  return {
+    clock,
+    key: `letter-${histories}`,
+    claimsFor: (actor) => {
+      const client = clientOf(actor, { endpoint, region, credentials: CREDENTIALS, requestHandler });
+      return new DynamoDbSendingClaims(documentClient(client), table, { clock, entropy }, 'postmark');
+    },
+  };
+}
+
+describe('a letter goes out once, with its claim on the DynamoDB API', () => {
+  // Rivals and pairs of faults take the memory store, which passes the same suite: here they would take minutes.
+  test('with every single fault', async () => {
+    const found = await surveyLetters(world, claimThenSend, { faults: 1, rivals: false });
+    expect(found.findings.slice(0, 3)).toEqual([]);
+    expect(found.histories).toBeGreaterThan(15);
+  }, 120_000);
+});

@@ -1,0 +1,194 @@
+import { setImmediate } from 'node:timers/promises';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import type { OutboundMetric } from '../../lambdas/kernel/contract/metrics.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
+import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
+
+const CALLS_PER_SECOND = 50;
+const OUTAGE_SECONDS = 600;
+const AFTERWARDS_SECONDS = 120;
+
+/** Coarse, so that ten minutes are soon over. Milliseconds. */
+const TICK_MS = 10;
+
+/** Time for many at once: who sleeps is woken when all that was due before has been done. */
+class SharedClock implements Clock {
+  #nowMs = 0;
+  readonly #sleepers = new Map<number, (() => void)[]>();
+
+  nowMs(): number {
+    return this.#nowMs;
+  }
+
+  sleep(ms: number): Promise<void> {
+    const atMs = this.#nowMs + Math.max(1, Math.round(ms / TICK_MS)) * TICK_MS;
+    return new Promise((resolve) => {
+      this.#sleepers.set(atMs, [...(this.#sleepers.get(atMs) ?? []), resolve]);
+    });
+  }
+
+  async runUntil(endMs: number): Promise<void> {
+    for (; this.#nowMs <= endMs; this.#nowMs += TICK_MS) {
+      const due = this.#sleepers.get(this.#nowMs) ?? [];
+      this.#sleepers.delete(this.#nowMs);
+      for (const wake of due) wake();
+      if (due.length > 0) await setImmediate();
+    }
+  }
+}
+
+/** Lehmer's generator (Park and Miller, 1988): the same numbers every time. */
+function seededFraction(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}
+
+interface Load {
+  readonly seed: number;
+  /** How much time each caller has. */
+  readonly patienceMs: number;
+  readonly setsAside: boolean;
+  /** Whether the vendor fails a send or a probe at that time. */
+  readonly fails: (atMs: number, luck: number) => boolean;
+}
+
+async function run({ seed, patienceMs, setsAside, fails }: Load) {
+  const clock = new SharedClock();
+  const luck = seededFraction(seed);
+  const reached: { readonly atMs: number; readonly by: 'read' | 'write' }[] = [];
+  const counts: Partial<Record<OutboundMetric, number>> = {};
+  const answered: number[] = [];
+  let setAside = 0;
+  let thrown = 0;
+  let kept = 0;
+  let late = 0;
+
+  const meetVendor = async (by: 'read' | 'write') => {
+    reached.push({ atMs: clock.nowMs(), by });
+    await clock.sleep(50);
+    if (!fails(clock.nowMs(), luck())) return;
+    throw luck() < 0.5 ? new AmbiguousError('acme_error', 'no') : new RetryableError('acme_unreachable', 'no');
+  };
+  const policy = createOutboundPolicy({
+    vendor: 'acme',
+    clock,
+    entropy: { fraction: seededFraction(seed + 1) },
+    observer: {
+      count: (_vendor, count) => {
+        counts[count] = (counts[count] ?? 0) + 1;
+      },
+    },
+    deadLetters: {
+      put: async () => {
+        kept += 1;
+      },
+    },
+    timeoutMs: 8_000,
+    probe: () => meetVendor('read'),
+  });
+
+  const makeCall = async (begunAtMs: number) => {
+    const deadlineMs = begunAtMs + patienceMs;
+    const call = {
+      operation: 'thing.make',
+      deadlineMs,
+      idempotent: 'by_key' as const,
+      send: async () => {
+        await meetVendor('write');
+        return { kind: 'answered' as const };
+      },
+    };
+    try {
+      const outcome = await (setsAside ? policy.callOrSetAside(call, { begunAtMs }) : policy.call(call));
+      if (outcome.kind === 'answered') answered.push(begunAtMs);
+      else setAside += 1;
+    } catch {
+      thrown += 1;
+    }
+    if (clock.nowMs() > deadlineMs) late += 1;
+  };
+  const seconds = OUTAGE_SECONDS + AFTERWARDS_SECONDS;
+  const load = async () => {
+    const calls: Promise<void>[] = [];
+    for (let made = 0; made < seconds * CALLS_PER_SECOND; made += 1) {
+      calls.push(makeCall(clock.nowMs()));
+      await clock.sleep(1_000 / CALLS_PER_SECOND);
+    }
+    await Promise.all(calls);
+  };
+  const done = load();
+  await clock.runUntil((seconds + 120) * 1_000);
+  await done;
+  return { reached, counts, answered, setAside, thrown, kept, late, made: seconds * CALLS_PER_SECOND };
+}
+
+const isDead = (atMs: number) => atMs < OUTAGE_SECONDS * 1_000;
+const CALLERS = [
+  ['callers in the background, who have two minutes', { seed: 7, patienceMs: 120_000, setsAside: true }],
+  ['requests, which have twenty seconds', { seed: 11, patienceMs: 20_000, setsAside: false }],
+] as const;
+
+describe.each(CALLERS)('ten minutes of a dead vendor, fifty calls a second: %s', (_who, callers) => {
+  let history: Awaited<ReturnType<typeof run>>;
+  beforeAll(async () => {
+    history = await run({ ...callers, fails: isDead });
+  }, 60_000);
+
+  test('attempts stay within 1.2 × the budget: five failures, and one probe each ten seconds', () => {
+    const { reached } = history;
+    const budget = 5 + OUTAGE_SECONDS / 10;
+    expect(reached.filter(({ atMs }) => isDead(atMs)).length).toBeLessThanOrEqual(1.2 * budget);
+    expect(reached.filter(({ atMs }) => isDead(atMs)).length).toBeGreaterThan(50);
+  });
+
+  test('the breaker opens, and after that only reads go out', () => {
+    const { reached, counts } = history;
+    expect(counts.outbound_breaker_opened).toBeGreaterThan(50);
+    expect(reached.filter(({ atMs, by }) => atMs > 1_000 && isDead(atMs) && by === 'write')).toEqual([]);
+  });
+
+  test('recovery is no burst: in no second more than 1.2 × the load and the reserve of ten', () => {
+    const { reached } = history;
+    const perSecond = new Map<number, number>();
+    for (const { atMs } of reached) {
+      const second = Math.floor(atMs / 1_000);
+      perSecond.set(second, (perSecond.get(second) ?? 0) + 1);
+    }
+    expect(Math.max(...perSecond.values())).toBeLessThanOrEqual(1.2 * CALLS_PER_SECOND + 10);
+    expect(Math.max(...perSecond.values())).toBeGreaterThanOrEqual(CALLS_PER_SECOND);
+  });
+
+  test('ten seconds after the vendor is back, everybody is answered', () => {
+    const { answered } = history;
+    const backMs = (OUTAGE_SECONDS + 11) * 1_000;
+    const begunSince = answered.filter((begunAtMs) => begunAtMs >= backMs);
+    expect(begunSince).toHaveLength((AFTERWARDS_SECONDS - 11) * CALLS_PER_SECOND);
+  });
+
+  test('every call ends: answered, kept or thrown, and in its time', () => {
+    const { answered, setAside, thrown, kept, late, made } = history;
+    expect(answered.length + setAside + thrown).toBe(made);
+    expect(kept).toBe(setAside);
+    expect(callers.setsAside ? thrown : setAside).toBe(0);
+    expect(late).toBe(0);
+  });
+});
+
+test('a vendor that fails one in four for twelve minutes gets 1.2 × the calls, and the reserve of ten, at most', async () => {
+  const { counts, reached } = await run({
+    seed: 23,
+    patienceMs: 120_000,
+    setsAside: true,
+    fails: (_atMs, luck) => luck < 0.25,
+  });
+  const writes = reached.filter(({ by }) => by === 'write').length;
+  const { outbound_call: calls = 0, outbound_retry: retries = 0 } = counts;
+  expect(writes).toBe(calls + retries);
+  expect(calls).toBeGreaterThan(10_000);
+  expect(retries).toBeGreaterThan(1_000);
+  expect(writes).toBeLessThanOrEqual(1.2 * calls + 10);
+}, 60_000);

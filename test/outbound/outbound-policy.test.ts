@@ -1,0 +1,384 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { OutboundMetric } from '../../lambdas/kernel/contract/metrics.ts';
+import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
+import type { CallLimit } from '../../lambdas/kernel/world.ts';
+import type { OutboundCall } from '../../lambdas/outbound/outbound-calls.ts';
+import { createOutboundPolicy, type OutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
+import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+const HOUR_MS = 3_600_000;
+
+const FAULTS = {
+  unreachable: () => new RetryableError('acme_unreachable', 'no'),
+  rate_limited: () => new RetryableError('acme_rate_limited', 'no'),
+  error: () => new AmbiguousError('acme_error', 'no'),
+  timeout: () => new AmbiguousError('acme_timeout', 'no'),
+  unauthorized: () => new TerminalError('acme_unauthorized', 'no'),
+} as const;
+type FaultName = keyof typeof FAULTS;
+
+describe('the outbound policy', () => {
+  let clock: SimulatedClock;
+  let startMs: number;
+  let jitter: number;
+  let letters: DeadLetter[];
+  let keepsLetters: boolean;
+  let counts: OutboundMetric[];
+  /** What the vendor does with the next sends; then it answers. */
+  let script: (() => Error)[];
+  /** Seconds after the start, of every send. */
+  let sentAt: number[];
+  let limits: { readonly atMs: number; readonly timeoutMs: number }[];
+  let probes: number;
+  let isWell: boolean;
+  let policy: OutboundPolicy;
+
+  beforeEach(() => {
+    clock = new SimulatedClock();
+    startMs = clock.nowMs();
+    jitter = 1;
+    letters = [];
+    keepsLetters = true;
+    counts = [];
+    script = [];
+    sentAt = [];
+    limits = [];
+    probes = 0;
+    isWell = true;
+    policy = makePolicy();
+  });
+
+  const makePolicy = () =>
+    createOutboundPolicy({
+      vendor: 'acme',
+      clock,
+      entropy: { fraction: () => jitter },
+      observer: { count: (_vendor, count) => counts.push(count) },
+      deadLetters: {
+        put: async (letter) => {
+          if (!keepsLetters) throw new RetryableError('queue_unavailable', 'no');
+          letters.push(letter);
+        },
+      },
+      timeoutMs: 8_000,
+      probe: async () => {
+        probes += 1;
+        if (!isWell) throw FAULTS.error();
+      },
+    });
+
+  const send = async ({ timeoutMs }: CallLimit) => {
+    sentAt.push((clock.nowMs() - startMs) / 1_000);
+    limits.push({ atMs: clock.nowMs(), timeoutMs });
+    const fault = script.shift();
+    if (fault !== undefined) throw fault();
+    return 'done';
+  };
+  const call = (changes: Partial<OutboundCall<string>> = {}): OutboundCall<string> =>
+    ({
+      operation: 'thing.make',
+      deadlineMs: startMs + HOUR_MS,
+      send,
+      idempotent: 'by_key',
+      ...changes,
+    }) as OutboundCall<string>;
+  const times = (count: number, name: FaultName) => Array.from({ length: count }, () => FAULTS[name]);
+  const count = (name: OutboundMetric) => counts.filter((counted) => counted === name).length;
+  const openBreaker = async () => {
+    script = times(5, 'error');
+    await policy.call(call()).catch(() => {});
+    script = [];
+    sentAt = [];
+  };
+
+  test('waits half a second, two, five and thirty at most, then gives up', async () => {
+    script = times(9, 'unreachable');
+    await expect(policy.call(call())).rejects.toMatchObject({ name: 'RetryableError', code: 'acme_unreachable' });
+    expect(sentAt).toEqual([0, 0.5, 2.5, 7.5, 37.5]);
+    expect(counts).toEqual([
+      'outbound_call',
+      'outbound_retry',
+      'outbound_retry',
+      'outbound_retry',
+      'outbound_retry',
+      'outbound_breaker_opened',
+      'outbound_gave_up',
+    ]);
+  });
+
+  test('the whole of every wait is jitter', async () => {
+    script = times(4, 'unreachable');
+    jitter = 0.5;
+    await policy.call(call());
+    expect(sentAt).toEqual([0, 0.25, 1.25, 3.75, 18.75]);
+  });
+
+  const retried = (['unreachable', 'rate_limited', 'error', 'timeout'] as const).flatMap((name) =>
+    [0, 1, 2, 3, 4].map((failures) => [name, failures] as const),
+  );
+  test.each(retried)('%s, known by its key: answered after %i failures', async (name, failures) => {
+    script = times(failures, name);
+    expect(await policy.call(call())).toBe('done');
+    expect(sentAt).toHaveLength(failures + 1);
+    expect(count('outbound_gave_up')).toBe(0);
+  });
+
+  test.each([0, 1, 2, 3, 4])('a refusal after %i failures is the end', async (failures) => {
+    script = [...times(failures, 'unreachable'), FAULTS.unauthorized];
+    await expect(policy.call(call())).rejects.toMatchObject({ name: 'TerminalError', code: 'acme_unauthorized' });
+    expect(sentAt).toHaveLength(failures + 1);
+  });
+
+  test('a bug is nobody’s business here: thrown as it is, and not set aside', async () => {
+    script = [() => new TypeError('bug')];
+    await expect(policy.callOrSetAside(call(), {})).rejects.toThrow(TypeError);
+    expect(letters).toEqual([]);
+    expect(sentAt).toEqual([0]);
+  });
+
+  describe('a send without an answer', () => {
+    test.each(['error', 'timeout'] as const)('never sent twice where nothing is known by a key: %s', async (name) => {
+      script = times(1, name);
+      await expect(policy.call(call({ idempotent: 'never' }))).rejects.toMatchObject({ name: 'AmbiguousError' });
+      expect(sentAt).toEqual([0]);
+    });
+
+    test('is not confused with one that never left: that is sent again', async () => {
+      script = times(4, 'unreachable');
+      expect(await policy.call(call({ idempotent: 'never' }))).toBe('done');
+      expect(sentAt).toHaveLength(5);
+    });
+
+    test.each<[string, FaultName]>([
+      ['a vendor that is gone', 'unreachable'],
+      ['a rate limit', 'rate_limited'],
+      ['a refusal', 'unauthorized'],
+    ])('stays an unknown, whatever follows: %s', async (_what, name) => {
+      script = [FAULTS.timeout, ...times(4, name)];
+      await expect(policy.call(call())).rejects.toMatchObject({ name: 'AmbiguousError', code: 'acme_timeout' });
+    });
+  });
+
+  describe('a send without an answer, to be looked up', () => {
+    let found: boolean;
+    let lookUps: number[];
+    let lookUpFaults: (() => Error)[];
+    beforeEach(() => {
+      found = false;
+      lookUps = [];
+      lookUpFaults = [];
+    });
+    const looked = (changes: Partial<OutboundCall<string>> = {}) =>
+      call({
+        idempotent: 'by_lookup',
+        maxLagMs: 20_000,
+        lookUp: async ({ timeoutMs }: CallLimit) => {
+          lookUps.push((clock.nowMs() - startMs) / 1_000);
+          limits.push({ atMs: clock.nowMs(), timeoutMs });
+          const fault = lookUpFaults.shift();
+          if (fault !== undefined) throw fault();
+          return found ? { kind: 'found' as const, answer: 'found' } : { kind: 'absent' as const };
+        },
+        ...changes,
+      });
+
+    test('is not sent again when it is there', async () => {
+      script = times(1, 'timeout');
+      found = true;
+      expect(await policy.call(looked())).toBe('found');
+      expect(sentAt).toEqual([0]);
+      expect(lookUps).toEqual([0.5]);
+    });
+
+    test('is sent again only when its absence is a proof', async () => {
+      script = times(1, 'timeout');
+      expect(await policy.call(looked())).toBe('done');
+      expect(lookUps).toEqual([0.5, 20]);
+      expect(sentAt).toEqual([0, 20]);
+    });
+
+    test('each further send needs a proof of its own', async () => {
+      script = times(2, 'timeout');
+      expect(await policy.call(looked())).toBe('done');
+      expect(sentAt).toEqual([0, 20, 55]);
+      expect(lookUps).toEqual([0.5, 20, 25, 55]);
+    });
+
+    test('is not sent again when its absence cannot be proved before the deadline', async () => {
+      script = times(1, 'timeout');
+      await expect(policy.call(looked({ deadlineMs: startMs + 15_000 }))).rejects.toMatchObject({
+        name: 'AmbiguousError',
+      });
+      expect(sentAt).toEqual([0]);
+    });
+
+    test.each(Object.keys(FAULTS) as FaultName[])('is not sent again when it cannot be looked up: %s', async (name) => {
+      script = times(1, 'timeout');
+      lookUpFaults = times(9, name);
+      await expect(policy.call(looked())).rejects.toMatchObject({ name: 'AmbiguousError', code: 'acme_timeout' });
+      expect(sentAt).toEqual([0]);
+    });
+
+    test('a failed look-up does not make the send any younger', async () => {
+      script = times(1, 'timeout');
+      lookUpFaults = times(1, 'timeout');
+      expect(await policy.call(looked({ maxLagMs: 2_500 }))).toBe('done');
+      expect(sentAt).toEqual([0, 2.5]);
+    });
+  });
+
+  describe('time', () => {
+    test('a rung that does not fit is not taken', async () => {
+      script = times(9, 'unreachable');
+      await policy.call(call({ deadlineMs: startMs + 20_000 })).catch(() => {});
+      expect(sentAt).toEqual([0, 0.5, 2.5, 7.5]);
+      expect(clock.nowMs()).toBe(startMs + 7_500);
+    });
+
+    test('Retry-After is waited for', async () => {
+      script = [() => new RetryableError('acme_rate_limited', 'no', { retryAfterSeconds: 7 })];
+      await policy.call(call());
+      expect(sentAt).toEqual([0, 7]);
+    });
+
+    test('a Retry-After past the deadline is not waited for', async () => {
+      script = [() => new RetryableError('acme_rate_limited', 'no', { retryAfterSeconds: 30 })];
+      await expect(policy.call(call({ deadlineMs: startMs + 20_000 }))).rejects.toMatchObject({
+        code: 'acme_rate_limited',
+        retryAfterSeconds: 30,
+      });
+      expect(clock.nowMs()).toBe(startMs);
+    });
+
+    test('without time, nothing is sent', async () => {
+      await expect(policy.call(call({ deadlineMs: startMs + 100 }))).rejects.toMatchObject({ code: 'acme_no_time' });
+      expect(sentAt).toEqual([]);
+    });
+
+    test('whatever fails and however slowly, nothing is begun that could outlive the deadline', async () => {
+      const step = fc.record({
+        fault: fc.constantFrom(...(Object.keys(FAULTS) as FaultName[])),
+        share: fc.double({ min: 0, max: 1, noNaN: true }),
+      });
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(step, { maxLength: 6 }),
+          fc.integer({ min: 0, max: 60_000 }),
+          async (steps, restMs) => {
+            const deadlineMs = clock.nowMs() + restMs;
+            policy = makePolicy();
+            const pending = [...steps];
+            limits = [];
+            const slow = async (limit: CallLimit) => {
+              limits.push({ atMs: clock.nowMs(), timeoutMs: limit.timeoutMs });
+              const next = pending.shift();
+              clock.advance((next?.share ?? 0) * limit.timeoutMs);
+              if (next !== undefined) throw FAULTS[next.fault]();
+              return 'done';
+            };
+            await policy.call(call({ deadlineMs, send: slow })).catch(() => {});
+            expect(limits.filter(({ atMs, timeoutMs }) => atMs + timeoutMs > deadlineMs)).toEqual([]);
+            expect(clock.nowMs()).toBeLessThanOrEqual(deadlineMs);
+          },
+        ),
+      );
+    });
+  });
+
+  describe('an open breaker', () => {
+    test('lets nothing through, and its probe is a read', async () => {
+      await openBreaker();
+      isWell = false;
+      await expect(policy.call(call({ deadlineMs: clock.nowMs() + 9_000 }))).rejects.toMatchObject({
+        code: 'acme_circuit_open',
+      });
+      expect([sentAt, probes]).toEqual([[], 0]);
+      clock.advance(10_000);
+      await expect(policy.call(call({ deadlineMs: clock.nowMs() + 9_000 }))).rejects.toMatchObject({
+        code: 'acme_circuit_open',
+      });
+      expect([sentAt, probes]).toEqual([[], 1]);
+      isWell = true;
+      clock.advance(10_000);
+      await policy.call(call());
+      expect([sentAt.length, probes]).toEqual([1, 2]);
+    });
+
+    test('twenty calls share one probe, and only then are sent', async () => {
+      await openBreaker();
+      clock.advance(10_000);
+      await Promise.all(Array.from({ length: 20 }, () => policy.call(call())));
+      expect([sentAt.length, probes]).toEqual([20, 1]);
+    });
+
+    test('a caller without time for the probe does not wait for it', async () => {
+      await openBreaker();
+      clock.advance(10_000);
+      await expect(policy.call(call({ deadlineMs: clock.nowMs() + 2_000 }))).rejects.toMatchObject({
+        code: 'acme_circuit_open',
+      });
+      expect(probes).toBe(0);
+    });
+
+    test('is not what a refusal or a rate limit leads to', async () => {
+      script = times(5, 'rate_limited');
+      await policy.call(call()).catch(() => {});
+      await policy.call(call());
+      expect(count('outbound_breaker_opened')).toBe(0);
+    });
+  });
+
+  test('a read is retried after anything', async () => {
+    script = times(4, 'timeout');
+    expect(await policy.read({ operation: 'thing.find', deadlineMs: startMs + HOUR_MS, send })).toBe('done');
+  });
+
+  describe('a dead letter', () => {
+    const payload = { reference: 'r-1', items: [1, 2] };
+
+    test('says what to do again, how often it was tried, why it was given up and whether it may have been applied', async () => {
+      script = times(9, 'unreachable');
+      expect(await policy.callOrSetAside(call(), payload)).toEqual({
+        kind: 'set_aside',
+        reason: 'acme_unreachable',
+        mayBeApplied: false,
+      });
+      expect(letters).toEqual([
+        {
+          vendor: 'acme',
+          operation: 'thing.make',
+          payload,
+          attempts: 5,
+          reason: 'acme_unreachable',
+          mayBeApplied: false,
+        },
+      ]);
+      expect(count('outbound_dead_lettered')).toBe(1);
+    });
+
+    test('tells an unknown from what never arrived', async () => {
+      script = times(1, 'timeout');
+      await policy.callOrSetAside(call({ idempotent: 'never' }), payload);
+      expect(letters).toMatchObject([{ attempts: 1, reason: 'acme_timeout', mayBeApplied: true }]);
+    });
+
+    test('is not made for who did not ask, nor for what was answered', async () => {
+      await policy.callOrSetAside(call(), payload);
+      script = times(9, 'unreachable');
+      await policy.call(call()).catch(() => {});
+      expect(letters).toEqual([]);
+    });
+
+    test('that cannot be kept either leaves the call’s own fault', async () => {
+      keepsLetters = false;
+      script = times(1, 'timeout');
+      await expect(policy.callOrSetAside(call({ idempotent: 'never' }), payload)).rejects.toMatchObject({
+        name: 'AmbiguousError',
+        code: 'acme_timeout',
+      });
+      expect(count('outbound_dead_letter_failed')).toBe(1);
+    });
+  });
+});

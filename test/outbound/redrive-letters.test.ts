@@ -1,0 +1,159 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
+import type { DeadLetter, LetterBox } from '../../lambdas/outbound/use/dead-letters.ts';
+import { type CallMadeAgain, listLetters, redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { MemoryLetterBox } from './memory-letter-box.ts';
+
+class Died extends Error {}
+
+describe('dead letters', () => {
+  let clock: SimulatedClock;
+  let letters: MemoryLetterBox;
+  /** What the vendor has made, by our key. */
+  let applied: string[];
+  let reported: unknown[];
+
+  beforeEach(async () => {
+    clock = new SimulatedClock();
+    letters = new MemoryLetterBox(clock);
+    applied = [];
+    reported = [];
+  });
+
+  const letter = (key: string): DeadLetter => ({
+    vendor: 'postmark',
+    operation: 'email.send',
+    payload: { key },
+    attempts: 1,
+    reason: 'postmark_account',
+    mayBeApplied: false,
+  });
+  const keyOf = ({ payload }: DeadLetter) => (payload as { key: string }).key;
+  /** By the key, once. */
+  const apply = async (one: DeadLetter): Promise<CallMadeAgain> => {
+    if (!applied.includes(keyOf(one))) applied.push(keyOf(one));
+    return { kind: 'applied' };
+  };
+  const run = (atMost = 100) => ({ deadlineMs: clock.nowMs() + 240_000, atMost });
+  const redrive = (makeAgain: (one: DeadLetter) => Promise<CallMadeAgain> = apply, box: LetterBox = letters) =>
+    redriveLetters({ letters: box, makeAgain, clock, report: (error) => void reported.push(error) }, run());
+  const list = async () => listLetters({ letters, clock }, run());
+  const put = async (...keys: string[]) => {
+    for (const key of keys) await letters.put(letter(key));
+  };
+
+  test('are listed with why they are there, never with what is in them, and stay', async () => {
+    await put('k-1', 'k-2');
+    const listed = await list();
+    expect(listed).toMatchObject([{ state: 'kept', reason: 'postmark_account' }, { state: 'kept' }]);
+    expect(JSON.stringify(listed)).not.toContain('k-1');
+    expect(await list()).toEqual(listed);
+  });
+
+  test('are made again once each, and gone', async () => {
+    await put(...Array.from({ length: 25 }, (_, index) => `k-${index}`));
+    expect(await redrive()).toHaveLength(25);
+    expect(applied).toHaveLength(25);
+    expect(await list()).toEqual([]);
+  });
+
+  test('a run takes no more than it was told', async () => {
+    await put('k-1', 'k-2', 'k-3');
+    await redriveLetters({ letters, makeAgain: apply, clock, report: () => {} }, run(2));
+    expect([applied.length, (await list()).length]).toEqual([2, 1]);
+  });
+
+  test.each([
+    ['postmark_circuit_open', RetryableError],
+    ['postmark_timeout', AmbiguousError],
+    ['postmark_unauthorized', TerminalError],
+  ])('what fails again stays, and says why: %s', async (reason, Fault) => {
+    await put('k-1');
+    const failing = async () => Promise.reject(new Fault(reason, 'again'));
+    expect(await redrive(failing)).toMatchObject([{ state: 'stays', reason }]);
+    expect(await list()).toHaveLength(1);
+    expect(await redrive()).toMatchObject([{ state: 'applied' }]);
+    expect(applied).toEqual(['k-1']);
+  });
+
+  test('what the vendor refuses is ended: it would be refused again', async () => {
+    await put('k-1');
+    expect(await redrive(async () => ({ kind: 'refused', reason: 'inactive_recipient' }))).toMatchObject([
+      { state: 'refused', reason: 'inactive_recipient' },
+    ]);
+    expect(await list()).toEqual([]);
+  });
+
+  test('a poison letter stays with its reason, and the others go', async () => {
+    await put('k-1');
+    letters.putUnreadable();
+    await put('k-bug', 'k-2');
+    const reports = await redrive(async (one) => {
+      if (keyOf(one) === 'k-bug') throw new TypeError('a bug');
+      return apply(one);
+    });
+    expect(reports.map(({ state, reason }) => [state, reason])).toEqual([
+      ['applied', 'postmark_account'],
+      ['stays', 'letter_unreadable'],
+      ['stays', 'internal_error'],
+      ['applied', 'postmark_account'],
+    ]);
+    expect(reported).toEqual([expect.any(TypeError)]);
+    expect(await list()).toHaveLength(2);
+  });
+
+  describe('when the redrive dies, nothing is lost and nothing doubled', () => {
+    const dying = (at: 'before removal' | 'after removal'): LetterBox => ({
+      put: (one) => letters.put(one),
+      take: (atMost) => letters.take(atMost),
+      putBack: () => Promise.reject(new Died()),
+      remove: async (taken) => {
+        if (at === 'after removal') await letters.remove(taken);
+        throw new Died();
+      },
+    });
+    const HIDDEN_MS = 6 * 60_000;
+
+    test.each(['before removal', 'after removal'] as const)('%s', async (at) => {
+      await put('k-1', 'k-2', 'k-3');
+      for (let deaths = 1; deaths <= 2; deaths += 1) {
+        await expect(redrive(apply, dying(at))).rejects.toThrow(Died);
+        clock.advance(HIDDEN_MS);
+      }
+      await redrive();
+      expect(applied).toEqual(['k-1', 'k-2', 'k-3']);
+      expect(await list()).toEqual([]);
+    });
+
+    test('while the vendor works on it', async () => {
+      await put('k-1', 'k-2');
+      const never = new Promise<CallMadeAgain>(() => {});
+      void redrive(async (one) => {
+        await apply(one);
+        return never;
+      });
+      expect(await list()).toEqual([]);
+      clock.advance(HIDDEN_MS);
+      expect(await redrive()).toHaveLength(2);
+      expect(applied).toEqual(['k-1', 'k-2']);
+    });
+  });
+
+  test('nothing is begun that could outlive the run: the rest stays', async () => {
+    await put('k-1', 'k-2', 'k-3');
+    const slow = async (one: DeadLetter) => {
+      clock.advance(110_000);
+      return apply(one);
+    };
+    await redrive(slow);
+    expect(applied).toHaveLength(3);
+    await put('k-4', 'k-5', 'k-6');
+    const slower = async (one: DeadLetter) => {
+      clock.advance(230_000);
+      return apply(one);
+    };
+    expect(await redrive(slower)).toHaveLength(1);
+    expect(await list()).toHaveLength(2);
+  });
+});

@@ -1,0 +1,117 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
+import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
+import { type SendOutcome, sendOnce } from '../../lambdas/outbound/send-once.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { MemorySendingClaims } from './memory-sending-claims.ts';
+
+const MINUTE_MS = 60_000;
+const PATIENCE_MS = 4_000;
+/** How long an e-mail that was sent is missing in the vendor's search. */
+const LAG_MS = MINUTE_MS;
+/** How long that is believed to last at most. */
+const MAX_LAG_MS = 5 * MINUTE_MS;
+
+interface Attempt {
+  readonly worker: Clock;
+  readonly vendor: 'answers' | 'is_silent' | 'kills_its_caller';
+  readonly search: 'lags' | 'is_strong';
+}
+
+describe('two workers whose clocks differ by ten minutes', () => {
+  let real: SimulatedClock;
+  let current: Clock;
+  let claims: MemorySendingClaims;
+  /** When each e-mail was taken by the vendor. */
+  let taken: number[];
+  let slow: Clock;
+  let fast: Clock;
+
+  const workerClock = (offMs: number): Clock => ({
+    nowMs: () => real.nowMs() + offMs,
+    sleep: (milliseconds) => real.sleep(milliseconds),
+  });
+
+  beforeEach(() => {
+    real = new SimulatedClock();
+    slow = workerClock(-5 * MINUTE_MS);
+    fast = workerClock(5 * MINUTE_MS);
+    current = slow;
+    // Each worker reads the one row by its own clock.
+    claims = new MemorySendingClaims({ nowMs: () => current.nowMs() }, countingEntropy());
+    taken = [];
+  });
+
+  function attempt({ worker, vendor, search }: Attempt): Promise<SendOutcome> {
+    current = worker;
+    const policy = createOutboundPolicy({
+      vendor: 'postmark',
+      clock: worker,
+      entropy: { fraction: () => 1 },
+      observer: { count: () => {} },
+      deadLetters: { put: async () => {} },
+      timeoutMs: PATIENCE_MS,
+      probe: async () => {},
+    });
+    const isStrong = search === 'is_strong';
+    const lagMs = isStrong ? 0 : LAG_MS;
+    return sendOnce(
+      { policy, claims, clock: worker },
+      {
+        key: 'receipt',
+        operation: 'email.send',
+        deadlineMs: worker.nowMs() + PATIENCE_MS,
+        send: async () => {
+          if (vendor === 'kills_its_caller') throw new Error('the process dies while it sends');
+          taken.push(real.nowMs());
+          if (vendor === 'is_silent') throw new AmbiguousError('postmark_timeout', 'no answer');
+          return { kind: 'sent', vendorId: `m${taken.length}` };
+        },
+        lookUp: {
+          find: async () =>
+            taken.some((atMs) => real.nowMs() >= atMs + lagMs)
+              ? { kind: 'found', answer: { kind: 'sent', vendorId: 'm1' } }
+              : { kind: 'absent' },
+          maxLagMs: isStrong ? 0 : MAX_LAG_MS,
+          isStrong,
+        },
+        withinCall: 'never',
+        payload: {},
+      },
+    );
+  }
+
+  test('send one e-mail, while the vendor’s search does not show the first', async () => {
+    await expect(attempt({ worker: slow, vendor: 'is_silent', search: 'lags' })).rejects.toThrow('no answer');
+    real.advance(15_000);
+    const early = attempt({ worker: fast, vendor: 'answers', search: 'lags' });
+    await expect(early).rejects.toMatchObject({ code: 'postmark_too_early_to_tell' });
+    real.advance(MINUTE_MS);
+    const found = await attempt({ worker: fast, vendor: 'answers', search: 'lags' });
+    expect([found, taken.length]).toEqual([{ kind: 'sent', vendorId: 'm1' }, 1]);
+  });
+
+  test('wait for the first, who may be sending still, though the search shows all at once', async () => {
+    await expect(attempt({ worker: slow, vendor: 'kills_its_caller', search: 'is_strong' })).rejects.toThrow('dies');
+    real.advance(1_000);
+    const early = attempt({ worker: fast, vendor: 'answers', search: 'is_strong' });
+    await expect(early).rejects.toMatchObject({ code: 'postmark_too_early_to_tell' });
+    real.advance(PATIENCE_MS + 5_000);
+    expect(await attempt({ worker: fast, vendor: 'answers', search: 'is_strong' })).toEqual({
+      kind: 'sent',
+      vendorId: 'm1',
+    });
+  });
+
+  test('do not wait when the first has said that its send is over, and the search shows all at once', async () => {
+    const silent = attempt({ worker: slow, vendor: 'is_silent', search: 'is_strong' });
+    await expect(silent).rejects.toThrow('no answer');
+    taken = []; // it never got there
+    expect(await attempt({ worker: fast, vendor: 'answers', search: 'is_strong' })).toEqual({
+      kind: 'sent',
+      vendorId: 'm1',
+    });
+  });
+});

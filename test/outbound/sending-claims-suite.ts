@@ -1,0 +1,138 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { SendingClaim, SendingClaims, SendingOwner } from '../../lambdas/outbound/use/sending-claims.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+const LEASE_MS = 25_000;
+const AT_ONCE = 20;
+
+/** What every memory of what was sent promises. `make` gives what two processes share, by the clock given. */
+export function describeSendingClaims(name: string, make: (clock: SimulatedClock) => Promise<SendingClaims>): void {
+  let clock: SimulatedClock;
+  let claims: SendingClaims;
+  let key: string;
+
+  beforeEach(async () => {
+    clock = new SimulatedClock();
+    claims = await make(clock);
+    key = `letter-${crypto.randomUUID()}`;
+  });
+
+  const begin = () => claims.begin(key, LEASE_MS);
+  const owned = (claim: SendingClaim): SendingOwner => {
+    if (claim.kind !== 'ours' && claim.kind !== 'sending_before') throw new Error(`the claim is ${claim.kind}`);
+    return { key, owner: claim.owner };
+  };
+  const beginOwned = async () => owned(await begin());
+  const endLease = () => clock.advance(LEASE_MS);
+
+  describe(`the ${name} claims of what was sent`, () => {
+    test('let one send, and tell the others until when', async () => {
+      const leaseExpiresAtMs = clock.nowMs() + LEASE_MS;
+      expect(await begin()).toMatchObject({ kind: 'ours' });
+      clock.advance(LEASE_MS - 1);
+      expect(await begin()).toEqual({ kind: 'sending', leaseExpiresAtMs });
+    });
+
+    test(`let one of ${AT_ONCE} at once send`, async () => {
+      const kinds = (await Promise.all(Array.from({ length: AT_ONCE }, begin))).map(({ kind }) => kind);
+      expect(kinds.filter((kind) => kind === 'ours')).toHaveLength(1);
+      expect(kinds.filter((kind) => kind === 'sending')).toHaveLength(AT_ONCE - 1);
+    });
+
+    test('tell who takes over until when the one before may have sent', async () => {
+      const before = await beginOwned();
+      const mayHaveSentUntilMs = clock.nowMs() + LEASE_MS;
+      endLease();
+      const taken = await begin();
+      expect(taken).toMatchObject({ kind: 'sending_before', mayHaveSentUntilMs });
+      expect(owned(taken).owner).not.toBe(before.owner);
+    });
+
+    test(`let one of ${AT_ONCE} at once take over`, async () => {
+      await begin();
+      endLease();
+      const kinds = (await Promise.all(Array.from({ length: AT_ONCE }, begin))).map(({ kind }) => kind);
+      expect(kinds.filter((kind) => kind === 'sending_before')).toHaveLength(1);
+      expect(kinds.filter((kind) => kind === 'sending')).toHaveLength(AT_ONCE - 1);
+    });
+
+    test('remember what was sent for ever, and what was known first', async () => {
+      const claim = await beginOwned();
+      await claims.sent(key, 'vendor-1');
+      await claims.sent(key, 'vendor-2');
+      await claims.release(claim, 'nothing_sent');
+      await claims.release(claim, 'unknown');
+      clock.advance(10 * 365 * 24 * 60 * 60 * 1_000);
+      expect(await begin()).toEqual({ kind: 'sent', vendorId: 'vendor-1' });
+      expect(await claims.sendAgain(claim)).toBe(false);
+    });
+
+    test('believe that it was sent whoever says so', async () => {
+      await claims.sent(key, 'vendor-1');
+      expect(await begin()).toEqual({ kind: 'sent', vendorId: 'vendor-1' });
+    });
+
+    test('know nothing of what was provably not sent', async () => {
+      await claims.release(await beginOwned(), 'nothing_sent');
+      expect(await begin()).toMatchObject({ kind: 'ours' });
+    });
+
+    test('let the next find out at once what an owner that gave up does not know', async () => {
+      const claim = await beginOwned();
+      clock.advance(1_000);
+      await claims.release(claim, 'unknown');
+      const mayHaveSentUntilMs = clock.nowMs();
+      expect(await begin()).toMatchObject({ kind: 'sending_before', mayHaveSentUntilMs, isOver: true });
+    });
+
+    test('count from the first send, as long as those who took over have sent nothing', async () => {
+      await begin();
+      const mayHaveSentUntilMs = clock.nowMs() + LEASE_MS;
+      for (let takeover = 1; takeover <= 3; takeover += 1) {
+        endLease();
+        const taken = await begin();
+        expect(taken).toMatchObject({ kind: 'sending_before', mayHaveSentUntilMs, isOver: false });
+        clock.advance(1);
+        await claims.release(owned(taken), 'unknown');
+      }
+      expect(await begin()).toMatchObject({ kind: 'sending_before', mayHaveSentUntilMs, isOver: false });
+    });
+
+    test('keep in mind that a send is over, whoever takes over and gives up after that, until one sends again', async () => {
+      await claims.release(await beginOwned(), 'unknown');
+      const second = await beginOwned();
+      await claims.release(second, 'unknown');
+      const third = await begin();
+      expect(third).toMatchObject({ kind: 'sending_before', isOver: true });
+      await claims.sendAgain(owned(third));
+      endLease();
+      expect(await begin()).toMatchObject({ kind: 'sending_before', isOver: false });
+    });
+
+    test('count anew once an owner that took over is about to send', async () => {
+      await begin();
+      endLease();
+      const second = await beginOwned();
+      const mayHaveSentUntilMs = clock.nowMs() + LEASE_MS;
+      expect(await claims.sendAgain(second)).toBe(true);
+      endLease();
+      expect(await begin()).toMatchObject({ kind: 'sending_before', mayHaveSentUntilMs });
+    });
+
+    test('refuse an owner that was taken over: it may not send, nor free what is another’s', async () => {
+      const first = await beginOwned();
+      endLease();
+      const leaseExpiresAtMs = clock.nowMs() + LEASE_MS;
+      await begin();
+      expect(await claims.sendAgain(first)).toBe(false);
+      await claims.release(first, 'nothing_sent');
+      await claims.release(first, 'unknown');
+      expect(await begin()).toEqual({ kind: 'sending', leaseExpiresAtMs });
+    });
+
+    test('keep two keys apart', async () => {
+      await claims.sent(key, 'vendor-1');
+      expect(await claims.begin(`${key}x`, LEASE_MS)).toMatchObject({ kind: 'ours' });
+    });
+  });
+}

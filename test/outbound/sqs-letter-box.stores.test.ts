@@ -1,0 +1,39 @@
+import { CreateQueueCommand, DeleteQueueCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { afterAll, expect, test } from '@jest/globals';
+import { SqsLetterBox } from '../../lambdas/outbound/store/sqs-letter-box.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { localAws } from '../support/local-aws.ts';
+import { describeLetterBox } from './letter-box-suite.ts';
+
+const { awsEndpoint: endpoint, region } = localAws();
+const client = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
+const queues: string[] = [];
+
+async function emptyQueue(): Promise<string> {
+  const QueueName = `letters-${process.pid}-${queues.length}-${crypto.randomUUID().slice(0, 8)}`;
+  const { QueueUrl = '' } = await client.send(new CreateQueueCommand({ QueueName }));
+  queues.push(QueueUrl);
+  return QueueUrl;
+}
+
+afterAll(async () => {
+  for (const QueueUrl of queues) await client.send(new DeleteQueueCommand({ QueueUrl }));
+});
+
+describeLetterBox('SQS', async () => {
+  const QueueUrl = await emptyQueue();
+  let bodies = ['{"version":2}', 'not JSON'];
+  return {
+    box: new SqsLetterBox(client, QueueUrl),
+    putUnreadable: async () => {
+      const [MessageBody = '', ...rest] = bodies;
+      bodies = rest;
+      await client.send(new SendMessageCommand({ QueueUrl, MessageBody }));
+    },
+  };
+});
+
+test('a queue that does not answer is a fault after which nothing is lost', async () => {
+  const box = new SqsLetterBox(client, `${endpoint}/000000000000/no-such-queue`);
+  await expect(box.take(1)).rejects.toMatchObject({ name: 'RetryableError', code: 'dead_letters_unavailable' });
+});

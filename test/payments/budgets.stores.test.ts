@@ -1,0 +1,229 @@
+import { type AttributeValue, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
+import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
+import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
+import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
+import type { CreatePaymentTools } from '../../lambdas/payments/use/create-payment-types.ts';
+import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
+import { projectEvent } from '../../lambdas/views/use/project-event.ts';
+import { engineProcess } from '../support/bench-engine.ts';
+import { itemSizeBytes } from '../support/bench-item-size.ts';
+import { type MeteredCall, meteredClient } from '../support/bench-metered-client.ts';
+import { typicalPayment, typicalProcessor } from '../support/bench-typical-payment.ts';
+import { callback } from '../support/callback-desk.ts';
+import { eventsOf } from '../support/event-fixtures.ts';
+import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { takenAt } from '../views/ledger-reader-suite.ts';
+import type { MemoryProcessor } from './memory-processor.ts';
+
+const KILOBYTE = 1024;
+const VIEW_OWNER = { tenantId: tenantId('ten_budgets'), mode: 'test' } as const;
+
+let tables: Awaited<ReturnType<typeof createTables>>;
+let payments = 0;
+beforeAll(async () => {
+  tables = await createTables('budgets');
+});
+
+const freshKey = (): string => {
+  payments += 1;
+  return `budget-${payments}`;
+};
+
+const metered = () =>
+  meteredClient({
+    endpoint: localAws().awsEndpoint,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    requestHandler: dynamoDbClient().config.requestHandler,
+  });
+
+/** A process whose every call is counted. */
+function meteredProcess(processor = typicalProcessor()): { tools: CreatePaymentTools; calls: readonly MeteredCall[] } {
+  const { client, calls } = metered();
+  return { tools: engineProcess(client, tables, processor), calls };
+}
+
+const unitsOf = (calls: readonly MeteredCall[]): number => calls.reduce((sum, { units }) => sum + units, 0);
+
+async function itemsOf(paymentId: PaymentId) {
+  const client = dynamoDbClient();
+  const record = await client.send(
+    new GetItemCommand({ TableName: tables.idempotency, Key: { pk: { S: `OP#${paymentId}` } }, ConsistentRead: true }),
+  );
+  const ledger = await client.send(
+    new QueryCommand({
+      TableName: tables.ledger,
+      KeyConditionExpression: 'pk = :payment',
+      ExpressionAttributeValues: { ':payment': { S: `PAY#${paymentId}` } },
+      ConsistentRead: true,
+    }),
+  );
+  const items: readonly (Record<string, AttributeValue> | undefined)[] = [record.Item, ...(ledger.Items ?? [])];
+  return items.map((item) => itemSizeBytes(item ?? {}));
+}
+
+describe('the first execution of a payment', () => {
+  test('is two durable writes one after the other, no read, and at most 11 write units, indexes included', async () => {
+    const { tools, calls } = meteredProcess();
+    const outcome = await createPayment(tools, typicalPayment(freshKey()));
+    expect(outcome).toMatchObject({ kind: 'first', answer: { status: 201 } });
+    expect(calls.map(({ name, applied }) => [name, applied])).toEqual([
+      ['TransactWriteItems', true],
+      ['TransactWriteItems', true],
+    ]);
+    expect(unitsOf(calls)).toBeLessThanOrEqual(11);
+  });
+
+  test('costs at most 13 with a reference', async () => {
+    const { tools, calls } = meteredProcess();
+    await createPayment(tools, typicalPayment(freshKey(), { reference: 'order-6735' }));
+    expect(calls).toHaveLength(2);
+    expect(unitsOf(calls)).toBeLessThanOrEqual(13);
+  });
+
+  test('costs at most 13 when the money is only set aside: its place in the queue of holds is two', async () => {
+    const { tools, calls } = meteredProcess();
+    const outcome = await createPayment(tools, typicalPayment(freshKey(), { capture: 'manual' }));
+    expect(outcome).toMatchObject({ kind: 'first', answer: { status: 201 } });
+    expect(calls).toHaveLength(2);
+    expect(unitsOf(calls)).toBeLessThanOrEqual(13);
+  });
+
+  test('costs at most 11 when it is declined', async () => {
+    const { tools, calls } = meteredProcess();
+    const outcome = await createPayment(tools, typicalPayment(freshKey(), { source: 'tok_declined' }));
+    expect(outcome).toMatchObject({ kind: 'first', answer: { status: 402 } });
+    expect(calls).toHaveLength(2);
+    expect(unitsOf(calls)).toBeLessThanOrEqual(11);
+  });
+
+  test.each(['tok_ok', 'tok_declined'])('writes no item of more than a kilobyte (%s)', async (source) => {
+    const { tools } = meteredProcess();
+    const request = typicalPayment(freshKey(), { source, reference: `order-${source}` });
+    await createPayment(tools, request);
+    const sizes = await itemsOf(request.paymentId);
+    expect(sizes).toHaveLength(3);
+    expect(sizes.filter((bytes) => bytes > KILOBYTE)).toEqual([]);
+  });
+});
+
+describe('a replay', () => {
+  test('in a cold process is one call, which is refused, writes nothing and costs at most 5 units', async () => {
+    const request = typicalPayment(freshKey());
+    await createPayment(meteredProcess().tools, request);
+    const { tools, calls } = meteredProcess();
+    expect(await createPayment(tools, request)).toMatchObject({ kind: 'replay', source: 'store' });
+    expect(calls.map(({ name, applied }) => [name, applied])).toEqual([['TransactWriteItems', false]]);
+
+    // A refused write costs what the items in its way would have: two units a kilobyte, in a transaction.
+    const [record = 0, first = 0] = await itemsOf(request.paymentId);
+    expect([record, first].map((bytes) => 2 * Math.ceil(bytes / KILOBYTE))).toEqual([2, 2]);
+  });
+
+  test('in a warm process is no call at all', async () => {
+    const { tools, calls } = meteredProcess();
+    const request = typicalPayment(freshKey());
+    await createPayment(tools, request);
+    const before = calls.length;
+    expect(await createPayment(tools, request)).toMatchObject({ kind: 'replay', source: 'cache' });
+    expect(calls).toHaveLength(before);
+  });
+});
+
+describe('a callback', () => {
+  /** A payment that waits for its callback, and the event that settles it. */
+  async function waiting(source: string, settle: (processor: MemoryProcessor, charge: string) => void) {
+    const processor = typicalProcessor();
+    const { tools } = meteredProcess(processor);
+    const request = typicalPayment(freshKey(), { source });
+    await createPayment(tools, request);
+    const [charge] = processor.charges(request.paymentId);
+    if (charge === undefined) throw new Error('there is no charge');
+    settle(processor, charge.chargeId);
+    const { client, calls } = metered();
+    const { clock, entropy, digest, runner } = tools;
+    const store = new DynamoDbStore(documentClient(client), tables, { clock, entropy });
+    const effects = new DynamoDbEffects(documentClient(client), tables, { clock, entropy }, store);
+    const event = callback(`evt_${request.paymentId}`, charge.chargeId);
+    return { calls, take: () => receiveCallback({ effects, books: processor, runner, clock, entropy, digest }, event) };
+  }
+
+  const writes = (calls: readonly MeteredCall[]) => calls.filter(({ name }) => name === 'TransactWriteItems');
+
+  test.each<[string, string, (processor: MemoryProcessor, charge: string) => void]>([
+    ['that settles a payment', 'tok_async', ({ inside }, charge) => inside.succeed(charge)],
+    ['that tells of a refund', 'tok_ok', ({ inside }, charge) => void inside.refund(charge, 300)],
+    ['that tells of a dispute', 'tok_ok', ({ inside }, charge) => void inside.dispute(charge, 12_500)],
+  ])('%s is one durable write and at most 5 write units, indexes included', async (_what, source, settle) => {
+    const { calls, take } = await waiting(source, settle);
+    expect(await take()).toMatchObject({ kind: 'taken_in', transitions: [expect.any(String)] });
+    expect(writes(calls)).toHaveLength(1);
+    expect(unitsOf(writes(calls))).toBeLessThanOrEqual(5);
+    expect(calls.map(({ name }) => name).filter((name) => name !== 'TransactWriteItems')).toEqual(['GetItem', 'Query']);
+  });
+
+  test('that comes again is one read', async () => {
+    const { calls, take } = await waiting('tok_async', ({ inside }, charge) => inside.succeed(charge));
+    await take();
+    const before = calls.length;
+    expect(await take()).toEqual({ kind: 'redelivered' });
+    expect(calls.slice(before).map(({ name }) => name)).toEqual(['GetItem']);
+  });
+});
+
+describe('an event', () => {
+  const rows = (calls: readonly MeteredCall[], name: string) => calls.filter((call) => call.name === name).length;
+
+  /** A typical payment that is taken, at the projector. */
+  async function projected(reference?: string) {
+    const { client, calls } = metered();
+    const { clock, entropy } = meteredProcess().tools;
+    const views = new DynamoDbViews(documentClient(client), tables.views, { clock, entropy });
+    const [event] = eventsOf(systemDigest, takenAt(VIEW_OWNER, freshKey(), clock.nowMs()));
+    if (event === undefined) throw new Error('there is an event');
+    const take = () =>
+      projectEvent({ views }, { ...event, payment: { ...event.payment, reference: reference ?? null } });
+    await take();
+    return { calls, take };
+  }
+
+  test('is nine rows in the views, and costs at most 12 write units and three reads', async () => {
+    const { calls } = await projected();
+    expect([rows(calls, 'PutItem'), rows(calls, 'TransactWriteItems'), rows(calls, 'GetItem')]).toEqual([7, 1, 3]);
+    expect(calls).toHaveLength(11);
+    expect(unitsOf(calls.filter(({ kind }) => kind === 'write'))).toBeLessThanOrEqual(12);
+    expect(unitsOf(calls.filter(({ kind }) => kind === 'read'))).toBeLessThanOrEqual(3);
+  });
+
+  test('costs at most 16 with a reference', async () => {
+    const { calls } = await projected('order-6735');
+    expect(unitsOf(calls.filter(({ kind }) => kind === 'write'))).toBeLessThanOrEqual(16);
+  });
+
+  test('that comes again is one read', async () => {
+    const { calls, take } = await projected();
+    const before = calls.length;
+    await take();
+    expect(calls.slice(before).map(({ name }) => name)).toEqual(['GetItem']);
+  });
+});
+
+test('200 different payments at once touch no item in common', async () => {
+  const perPayment = await Promise.all(
+    Array.from({ length: 200 }, async () => {
+      const { tools, calls } = meteredProcess();
+      const outcome = await createPayment(tools, typicalPayment(freshKey()));
+      expect(outcome.kind).toBe('first');
+      return [...new Set(calls.flatMap(({ keys }) => keys))];
+    }),
+  );
+  const all = perPayment.flat();
+  // One record and two transitions each.
+  expect(all).toHaveLength(600);
+  expect(new Set(all).size).toBe(600);
+});

@@ -1,0 +1,44 @@
+import { describe, expect, test } from '@jest/globals';
+import type { ChangeCommand } from '../../lambdas/payments/domain/change.ts';
+import { change } from '../support/change-desk.ts';
+import { type ChangeSubject, surveyChanges } from '../support/change-histories.ts';
+import { storeOf } from '../support/faulty-ports.ts';
+import { paymentRequest } from '../support/payment-fixtures.ts';
+import { MemoryStore } from './memory-store.ts';
+
+const subject = (command: ChangeCommand, rival?: ChangeCommand) => (): ChangeSubject => {
+  const store = new MemoryStore();
+  const payment = paymentRequest('changed', { capture: command.kind === 'refund' ? 'automatic' : 'manual' });
+  return {
+    payment,
+    change: change(payment, 'mine', command),
+    ...(rival === undefined ? {} : { rival: change(payment, 'rival', rival) }),
+    truth: store,
+    effects: store,
+    work: store,
+    storeFor: (actor) => storeOf(actor, store),
+  };
+};
+
+const REFUND: ChangeCommand = { kind: 'refund', amountMinor: 700 };
+const CAPTURE: ChangeCommand = { kind: 'capture', amountMinor: 900 };
+
+describe('a change, its retry and a rival keep every promise', () => {
+  test.each<[string, ChangeCommand, ChangeCommand | undefined]>([
+    ['a capture and the same again', CAPTURE, undefined],
+    ['a capture and a cancellation', CAPTURE, { kind: 'cancel' }],
+    ['a cancellation and the same again', { kind: 'cancel' }, undefined],
+    ['a refund and the same again', REFUND, undefined],
+    ['two refunds of 70 out of 100', REFUND, { kind: 'refund', amountMinor: 700 }],
+  ])('%s, with every single fault at every call', async (_what, command, rival) => {
+    const { histories, findings } = await surveyChanges(subject(command, rival), { faults: 1 });
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(200);
+  });
+
+  test('a refund, with every pair of faults at every two calls', async () => {
+    const { histories, findings } = await surveyChanges(subject(REFUND), { faults: 2 });
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(3_000);
+  }, 60_000);
+});

@@ -1,0 +1,65 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
+import type { ChangeCommand } from '../../lambdas/payments/domain/change.ts';
+import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
+import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
+import { DynamoDbUnfinishedWork } from '../../lambdas/resolving/store/dynamodb-unfinished.ts';
+import { change } from '../support/change-desk.ts';
+import { type ChangeSubject, surveyChanges } from '../support/change-histories.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { clientOf } from '../support/faulty-client.ts';
+import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { paymentIdFor, paymentRequest } from '../support/payment-fixtures.ts';
+
+/** Worlds at once: they share no item, so they cannot disturb each other. */
+const CONCURRENCY = 8;
+const STILL: Clock = { nowMs: () => 0, sleep: async () => undefined };
+
+let tables: Awaited<ReturnType<typeof createTables>>;
+let made = 0;
+beforeAll(async () => {
+  tables = await createTables('changes');
+});
+
+function subject(command: ChangeCommand, rival?: ChangeCommand): () => ChangeSubject {
+  const pacing = { clock: STILL, entropy: countingEntropy() };
+  const client = documentClient(dynamoDbClient());
+  const truth = new DynamoDbStore(client, tables, pacing);
+  const { awsEndpoint: endpoint } = localAws();
+  const { requestHandler } = dynamoDbClient().config;
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  return () => {
+    made += 1;
+    const key = `changed-${made}`;
+    const capture = command.kind === 'refund' ? 'automatic' : 'manual';
+    const payment = paymentRequest(key, { paymentId: paymentIdFor(key), capture });
+    return {
+      payment,
+      change: change(payment, 'mine', command),
+      ...(rival === undefined ? {} : { rival: change(payment, 'rival', rival) }),
+      truth,
+      effects: new DynamoDbEffects(client, tables, pacing, truth),
+      work: new DynamoDbUnfinishedWork(client, tables, pacing, truth),
+      storeFor: (actor) => {
+        const struck = clientOf(actor, { endpoint, region: 'us-east-1', credentials, requestHandler });
+        return new DynamoDbStore(documentClient(struck), tables, { clock: STILL, entropy: countingEntropy() });
+      },
+    };
+  };
+}
+
+describe('a change, its retry and a rival on the DynamoDB API keep every promise', () => {
+  test.each<[string, ChangeCommand, ChangeCommand | undefined]>([
+    ['two refunds of 70 out of 100', { kind: 'refund', amountMinor: 700 }, { kind: 'refund', amountMinor: 700 }],
+    ['a capture and a cancellation', { kind: 'capture' }, { kind: 'cancel' }],
+  ])(
+    '%s, with every single fault at every call of the SDK and of the processor',
+    async (_what, command, rival) => {
+      const found = await surveyChanges(subject(command, rival), { faults: 1, concurrency: CONCURRENCY });
+      expect(found.findings.slice(0, 3)).toEqual([]);
+      expect(found.histories).toBeGreaterThan(200);
+    },
+    120_000,
+  );
+});

@@ -1,0 +1,130 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { LEASE_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
+import type { LocalAws } from '../../local/local-aws.ts';
+import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
+import { expectedPaymentId } from '../support/expected-payment-id.ts';
+import { workersOf } from '../support/lambda-workers.ts';
+import { localAws } from '../support/local-aws.ts';
+import { runJob } from '../support/run-job.ts';
+import { until } from '../support/until.ts';
+
+let aws: LocalAws;
+let api: ApiClient;
+beforeAll(() => {
+  aws = localAws();
+  api = new ApiClient(aws, aws.apiKey);
+});
+
+const change = (payment: unknown, step: string, key: string, body: object = {}): Promise<ApiAnswer> =>
+  api.send('POST', `/v1/payments/${String(payment)}/${step}`, {
+    headers: { 'content-type': 'application/json', 'idempotency-key': key },
+    body: JSON.stringify(body),
+  });
+
+async function paid(key: string, body: Record<string, unknown> = {}): Promise<string> {
+  const answer = await api.pay({ key, body });
+  return String(answer.json['id']);
+}
+
+const shown = async (payment: string) => (await api.send('GET', `/v1/payments/${payment}`)).json;
+
+/** The schedule does it every minute; here it is done now. */
+const resolve = () => runJob(aws, 'resolve');
+
+async function refundsAtProcessor(payment: string): Promise<readonly number[]> {
+  const [charge = {}] = await api.charges(payment);
+  return (charge['refunds'] as { amount: number; status: string }[])
+    .filter(({ status }) => status === 'succeeded')
+    .map(({ amount }) => amount);
+}
+
+describe('the deployed API', () => {
+  test('captures a part, once, and refunds of it what there is', async () => {
+    const payment = await paid('change-capture', { capture: 'manual' });
+    const captured = await change(payment, 'capture', 'c-1', { amount: 600 });
+    expect([captured.status, captured.json['amount_captured']]).toEqual([200, 600]);
+    const replay = await change(payment, 'capture', 'c-1', { amount: 600 });
+    expect([replay.text, replay.headers.get('idempotency-replayed')]).toEqual([captured.text, 'true']);
+
+    const refund = await change(payment, 'refunds', 'r-1', { amount: 250, reason: 'Returned' });
+    expect([refund.status, refund.json['status'], refund.json['reason']]).toEqual([201, 'succeeded', 'Returned']);
+    expect((await api.send('GET', `/v1/refunds/${String(refund.json['id'])}`)).json).toEqual(refund.json);
+    const list = await api.send('GET', `/v1/payments/${payment}/refunds`);
+    expect(list.json['data']).toEqual([refund.json]);
+    const much = await change(payment, 'refunds', 'r-2', { amount: 351 });
+    expect([much.status, much.json['code'], much.json['amount_left']]).toEqual([409, 'amount_exceeds_left', 350]);
+    expect(await shown(payment)).toMatchObject({ status: 'succeeded', amount_captured: 600, amount_refunded: 250 });
+    expect(await refundsAtProcessor(payment)).toEqual([250]);
+  });
+
+  test('cancels, and what is canceled cannot be captured', async () => {
+    const payment = await paid('change-cancel', { capture: 'manual' });
+    const canceled = await change(payment, 'cancel', 'x-1');
+    expect([canceled.status, canceled.json['status'], canceled.json['cancellation_reason']]).toEqual([
+      200,
+      'canceled',
+      'requested',
+    ]);
+    const late = await change(payment, 'capture', 'c-1');
+    expect([late.status, late.json['code'], late.json['payment_status']]).toEqual([
+      409,
+      'payment_not_capturable',
+      'canceled',
+    ]);
+  });
+
+  test('lets one of two refunds of 70 out of 100 proceed, ten times', async () => {
+    await Promise.all(
+      Array.from({ length: 10 }, async (_, round) => {
+        const payment = await paid(`change-race-${round}`);
+        const race = await Promise.all(['a', 'b'].map((key) => change(payment, 'refunds', key, { amount: 700 })));
+        expect(new Set(race.map(({ status }) => status))).toEqual(new Set([201, 409]));
+        expect(await refundsAtProcessor(payment)).toEqual([700]);
+      }),
+    );
+  }, 60_000);
+
+  test('gives back once for twenty duplicates at once', async () => {
+    const payment = await paid('change-duplicates');
+    const posts = Array.from({ length: 20 }, () => change(payment, 'refunds', 'same', { amount: 300 }));
+    const answers = await Promise.all(posts);
+    expect(new Set(answers.filter(({ status }) => status === 201).map(({ text }) => text)).size).toBe(1);
+    expect(answers.every(({ status }) => status === 201 || status === 409)).toBe(true);
+    expect(await refundsAtProcessor(payment)).toEqual([300]);
+  }, 30_000);
+});
+
+describe('without any retry of the client', () => {
+  test('a payment whose process was killed after the charge is finished by a sweep', async () => {
+    const post = { key: 'sweep-killed', body: { source: 'tok_timeout_charged' } };
+    const payment = expectedPaymentId(aws.tenantId, post.key);
+    const dying = api.pay(post);
+    await until(async () => ((await api.charges(payment)).length > 0 ? true : undefined));
+    for (const pid of workersOf(aws.paymentsFunction)) process.kill(pid, 'SIGKILL');
+    expect((await dying).status).toBeGreaterThanOrEqual(500);
+    // Until its lease has ended nobody may take it over; the schedule then does it, or this call.
+    await sleep((LEASE_SECONDS + 1) * 1_000);
+    await resolve();
+    await until(async () => ((await shown(payment))['status'] === 'succeeded' ? true : undefined));
+    const replay = await api.payUntilAnswered(post);
+    expect([replay.status, replay.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+    expect(await api.charges(payment)).toHaveLength(1);
+  }, 90_000);
+
+  test('a success that came too late goes back to the payer', async () => {
+    const answer = await api.pay({ key: 'sweep-late', body: { source: 'tok_callback_late_success' } });
+    const { id } = answer.json['payment'] as { id: string };
+    await until(async () => {
+      const { json } = await api.send('GET', `/v1/payments/${id}/transitions`);
+      const types = (json['data'] as { type: string }[]).map(({ type }) => type);
+      return types.includes('payment.late_success') ? true : undefined;
+    });
+    await resolve();
+    expect(await refundsAtProcessor(id)).toEqual([1000]);
+    const { json } = await api.send('GET', `/v1/payments/${id}/transitions`);
+    expect((json['data'] as { type: string }[]).at(-1)?.type).toBe('refund.completed');
+    await resolve();
+    expect(await refundsAtProcessor(id)).toEqual([1000]);
+  }, 60_000);
+});

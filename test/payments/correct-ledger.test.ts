@@ -1,0 +1,235 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
+import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
+import { type PaymentId, storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
+import {
+  type CorrectLedger,
+  type CorrectLedgerOutcome,
+  correctLedger,
+} from '../../lambdas/payments/use/correct-ledger.ts';
+import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
+import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { LedgerDesk } from '../support/ledger-desk.ts';
+
+let desk: LedgerDesk;
+let payment: PaymentId;
+
+beforeEach(async () => {
+  desk = new LedgerDesk();
+  payment = await desk.paid('k-1');
+});
+
+const entropy = countingEntropy();
+
+const run = (key: string, changes: Partial<CorrectLedger> = {}, effects: EffectStore = desk.payments.store) =>
+  correctLedger(
+    { effects, runner: idempotentRunner, clock: desk.payments.clock, entropy, digest: systemDigest },
+    {
+      caller: { tenantId: tenantId('ten_desk'), mode: 'test' },
+      operationId: storedOperationId(`cor_${key}`),
+      fingerprint: fingerprintOf(systemDigest, { body: { payment, ...changes.change }, query: {} }),
+      payment,
+      reason: 'Booked twice',
+      operator: 'Ada Example',
+      change: { kind: 'reverse', sequence: 2 },
+      ...changes,
+    },
+  );
+
+/** A store that lets `act` happen, at most `times`, right before the write. */
+function storeWithRival(act: () => Promise<unknown>, times = 1): EffectStore {
+  const { store } = desk.payments;
+  let acted = 0;
+  return {
+    readEffect: (operationId) => store.readEffect(operationId),
+    listTransitions: (paymentId, page) => store.listTransitions(paymentId, page),
+    recordEffect: async (effect) => {
+      if (acted < times) {
+        acted += 1;
+        await act();
+      }
+      return store.recordEffect(effect);
+    },
+  };
+}
+
+const chain = async () => {
+  const found = await readChain(desk.payments.store, payment);
+  if (found === undefined) throw new Error('the payment is there');
+  return found;
+};
+const types = async () => (await chain()).transitions.map(({ type }) => type);
+const bytesOf = (outcome: CorrectLedgerOutcome) => ('answer' in outcome ? outcome.answer : undefined);
+
+describe('one key', () => {
+  test('corrects once, and its answer is replayed byte for byte', async () => {
+    const first = await run('a');
+    desk.payments.clock.advance(60_000);
+    const second = await run('a');
+
+    expect(first.kind).toBe('first');
+    expect(second).toEqual({ kind: 'replay', answer: bytesOf(first) });
+    expect(await types()).toEqual(['payment.created', 'payment.completed', 'ledger.corrected']);
+  });
+
+  test('twice at once corrects once, and both are answered the same', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => run('a')));
+
+    expect(outcomes.filter(({ kind }) => kind === 'first')).toHaveLength(1);
+    expect(outcomes.filter(({ kind }) => kind === 'replay')).toHaveLength(19);
+    expect(new Set(outcomes.map((outcome) => JSON.stringify(bytesOf(outcome)))).size).toBe(1);
+    expect(await types()).toHaveLength(3);
+  });
+
+  test('that a rival with the same key overtakes replays what the rival did', async () => {
+    let rival: CorrectLedgerOutcome | undefined;
+    const late = await run(
+      'a',
+      {},
+      storeWithRival(async () => {
+        rival = await run('a');
+      }),
+    );
+
+    expect(rival?.kind).toBe('first');
+    expect(late).toEqual({ kind: 'replay', answer: rival === undefined ? undefined : bytesOf(rival) });
+    expect(await types()).toHaveLength(3);
+  });
+
+  test('that a rival with the same key overtakes between the two reads replays as well', async () => {
+    const { store } = desk.payments;
+    let rival: Promise<CorrectLedgerOutcome> | undefined;
+    const overtaken: EffectStore = {
+      ...storeWithRival(async () => undefined),
+      listTransitions: async (paymentId, page) => {
+        rival ??= run('a');
+        await rival;
+        return store.listTransitions(paymentId, page);
+      },
+    };
+
+    const late = await run('a', {}, overtaken);
+
+    expect(late.kind).toBe('replay');
+    expect(bytesOf(late)).toEqual(rival === undefined ? undefined : bytesOf(await rival));
+    expect(await types()).toHaveLength(3);
+  });
+
+  test('is not lost when the store did not say whether it wrote: asked again, it replays', async () => {
+    const { store } = desk.payments;
+    const silent: EffectStore = {
+      ...storeWithRival(async () => undefined),
+      recordEffect: async (effect) => {
+        await store.recordEffect(effect);
+        throw new AmbiguousError('store_ambiguous', 'no answer');
+      },
+    };
+
+    await expect(run('a', {}, silent)).rejects.toMatchObject({ code: 'store_ambiguous' });
+    expect((await run('a')).kind).toBe('replay');
+    expect(await types()).toHaveLength(3);
+  });
+
+  test('with another body is a mismatch, and changes nothing', async () => {
+    await run('a');
+
+    expect(await run('a', { change: { kind: 'reverse', sequence: 3 } })).toEqual({ kind: 'payload_mismatch' });
+    expect(await types()).toHaveLength(3);
+  });
+
+  test('is replayed for ever; and refused, never run again, when its record was removed by hand', async () => {
+    await run('a');
+    desk.payments.clock.advance(4_000 * 24 * 60 * 60 * 1000);
+    expect((await run('a')).kind).toBe('replay');
+
+    desk.payments.store.deleteRecord(storedOperationId('cor_a'));
+    expect(await run('a')).toEqual({ kind: 'key_expired', paymentId: payment });
+    expect(await types()).toHaveLength(3);
+  });
+
+  test('that was refused may succeed later', async () => {
+    expect(await run('a', { change: { kind: 'reverse', sequence: 3 } })).toEqual({ kind: 'nothing_to_reverse' });
+    await run('b');
+
+    expect((await run('a', { change: { kind: 'reverse', sequence: 3 } })).kind).toBe('first');
+  });
+});
+
+describe('two keys', () => {
+  test('that reverse the same set at once: one wins, the other is told who did', async () => {
+    const outcomes = await Promise.all([run('a'), run('b')]);
+
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['already_reversed', 'first']);
+    expect(await types()).toHaveLength(3);
+  });
+
+  test('that reverse the same set, one right before the other writes: the second decides again', async () => {
+    const late = await run(
+      'b',
+      {},
+      storeWithRival(() => run('a')),
+    );
+
+    expect(late).toEqual({ kind: 'already_reversed', correctionId: 'cor_a' });
+    expect(await types()).toHaveLength(3);
+  });
+
+  test('that post sets of their own both come to stand, in an unbroken chain', async () => {
+    const legs = [
+      { account: 'corrections' as const, direction: 'debit' as const, amountMinor: 5 },
+      { account: 'fees' as const, direction: 'credit' as const, amountMinor: 5 },
+    ];
+    const change = { kind: 'post' as const, legs };
+
+    const late = await run(
+      'b',
+      { change },
+      storeWithRival(() => run('a', { change })),
+    );
+
+    const { transitions } = await chain();
+    expect(late.kind).toBe('first');
+    expect(
+      transitions.map(({ subject }) => (subject?.kind === 'correction' ? subject.correctionId : undefined)),
+    ).toEqual([undefined, undefined, 'cor_a', 'cor_b']);
+    expect(firstBrokenLink(systemDigest, transitions)).toBeUndefined();
+  });
+
+  test('without end: after five rounds the caller is asked to come back, and nothing is written', async () => {
+    let rivals = 0;
+    const change = { kind: 'post' as const, legs: [] };
+    const crowded = storeWithRival(() => {
+      rivals += 1;
+      return run(`rival-${rivals}`, { change });
+    }, 99);
+
+    await expect(run('b', {}, crowded)).rejects.toMatchObject({ name: 'RetryableError', code: 'contention' });
+    expect(rivals).toBe(5);
+    expect((await run('b')).kind).toBe('first');
+  });
+});
+
+describe('a correction', () => {
+  test('leaves the payment as it is', async () => {
+    const before = await desk.payments.get(`/v1/payments/${payment}`);
+    await run('a');
+    await run('b', { change: { kind: 'reverse', sequence: 3 } });
+
+    expect((await desk.payments.get(`/v1/payments/${payment}`)).text).toBe(before.text);
+  });
+
+  test.each([
+    ['of another tenant', { caller: { tenantId: tenantId('ten_other'), mode: 'test' as const } }],
+    ['of another mode', { caller: { tenantId: tenantId('ten_desk'), mode: 'live' as const } }],
+    ['that nobody has', { payment: `pay_${'a'.repeat(32)}` }],
+    ['with an id of no such form', { payment: 'pay_1' }],
+  ])('of a payment %s finds nothing, and writes nothing', async (_whose, changes) => {
+    expect(await run('a', changes)).toEqual({ kind: 'not_found' });
+    expect(await types()).toHaveLength(2);
+    expect(await desk.payments.store.readEffect(storedOperationId('cor_a'))).toBeUndefined();
+  });
+});

@@ -1,0 +1,200 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { chargeOperation } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { decide } from '../../lambdas/payments/domain/decide.ts';
+import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
+import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlement.ts';
+import { nextTransition } from '../../lambdas/payments/domain/transition.ts';
+import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import { PaymentDesk } from '../support/payment-desk.ts';
+import { paymentIdFor, paymentRequest } from '../support/payment-fixtures.ts';
+import { skewed } from '../support/simulated-clock.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const NO_LOOKUP: ProcessorAbilities = { lookup: { kind: 'none' }, keyRetentionMs: 24 * 60 * MINUTE };
+
+let desk: PaymentDesk;
+beforeEach(() => {
+  desk = new PaymentDesk();
+});
+
+describe('an owner that died', () => {
+  test.each([true, false])('with the charge made (%s): after the lease, the next one finds out', async (charged) => {
+    const request = paymentRequest(`died-${charged}`);
+    await desk.claimThenDie(request, charged);
+    desk.clock.advance(26 * SECOND);
+    expect((await desk.answered(request)).status).toBe(201);
+    expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+  });
+
+  test('with the charge made, at a processor that cannot look up: the same key is the question', async () => {
+    desk = new PaymentDesk(NO_LOOKUP);
+    const request = paymentRequest('died-no-lookup');
+    await desk.claimThenDie(request, true);
+    desk.clock.advance(MINUTE);
+    expect((await desk.answered(request)).status).toBe(201);
+    expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+  });
+
+  test('and nobody came for sixteen minutes: only looked up, never sent', async () => {
+    const request = paymentRequest('died-late');
+    await desk.claimThenDie(request, false);
+    desk.clock.advance(16 * MINUTE);
+    const { status, body } = await desk.answered(request);
+    expect([status, body['status']]).toEqual([202, 'processing']);
+    expect(desk.processor.charges(request.paymentId)).toEqual([]);
+  });
+
+  test('and nobody came for an hour: proven absent, not attempted', async () => {
+    const request = paymentRequest('died-absent');
+    await desk.claimThenDie(request, false);
+    desk.clock.advance(60 * MINUTE);
+    const { status, body } = await desk.answered(request);
+    expect([status, body['code']]).toEqual([409, 'payment_not_attempted']);
+    expect(await desk.typesOf(request)).toEqual(['payment.created', 'payment.failed']);
+  });
+
+  test('and nobody came for an hour, but the charge is there: found', async () => {
+    const request = paymentRequest('died-present');
+    await desk.claimThenDie(request, true);
+    desk.clock.advance(60 * MINUTE);
+    expect((await desk.answered(request)).status).toBe(201);
+  });
+
+  test('and nobody can find out: a person decides', async () => {
+    desk = new PaymentDesk(NO_LOOKUP);
+    const request = paymentRequest('died-undecidable');
+    await desk.claimThenDie(request, true);
+    desk.clock.advance(16 * MINUTE);
+    const { status, body } = await desk.answered(request);
+    expect([status, body['status']]).toEqual([202, 'needs_review']);
+    expect(desk.processor.sends(request.paymentId)).toBe(1);
+  });
+
+  test('with its record deleted: the payment itself is taken over', async () => {
+    const request = paymentRequest('died-deleted');
+    await desk.claimThenDie(request, true);
+    desk.store.deleteRecord(chargeOperation(request.paymentId));
+    expect((await desk.answered(request)).status).toBe(201);
+    expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+  });
+
+  test('with its record deleted, and another body: refused', async () => {
+    const request = paymentRequest('died-deleted-mismatch');
+    await desk.claimThenDie(request, true);
+    desk.store.deleteRecord(chargeOperation(request.paymentId));
+    const other = { ...request, fingerprint: { version: 1, sha256: systemDigest.sha256('other') } };
+    expect(await desk.pay(other)).toEqual({ kind: 'payload_mismatch' });
+  });
+});
+
+describe('a released claim', () => {
+  test('that nobody retried in time ends as not attempted, without asking anyone', async () => {
+    const request = paymentRequest('released', { source: 'tok_unauthorized' });
+    await expect(desk.pay(request)).rejects.toBeInstanceOf(RetryableError);
+    desk.clock.advance(16 * MINUTE);
+    const { status, body } = await desk.answered(request);
+    expect([status, body['code']]).toEqual([409, 'payment_not_attempted']);
+    expect(desk.processor.sends(request.paymentId)).toBe(1);
+  });
+
+  test('is not trusted when the owner failed in an unforeseen way', async () => {
+    const request = paymentRequest('bug');
+    const buggy: Processor = {
+      ...desk.processor,
+      charge: async (order, limit) => {
+        await desk.processor.charge(order, limit);
+        throw new TypeError('a bug in reading the answer');
+      },
+    };
+    await expect(desk.pay(request, { processor: buggy })).rejects.toThrow('a bug');
+    expect(await desk.store.readRecord(chargeOperation(request.paymentId))).toMatchObject({ released: false });
+  });
+});
+
+describe('rivals', () => {
+  test('a callback that was first: the owner only stores the answer', async () => {
+    const request = paymentRequest('callback-first');
+    const callback = desk.storeWithRival(async () => {
+      const history = await desk.store.readPayment(request.paymentId);
+      if (history === undefined) throw new Error('the payment is there');
+      const { newest } = history;
+      const decision = decide({ kind: 'succeeded', chargeId: 'ch_1' }, stateAfter([newest]));
+      if (decision.kind !== 'append') throw new Error('the callback appends');
+      const pending = nextTransition(systemDigest, newest, decision.draft, desk.clock.nowMs());
+      await desk.store.claim({
+        record: {
+          status: 'INPROGRESS',
+          operationId: chargeOperation(paymentIdFor('a-callback')),
+          paymentId: request.paymentId,
+          fingerprint: request.fingerprint,
+          owner: desk.entropy.ownerToken(),
+          claimedAtMs: desk.clock.nowMs(),
+          leaseExpiresAtMs: 0,
+          released: false,
+        },
+        pending,
+      });
+    });
+    expect((await desk.answered(request, { store: callback })).status).toBe(201);
+    expect(await desk.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
+  });
+
+  test('a lease that ran out while its owner was slow: the winner’s answer is everybody’s', async () => {
+    const request = paymentRequest('slow-owner');
+    let winner: Awaited<ReturnType<PaymentDesk['answered']>> | undefined;
+    const slow = desk.storeWithRival(async () => {
+      desk.clock.advance(26 * SECOND);
+      winner = await desk.answered(request);
+    });
+    const loser = await desk.answered(request, { store: slow });
+    expect(winner?.kind).toBe('first');
+    expect(loser).toEqual({ ...winner, kind: 'replay' });
+    expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+  });
+
+  test('a record deleted while its owner ran: the answer is stored all the same', async () => {
+    const request = paymentRequest('deleted-under-way');
+    const deleting = desk.storeWithRival(async () => desk.store.deleteRecord(chargeOperation(request.paymentId)));
+    const first = await desk.answered(request, { store: deleting });
+    expect(first.status).toBe(201);
+    expect(await desk.answered(request)).toEqual({ ...first, kind: 'replay' });
+  });
+
+  test.each([-5, 5])('a worker whose clock is off by %d minutes changes nothing but who waits', async (minutes) => {
+    const request = paymentRequest(`skew-${minutes}`);
+    const other = skewed(desk.clock, minutes * MINUTE);
+    const disturbed = desk.storeWithRival(async () => {
+      await desk.pay(request, { clock: other }).catch(() => undefined);
+    });
+    const first = await desk.answered(request, { store: disturbed });
+    expect(first.status).toBe(201);
+    expect(await desk.answered(request, { clock: other })).toEqual({ ...first, kind: 'replay' });
+    expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+  });
+});
+
+describe('a reference', () => {
+  const withReference = (key: string, source = 'tok_ok') => paymentRequest(key, { reference: 'order-7', source });
+
+  test('in use is refused, with the payment that has it', async () => {
+    const first = withReference('ref-1');
+    await desk.answered(first);
+    expect(await desk.pay(withReference('ref-2'))).toEqual({ kind: 'reference_used', paymentId: first.paymentId });
+  });
+
+  test('of a payment still under way is in use', async () => {
+    const first = withReference('ref-3');
+    await desk.claimThenDie(first, true);
+    expect(await desk.pay(withReference('ref-4'))).toEqual({ kind: 'reference_used', paymentId: first.paymentId });
+  });
+
+  test('of a payment that failed is free again, for one', async () => {
+    await desk.answered(withReference('ref-5', 'tok_declined'));
+    const second = withReference('ref-6');
+    expect((await desk.answered(second)).status).toBe(201);
+    expect(await desk.pay(withReference('ref-7'))).toEqual({ kind: 'reference_used', paymentId: second.paymentId });
+  });
+});

@@ -1,0 +1,222 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import { chargeOperation, tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { ProcessReplayCache } from '../../lambdas/once/replay-cache.ts';
+import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlement.ts';
+import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import { PaymentDesk } from '../support/payment-desk.ts';
+import { paymentIdFor, paymentRequest } from '../support/payment-fixtures.ts';
+
+const DAY = 24 * 60 * 60_000;
+const NO_LOOKUP: ProcessorAbilities = { lookup: { kind: 'none' }, keyRetentionMs: DAY };
+
+let desk: PaymentDesk;
+beforeEach(() => {
+  desk = new PaymentDesk();
+});
+
+describe('the processor answers', () => {
+  test('yes: 201, one charge, one transition with its postings', async () => {
+    const request = paymentRequest('yes', { reference: 'order-1', description: 'shirts', metadata: { order: '1' } });
+    const { status, body } = await desk.answered(request);
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      id: request.paymentId,
+      object: 'payment',
+      amount: 1000,
+      amount_captured: 1000,
+      amount_refunded: 0,
+      currency: 'EUR',
+      status: 'succeeded',
+      source: 'tok_ok',
+      capture: 'automatic',
+      processor: { name: 'memory', charge_id: 'ch_1' },
+      failure: null,
+      reference: 'order-1',
+      description: 'shirts',
+      metadata: { order: '1' },
+      livemode: false,
+    });
+    expect(await desk.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
+  });
+
+  test('authorized: 201, nothing captured yet', async () => {
+    const { status, body } = await desk.answered(paymentRequest('manual', { capture: 'manual' }));
+    expect([status, body['status'], body['amount_captured']]).toEqual([201, 'requires_capture', 0]);
+  });
+
+  test('no: 402 is final and replayed', async () => {
+    const request = paymentRequest('declined', { source: 'tok_declined' });
+    const first = await desk.answered(request);
+    expect([first.status, first.body['code']]).toEqual([402, 'payment_failed']);
+    expect(await desk.answered(request)).toEqual({ ...first, kind: 'replay' });
+    expect(desk.processor.sends(request.paymentId)).toBe(1);
+  });
+
+  test('that it does not understand: final, as no money can have moved', async () => {
+    const request = paymentRequest('rejected', { source: 'tok_nobody' });
+    expect((await desk.answered(request)).status).toBe(402);
+    expect((await desk.answered(request)).kind).toBe('replay');
+  });
+
+  test('with an error, then yes: asked again within the same request', async () => {
+    const request = paymentRequest('flaky', { source: 'tok_flaky' });
+    expect((await desk.answered(request)).status).toBe(201);
+    expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+  });
+
+  test.each(['tok_timeout_charged', 'tok_timeout_not_charged', 'tok_malformed'])(
+    'nothing (%s): found out',
+    async (source) => {
+      const request = paymentRequest(source, { source });
+      expect((await desk.answered(request)).status).toBe(201);
+      expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+    },
+  );
+
+  test.each(['tok_rate_limited', 'tok_unauthorized'])(
+    'not now (%s): released, and the key stays usable',
+    async (source) => {
+      const request = paymentRequest(source, { source });
+      await expect(desk.pay(request)).rejects.toBeInstanceOf(RetryableError);
+      expect(await desk.store.readRecord(chargeOperation(request.paymentId))).toMatchObject({
+        released: true,
+        leaseExpiresAtMs: 0,
+      });
+      if (source === 'tok_rate_limited') expect((await desk.answered(request)).status).toBe(201);
+      else await expect(desk.pay(request)).rejects.toBeInstanceOf(RetryableError);
+    },
+  );
+
+  test('nothing at all, twice: 202 is stored and replayed for ever, though the truth comes later', async () => {
+    const request = paymentRequest('unknown');
+    desk.processor.failNext(9, 'tok_timeout_not_charged');
+    const first = await desk.answered(request);
+    expect([first.status, first.body['status']]).toEqual([202, 'processing']);
+    expect(await desk.typesOf(request)).toEqual(['payment.created', 'payment.processing']);
+    expect(await desk.answered(request)).toEqual({ ...first, kind: 'replay' });
+    expect(desk.processor.sends(request.paymentId)).toBe(2);
+  });
+
+  test('no, after a send that nobody answered: the look-up must confirm it', async () => {
+    const request = paymentRequest('refusal-after-ambiguity');
+    let sends = 0;
+    const moody: Processor = {
+      ...desk.processor,
+      charge: async (order, limit) => {
+        sends += 1;
+        if (sends > 1) return { kind: 'declined', failure: { code: 'card_declined', message: 'no' } };
+        // The charge happens, and its answer is lost.
+        await desk.processor.charge(order, limit);
+        throw new AmbiguousError('processor_timeout', 'no answer');
+      },
+      findCharge: async () => {
+        if (sends < 2) throw new AmbiguousError('processor_timeout', 'no answer');
+        return { kind: 'succeeded', chargeId: 'ch_1' };
+      },
+    };
+    expect((await desk.answered(request, { processor: moody })).status).toBe(201);
+  });
+
+  test('no, after a send that nobody answered, and nothing can confirm it: unknown, not failed', async () => {
+    let sends = 0;
+    const moody: Processor = {
+      ...desk.processor,
+      abilities: { ...desk.processor.abilities, ...NO_LOOKUP },
+      charge: async () => {
+        sends += 1;
+        if (sends > 1) return { kind: 'rejected', failure: { code: 'expired', message: 'no' } };
+        throw new AmbiguousError('processor_timeout', 'no answer');
+      },
+    };
+    expect((await desk.answered(paymentRequest('unconfirmed'), { processor: moody })).status).toBe(202);
+  });
+});
+
+describe('the circuit breaker is open', () => {
+  test('nothing is claimed, and the key stays unused', async () => {
+    const request = paymentRequest('open');
+    desk.processor.switchCircuit('open');
+    await expect(desk.pay(request)).rejects.toMatchObject({ code: 'processor_circuit_open' });
+    expect(await desk.store.readRecord(chargeOperation(request.paymentId))).toBeUndefined();
+    desk.processor.switchCircuit('closed');
+    expect((await desk.answered(request)).kind).toBe('first');
+  });
+
+  test('what was answered before is still answered', async () => {
+    const request = paymentRequest('open-replay');
+    const first = await desk.answered(request);
+    desk.processor.switchCircuit('open');
+    expect(await desk.answered(request)).toEqual({ ...first, kind: 'replay' });
+    const other = paymentRequest('open-replay', { fingerprint: { version: 1, sha256: systemDigest.sha256('other') } });
+    expect(await desk.pay(other)).toEqual({ kind: 'payload_mismatch' });
+  });
+});
+
+describe('the same key', () => {
+  test('with another body: refused, and the stored answer stays', async () => {
+    const request = paymentRequest('mismatch');
+    const first = await desk.answered(request);
+    const other = { ...request, amountMinor: 5, fingerprint: { version: 1, sha256: systemDigest.sha256('other') } };
+    expect(await desk.pay(other)).toEqual({ kind: 'payload_mismatch' });
+    expect(await desk.answered(request)).toEqual({ ...first, kind: 'replay' });
+  });
+
+  test('claimed by newer code with another fingerprint rule: left to the newer code', async () => {
+    const request = paymentRequest('newer');
+    await desk.answered({ ...request, fingerprint: { version: 2, sha256: systemDigest.sha256('as version 2 says') } });
+    await expect(desk.pay(request)).rejects.toMatchObject({ code: 'fingerprint_version_unknown' });
+  });
+
+  test('while the first still runs: in progress, with another body: refused', async () => {
+    const request = paymentRequest('running');
+    await desk.claimThenDie(request, true);
+    expect(await desk.pay(request)).toMatchObject({ kind: 'in_progress' });
+    const other = { ...request, fingerprint: { version: 1, sha256: systemDigest.sha256('other') } };
+    expect(await desk.pay(other)).toEqual({ kind: 'payload_mismatch' });
+  });
+
+  test('under another tenant is another payment', async () => {
+    const mine = paymentRequest('shared');
+    const theirs = paymentRequest('shared', {
+      tenantId: tenantId('ten_b'),
+      paymentId: paymentIdFor('shared', 'ten_b'),
+    });
+    expect([(await desk.answered(mine)).kind, (await desk.answered(theirs)).kind]).toEqual(['first', 'first']);
+  });
+
+  test('is answered warm without any call', async () => {
+    const request = paymentRequest('warm');
+    const replays = new ProcessReplayCache();
+    await desk.answered(request, { replays });
+    const dead = new Proxy({} as PaymentStore, {
+      get: () => () => {
+        throw new Error('a warm replay calls nothing');
+      },
+    });
+    const unready: Processor = {
+      ...desk.processor,
+      ready: () => Promise.reject(new Error('a warm replay calls nothing')),
+    };
+    const outcome = await desk.pay(request, { replays, store: dead, processor: unready });
+    expect(outcome).toMatchObject({ kind: 'replay', source: 'cache' });
+    const other = { ...request, fingerprint: { version: 1, sha256: systemDigest.sha256('other') } };
+    expect(await desk.pay(other, { replays, store: dead, processor: unready })).toEqual({ kind: 'payload_mismatch' });
+  });
+
+  test('past its retention: refused with what it made, warm and cold, and nobody is charged', async () => {
+    const request = paymentRequest('old');
+    const replays = new ProcessReplayCache();
+    await desk.answered(request, { replays });
+    desk.clock.advance(8 * DAY);
+    const expired = { kind: 'key_expired', paymentId: request.paymentId };
+    expect(await desk.pay(request, { replays })).toEqual(expired);
+    expect(await desk.pay(request)).toEqual(expired);
+    // Time to live has taken the record too: transition 1 still refuses.
+    desk.store.deleteRecord(chargeOperation(request.paymentId));
+    expect(await desk.pay(request)).toEqual(expired);
+    expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+  });
+});

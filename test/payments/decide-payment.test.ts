@@ -1,0 +1,185 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
+import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
+import { type OperationId, type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { decideByOperator } from '../../lambdas/payments/domain/operator-decision.ts';
+import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
+import { type DecidePayment, decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
+import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
+import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
+import { callback } from '../support/callback-desk.ts';
+import { ChangeDesk, change } from '../support/change-desk.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { paymentRequest } from '../support/payment-fixtures.ts';
+
+let desk: ChangeDesk;
+const entropy = countingEntropy();
+const request = paymentRequest('decided', { source: 'tok_async' });
+
+/** A payment of which the processor took another amount than was asked for. */
+beforeEach(async () => {
+  desk = new ChangeDesk();
+  await desk.pay(request);
+  const charge = desk.chargeOf(request);
+  desk.processor.inside.succeed(charge, 999);
+  await desk.deliver(callback('evt_1', charge));
+});
+
+const decide = (key: string, changes: Partial<DecidePayment> = {}) => {
+  const { tenantId, mode, paymentId } = request;
+  const { store: effects, clock } = desk;
+  return decidePayment(
+    { effects, runner: idempotentRunner, clock, entropy, digest: systemDigest },
+    {
+      caller: { tenantId, mode },
+      operationId: storedOperationId(`dec_${key}`),
+      fingerprint: fingerprintOf(systemDigest, { body: JSON.parse(JSON.stringify(changes)), query: {} }),
+      payment: paymentId,
+      outcome: 'failed',
+      reason: 'Nothing on the statement',
+      operator: 'Ada Example',
+      ...changes,
+    },
+  );
+};
+
+const status = async () => (await desk.chain(request)).state.payment.status;
+
+describe('an operator’s decision', () => {
+  test('settles a payment that needs review, once, with the name of who decided', async () => {
+    expect(await status()).toBe('needs_review');
+    expect(await decide('a')).toMatchObject({ kind: 'first', answer: { status: 200 } });
+    expect(await decide('a')).toMatchObject({ kind: 'replay' });
+    const { newest } = await desk.chain(request);
+    expect(newest).toMatchObject({
+      type: 'payment.failed',
+      payment: { status: 'failed', failure: { code: 'decided_by_operator' } },
+      subject: { kind: 'decision', operator: 'Ada Example', reason: 'Nothing on the statement' },
+    });
+  });
+
+  test('that it succeeded posts what was taken, which it must name, and never what was only asked for', async () => {
+    expect(await decide('a', { outcome: 'succeeded' })).toEqual({ kind: 'amount_unnamed' });
+    expect(await decide('a', { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });
+    const { newest } = await desk.chain(request);
+    expect(newest.postings).toMatchObject([
+      { account: 'processor_clearing', direction: 'debit', amountMinor: 999 },
+      { account: 'merchant_payable', direction: 'credit', amountMinor: 999 },
+    ]);
+    expect(newest.payment).toMatchObject({ status: 'succeeded', amountCapturedMinor: 999 });
+    // The processor's books say the same: there is nothing left to contradict.
+    expect(await desk.deliver(callback('evt_2', desk.chargeOf(request)))).toMatchObject({ contradictions: [] });
+  });
+
+  test('of a payment that nobody could find out about posts what was asked for, unless it says otherwise', async () => {
+    const { payment } = (await desk.chain(request)).state;
+    const undecidable = { ...payment, failure: { code: 'outcome_undecidable', message: 'no' } };
+    const state = stateAfter([{ type: 'payment.review_required', payment: undecidable }]);
+    const said = { decisionId: 'dec_a', outcome: 'succeeded' as const, reason: 'seen', operator: 'Ada Example' };
+    for (const [asked, captured] of [
+      [said, 1000],
+      [{ ...said, takenMinor: 600 }, 600],
+    ] as const) {
+      expect(decideByOperator(asked, state)).toMatchObject({ draft: { payment: { amountCapturedMinor: captured } } });
+    }
+  });
+
+  test('is of payments in review only, and of one’s own', async () => {
+    await decide('a');
+    expect(await decide('b')).toEqual({ kind: 'not_in_review', status: 'failed' });
+    expect(await decide('c', { payment: 'pay_nowhere' })).toEqual({ kind: 'not_found' });
+    const caller = { tenantId: 'ten_other' as typeof request.tenantId, mode: request.mode };
+    expect(await decide('d', { caller })).toEqual({ kind: 'not_found' });
+  });
+
+  test('raced by another: one counts', async () => {
+    const outcomes = await Promise.all([decide('a'), decide('b', { outcome: 'succeeded', takenMinor: 999 })]);
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['first', 'not_in_review']);
+  });
+
+  test('with another body under the same key is a mismatch', async () => {
+    await decide('a');
+    expect(await decide('a', { reason: 'Another' })).toEqual({ kind: 'payload_mismatch' });
+  });
+});
+
+describe('an operator’s decision about a change that nobody can find out about', () => {
+  const DAY = 86_400_000;
+  const unheard = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
+
+  /** Asked for at a processor that never answered, and cannot be asked. */
+  async function undecided(kind: 'capture' | 'cancel' | 'refund'): Promise<OperationId> {
+    const payment = paymentRequest(`blind-${kind}`, { capture: kind === 'refund' ? 'automatic' : 'manual' });
+    await desk.pay(payment);
+    const asked = change(payment, 'k', kind === 'cancel' ? { kind } : { kind, amountMinor: 400 });
+    const processor = { ...desk.processor, abilities: BLIND, change: unheard };
+    expect(await desk.change(asked, { processor })).toMatchObject({ kind: 'first', unknown: true });
+    return asked.operationId;
+  }
+  const BLIND = {
+    lookup: { kind: 'none' },
+    keyRetentionMs: 0,
+    partialCapture: true,
+    partialRefund: true,
+    holdValidityMs: 0,
+  } as const;
+  const aboutChange = (operationId: OperationId) => `pay_${operationId.slice(4, 36)}`;
+  const settle = (operationId: OperationId, outcome: 'succeeded' | 'failed', key = 'a') =>
+    decide(key, { payment: aboutChange(operationId), change: operationId, outcome });
+  const newest = async (operationId: OperationId) => {
+    const chain = await readChain(desk.store, aboutChange(operationId) as PaymentId);
+    return chain?.newest;
+  };
+
+  test('is asked for by the resolver once nobody may send any more, and not before', async () => {
+    const operationId = await undecided('refund');
+    const processor = { ...desk.processor, abilities: BLIND, change: unheard };
+    const resolve = () => resolveInquiries({ ...desk.changeTools, processor });
+    expect(await resolve()).toMatchObject({ waiting: 1, undecidable: 0 });
+    desk.clock.advance(16 * 60_000);
+    expect(await resolve()).toMatchObject({ waiting: 0, undecidable: 1 });
+    expect(await settle(operationId, 'failed')).toMatchObject({ kind: 'change_too_young' });
+    desk.clock.advance(DAY);
+    expect(await settle(operationId, 'failed')).toMatchObject({ kind: 'first' });
+    desk.clock.advance(14 * 60_000);
+    expect(await resolve()).toMatchObject({ finished: 1, undecidable: 0 });
+    expect(await resolve()).toMatchObject({ finished: 0, undecidable: 0 });
+  });
+
+  test.each([
+    ['refund', 'succeeded', 'refund.completed', 400],
+    ['refund', 'failed', 'refund.failed', 0],
+    ['capture', 'succeeded', 'payment.completed', 400],
+    ['capture', 'failed', 'capture.failed', 0],
+    ['cancel', 'succeeded', 'payment.canceled', 0],
+    ['cancel', 'failed', 'void.failed', 0],
+  ] as const)('has the effect of the processor’s own word: %s %s', async (kind, outcome, type, posted) => {
+    const operationId = await undecided(kind);
+    desk.clock.advance(DAY);
+    expect(await settle(operationId, outcome)).toMatchObject({ kind: 'first', answer: { status: 200 } });
+    const transition = await newest(operationId);
+    expect(transition?.type).toBe(type);
+    expect(transition?.postings[0]?.amountMinor ?? 0).toBe(posted);
+    expect(JSON.stringify(transition?.subject)).toContain('Ada Example');
+  });
+
+  test('counts once, under one key or two, raced or not', async () => {
+    const operationId = await undecided('refund');
+    desk.clock.advance(DAY);
+    const outcomes = await Promise.all([
+      settle(operationId, 'succeeded', 'a'),
+      settle(operationId, 'failed', 'b'),
+      settle(operationId, 'succeeded', 'a'),
+    ]);
+    expect(outcomes.filter(({ kind }) => kind === 'first')).toHaveLength(1);
+    expect(await settle(operationId, 'failed', 'c')).toEqual({ kind: 'change_ended' });
+  });
+
+  test('is of a change of that payment', async () => {
+    const operationId = await undecided('refund');
+    desk.clock.advance(DAY);
+    expect(await decide('a', { change: operationId })).toEqual({ kind: 'change_not_found' });
+  });
+});

@@ -1,0 +1,197 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { chargeOperation, ownerToken, type PaymentId } from '../../lambdas/kernel/ids.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
+import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import {
+  throttled,
+  timedOut,
+  transactionConflict,
+  transactionInProgress,
+  writeConflict,
+} from '../support/faulty-client.ts';
+import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import {
+  completedRecord,
+  openRecord,
+  outcomeTransition,
+  paymentIdFor,
+  pendingTransition,
+} from '../support/payment-fixtures.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+/** What happens to one call of the SDK: nothing, an error instead of it, or an error after it took effect. */
+type Strike = 'pass' | { readonly instead: () => Error } | { readonly after: () => Error };
+
+const OWNER_B = ownerToken('owner-b');
+let tables: Awaited<ReturnType<typeof createTables>>;
+let keys = 0;
+let calls: string[] = [];
+beforeAll(async () => {
+  tables = await createTables('faults');
+});
+
+const freshId = (): PaymentId => {
+  keys += 1;
+  return paymentIdFor(`faults-${keys}`);
+};
+
+/** A store whose calls are struck in order; once the strikes are used up, all pass. */
+function storeStruckBy(...strikes: readonly Strike[]): PaymentStore {
+  const client = new DynamoDBClient({
+    endpoint: localAws().awsEndpoint,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    requestHandler: dynamoDbClient().config.requestHandler,
+    maxAttempts: 1,
+  });
+  const left = [...strikes];
+  calls = [];
+  client.middlewareStack.add(
+    (next, context) => async (args) => {
+      calls.push(context.commandName ?? '');
+      const strike = left.shift() ?? 'pass';
+      if (strike === 'pass') return next(args);
+      if ('instead' in strike) throw strike.instead();
+      await next(args);
+      throw strike.after();
+    },
+    { step: 'initialize', priority: 'high' },
+  );
+  return new DynamoDbStore(documentClient(client), tables, { clock: new SimulatedClock(), entropy: countingEntropy() });
+}
+
+const claimOf = (id: PaymentId) => ({ record: openRecord(id), pending: pendingTransition(id) });
+const commitOf = (id: PaymentId) => ({
+  record: completedRecord(id),
+  expects: 'open' as const,
+  transition: outcomeTransition(pendingTransition(id), { kind: 'succeeded', chargeId: 'ch_1' }),
+});
+
+describe('a claim', () => {
+  test('whose answer was lost is known as ours: the same token is sent again', async () => {
+    const id = freshId();
+    expect(await storeStruckBy({ after: timedOut }).claim(claimOf(id))).toEqual({ kind: 'claimed' });
+    expect(calls).toEqual(['TransactWriteItemsCommand', 'TransactWriteItemsCommand']);
+  });
+
+  test('that was never received is sent again', async () => {
+    const id = freshId();
+    expect(await storeStruckBy({ instead: timedOut }).claim(claimOf(id))).toEqual({ kind: 'claimed' });
+  });
+
+  test('gets through bounded throttling', async () => {
+    const four = Array.from({ length: 4 }, () => ({ instead: throttled }));
+    expect(await storeStruckBy(...four).claim(claimOf(freshId()))).toEqual({ kind: 'claimed' });
+  });
+
+  test('gives up on lasting throttling, and says that nothing was applied', async () => {
+    const id = freshId();
+    const ever = Array.from({ length: 9 }, () => ({ instead: throttled }));
+    await expect(storeStruckBy(...ever).claim(claimOf(id))).rejects.toMatchObject({
+      name: 'RetryableError',
+      code: 'store_unavailable',
+      retryAfterSeconds: 2,
+    });
+    expect(calls).toHaveLength(5);
+    expect(await storeStruckBy().readPayment(id)).toBeUndefined();
+  });
+
+  test('gives up on a silent store, and says that it may have been applied', async () => {
+    const ever = Array.from({ length: 9 }, () => ({ instead: timedOut }));
+    await expect(storeStruckBy(...ever).claim(claimOf(freshId()))).rejects.toMatchObject({
+      name: 'AmbiguousError',
+      code: 'store_ambiguous',
+    });
+  });
+
+  test('that meets a rival in mid-transaction reads the rival instead of pressing on', async () => {
+    const id = freshId();
+    await storeStruckBy().claim(claimOf(id));
+    const rival = { ...claimOf(id), record: openRecord(id, { owner: OWNER_B }) };
+    const store = storeStruckBy({ instead: () => transactionConflict(2) });
+    expect(await store.claim(rival)).toEqual({ kind: 'record_exists', record: openRecord(id) });
+    expect(calls).toEqual(['TransactWriteItemsCommand', 'GetItemCommand']);
+  });
+
+  test('that meets a rival in mid-commit believes none of its items before the rival is done', async () => {
+    const id = freshId();
+    await storeStruckBy().claim(claimOf(id));
+    const rival = { ...claimOf(id), record: openRecord(id, { owner: OWNER_B }) };
+    const store = storeStruckBy({ instead: () => transactionConflict(2, 'ConditionalCheckFailed') });
+    expect(await store.claim(rival)).toEqual({ kind: 'record_exists', record: openRecord(id) });
+  });
+
+  test('that meets a rival which then failed goes on', async () => {
+    const store = storeStruckBy({ instead: () => transactionConflict(2) });
+    expect(await store.claim(claimOf(freshId()))).toEqual({ kind: 'claimed' });
+  });
+
+  test('whose first sending is still under way waits for it', async () => {
+    const store = storeStruckBy({ instead: transactionInProgress });
+    expect(await store.claim(claimOf(freshId()))).toEqual({ kind: 'claimed' });
+  });
+});
+
+describe('a commit', () => {
+  test('whose answer was lost is known as ours, and is applied once', async () => {
+    const id = freshId();
+    await storeStruckBy().claim(claimOf(id));
+    expect(await storeStruckBy({ after: timedOut }).commit(commitOf(id))).toEqual({ kind: 'committed' });
+    expect(await storeStruckBy().listTransitions(id, { afterSequence: 0, limit: 9 })).toHaveLength(2);
+  });
+
+  test('whose answer was lost is known as ours by its owner too, when the token says nothing', async () => {
+    const id = freshId();
+    await storeStruckBy().claim(claimOf(id));
+    await storeStruckBy().commit(commitOf(id));
+    expect(await storeStruckBy().commit(commitOf(id))).toEqual({ kind: 'committed' });
+    expect(await storeStruckBy().listTransitions(id, { afterSequence: 0, limit: 9 })).toHaveLength(2);
+  });
+
+  test('in conflict with another transaction is tried again', async () => {
+    const id = freshId();
+    await storeStruckBy().claim(claimOf(id));
+    const store = storeStruckBy({ instead: () => transactionConflict(2) }, { instead: transactionInProgress });
+    expect(await store.commit(commitOf(id))).toEqual({ kind: 'committed' });
+  });
+});
+
+describe('a takeover', () => {
+  const takeover = (id: PaymentId) => ({ stale: openRecord(id), owner: OWNER_B, leaseExpiresAtMs: 99 });
+
+  test('whose answer was lost is known as ours', async () => {
+    const id = freshId();
+    await storeStruckBy().claim(claimOf(id));
+    expect(await storeStruckBy({ after: timedOut }).takeOver(takeover(id))).toEqual({ kind: 'taken' });
+  });
+
+  test('in conflict with a transaction is tried again', async () => {
+    const id = freshId();
+    await storeStruckBy().claim(claimOf(id));
+    expect(await storeStruckBy({ instead: writeConflict }).takeOver(takeover(id))).toEqual({ kind: 'taken' });
+  });
+});
+
+describe('a read', () => {
+  test('is tried again, and then says that the store cannot be read', async () => {
+    const id = freshId();
+    await storeStruckBy().claim(claimOf(id));
+    expect(await storeStruckBy({ instead: timedOut }).readRecord(chargeOperation(id))).toEqual(openRecord(id));
+    const ever = Array.from({ length: 9 }, () => ({ instead: timedOut }));
+    await expect(storeStruckBy(...ever).readRecord(chargeOperation(id))).rejects.toMatchObject({
+      name: 'RetryableError',
+    });
+  });
+
+  test('of a table that is not there is no passing fault', async () => {
+    const store = new DynamoDbStore(
+      documentClient(dynamoDbClient()),
+      { ...tables, idempotency: 'no-such-table' },
+      { clock: new SimulatedClock(), entropy: countingEntropy() },
+    );
+    await expect(store.readRecord(chargeOperation(freshId()))).rejects.toMatchObject({ name: 'TerminalError' });
+  });
+});

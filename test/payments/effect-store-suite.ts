@@ -1,0 +1,144 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { callbackOperation, type OperationId, ownerToken, type PaymentId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { EffectRecord } from '../../lambdas/once/domain/idempotency.ts';
+import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
+import type { Effect, EffectStore, OrphanedCallback } from '../../lambdas/payments/use/effect-store.ts';
+import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import type { OrphanShelf } from '../../lambdas/payments/use/unfinished-work.ts';
+import { openRecord, outcomeTransition, paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+
+export interface EffectStoreUnderTest {
+  readonly payments: PaymentStore;
+  readonly effects: EffectStore & OrphanShelf;
+}
+
+const T0 = Date.UTC(2026, 2, 1, 12);
+const PAGE = { afterSequence: 0, limit: 9 };
+
+/** What every store of effects promises; the fake in memory is proven by the same suite as the real one. */
+export function describeEffectStore(name: string, make: () => Promise<EffectStoreUnderTest>): void {
+  let made = 0;
+  let effects: EffectStore & OrphanShelf;
+  let payments: PaymentStore;
+  let id: PaymentId;
+  let event: OperationId;
+
+  beforeEach(async () => {
+    ({ effects, payments } = await make());
+    made += 1;
+    id = paymentIdFor(`effects-${process.pid}-${made}`);
+    event = callbackOperation(systemDigest, 'memory', `evt-${process.pid}-${made}`);
+  });
+
+  const record = (changes: Partial<EffectRecord> = {}): EffectRecord => ({
+    operationId: event,
+    paymentId: id,
+    owner: ownerToken('owner-a'),
+    recordedAtMs: T0,
+    expiresAtSeconds: T0 / 1000 + 2_592_000,
+    ...changes,
+  });
+
+  const completed = outcomeTransition;
+  const claimed = async () => {
+    const pending = pendingTransition(id);
+    await payments.claim({ record: openRecord(id), pending });
+    return pending;
+  };
+  const sequences = async () =>
+    (await effects.listTransitions(id, PAGE)).map(({ sequence, type }) => `${sequence} ${type}`);
+
+  describe(`the ${name} store of effects`, () => {
+    const orphan = (): OrphanedCallback => ({
+      operationId: event,
+      event: { processorName: 'memory', eventId: 'evt_1', type: 'charge.succeeded', chargeId: 'ch_9' },
+      reason: 'payment_unknown',
+      receivedAtMs: T0,
+    });
+
+    test('records an effect with its transitions, all or nothing, and once', async () => {
+      const pending = await claimed();
+      const first = completed(pending, { kind: 'succeeded', chargeId: 'ch_1' });
+      const second = completed(first, {
+        kind: 'refund',
+        refundId: 're_1',
+        chargeId: 'ch_1',
+        amountMinor: 300,
+        status: 'succeeded',
+      });
+      const effect: Effect = { record: record(), transitions: [first, second] };
+      expect(await effects.recordEffect(effect)).toEqual({ kind: 'recorded' });
+      expect(await sequences()).toEqual(['1 payment.created', '2 payment.completed', '3 refund.completed']);
+      expect(firstBrokenLink(systemDigest, await effects.listTransitions(id, PAGE))).toBeUndefined();
+      expect(await effects.readEffect(event)).toEqual(record());
+    });
+
+    test('refuses a rival’s effect of the same operation, with the record that is there', async () => {
+      const pending = await claimed();
+      const transitions = [completed(pending, { kind: 'succeeded', chargeId: 'ch_1' })];
+      await effects.recordEffect({ record: record(), transitions });
+      const rival = record({ owner: ownerToken('owner-b') });
+      expect(await effects.recordEffect({ record: rival, transitions })).toEqual({
+        kind: 'recorded_before',
+        record: record(),
+      });
+      expect(await effects.recordEffect({ record: rival, transitions: [] })).toMatchObject({ kind: 'recorded_before' });
+      expect(await sequences()).toHaveLength(2);
+    });
+
+    test('refuses a place in the chain that is taken, and then writes nothing at all', async () => {
+      const pending = await claimed();
+      const taken = completed(pending, { kind: 'succeeded', chargeId: 'ch_1' });
+      await effects.recordEffect({ record: record(), transitions: [taken] });
+      const other = callbackOperation(systemDigest, 'memory', `${event}-other`);
+      const late: Effect = {
+        record: record({ operationId: other }),
+        transitions: [completed(pending, { kind: 'declined', failure: { code: 'no', message: 'no' } })],
+        orphan: { ...orphan(), operationId: other },
+        toReturn: [{ paymentId: id, chargeId: 'ch_1', by: 'refund', amountMinor: 1, currency: 'EUR', foundAtMs: T0 }],
+      };
+      expect(await effects.recordEffect(late)).toEqual({ kind: 'transition_exists' });
+      expect(await effects.readEffect(other)).toBeUndefined();
+      expect(await effects.waiting(100)).not.toContainEqual(late.orphan);
+    });
+
+    test('records one of many at once', async () => {
+      const pending = await claimed();
+      const transitions = [completed(pending, { kind: 'succeeded', chargeId: 'ch_1' })];
+      const owners = Array.from({ length: 12 }, (_, index) => ownerToken(`owner-${index}`));
+      const outcomes = await Promise.all(
+        owners.map((owner) => effects.recordEffect({ record: record({ owner }), transitions })),
+      );
+      expect(outcomes.filter(({ kind }) => kind === 'recorded')).toHaveLength(1);
+      expect(await sequences()).toHaveLength(2);
+    });
+
+    test('keeps what a client asked with what it was answered', async () => {
+      await claimed();
+      const request = {
+        fingerprint: { version: 1, sha256: systemDigest.sha256('a request') },
+        answer: { status: 201, headers: { 'content-type': 'application/json' }, body: '{}' },
+      };
+      await effects.recordEffect({ record: record({ request }), transitions: [] });
+      expect(await effects.readEffect(event)).toEqual(record({ request }));
+    });
+
+    test('shelves an orphan with its record, until it is adopted', async () => {
+      const { paymentId: _none, ...nobodys } = record();
+      await effects.recordEffect({ record: nobodys, transitions: [], orphan: orphan() });
+      expect(await effects.waiting(100)).toContainEqual(orphan());
+      const adoption = callbackOperation(systemDigest, 'memory', `${event}-adoption`);
+      const adopted = { record: record({ operationId: adoption }), transitions: [], adopted: orphan() };
+      expect(await effects.recordEffect(adopted)).toEqual({ kind: 'recorded' });
+      expect(await effects.waiting(100)).not.toContainEqual(orphan());
+    });
+
+    test('gives an orphan up for good', async () => {
+      await effects.recordEffect({ record: record(), transitions: [], orphan: orphan() });
+      await effects.giveUp(orphan());
+      await effects.giveUp(orphan());
+      expect(await effects.waiting(100)).not.toContainEqual(orphan());
+    });
+  });
+}

@@ -1,0 +1,38 @@
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { DeleteCommand, DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { expect, test } from '@jest/globals';
+import { StackName, StackOutput } from '../../lambdas/kernel/contract/api.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { until } from '../support/until.ts';
+
+const { awsEndpoint: endpoint, region, tables } = localAws();
+const access = { endpoint, region, credentials: CREDENTIALS };
+
+test('a row of the Ledger that is removed by hand is told of, and kept as it was', async () => {
+  const { Stacks = [] } = await new CloudFormationClient(access).send(
+    new DescribeStacksCommand({ StackName: StackName.service }),
+  );
+  const outputs = Stacks[0]?.Outputs ?? [];
+  const QueueUrl = outputs.find(({ OutputKey }) => OutputKey === StackOutput.parkedRecordsQueue)?.OutputValue;
+  const client = DynamoDBDocumentClient.from(dynamoDbClient());
+  // Of nobody's: no payment of another test is touched.
+  const Key = { pk: 'NOTE#by-hand', sk: 'T#000001' };
+  await client.send(new PutCommand({ TableName: tables.ledger, Item: { ...Key, amountMinor: 1000 } }));
+  await client.send(new DeleteCommand({ TableName: tables.ledger, Key }));
+
+  const sqs = new SQSClient(access);
+  const parked = await until(async () => {
+    const { Messages } = await sqs.send(
+      new ReceiveMessageCommand({ QueueUrl, MessageAttributeNames: ['All'], WaitTimeSeconds: 1 }),
+    );
+    return Messages?.find(({ Body = '' }) => Body.includes(Key.pk));
+  });
+  expect(parked.MessageAttributes).toMatchObject({
+    reason: { StringValue: 'ledger_tampered' },
+    detail: { StringValue: 'REMOVE NOTE#by-hand T#000001' },
+  });
+  expect(JSON.parse(parked.Body ?? '')).toMatchObject({ dynamodb: { OldImage: { amountMinor: { N: '1000' } } } });
+  await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: parked.ReceiptHandle }));
+}, 60_000);

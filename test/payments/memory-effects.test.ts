@@ -1,0 +1,7 @@
+import { describeEffectStore } from './effect-store-suite.ts';
+import { MemoryStore } from './memory-store.ts';
+
+describeEffectStore('memory', async () => {
+  const store = new MemoryStore();
+  return { payments: store, effects: store };
+});

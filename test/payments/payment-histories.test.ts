@@ -1,0 +1,144 @@
+import { describe, expect, test } from '@jest/globals';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
+import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlement.ts';
+import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import type { FaultPlan } from '../support/fault-plan.ts';
+import { storeOf } from '../support/faulty-ports.ts';
+import { ALONE, brokenPromises, type MakeWorld, survey } from '../support/histories.ts';
+import { NaiveWorld } from '../support/naive-world.ts';
+import { paymentRequest } from '../support/payment-fixtures.ts';
+import { type Mutation, PaymentWorld } from '../support/payment-world.ts';
+import { MemoryStore } from './memory-store.ts';
+
+interface Variant {
+  readonly source?: string;
+  readonly abilities?: ProcessorAbilities;
+  readonly mutation?: Mutation;
+}
+
+const engine =
+  ({ source = 'tok_ok', ...variant }: Variant = {}): MakeWorld =>
+  (plan: FaultPlan) => {
+    const store = new MemoryStore();
+    const world = new PaymentWorld({ plan, storeFor: (actor) => storeOf(actor, store), truth: store, ...variant });
+    return { world, request: paymentRequest('history', { source }) };
+  };
+
+const KEPT_A_DAY = 24 * 60 * 60_000;
+
+describe('a payment, its retry and a rival keep every promise', () => {
+  test('with every single fault at every call, whatever the processor does', async () => {
+    for (const source of ['tok_ok', 'tok_flaky', 'tok_malformed', 'tok_timeout_charged', 'tok_timeout_not_charged']) {
+      const { histories, findings } = await survey(engine({ source }), { faults: 1 });
+      expect(findings.slice(0, 3)).toEqual([]);
+      expect(histories).toBeGreaterThan(150);
+    }
+  });
+
+  test('with every single fault, whatever the processor can tell', async () => {
+    const none: ProcessorAbilities = { lookup: { kind: 'none' }, keyRetentionMs: KEPT_A_DAY };
+    const late: ProcessorAbilities = { lookup: { kind: 'eventual', maxLagMs: 60_000 }, keyRetentionMs: KEPT_A_DAY };
+    for (const abilities of [none, late]) {
+      const { findings } = await survey(engine({ abilities }), { faults: 1 });
+      expect(findings.slice(0, 3)).toEqual([]);
+    }
+  });
+
+  test('with every pair of faults at every two calls', async () => {
+    const { histories, findings } = await survey(engine(), { faults: 2 });
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(4_000);
+  });
+
+  test('with every three faults, when it is alone', async () => {
+    const { histories, findings } = await survey(engine(), { faults: 3, races: ALONE });
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(1_000);
+  });
+});
+
+describe('the same histories find the fault in', () => {
+  const broken = async (mutation: Mutation): Promise<readonly string[]> =>
+    brokenPromises(await survey(engine({ mutation }), { faults: 1 }));
+
+  test('a handler that checks, then acts', async () => {
+    const naive: MakeWorld = (plan) => ({ world: new NaiveWorld(plan), request: paymentRequest('history') });
+    expect(brokenPromises(await survey(naive, { faults: 1 }))).toEqual(
+      expect.arrayContaining(['I1', 'I2', 'I3', 'I4']),
+    );
+  });
+
+  test('a new key at the processor for every attempt', async () => {
+    let attempts = 0;
+    const freshKeys = (processor: Processor): Processor => ({
+      ...processor,
+      charge: (order, limit) => {
+        attempts += 1;
+        return processor.charge({ ...order, operationId: storedOperationId(`attempt-${attempts}`) }, limit);
+      },
+    });
+    expect(await broken({ processor: freshKeys })).toContain('I1');
+  });
+
+  test('a timeout that is read as a failure', async () => {
+    const hasty = (processor: Processor): Processor => ({
+      ...processor,
+      charge: async (order, limit) => {
+        try {
+          return await processor.charge(order, limit);
+        } catch (error) {
+          if (!(error instanceof AmbiguousError)) throw error;
+          return { kind: 'declined', failure: { code: 'timeout', message: 'it took too long' } };
+        }
+      },
+    });
+    expect(await broken({ processor: hasty })).toContain('I4');
+  });
+
+  test('an answer that is saved apart from its effect', async () => {
+    const apart = (store: PaymentStore): PaymentStore => ({
+      ...store,
+      commit: async ({ record, expects, transition }) => {
+        const saved = await store.commit({ record, expects });
+        if (saved.kind !== 'committed' || transition === undefined) return saved;
+        await store.claim({
+          record: {
+            ...record,
+            status: 'INPROGRESS',
+            operationId: storedOperationId(`post-${record.owner}`),
+            leaseExpiresAtMs: 0,
+            released: false,
+          },
+          pending: transition,
+        });
+        return saved;
+      },
+    });
+    expect(await broken({ store: apart })).toContain('I4');
+  });
+
+  test('a write that no owner fences and no place in the chain refuses', async () => {
+    const unfenced = (store: PaymentStore): PaymentStore => ({
+      ...store,
+      commit: async (commit) => {
+        const outcome = await store.commit(commit);
+        if (outcome.kind === 'committed' || commit.transition === undefined) return outcome;
+        const history = await store.readPayment(commit.record.paymentId);
+        const sequence = (history?.newest.sequence ?? 0) + 1;
+        const operationId = storedOperationId(`forced-${commit.record.owner}`);
+        const record = {
+          ...commit.record,
+          status: 'INPROGRESS' as const,
+          operationId,
+          leaseExpiresAtMs: 0,
+          released: false,
+        };
+        await store.claim({ record, pending: { ...commit.transition, sequence } });
+        return { kind: 'committed' };
+      },
+    });
+    expect(await broken({ store: unfenced })).toContain('I2');
+  });
+});

@@ -1,0 +1,250 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { PaymentId } from '../../lambdas/kernel/ids.ts';
+import { chargeOperation, ownerToken, tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
+import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import {
+  completedRecord,
+  openRecord,
+  outcomeTransition,
+  paymentIdFor,
+  pendingTransition,
+} from '../support/payment-fixtures.ts';
+
+export interface StoreUnderTest {
+  readonly store: PaymentStore;
+  /** Takes a record away, as time to live does. */
+  readonly deleteRecord: (paymentId: PaymentId) => Promise<void>;
+}
+
+const OWNER_B = ownerToken('owner-b');
+
+/** What every payment store promises; the fake in memory is proven by the same suite as the real one. */
+export function describePaymentStore(name: string, make: () => Promise<StoreUnderTest>): void {
+  let made = 0;
+  let underTest: StoreUnderTest;
+  let store: PaymentStore;
+  let id: PaymentId;
+
+  beforeEach(async () => {
+    underTest = await make();
+    store = underTest.store;
+    made += 1;
+    id = paymentIdFor(`suite-${process.pid}-${made}`);
+  });
+
+  const claimed = async (reference?: string): Promise<void> => {
+    const outcome = await store.claim({
+      record: openRecord(id),
+      pending: pendingTransition(id, reference),
+      ...(reference === undefined ? {} : { reference: { name: nameOf(reference) } }),
+    });
+    expect(outcome).toEqual({ kind: 'claimed' });
+  };
+  const nameOf = (reference: string) => ({ tenantId: tenantId('ten_fixture'), mode: 'test' as const, reference });
+  const completed = () =>
+    store.commit({
+      record: completedRecord(id),
+      expects: 'open',
+      transition: outcomeTransition(pendingTransition(id), { kind: 'succeeded', chargeId: 'ch_1' }),
+    });
+
+  describe(`${name}: claim`, () => {
+    test('writes record and pending transition together', async () => {
+      await claimed();
+      expect(await store.readRecord(chargeOperation(id))).toEqual(openRecord(id));
+      expect(await store.readPayment(id)).toEqual({ first: pendingTransition(id), newest: pendingTransition(id) });
+    });
+
+    test('is refused by a rival, with the record that stands in the way', async () => {
+      await claimed();
+      const outcome = await store.claim({
+        record: openRecord(id, { owner: OWNER_B }),
+        pending: pendingTransition(id),
+      });
+      expect(outcome).toEqual({ kind: 'record_exists', record: openRecord(id) });
+    });
+
+    test('is refused by a completed record, with its answer', async () => {
+      await claimed();
+      await completed();
+      const outcome = await store.claim({ record: openRecord(id, { owner: OWNER_B }), pending: pendingTransition(id) });
+      expect(outcome).toEqual({ kind: 'record_exists', record: completedRecord(id) });
+    });
+
+    test('is refused by transition 1 when the record was lost, and writes nothing', async () => {
+      await claimed();
+      await underTest.deleteRecord(id);
+      const outcome = await store.claim({ record: openRecord(id, { owner: OWNER_B }), pending: pendingTransition(id) });
+      expect(outcome).toEqual({ kind: 'transition_exists' });
+      expect(await store.readRecord(chargeOperation(id))).toBeUndefined();
+    });
+
+    test('makes a lost record anew without its transition', async () => {
+      await claimed();
+      await underTest.deleteRecord(id);
+      const record = openRecord(id, { owner: OWNER_B });
+      expect(await store.claim({ record })).toEqual({ kind: 'claimed' });
+      expect(await store.readRecord(chargeOperation(id))).toEqual(record);
+    });
+
+    test('is refused by a reference in use, names its holder and writes nothing', async () => {
+      const reference = `order-${made}-${process.pid}`;
+      await claimed(reference);
+      const other = paymentIdFor(`suite-other-${process.pid}-${made}`);
+      const outcome = await store.claim({
+        record: openRecord(other),
+        pending: pendingTransition(other, reference),
+        reference: { name: nameOf(reference) },
+      });
+      expect(outcome).toEqual({ kind: 'reference_taken', paymentId: id });
+      expect(await store.readPayment(other)).toBeUndefined();
+      expect(await store.readRecord(chargeOperation(other))).toBeUndefined();
+    });
+
+    test('replaces the holder of a reference only while it still holds it', async () => {
+      const reference = `order-${made}-${process.pid}`;
+      await claimed(reference);
+      const second = paymentIdFor(`suite-second-${process.pid}-${made}`);
+      const third = paymentIdFor(`suite-third-${process.pid}-${made}`);
+      const replacing = (paymentId: PaymentId) =>
+        store.claim({
+          record: openRecord(paymentId),
+          pending: pendingTransition(paymentId, reference),
+          reference: { name: nameOf(reference), replaces: id },
+        });
+      expect(await replacing(second)).toEqual({ kind: 'claimed' });
+      expect(await replacing(third)).toEqual({ kind: 'reference_taken', paymentId: second });
+    });
+  });
+
+  describe(`${name}: takeover`, () => {
+    test('gives the claim to the new owner, once', async () => {
+      await claimed();
+      const takeover = (owner: string) =>
+        store.takeOver({ stale: openRecord(id), owner: ownerToken(owner), leaseExpiresAtMs: 99 });
+      const expected = openRecord(id, { owner: OWNER_B, leaseExpiresAtMs: 99 });
+      expect(await takeover('owner-b')).toEqual({ kind: 'taken' });
+      expect(await store.readRecord(chargeOperation(id))).toEqual(expected);
+      expect(await takeover('owner-c')).toEqual({ kind: 'changed', record: expected });
+    });
+
+    test('is refused once the claim was completed', async () => {
+      await claimed();
+      await completed();
+      const outcome = await store.takeOver({ stale: openRecord(id), owner: OWNER_B, leaseExpiresAtMs: 99 });
+      expect(outcome).toEqual({ kind: 'changed', record: completedRecord(id) });
+    });
+
+    test('of a released claim forgets the release: the new owner may send', async () => {
+      await claimed();
+      await store.release(chargeOperation(id), openRecord(id).owner);
+      const stale = openRecord(id, { released: true, leaseExpiresAtMs: 0 });
+      expect(await store.readRecord(chargeOperation(id))).toEqual(stale);
+      expect(await store.takeOver({ stale, owner: OWNER_B, leaseExpiresAtMs: 99 })).toEqual({ kind: 'taken' });
+      expect(await store.readRecord(chargeOperation(id))).toEqual(
+        openRecord(id, { owner: OWNER_B, leaseExpiresAtMs: 99 }),
+      );
+    });
+  });
+
+  describe(`${name}: commit`, () => {
+    test('stores answer and outcome together', async () => {
+      await claimed();
+      expect(await completed()).toEqual({ kind: 'committed' });
+      expect(await store.readRecord(chargeOperation(id))).toEqual(completedRecord(id));
+      const newest = outcomeTransition(pendingTransition(id), { kind: 'succeeded', chargeId: 'ch_1' });
+      expect(await store.readPayment(id)).toEqual({ first: pendingTransition(id), newest });
+    });
+
+    test('by an owner that was taken over is fenced, and nothing of it is written', async () => {
+      await claimed();
+      await store.takeOver({ stale: openRecord(id), owner: OWNER_B, leaseExpiresAtMs: 99 });
+      expect(await completed()).toEqual({
+        kind: 'fenced',
+        record: openRecord(id, { owner: OWNER_B, leaseExpiresAtMs: 99 }),
+      });
+      expect(await store.listTransitions(id, { afterSequence: 0, limit: 10 })).toEqual([pendingTransition(id)]);
+    });
+
+    test('after a rival completed is fenced, with the answer that stands', async () => {
+      await claimed();
+      await store.takeOver({ stale: openRecord(id), owner: OWNER_B, leaseExpiresAtMs: 99 });
+      const theirs = completedRecord(id, { owner: OWNER_B });
+      expect(await store.commit({ record: theirs, expects: 'open' })).toEqual({ kind: 'committed' });
+      expect(await completed()).toEqual({ kind: 'fenced', record: theirs });
+    });
+
+    test('finds its record deleted, and makes it anew only while no rival has', async () => {
+      await claimed();
+      await underTest.deleteRecord(id);
+      expect(await completed()).toEqual({ kind: 'fenced', record: undefined });
+      const transition = outcomeTransition(pendingTransition(id), { kind: 'succeeded', chargeId: 'ch_1' });
+      const again = () => store.commit({ record: completedRecord(id), expects: 'absent', transition });
+      expect(await again()).toEqual({ kind: 'committed' });
+      expect(await store.readRecord(chargeOperation(id))).toEqual(completedRecord(id));
+      const rival = completedRecord(id, { owner: OWNER_B });
+      expect(await store.commit({ record: rival, expects: 'absent' })).toEqual({
+        kind: 'fenced',
+        record: completedRecord(id),
+      });
+    });
+
+    test('finds its place in the chain taken, and leaves the claim open', async () => {
+      await claimed();
+      const pending = pendingTransition(id);
+      const newest = outcomeTransition(pending, { kind: 'unknown' });
+      // A callback appended an outcome: here through a claim of another operation that carries it.
+      const callback = openRecord(paymentIdFor(`suite-callback-${process.pid}-${made}`));
+      expect(await store.claim({ record: callback, pending: newest })).toEqual({ kind: 'claimed' });
+      expect(await completed()).toEqual({ kind: 'transition_exists' });
+      expect(await store.readRecord(chargeOperation(id))).toEqual(openRecord(id));
+      expect(await store.commit({ record: completedRecord(id), expects: 'open' })).toEqual({ kind: 'committed' });
+    });
+
+    test('leaves a chain that verifies', async () => {
+      await claimed();
+      await completed();
+      const transitions = await store.listTransitions(id, { afterSequence: 0, limit: 10 });
+      expect(transitions).toHaveLength(2);
+      expect(firstBrokenLink(systemDigest, transitions)).toBeUndefined();
+    });
+  });
+
+  describe(`${name}: release and reads`, () => {
+    test('a release after a takeover changes nothing', async () => {
+      await claimed();
+      await store.takeOver({ stale: openRecord(id), owner: OWNER_B, leaseExpiresAtMs: 99 });
+      await store.release(chargeOperation(id), openRecord(id).owner);
+      expect(await store.readRecord(chargeOperation(id))).toEqual(
+        openRecord(id, { owner: OWNER_B, leaseExpiresAtMs: 99 }),
+      );
+    });
+
+    test('a release after completion changes nothing', async () => {
+      await claimed();
+      await completed();
+      await store.release(chargeOperation(id), openRecord(id).owner);
+      expect(await store.readRecord(chargeOperation(id))).toEqual(completedRecord(id));
+    });
+
+    test('transitions come oldest first, in pages', async () => {
+      await claimed();
+      await completed();
+      const all = await store.listTransitions(id, { afterSequence: 0, limit: 10 });
+      expect(all.map(({ sequence, type }) => [sequence, type])).toEqual([
+        [1, 'payment.created'],
+        [2, 'payment.completed'],
+      ]);
+      expect(await store.listTransitions(id, { afterSequence: 0, limit: 1 })).toEqual(all.slice(0, 1));
+      expect(await store.listTransitions(id, { afterSequence: 1, limit: 10 })).toEqual(all.slice(1));
+    });
+
+    test('what was never written is not found', async () => {
+      expect(await store.readRecord(chargeOperation(id))).toBeUndefined();
+      expect(await store.readPayment(id)).toBeUndefined();
+      expect(await store.listTransitions(id, { afterSequence: 0, limit: 10 })).toEqual([]);
+    });
+  });
+}

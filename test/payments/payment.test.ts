@@ -1,0 +1,389 @@
+import { describe, expect, test } from '@jest/globals';
+import { decide } from '../../lambdas/payments/domain/decide.ts';
+import type { Fact } from '../../lambdas/payments/domain/facts.ts';
+import { create, freesReference, isUnresolved, type Payment } from '../../lambdas/payments/domain/payment.ts';
+import { evolve, type PaymentState, stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
+import { paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+
+const created = pendingTransition(paymentIdFor('core')).payment;
+const FAILURE = { code: 'card_declined', message: 'no' };
+const MINE = 'ch_1';
+
+/** given what is known already, in its order … */
+function given(...facts: readonly Fact[]): PaymentState {
+  return facts.reduce(
+    (state, fact) => {
+      const decision = decide(fact, state);
+      if (decision.kind !== 'append') throw new Error(`${fact.kind} changed nothing: ${decision.because}`);
+      return evolve(state, decision.draft);
+    },
+    stateAfter([create(created)]),
+  );
+}
+
+/** … when one more fact becomes known, then … */
+function when(fact: Fact, state: PaymentState = given()) {
+  const decision = decide(fact, state);
+  if (decision.kind !== 'append') return decision.kind;
+  const { type, payment, postings } = decision.draft;
+  return {
+    type,
+    status: payment.status,
+    postings: postings.map(({ account, direction, amountMinor }) => `${direction} ${account} ${amountMinor}`),
+  };
+}
+
+const SUCCEEDED: Fact = { kind: 'succeeded', chargeId: MINE };
+const AUTHORIZED: Fact = { kind: 'authorized', chargeId: MINE };
+const DECLINED: Fact = { kind: 'declined', failure: FAILURE };
+const RECEIPT = ['debit processor_clearing 1000', 'credit merchant_payable 1000'];
+
+describe('a payment whose charge is under way', () => {
+  test('begins processing, with nothing captured and nothing posted', () => {
+    const { type, payment, postings } = create(created);
+    expect([type, payment.status, payment.amountCapturedMinor, postings]).toEqual([
+      'payment.created',
+      'processing',
+      0,
+      [],
+    ]);
+    expect(isUnresolved(payment)).toBe(true);
+  });
+
+  test('succeeds, and the processor owes us what we owe the merchant', () => {
+    expect(when(SUCCEEDED)).toEqual({ type: 'payment.completed', status: 'succeeded', postings: RECEIPT });
+  });
+
+  test('succeeds with a fee, which the processor keeps', () => {
+    expect(when({ ...SUCCEEDED, feeMinor: 59 })).toMatchObject({
+      postings: [...RECEIPT, 'debit fees 59', 'credit processor_clearing 59'],
+    });
+  });
+
+  test('is authorized without a posting: no money has moved', () => {
+    expect(when(AUTHORIZED)).toEqual({ type: 'payment.authorized', status: 'requires_capture', postings: [] });
+  });
+
+  test('accepted for later, it says so once, and once more when the charge has a name', () => {
+    const pending: Fact = { kind: 'pending', chargeId: MINE };
+    expect(when(pending)).toMatchObject({ type: 'payment.processing', status: 'processing' });
+    expect(when(pending, given({ kind: 'unknown' }))).toMatchObject({ type: 'payment.processing' });
+    expect(when(pending, given(pending))).toBe('nothing');
+    expect(when({ kind: 'unknown' }, given(pending))).toBe('nothing');
+  });
+
+  test('waits for the payer, who is told where to go until it is settled', () => {
+    const asked: Fact = { kind: 'action_required', chargeId: MINE, actionUrl: 'https://processor.example/a' };
+    expect(given(asked).payment).toMatchObject({ status: 'requires_action', actionUrl: 'https://processor.example/a' });
+    expect(given(asked, SUCCEEDED).payment.actionUrl).toBeUndefined();
+    expect(when({ kind: 'not_attempted' }, given(asked))).toMatchObject({ type: 'payment.review_required' });
+  });
+
+  test.each(['declined', 'rejected'] as const)('%s by the processor, it fails', (kind) => {
+    expect(when({ kind, failure: FAILURE })).toEqual({ type: 'payment.failed', status: 'failed', postings: [] });
+  });
+
+  test('never attempted, it fails', () => {
+    expect(when({ kind: 'not_attempted' })).toMatchObject({ type: 'payment.failed', status: 'failed' });
+  });
+
+  test('let go at the processor, it is canceled with the reason', () => {
+    const state = given({ kind: 'voided', chargeId: MINE, reason: 'expired' });
+    expect(state.payment).toMatchObject({ status: 'canceled', cancelReason: 'expired' });
+  });
+
+  test('accepted, it is never undecidable: the processor has it, and its success is taken when it comes', () => {
+    const accepted = given({ kind: 'pending', chargeId: MINE });
+    expect(when({ kind: 'undecidable' }, accepted)).toBe('nothing');
+    expect(when(SUCCEEDED, accepted)).toMatchObject({ type: 'payment.completed', postings: RECEIPT });
+  });
+
+  test('undecidable, it waits for a person, and evidence settles it', () => {
+    const reviewed = given({ kind: 'undecidable' });
+    expect(reviewed.payment.status).toBe('needs_review');
+    expect(when(DECLINED, reviewed)).toMatchObject({ type: 'payment.failed', status: 'failed' });
+  });
+
+  test.each([
+    ['less than was asked for', { capturedMinor: 999 }],
+    ['more', { capturedMinor: 1001 }],
+    ['another currency', { currency: 'USD' }],
+  ])('taken with %s, it waits for a person, and nothing is posted', (_what, changes) => {
+    const odd: Fact = { kind: 'succeeded', chargeId: MINE, ...changes };
+    expect(when(odd)).toEqual({ type: 'payment.review_required', status: 'needs_review', postings: [] });
+    expect(when(odd, given(odd))).toBe('nothing');
+    expect(when(SUCCEEDED, given(odd))).toBe('nothing');
+    expect(when(odd, given({ kind: 'undecidable' }))).toMatchObject({ type: 'payment.late_success', status: 'failed' });
+  });
+});
+
+describe('an authorized payment', () => {
+  const authorized = stateAfter([
+    create({ ...created, capture: 'manual' }),
+    {
+      type: 'payment.authorized',
+      payment: { ...created, capture: 'manual', status: 'requires_capture', chargeId: MINE },
+    },
+  ]);
+
+  test('captured in part: that part is posted', () => {
+    expect(when({ kind: 'succeeded', chargeId: MINE, capturedMinor: 400 }, authorized)).toEqual({
+      type: 'payment.completed',
+      status: 'succeeded',
+      postings: ['debit processor_clearing 400', 'credit merchant_payable 400'],
+    });
+  });
+
+  test('captured beyond what was set aside: a person looks', () => {
+    expect(when({ kind: 'succeeded', chargeId: MINE, capturedMinor: 1001 }, authorized)).toMatchObject({
+      status: 'needs_review',
+      postings: [],
+    });
+  });
+
+  test('refused afterwards, it stands: that was another attempt', () => {
+    expect(when(DECLINED, authorized)).toBe('nothing');
+  });
+});
+
+describe('a payment that has ended', () => {
+  test.each([
+    SUCCEEDED,
+    AUTHORIZED,
+    DECLINED,
+    { kind: 'pending', chargeId: MINE },
+    { kind: 'not_attempted' },
+    { kind: 'unknown' },
+    { kind: 'undecidable' },
+  ] as const)('succeeded: $kind takes nothing back', (fact) => {
+    expect(when(fact, given(SUCCEEDED))).toBe('nothing');
+  });
+
+  test('succeeded: that it was let go, or taken with another amount, cannot be', () => {
+    expect(when({ kind: 'voided', chargeId: MINE, reason: 'requested' }, given(SUCCEEDED))).toBe('review');
+    expect(when({ kind: 'succeeded', chargeId: MINE, capturedMinor: 1 }, given(SUCCEEDED))).toBe('review');
+  });
+
+  test.each([
+    ['failed', DECLINED, 'failed'],
+    ['canceled', { kind: 'voided', chargeId: MINE, reason: 'requested' }, 'canceled'],
+    ['waiting for a person', { kind: 'undecidable' }, 'failed'],
+  ] as const)('%s, and money turns up: owed back to the payer, once', (_how, ending, status) => {
+    const ended = given(ending);
+    expect(when(SUCCEEDED, ended)).toEqual({
+      type: 'payment.late_success',
+      status,
+      postings: ['debit processor_clearing 1000', 'credit late_receipts 1000'],
+    });
+    expect(when(SUCCEEDED, given(ending, SUCCEEDED))).toBe('nothing');
+  });
+
+  test('failed, and a hold turns up: recorded to be let go, and posted only when it is taken', () => {
+    const held = given(DECLINED, AUTHORIZED);
+    expect(held.strayCharges.get(MINE)).toMatchObject({ status: 'authorized' });
+    expect(when(AUTHORIZED, held)).toBe('nothing');
+    expect(when(SUCCEEDED, held)).toMatchObject({ type: 'payment.late_success' });
+  });
+
+  test.each([
+    ['failed', true],
+    ['canceled', true],
+    ['succeeded', false],
+    ['processing', false],
+    ['needs_review', false],
+  ] as const)('%s: its reference is free: %s', (status, free) => {
+    const ended: Payment = { ...created, status };
+    expect(freesReference(ended)).toBe(free);
+  });
+});
+
+describe('another charge in the payment’s name', () => {
+  const foreign = (status: 'authorized' | 'captured' | 'none'): Fact => ({
+    kind: 'foreign_charge',
+    chargeId: 'ch_9',
+    status,
+    amountMinor: 700,
+    currency: 'EUR',
+  });
+
+  test('is sent back, and the payment goes its own way', () => {
+    expect(when(foreign('captured'))).toEqual({
+      type: 'payment.late_success',
+      status: 'processing',
+      postings: ['debit processor_clearing 700', 'credit late_receipts 700'],
+    });
+    expect(when(foreign('captured'), given(foreign('captured')))).toBe('nothing');
+    expect(when(SUCCEEDED, given(foreign('captured')))).toMatchObject({ type: 'payment.completed' });
+  });
+
+  test('in another currency is booked in its own, there and back', () => {
+    const dollars: Fact = { ...foreign('captured'), currency: 'USD' } as Fact;
+    const refund: Fact = {
+      kind: 'refund',
+      refundId: 're_1',
+      chargeId: 'ch_9',
+      amountMinor: 700,
+      status: 'succeeded',
+    };
+    for (const [fact, state] of [
+      [dollars, given()],
+      [refund, given(dollars)],
+    ] as const) {
+      const decision = decide(fact, state);
+      const currencies = decision.kind === 'append' ? decision.draft.postings.map(({ currency }) => currency) : [];
+      expect(currencies).toEqual(['USD', 'USD']);
+    }
+  });
+
+  test('is none when it is the payment’s own, whose metadata somebody has changed', () => {
+    const own: Fact = { ...foreign('captured'), chargeId: MINE, amountMinor: 1000 } as Fact;
+    expect(when(own, given(SUCCEEDED))).toBe('nothing');
+    expect(when(own, given({ kind: 'pending', chargeId: MINE }))).toMatchObject({ type: 'payment.completed' });
+  });
+
+  test('does not make "not known yet" be said twice', () => {
+    const pending: Fact = { kind: 'pending', chargeId: MINE };
+    expect(when(pending, given(pending, foreign('captured')))).toBe('nothing');
+  });
+
+  test('without money is nobody’s concern, and never fails the payment', () => {
+    expect(when(foreign('none'))).toBe('nothing');
+    expect(when({ ...DECLINED, chargeId: 'ch_9' }, given({ kind: 'pending', chargeId: MINE }))).toBe('nothing');
+  });
+
+  test('made by our own key, which the processor no longer honoured, is one too', () => {
+    expect(when({ kind: 'succeeded', chargeId: 'ch_9' }, given(SUCCEEDED))).toMatchObject({
+      type: 'payment.late_success',
+      status: 'succeeded',
+    });
+  });
+
+  test('given back: its own money is what goes', () => {
+    const refund: Fact = {
+      kind: 'refund',
+      refundId: 're_1',
+      chargeId: 'ch_9',
+      amountMinor: 700,
+      status: 'succeeded',
+    };
+    const state = given(foreign('captured'), SUCCEEDED);
+    expect(when(refund, state)).toMatchObject({
+      postings: ['debit late_receipts 700', 'credit processor_clearing 700'],
+    });
+    expect(given(foreign('captured'), SUCCEEDED, refund).payment.amountRefundedMinor).toBe(0);
+  });
+});
+
+describe('a fee', () => {
+  test('reported later is posted by itself; a change of it by its difference', () => {
+    const fee = (feeMinor: number): Fact => ({ kind: 'fee', chargeId: MINE, feeMinor });
+    expect(when(fee(59), given(SUCCEEDED))).toMatchObject({
+      type: 'payment.fee_reported',
+      postings: ['debit fees 59', 'credit processor_clearing 59'],
+    });
+    expect(when(fee(59), given({ ...SUCCEEDED, feeMinor: 59 }))).toBe('nothing');
+    expect(when(fee(50), given(SUCCEEDED, fee(59)))).toMatchObject({
+      postings: ['credit fees 9', 'debit processor_clearing 9'],
+    });
+  });
+});
+
+describe('a refund', () => {
+  const refund = (status: 'pending' | 'succeeded' | 'failed', changes: object = {}): Fact => ({
+    kind: 'refund',
+    refundId: 're_1',
+    chargeId: MINE,
+    amountMinor: 300,
+    status,
+    ...changes,
+  });
+
+  test('is posted when it has succeeded, and the payment shows it', () => {
+    expect(when(refund('pending'), given(SUCCEEDED))).toMatchObject({ type: 'refund.pending', postings: [] });
+    expect(when(refund('succeeded'), given(SUCCEEDED, refund('pending')))).toEqual({
+      type: 'refund.completed',
+      status: 'succeeded',
+      postings: ['debit refunds 300', 'credit processor_clearing 300'],
+    });
+    expect(given(SUCCEEDED, refund('succeeded')).payment.amountRefundedMinor).toBe(300);
+  });
+
+  test('that fails days later brings the money back, as a transition of its own', () => {
+    const state = given(SUCCEEDED, refund('succeeded'), refund('failed'));
+    expect(state.payment.amountRefundedMinor).toBe(0);
+    expect(when(refund('failed'), given(SUCCEEDED, refund('succeeded')))).toMatchObject({
+      type: 'refund.failed',
+      postings: ['credit refunds 300', 'debit processor_clearing 300'],
+    });
+    expect(when(refund('succeeded'), state)).toBe('review');
+  });
+
+  test('two of the same amount are two', () => {
+    const second = refund('succeeded', { refundId: 're_2' });
+    expect(given(SUCCEEDED, refund('succeeded'), second).payment.amountRefundedMinor).toBe(600);
+  });
+
+  test.each([
+    ['beyond what was taken', { amountMinor: 1001 }],
+    ['of a charge that has no money', { chargeId: 'ch_9' }],
+  ])('%s cannot be', (_what, changes) => {
+    expect(when(refund('succeeded', changes), given(SUCCEEDED))).toBe('review');
+  });
+
+  test.each(['not_attempted', 'decided_by_operator'])(
+    'that we gave up (%s) is booked when the processor says that it succeeded, and a person is told',
+    (code) => {
+      const givenUp = refund('failed', { failure: { code, message: 'no' } });
+      const state = given(SUCCEEDED, refund('pending'), givenUp);
+      expect(decide(refund('succeeded'), state)).toMatchObject({
+        contradicts: 'a refund that was given up has succeeded',
+        draft: { type: 'refund.completed', payment: { amountRefundedMinor: 300 } },
+      });
+      const done = given(SUCCEEDED, refund('pending'), givenUp, refund('succeeded'));
+      expect(done.refunds.get('re_1')?.failure).toBeUndefined();
+      expect(when(givenUp, done)).toBe('nothing');
+      expect(when(refund('succeeded', { amountMinor: 301 }), state)).toBe('review');
+    },
+  );
+
+  test('keeps its amount', () => {
+    expect(when(refund('succeeded', { amountMinor: 301 }), given(SUCCEEDED, refund('pending')))).toBe('review');
+  });
+});
+
+describe('a dispute', () => {
+  const dispute = (status: 'open' | 'won' | 'lost'): Fact => ({
+    kind: 'dispute',
+    disputeId: 'dp_1',
+    chargeId: MINE,
+    amountMinor: 1000,
+    status,
+  });
+  const TAKEN = ['debit disputes 1000', 'credit processor_clearing 1000'];
+
+  test('takes the money until it is closed; won, it comes back', () => {
+    expect(when(dispute('open'), given(SUCCEEDED))).toMatchObject({ type: 'dispute.opened', postings: TAKEN });
+    expect(when(dispute('won'), given(SUCCEEDED, dispute('open')))).toMatchObject({
+      type: 'dispute.closed',
+      status: 'succeeded',
+      postings: ['credit disputes 1000', 'debit processor_clearing 1000'],
+    });
+    expect(when(dispute('lost'), given(SUCCEEDED, dispute('open')))).toMatchObject({ postings: [] });
+  });
+
+  test('lost, and won on appeal, brings the money back; won, it cannot be lost', () => {
+    const lost = given(SUCCEEDED, dispute('open'), dispute('lost'));
+    expect(when(dispute('open'), lost)).toBe('nothing');
+    expect(when(dispute('won'), lost)).toMatchObject({
+      type: 'dispute.closed',
+      postings: ['credit disputes 1000', 'debit processor_clearing 1000'],
+    });
+    expect(when(dispute('lost'), given(SUCCEEDED, dispute('open'), dispute('won')))).toBe('review');
+  });
+
+  test('of which only the end is heard comes to the same', () => {
+    expect(when(dispute('lost'), given(SUCCEEDED))).toMatchObject({ type: 'dispute.closed', postings: TAKEN });
+    expect(when(dispute('won'), given(SUCCEEDED))).toMatchObject({ type: 'dispute.closed', postings: [] });
+    expect(when(dispute('open'), given(SUCCEEDED, dispute('lost')))).toBe('nothing');
+  });
+});

@@ -1,0 +1,249 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { Scopes } from '../../lambdas/kernel/contract/api.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { API_KEY, PaymentsDesk, type Reply } from '../support/payments-desk.ts';
+
+/** Who may do what: S06 and S15, and the routes that there are. */
+
+const UNKNOWN_ID = `pay_${'a'.repeat(32)}`;
+const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
+
+let desk: PaymentsDesk;
+
+beforeEach(() => {
+  desk = new PaymentsDesk();
+});
+
+const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
+
+/** The body without the one member that differs from request to request. */
+function withoutRequestId({ status, body }: Reply) {
+  const { request_id: requestId, ...rest } = body;
+  expect(requestId).toMatch(/^req-\d+$/);
+  return { status, ...rest };
+}
+
+describe('an API key', () => {
+  test('that is not good is 401 with one and the same body, whatever is wrong with it', async () => {
+    desk.registerKey('sk_test_revokedrevokedrevoked', { revokedAtMs: desk.clock.nowMs() });
+    desk.registerKey('sk_live_wrongmodewrongmodewrong', { mode: 'test' });
+    const bad = [
+      as('sk_test_unknownunknownunknown'),
+      as('sk_test_revokedrevokedrevoked'),
+      as('sk_live_wrongmodewrongmodewrong'),
+      as('sk_test_short'),
+      as(`${API_KEY} `.repeat(2)),
+      as(''),
+      { headers: { Authorization: API_KEY } },
+      { headers: { Authorization: `Basic ${Buffer.from(`${API_KEY}:`).toString('base64')}` } },
+      { headers: { Authorization: '' } },
+      { event: { headers: null, multiValueHeaders: null } },
+      { event: { headers: {}, multiValueHeaders: { Authorization: [`Bearer ${API_KEY}`, `Bearer ${OTHER_KEY}`] } } },
+      { event: { headers: {}, multiValueHeaders: {}, queryStringParameters: { api_key: API_KEY } } },
+      { event: { headers: {}, multiValueHeaders: {}, queryStringParameters: { Authorization: `Bearer ${API_KEY}` } } },
+    ];
+
+    const replies: Reply[] = [];
+    for (const asked of bad) replies.push(await desk.get(`/v1/payments/${UNKNOWN_ID}`, asked));
+
+    expect(new Set(replies.map((reply) => JSON.stringify(withoutRequestId(reply)))).size).toBe(1);
+    expect(replies[0]?.body).toMatchObject({ status: 401, code: 'unauthorized' });
+    for (const { headers } of replies) expect(headers['WWW-Authenticate']).toBe('Bearer');
+  });
+
+  test('that has not the form of one is never looked up', async () => {
+    for (const key of [
+      '',
+      'x',
+      'sk_test_',
+      'sk_test_short',
+      `sk_prod_${'a'.repeat(22)}`,
+      `sk_test_${'a'.repeat(300)}`,
+    ]) {
+      expect((await desk.get(`/v1/payments/${UNKNOWN_ID}`, as(key))).status).toBe(401);
+    }
+
+    expect(desk.lookups).toEqual([]);
+  });
+
+  test.each(['Bearer ', 'bearer ', 'BEARER   '])('is good behind %j', async (scheme) => {
+    const reply = await desk.pay('k-1', {}, { headers: { Authorization: `${scheme}${API_KEY}` } });
+
+    expect(reply.status).toBe(201);
+  });
+
+  test('is looked up by its hash alone', async () => {
+    await desk.get(`/v1/payments/${UNKNOWN_ID}`);
+
+    // printf '%s' sk_test_0123456789abcdefghijkl | sha256sum
+    expect(desk.lookups).toEqual(['77533b4270ef7b39d087a2b098ed5f4e460ad440c5800bd7fcab1829b571ee37']);
+  });
+
+  test('without the scope is 403 with one body, for reading and for writing', async () => {
+    desk.registerKey(OTHER_KEY, { scopes: [Scopes.ledgerAdmin] });
+
+    const write = await desk.pay('k-1', {}, as(OTHER_KEY));
+    const read = await desk.get(`/v1/payments/${UNKNOWN_ID}`, as(OTHER_KEY));
+
+    expect(write.status).toBe(403);
+    expect(write.body).toMatchObject({ code: 'insufficient_scope' });
+    expect(withoutRequestId(read)).toEqual(withoutRequestId(write));
+  });
+
+  test('may read without being allowed to write, and the other way round', async () => {
+    const made = await desk.pay('k-1');
+    const path = `/v1/payments/${String(made.body['id'])}`;
+
+    desk.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsRead] });
+    expect((await desk.get(path, as(OTHER_KEY))).status).toBe(200);
+    expect((await desk.pay('k-2', {}, as(OTHER_KEY))).status).toBe(403);
+
+    desk.clock.advance(10_000);
+    desk.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsWrite] });
+    expect((await desk.get(path, as(OTHER_KEY))).status).toBe(403);
+    expect((await desk.pay('k-2', {}, as(OTHER_KEY))).status).toBe(201);
+  });
+
+  test('that was just seen costs no look-up, and its revocation takes effect within 10 seconds', async () => {
+    await desk.pay('k-1');
+    desk.registerKey(API_KEY, { revokedAtMs: desk.clock.nowMs() });
+    desk.clock.advance(9_999);
+    expect((await desk.pay('k-1')).status).toBe(201);
+    expect(desk.lookups).toHaveLength(1);
+
+    desk.clock.advance(1);
+    expect((await desk.pay('k-1')).status).toBe(401);
+    expect(desk.lookups).toHaveLength(2);
+  });
+
+  test('does not live longer because the clock was set back', async () => {
+    await desk.pay('k-1');
+    desk.registerKey(API_KEY, { revokedAtMs: desk.clock.nowMs() });
+    desk.clock.advance(-3_600_000);
+
+    expect((await desk.pay('k-1')).status).toBe(401);
+  });
+
+  test('that is unknown is looked up each time, so that a new one works at once', async () => {
+    expect((await desk.pay('k-1', {}, as(OTHER_KEY))).status).toBe(401);
+    desk.registerKey(OTHER_KEY, {});
+
+    expect((await desk.pay('k-1', {}, as(OTHER_KEY))).status).toBe(201);
+  });
+
+  test('that cannot be looked up now is 503: closed, not open', async () => {
+    const away = new PaymentsDesk({
+      keys: {
+        findByHash: async () => {
+          throw new RetryableError('store_unavailable', 'the store does not take this now', { retryAfterSeconds: 2 });
+        },
+      },
+    });
+
+    const reply = await away.pay('k-1');
+
+    expect(reply.status).toBe(503);
+    expect(reply.headers['Retry-After']).toBe('2');
+    expect(reply.body).toMatchObject({ code: 'temporarily_unavailable' });
+  });
+});
+
+describe("another tenant's payment", () => {
+  test.each([
+    ['of another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
+    ['of the same tenant in live mode', 'sk_live_0123456789abcdefghijkl', { mode: 'live' as const }],
+  ])('does not exist for a key %s', async (_whose, key, record) => {
+    desk.registerKey(key, record);
+    const made = await desk.pay('k-1');
+
+    for (const rest of ['', '/transitions']) {
+      const foreign = await desk.get(`/v1/payments/${String(made.body['id'])}${rest}`, as(key));
+      const unknown = await desk.get(`/v1/payments/${UNKNOWN_ID}${rest}`, as(key));
+      const malformed = await desk.get(`/v1/payments/no-id${rest}`, as(key));
+
+      expect(foreign.status).toBe(404);
+      expect(withoutRequestId(foreign)).toEqual(withoutRequestId(unknown));
+      expect(withoutRequestId(malformed)).toEqual(withoutRequestId(unknown));
+    }
+  });
+});
+
+describe('a path', () => {
+  test.each([
+    '/',
+    '/v1',
+    '/v2/payments',
+    '/v1/payment',
+    '/v1/payments/a/b',
+    `/v1/payments/${UNKNOWN_ID}/transitions/1`,
+  ])('that is not known is 404, before any key is looked at: %s', async (path) => {
+    const reply = await desk.get(path, as('wrong'));
+
+    expect(reply.status).toBe(404);
+    expect(reply.headers).toMatchObject({ 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' });
+    expect(reply.body).toMatchObject({ code: 'not_found', type: 'about:blank' });
+    expect(desk.lookups).toEqual([]);
+  });
+
+  test.each([
+    ['OPTIONS', '/v1/payments', 'POST, GET, HEAD'],
+    ['DELETE', '/v1/payments/', 'POST, GET, HEAD'],
+    ['POST', `/v1/payments/${UNKNOWN_ID}`, 'GET, HEAD'],
+    ['PATCH', `/v1/payments/${UNKNOWN_ID}/transitions`, 'GET, HEAD'],
+  ])('with another method is 405 with the methods that there are: %s %s', async (method, path, allow) => {
+    const reply = await desk.ask(method, path);
+
+    expect(reply.status).toBe(405);
+    expect(reply.headers).toMatchObject({ Allow: allow, 'Content-Type': 'application/problem+json' });
+    if (method !== 'HEAD') expect(reply.body).toMatchObject({ code: 'method_not_allowed' });
+  });
+
+  test('with an encoded slash, a double encoding or dots leads to no other', async () => {
+    const { body } = await desk.pay('k-1');
+    const id = String(body['id']);
+
+    for (const path of [
+      `/v1/payments%2F${id}`,
+      `/v1/payments/%2570${id}`,
+      `/v1/x/../payments/${id}`,
+      `/v1/payments/${id}%00`,
+    ]) {
+      expect((await desk.get(path)).status).toBe(404);
+    }
+    expect((await desk.get(`/v1/payments/%70${id.slice(1)}`)).status).toBe(200);
+  });
+
+  test('answers HEAD as GET, without the body', async () => {
+    const made = await desk.pay('k-1');
+    const path = `/v1/payments/${String(made.body['id'])}`;
+
+    const head = await desk.ask('HEAD', path);
+
+    expect(head.status).toBe(200);
+    expect(head.text).toBe('');
+    expect(head.headers['Content-Type']).toBe('application/json');
+  });
+});
+
+describe('every answer', () => {
+  test('names its request, and is kept and guessed at by nobody in between', async () => {
+    const replies = [
+      await desk.pay('k-1'),
+      await desk.pay('k-1', { amount: 2 }),
+      await desk.get('/nowhere'),
+      await desk.ask('PUT', '/v1/payments'),
+      await desk.get(`/v1/payments/${UNKNOWN_ID}`),
+      await desk.pay('k-2', {}, as('')),
+    ];
+
+    for (const [index, { headers, body, status }] of replies.entries()) {
+      expect(headers).toMatchObject({
+        'Request-Id': `req-${index + 1}`,
+        'Cache-Control': 'no-store',
+        'X-Content-Type-Options': 'nosniff',
+      });
+      if (status >= 400) expect(body).toMatchObject({ request_id: `req-${index + 1}`, status });
+    }
+  });
+});

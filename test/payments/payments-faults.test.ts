@@ -1,0 +1,166 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
+import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import { PaymentsDesk } from '../support/payments-desk.ts';
+
+let desk: PaymentsDesk;
+
+beforeEach(() => {
+  desk = new PaymentsDesk();
+});
+
+/** The store of the desk, whose claim fails. */
+const deskWithClaim = (claim: PaymentStore['claim']) => {
+  const { store } = desk;
+  const failing: PaymentStore = {
+    claim,
+    takeOver: (takeover) => store.takeOver(takeover),
+    commit: (commit) => store.commit(commit),
+    release: (operationId, owner) => store.release(operationId, owner),
+    readRecord: (operationId) => store.readRecord(operationId),
+    readPayment: (paymentId) => store.readPayment(paymentId),
+    listTransitions: (paymentId, page) => store.listTransitions(paymentId, page),
+  };
+  return new PaymentsDesk({ store: failing, clock: desk.clock, processor: desk.processor });
+};
+
+describe('a processor that cannot be called', () => {
+  test('because its breaker is open is 503, before anything is claimed, and the key stays good', async () => {
+    desk.processor.switchCircuit('open');
+    const away = await desk.pay('k-1');
+
+    expect(away.status).toBe(503);
+    expect(away.headers).toMatchObject({ 'Retry-After': '10', 'Content-Type': 'application/problem+json' });
+    expect(away.body).toMatchObject({ code: 'processor_unavailable' });
+    expect(desk.reports.at(-1)?.counts).toEqual(['unavailable']);
+
+    desk.processor.switchCircuit('closed');
+    expect((await desk.pay('k-1')).status).toBe(201);
+  });
+
+  test.each([
+    ['because it limits our rate', 'tok_rate_limited'],
+    ['because it does not know our credential', 'tok_unauthorized'],
+  ])('%s is 503 with Retry-After, stores nothing, and the key stays good', async (_why, trouble) => {
+    desk.processor.failNext(1, trouble);
+    const away = await desk.pay('k-1');
+
+    expect(away.status).toBe(503);
+    expect(away.body).toMatchObject({ code: 'processor_unavailable' });
+    expect(Number(away.headers['Retry-After'])).toBeGreaterThanOrEqual(1);
+
+    const again = await desk.pay('k-1');
+    expect(again.status).toBe(201);
+    expect(again.headers['Idempotency-Replayed']).toBeUndefined();
+  });
+});
+
+describe('a store that does not take a write', () => {
+  test('is 503, and says when to come back', async () => {
+    const away = await deskWithClaim(async () => {
+      throw new RetryableError('store_unavailable', 'throttled', { retryAfterSeconds: 1.2 });
+    }).pay('k-1');
+
+    expect(away.status).toBe(503);
+    expect(away.headers['Retry-After']).toBe('2');
+    expect(away.body).toMatchObject({ code: 'temporarily_unavailable' });
+    expect((await desk.pay('k-1')).status).toBe(201);
+  });
+
+  test('and does not say whether it did is 503 as well, and the same key finds out', async () => {
+    const away = deskWithClaim(async (claim) => {
+      await desk.store.claim(claim);
+      throw new AmbiguousError('store_ambiguous', 'no answer');
+    });
+
+    const lost = await away.pay('k-1');
+    expect(lost.status).toBe(503);
+    expect(lost.headers['Retry-After']).toBe('1');
+
+    desk.clock.advance(25_000);
+    const found = await desk.pay('k-1');
+    expect(found.status).toBe(201);
+    expect(desk.processor.charges(String(found.body['id']))).toHaveLength(1);
+    expect(desk.reports.at(-1)?.counts).toEqual(['first', 'takeover']);
+  });
+});
+
+describe('a bug', () => {
+  test.each([
+    ['an error', () => new Error('the card tok_secret of Mr Miller')],
+    ['a fault that no retry helps', () => new TerminalError('store_refused', 'no table Ledger-1')],
+    ['something that is no error', () => 'text'],
+  ])('that throws %s is 500 that says nothing of the inside', async (_what, thrown) => {
+    const broken = deskWithClaim(async () => {
+      throw thrown();
+    });
+
+    const reply = await broken.pay('k-1');
+
+    expect(reply.status).toBe(500);
+    expect(reply.headers['Content-Type']).toBe('application/problem+json');
+    expect(reply.body).toEqual({
+      type: 'about:blank',
+      title: 'Internal error',
+      status: 500,
+      code: 'internal_error',
+      detail: 'The service failed. Ask again with the same Idempotency-Key: nothing happens twice.',
+      request_id: 'req-1',
+    });
+    expect(broken.faults).toHaveLength(1);
+    expect(broken.reports).toHaveLength(1);
+    expect(broken.reports[0]?.counts).toEqual(['failure']);
+  });
+});
+
+describe('the log', () => {
+  test('has one line for every request, whatever becomes of it', async () => {
+    await desk.pay('k-1');
+    await desk.pay('k-1');
+    await desk.pay('k-1', { amount: 2 });
+    await desk.pay('k-2', { amount: -1 });
+    await desk.get('/nowhere/42');
+    await desk.get(`/v1/payments/pay_${'a'.repeat(32)}`, { headers: { Authorization: 'Bearer x' } });
+
+    expect(
+      desk.reports.map(({ report: { requestId, route, status, outcome } }) => [requestId, route, status, outcome]),
+    ).toEqual([
+      ['req-1', '/v1/payments', 201, 'first'],
+      ['req-2', '/v1/payments', 201, 'replay'],
+      ['req-3', '/v1/payments', 422, 'payload_mismatch'],
+      ['req-4', '/v1/payments', 400, 'invalid_request'],
+      ['req-5', 'none', 404, 'not_found'],
+      ['req-6', '/v1/payments/{id}', 401, 'unauthorized'],
+    ]);
+  });
+
+  test('names tenant and operation of a request that fails as well', async () => {
+    const { body } = await desk.pay('k-1');
+    const failing = deskWithClaim(async () => {
+      throw new RetryableError('store_unavailable', 'throttled');
+    });
+    await failing.pay('k-1');
+
+    expect(failing.reports[0]?.report).toMatchObject({
+      status: 503,
+      outcome: 'store_unavailable',
+      tenantId: 'ten_desk',
+      operationId: body['id'],
+    });
+  });
+
+  test('names tenant and operation, and how long it took', async () => {
+    const { body } = await desk.pay('k-1', {}, {});
+
+    expect(desk.reports[0]?.report).toEqual({
+      requestId: 'req-1',
+      method: 'POST',
+      route: '/v1/payments',
+      status: 201,
+      outcome: 'first',
+      tenantId: 'ten_desk',
+      operationId: body['id'],
+      durationMs: 0,
+    });
+  });
+});

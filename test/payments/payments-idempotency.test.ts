@@ -1,0 +1,346 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import { PaymentsDesk, type Reply } from '../support/payments-desk.ts';
+
+/** One test for each row of the table of HTTP behaviour, and what belongs to it. */
+
+const DAY = 24 * 60 * 60 * 1_000;
+
+let desk: PaymentsDesk;
+
+beforeEach(() => {
+  desk = new PaymentsDesk();
+});
+
+const chargesOf = ({ body }: Reply) => desk.processor.charges(String(body['id'])).length;
+const countsOfLast = () => desk.reports.at(-1)?.counts;
+
+/** The meaning of an answer: all but the headers that name this request and say that it is a replay. */
+function meaning({ status, headers, text }: Reply) {
+  const rest = Object.entries(headers).filter(([name]) => name !== 'Request-Id' && name !== 'Idempotency-Replayed');
+  return { status, headers: Object.fromEntries(rest), text };
+}
+
+describe('the key', () => {
+  test('missing is 400, and nothing is charged', async () => {
+    const reply = await desk.ask('POST', '/v1/payments', {
+      headers: { 'Content-Type': 'application/json' },
+      event: { body: '{"amount":1000,"currency":"EUR","source":"tok_ok"}' },
+    });
+
+    expect(reply.status).toBe(400);
+    expect(reply.headers['Content-Type']).toBe('application/problem+json');
+    expect(reply.body).toMatchObject({ code: 'missing_idempotency_key', request_id: 'req-1', status: 400 });
+  });
+
+  test.each(['', '  ', '""'])('%j is missing as well', async (key) => {
+    expect((await desk.pay(key)).body).toMatchObject({ code: 'missing_idempotency_key' });
+  });
+
+  test.each(['a b', 'schlüssel', '"open', 'k'.repeat(129)])('malformed is 400: %s', async (key) => {
+    const reply = await desk.pay(key);
+
+    expect(reply.status).toBe(400);
+    expect(reply.body).toMatchObject({ code: 'invalid_idempotency_key' });
+    expect(reply.text).not.toContain(key);
+  });
+
+  test('of two values is 400, wherever the gateway put them', async () => {
+    const twoInOneMap = { multiValueHeaders: headersWith(['k-1', 'k-2']) };
+    const oneInEach = { headers: { ...single, 'idempotency-key': 'k-1' }, multiValueHeaders: headersWith(['k-2']) };
+
+    for (const event of [twoInOneMap, oneInEach]) {
+      const reply = await desk.pay('k-1', {}, { event });
+      expect(reply.status).toBe(400);
+      expect(reply.body).toMatchObject({ code: 'invalid_idempotency_key' });
+    }
+  });
+
+  test('is the same in every case of its name, raw or quoted, given once or twice', async () => {
+    const first = await desk.pay('k-1');
+    const forms = [
+      { headers: { ...single, 'idempotency-key': 'k-1' }, multiValueHeaders: null },
+      { headers: null, multiValueHeaders: headersWith(['"k-1"']) },
+      { headers: { ...single, 'IDEMPOTENCY-KEY': 'k-1' }, multiValueHeaders: headersWith(['k-1', '"k-1"', 'k-1']) },
+    ];
+
+    for (const event of forms) expect(meaning(await desk.pay('k-1', {}, { event }))).toEqual(meaning(first));
+    expect(chargesOf(first)).toBe(1);
+  });
+});
+
+const single = { 'content-type': 'application/json', authorization: 'Bearer sk_test_0123456789abcdefghijkl' };
+const headersWith = (keys: readonly string[]) => ({
+  ...Object.fromEntries(Object.entries(single).map(([name, value]) => [name, [value]])),
+  'Idempotency-Key': keys,
+});
+
+describe('the first execution', () => {
+  test('is 201 when the money was taken', async () => {
+    const reply = await desk.pay('k-1');
+
+    expect(reply.status).toBe(201);
+    expect(reply.headers['Idempotency-Replayed']).toBeUndefined();
+    expect(chargesOf(reply)).toBe(1);
+    expect(countsOfLast()).toEqual(['first']);
+  });
+
+  test('is 201 when the money is reserved', async () => {
+    const reply = await desk.pay('k-1', { capture: 'manual' });
+
+    expect(reply.status).toBe(201);
+    expect(reply.body).toMatchObject({ status: 'requires_capture', amount_captured: 0, capture: 'manual' });
+  });
+
+  test('is 402 with the payment when it is declined, and the decline is final', async () => {
+    const declined = await desk.pay('k-1', { source: 'tok_declined' });
+    const again = await desk.pay('k-1', { source: 'tok_declined' });
+
+    expect(declined.status).toBe(402);
+    expect(declined.headers['Content-Type']).toBe('application/problem+json');
+    expect(declined.body).toMatchObject({
+      code: 'payment_failed',
+      payment: { object: 'payment', status: 'failed', failure: { code: 'card_declined' } },
+    });
+    expect(meaning(again)).toEqual(meaning(declined));
+    expect(again.headers['Idempotency-Replayed']).toBe('true');
+  });
+
+  test('is 202 with a Location when the outcome is not known in time, and stays so for this key', async () => {
+    const unanswered = { ...desk.processor, charge: timedOut, findCharge: unavailable };
+    const away = new PaymentsDesk({ store: desk.store, clock: desk.clock, processor: unanswered });
+
+    const accepted = await away.pay('k-1');
+    const again = await desk.pay('k-1');
+
+    expect(accepted.status).toBe(202);
+    expect(accepted.body).toMatchObject({ status: 'processing', amount_captured: 0 });
+    expect(accepted.headers['Location']).toBe(`/v1/payments/${String(accepted.body['id'])}`);
+    expect(away.reports.at(-1)?.counts).toEqual(['first', 'unknown']);
+    expect(meaning(again)).toEqual(meaning(accepted));
+  });
+});
+
+const silent = new PaymentsDesk().processor;
+
+const timedOut: Processor['charge'] = async (order, limit) => {
+  silent.failNext(1, 'tok_timeout_not_charged');
+  return silent.charge(order, limit);
+};
+
+const unavailable: Processor['findCharge'] = async (order, limit) => {
+  silent.switchCircuit('open');
+  return silent.findCharge(order, limit).finally(() => silent.switchCircuit('closed'));
+};
+
+describe('a replay', () => {
+  test('is the stored answer verbatim, and says that it is one', async () => {
+    const first = await desk.pay('k-1', { metadata: { order: '1' } });
+    const replay = await desk.pay('k-1', { metadata: { order: '1' } });
+
+    expect(meaning(replay)).toEqual(meaning(first));
+    expect(replay.headers).toMatchObject({ 'Idempotency-Replayed': 'true', 'Request-Id': 'req-2' });
+    expect(chargesOf(first)).toBe(1);
+    expect(countsOfLast()).toEqual(['replay']);
+  });
+
+  test('is the same from a process that has never seen the key', async () => {
+    const first = await desk.pay('k-1');
+    const elsewhere = new PaymentsDesk({ store: desk.store, clock: desk.clock, processor: desk.processor });
+
+    expect(meaning(await elsewhere.pay('k-1'))).toEqual(meaning(first));
+    expect(chargesOf(first)).toBe(1);
+  });
+
+  test('is the same for another spelling of the same body', async () => {
+    const first = await desk.post('{"amount":1000,"currency":"EUR","source":"tok_ok","metadata":{"a":"1","b":"2"}}');
+    const again = await desk.post(
+      ' {"metadata": {"b":"\\u0032","a":"1"}, "source":"tok\\u005fok",\n"currency":"EUR","amount":1e3}',
+    );
+
+    expect(meaning(again)).toEqual(meaning(first));
+  });
+
+  test('is the same through every spelling of the path', async () => {
+    const first = await desk.pay('k-1');
+    const paths = ['/v1/payments/', '//v1//payments', '/v1/%70ayments'];
+
+    for (const path of paths) {
+      const reply = await desk.pay('k-1', {}, { event: { path, pathParameters: null } });
+      expect(meaning(reply)).toEqual(meaning(first));
+    }
+    expect(chargesOf(first)).toBe(1);
+  });
+});
+
+describe('a duplicate while the first still runs', () => {
+  const heldDesk = () => {
+    const asked = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    const held: Processor = {
+      ...desk.processor,
+      charge: async (order, limit) => {
+        asked.resolve();
+        await answered.promise;
+        return desk.processor.charge(order, limit);
+      },
+    };
+    const first = new PaymentsDesk({ store: desk.store, clock: desk.clock, processor: held });
+    return { first, asked: asked.promise, answer: answered.resolve };
+  };
+
+  test('is 409 with Retry-After', async () => {
+    const { first, asked, answer } = heldDesk();
+    const running = first.pay('k-1');
+    await asked;
+
+    const rival = await desk.pay('k-1');
+
+    expect(rival.status).toBe(409);
+    expect(rival.headers).toMatchObject({ 'Retry-After': '1', 'Content-Type': 'application/problem+json' });
+    expect(rival.body).toMatchObject({ code: 'idempotency_key_in_progress', request_id: 'req-1' });
+    expect(countsOfLast()).toEqual(['in_progress']);
+    answer();
+    expect((await running).status).toBe(201);
+  });
+
+  test('with Prefer: wait waits for the first to finish, and replays it', async () => {
+    const { first, asked, answer } = heldDesk();
+    const running = first.pay('k-1');
+    await asked;
+    const waiting = new PaymentsDesk({
+      store: desk.store,
+      processor: desk.processor,
+      clock: {
+        nowMs: () => desk.clock.nowMs(),
+        sleep: async (ms) => {
+          desk.clock.advance(ms);
+          answer();
+          await running;
+        },
+      },
+    });
+
+    const rival = await waiting.pay('k-1', {}, { headers: { prefer: 'respond-async, WAIT=30' } });
+
+    const { 'Preference-Applied': applied, ...headers } = rival.headers;
+    expect(applied).toBe('wait=8');
+    expect(headers['Idempotency-Replayed']).toBe('true');
+    expect(meaning({ ...rival, headers })).toEqual(meaning(await running));
+    expect(desk.processor.charges(String(rival.body['id']))).toHaveLength(1);
+  });
+
+  test('with Prefer: wait is 409 when the first takes longer', async () => {
+    const { first, asked, answer } = heldDesk();
+    const running = first.pay('k-1');
+    await asked;
+    const askedAtMs = desk.clock.nowMs();
+
+    const rival = await desk.pay('k-1', {}, { headers: { prefer: 'wait=3' } });
+
+    expect(rival.status).toBe(409);
+    expect(rival.headers).toMatchObject({ 'Retry-After': '1', 'Preference-Applied': 'wait=3' });
+    expect(desk.clock.nowMs() - askedAtMs).toBe(3_000);
+    answer();
+    await running;
+  });
+});
+
+describe('the same key', () => {
+  test('with another body is 422, and the stored answer is untouched', async () => {
+    const first = await desk.pay('k-1');
+    const other = await desk.pay('k-1', { amount: 2000 });
+
+    expect(other.status).toBe(422);
+    expect(other.body).toMatchObject({ code: 'idempotency_key_payload_mismatch' });
+    expect(countsOfLast()).toEqual(['mismatch']);
+    expect(meaning(await desk.pay('k-1'))).toEqual(meaning(first));
+    expect(chargesOf(first)).toBe(1);
+  });
+
+  test('with a default spelt out is another body, as it was not sent so', async () => {
+    await desk.pay('k-1');
+
+    expect((await desk.pay('k-1', { capture: 'automatic' })).status).toBe(422);
+  });
+
+  test('past its retention is 409 with what it made, and charges nobody', async () => {
+    const first = await desk.pay('k-1');
+    desk.clock.advance(9 * DAY);
+
+    for (const body of [{}, { amount: 2000 }]) {
+      const late = await desk.pay('k-1', body);
+      expect(late.status).toBe(409);
+      expect(late.body).toMatchObject({ code: 'idempotency_key_expired', payment_id: first.body['id'] });
+    }
+    expect(chargesOf(first)).toBe(1);
+  });
+
+  test('of another tenant is another key, and neither sees the other', async () => {
+    const theirKey = 'sk_test_zyxwvutsrqponmlkjihgfe';
+    desk.registerKey(theirKey, { tenantId: tenantId('ten_other') });
+    const asOther = { headers: { Authorization: `Bearer ${theirKey}` } };
+
+    const mine = await desk.pay('k-1');
+    const theirs = await desk.pay('k-1', { amount: 2000 }, asOther);
+
+    expect([mine.status, theirs.status]).toEqual([201, 201]);
+    expect(theirs.body['id']).not.toBe(mine.body['id']);
+    expect(theirs.body).toMatchObject({ amount: 2000 });
+  });
+
+  test('of another mode is another key', async () => {
+    const liveKey = 'sk_live_0123456789abcdefghijkl';
+    desk.registerKey(liveKey, { mode: 'live' });
+
+    const inTest = await desk.pay('k-1');
+    const inLive = await desk.pay('k-1', {}, { headers: { Authorization: `Bearer ${liveKey}` } });
+
+    expect(inLive.status).toBe(201);
+    expect(inLive.body).toMatchObject({ livemode: true });
+    expect(inLive.body['id']).not.toBe(inTest.body['id']);
+  });
+
+  test('is still good after a request that was refused before it began', async () => {
+    expect((await desk.pay('k-1', { amount: -1 })).status).toBe(400);
+    expect((await desk.pay('k-1')).status).toBe(201);
+  });
+});
+
+describe('a reference', () => {
+  test('in use is 409 with the payment that has it, and nobody is charged', async () => {
+    const first = await desk.pay('k-1', { reference: 'order-1' });
+    const second = await desk.pay('k-2', { reference: 'order-1' });
+
+    expect(second.status).toBe(409);
+    expect(second.body).toMatchObject({
+      code: 'reference_already_used',
+      param: 'reference',
+      payment_id: first.body['id'],
+    });
+    expect(chargesOf(first)).toBe(1);
+  });
+
+  test('is free again when that payment has failed', async () => {
+    await desk.pay('k-1', { reference: 'order-1', source: 'tok_declined' });
+
+    expect((await desk.pay('k-2', { reference: 'order-1' })).status).toBe(201);
+  });
+
+  test('is compared byte by byte', async () => {
+    await desk.pay('k-1', { reference: 'caf\u00e9' });
+
+    expect((await desk.pay('k-2', { reference: 'cafe\u0301' })).status).toBe(201);
+    expect((await desk.pay('k-3', { reference: 'caf\u00e9\u200b' })).status).toBe(201);
+    expect((await desk.pay('k-4', { reference: 'Caf\u00e9' })).status).toBe(201);
+    expect((await desk.pay('k-5', { reference: 'caf\u00e9' })).status).toBe(409);
+  });
+
+  test('refused does not burn the key', async () => {
+    await desk.pay('k-1', { reference: 'order-1' });
+    await desk.pay('k-2', { reference: 'order-1' });
+
+    expect((await desk.pay('k-2', { reference: 'order-2' })).status).toBe(201);
+  });
+});

@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { standardTelemetry } from '../../lambdas/kernel/platform/telemetry.ts';
+import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import { API_KEY, PaymentsDesk } from '../support/payments-desk.ts';
+
+/** What a request holds and no log may: all that the function writes is searched for it. */
+const SECRETS = {
+  idempotencyKey: 'key-of-mr-miller',
+  source: 'tok_mr_miller',
+  reference: 'order-of-mr-miller',
+  description: 'Shirts for Mr Miller',
+  metadataKey: 'miller_key',
+  metadataValue: 'miller-value',
+  card: '4242424242424242',
+  liveKey: 'sk_live_abcdefghijklmnopqrstuv',
+};
+
+let written: string[];
+
+beforeEach(() => {
+  written = [];
+  for (const stream of [process.stdout, process.stderr]) {
+    jest.spyOn(stream, 'write').mockImplementation((chunk) => {
+      written.push(String(chunk));
+      return true;
+    });
+  }
+});
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+const lines = () => written.map((line) => JSON.parse(line) as Record<string, unknown>);
+
+const broken = new Proxy({} as PaymentStore, {
+  get: () => () => {
+    throw new Error(`bug at ${SECRETS.liveKey} with ${SECRETS.card}`, {
+      cause: new RetryableError('store_unavailable', `for ${API_KEY}`),
+    });
+  },
+});
+
+async function everyKindOfRequest(desk: PaymentsDesk): Promise<void> {
+  const body = {
+    source: SECRETS.source,
+    reference: SECRETS.reference,
+    description: SECRETS.description,
+    metadata: { [SECRETS.metadataKey]: SECRETS.metadataValue },
+  };
+  const { idempotencyKey, card, liveKey } = SECRETS;
+  await desk.pay(idempotencyKey, body);
+  await desk.pay(idempotencyKey, body);
+  await desk.pay(idempotencyKey, { ...body, amount: 2 });
+  await desk.pay(`${idempotencyKey} x`, body);
+  await desk.pay(idempotencyKey, { ...body, source: card });
+  await desk.pay(idempotencyKey, { ...body, description: liveKey });
+  await desk.pay(idempotencyKey, { ...body, [SECRETS.metadataKey]: SECRETS.metadataValue });
+  await desk.pay(idempotencyKey, body, { headers: { Authorization: `Bearer ${liveKey}` } });
+  await desk.post(`{"source":"${SECRETS.source}"`, { headers: { 'Idempotency-Key': idempotencyKey } });
+  await desk.get(`/v1/payments/${card}?${SECRETS.metadataKey}=${SECRETS.metadataValue}`);
+  await desk.get(`/${SECRETS.description}/${liveKey}`);
+}
+
+describe('what the function writes', () => {
+  test('holds nothing of a body, no key in clear and no source, for any outcome', async () => {
+    const telemetry = standardTelemetry('payments');
+
+    await everyKindOfRequest(new PaymentsDesk({ telemetry }));
+    await everyKindOfRequest(new PaymentsDesk({ telemetry, store: broken }));
+
+    expect(lines().filter(({ message }) => message === 'request')).toHaveLength(22);
+    expect(lines().filter(({ message }) => message === 'fault').length).toBeGreaterThan(0);
+    for (const secret of [...Object.values(SECRETS), API_KEY]) expect(written.join('')).not.toContain(secret);
+  });
+
+  test('names a fault with its code, its stack and its causes', async () => {
+    await new PaymentsDesk({ telemetry: standardTelemetry('payments'), store: broken }).pay('k-1');
+
+    expect(lines().find(({ message }) => message === 'fault')).toMatchObject({
+      level: 'ERROR',
+      service: 'payments',
+      requestId: 'req-1',
+      fault: {
+        name: 'Error',
+        stack: expect.stringMatching(/^Error: bug at \[secret\] with \[card number\]\n +at /),
+        cause: { name: 'RetryableError', code: 'store_unavailable', stack: expect.stringContaining('[secret]') },
+      },
+    });
+  });
+
+  test('counts in the embedded metric format, under the namespace Payonce', async () => {
+    const desk = new PaymentsDesk({ telemetry: standardTelemetry('payments') });
+    await desk.pay('k-1');
+    await desk.pay('k-1');
+
+    const metrics = lines().filter((line) => '_aws' in line);
+    expect(metrics).toEqual([
+      expect.objectContaining({ service: 'payments', first: 1 }),
+      expect.objectContaining({ service: 'payments', replay: 1 }),
+    ]);
+    expect(metrics[0]).toMatchObject({
+      _aws: { CloudWatchMetrics: [{ Namespace: 'Payonce', Metrics: [{ Name: 'first', Unit: 'Count' }] }] },
+    });
+  });
+});

@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+
+const GOOD = {
+  IDEMPOTENCY_TABLE: 'Idempotency-1',
+  LEDGER_TABLE: 'Ledger-1',
+  REGISTRY_TABLE: 'Registry-1',
+  VIEWS_TABLE: 'Views-1',
+  PROCESSOR_URL: 'https://processor.example',
+};
+const TOUCHED = [...Object.keys(GOOD), 'POWERTOOLS_IDEMPOTENCY_DISABLED'];
+
+let before: Map<string, string | undefined>;
+
+beforeEach(() => {
+  before = new Map(TOUCHED.map((name) => [name, process.env[name]]));
+  Object.assign(process.env, GOOD);
+});
+
+afterEach(() => {
+  for (const [name, value] of before) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+});
+
+/** As Lambda starts a new process: the module is evaluated anew. */
+const start = (process: string) => import(`../../lambdas/functions/payments.ts?${process}`);
+
+test('the payments function refuses to start when idempotency is switched off', async () => {
+  process.env['POWERTOOLS_IDEMPOTENCY_DISABLED'] = 'true';
+
+  await expect(start('bare')).rejects.toThrow('POWERTOOLS_IDEMPOTENCY_DISABLED is set');
+});
+
+test('the payments function refuses to start without its tables', async () => {
+  delete process.env['LEDGER_TABLE'];
+
+  await expect(start('tableless')).rejects.toThrow('the environment variable LEDGER_TABLE is not set');
+});
+
+test('the payments function starts with a good environment, and calls nobody to do so', async () => {
+  expect(await start('good')).toEqual(expect.objectContaining({ handler: expect.any(Function) }));
+});

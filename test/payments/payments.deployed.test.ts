@@ -1,0 +1,181 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { PAYMENT_SCOPES, Scopes } from '../../lambdas/kernel/contract/api.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
+import type { LocalAws } from '../../local/local-aws.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { expectedPaymentId } from '../support/expected-payment-id.ts';
+import { workersOf } from '../support/lambda-workers.ts';
+import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { until } from '../support/until.ts';
+
+let aws: LocalAws;
+let api: ApiClient;
+beforeAll(() => {
+  aws = localAws();
+  api = new ApiClient(aws, aws.apiKey);
+});
+
+const paymentIdOf = (key: string): string => expectedPaymentId(aws.tenantId, key);
+
+/** Waits until the processor's books show a charge of the payment. */
+const untilCharged = (paymentId: string) =>
+  until(async () => ((await api.charges(paymentId)).length > 0 ? true : undefined));
+
+describe('the deployed API', () => {
+  test('takes a payment, replays it byte for byte, and refuses what differs', async () => {
+    const first = await api.pay({ key: 'e2e-first' });
+    expect([first.status, first.json['status']]).toEqual([201, 'succeeded']);
+    expect(first.headers.get('request-id')).toBeTruthy();
+
+    const replay = await api.pay({ key: '"e2e-first"' });
+    expect([replay.status, replay.text]).toEqual([201, first.text]);
+    expect(replay.headers.get('idempotency-replayed')).toBe('true');
+    expect(first.headers.get('idempotency-replayed')).toBeNull();
+
+    const changed = await api.pay({ key: 'e2e-first', body: { amount: 1001 } });
+    expect([changed.status, changed.json['code']]).toEqual([422, 'idempotency_key_payload_mismatch']);
+    const keyless = await api.pay({});
+    expect([keyless.status, keyless.json['code']]).toEqual([400, 'missing_idempotency_key']);
+
+    expect(await api.charges(first.json['id'])).toHaveLength(1);
+    const read = await api.send('GET', `/v1/payments/${String(first.json['id'])}`);
+    expect([read.status, read.json]).toEqual([200, first.json]);
+    const transitions = await api.send('GET', `/v1/payments/${String(first.json['id'])}/transitions`);
+    expect(transitions.json['data']).toMatchObject([
+      { sequence: 1, type: 'payment.created', postings: [] },
+      {
+        sequence: 2,
+        type: 'payment.completed',
+        postings: [
+          { account: 'processor_clearing', direction: 'debit', amount: 1000, currency: 'EUR' },
+          { account: 'merchant_payable', direction: 'credit', amount: 1000, currency: 'EUR' },
+        ],
+      },
+    ]);
+  });
+
+  test('tells a rival to come back, or lets it wait for the one answer', async () => {
+    const slow = { key: 'e2e-slow', body: { source: 'tok_slow' } };
+    const first = api.pay(slow);
+    await untilCharged(paymentIdOf(slow.key));
+    const rival = await api.pay(slow);
+    expect([rival.status, rival.json['code']]).toEqual([409, 'idempotency_key_in_progress']);
+    expect(Number(rival.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    const patient = await api.pay({ ...slow, headers: { prefer: 'wait=8' } });
+    expect([patient.status, patient.text]).toEqual([201, (await first).text]);
+    expect(await api.charges(paymentIdOf(slow.key))).toHaveLength(1);
+  }, 30_000);
+
+  test('charges once for fifty duplicates at once, and answers them all the same', async () => {
+    const posts = Array.from({ length: 50 }, () => api.payUntilAnswered({ key: 'e2e-fifty' }));
+    const answers = await Promise.all(posts);
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(answers[0]?.status).toBe(201);
+    expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === null)).toHaveLength(1);
+    expect(await api.charges(answers[0]?.json['id'])).toHaveLength(1);
+  }, 120_000);
+
+  test('finds the one charge again when its process was killed between charge and commit', async () => {
+    const post = { key: 'e2e-killed', body: { source: 'tok_timeout_charged' } };
+    const cut = api.pay(post);
+    await untilCharged(paymentIdOf(post.key));
+    for (const pid of workersOf(aws.paymentsFunction)) process.kill(pid, 'SIGKILL');
+    expect((await cut).status).toBeGreaterThanOrEqual(500);
+
+    const answer = await api.payUntilAnswered(post);
+    expect([answer.status, answer.json['status']]).toEqual([201, 'succeeded']);
+    const charges = await api.charges(paymentIdOf(post.key));
+    expect(charges).toHaveLength(1);
+    expect(answer.json['processor']).toMatchObject({ charge_id: charges[0]?.['id'] });
+    expect((await api.pay(post)).text).toBe(answer.text);
+  }, 90_000);
+
+  test.each([
+    ['tok_timeout_charged', 201],
+    ['tok_timeout_not_charged', 201],
+    ['tok_flaky', 201],
+    ['tok_malformed', 201],
+    ['tok_declined', 402],
+  ])(
+    'finds out what became of %s within the request',
+    async (source, status) => {
+      const answer = await api.pay({ key: `e2e-${source}`, body: { source } });
+      expect(answer.status).toBe(status);
+      expect(await api.charges(paymentIdOf(`e2e-${source}`))).toHaveLength(1);
+    },
+    40_000,
+  );
+
+  test('asks to come back when the processor is busy, and then goes on with the same key', async () => {
+    const post = { key: 'e2e-busy', body: { source: 'tok_rate_limited' } };
+    const busy = await api.pay(post);
+    expect([busy.status, busy.json['code']]).toEqual([503, 'processor_unavailable']);
+    expect((await api.payUntilAnswered(post)).status).toBe(201);
+    expect(await api.charges(paymentIdOf(post.key))).toHaveLength(1);
+  }, 30_000);
+});
+
+describe('a tenant', () => {
+  test('sees nothing of another, and its keys make payments of its own', async () => {
+    const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables.registry);
+    const other = await administration.createTenant('Other');
+    const otherKey = await administration.createApiKey({ tenantId: other, mode: 'test', scopes: PAYMENT_SCOPES });
+    const stranger = new ApiClient(aws, otherKey);
+
+    const mine = await api.pay({ key: 'e2e-shared' });
+    const path = `/v1/payments/${String(mine.json['id'])}`;
+    for (const route of [path, `${path}/transitions`]) {
+      const seen = await stranger.send('GET', route);
+      const unknown = await stranger.send('GET', route.replace(/pay_.{8}/, 'pay_aaaaaaaa'));
+      expect([seen.status, { ...seen.json, request_id: '' }]).toEqual([404, { ...unknown.json, request_id: '' }]);
+    }
+    const theirs = await stranger.pay({ key: 'e2e-shared' });
+    expect(theirs.status).toBe(201);
+    expect(theirs.json['id']).not.toBe(mine.json['id']);
+  });
+
+  test('with a key that is unknown, revoked or lacks the scope learns nothing', async () => {
+    const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables.registry);
+    const owner = tenantId(aws.tenantId);
+    const reader = await administration.createApiKey({ tenantId: owner, mode: 'test', scopes: [Scopes.paymentsRead] });
+    const revoked = await administration.createApiKey({ tenantId: owner, mode: 'test', scopes: PAYMENT_SCOPES });
+    expect(await administration.revokeApiKey(revoked)).toBe(true);
+
+    const answerTo = async (key: string) => {
+      const { status, json } = await new ApiClient(aws, key).pay({ key: 'e2e-stranger' });
+      return { status, body: { ...json, request_id: '' } };
+    };
+    const unknown = await answerTo('sk_test_0123456789012345678901234567890123456789012');
+    expect(unknown.status).toBe(401);
+    expect(await answerTo(revoked)).toEqual(unknown);
+    expect(await answerTo('nonsense')).toEqual(unknown);
+    expect((await answerTo(reader)).status).toBe(403);
+  });
+});
+
+describe('the documents', () => {
+  test('are served with everything that the page needs, from this host alone', async () => {
+    const page = await fetch(`${aws.apiUrl}/docs`);
+    const html = await page.text();
+    expect(page.headers.get('content-type')).toMatch(/^text\/html/);
+    expect(html).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
+    const assets = [...html.matchAll(/(?:src|href)="([^":]+)"/g)].map(([, path = '']) => path);
+    expect(assets.length).toBeGreaterThanOrEqual(2);
+    for (const path of assets) {
+      const asset = await fetch(new URL(path, `${aws.apiUrl}/docs`));
+      expect([path, asset.status]).toEqual([path, 200]);
+      expect((await asset.text()).length).toBeGreaterThan(0);
+    }
+    const document = (await (await fetch(`${aws.apiUrl}/v1/openapi.json`)).json()) as Record<string, unknown>;
+    expect(document['openapi']).toMatch(/^3\.1/);
+  });
+
+  test('what is nowhere is 404, and what is elsewhere is 405, in the form of all errors', async () => {
+    const nowhere = await api.send('GET', '/v2/payments');
+    expect([nowhere.status, nowhere.headers.get('content-type')]).toEqual([404, 'application/problem+json']);
+    const elsewhere = await api.send('DELETE', '/v1/payments');
+    expect([elsewhere.status, elsewhere.json['code']]).toEqual([405, 'method_not_allowed']);
+  });
+});

@@ -1,0 +1,130 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type Lookup, nextStep, type SettlementState } from '../../lambdas/payments/domain/settlement.ts';
+
+const CLAIMED = Date.UTC(2026, 2, 1, 12);
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+const STRONG: Lookup = { kind: 'strong' };
+
+/** Minutes after the claim, and what differs from: something may have been sent by an owner that is gone. */
+function at(minutes: number, changes: Partial<SettlementState> = {}) {
+  return nextStep({
+    nowMs: CLAIMED + minutes * MINUTE,
+    claimedAtMs: CLAIMED,
+    abilities: { lookup: STRONG, keyRetentionMs: DAY },
+    sent: 'maybe',
+    sends: 0,
+    looked: undefined,
+    timeLeft: true,
+    ...changes,
+  });
+}
+
+const noLookup = { abilities: { lookup: { kind: 'none' } as const, keyRetentionMs: DAY } };
+
+describe('when nothing was ever sent', () => {
+  test('it is sent, up to fifteen minutes after the claim', () => {
+    expect(at(0, { sent: 'nothing' })).toEqual({ do: 'send' });
+    expect(at(15, { sent: 'nothing' })).toEqual({ do: 'send' });
+  });
+
+  test('nobody is charged for a checkout that they left', () => {
+    expect(at(15.01, { sent: 'nothing' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
+  });
+});
+
+describe('when something may have been sent', () => {
+  test('the processor is asked before anything else', () => {
+    expect(at(1)).toEqual({ do: 'ask' });
+    expect(at(16)).toEqual({ do: 'ask' });
+  });
+
+  test('within the key retention, sending again with the same key is the question', () => {
+    expect(at(1, { looked: 'absent' })).toEqual({ do: 'send' });
+    expect(at(1, { looked: 'unavailable' })).toEqual({ do: 'send' });
+    expect(at(1, noLookup)).toEqual({ do: 'send' });
+  });
+
+  test('a processor that honours no keys is never sent to twice', () => {
+    expect(at(1, { abilities: { lookup: STRONG, keyRetentionMs: 0 }, looked: 'absent' })).toEqual({
+      do: 'conclude',
+      fact: 'unknown',
+    });
+  });
+
+  test('two sends are enough for one request', () => {
+    expect(at(1, { looked: 'absent', sends: 2 })).toEqual({ do: 'conclude', fact: 'unknown' });
+  });
+
+  test('time for the client runs out before certainty does', () => {
+    expect(at(1, { looked: 'absent', timeLeft: false })).toEqual({ do: 'conclude', fact: 'unknown' });
+  });
+
+  test('absence proves nothing until half an hour after the last moment of sending', () => {
+    expect(at(16, { looked: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
+    expect(at(44.9, { looked: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
+    expect(at(45, { looked: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
+  });
+
+  test('a look-up that lags proves absence that much later', () => {
+    const abilities = { lookup: { kind: 'eventual', maxLagMs: 10 * MINUTE } as const, keyRetentionMs: DAY };
+    expect(at(45, { abilities, looked: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
+    expect(at(55, { abilities, looked: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
+  });
+
+  test('a look-up that fails proves nothing, however late', () => {
+    expect(at(600, { looked: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
+  });
+
+  test('where nothing can be asked any more, a person decides', () => {
+    expect(at(16, noLookup)).toEqual({ do: 'conclude', fact: 'undecidable' });
+  });
+});
+
+describe('whatever the state', () => {
+  const states = fc.record({
+    nowMs: fc.integer({ min: CLAIMED - 10 * MINUTE, max: CLAIMED + 3 * DAY }),
+    claimedAtMs: fc.constant(CLAIMED),
+    abilities: fc.record({
+      lookup: fc.constantFrom<Lookup>(STRONG, { kind: 'none' }, { kind: 'eventual', maxLagMs: MINUTE }),
+      keyRetentionMs: fc.constantFrom(0, 5 * MINUTE, DAY),
+    }),
+    sent: fc.constantFrom('nothing' as const, 'maybe' as const),
+    sends: fc.integer({ min: 0, max: 3 }),
+    looked: fc.constantFrom('absent' as const, 'unavailable' as const, undefined),
+    timeLeft: fc.boolean(),
+  });
+
+  test('nobody sends later than fifteen minutes after the claim', () => {
+    fc.assert(
+      fc.property(states, (state) => {
+        if (nextStep(state).do === 'send') expect(state.nowMs - CLAIMED).toBeLessThanOrEqual(15 * MINUTE);
+      }),
+    );
+  });
+
+  test('two clocks that differ by five minutes each way cannot make one send after another has proven absence', () => {
+    fc.assert(
+      fc.property(states, fc.integer({ min: -5 * MINUTE, max: 5 * MINUTE }), (state, skewMs) => {
+        const proves = { ...state, sent: 'maybe' as const, looked: 'absent' as const };
+        const step = nextStep(proves);
+        if (step.do !== 'conclude' || step.fact !== 'not_attempted') return;
+        // At the same true moment, on the clock of another worker, and ten minutes before that.
+        for (const agoMs of [0, 10 * MINUTE]) {
+          const other = { ...proves, sent: 'nothing' as const, nowMs: state.nowMs - agoMs + 2 * skewMs };
+          expect(nextStep(other).do).not.toBe('send');
+        }
+      }),
+    );
+  });
+
+  test('a second send never goes to a processor that has forgotten the key', () => {
+    fc.assert(
+      fc.property(states, (state) => {
+        const step = nextStep({ ...state, sent: 'maybe' });
+        if (step.do === 'send') expect(state.nowMs).toBeLessThan(CLAIMED + state.abilities.keyRetentionMs);
+      }),
+    );
+  });
+});

@@ -1,0 +1,169 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { decide } from '../../lambdas/payments/domain/decide.ts';
+import type { Fact } from '../../lambdas/payments/domain/facts.ts';
+import { create, PAYMENT_STATUSES, type TransitionDraft } from '../../lambdas/payments/domain/payment.ts';
+import { evolve, type PaymentState, stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
+import { assertBalanced, netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
+import { type Cell, CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../lambdas/payments/domain/state-tables.ts';
+import { paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+
+const created = create({ ...pendingTransition(paymentIdFor('tables')).payment });
+const CHARGES = ['ch_1', 'ch_2'];
+const FAILURE = { code: 'card_declined', message: 'no' };
+
+const chargeId = fc.constantFrom(...CHARGES);
+/** As far as anybody may say anything, in any order, true or not. */
+const anyFact: fc.Arbitrary<Fact> = fc.oneof(
+  fc.constantFrom<Fact>({ kind: 'unknown' }, { kind: 'not_attempted' }, { kind: 'undecidable' }),
+  fc.record({ kind: fc.constantFrom('pending' as const, 'authorized' as const), chargeId }),
+  fc.record({ kind: fc.constant('action_required' as const), chargeId, actionUrl: fc.constant('https://a.example') }),
+  fc.record({
+    kind: fc.constant('succeeded' as const),
+    chargeId,
+    capturedMinor: fc.constantFrom(1000, 999),
+    feeMinor: fc.constantFrom(0, 59),
+  }),
+  fc.record({
+    kind: fc.constantFrom('declined' as const, 'rejected' as const),
+    chargeId,
+    failure: fc.constant(FAILURE),
+  }),
+  fc.record({ kind: fc.constant('voided' as const), chargeId, reason: fc.constant('expired' as const) }),
+  fc.record({ kind: fc.constant('fee' as const), chargeId, feeMinor: fc.constantFrom(0, 30, 59) }),
+  fc.record({
+    kind: fc.constant('foreign_charge' as const),
+    chargeId: fc.constant('ch_3'),
+    status: fc.constantFrom('authorized' as const, 'captured' as const, 'none' as const),
+    amountMinor: fc.constant(700),
+    currency: fc.constant('EUR'),
+  }),
+  fc.record({
+    kind: fc.constant('refund' as const),
+    refundId: fc.constantFrom('re_1', 're_2', 're_3'),
+    chargeId: fc.constantFrom('ch_1', 'ch_3'),
+    amountMinor: fc.constantFrom(400, 700),
+    status: fc.constantFrom('pending' as const, 'succeeded' as const, 'failed' as const),
+  }),
+  fc.record({
+    kind: fc.constant('refund' as const),
+    refundId: fc.constantFrom('re_1', 're_2'),
+    chargeId: fc.constant('ch_1'),
+    amountMinor: fc.constantFrom(400, 700),
+    status: fc.constant('failed' as const),
+    failure: fc.constantFrom({ code: 'not_attempted', message: 'no' }, { code: 'decided_by_operator', message: 'no' }),
+  }),
+  fc.record({
+    kind: fc.constant('dispute' as const),
+    disputeId: fc.constantFrom('dp_1', 'dp_2'),
+    chargeId,
+    amountMinor: fc.constant(1000),
+    status: fc.constantFrom('open' as const, 'won' as const, 'lost' as const),
+  }),
+);
+
+interface Run {
+  readonly state: PaymentState;
+  readonly drafts: readonly TransitionDraft[];
+}
+
+function after(facts: readonly Fact[]): Run {
+  let state = stateAfter([created]);
+  const drafts: TransitionDraft[] = [];
+  for (const fact of facts) {
+    const decision = decide(fact, state);
+    if (decision.kind !== 'append') continue;
+    drafts.push(decision.draft);
+    state = evolve(state, decision.draft);
+  }
+  return { state, drafts };
+}
+
+/** Statuses that a payment may come to from each; itself included. */
+const FORWARD: Readonly<Record<string, readonly string[]>> = {
+  processing: PAYMENT_STATUSES,
+  requires_action: ['requires_action', 'requires_capture', 'succeeded', 'failed', 'canceled', 'needs_review'],
+  requires_capture: ['requires_capture', 'succeeded', 'canceled', 'needs_review'],
+  needs_review: ['needs_review', 'failed', 'canceled'],
+  succeeded: ['succeeded'],
+  failed: ['failed'],
+  canceled: ['canceled'],
+};
+
+describe('whatever is said, in whatever order', () => {
+  const sequences = fc.array(anyFact, { maxLength: 14 });
+
+  test('every set of postings balances, and a payment moves forward only', () => {
+    fc.assert(
+      fc.property(sequences, (facts) => {
+        let { status } = created.payment as { status: string };
+        for (const { payment, postings } of after(facts).drafts) {
+          assertBalanced(postings);
+          expect(FORWARD[status]).toContain(payment.status);
+          status = payment.status;
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('one set of postings for each thing that happened, and saying it again adds nothing', () => {
+    fc.assert(
+      fc.property(sequences, (facts) => {
+        const { drafts, state } = after(facts);
+        const posted = drafts
+          .filter(({ postings, type }) => postings.length > 0 && type !== 'payment.fee_reported')
+          .map(({ type, subject }) => {
+            // A dispute that was lost may be won on appeal: two things, told alike.
+            const won = subject?.kind === 'dispute' && subject.status === 'won';
+            const id = subject === undefined ? 'own' : JSON.stringify({ ...subject, status: undefined });
+            return `${type} ${id}${won ? ' won' : ''}`;
+          });
+        expect(new Set(posted).size).toBe(posted.length);
+        const last = facts.at(-1);
+        if (last === undefined) return;
+        const again = decide(last, state);
+        if (again.kind === 'append') throw new Error(`said twice, it was done twice: ${JSON.stringify(again.draft)}`);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('what is given back never exceeds what was taken, and the payment shows what the books say', () => {
+    fc.assert(
+      fc.property(sequences, (facts) => {
+        const { drafts, state } = after(facts);
+        const postings = drafts.flatMap((draft) => draft.postings);
+        const { payment } = state;
+        expect(payment.amountRefundedMinor).toBeLessThanOrEqual(payment.amountCapturedMinor);
+        expect(payment.amountRefundedMinor).toBe(netDebitMinor('refunds', 'EUR', postings));
+        expect(payment.amountCapturedMinor + netDebitMinor('merchant_payable', 'EUR', postings)).toBe(0);
+        expect(payment.feeMinor ?? 0).toBe(netDebitMinor('fees', 'EUR', postings));
+        expect(netDebitMinor('late_receipts', 'EUR', postings)).toBeLessThanOrEqual(0);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe('the tables', () => {
+  test('let nobody leave an ended state, but record what is heard of it', () => {
+    for (const row of Object.values(CHARGE_TABLE)) {
+      for (const status of ['succeeded', 'failed', 'canceled'] as const) {
+        const cell = row[status];
+        if (cell.does === 'append') expect(cell.status).toBeUndefined();
+      }
+    }
+  });
+
+  test('say why wherever nothing is done', () => {
+    const tables: readonly Readonly<Record<string, Readonly<Record<string, Cell>>>>[] = [
+      CHARGE_TABLE,
+      REFUND_TABLE,
+      DISPUTE_TABLE,
+    ];
+    const cells = tables.flatMap((table) => Object.values(table)).flatMap((row) => Object.values(row));
+    expect(cells).toHaveLength(15 * 7 + 4 * 5 + 3 * 4);
+    for (const cell of cells) if (cell.does !== 'append') expect(cell.because.length).toBeGreaterThan(5);
+  });
+});

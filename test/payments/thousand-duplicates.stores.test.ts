@@ -1,0 +1,34 @@
+import { beforeAll, expect, test } from '@jest/globals';
+import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
+import { engineProcess } from '../support/bench-engine.ts';
+import { typicalPayment, typicalProcessor } from '../support/bench-typical-payment.ts';
+import { createTables, dynamoDbClient } from '../support/local-aws.ts';
+
+const DUPLICATES = 1_000;
+
+let tables: Awaited<ReturnType<typeof createTables>>;
+beforeAll(async () => {
+  tables = await createTables('duplicates');
+});
+
+test('a thousand duplicates of one key at once make one charge, and nobody sees an error but "in progress"', async () => {
+  const processor = typicalProcessor();
+  const request = typicalPayment('a-thousand-times');
+  const outcomes = await Promise.all(
+    Array.from({ length: DUPLICATES }, () =>
+      // A process each: none is warm with another's answer.
+      createPayment(engineProcess(dynamoDbClient(), tables, processor), request),
+    ),
+  );
+
+  const kinds = Map.groupBy(outcomes, ({ kind }) => kind);
+  expect(kinds.get('first')).toHaveLength(1);
+  expect([...kinds.keys()].filter((kind) => !['first', 'replay', 'in_progress'].includes(kind))).toEqual([]);
+  const answers = outcomes.flatMap((outcome) => ('answer' in outcome ? [JSON.stringify(outcome.answer)] : []));
+  expect(new Set(answers).size).toBe(1);
+  expect(processor.charges(request.paymentId)).toHaveLength(1);
+  expect(processor.sends(request.paymentId)).toBe(1);
+
+  const late = await createPayment(engineProcess(dynamoDbClient(), tables, processor), request);
+  expect(late.kind === 'replay' ? JSON.stringify(late.answer) : late.kind).toBe(answers[0]);
+}, 60_000);

@@ -1,0 +1,183 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  GetQueueAttributesCommand,
+  ListQueuesCommand,
+  SetQueueAttributesCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { PAYMENT_SCOPES, StackName } from '../../lambdas/kernel/contract/api.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { killWorker } from '../support/lambda-workers.ts';
+import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { until } from '../support/until.ts';
+import { serveWebhookReceiver } from '../support/webhook-receiver.ts';
+
+const PAYMENTS = 1_000;
+const AT_ONCE = 6;
+/** One of so many payments is given back. */
+const REFUND_EVERY = 20;
+const KILL_EVERY_PAYMENTS = 25;
+/** A queue that waits for minutes before it brings a message again would only lengthen the test. */
+const BRING_AGAIN_SECONDS = '20';
+
+const aws = localAws();
+const sqs = new SQSClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS });
+/** The visibility timeouts as they were deployed, by queue. */
+const asDeployed = new Map<string, string>();
+
+beforeAll(async () => {
+  const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({ QueueNamePrefix: StackName.service }));
+  for (const QueueUrl of QueueUrls) {
+    const { Attributes } = await sqs.send(
+      new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['VisibilityTimeout'] }),
+    );
+    asDeployed.set(QueueUrl, Attributes?.['VisibilityTimeout'] ?? '30');
+    await setVisibility(QueueUrl, BRING_AGAIN_SECONDS);
+  }
+}, 60_000);
+afterAll(async () => {
+  for (const [queue, seconds] of asDeployed) await setVisibility(queue, seconds);
+}, 60_000);
+
+const setVisibility = (QueueUrl: string, VisibilityTimeout: string) =>
+  sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { VisibilityTimeout } }));
+
+/** A merchant of whom nobody else knows. */
+async function newMerchant(): Promise<ApiClient> {
+  const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables.registry);
+  const tenantId = await administration.createTenant('A thousand');
+  return new ApiClient(aws, await administration.createApiKey({ tenantId, mode: 'test', scopes: PAYMENT_SCOPES }));
+}
+
+type Listed = Record<string, unknown>;
+
+async function listed(api: ApiClient, path: string): Promise<readonly Listed[]> {
+  const all: Listed[] = [];
+  for (let more = true; more; ) {
+    const [after = ''] = all.slice(-1).map(({ id }) => `&starting_after=${String(id)}`);
+    const { json } = await api.send('GET', `${path}?limit=100${after}`);
+    all.push(...((json['data'] ?? []) as Listed[]));
+    more = json['has_more'] === true;
+  }
+  return all;
+}
+
+/** The processor's own list of the last minutes. */
+async function chargesSince(fromSeconds: number): Promise<readonly Listed[]> {
+  const all: Listed[] = [];
+  const untilSeconds = Math.floor(Date.now() / 1000) + 1;
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page = `created_from=${fromSeconds}&created_to=${untilSeconds}${cursor === '' ? '' : `&cursor=${cursor}`}`;
+    const answer = (await (await fetch(`${aws.sandboxUrl}/charges?${page}`)).json()) as {
+      data: Listed[];
+      next: string | null;
+    };
+    all.push(...answer.data);
+    cursor = answer.next;
+  }
+  return all;
+}
+
+/**
+ * Pays a thousand times, some at once, while processes are killed; every client asks until it is answered. No seed would
+ * bring a run again: what a process was doing when it died is up to the machine.
+ */
+async function payAll(api: ApiClient): Promise<{ readonly ids: readonly string[]; readonly killed: number }> {
+  const ids: string[] = [];
+  let begun = 0;
+  let killed = 0;
+  const client = async (): Promise<void> => {
+    while (begun < PAYMENTS) {
+      begun += 1;
+      const number = begun;
+      if (number % KILL_EVERY_PAYMENTS === 0 && killWorker(StackName.service, Math.random())) killed += 1;
+      const { status, json } = await api.payUntilAnswered({ key: `thousand-${number}` });
+      // On a machine that is too busy to ask twice in time, it is known later.
+      expect(['201 succeeded', '202 processing']).toContain(`${status} ${String(json['status'])}`);
+      const id = String(json['id']);
+      ids.push(id);
+      if (number % REFUND_EVERY === 0) await refundUntilAnswered(api, id);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, client));
+  return { ids, killed };
+}
+
+async function refundUntilAnswered(api: ApiClient, id: string): Promise<void> {
+  await until(async () =>
+    (await api.send('GET', `/v1/payments/${id}`)).json['status'] === 'succeeded' ? true : undefined,
+  );
+  await until(async () => {
+    const headers = { 'idempotency-key': `refund-${id}`, prefer: 'wait=8' };
+    const { status } = await api.send('POST', `/v1/payments/${id}/refunds`, { headers });
+    return status === 201 || status === 202 ? true : undefined;
+  });
+}
+
+test('a thousand payments while processes die: processor, Ledger, lists, events and webhooks say the same', async () => {
+  await using receiver = await serveWebhookReceiver();
+  const api = await newMerchant();
+  const endpoint = await api.send('POST', '/v1/webhook_endpoints', {
+    headers: { 'content-type': 'application/json', 'idempotency-key': 'thousand' },
+    body: JSON.stringify({ url: receiver.url, events: ['*'] }),
+  });
+  expect(endpoint.status).toBe(201);
+  const beganSeconds = Math.floor(Date.now() / 1000);
+
+  const { ids, killed } = await payAll(api);
+  const refunds = PAYMENTS / REFUND_EVERY;
+  const paid = [...ids].sort();
+  expect(new Set(ids).size).toBe(PAYMENTS);
+  expect(killed).toBeGreaterThan(PAYMENTS / KILL_EVERY_PAYMENTS / 2);
+
+  const mine = new Set(ids);
+  const charges = (await chargesSince(beganSeconds)).filter(({ metadata }) => mine.has(paymentOf(metadata)));
+  expect(charges.map(({ metadata }) => paymentOf(metadata)).sort()).toEqual(paid);
+
+  const webhooks = () => new Map(receiver.arrivals.map((each) => [String(each.headers['webhook-id']), each]));
+  const events = () => listed(api, '/v1/events');
+  // Counted here first: a list of a thousand is eleven requests, and what is still to come needs the machine.
+  await untilAll(async () => [Math.min(webhooks().size, PAYMENTS + refunds)], [PAYMENTS + refunds]);
+  await untilAll(async () => {
+    const all = await events();
+    const of = (type: string) => all.filter((event) => event['type'] === type).length;
+    return [of('payment.completed'), of('refund.completed'), webhooks().size - all.length];
+  }, [PAYMENTS, refunds, 0]);
+  const payments = await listed(api, '/v1/payments');
+  expect(payments.map(({ id }) => String(id)).sort()).toEqual(paid);
+  expect(payments.filter(({ amount_refunded }) => amount_refunded === 1000)).toHaveLength(refunds);
+  expect(await listed(api, '/v1/ledger/entries')).toHaveLength(2 * (PAYMENTS + refunds));
+  const { json: balances } = await api.send('GET', '/v1/balances');
+  expect((balances['data'] as Listed[]).map(({ account, balance }) => [account, balance])).toEqual([
+    ['processor_clearing', (PAYMENTS - refunds) * 1000],
+    ['merchant_payable', PAYMENTS * 1000],
+    ['refunds', refunds * 1000],
+  ]);
+
+  const secret = new Webhook(String(endpoint.json['secret']));
+  const told = [...webhooks().values()].map(({ body, headers }) => {
+    secret.verify(body, headers as Record<string, string>);
+    return JSON.parse(body) as { readonly id: string };
+  });
+  expect(told.map(({ id }) => id).sort()).toEqual((await events()).map(({ id }) => String(id)).sort());
+}, 600_000);
+
+const paymentOf = (metadata: unknown): string => String((metadata as Listed | undefined)?.['payment']);
+
+const LOOK_EVERY_MS = 1_000;
+const MAX_LOOKS = 240;
+
+/** Looks until all is there: what waits behind a dead process comes again after seconds. */
+async function untilAll(look: () => Promise<readonly number[]>, wanted: readonly number[]): Promise<void> {
+  let seen = await look();
+  for (let looks = 0; looks < MAX_LOOKS && seen.join() !== wanted.join(); looks += 1) {
+    await sleep(LOOK_EVERY_MS);
+    seen = await look();
+  }
+  expect(seen).toEqual(wanted);
+}

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { assertBalanced, type Posting } from '../../lambdas/payments/domain/posting.ts';
+import { firstBrokenLink, type Transition } from '../../lambdas/payments/domain/transition.ts';
+import { outcomeTransition, paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+
+const first = pendingTransition(paymentIdFor('chain'));
+const second = outcomeTransition(first, { kind: 'unknown' });
+const third = outcomeTransition(second, { kind: 'succeeded', chargeId: 'ch_1' });
+const chain = [first, second, third];
+
+describe('the chain of a payment', () => {
+  test('holds as it was written', () => {
+    expect(firstBrokenLink(systemDigest, chain)).toBeUndefined();
+    expect(firstBrokenLink(systemDigest, [])).toBeUndefined();
+  });
+
+  test('numbers its transitions from one', () => {
+    expect(chain.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+  });
+
+  test.each<[string, Transition[], number]>([
+    ['an amount changed', [first, { ...second, payment: { ...second.payment, amountMinor: 1 } }, third], 2],
+    ['a posting removed', [first, second, { ...third, postings: [] }], 3],
+    ['metadata changed', [{ ...first, first: { ...detailsOfFirst(), metadata: { order: '1' } } }, second, third], 1],
+    ['the middle removed', [first, third], 2],
+    ['the first removed', [second, third], 1],
+    ['two exchanged', [first, third, second], 2],
+    ['a time changed', [first, second, { ...third, occurredAtMs: third.occurredAtMs + 1 }], 3],
+  ])('names the first link that does not hold: %s', (_name, tampered, sequence) => {
+    expect(firstBrokenLink(systemDigest, tampered)).toBe(sequence);
+  });
+
+  test('a cut-off tail leaves a chain that holds: only a count or a later link can show it', () => {
+    expect(firstBrokenLink(systemDigest, [first, second])).toBeUndefined();
+  });
+});
+
+describe('a set of postings', () => {
+  const leg = (direction: Posting['direction'], amountMinor: number, currency = 'EUR'): Posting => ({
+    account: 'merchant_payable',
+    direction,
+    amountMinor,
+    currency,
+  });
+
+  test.each<[string, Posting[]]>([
+    ['debits without credits', [leg('debit', 5)]],
+    ['unequal sums', [leg('debit', 5), leg('credit', 4)]],
+    ['sums that are equal only across currencies', [leg('debit', 5, 'EUR'), leg('credit', 5, 'USD')]],
+    ['a negative amount', [leg('debit', -5), leg('credit', -5)]],
+    ['a fraction', [leg('debit', 0.5), leg('credit', 0.5)]],
+  ])('is refused with %s', (_name, postings) => {
+    expect(() => assertBalanced(postings)).toThrow();
+  });
+
+  test('may have several legs', () => {
+    expect(() => assertBalanced([leg('debit', 5), leg('credit', 2), leg('credit', 3)])).not.toThrow();
+  });
+});
+
+describe('the digests', () => {
+  test('are SHA-256 and RFC 8785', () => {
+    const expected = createHash('sha256').update('abc').digest('hex');
+    expect(Buffer.from(systemDigest.sha256('abc')).toString('hex')).toBe(expected);
+    expect(systemDigest.canonicalJson({ b: 1e3, a: ['€', 1.0, null] })).toBe('{"a":["€",1,null],"b":1000}');
+  });
+});
+
+function detailsOfFirst() {
+  if (first.first === undefined) throw new Error('the first transition has details');
+  return first.first;
+}

@@ -1,0 +1,335 @@
+import { createHmac } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { Stripe } from 'stripe';
+import { SIGNATURE_SCHEMES, type SignatureSchemeName } from '../../lambdas/kernel/contract/environment.ts';
+import type { SignedCallback } from '../../lambdas/processors/signatures/signature.ts';
+import { signatureScheme } from '../../lambdas/processors/signatures/signature-schemes.ts';
+import { sign as signAsSandbox } from '../../sandbox/signature.ts';
+
+type Headers = Readonly<Record<string, string | readonly string[]>>;
+type SignedHeaders = Readonly<Record<string, string>>;
+
+const NOW_S = 1_772_366_400;
+const MSG_ID = 'msg_p5jXN8AQM9LWM0D4loKWxJek';
+
+const SECRETS: Readonly<Record<SignatureSchemeName, readonly [string, string]>> = {
+  sandbox: ['old-sandbox-secret', 'new-sandbox-secret'],
+  stripe: ['whsec_oldStripeSecret', 'whsec_newStripeSecret'],
+  'standard-webhooks': ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'],
+};
+
+const bytes = (...parts: readonly (string | readonly number[])[]) =>
+  Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from([...part]))));
+
+const BOM = [0xef, 0xbb, 0xbf];
+const BODY = bytes('{"id":"evt_1","object":"event"}');
+const NOT_TEXT = bytes(BOM, '{"n":"', [0xff, 0xfe], '"}');
+
+/** As the three of them document it: HMAC-SHA256 of "<t>.<body>", in hexadecimal, or of "<id>.<t>.<body>", in base64. */
+const digest = (key: string | Buffer, start: string, body: Buffer) =>
+  createHmac('sha256', key).update(Buffer.concat([Buffer.from(start), body]));
+const hexadecimal = (key: string, seconds: number, body: Buffer) => digest(key, `${seconds}.`, body).digest('hex');
+const base64 = (secret: string, seconds: number, body: Buffer) =>
+  digest(Buffer.from(secret.replace('whsec_', ''), 'base64'), `${MSG_ID}.${seconds}.`, body).digest('base64');
+
+const webhookHeaders = (seconds: number, signatures: string): SignedHeaders => ({
+  'webhook-id': MSG_ID,
+  'webhook-timestamp': String(seconds),
+  'webhook-signature': signatures,
+});
+
+const SIGNERS: Readonly<Record<SignatureSchemeName, (secret: string, seconds: number, body: Buffer) => SignedHeaders>> =
+  {
+    sandbox: (secret, seconds, body) => ({
+      'sandbox-signature': `t=${seconds},v1=${hexadecimal(secret, seconds, body)}`,
+    }),
+    stripe: (secret, seconds, body) => ({
+      'stripe-signature': `t=${seconds},v1=${hexadecimal(secret, seconds, body)}`,
+    }),
+    'standard-webhooks': (secret, seconds, body) => webhookHeaders(seconds, `v1,${base64(secret, seconds, body)}`),
+  };
+
+const callback = (headers: Headers, body: Uint8Array = BODY): SignedCallback => ({
+  body,
+  header: (name) => [headers[name] ?? []].flat(),
+});
+
+/** What becomes of it, in a word. The Standard Webhooks package reads the machine's clock, which is held at the same time. */
+async function verdict(
+  name: SignatureSchemeName,
+  headers: Headers,
+  { body = BODY, secrets = SECRETS[name], nowMs = NOW_S * 1_000 }: Partial<Situation> = {},
+): Promise<string> {
+  jest.spyOn(Date, 'now').mockReturnValue(nowMs);
+  const result = await signatureScheme(name).verify(callback(headers, body), secrets, nowMs);
+  return result.kind === 'valid' ? 'valid' : result.reason;
+}
+
+interface Situation {
+  readonly body: Buffer;
+  readonly secrets: readonly string[];
+  readonly nowMs: number;
+}
+
+beforeEach(() => {
+  jest.spyOn(Date, 'now').mockReturnValue(NOW_S * 1_000);
+});
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+describe('known signatures are taken', () => {
+  // Computed with Python's hmac, but for the third of Standard Webhooks, which is the one in their documents.
+  const VECTORS: readonly (readonly [SignatureSchemeName, string, Headers, string, number, Buffer])[] = [
+    [
+      'sandbox',
+      'JSON',
+      { 'sandbox-signature': 't=1772366400,v1=ac6e6b418c1867931ad3877e251793f563ca90482226db4d50d9535c049ad399' },
+      'sandbox-secret',
+      1_772_366_400,
+      BODY,
+    ],
+    [
+      'sandbox',
+      'bytes that are no text',
+      { 'sandbox-signature': 't=1772366400,v1=83254ae0799ef72a5577ffeab4998b67596044166cbde45e1e72868f070a51f8' },
+      'sandbox-secret',
+      1_772_366_400,
+      NOT_TEXT,
+    ],
+    [
+      'stripe',
+      'JSON',
+      { 'stripe-signature': 't=1492774577,v1=654b43d3508ecadb3f8cefc4bc7d3d2bdc5ba9e03bf2c89b2d0657a8e24e4543' },
+      'whsec_test_secret',
+      1_492_774_577,
+      BODY,
+    ],
+    [
+      'stripe',
+      'bytes that are no text',
+      { 'stripe-signature': 't=1492774577,v1=fee8c2f61384860fc3220563b62d326f311b2f7d8af638a293f507402ef4746c' },
+      'whsec_test_secret',
+      1_492_774_577,
+      NOT_TEXT,
+    ],
+    [
+      'standard-webhooks',
+      'JSON',
+      webhookHeaders(1_614_265_330, 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE='),
+      'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+      1_614_265_330,
+      bytes('{"test": 2432232314}'),
+    ],
+    [
+      'standard-webhooks',
+      'bytes that are no text',
+      webhookHeaders(1_614_265_330, 'v1,9aQSJqpKg3LVlUep5AK0RE17q9GvEFMq+47yQ1GPwOw='),
+      'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+      1_614_265_330,
+      NOT_TEXT,
+    ],
+  ];
+
+  test.each(VECTORS)('by %s: %s', async (name, _what, headers, secret, seconds, body) => {
+    expect(await verdict(name, headers, { secrets: [secret], nowMs: seconds * 1_000, body })).toBe('valid');
+  });
+
+  test("the sandbox's own are taken", async () => {
+    const body = '{"note":"Zoë, 東京"}';
+    const headers = { 'sandbox-signature': signAsSandbox('old-sandbox-secret', NOW_S, body) };
+
+    expect(await verdict('sandbox', headers, { body: Buffer.from(body) })).toBe('valid');
+  });
+});
+
+describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
+  const [old, fresh] = SECRETS[name];
+  const sign = SIGNERS[name];
+  const good = sign(old, NOW_S, BODY);
+
+  test('is taken up to 300 s late and 300 s early, and no second more', async () => {
+    const at = (seconds: number, milliseconds = 0) =>
+      verdict(name, good, { nowMs: (NOW_S + seconds) * 1_000 + milliseconds });
+
+    expect([await at(0), await at(300), await at(300, 999), await at(-300)]).toEqual(Array(4).fill('valid'));
+    expect([await at(301), await at(-301), await at(-300, -1)]).toEqual(['expired', 'ahead', 'ahead']);
+  });
+
+  test('is taken under any active secret while two are, and under no other', async () => {
+    const signedBy = async (secret: string, secrets: readonly string[]) =>
+      verdict(name, sign(secret, NOW_S, BODY), { secrets });
+
+    expect([
+      await signedBy(old, [old, fresh]),
+      await signedBy(fresh, [old, fresh]),
+      await signedBy(old, [fresh]),
+      await signedBy(fresh, [old]),
+      await signedBy(old, []),
+    ]).toEqual(['valid', 'valid', 'mismatch', 'mismatch', 'mismatch']);
+  });
+
+  test('matches no secret that cannot be one, and is not stopped by one from matching another', async () => {
+    const broken = ['', ' ', '\n', 'whsec_', 'whsec_====', 'whsec_*', 'whsec_a', '\ud800', '{}', '\0'];
+    for (const one of broken) expect(await verdict(name, good, { secrets: [one] })).toBe('mismatch');
+
+    expect(await verdict(name, good, { secrets: [...broken, old, ...broken] })).toBe('valid');
+  });
+
+  test('is not taken under a blank key, with which anybody could sign', async () => {
+    const key = name === 'standard-webhooks' ? 'whsec_' : ' ';
+
+    expect(await verdict(name, sign('', NOW_S, BODY), { secrets: [''] })).toBe('mismatch');
+    expect(await verdict(name, sign(key, NOW_S, BODY), { secrets: [key] })).toBe('mismatch');
+  });
+
+  test.each(Object.keys(good))('is refused without %s, and with two values of it', async (header) => {
+    const value = good[header] ?? '';
+    const { [header]: _left, ...without } = good;
+
+    expect(await verdict(name, without)).toBe('missing');
+    expect(await verdict(name, { ...good, [header]: [value, `${value}0`] })).toBe('repeated');
+    expect(await verdict(name, { ...good, [header]: '' })).toBe('malformed');
+  });
+
+  test('is not taken in the header of another scheme', async () => {
+    for (const other of SIGNATURE_SCHEMES.filter((one) => one !== name)) {
+      expect(await verdict(other, good, { secrets: [old] })).toBe('missing');
+    }
+  });
+
+  test('is judged in an order: form, then time, then secret', async () => {
+    const late = { nowMs: (NOW_S + 301) * 1_000, secrets: [] };
+    const broken = Object.fromEntries(Object.keys(good).map((header) => [header, 'x']));
+
+    expect([await verdict(name, broken, late), await verdict(name, good, late)]).toEqual(['malformed', 'expired']);
+  });
+});
+
+describe('the sandbox header', () => {
+  const hex = hexadecimal('old-sandbox-secret', NOW_S, BODY);
+
+  test.each([
+    ['two signatures', `t=${NOW_S},v1=${hex},v1=${hex}`],
+    ['two times', `t=${NOW_S},t=${NOW_S},v1=${hex}`],
+    ['the other order', `v1=${hex},t=${NOW_S}`],
+    ['upper-case digits', `t=${NOW_S},v1=${hex.toUpperCase()}`],
+    ['a field more', `t=${NOW_S},v1=${hex},v0=${hex}`],
+    ['a space', `t=${NOW_S}, v1=${hex}`],
+    ['a space at the end', `t=${NOW_S},v1=${hex} `],
+    ['a line break at the end', `t=${NOW_S},v1=${hex}\n`],
+    ['another version', `t=${NOW_S},v2=${hex}`],
+    ['a time with a zero in front', `t=0${NOW_S},v1=${hex}`],
+    ['a time with a fraction', `t=${NOW_S}.0,v1=${hex}`],
+    ['a negative time', `t=-${NOW_S},v1=${hex}`],
+    ['a time without end', `t=${'9'.repeat(400)},v1=${hex}`],
+    ['no time', `v1=${hex}`],
+    ['a digit less', `t=${NOW_S},v1=${hex.slice(1)}`],
+  ])('with %s is malformed', async (_what, value) => {
+    expect(await verdict('sandbox', { 'sandbox-signature': value })).toBe('malformed');
+  });
+});
+
+describe('the Stripe header', () => {
+  const hex = hexadecimal('whsec_newStripeSecret', NOW_S, BODY);
+  const other = hexadecimal('whsec_somebodyElses', NOW_S, BODY);
+  const inHeader = (value: string, secrets = SECRETS.stripe) =>
+    verdict('stripe', { 'stripe-signature': value }, { secrets });
+
+  test('may hold several signatures, of which one must match under v1', async () => {
+    expect(await inHeader(`t=${NOW_S},v1=${other},v1=${hex},v0=${other}`)).toBe('valid');
+    expect(await inHeader(`t=${NOW_S},v1=${other},v0=${hex}`)).toBe('mismatch');
+    expect(await inHeader(`t=${NOW_S},v0=${hex}`)).toBe('mismatch');
+    expect(await inHeader(`t=${NOW_S},v1=${hex.toUpperCase()}`)).toBe('mismatch');
+  });
+
+  test.each([
+    ['two times', `t=1,t=${NOW_S},v1=${hex}`],
+    ['a time that begins with digits', `t=${NOW_S}x,v1=${hex}`],
+    ['a space', `t=${NOW_S}, v1=${hex}`],
+    ['something more', `t=${NOW_S},v1=${hex},x`],
+    ['something behind a signature', `t=${NOW_S},v1=${hex}=x`],
+    ['an empty signature', `t=${NOW_S},v1=${hex},v1=`],
+    ['no signature', `t=${NOW_S}`],
+    ['no time', `v1=${hex}`],
+  ])('with %s is malformed', async (_what, value) => {
+    expect(await inHeader(value)).toBe('malformed');
+  });
+
+  test('is judged over bytes, which the package alone does not do', async () => {
+    const marked = bytes(BOM, BODY.toString());
+    const header = `t=${NOW_S},v1=${hex}`;
+
+    expect(Stripe.webhooks.signature?.verifyHeader(marked, header, 'whsec_newStripeSecret')).toBe(true);
+    expect(await verdict('stripe', { 'stripe-signature': header }, { body: marked })).toBe('mismatch');
+  });
+
+  test('cannot be right over an empty body, which Stripe never sends', async () => {
+    const body = Buffer.alloc(0);
+
+    expect(await verdict('stripe', SIGNERS.stripe('whsec_newStripeSecret', NOW_S, body), { body })).toBe('mismatch');
+  });
+});
+
+describe('the Standard Webhooks headers', () => {
+  const [old, fresh] = SECRETS['standard-webhooks'];
+  const signature = base64(fresh, NOW_S, BODY);
+  const other = base64('whsec_AAAA', NOW_S, BODY);
+  const given = (changes: Headers) =>
+    verdict('standard-webhooks', { ...webhookHeaders(NOW_S, `v1,${signature}`), ...changes });
+
+  test('may hold several signatures, of which one must match under v1', async () => {
+    const signed = (value: string) => given({ 'webhook-signature': value });
+
+    expect(await signed(`v1,${other} v1a,${other} v1,${signature}`)).toBe('valid');
+    expect([await signed(`v1,${other} v1a,${signature}`), await signed(`v2,${signature}`)]).toEqual([
+      'mismatch',
+      'mismatch',
+    ]);
+  });
+
+  test.each([
+    ['two signatures without a space', { 'webhook-signature': `v1,${signature},v1,${signature}` }],
+    ['a signature with more behind it', { 'webhook-signature': `v1,${signature},x` }],
+    ['two spaces', { 'webhook-signature': `v1,${signature}  v1,${signature}` }],
+    ['a bare signature', { 'webhook-signature': signature }],
+    ['a time that begins with digits', { 'webhook-timestamp': `${NOW_S}x` }],
+    ['a time with a fraction', { 'webhook-timestamp': `${NOW_S}.0` }],
+    ['a space in the id', { 'webhook-id': `${MSG_ID} ` }],
+  ])('with %s are malformed', async (_what, changes) => {
+    expect(await given(changes)).toBe('malformed');
+  });
+
+  test('cannot pass the beginning of a body off as the end of an id', async () => {
+    const body = bytes(`{"note":"x.${NOW_S}.{}"}`);
+    const value = `v1,${base64(old, NOW_S, body)}`;
+    const id = `${MSG_ID}.${NOW_S}.{"note":"x`;
+    const moved = { 'webhook-id': id, 'webhook-timestamp': String(NOW_S), 'webhook-signature': value };
+    const rest = bytes('{}"}');
+
+    expect(new Webhook(old).verify(rest, moved, { jsonParse: false })).toBeUndefined();
+    expect(await verdict('standard-webhooks', moved, { body: rest })).toBe('malformed');
+  });
+
+  test('are judged over bytes, which the package alone does not do', async () => {
+    const replaced = bytes('{"n":"', [0xef, 0xbf, 0xbd], '"}');
+    const invalid = bytes('{"n":"', [0xff], '"}');
+    const headers = webhookHeaders(NOW_S, `v1,${base64(old, NOW_S, replaced)}`);
+
+    expect(new Webhook(old).verify(invalid, { ...headers }, { jsonParse: false })).toBeUndefined();
+    expect(await verdict('standard-webhooks', headers, { body: replaced })).toBe('valid');
+    expect(await verdict('standard-webhooks', headers, { body: invalid })).toBe('mismatch');
+  });
+
+  test("must be in time by the machine's clock as well", async () => {
+    const headers = webhookHeaders(NOW_S, `v1,${signature}`);
+    jest.spyOn(Date, 'now').mockReturnValue((NOW_S + 301) * 1_000);
+
+    expect(await signatureScheme('standard-webhooks').verify(callback(headers), [fresh], NOW_S * 1_000)).toEqual({
+      kind: 'refused',
+      reason: 'mismatch',
+    });
+  });
+});

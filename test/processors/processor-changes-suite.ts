@@ -1,0 +1,288 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import type { ChangeOrder, ChargeChange, ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
+import { freshChange, freshOrder } from '../support/sandbox-orders.ts';
+
+/** A processor whose own books tell what its charges have become. */
+export interface ChangeableProcessor extends AsyncDisposable {
+  readonly processor: Processor;
+  /** Amounts in minor units; refunds oldest first. */
+  stateOf(chargeId: string): Promise<ChargeState>;
+  /** The next `count` changes behave like the first send of `source`. */
+  failNextChange(count: number, source: string): void;
+}
+
+interface ChargeState {
+  readonly status: string;
+  readonly captured: number;
+  readonly refunds: readonly number[];
+}
+
+const LIMIT = { timeoutMs: 5_000 };
+const AMOUNT = 1_999;
+
+/** What every processor adapter promises to the engine of captures, voids and refunds. */
+export function describeChanges(name: string, open: () => Promise<ChangeableProcessor>): void {
+  describe(`the ${name}`, () => {
+    let subject: ChangeableProcessor;
+    beforeEach(async () => {
+      subject = await open();
+    });
+    afterEach(async () => {
+      await subject[Symbol.asyncDispose]();
+    });
+
+    const change = (order: ChangeOrder) => subject.processor.change(order, LIMIT);
+    const find = (order: ChangeOrder) => subject.processor.findChange(order, LIMIT);
+    const fault = (order: ChangeOrder): Promise<unknown> =>
+      change(order).then(
+        (outcome) => `no fault but ${outcome.kind}`,
+        (error: unknown) => error,
+      );
+    const charged = async (changes: Partial<ChargeOrder> = {}) => {
+      const order = freshOrder({ amountMinor: AMOUNT, ...changes });
+      const { chargeId } = await subject.processor.charge(order, LIMIT);
+      if (chargeId === undefined) throw new Error('there is no charge');
+      const toChange = (wanted: ChargeChange) => freshChange(order, chargeId, wanted);
+      return { order, chargeId, toChange, state: () => subject.stateOf(chargeId) };
+    };
+    const authorized = () => charged({ capture: 'manual' });
+    const refundOf = (amountMinor: number) => ({ kind: 'refund', amountMinor }) as const;
+    const captureOf = (amountMinor: number) => ({ kind: 'capture', amountMinor }) as const;
+    const VOID = { kind: 'void' } as const;
+
+    test('says that it can do parts', () => {
+      expect(subject.processor.abilities).toMatchObject({ partialCapture: true, partialRefund: true });
+    });
+
+    describe('a capture', () => {
+      test.each([
+        ['the whole', AMOUNT],
+        ['a part', 500],
+      ])('of %s takes so much, and the look-up tells the same', async (_what, amountMinor) => {
+        const { chargeId, toChange, state } = await authorized();
+        const order = toChange(captureOf(amountMinor));
+        expect(await find(order)).toEqual({ kind: 'absent' });
+        const outcome = await change(order);
+        expect(outcome).toEqual({
+          kind: 'applied',
+          facts: [{ kind: 'succeeded', chargeId, capturedMinor: amountMinor }],
+        });
+        expect(await find(order)).toEqual(outcome);
+        expect(await state()).toEqual({ status: 'succeeded', captured: amountMinor, refunds: [] });
+      });
+
+      test('sent again has the same outcome and takes once', async () => {
+        const { toChange, state } = await authorized();
+        const order = toChange(captureOf(500));
+        const outcome = await change(order);
+        expect(await change(order)).toEqual(outcome);
+        expect((await state()).captured).toBe(500);
+      });
+
+      test('beyond what was set aside is refused and takes nothing', async () => {
+        const { toChange, state } = await authorized();
+        const order = toChange(captureOf(AMOUNT + 1));
+        expect(await change(order)).toMatchObject({ kind: 'refused', failure: { code: 'amount_too_large' } });
+        expect(await find(order)).toEqual({ kind: 'absent' });
+        expect(await state()).toEqual({ status: 'authorized', captured: 0, refunds: [] });
+      });
+
+      test('of a charge that was voided is refused', async () => {
+        const { toChange } = await authorized();
+        await change(toChange(VOID));
+        const order = toChange(captureOf(AMOUNT));
+        expect(await change(order)).toMatchObject({ kind: 'refused', failure: { code: 'charge_not_capturable' } });
+        expect(await find(order)).toEqual({ kind: 'absent' });
+      });
+    });
+
+    describe('a void', () => {
+      test('lets the money go, once, and the look-up tells the same', async () => {
+        const { chargeId, toChange, state } = await authorized();
+        const order = toChange(VOID);
+        expect(await find(order)).toEqual({ kind: 'absent' });
+        const outcome = await change(order);
+        expect(outcome).toEqual({ kind: 'applied', facts: [{ kind: 'voided', chargeId, reason: 'requested' }] });
+        expect(await change(order)).toEqual(outcome);
+        expect(await find(order)).toEqual(outcome);
+        expect(await state()).toEqual({ status: 'voided', captured: 0, refunds: [] });
+      });
+
+      test.each(['automatic', 'manual'] as const)(
+        'withdraws what still waits for its payer (%s capture)',
+        async (capture) => {
+          const { chargeId, toChange, state } = await charged({ source: 'tok_action', capture });
+          expect(await change(toChange(VOID))).toEqual({
+            kind: 'applied',
+            facts: [{ kind: 'voided', chargeId, reason: 'requested' }],
+          });
+          expect((await state()).status).toBe('voided');
+        },
+      );
+
+      test('of an unanswered question leaves the charge’s own look-up without a hold', async () => {
+        const { order, chargeId, toChange } = await charged({ source: 'tok_action' });
+        await change(toChange(VOID));
+        expect(await subject.processor.findCharge(order, LIMIT)).toEqual({ kind: 'pending', chargeId });
+      });
+
+      test('of a charge that was captured is refused', async () => {
+        const { toChange, state } = await charged();
+        const order = toChange(VOID);
+        expect(await change(order)).toMatchObject({ kind: 'refused', failure: { code: 'charge_not_voidable' } });
+        expect(await find(order)).toEqual({ kind: 'absent' });
+        expect((await state()).status).toBe('succeeded');
+      });
+    });
+
+    test('capture races void: one happens, the other is refused', async () => {
+      const { toChange } = await authorized();
+      const outcomes = await Promise.all([change(toChange(captureOf(AMOUNT))), change(toChange(VOID))]);
+      expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['applied', 'refused']);
+    });
+
+    describe('a refund', () => {
+      test('goes by the operation that made it, and the look-up tells the same', async () => {
+        const { chargeId, toChange, state } = await charged();
+        const order = toChange(refundOf(700));
+        expect(await find(order)).toEqual({ kind: 'absent' });
+        const outcome = await change(order);
+        expect(outcome).toEqual({
+          kind: 'applied',
+          facts: [{ kind: 'refund', refundId: order.operationId, chargeId, amountMinor: 700, status: 'succeeded' }],
+        });
+        expect(await find(order)).toEqual(outcome);
+        expect(await state()).toEqual({ status: 'succeeded', captured: AMOUNT, refunds: [700] });
+      });
+
+      test('is made once per key, however often it is sent at once', async () => {
+        const { toChange, state } = await charged();
+        const order = toChange(refundOf(700));
+        const outcomes = await Promise.all(Array.from({ length: 5 }, () => change(order)));
+        expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome))).size).toBe(1);
+        expect((await state()).refunds).toEqual([700]);
+      });
+
+      test('of the same amount under another key is another refund', async () => {
+        const { toChange, state } = await charged();
+        const [one, other] = [toChange(refundOf(700)), toChange(refundOf(700))];
+        await change(one);
+        expect(await find(other)).toEqual({ kind: 'absent' });
+        await change(other);
+        expect((await state()).refunds).toEqual([700, 700]);
+        expect(await find(one)).toMatchObject({ facts: [{ refundId: one.operationId }] });
+        expect(await find(other)).toMatchObject({ facts: [{ refundId: other.operationId }] });
+      });
+
+      test('beyond what is left is refused, and its key may succeed later with less', async () => {
+        const { toChange, state } = await charged();
+        await change(toChange(refundOf(1_400)));
+        const order = toChange(refundOf(600));
+        expect(await change(order)).toMatchObject({ kind: 'refused', failure: { code: 'amount_too_large' } });
+        expect(await find(order)).toEqual({ kind: 'absent' });
+        expect((await change({ ...order, change: refundOf(599) })).kind).toBe('applied');
+        expect(await change(toChange(refundOf(1)))).toMatchObject({
+          kind: 'refused',
+          failure: { code: 'charge_already_refunded' },
+        });
+        expect((await state()).refunds).toEqual([1_400, 599]);
+      });
+
+      test('of what was captured in part goes up to that part', async () => {
+        const { toChange, state } = await authorized();
+        await change(toChange(captureOf(500)));
+        expect((await change(toChange(refundOf(501)))).kind).toBe('refused');
+        expect((await change(toChange(refundOf(500)))).kind).toBe('applied');
+        expect((await state()).refunds).toEqual([500]);
+      });
+
+      test('that does not fit beside another, at once: one happens', async () => {
+        const { toChange, state } = await charged();
+        const outcomes = await Promise.all([change(toChange(refundOf(1_400))), change(toChange(refundOf(1_400)))]);
+        expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['applied', 'refused']);
+        expect((await state()).refunds).toEqual([1_400]);
+      });
+
+      test('of a charge that took nothing is refused', async () => {
+        const { toChange } = await authorized();
+        expect(await change(toChange(refundOf(1)))).toMatchObject({
+          kind: 'refused',
+          failure: { code: 'charge_not_refundable' },
+        });
+      });
+
+      test('of another amount under a known key is unknown, never refused, and gives nothing back', async () => {
+        const { toChange, state } = await charged();
+        const order = toChange(refundOf(700));
+        await change(order);
+        expect(await fault({ ...order, change: refundOf(1) })).toMatchObject({
+          name: 'AmbiguousError',
+          code: 'processor_answer_mismatch',
+        });
+        expect((await state()).refunds).toEqual([700]);
+      });
+    });
+
+    test('a charge that is not there says that the key is wrong: it ends no change, and the look-up proves nothing', async () => {
+      const order = freshChange(freshOrder(), 'ch_none', refundOf(1));
+      expect(await fault(order)).toMatchObject({ name: 'RetryableError', code: 'processor_charge_unknown' });
+      await expect(find(order)).rejects.toBeInstanceOf(AmbiguousError);
+    });
+
+    describe('trouble', () => {
+      const kinds = [
+        ['capture', captureOf(500), 'manual', { status: 'succeeded', captured: 500, refunds: [] }],
+        ['void', VOID, 'manual', { status: 'voided', captured: 0, refunds: [] }],
+        ['refund', refundOf(500), 'automatic', { status: 'succeeded', captured: AMOUNT, refunds: [500] }],
+      ] as const;
+
+      test.each(kinds)(
+        'a %s that took effect unseen is found, and sent again takes no second effect',
+        async (...row) => {
+          const [, wanted, capture, after] = row;
+          for (const source of ['tok_timeout_charged', 'tok_malformed']) {
+            const { toChange, state } = await charged({ capture });
+            const order = toChange(wanted);
+            subject.failNextChange(1, source);
+            expect(await fault(order)).toBeInstanceOf(AmbiguousError);
+            expect(await state()).toEqual(after);
+            const outcome = await find(order);
+            expect(outcome.kind).toBe('applied');
+            expect(await change(order)).toEqual(outcome);
+            expect(await state()).toEqual(after);
+          }
+        },
+      );
+
+      test.each(kinds)('a %s that never arrived is unknown and absent, and sent again takes effect', async (...row) => {
+        const [, wanted, capture, after] = row;
+        for (const source of ['tok_timeout_not_charged', 'tok_flaky']) {
+          const { toChange, state } = await charged({ capture });
+          const order = toChange(wanted);
+          subject.failNextChange(1, source);
+          expect(await fault(order)).toBeInstanceOf(AmbiguousError);
+          expect(await find(order)).toEqual({ kind: 'absent' });
+          expect((await change(order)).kind).toBe('applied');
+          expect(await state()).toEqual(after);
+        }
+      });
+
+      test.each([
+        ['tok_unauthorized', { code: 'processor_unauthorized' }],
+        ['tok_rate_limited', { code: 'processor_rate_limited', retryAfterSeconds: 1 }],
+      ])('%s: nothing was applied', async (source, expected) => {
+        const { toChange } = await charged();
+        const order = toChange(refundOf(500));
+        subject.failNextChange(2, source);
+        for (let send = 1; send <= 2; send += 1) {
+          const error = await fault(order);
+          expect(error).toBeInstanceOf(RetryableError);
+          expect(error).toMatchObject(expected);
+        }
+        expect(await find(order)).toEqual({ kind: 'absent' });
+        expect((await change(order)).kind).toBe('applied');
+      });
+    });
+  });
+}

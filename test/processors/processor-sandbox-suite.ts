@@ -1,0 +1,284 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import * as z from 'zod';
+import type { Books } from '../../sandbox/books.ts';
+import { callSandbox, type SandboxAnswer } from '../support/sandbox-calls.ts';
+import { createTestSandbox, type TestSandbox } from '../support/sandbox-world.ts';
+import { describeSandboxChanges } from './processor-sandbox-changes-suite.ts';
+
+const chargeOf = z.looseObject({
+  id: z.string(),
+  status: z.string(),
+  amount: z.number(),
+  amount_captured: z.number(),
+  amount_refunded: z.number(),
+});
+const listOf = z.object({ data: z.array(chargeOf) });
+const errorOf = z.object({ error: z.object({ code: z.string(), message: z.string(), charge: z.string().optional() }) });
+
+const statusesOf = (answers: readonly SandboxAnswer[]) => answers.map(({ status }) => status).toSorted((a, b) => a - b);
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** What the sandbox processor promises, whatever its books are kept in. Each test uses keys and payments of its own. */
+export function describeSandbox(booksKind: string, createBooks: () => Promise<Books>): void {
+  describe(`the sandbox processor with ${booksKind} books`, () => {
+    let sandbox: TestSandbox;
+    let payment: string;
+    let key: string;
+
+    beforeEach(async () => {
+      sandbox = createTestSandbox(await createBooks());
+      payment = `pay_${crypto.randomUUID()}`;
+      key = `key_${crypto.randomUUID()}`;
+      await switchFailures(0, 'tok_ok');
+    });
+
+    const post = (path: string, body?: unknown, withKey?: string): Promise<SandboxAnswer> =>
+      callSandbox(sandbox.handler, {
+        method: 'POST',
+        path,
+        headers: withKey === undefined ? {} : { 'Idempotency-Key': withKey },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+    const get = (path: string, query: Readonly<Record<string, string>> = {}): Promise<SandboxAnswer> =>
+      callSandbox(sandbox.handler, { method: 'GET', path, query });
+    const order = (changes: Readonly<Record<string, unknown>> = {}) => ({
+      amount: 1_999,
+      currency: 'EUR',
+      source: 'tok_ok',
+      capture: 'automatic',
+      metadata: { payment },
+      ...changes,
+    });
+    const charge = (source: string, withKey: string | undefined = key) => post('/charges', order({ source }), withKey);
+    const listed = async (query: Readonly<Record<string, string>> = { payment }) =>
+      listOf.parse(JSON.parse((await get('/charges', query)).body)).data;
+    const chargeIn = (answer: SandboxAnswer) => chargeOf.parse(JSON.parse(answer.body));
+    const errorIn = (answer: SandboxAnswer) => errorOf.parse(JSON.parse(answer.body)).error;
+    const switchFailures = (count: number, source: string) =>
+      callSandbox(sandbox.handler, {
+        method: 'PUT',
+        path: '/control/failures',
+        body: JSON.stringify({ count, source }),
+      });
+
+    describe('charging', () => {
+      test('a charge is answered 201 and is in the books at once, by id, by key and by payment', async () => {
+        const answer = await charge('tok_ok');
+        expect(answer.status).toBe(201);
+        const made: unknown = JSON.parse(answer.body);
+        expect(made).toEqual({
+          id: expect.stringMatching(/^ch_/),
+          object: 'charge',
+          amount: 1_999,
+          amount_captured: 1_999,
+          amount_refunded: 0,
+          currency: 'EUR',
+          capture: 'automatic',
+          status: 'succeeded',
+          failure: null,
+          fee: null,
+          action_url: null,
+          void_reason: null,
+          refunds: [],
+          disputes: [],
+          metadata: { payment },
+          created: 1_767_225_600,
+        });
+        const { id } = chargeIn(answer);
+        expect(JSON.parse((await get(`/charges/${id}`)).body)).toEqual(made);
+        expect(JSON.parse((await get('/charges', { key })).body)).toEqual({ data: [made], next: null });
+        expect(JSON.parse((await get('/charges', { payment })).body)).toEqual({ data: [made], next: null });
+      });
+
+      test('a charge with manual capture is authorized and has captured nothing', async () => {
+        const answer = await post('/charges', order({ capture: 'manual' }), key);
+        expect(answer.status).toBe(201);
+        expect(chargeIn(answer)).toMatchObject({ status: 'authorized', amount: 1_999, amount_captured: 0 });
+      });
+
+      test('the same key answers with the same charge and charges once', async () => {
+        const first = await charge('tok_ok');
+        const second = await charge('tok_ok');
+        expect(second).toEqual(first);
+        expect(await listed()).toHaveLength(1);
+      });
+
+      test('twenty sends of one key at once make one charge, and all answer with it', async () => {
+        const answers = await Promise.all(Array.from({ length: 20 }, () => charge('tok_ok')));
+        expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+        expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
+        expect(await listed()).toHaveLength(1);
+      });
+
+      test('the same key with another body is refused with 422 and charges nothing', async () => {
+        await charge('tok_ok');
+        const answer = await post('/charges', order({ amount: 1 }), key);
+        expect(answer.status).toBe(422);
+        expect(errorIn(answer).code).toBe('idempotency_key_mismatch');
+        expect(await listed()).toHaveLength(1);
+      });
+
+      test('two bodies under one key at once: one charge, the other refused', async () => {
+        const answers = await Promise.all([charge('tok_ok'), post('/charges', order({ amount: 1 }), key)]);
+        expect(statusesOf(answers)).toEqual([201, 422]);
+        expect(await listed()).toHaveLength(1);
+      });
+
+      test('the order of the fields of a body does not change it', async () => {
+        const first = await charge('tok_ok');
+        const { amount, metadata, ...rest } = order();
+        expect(await post('/charges', { metadata, ...rest, amount }, key)).toEqual(first);
+      });
+
+      test('a call without a key charges each time', async () => {
+        await post('/charges', order());
+        await post('/charges', order());
+        expect(await listed()).toHaveLength(2);
+      });
+
+      test('all charges of a payment are listed, however many', async () => {
+        const count = 130;
+        for (let sent = 0; sent < count; sent += 10) {
+          await Promise.all(Array.from({ length: 10 }, () => post('/charges', order())));
+        }
+        const ids = (await listed()).map(({ id }) => id);
+        expect(new Set(ids).size).toBe(count);
+      });
+
+      test('a key is forgotten after 24 hours: it charges again, and a look-up by key shows both', async () => {
+        await charge('tok_ok');
+        sandbox.advance(DAY_MS - 1);
+        await charge('tok_ok');
+        expect(await listed({ key })).toHaveLength(1);
+        sandbox.advance(1);
+        expect((await charge('tok_ok')).status).toBe(201);
+        expect(await listed({ key })).toHaveLength(2);
+        await charge('tok_ok');
+        expect(await listed({ key })).toHaveLength(2);
+      });
+
+      test('a key or payment that nobody used finds nothing', async () => {
+        expect(await listed({ key })).toEqual([]);
+        expect(await listed({ payment })).toEqual([]);
+      });
+
+      test('another payment does not list this one', async () => {
+        await charge('tok_ok');
+        expect(await listed({ payment: `${payment}x` })).toEqual([]);
+      });
+    });
+
+    describe('magic sources', () => {
+      test('tok_declined: 402, kept in the books as declined and found by its key', async () => {
+        const answer = await charge('tok_declined');
+        expect(answer.status).toBe(402);
+        const error = errorIn(answer);
+        expect(error.code).toBe('card_declined');
+        expect(await listed({ key })).toEqual([
+          expect.objectContaining({ id: error.charge, status: 'declined', amount_captured: 0 }),
+        ]);
+        expect(await charge('tok_declined')).toEqual(answer);
+        expect(await listed()).toHaveLength(1);
+      });
+
+      test('tok_slow: charged, and answered after 3 seconds', async () => {
+        expect((await charge('tok_slow')).status).toBe(201);
+        expect(sandbox.waits).toEqual([3_000]);
+      });
+
+      test('tok_flaky: 500 and no charge first, then 201 and one charge', async () => {
+        expect((await charge('tok_flaky')).status).toBe(500);
+        expect(await listed()).toHaveLength(0);
+        expect((await charge('tok_flaky')).status).toBe(201);
+        expect(await listed()).toHaveLength(1);
+      });
+
+      test('tok_rate_limited: 429 with Retry-After and no charge first, then 201', async () => {
+        const first = await charge('tok_rate_limited');
+        expect(first.status).toBe(429);
+        expect(first.headers['retry-after']).toBe('1');
+        expect(await listed()).toHaveLength(0);
+        expect((await charge('tok_rate_limited')).status).toBe(201);
+      });
+
+      test('tok_timeout_charged: charged and silent for 15 seconds first, then 201 with that charge', async () => {
+        expect((await charge('tok_timeout_charged')).status).toBe(504);
+        expect(sandbox.waits).toEqual([15_000]);
+        const [made] = await listed({ key });
+        const second = await charge('tok_timeout_charged');
+        expect(second.status).toBe(201);
+        expect(chargeIn(second).id).toBe(made?.id);
+        expect(sandbox.waits).toEqual([15_000]);
+      });
+
+      test('tok_timeout_not_charged: silent and not charged first, then 201', async () => {
+        expect((await charge('tok_timeout_not_charged')).status).toBe(504);
+        expect(sandbox.waits).toEqual([15_000]);
+        expect(await listed({ key })).toHaveLength(0);
+        expect((await charge('tok_timeout_not_charged')).status).toBe(201);
+        expect(await listed()).toHaveLength(1);
+      });
+
+      test('tok_malformed: charged and answered with a body that is no JSON first, then 201', async () => {
+        const first = await charge('tok_malformed');
+        expect(first.status).toBe(201);
+        expect((): unknown => JSON.parse(first.body)).toThrow(SyntaxError);
+        const [made] = await listed();
+        expect(chargeIn(await charge('tok_malformed')).id).toBe(made?.id);
+      });
+
+      test('tok_unauthorized: 401 every time, never charged', async () => {
+        expect((await charge('tok_unauthorized')).status).toBe(401);
+        expect((await charge('tok_unauthorized')).status).toBe(401);
+        expect(await listed()).toHaveLength(0);
+      });
+
+      test('an unknown source is refused with 400 invalid_source', async () => {
+        const answer = await charge('tok_nobody');
+        expect(answer.status).toBe(400);
+        expect(errorIn(answer).code).toBe('invalid_source');
+        expect(await listed()).toHaveLength(0);
+      });
+
+      test('without a key every call is a first one', async () => {
+        expect((await post('/charges', order({ source: 'tok_flaky' }))).status).toBe(500);
+        expect((await post('/charges', order({ source: 'tok_flaky' }))).status).toBe(500);
+      });
+    });
+
+    describe('switched failures', () => {
+      test('the next two calls behave like the switched source, the third like its own', async () => {
+        await switchFailures(2, 'tok_flaky');
+        expect((await charge('tok_ok')).status).toBe(500);
+        expect(JSON.parse((await get('/control/failures')).body)).toEqual({ count: 1, source: 'tok_flaky' });
+        expect((await charge('tok_ok')).status).toBe(500);
+        expect((await charge('tok_ok')).status).toBe(201);
+        expect(await listed()).toHaveLength(1);
+      });
+
+      test('three of ten calls at once fail when three failures are switched on', async () => {
+        await switchFailures(3, 'tok_flaky');
+        const answers = await Promise.all(Array.from({ length: 10 }, () => post('/charges', order())));
+        expect(answers.filter(({ status }) => status === 500)).toHaveLength(3);
+        expect(await listed()).toHaveLength(7);
+      });
+
+      test('a key that has its charge keeps it while its answers are lost', async () => {
+        const made = chargeIn(await charge('tok_ok'));
+        await switchFailures(1, 'tok_timeout_charged');
+        expect((await charge('tok_ok')).status).toBe(504);
+        expect(chargeIn(await charge('tok_ok')).id).toBe(made.id);
+        expect(await listed()).toHaveLength(1);
+      });
+
+      test('switched off again, nothing fails', async () => {
+        await switchFailures(5, 'tok_flaky');
+        await switchFailures(0, 'tok_flaky');
+        expect((await charge('tok_ok')).status).toBe(201);
+      });
+    });
+  });
+
+  describeSandboxChanges(booksKind, createBooks);
+}

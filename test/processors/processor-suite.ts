@@ -1,0 +1,190 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import type { ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
+import { freshOrder } from '../support/sandbox-orders.ts';
+
+/** A processor with its own list of charges, which counts what really happened. */
+export interface ProcessorUnderTest extends AsyncDisposable {
+  readonly processor: Processor;
+  chargesOf(paymentId: string): Promise<readonly { readonly id: string; readonly status: string }[]>;
+  /** The next `count` sends behave like the first send of `source`. */
+  failNext(count: number, source: string): Promise<void>;
+  advance(milliseconds: number): void;
+}
+
+const LIMIT = { timeoutMs: 5_000 };
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** What every processor adapter promises to the engine. */
+export function describeProcessor(name: string, open: () => Promise<ProcessorUnderTest>): void {
+  describe(`the ${name}`, () => {
+    let subject: ProcessorUnderTest;
+    beforeEach(async () => {
+      subject = await open();
+    });
+    afterEach(async () => {
+      await subject[Symbol.asyncDispose]();
+    });
+
+    const charge = (order: ChargeOrder) => subject.processor.charge(order, LIMIT);
+    const find = (order: ChargeOrder) => subject.processor.findCharge(order, LIMIT);
+    const fault = (order: ChargeOrder): Promise<unknown> =>
+      charge(order).then(
+        (outcome) => `no fault but ${outcome.kind}`,
+        (error: unknown) => error,
+      );
+
+    test('is ready while nothing is wrong', async () => {
+      await expect(subject.processor.ready()).resolves.toBeUndefined();
+    });
+
+    test('tok_ok and tok_slow succeed with one charge, which the look-up finds', async () => {
+      for (const source of ['tok_ok', 'tok_slow']) {
+        const order = freshOrder({ source });
+        const outcome = await charge(order);
+        const [made, ...more] = await subject.chargesOf(order.paymentId);
+        expect(more).toEqual([]);
+        expect(made?.status).toBe('succeeded');
+        expect(outcome).toEqual({ kind: 'succeeded', chargeId: made?.id });
+        expect(await find(order)).toEqual(outcome);
+      }
+    });
+
+    test('a charge with manual capture is authorized', async () => {
+      const order = freshOrder({ capture: 'manual' });
+      const outcome = await charge(order);
+      const [made] = await subject.chargesOf(order.paymentId);
+      expect(made?.status).toBe('authorized');
+      expect(outcome).toEqual({ kind: 'authorized', chargeId: made?.id });
+      expect(await find(order)).toEqual(outcome);
+    });
+
+    test('a decline is an outcome with its reason, and the look-up proves it', async () => {
+      const order = freshOrder({ source: 'tok_declined' });
+      const outcome = await charge(order);
+      const [made, ...more] = await subject.chargesOf(order.paymentId);
+      expect(more).toEqual([]);
+      expect(outcome).toEqual({
+        kind: 'declined',
+        chargeId: made?.id,
+        failure: { code: 'card_declined', message: 'The card was declined.' },
+      });
+      expect(made?.status).toBe('declined');
+      expect(await find(order)).toEqual(outcome);
+      expect(await charge(order)).toEqual(outcome);
+      expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
+    });
+
+    test('a request that the processor refuses is rejected with its reason and leaves nothing', async () => {
+      const order = freshOrder({ source: 'tok_nobody' });
+      expect(await charge(order)).toEqual({
+        kind: 'rejected',
+        failure: { code: 'invalid_source', message: 'There is no source tok_nobody.' },
+      });
+      expect(await find(order)).toEqual({ kind: 'absent' });
+    });
+
+    test('the same order sent again has the same outcome and charges once', async () => {
+      const order = freshOrder();
+      const outcome = await charge(order);
+      expect(await charge(order)).toEqual(outcome);
+      expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
+    });
+
+    test('ten sends of one order at once have one outcome and charge once', async () => {
+      const order = freshOrder();
+      const outcomes = await Promise.all(Array.from({ length: 10 }, () => charge(order)));
+      expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome))).size).toBe(1);
+      expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
+    });
+
+    test('two orders are two charges', async () => {
+      const [one, other] = [freshOrder(), freshOrder()];
+      expect(await charge(one)).not.toEqual(await charge(other));
+      expect(await subject.chargesOf(one.paymentId)).toHaveLength(1);
+      expect(await subject.chargesOf(other.paymentId)).toHaveLength(1);
+    });
+
+    test('an order that was never sent is absent', async () => {
+      expect(await find(freshOrder())).toEqual({ kind: 'absent' });
+    });
+
+    test.each([
+      ['tok_flaky', 'processor_error'],
+      ['tok_timeout_not_charged', 'processor_timeout'],
+    ])('%s: unknown and absent first, then one charge', async (source, code) => {
+      const order = freshOrder({ source });
+      const error = await fault(order);
+      expect(error).toBeInstanceOf(AmbiguousError);
+      // The sandbox's own gateway may give up before the caller does.
+      expect(error).toMatchObject({ code: expect.stringMatching(`^(${code}|processor_error)$`) });
+      expect(await find(order)).toEqual({ kind: 'absent' });
+      const outcome = await charge(order);
+      expect(outcome.kind).toBe('succeeded');
+      expect(await find(order)).toEqual(outcome);
+      expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
+    });
+
+    test.each(['tok_timeout_charged', 'tok_malformed'])(
+      '%s: unknown first, though charged; the look-up and a second send tell of that one charge',
+      async (source) => {
+        const order = freshOrder({ source });
+        expect(await fault(order)).toBeInstanceOf(AmbiguousError);
+        const [made] = await subject.chargesOf(order.paymentId);
+        const outcome = { kind: 'succeeded', chargeId: made?.id };
+        expect(await find(order)).toEqual(outcome);
+        expect(await charge(order)).toEqual(outcome);
+        expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
+      },
+    );
+
+    test('tok_rate_limited: nothing applied and when to come back first, then one charge', async () => {
+      const order = freshOrder({ source: 'tok_rate_limited' });
+      const error = await fault(order);
+      expect(error).toBeInstanceOf(RetryableError);
+      expect(error).toMatchObject({ code: 'processor_rate_limited', retryAfterSeconds: 1 });
+      expect(await find(order)).toEqual({ kind: 'absent' });
+      expect((await charge(order)).kind).toBe('succeeded');
+    });
+
+    test('tok_unauthorized: nothing applied, every time', async () => {
+      const order = freshOrder({ source: 'tok_unauthorized' });
+      for (let send = 1; send <= 2; send += 1) {
+        const error = await fault(order);
+        expect(error).toBeInstanceOf(RetryableError);
+        expect(error).toMatchObject({ code: 'processor_unauthorized' });
+      }
+      expect(await find(order)).toEqual({ kind: 'absent' });
+    });
+
+    test('another amount under a known key is unknown, never rejected, and charges nothing', async () => {
+      const order = freshOrder();
+      await charge(order);
+      const changed = { ...order, amountMinor: 1 };
+      expect(await fault(changed)).toMatchObject({ name: 'AmbiguousError', code: 'processor_answer_mismatch' });
+      await expect(find(changed)).rejects.toMatchObject({ code: 'processor_answer_mismatch' });
+      expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
+    });
+
+    test('switched failures come on the next sends, whatever the source', async () => {
+      const order = freshOrder();
+      await subject.failNext(2, 'tok_flaky');
+      expect(await fault(order)).toBeInstanceOf(AmbiguousError);
+      expect(await fault(order)).toBeInstanceOf(AmbiguousError);
+      expect((await charge(order)).kind).toBe('succeeded');
+      expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
+    });
+
+    test('a key is honoured for as long as the adapter says, and no longer', async () => {
+      expect(subject.processor.abilities.keyRetentionMs).toBe(DAY_MS);
+      const order = freshOrder();
+      const outcome = await charge(order);
+      subject.advance(DAY_MS - 1);
+      expect(await charge(order)).toEqual(outcome);
+      subject.advance(1);
+      expect(await charge(order)).not.toEqual(outcome);
+      expect(await subject.chargesOf(order.paymentId)).toHaveLength(2);
+      await expect(find(order)).rejects.toBeInstanceOf(AmbiguousError);
+    });
+  });
+}

@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../lambdas/kernel/platform/platform.ts';
+import { createProcessors } from '../../lambdas/processors/processors.ts';
+import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
+import { freshOrder } from '../support/sandbox-orders.ts';
+import { httpAnswer, type RawServer, serveRaw } from '../support/sandbox-raw-server.ts';
+
+const CLOCK = { nowMs: () => 1_767_225_600_000 };
+const LIMIT = { timeoutMs: 5_000 };
+const THREE_IN_A_ROW = { consecutiveFailures: 3, openForMs: 60_000 };
+/** Open and half open at once: the next call finds the pause over. */
+const NO_PAUSE = { consecutiveFailures: 3, openForMs: 0 };
+
+describe('the circuit breaker', () => {
+  let server: RawServer;
+  let status: number;
+  beforeEach(async () => {
+    status = 500;
+    server = await serveRaw((socket) => {
+      socket.end(
+        httpAnswer(
+          status,
+          JSON.stringify({ status: 'ok', data: [], next: null, error: { code: 'no', message: 'no' } }),
+        ),
+      );
+    });
+  });
+  afterEach(async () => {
+    await server[Symbol.asyncDispose]();
+  });
+
+  const open = (breaker: { consecutiveFailures: number; openForMs: number }) =>
+    createSandboxClient({ url: server.url, clock: CLOCK, breaker });
+  const fail = async (client: ReturnType<typeof open>, times: number) => {
+    for (let time = 1; time <= times; time += 1) {
+      await client.charge(freshOrder(), LIMIT).catch(() => {});
+    }
+  };
+  const requestLines = () => server.requests.map((request) => request.split(' HTTP')[0]);
+
+  test.each([500, 503, 401, 403])('three answers %d in a row open it: nothing more is sent', async (failing) => {
+    const client = open(THREE_IN_A_ROW);
+    status = failing;
+    await fail(client, 3);
+    await expect(client.ready()).rejects.toMatchObject({
+      name: 'RetryableError',
+      code: 'processor_circuit_open',
+      retryAfterSeconds: 60,
+    });
+    await expect(client.charge(freshOrder(), LIMIT)).rejects.toMatchObject({ code: 'processor_circuit_open' });
+    await expect(client.findCharge(freshOrder(), LIMIT)).rejects.toMatchObject({ code: 'processor_circuit_open' });
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test('who looks after it is told once that it opened, and by whose name', async () => {
+    const opened: string[] = [];
+    const breakerOpened = (processor: string): void => void opened.push(processor);
+    const { processor } = await createProcessors({
+      sandboxUrl: server.url,
+      routes: [],
+      clock: systemClock,
+      breakerOpened,
+    });
+    await fail(processor, 4);
+    expect(opened).toEqual([]);
+    await fail(processor, 3);
+    expect(opened).toEqual(['sandbox']);
+  });
+
+  test('an unreachable processor opens it', async () => {
+    const client = open(THREE_IN_A_ROW);
+    await server[Symbol.asyncDispose]();
+    await fail(client, 3);
+    await expect(client.ready()).rejects.toMatchObject({ code: 'processor_circuit_open' });
+  });
+
+  test('a processor that does not answer in time opens it', async () => {
+    await using silent = await serveRaw(() => {});
+    const client = createSandboxClient({ url: silent.url, clock: CLOCK, breaker: THREE_IN_A_ROW });
+    for (let time = 1; time <= 3; time += 1) {
+      await client.charge(freshOrder(), { timeoutMs: 20 }).catch(() => {});
+    }
+    await expect(client.ready()).rejects.toMatchObject({ code: 'processor_circuit_open' });
+  });
+
+  test.each([400, 402, 404, 409, 422, 429])('any number of answers %d leave it closed', async (answered) => {
+    const client = open(THREE_IN_A_ROW);
+    status = answered;
+    await fail(client, 10);
+    await client.ready();
+    expect(server.requests).toHaveLength(10);
+  });
+
+  test('a success in between starts the count anew', async () => {
+    const client = open(THREE_IN_A_ROW);
+    await fail(client, 2);
+    status = 402;
+    await fail(client, 1);
+    status = 500;
+    await fail(client, 2);
+    await expect(client.ready()).resolves.toBeUndefined();
+  });
+
+  test('while closed, a look at it costs no call', async () => {
+    await open(THREE_IN_A_ROW).ready();
+    expect(server.requests).toEqual([]);
+  });
+
+  test('half open, the probe of a look is one read, and its success closes it', async () => {
+    const client = open(NO_PAUSE);
+    await fail(client, 3);
+    status = 200;
+    await client.ready();
+    expect(requestLines().slice(3)).toEqual(['GET /health']);
+    await client.ready();
+    expect(server.requests).toHaveLength(4);
+  });
+
+  test('half open, a charge is sent only after the probe has succeeded', async () => {
+    const client = open(NO_PAUSE);
+    await fail(client, 3);
+    status = 402;
+    await expect(client.charge(freshOrder(), LIMIT)).rejects.toMatchObject({ code: 'processor_circuit_open' });
+    expect(requestLines().slice(3)).toEqual(['GET /health']);
+    status = 200;
+    await client.charge(freshOrder(), LIMIT).catch(() => {});
+    expect(requestLines().slice(4)).toEqual(['GET /health', 'POST /charges']);
+  });
+
+  test('half open, twenty charges at once share one probe; none goes out when it fails', async () => {
+    const client = open(NO_PAUSE);
+    await fail(client, 3);
+    await Promise.all(Array.from({ length: 20 }, () => fail(client, 1)));
+    expect(requestLines().slice(3)).toEqual(['GET /health']);
+  });
+
+  test('half open, twenty charges at once share one probe; all go out when it succeeds', async () => {
+    const client = open(NO_PAUSE);
+    await fail(client, 3);
+    status = 200;
+    await Promise.all(Array.from({ length: 20 }, () => fail(client, 1)));
+    const [probe, ...charges] = requestLines().slice(3);
+    expect(probe).toBe('GET /health');
+    expect(charges).toEqual(Array.from({ length: 20 }, () => 'POST /charges'));
+  });
+
+  test('half open, a look-up may be the probe', async () => {
+    const client = open(NO_PAUSE);
+    await fail(client, 3);
+    status = 200;
+    const order = freshOrder();
+    expect(await client.findCharge(order, LIMIT)).toEqual({ kind: 'absent' });
+    expect(requestLines().slice(3)).toEqual([`GET /charges?key=${order.operationId}`]);
+    await client.ready();
+    expect(server.requests).toHaveLength(4);
+  });
+});

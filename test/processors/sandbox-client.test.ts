@@ -1,0 +1,276 @@
+import { createServer, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import * as z from 'zod';
+import type { ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
+import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
+import { callSandbox } from '../support/sandbox-calls.ts';
+import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';
+import { freshOrder } from '../support/sandbox-orders.ts';
+import { httpAnswer, type RawServer, serveRaw } from '../support/sandbox-raw-server.ts';
+import { serveSandbox } from '../support/sandbox-server.ts';
+import { createTestSandbox, SANDBOX_START_MS } from '../support/sandbox-world.ts';
+import { describeProcessor } from './processor-suite.ts';
+
+const CLOCK = { nowMs: () => SANDBOX_START_MS };
+const LIMIT = { timeoutMs: 5_000 };
+const listOf = z.object({ data: z.array(z.object({ id: z.string(), status: z.string() })) });
+
+describeProcessor('sandbox client over HTTP', async () => {
+  const sandbox = createTestSandbox();
+  const { handler } = sandbox;
+  const server = await serveSandbox(handler);
+  return {
+    processor: createSandboxClient({ url: server.url, clock: CLOCK }),
+    chargesOf: async (paymentId) => {
+      const { body } = await callSandbox(handler, { method: 'GET', path: '/charges', query: { payment: paymentId } });
+      return listOf.parse(JSON.parse(body)).data;
+    },
+    failNext: async (count, source) => {
+      await callSandbox(handler, { method: 'PUT', path: '/control/failures', body: JSON.stringify({ count, source }) });
+    },
+    advance: (milliseconds) => sandbox.advance(milliseconds),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+});
+
+/** The charge that a processor answers for an order when all is well. */
+const chargeFor = (order: ChargeOrder) => ({
+  id: 'ch_1',
+  object: 'charge',
+  amount: order.amountMinor,
+  amount_captured: order.amountMinor,
+  amount_refunded: 0,
+  currency: order.currency,
+  capture: order.capture,
+  status: 'succeeded',
+  failure: null,
+  fee: null,
+  action_url: null,
+  void_reason: null,
+  refunds: [],
+  disputes: [],
+  metadata: { payment: order.paymentId, operation: order.operationId },
+  created: 1_767_225_600,
+});
+
+describe('the sandbox client classes every answer by what may have happened', () => {
+  let order: ChargeOrder;
+  let server: RawServer;
+  let script: (socket: Socket) => void;
+  let client: Processor;
+
+  beforeEach(async () => {
+    order = freshOrder();
+    server = await serveRaw((socket) => script(socket));
+    client = createSandboxClient({ url: server.url, clock: CLOCK });
+  });
+  afterEach(async () => {
+    await server[Symbol.asyncDispose]();
+  });
+
+  const answers = (status: number, body: string, headers: Readonly<Record<string, string>> = {}) => {
+    script = (socket) => {
+      socket.end(httpAnswer(status, body, headers));
+    };
+  };
+  const refusal = (code: string) => JSON.stringify({ error: { code, message: 'no' } });
+
+  test('sends the operation id as the key and carries both ids in the metadata', async () => {
+    answers(201, JSON.stringify(chargeFor(order)));
+    expect(await client.charge(order, LIMIT)).toEqual({ kind: 'succeeded', chargeId: 'ch_1' });
+    const [request = ''] = server.requests;
+    expect(request).toContain('POST /charges HTTP/1.1');
+    expect(request).toContain(`idempotency-key: ${order.operationId}\r\n`);
+    expect(JSON.parse(request.slice(request.indexOf('\r\n\r\n')))).toEqual({
+      amount: 1_999,
+      currency: 'EUR',
+      source: 'tok_ok',
+      capture: 'automatic',
+      metadata: { payment: order.paymentId, operation: order.operationId },
+    });
+  });
+
+  test.each([400, 404, 422])('a readable %d is rejected', async (status) => {
+    answers(status, refusal('bad_thing'));
+    expect(await client.charge(order, LIMIT)).toEqual({
+      kind: 'rejected',
+      failure: { code: 'bad_thing', message: 'no' },
+    });
+  });
+
+  test('a readable 402 is declined, with or without a charge', async () => {
+    answers(402, refusal('card_declined'));
+    expect(await client.charge(order, LIMIT)).toEqual({
+      kind: 'declined',
+      failure: { code: 'card_declined', message: 'no' },
+    });
+    answers(402, JSON.stringify({ error: { code: 'card_declined', message: 'no', charge: 'ch_2' } }));
+    expect(await client.charge(order, LIMIT)).toEqual({
+      kind: 'declined',
+      chargeId: 'ch_2',
+      failure: { code: 'card_declined', message: 'no' },
+    });
+  });
+
+  test.each([
+    [401, 'processor_unauthorized'],
+    [403, 'processor_unauthorized'],
+    [429, 'processor_rate_limited'],
+  ])('%d: nothing was applied', async (status, code) => {
+    answers(status, refusal('no_entry'));
+    await expect(client.charge(order, LIMIT)).rejects.toMatchObject({ name: 'RetryableError', code });
+    await expect(client.findCharge(order, LIMIT)).rejects.toMatchObject({ name: 'RetryableError', code });
+  });
+
+  test.each([
+    ['120', 120],
+    ['Thu, 01 Jan 2026 00:01:30 GMT', 90],
+    ['Wed, 31 Dec 2025 00:00:00 GMT', 0],
+    ['999999', 3_600],
+    ['soon', undefined],
+    ['1.5', undefined],
+  ])('Retry-After: %s is %p seconds', async (header, seconds) => {
+    answers(429, refusal('slow_down'), { 'retry-after': header });
+    await expect(client.charge(order, LIMIT)).rejects.toMatchObject({ retryAfterSeconds: seconds });
+  });
+
+  test.each([
+    ['500', 500, refusal('internal'), 'processor_error'],
+    ['502 with a page', 502, '<html></html>', 'processor_error'],
+    ['503', 503, '', 'processor_error'],
+    ['504', 504, '', 'processor_error'],
+    ['409', 409, refusal('busy'), 'processor_conflict'],
+    ['408', 408, refusal('late'), 'processor_answer_unexpected'],
+    ['418', 418, refusal('teapot'), 'processor_answer_unexpected'],
+    ['200 with an error inside', 200, refusal('card_declined'), 'processor_answer_unexpected'],
+    ['201 with an error inside', 201, refusal('card_declined'), 'processor_answer_unreadable'],
+    ['201 without a body', 201, '', 'processor_answer_unreadable'],
+    ['201 with broken JSON', 201, '{"id":"ch_1","object":"char', 'processor_answer_unreadable'],
+    ['400 that cannot be read', 400, '<html></html>', 'processor_answer_unreadable'],
+    ['402 that cannot be read', 402, '', 'processor_answer_unreadable'],
+    ['422 for a known key', 422, refusal('idempotency_key_mismatch'), 'processor_answer_mismatch'],
+  ])('%s: it may have been applied', async (_what, status, body, code) => {
+    answers(status, body);
+    await expect(client.charge(order, LIMIT)).rejects.toMatchObject({ name: 'AmbiguousError', code });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test.each([
+    ['amount', { amount: 1_998 }],
+    ['currency', { currency: 'USD' }],
+    ['capture', { capture: 'manual' }],
+    ['payment', { metadata: { payment: 'pay_other', operation: 'pay_other' } }],
+    ['status', { status: 'declined', failure: { code: 'card_declined', message: 'no' } }],
+  ])('a 201 with another %s than ordered is not believed', async (_field, changes) => {
+    answers(201, JSON.stringify({ ...chargeFor(order), ...changes }));
+    await expect(client.charge(order, LIMIT)).rejects.toMatchObject({
+      name: 'AmbiguousError',
+      code: 'processor_answer_mismatch',
+    });
+  });
+
+  test('a redirect is not followed', async () => {
+    await using elsewhere = await serveRaw((socket) => socket.end(httpAnswer(201, JSON.stringify(chargeFor(order)))));
+    answers(307, '', { location: `${elsewhere.url}/charges` });
+    await expect(client.charge(order, LIMIT)).rejects.toMatchObject({
+      name: 'AmbiguousError',
+      code: 'processor_answer_unexpected',
+    });
+    expect(elsewhere.requests).toEqual([]);
+  });
+
+  const whole = () => httpAnswer(201, JSON.stringify(chargeFor(order)));
+  test.each<[string, (socket: Socket) => void]>([
+    ['a body that breaks off', (socket) => socket.end(whole().slice(0, -20))],
+    ['headers that break off', (socket) => socket.end('HTTP/1.1 201 Created\r\ncontent-le')],
+    ['a connection closed without an answer', (socket) => socket.end()],
+    ['a reset instead of an answer', (socket) => socket.resetAndDestroy()],
+    ['an answer that is no HTTP', (socket) => socket.end('hello\r\n\r\n')],
+    [
+      'a chunked body that breaks off',
+      (socket) => {
+        socket.end('HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\n400\r\n{"id":');
+      },
+    ],
+  ])('%s: it may have been applied, and it is sent once', async (_what, answer) => {
+    script = answer;
+    await expect(client.charge(order, LIMIT)).rejects.toMatchObject({
+      name: 'AmbiguousError',
+      code: 'processor_connection_lost',
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test.each<[string, (socket: Socket) => void]>([
+    ['no answer', () => {}],
+    ['headers and then nothing', (socket) => socket.write(whole().slice(0, -20))],
+    ['half the headers and then nothing', (socket) => socket.write('HTTP/1.1 201 Created\r\n')],
+  ])('%s within the time limit: it may have been applied', async (_what, answer) => {
+    script = answer;
+    await expect(client.charge(order, { timeoutMs: 50.5 })).rejects.toMatchObject({
+      name: 'AmbiguousError',
+      code: 'processor_timeout',
+    });
+  });
+
+  test('an answer without end is not read to its end', async () => {
+    script = (socket) => {
+      socket.write('HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\n');
+      const chunk = `8000\r\n${' '.repeat(0x8000)}\r\n`;
+      const pour = () => {
+        while (!socket.destroyed && socket.write(chunk));
+      };
+      socket.on('drain', pour);
+      pour();
+    };
+    await expect(client.charge(order, LIMIT)).rejects.toMatchObject({
+      name: 'AmbiguousError',
+      code: 'processor_answer_too_large',
+    });
+  });
+
+  test('nobody listening: nothing was applied', async () => {
+    const closed = createServer();
+    const url = await listenOnLoopback(closed);
+    await stopListening(closed);
+    const unreachable = createSandboxClient({ url, clock: CLOCK });
+    await expect(unreachable.charge(order, LIMIT)).rejects.toMatchObject({
+      name: 'RetryableError',
+      code: 'processor_unreachable',
+    });
+  });
+
+  test('a name that does not resolve: nothing was applied', async () => {
+    // RFC 6761: names under .invalid never resolve.
+    const unreachable = createSandboxClient({ url: 'http://processor.invalid', clock: CLOCK });
+    await expect(unreachable.charge(order, LIMIT)).rejects.toMatchObject({
+      name: 'RetryableError',
+      code: 'processor_unreachable',
+    });
+  });
+
+  test.each([
+    ['an empty list is absent', { data: [], next: null }, { kind: 'absent' }],
+    [
+      'a charge voided since was authorized',
+      { capture: 'manual', status: 'voided' },
+      { kind: 'authorized', chargeId: 'ch_1' },
+    ],
+    ['a charge captured since was authorized', { capture: 'manual' }, { kind: 'authorized', chargeId: 'ch_1' }],
+  ])('look-up: %s', async (_what, found, outcome) => {
+    const manual = { ...order, capture: 'manual' as const };
+    answers(200, JSON.stringify('data' in found ? found : { data: [{ ...chargeFor(manual), ...found }], next: null }));
+    expect(await client.findCharge(manual, LIMIT)).toEqual(outcome);
+  });
+
+  test.each([
+    ['two charges under one key', 200, () => ({ data: [chargeFor(order), chargeFor(order)], next: null })],
+    ['another amount', 200, () => ({ data: [{ ...chargeFor(order), amount: 1 }], next: null })],
+    ['a list that cannot be read', 200, () => ({})],
+    ['404', 404, () => ({ error: { code: 'not_found', message: 'no' } })],
+    ['500', 500, () => ({})],
+  ])('look-up: %s proves nothing', async (_what, status, body) => {
+    answers(status, JSON.stringify(body()));
+    await expect(client.findCharge(order, LIMIT)).rejects.toMatchObject({ name: 'AmbiguousError' });
+  });
+});

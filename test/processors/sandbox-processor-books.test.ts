@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { factsOf } from '../../lambdas/payments/domain/processor-charge.ts';
+import type { ChargeOrder, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
+import { createSandboxBooks } from '../../lambdas/processors/sandbox/sandbox-books.ts';
+import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
+import { callSandbox } from '../support/sandbox-calls.ts';
+import { freshOrder } from '../support/sandbox-orders.ts';
+import { httpAnswer, serveRaw } from '../support/sandbox-raw-server.ts';
+import { type SandboxServer, serveSandbox } from '../support/sandbox-server.ts';
+import { createTestSandbox, SANDBOX_START_MS } from '../support/sandbox-world.ts';
+
+const CLOCK = { nowMs: () => SANDBOX_START_MS };
+const LIMIT = { timeoutMs: 5_000 };
+const START_SECONDS = SANDBOX_START_MS / 1000;
+
+let sandbox: ReturnType<typeof createTestSandbox>;
+let server: SandboxServer;
+let books: ProcessorBooks;
+beforeEach(async () => {
+  sandbox = createTestSandbox();
+  server = await serveSandbox(sandbox.handler);
+  books = createSandboxBooks({ url: server.url, clock: CLOCK });
+});
+afterEach(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+async function charged(changes: Partial<ChargeOrder> = {}): Promise<{ order: ChargeOrder; chargeId: string }> {
+  const order = freshOrder(changes);
+  const outcome = await createSandboxClient({ url: server.url, clock: CLOCK }).charge(order, LIMIT);
+  if (outcome.chargeId === undefined) throw new Error('there is no charge');
+  return { order, chargeId: outcome.chargeId };
+}
+
+const post = (path: string, body: object) =>
+  callSandbox(sandbox.handler, { method: 'POST', path, body: JSON.stringify(body) });
+
+describe('the sandbox’s books over HTTP', () => {
+  test.each([
+    ['tok_ok', 'automatic', [{ kind: 'succeeded' }]],
+    ['tok_ok', 'manual', [{ kind: 'authorized' }]],
+    ['tok_declined', 'automatic', [{ kind: 'declined', failure: { code: 'card_declined' } }]],
+    ['tok_async', 'automatic', [{ kind: 'pending' }]],
+    ['tok_action', 'automatic', [{ kind: 'action_required', actionUrl: expect.stringMatching(/^http/) }]],
+    [
+      'tok_fee',
+      'automatic',
+      [
+        { kind: 'succeeded', feeMinor: 88 },
+        { kind: 'fee', feeMinor: 88 },
+      ],
+    ],
+  ] as const)('tell of %s (%s) what the charge’s own answer told', async (source, capture, facts) => {
+    const { order, chargeId } = await charged({ source, capture });
+    const charge = await books.readCharge(chargeId, LIMIT);
+    if (charge === undefined) throw new Error('the charge is there');
+    expect(charge).toMatchObject({ paymentId: order.paymentId, operationId: order.operationId });
+    expect(factsOf(charge, order.paymentId)).toMatchObject(facts);
+  });
+
+  test('tell of refunds and disputes, each once', async () => {
+    const { order, chargeId } = await charged();
+    await post(`/charges/${chargeId}/refunds`, { amount: 100 });
+    await post(`/charges/${chargeId}/refunds`, { amount: 100 });
+    await post(`/control/charges/${chargeId}/dispute`, { amount: 50 });
+    const charge = await books.readCharge(chargeId, LIMIT);
+    if (charge === undefined) throw new Error('the charge is there');
+    expect(factsOf(charge, order.paymentId).map(({ kind }) => kind)).toEqual([
+      'succeeded',
+      'refund',
+      'refund',
+      'dispute',
+    ]);
+  });
+
+  test('say that a charge is not of the payment’s own operation', async () => {
+    const { order, chargeId } = await charged();
+    const charge = await books.readCharge(chargeId, LIMIT);
+    if (charge === undefined) throw new Error('the charge is there');
+    expect(factsOf({ ...charge, operationId: 'another' }, order.paymentId)).toMatchObject([
+      { kind: 'foreign_charge', status: 'captured', amountMinor: order.amountMinor },
+    ]);
+  });
+
+  test('may use any words, however they are cut, and any length of list', async () => {
+    const { order, chargeId } = await charged();
+    const answer = await fetch(`${server.url}/charges/${chargeId}`);
+    const charge = (await answer.json()) as Record<string, unknown>;
+    const refund = { id: 're_1', object: 'refund', charge: chargeId, amount: 1, status: 'succeeded', metadata: {} };
+    const long = {
+      ...charge,
+      status: 'declined',
+      failure: { code: '\ud83d', message: `${'a'.repeat(199)}😀` },
+      refunds: Array.from({ length: 1_000 }, (_, index) => ({ ...refund, id: `re_${index}` })),
+    };
+    const raw = await serveRaw((socket) => void socket.end(httpAnswer(200, JSON.stringify(long))));
+    const found = await createSandboxBooks({ url: raw.url, clock: CLOCK }).readCharge(chargeId, LIMIT);
+    await raw[Symbol.asyncDispose]();
+    expect(found?.refunds).toHaveLength(1_000);
+    const [declined] = factsOf(found ?? never(), order.paymentId);
+    expect(JSON.stringify(declined).isWellFormed()).toBe(true);
+    expect(declined).toMatchObject({ failure: { code: '\ufffd', message: `${'a'.repeat(199)}\ufffd` } });
+  });
+
+  test('have no charge that nobody made', async () => {
+    expect(await books.readCharge('ch_none', LIMIT)).toBeUndefined();
+  });
+
+  test('list every charge of a payment, and all of a time page by page', async () => {
+    const made = [];
+    for (let count = 0; count < 103; count += 1) made.push(await charged());
+    const { order, chargeId } = made[0] ?? (await charged());
+    expect((await books.chargesOfPayment(order.paymentId, LIMIT)).map((charge) => charge.chargeId)).toEqual([chargeId]);
+
+    const window = { fromSeconds: START_SECONDS - 60, untilSeconds: START_SECONDS + 60 };
+    const first = await books.listCharges(window, LIMIT);
+    expect(first.charges).toHaveLength(100);
+    const second = await books.listCharges({ ...window, cursor: first.next ?? '' }, LIMIT);
+    expect(second.next).toBeUndefined();
+    const ids = [...first.charges, ...second.charges].map((charge) => charge.chargeId);
+    expect(new Set(ids)).toEqual(new Set(made.map((each) => each.chargeId)));
+  });
+
+  test.each([
+    [500, '{}', 'processor_error'],
+    [401, '{}', 'processor_unauthorized'],
+    [200, '{}', 'processor_answer_unreadable'],
+    [200, 'no JSON', 'processor_answer_unreadable'],
+  ])('that answer %d %s are a fault, never a charge that is not there', async (status, body, code) => {
+    const raw = await serveRaw((socket) => void socket.end(httpAnswer(status, body)));
+    const broken = createSandboxBooks({ url: raw.url, clock: CLOCK });
+    await expect(broken.readCharge('ch_1', LIMIT)).rejects.toMatchObject({ code });
+    await raw[Symbol.asyncDispose]();
+  });
+});
+
+function never(): never {
+  throw new Error('the charge is there');
+}

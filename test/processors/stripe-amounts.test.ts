@@ -1,0 +1,114 @@
+import { describe, expect, test } from '@jest/globals';
+import { CURRENCIES, largestAmountMinor } from '../../lambdas/kernel/currency.ts';
+import { minorAmount, stripeAmount } from '../../lambdas/processors/stripe/stripe-amounts.ts';
+import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.ts';
+import { createStripeClient } from '../../lambdas/processors/stripe/stripe-client.ts';
+import { freshChange, freshOrder } from '../support/sandbox-orders.ts';
+import { DOUBLE_KEY, serveStripe } from '../support/stripe-double.ts';
+
+const LIMIT = { timeoutMs: 5_000 };
+
+describe('amounts as Stripe counts them', () => {
+  test.each([
+    ['EUR, two decimals: as they are', 'EUR', 1_999, 1_999],
+    ['JPY, no decimals: as they are', 'JPY', 500, 500],
+    ['HUF, two decimals for charges: as they are', 'HUF', 1_045, 1_045],
+    ['TWD, two decimals for charges: as they are', 'TWD', 80_045, 80_045],
+    ['KWD, three decimals: as they are, when the last digit is 0', 'KWD', 5_120, 5_120],
+    ['ISK, no decimals: sent with two', 'ISK', 5, 500],
+    ['UGX, no decimals: sent with two', 'UGX', 5, 500],
+    ['MGA, two decimals of ours: sent in whole units', 'MGA', 1_500, 15],
+  ])('%s', (_what, currency, amountMinor, amount) => {
+    expect(stripeAmount(amountMinor, currency)).toEqual({ kind: 'amount', amount });
+    expect(minorAmount(amount, currency)).toBe(amountMinor);
+  });
+
+  test.each([
+    ['KWD', 5_124, 'amount_not_supported'],
+    ['TND', 1, 'amount_not_supported'],
+    ['MGA', 1_550, 'amount_not_supported'],
+    ['IQD', 1_000, 'currency_not_supported'],
+    ['LYD', 1_000, 'currency_not_supported'],
+  ])('%s %d cannot be said exactly and is refused, never rounded', (currency, amountMinor, code) => {
+    expect(stripeAmount(amountMinor, currency)).toMatchObject({ kind: 'unsupported', failure: { code } });
+  });
+
+  test('what a refund of half a króna would be is no amount of ours', () => {
+    expect(minorAmount(550, 'ISK')).toBeUndefined();
+  });
+
+  test('every amount of every currency that is taken comes back as it went, up to the largest payment', () => {
+    for (const currency of CURRENCIES) {
+      for (const amountMinor of [1, 10, 100, 1_230, 99_900, largestAmountMinor(currency) ?? 0]) {
+        const sent = stripeAmount(amountMinor, currency);
+        if (sent.kind === 'unsupported') continue;
+        expect(Number.isSafeInteger(sent.amount)).toBe(true);
+        expect([currency, minorAmount(sent.amount, currency)]).toEqual([currency, amountMinor]);
+      }
+    }
+  });
+});
+
+describe('a payment in a currency of its own', () => {
+  test.each([
+    ['JPY', 500, '500'],
+    ['ISK', 500, '50000'],
+    ['KWD', 5_120, '5120'],
+    ['MGA', 1_500, '15'],
+    ['EUR', 1_999, '1999'],
+  ])(
+    '%s %d is charged, captured in part, given back in part and read in our units',
+    async (currency, amountMinor, sent) => {
+      await using double = await serveStripe({ fee: 100 });
+      const options = {
+        apiKey: async () => DOUBLE_KEY,
+        account: 'acct_double',
+        baseUrl: double.url,
+        clock: double.clock,
+      };
+      const client = createStripeClient(options);
+      const order = freshOrder({ source: 'pm_card_visa', capture: 'manual', amountMinor, currency });
+      const { chargeId = '' } = await client.charge(order, LIMIT);
+      expect(double.calls[0]?.params).toMatchObject({ amount: sent, currency: currency.toLowerCase() });
+      const part = currency === 'MGA' ? 1_400 : amountMinor - 10;
+      const capture = freshChange(order, chargeId, { kind: 'capture', amountMinor: part });
+      expect(await client.change(capture, LIMIT)).toMatchObject({
+        kind: 'applied',
+        facts: [{ kind: 'succeeded', capturedMinor: part }],
+      });
+      const refund = freshChange(order, chargeId, { kind: 'refund', amountMinor: 100 });
+      expect(await client.change(refund, LIMIT)).toMatchObject({ kind: 'applied', facts: [{ amountMinor: 100 }] });
+      expect(await createStripeBooks(options).readCharge(chargeId, LIMIT)).toMatchObject({
+        amountMinor,
+        capturedMinor: part,
+        currency,
+        feeMinor: minorAmount(100, currency),
+        refunds: [{ refundId: refund.operationId, amountMinor: 100 }],
+      });
+    },
+  );
+
+  test('that Stripe cannot count exactly is rejected, and a part of it refused, before anything is sent', async () => {
+    await using double = await serveStripe();
+    const client = createStripeClient({
+      apiKey: async () => DOUBLE_KEY,
+      account: 'acct_double',
+      baseUrl: double.url,
+      clock: double.clock,
+    });
+    const order = freshOrder({ source: 'pm_card_visa', currency: 'KWD', amountMinor: 5_124 });
+    expect(await client.charge(order, LIMIT)).toEqual({
+      kind: 'rejected',
+      failure: { code: 'amount_not_supported', message: 'The processor takes KWD only with a last digit of 0.' },
+    });
+    expect(double.calls).toEqual([]);
+    const taken = { ...order, amountMinor: 5_120 };
+    const { chargeId = '' } = await client.charge(taken, LIMIT);
+    const refund = freshChange(taken, chargeId, { kind: 'refund', amountMinor: 5_119 });
+    expect(await client.change(refund, LIMIT)).toMatchObject({
+      kind: 'refused',
+      failure: { code: 'amount_not_supported' },
+    });
+    expect(double.calls.filter(({ path }) => path === '/v1/refunds')).toEqual([]);
+  });
+});

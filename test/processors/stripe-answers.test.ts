@@ -1,0 +1,197 @@
+import { createServer, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';
+import { freshOrder } from '../support/sandbox-orders.ts';
+import { httpAnswer, type RawServer, serveRaw } from '../support/sandbox-raw-server.ts';
+import { clientAt } from '../support/stripe-double-client.ts';
+
+const LIMIT = { timeoutMs: 5_000 };
+const SHORT = { timeoutMs: 150 };
+
+describe('the Stripe adapter classes every answer by what may have happened', () => {
+  const wanted = freshOrder({ source: 'pm_card_visa' });
+  let server: RawServer;
+  let script: (socket: Socket) => void;
+  let client: Processor;
+  beforeEach(async () => {
+    server = await serveRaw((socket) => script(socket));
+    client = clientAt(server.url);
+  });
+  afterEach(async () => {
+    await server[Symbol.asyncDispose]();
+  });
+
+  const answers = (status: number, body: string, headers: Readonly<Record<string, string>> = {}) => {
+    script = (socket) => {
+      socket.end(httpAnswer(status, body, headers));
+    };
+  };
+  const refusal = (error: object) =>
+    JSON.stringify({ error: { type: 'invalid_request_error', message: 'no', ...error } });
+  const intent = (changes: object = {}) =>
+    JSON.stringify({
+      id: 'pi_1',
+      object: 'payment_intent',
+      amount: 1_999,
+      amount_received: 1_999,
+      currency: 'eur',
+      capture_method: 'automatic',
+      status: 'succeeded',
+      cancellation_reason: null,
+      last_payment_error: null,
+      next_action: null,
+      latest_charge: 'ch_1',
+      metadata: { payment: wanted.paymentId, operation: wanted.operationId },
+      created: 1_767_225_600,
+      ...changes,
+    });
+
+  test.each([400, 404, 422])('a readable %d is rejected', async (status) => {
+    answers(status, refusal({ code: 'bad_thing' }));
+    expect(await client.charge(wanted, LIMIT)).toEqual({
+      kind: 'rejected',
+      failure: { code: 'bad_thing', message: 'no' },
+    });
+  });
+
+  test('a refusal says which intent it is about, is bounded, and holds no secret and no card number', async () => {
+    const message = `The card 4242 4242 4242 4242 and sk_test_${'a'.repeat(24)} ${'x'.repeat(300)}`;
+    answers(400, refusal({ code: 'c'.repeat(100), message, payment_intent: { id: 'pi_1', client_secret: 's' } }));
+    const outcome = await client.charge(wanted, LIMIT);
+    expect(outcome).toMatchObject({ kind: 'rejected', chargeId: 'pi_1', failure: { code: 'c'.repeat(64) } });
+    const told = 'failure' in outcome ? outcome.failure.message : '';
+    expect(told).toHaveLength(200);
+    expect(told).toMatch(/^The card \[card number\] and \[secret\] x+$/);
+  });
+
+  test.each([
+    ['120', 120],
+    ['Thu, 01 Jan 2026 00:01:30 GMT', 90],
+  ])('429 with Retry-After: %s is %d seconds', async (header, seconds) => {
+    answers(429, refusal({ code: 'rate_limit' }), { 'retry-after': header });
+    await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({
+      name: 'RetryableError',
+      code: 'processor_rate_limited',
+      retryAfterSeconds: seconds,
+    });
+  });
+
+  test.each([
+    ['400 with code rate_limit', 400, refusal({ code: 'rate_limit' }), 'processor_rate_limited'],
+    ['429 that cannot be read', 429, '<html></html>', 'processor_rate_limited'],
+    ['401 that cannot be read', 401, '', 'processor_unauthorized'],
+  ])('%s: nothing was applied', async (_what, status, body, code) => {
+    answers(status, body);
+    await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({ name: 'RetryableError', code });
+  });
+
+  test.each([
+    ['500', 500, refusal({ type: 'api_error' }), 'processor_error'],
+    ['502 with a page', 502, '<html></html>', 'processor_error'],
+    ['500 with an intent', 500, intent(), 'processor_error'],
+    ['409', 409, refusal({ code: 'idempotency_key_in_use' }), 'processor_conflict'],
+    ['409 with lock_timeout', 409, refusal({ code: 'lock_timeout' }), 'processor_conflict'],
+    ['400 with lock_timeout', 400, refusal({ code: 'lock_timeout' }), 'processor_conflict'],
+    ['400 of the API', 400, refusal({ type: 'api_error' }), 'processor_answer_unexpected'],
+    ['400 for a known key', 400, refusal({ type: 'idempotency_error' }), 'processor_answer_mismatch'],
+    ['418', 418, refusal({}), 'processor_answer_unexpected'],
+    ['a redirect', 307, '', 'processor_answer_unexpected'],
+    ['200 with an error inside', 200, refusal({ type: 'card_error' }), 'processor_answer_unreadable'],
+    ['200 without a body', 200, '', 'processor_answer_unreadable'],
+    ['200 with null', 200, 'null', 'processor_answer_unreadable'],
+    ['200 with half an intent', 200, intent().slice(0, -9), 'processor_answer_unreadable'],
+    ['200 with another object', 200, '{"object":"charge"}', 'processor_answer_unreadable'],
+    ['200 with a status that nobody knows', 200, intent({ status: 'thinking' }), 'processor_answer_unreadable'],
+    ['402 that cannot be read', 402, '', 'processor_answer_unreadable'],
+    ['400 without an error inside', 400, '{}', 'processor_answer_unreadable'],
+  ])('%s: it may have been applied, and it is sent once', async (_what, status, body, code) => {
+    answers(status, body);
+    await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({ name: 'AmbiguousError', code });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test.each([
+    ['amount', { amount: 1_998, amount_received: 1_998 }],
+    ['amount taken', { amount_received: 1 }],
+    ['currency', { currency: 'usd' }],
+    ['capture', { capture_method: 'manual' }],
+    ['payment', { metadata: { payment: 'pay_other', operation: 'pay_other' } }],
+    ['status', { status: 'requires_payment_method' }],
+    ['confirmation', { status: 'requires_confirmation' }],
+    ['hold', { status: 'requires_capture' }],
+  ])('an intent with another %s than ordered is not believed', async (_field, changes) => {
+    answers(200, intent(changes));
+    await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({
+      name: 'AmbiguousError',
+      code: 'processor_answer_mismatch',
+    });
+  });
+
+  test('a fee in the account’s own currency is not the payment’s', async () => {
+    const charge = { id: 'ch_1', disputed: false, balance_transaction: { fee: 95, currency: 'usd' } };
+    answers(200, intent({ latest_charge: charge }));
+    expect(await client.charge(wanted, LIMIT)).toEqual({ kind: 'succeeded', chargeId: 'pi_1' });
+  });
+
+  test.each<[string, (socket: Socket) => void]>([
+    ['a body that breaks off', (socket) => socket.end(httpAnswer(200, intent()).slice(0, -20))],
+    ['a connection closed without an answer', (socket) => socket.end()],
+    ['a reset instead of an answer', (socket) => socket.resetAndDestroy()],
+    ['an answer that is no HTTP', (socket) => socket.end('hello\r\n\r\n')],
+  ])('%s: it may have been applied, and it is sent once', async (_what, answer) => {
+    script = answer;
+    await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({
+      name: 'AmbiguousError',
+      code: 'processor_connection_lost',
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('an answer that comes drop by drop does not outlive the limit', async () => {
+    script = (socket) => {
+      const bytes = httpAnswer(200, intent());
+      let at = 0;
+      const drip = setInterval(() => {
+        if (socket.destroyed) return clearInterval(drip);
+        socket.write(bytes.slice(at, at + 1));
+        at += 1;
+      }, 10);
+    };
+    await expect(client.charge(wanted, SHORT)).rejects.toMatchObject({
+      name: 'AmbiguousError',
+      code: 'processor_timeout',
+    });
+  });
+
+  test('an answer without end is not read to its end', async () => {
+    script = (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+      const chunk = `8000\r\n${' '.repeat(0x8000)}\r\n`;
+      const pour = () => {
+        while (!socket.destroyed && socket.write(chunk));
+      };
+      socket.on('drain', pour);
+      pour();
+    };
+    await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({ code: 'processor_answer_too_large' });
+  });
+
+  test.each([
+    ['nobody listening', closedUrl],
+    // RFC 6761: names under .invalid never resolve.
+    ['a name that does not resolve', async () => 'http://stripe.invalid'],
+  ])('%s: nothing was applied', async (_what, url) => {
+    await expect(clientAt(await url()).charge(wanted, LIMIT)).rejects.toMatchObject({
+      name: 'RetryableError',
+      code: 'processor_unreachable',
+    });
+  });
+});
+
+async function closedUrl(): Promise<string> {
+  const closed = createServer();
+  const url = await listenOnLoopback(closed);
+  await stopListening(closed);
+  return url;
+}

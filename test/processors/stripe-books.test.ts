@@ -1,0 +1,177 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
+import type { ChargeOrder, ChargeWindow, Processor, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
+import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.ts';
+import { freshChange, freshOrder } from '../support/sandbox-orders.ts';
+import { DOUBLE_KEY, type StripeDouble, serveStripe } from '../support/stripe-double.ts';
+import { clientAt } from '../support/stripe-double-client.ts';
+
+const LIMIT = { timeoutMs: 5_000 };
+const START_S = Date.UTC(2026, 0, 1) / 1_000;
+
+describe('the books of Stripe', () => {
+  let double: StripeDouble;
+  let client: Processor;
+  let books: ProcessorBooks;
+  beforeEach(async () => {
+    double = await serveStripe({ fee: 88 });
+    const { url: baseUrl, clock } = double;
+    client = clientAt(baseUrl, { clock, returnUrl: 'https://shop.example/back' });
+    books = createStripeBooks({ apiKey: async () => DOUBLE_KEY, account: 'acct_double', baseUrl, clock });
+  });
+  afterEach(async () => {
+    await double[Symbol.asyncDispose]();
+  });
+
+  const charged = async (changes: Partial<ChargeOrder> = {}) => {
+    const order = freshOrder({ source: 'pm_card_visa', ...changes });
+    const { chargeId = '' } = await client.charge(order, LIMIT);
+    return { order, chargeId };
+  };
+  const read = (chargeId: string) => books.readCharge(chargeId, LIMIT);
+
+  test('go by the name and the account that payments are pinned to', () => {
+    expect([books.name, books.account]).toEqual([client.name, client.account]);
+  });
+
+  test('tell a charge whole: whose it is, what was taken, the fee, refunds and disputes', async () => {
+    const { order, chargeId } = await charged();
+    const refund = freshChange(order, chargeId, { kind: 'refund', amountMinor: 700 });
+    await client.change(refund, LIMIT);
+    const disputeId = double.books.dispute(chargeId, 1_299, 'needs_response');
+    expect(await read(chargeId)).toEqual({
+      chargeId,
+      paymentId: order.paymentId,
+      operationId: order.operationId,
+      status: 'succeeded',
+      amountMinor: 1_999,
+      capturedMinor: 1_999,
+      currency: 'EUR',
+      feeMinor: 88,
+      refunds: [{ kind: 'refund', refundId: refund.operationId, chargeId, amountMinor: 700, status: 'succeeded' }],
+      disputes: [{ kind: 'dispute', disputeId, chargeId, amountMinor: 1_299, status: 'open' }],
+      createdAtSeconds: START_S,
+    });
+  });
+
+  test('need one call for a charge without a dispute', async () => {
+    const { chargeId } = await charged();
+    const before = double.calls.length;
+    await read(chargeId);
+    expect(double.calls.length - before).toBe(1);
+  });
+
+  const standing = async (chargeId: string): Promise<Partial<ProcessorCharge>> => {
+    const { status, actionUrl, failure, cancelReason } = (await read(chargeId)) ?? {};
+    return { status, actionUrl, failure, cancelReason } as Partial<ProcessorCharge>;
+  };
+
+  test('tell every standing of a charge', async () => {
+    const held = await charged({ capture: 'manual' });
+    expect(await standing(held.chargeId)).toEqual({ status: 'authorized' });
+    double.books.expire(held.chargeId);
+    expect(await standing(held.chargeId)).toEqual({ status: 'voided', cancelReason: 'expired' });
+    const letGo = await charged({ capture: 'manual' });
+    await client.change(freshChange(letGo.order, letGo.chargeId, { kind: 'void' }), LIMIT);
+    expect(await standing(letGo.chargeId)).toEqual({ status: 'voided', cancelReason: 'requested' });
+    const slow = await charged({ source: 'pm_usBankAccount_success' });
+    expect(await standing(slow.chargeId)).toEqual({ status: 'pending' });
+    const asked = await charged({ source: 'pm_card_authenticationRequired' });
+    expect(await standing(asked.chargeId)).toEqual({
+      status: 'requires_action',
+      actionUrl: expect.stringMatching(/^https:\/\/hooks\.stripe\.com\//),
+    });
+    double.books.settle(asked.chargeId, 'refused');
+    expect(await standing(asked.chargeId)).toEqual({
+      status: 'declined',
+      failure: { code: 'card_declined', message: 'Your card was declined.' },
+    });
+  });
+
+  test.each([
+    ['warning_needs_response', undefined],
+    ['warning_under_review', undefined],
+    ['warning_closed', undefined],
+    ['prevented', undefined],
+    ['needs_response', 'open'],
+    ['under_review', 'open'],
+    ['appeal_needs_response', 'open'],
+    ['won', 'won'],
+    ['lost', 'lost'],
+  ])('a dispute that Stripe calls %s is %s', async (status, ours) => {
+    const { chargeId } = await charged();
+    double.books.dispute(chargeId, 500, status);
+    expect((await read(chargeId))?.disputes.map((dispute) => dispute.status)).toEqual(ours === undefined ? [] : [ours]);
+  });
+
+  test('name a refund by our operation only once, and by Stripe’s id where it is not ours', async () => {
+    const { order, chargeId } = await charged();
+    const ours = freshChange(order, chargeId, { kind: 'refund', amountMinor: 10 });
+    await client.change(ours, LIMIT);
+    double.advance(24 * 60 * 60 * 1_000);
+    await client.change(ours, LIMIT);
+    const theirs = { ...ours, operationId: 'made_in_the_dashboard' as typeof ours.operationId };
+    await client.change(theirs, LIMIT);
+    expect((await read(chargeId))?.refunds.map(({ refundId }) => refundId)).toEqual([
+      ours.operationId,
+      expect.stringMatching(/^re_/),
+      expect.stringMatching(/^re_/),
+    ]);
+  });
+
+  test('do not know what is not there, and do not guess what cannot be read', async () => {
+    expect(await read('pi_none')).toBeUndefined();
+    double.trouble(['unavailable'], 'anyCall');
+    await expect(read('pi_none')).rejects.toMatchObject({ name: 'AmbiguousError', code: 'processor_error' });
+  });
+
+  test('find the charges of a payment, oldest first, also those beside its own', async () => {
+    const { order, chargeId } = await charged();
+    double.advance(24 * 60 * 60 * 1_000);
+    const again = await client.charge(order, LIMIT);
+    await charged();
+    const found = await books.chargesOfPayment(order.paymentId, LIMIT);
+    expect(found.map((charge) => charge.chargeId)).toEqual([chargeId, again.chargeId]);
+    expect(await books.chargesOfPayment(freshOrder().paymentId, LIMIT)).toEqual([]);
+  });
+
+  const listed = async (window: ChargeWindow): Promise<{ ids: string[]; pages: number }> => {
+    const ids: string[] = [];
+    let cursor: string | undefined;
+    for (let pages = 1; pages <= 50; pages += 1) {
+      const page = await books.listCharges(cursor === undefined ? window : { ...window, cursor }, LIMIT);
+      ids.push(...page.charges.map(({ chargeId }) => chargeId));
+      if (page.next === undefined) return { ids, pages };
+      cursor = page.next;
+    }
+    throw new Error('the list has no end');
+  };
+
+  test('list charges by the time of their making, from inclusive, until exclusive', async () => {
+    const ids: string[] = [];
+    for (let made = 0; made < 5; made += 1) {
+      ids.push((await charged()).chargeId);
+      double.advance(1_000);
+    }
+    const window = { fromSeconds: START_S + 1, untilSeconds: START_S + 4 };
+    expect(await listed(window)).toEqual({ ids: ids.slice(1, 4), pages: 1 });
+    expect(await listed({ fromSeconds: START_S, untilSeconds: START_S })).toEqual({ ids: [], pages: 1 });
+  });
+
+  test('list all of a month, oldest first, each once, however they are spread', async () => {
+    const ids: string[] = [];
+    // Most within one second, some within some minutes, the rest days apart.
+    const gaps = [
+      ...Array<number>(150).fill(0),
+      ...Array<number>(120).fill(3_000),
+      ...Array<number>(20).fill(86_400_000),
+    ];
+    for (const gapMs of gaps) {
+      ids.push((await charged()).chargeId);
+      double.advance(gapMs);
+    }
+    const { ids: found, pages } = await listed({ fromSeconds: START_S, untilSeconds: START_S + 31 * 86_400 });
+    expect(found).toEqual(ids);
+    expect(pages).toBeLessThanOrEqual(30);
+  });
+});

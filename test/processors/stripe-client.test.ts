@@ -1,0 +1,259 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import type { ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
+import { freshOrder } from '../support/sandbox-orders.ts';
+import { DOUBLE_KEY, type StripeDouble, serveStripe } from '../support/stripe-double.ts';
+import { clientAt } from '../support/stripe-double-client.ts';
+
+const LIMIT = { timeoutMs: 5_000 };
+const SHORT = { timeoutMs: 150 };
+const HOUR_MS = 60 * 60 * 1_000;
+const order = (changes: Partial<ChargeOrder> = {}) => freshOrder({ source: 'pm_card_visa', ...changes });
+
+describe('a charge at Stripe', () => {
+  let double: StripeDouble;
+  let client: Processor;
+  beforeEach(async () => {
+    double = await serveStripe({ fee: 88, searchLagMs: HOUR_MS });
+    client = clientAt(double.url, { clock: double.clock });
+  });
+  afterEach(async () => {
+    await double[Symbol.asyncDispose]();
+  });
+
+  test('says what it can do, and whom it speaks to', () => {
+    expect(client).toMatchObject({
+      name: 'stripe',
+      account: 'acct_double',
+      endpoint: double.url,
+      apiVersion: '2026-10-28.endive',
+      abilities: {
+        lookup: { kind: 'eventual', maxLagMs: HOUR_MS },
+        keyRetentionMs: 24 * HOUR_MS,
+        partialCapture: true,
+        partialRefund: true,
+        holdValidityMs: 7 * 24 * HOUR_MS,
+      },
+    });
+  });
+
+  test('is one PaymentIntent, confirmed, with our ids, under our key and the pinned version', async () => {
+    const wanted = order();
+    const outcome = await client.charge(wanted, LIMIT);
+    const [intent] = double.intentsOf(wanted.paymentId);
+    expect(outcome).toEqual({ kind: 'succeeded', chargeId: intent?.id, feeMinor: 88 });
+    expect(double.calls).toHaveLength(1);
+    expect(double.calls[0]).toMatchObject({ method: 'POST', path: '/v1/payment_intents' });
+    expect(double.calls[0]?.headers).toMatchObject({
+      authorization: `Bearer ${DOUBLE_KEY}`,
+      'content-type': 'application/x-www-form-urlencoded',
+      'idempotency-key': wanted.operationId,
+      'stripe-version': '2026-10-28.endive',
+    });
+    expect(double.calls[0]?.headers).not.toHaveProperty('x-stripe-client-telemetry');
+    expect(double.calls[0]?.params).toEqual({
+      amount: '1999',
+      currency: 'eur',
+      payment_method: 'pm_card_visa',
+      error_on_requires_action: 'true',
+      capture_method: 'automatic',
+      confirm: 'true',
+      'automatic_payment_methods[enabled]': 'true',
+      'automatic_payment_methods[allow_redirects]': 'never',
+      'metadata[payment]': wanted.paymentId,
+      'metadata[operation]': wanted.operationId,
+      'expand[0]': 'latest_charge.balance_transaction',
+    });
+  });
+
+  test('with manual capture is authorized, also after it was captured or let go', async () => {
+    const wanted = order({ capture: 'manual' });
+    const outcome = await client.charge(wanted, LIMIT);
+    expect(outcome).toMatchObject({ kind: 'authorized' });
+    double.advance(HOUR_MS);
+    double.books.expire('chargeId' in outcome ? (outcome.chargeId ?? '') : '');
+    expect(await client.findCharge(wanted, LIMIT)).toEqual(outcome);
+  });
+
+  test('that the payer must approve has the address, where a way back is configured', async () => {
+    const returnUrl = 'https://shop.example/back';
+    const withWayBack = clientAt(double.url, { clock: double.clock, returnUrl });
+    const wanted = order({ source: 'pm_card_threeDSecure2Required' });
+    const outcome = await withWayBack.charge(wanted, LIMIT);
+    expect(outcome).toEqual({
+      kind: 'action_required',
+      chargeId: expect.stringMatching(/^pi_/),
+      actionUrl: expect.stringMatching(/^https:\/\/hooks\.stripe\.com\/3d_secure_2\//),
+    });
+    expect(double.calls[0]?.params).toMatchObject({
+      return_url: returnUrl,
+      'automatic_payment_methods[allow_redirects]': 'always',
+    });
+  });
+
+  test('that the payer must approve, and can be sent nowhere to, is declined at once and not left open', async () => {
+    const wanted = order({ source: 'pm_card_threeDSecure2Required' });
+    const outcome = await client.charge(wanted, LIMIT);
+    expect(outcome).toMatchObject({
+      kind: 'declined',
+      chargeId: expect.stringMatching(/^pi_/),
+      failure: { code: 'authentication_required' },
+    });
+    expect(double.intentsOf(wanted.paymentId)).toMatchObject([{ status: 'requires_payment_method' }]);
+  });
+
+  test('by a slow method is pending, and is found as what it became', async () => {
+    const wanted = order({ source: 'pm_usBankAccount_success' });
+    const outcome = await client.charge(wanted, LIMIT);
+    expect(outcome).toMatchObject({ kind: 'pending' });
+    const [intent] = double.intentsOf(wanted.paymentId);
+    double.books.settle(intent?.id ?? '', 'approved');
+    double.advance(HOUR_MS);
+    expect(await client.findCharge(wanted, LIMIT)).toEqual({ kind: 'succeeded', chargeId: intent?.id, feeMinor: 88 });
+  });
+
+  test.each([
+    ['pm_card_visa_chargeDeclined', { code: 'card_declined', message: 'Your card was declined.' }],
+    [
+      'pm_card_visa_chargeDeclinedInsufficientFunds',
+      { code: 'insufficient_funds', message: 'Your card has insufficient funds.' },
+    ],
+  ])('%s is declined with its reason, and found so', async (source, failure) => {
+    const wanted = order({ source });
+    const outcome = await client.charge(wanted, LIMIT);
+    expect(outcome).toEqual({ kind: 'declined', chargeId: double.intentsOf(wanted.paymentId)[0]?.id, failure });
+    double.advance(HOUR_MS);
+    expect(await client.findCharge(wanted, LIMIT)).toEqual(outcome);
+  });
+
+  test('is not found before the search has it, and found as it stands after', async () => {
+    const wanted = order();
+    const outcome = await client.charge(wanted, LIMIT);
+    double.advance(HOUR_MS - 1);
+    expect(await client.findCharge(wanted, LIMIT)).toEqual({ kind: 'absent' });
+    double.advance(1);
+    expect(await client.findCharge(wanted, LIMIT)).toEqual(outcome);
+  });
+
+  test('is found by its own operation, not by another charge of the same payment', async () => {
+    const wanted = order();
+    const another = { ...wanted, operationId: order().operationId };
+    await client.charge(another, LIMIT);
+    double.advance(HOUR_MS);
+    expect(await client.findCharge(wanted, LIMIT)).toEqual({ kind: 'absent' });
+  });
+
+  test('sent again under its key has the first result for 24 hours, a 500 included', async () => {
+    const wanted = order();
+    double.trouble(['error_before']);
+    for (let send = 1; send <= 2; send += 1) {
+      await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({
+        name: 'AmbiguousError',
+        code: 'processor_error',
+      });
+    }
+    double.advance(24 * HOUR_MS);
+    expect(await client.charge(wanted, LIMIT)).toMatchObject({ kind: 'succeeded' });
+  });
+
+  test('under a key that is in use is unknown, and answered once the first has its end', async () => {
+    const wanted = order();
+    double.trouble(['held']);
+    const first = client.charge(wanted, LIMIT);
+    await arrived(double, 1);
+    await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({
+      name: 'AmbiguousError',
+      code: 'processor_conflict',
+    });
+    double.release();
+    const outcome = await first;
+    expect(await client.charge(wanted, LIMIT)).toEqual(outcome);
+    expect(double.intentsOf(wanted.paymentId)).toHaveLength(1);
+  });
+
+  test('whose connection broke is sent once, though the package would send again', async () => {
+    for (const trouble of ['reset_before', 'reset_after'] as const) {
+      const wanted = order();
+      double.trouble([trouble]);
+      const before = double.calls.length;
+      await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({
+        name: 'AmbiguousError',
+        code: 'processor_connection_lost',
+      });
+      expect(double.calls.length - before).toBe(1);
+    }
+  });
+
+  test.each([
+    ['unauthorized', 'RetryableError', 'processor_unauthorized'],
+    ['forbidden', 'RetryableError', 'processor_unauthorized'],
+    ['rate_limited', 'RetryableError', 'processor_rate_limited'],
+    ['lock_timeout', 'AmbiguousError', 'processor_conflict'],
+    ['unavailable', 'AmbiguousError', 'processor_error'],
+    ['error_after', 'AmbiguousError', 'processor_error'],
+    ['malformed_after', 'AmbiguousError', 'processor_answer_unreadable'],
+    ['silent_before', 'AmbiguousError', 'processor_timeout'],
+  ] as const)('%s: %s %s, for a send and for a look-up', async (trouble, name, code) => {
+    double.trouble([trouble, trouble], 'anyCall');
+    await expect(client.charge(order(), SHORT)).rejects.toMatchObject({ name, code });
+    await expect(client.findCharge(order(), SHORT)).rejects.toMatchObject({ name, code });
+  });
+
+  test('a rotated key works with the next call, and one that cannot be read sends nothing', async () => {
+    let key: string | Error = 'sk_test_old';
+    const rotating = clientAt(double.url, {
+      clock: double.clock,
+      apiKey: async () => {
+        if (typeof key !== 'string') throw key;
+        return key;
+      },
+    });
+    await expect(rotating.charge(order(), LIMIT)).rejects.toMatchObject({ code: 'processor_unauthorized' });
+    const before = double.calls.length;
+    for (const unusable of [new RetryableError('secrets_unavailable', 'no'), new Error('no'), '']) {
+      key = unusable;
+      await expect(rotating.charge(order(), LIMIT)).rejects.toMatchObject({
+        name: 'RetryableError',
+        code: 'processor_key_unavailable',
+      });
+    }
+    expect(double.calls.length).toBe(before);
+    key = DOUBLE_KEY;
+    expect(await rotating.charge(order(), LIMIT)).toMatchObject({ kind: 'succeeded' });
+  });
+
+  test('absence counts in the books of our own account alone', async () => {
+    await using other = await serveStripe({ account: 'acct_other' });
+    const rotated = clientAt(other.url, { clock: other.clock });
+    await expect(rotated.findCharge(order(), LIMIT)).rejects.toMatchObject({
+      name: 'RetryableError',
+      code: 'processor_account_other',
+    });
+    expect(await clientAt(double.url, { clock: double.clock }).findCharge(order(), LIMIT)).toEqual({ kind: 'absent' });
+  });
+
+  test('the breaker’s probe is a read', async () => {
+    const fragile = clientAt(double.url, {
+      clock: double.clock,
+      breaker: { consecutiveFailures: 2, openForMs: 1_000 },
+    });
+    double.trouble(['unavailable', 'unavailable']);
+    for (let send = 1; send <= 2; send += 1) await expect(fragile.charge(order(), LIMIT)).rejects.toThrow();
+    const before = double.calls.length;
+    await expect(fragile.charge(order(), LIMIT)).rejects.toMatchObject({ code: 'processor_circuit_open' });
+    expect(double.calls.length).toBe(before);
+    double.advance(1_000);
+    await fragile.ready();
+    expect(double.calls.slice(before).map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /v1/payment_intents',
+    ]);
+  });
+});
+
+async function arrived(double: StripeDouble, count: number): Promise<void> {
+  while (double.calls.length < count) {
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+}

@@ -1,0 +1,101 @@
+import { describe, expect, test } from '@jest/globals';
+import { readStripeEvent } from '../../lambdas/processors/http/read-stripe-event.ts';
+import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.ts';
+import { stripeSignature } from '../../lambdas/processors/stripe/stripe-signature.ts';
+import { freshOrder } from '../support/sandbox-orders.ts';
+import { DOUBLE_KEY, DOUBLE_SECRET, serveStripe } from '../support/stripe-double.ts';
+import { clientAt } from '../support/stripe-double-client.ts';
+
+const LIMIT = { timeoutMs: 5_000 };
+
+const bodyOf = (type: unknown, object: unknown, changes: object = {}) =>
+  Buffer.from(JSON.stringify({ id: 'evt_1', object: 'event', type, data: { object }, ...changes }));
+const read = (type: unknown, object: unknown, changes: object = {}) =>
+  readStripeEvent('stripe', bodyOf(type, object, changes));
+const INTENT = { object: 'payment_intent', id: 'pi_1' };
+
+describe('events of Stripe', () => {
+  test.each([
+    ['payment_intent.succeeded', INTENT],
+    ['payment_intent.canceled', INTENT],
+    ['payment_intent.payment_failed', INTENT],
+    ['payment_intent.amount_capturable_updated', INTENT],
+    ['charge.refunded', { object: 'charge', id: 'ch_1', payment_intent: 'pi_1' }],
+    ['charge.refund.updated', { object: 'refund', id: 're_1', payment_intent: 'pi_1' }],
+    ['refund.created', { object: 'refund', id: 're_1', payment_intent: 'pi_1' }],
+    ['refund.failed', { object: 'refund', id: 're_1', payment_intent: 'pi_1' }],
+    ['charge.dispute.created', { object: 'dispute', id: 'dp_1', payment_intent: 'pi_1' }],
+    ['charge.dispute.closed', { object: 'dispute', id: 'dp_1', payment_intent: 'pi_1' }],
+  ])('%s is about its intent', (type, object) => {
+    expect(read(type, object)).toEqual({
+      kind: 'event',
+      event: { processorName: 'stripe', eventId: 'evt_1', type, chargeId: 'pi_1' },
+    });
+  });
+
+  test.each([
+    ['a type that changes no payment', 'customer.created', { object: 'customer', id: 'cus_1' }],
+    ['a type that nobody knows', 'charge.teleported', {}],
+    [
+      'a refund of a charge without an intent',
+      'refund.created',
+      { object: 'refund', id: 're_1', payment_intent: null },
+    ],
+    ['a charge of its own', 'charge.refunded', { object: 'charge', id: 'ch_1', payment_intent: null }],
+  ])('%s is ignored, so that it is acknowledged', (_what, type, object) => {
+    expect(read(type, object)).toEqual({ kind: 'ignored', type });
+  });
+
+  test.each([
+    ['no id', bodyOf('refund.created', {}, { id: undefined }), 'id'],
+    ['an id with a space', bodyOf('refund.created', {}, { id: 'evt 1' }), 'id'],
+    ['no event', bodyOf('refund.created', {}, { object: 'v2.core.event' }), 'object'],
+    ['a type that is no text', bodyOf(7, INTENT), 'type'],
+    ['a type with a line in it', bodyOf('refund.created\n', INTENT), 'type'],
+    ['no data', bodyOf('refund.created', {}, { data: null }), 'data'],
+    ['an intent without an id', bodyOf('payment_intent.succeeded', { object: 'payment_intent' }), 'data.object.id'],
+    ['another object', bodyOf('payment_intent.succeeded', { object: 'charge', id: 'ch_1' }), 'data.object.object'],
+    [
+      'a refund that names nothing',
+      bodyOf('refund.created', { object: 'refund', id: 're_1' }),
+      'data.object.payment_intent',
+    ],
+    [
+      'an empty intent',
+      bodyOf('refund.created', { object: 'refund', payment_intent: '' }),
+      'data.object.payment_intent',
+    ],
+  ])('%s is unreadable, and the field is named', (_what, body, param) => {
+    expect(readStripeEvent('stripe', body)).toMatchObject({ kind: 'unreadable', param });
+  });
+
+  test.each([
+    ['no JSON', Buffer.from('{"id":')],
+    ['no UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
+    ['a list', Buffer.from('[]')],
+  ])('%s is unreadable', (_what, body) => {
+    expect(readStripeEvent('stripe', body)).toMatchObject({ kind: 'unreadable', detail: expect.any(String) });
+    expect(readStripeEvent('stripe', body)).not.toHaveProperty('param');
+  });
+
+  test('are verified over the bytes as they came, and lead to the charge as it stands', async () => {
+    await using double = await serveStripe();
+    const { url: baseUrl, clock } = double;
+    const order = freshOrder({ source: 'pm_usBankAccount_success' });
+    const { chargeId = '' } = await clientAt(baseUrl, { clock }).charge(order, LIMIT);
+    double.books.settle(chargeId, 'approved');
+    const { body, headers } = double.event('payment_intent.succeeded', { object: 'payment_intent', id: chargeId });
+    const callback = (bytes: Buffer) => ({ body: bytes, header: (name: string) => [headers[name] ?? []].flat() });
+    const verdict = (bytes: Buffer, nowMs: number) => stripeSignature.verify(callback(bytes), [DOUBLE_SECRET], nowMs);
+    expect(verdict(body, clock.nowMs())).toMatchObject({ kind: 'valid' });
+    expect(verdict(Buffer.concat([body, Buffer.from(' ')]), clock.nowMs())).not.toMatchObject({ kind: 'valid' });
+    expect(verdict(body, clock.nowMs() + 301_000)).not.toMatchObject({ kind: 'valid' });
+    const event = readStripeEvent('stripe', body);
+    expect(event).toMatchObject({ kind: 'event', event: { chargeId } });
+    const books = createStripeBooks({ apiKey: async () => DOUBLE_KEY, account: 'acct_double', baseUrl, clock });
+    expect(await books.readCharge(chargeId, LIMIT)).toMatchObject({
+      status: 'succeeded',
+      paymentId: order.paymentId,
+    });
+  });
+});

@@ -1,0 +1,40 @@
+import { type StripeDouble, serveStripe } from '../support/stripe-double.ts';
+import { clientAt } from '../support/stripe-double-client.ts';
+import { inSandboxDialect, troublesOf } from '../support/stripe-double-dialect.ts';
+import { describeChanges } from './processor-changes-suite.ts';
+import { describeProcessor } from './processor-suite.ts';
+
+const STATUSES: Readonly<Record<string, string>> = {
+  requires_capture: 'authorized',
+  requires_payment_method: 'declined',
+  canceled: 'voided',
+};
+
+const clientOf = ({ url, clock }: StripeDouble) => clientAt(url, { clock, returnUrl: 'https://shop.example/back' });
+
+describeProcessor('Stripe adapter over HTTP', async () => {
+  const double = await serveStripe();
+  return {
+    processor: inSandboxDialect(clientOf(double), double),
+    chargesOf: async (paymentId) =>
+      double.intentsOf(paymentId).map(({ id, status }) => ({ id, status: STATUSES[status] ?? status })),
+    failNext: async (count, source) => double.trouble(troublesOf(source, count)),
+    advance: (milliseconds) => double.advance(milliseconds),
+    [Symbol.asyncDispose]: () => double[Symbol.asyncDispose](),
+  };
+});
+
+describeChanges('changes by the Stripe adapter over HTTP', async () => {
+  const double = await serveStripe();
+  return {
+    processor: inSandboxDialect(clientOf(double), double),
+    stateOf: async (chargeId) => {
+      const intent = double.books.intents.get(chargeId);
+      if (intent === undefined) throw new Error(`there is no intent ${chargeId}`);
+      const { status, amount_received: captured, refunds } = intent;
+      return { status: STATUSES[status] ?? status, captured, refunds: refunds.map(({ amount }) => amount) };
+    },
+    failNextChange: (count, source) => double.trouble(troublesOf(source, count)),
+    [Symbol.asyncDispose]: () => double[Symbol.asyncDispose](),
+  };
+});

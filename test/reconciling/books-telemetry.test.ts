@@ -1,0 +1,41 @@
+import { expect, test } from '@jest/globals';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { booksTelemetry } from '../../lambdas/reconciling/http/books-telemetry.ts';
+import { seenAgain } from '../../lambdas/views/domain/mismatch-view.ts';
+import { apartBy, lookedAt } from '../support/mismatch-fixtures.ts';
+import { catchWrittenLines } from '../support/written-lines.ts';
+
+const lines = catchWrittenLines();
+const written = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+
+test('a state is told also when it is zero, so that an alarm ends and a missing run is seen', () => {
+  const told = booksTelemetry();
+  told.counted({ confirmed: 0, suspected: 3 });
+  told.purged(0, []);
+  told.counted({ confirmed: 2, suspected: 0 });
+  told.purged(1_200, ['idempotency']);
+
+  const metrics = written().filter((line) => '_aws' in line);
+  expect(metrics).toMatchObject([
+    { service: 'books', mismatches: 0 },
+    { service: 'books', expired_left: 0, ttl_not_working: 0 },
+    { service: 'books', mismatches: 2 },
+    { service: 'books', expired_left: 1_200, ttl_not_working: 1 },
+  ]);
+});
+
+test('a difference is a line with both figures and whose it is', () => {
+  const open = seenAgain(systemDigest, undefined, lookedAt('k'), apartBy(1700), 5);
+  booksTelemetry().difference('suspected', open);
+
+  expect(written()).toMatchObject([
+    {
+      message: 'mismatch',
+      change: 'suspected',
+      id: open.id,
+      tenantId: 'ten_desk',
+      processorMinor: 1700,
+      ledgerMinor: 1000,
+    },
+  ]);
+});

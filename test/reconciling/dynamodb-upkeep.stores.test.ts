@@ -1,0 +1,100 @@
+import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import {
+  DynamoDbExpiredRecords,
+  DynamoDbTimeToLive,
+} from '../../lambdas/reconciling/store/dynamodb-expired-records.ts';
+import { countMismatches, keepLook, listMismatches } from '../../lambdas/reconciling/use/mismatch-view.ts';
+import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { DynamoDbOwners } from '../../lambdas/tenants/store/tenant-owners.ts';
+import { STEADY_FOR_MS } from '../../lambdas/views/domain/mismatch-view.ts';
+import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { apartBy, lookedAt } from '../support/mismatch-fixtures.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { describeExpiredRecords } from './expired-records-suite.ts';
+
+const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
+const client = () => documentClient(dynamoDbClient());
+
+describeExpiredRecords('dynamodb', async () => {
+  const { idempotency: table } = await createTables('purge');
+  return {
+    records: new DynamoDbExpiredRecords(client(), table, pacing),
+    put: async ({ key, status, expiresAtSeconds }) => {
+      const expiry = expiresAtSeconds === undefined ? {} : { expiresAt: expiresAtSeconds };
+      await client().send(new PutCommand({ TableName: table, Item: { pk: key, status, ...expiry } }));
+    },
+    keys: async () => {
+      const { Items = [] } = await client().send(new ScanCommand({ TableName: table }));
+      return Items.map(({ pk }) => String(pk));
+    },
+  };
+});
+
+describe('on dynamodb', () => {
+  let tables: Awaited<ReturnType<typeof createTables>>;
+  beforeAll(async () => {
+    tables = await createTables('upkeep');
+  });
+
+  test('time to live is on in the tables that are deployed with it, and seen to be off where nobody switched it on', async () => {
+    const deployed = localAws().tables;
+    const asked = {
+      idempotency: deployed.idempotency,
+      registry: deployed.registry,
+      without: tables.registry,
+    };
+    expect(await new DynamoDbTimeToLive(client(), asked, pacing).states()).toEqual([
+      { table: 'idempotency', isOn: true },
+      { table: 'registry', isOn: true },
+      { table: 'without', isOn: false },
+    ]);
+  });
+
+  test('whoever has ever had a key is listed as an owner, once for each mode, page by page', async () => {
+    const administration = new TenantAdministration(client(), tables.registry);
+    const tenants = [await administration.createTenant('A'), await administration.createTenant('B')];
+    const made = tenants.flatMap((tenant) =>
+      (['test', 'live', 'test'] as const).map((mode) => [tenant, mode] as const),
+    );
+    for (const [tenant, mode] of made) await administration.createApiKey({ tenantId: tenant, mode, scopes: [] });
+    const owners = new DynamoDbOwners(client(), tables.registry, pacing);
+
+    const told: string[] = [];
+    let after: string | undefined;
+    for (let page = 0; page < 3; page += 1) {
+      const found = await owners.list(after, 3);
+      for (const { name, owner } of found) {
+        expect(name).toBe(`${owner.tenantId}#${owner.mode}`);
+        told.push(name);
+      }
+      after = found.at(-1)?.name ?? after;
+    }
+    expect(told).toEqual(tenants.flatMap((tenant) => [`${tenant}#live`, `${tenant}#test`]).toSorted());
+  });
+
+  test('a mismatch is kept, confirmed, listed, and taken out of both of its lists', async () => {
+    const views = new DynamoDbViews(client(), tables.views, pacing);
+    const keep = (atMs: number, differs: boolean) =>
+      keepLook({ views, digest: systemDigest }, lookedAt('k'), differs ? apartBy(1700) : undefined, atMs);
+    const owner = { tenantId: tenantId('ten_desk'), mode: 'test' as const };
+    const listed = async () => {
+      const list = await listMismatches(views, owner, { limit: 10 });
+      return list.kind === 'found' ? list.open.map(({ status }) => status) : [];
+    };
+
+    expect(await keep(1_000, true)).toMatchObject({ change: 'suspected' });
+    const rivals = await Promise.all([0, 0, 0].map(() => keep(1_000 + STEADY_FOR_MS, true)));
+    expect(rivals.filter((each) => each?.change === 'confirmed')).toHaveLength(1);
+    expect(await listed()).toEqual(['confirmed']);
+    expect(await countMismatches({ views })).toEqual({ confirmed: 1, suspected: 0 });
+    expect(await keep(2_000 + STEADY_FOR_MS, false)).toMatchObject({ change: 'gone' });
+    expect(await listed()).toEqual([]);
+    expect(await countMismatches({ views })).toEqual({ confirmed: 0, suspected: 0 });
+  });
+});

@@ -1,0 +1,78 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { ExpiredRecord, ExpiredRecords } from '../../lambdas/reconciling/use/expired-records.ts';
+
+/** A record as a test puts it: the key and what matters of it. */
+interface PutRecord {
+  readonly key: string;
+  readonly status: 'INPROGRESS' | 'PENDING' | 'FAILED' | 'COMPLETED';
+  readonly expiresAtSeconds?: number;
+}
+
+interface Subject {
+  readonly records: ExpiredRecords;
+  put(record: PutRecord): Promise<void>;
+  keys(): Promise<readonly string[]>;
+}
+
+const BEFORE = 1_700_000_000;
+const SEGMENTS = 3;
+const MAX_STEPS = 100;
+
+/** What every walk through expired records promises; the fake in memory is proven by the same suite as the real one. */
+export function describeExpiredRecords(name: string, make: () => Promise<Subject>): void {
+  let subject: Subject;
+  beforeEach(async () => {
+    subject = await make();
+  });
+
+  async function walked(): Promise<readonly ExpiredRecord[]> {
+    const all: ExpiredRecord[] = [];
+    for (let segment = 0; segment < SEGMENTS; segment += 1) {
+      let after: string | undefined;
+      for (let step = 0; step < MAX_STEPS; step += 1) {
+        const from = { segment, segments: SEGMENTS, ...(after === undefined ? {} : { after }) };
+        const { found, next } = await subject.records.walk(from, BEFORE);
+        all.push(...found);
+        after = next;
+        if (after === undefined) break;
+      }
+    }
+    return all.sort((left, right) => (left.key < right.key ? -1 : 1));
+  }
+
+  describe(`${name}: expired records`, () => {
+    test('are those that are completed and whose time was over before: never one that is open, or has no end', async () => {
+      await subject.put({ key: 'OP#a', status: 'COMPLETED', expiresAtSeconds: BEFORE - 1 });
+      await subject.put({ key: 'OP#bb', status: 'COMPLETED', expiresAtSeconds: BEFORE });
+      await subject.put({ key: 'OP#ccc', status: 'COMPLETED', expiresAtSeconds: BEFORE + 1 });
+      await subject.put({ key: 'OP#d', status: 'COMPLETED' });
+      for (const status of ['INPROGRESS', 'PENDING', 'FAILED'] as const) {
+        await subject.put({ key: `OP#${status}`, status });
+        await subject.put({ key: `OP#${status}#dated`, status, expiresAtSeconds: 1 });
+      }
+      await subject.put({ key: 'OP#zz', status: 'COMPLETED', expiresAtSeconds: 1 });
+
+      expect(await walked()).toEqual([
+        { key: 'OP#a', expiresAtSeconds: BEFORE - 1 },
+        { key: 'OP#zz', expiresAtSeconds: 1 },
+      ]);
+    });
+
+    test('are deleted once, and only as they were found', async () => {
+      for (const key of ['OP#1', 'OP#2', 'OP#3', 'OP#4']) {
+        await subject.put({ key, status: 'COMPLETED', expiresAtSeconds: 10 });
+      }
+      const found = await walked();
+      expect(found).toHaveLength(4);
+      await subject.put({ key: 'OP#2', status: 'COMPLETED', expiresAtSeconds: BEFORE + 10 });
+      await subject.put({ key: 'OP#3', status: 'INPROGRESS' });
+      await subject.put({ key: 'OP#4', status: 'COMPLETED' });
+
+      const removed: boolean[] = [];
+      for (const record of [...found, ...found]) removed.push(await subject.records.remove(record));
+
+      expect(removed).toEqual([true, false, false, false, false, false, false, false]);
+      expect((await subject.keys()).toSorted()).toEqual(['OP#2', 'OP#3', 'OP#4']);
+    });
+  });
+}

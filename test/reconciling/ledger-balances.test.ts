@@ -1,0 +1,93 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { dataOf, LedgerDesk } from '../support/ledger-desk.ts';
+import { takenAt } from '../views/ledger-reader-suite.ts';
+import { MemoryLedgerReader } from '../views/memory-ledger-reader.ts';
+
+let desk: LedgerDesk;
+
+beforeEach(() => {
+  desk = new LedgerDesk();
+});
+
+describe('the balances', () => {
+  test('tell each account in its own direction, by currency and then in the order of the chart', async () => {
+    const euros = await desk.paid('k-1');
+    await desk.paid('k-2', { amount: 300, currency: 'CHF' });
+    const { inside } = desk.payments.processor;
+    const [charge] = desk.payments.processor.charges(euros);
+    inside.change(charge?.chargeId ?? '', { feeMinor: 59 });
+    inside.refund(charge?.chargeId ?? '', 400);
+    inside.dispute(charge?.chargeId ?? '', 100);
+    await desk.learn(euros);
+
+    const { body } = await desk.get('/v1/balances');
+
+    const balance = (
+      currency: string,
+      account: string,
+      debit: number,
+      credit: number,
+      normal: string,
+      net: number,
+    ) => ({
+      object: 'balance',
+      account,
+      currency,
+      debit,
+      credit,
+      normal_balance: normal,
+      balance: net,
+    });
+    expect(body).toEqual({
+      object: 'list',
+      data: [
+        balance('CHF', 'processor_clearing', 300, 0, 'debit', 300),
+        balance('CHF', 'merchant_payable', 0, 300, 'credit', 300),
+        balance('EUR', 'processor_clearing', 1000, 559, 'debit', 441),
+        balance('EUR', 'merchant_payable', 0, 1000, 'credit', 1000),
+        balance('EUR', 'refunds', 400, 0, 'debit', 400),
+        balance('EUR', 'fees', 59, 0, 'debit', 59),
+        balance('EUR', 'disputes', 100, 0, 'debit', 100),
+      ],
+      has_more: false,
+    });
+  });
+
+  test('below zero say that an account stands on the other side than it should', async () => {
+    const payment = await desk.paid('k-1');
+    await desk.correct('c-1', {
+      payment,
+      postings: [
+        { account: 'merchant_payable', direction: 'debit', amount: 1500 },
+        { account: 'corrections', direction: 'credit', amount: 1500 },
+      ],
+    });
+
+    const balances = dataOf(await desk.get('/v1/balances')).map(({ account, balance }) => [account, balance]);
+
+    expect(balances).toEqual([
+      ['processor_clearing', 1000],
+      ['merchant_payable', -500],
+      ['corrections', -1500],
+    ]);
+  });
+
+  test('of a merchant without payments are none', async () => {
+    expect((await desk.get('/v1/balances')).body).toEqual({ object: 'list', data: [], has_more: false });
+  });
+
+  test('beyond what JSON carries exactly are refused, never rounded', async () => {
+    const owner = { tenantId: tenantId('ten_desk'), mode: 'test' as const };
+    const huge = (key: string) => takenAt(owner, key, 1, { amountMinor: 9_007_199_254_740_991, feeMinor: 0 });
+    const withSum = (...keys: readonly string[]) =>
+      new LedgerDesk({ ledger: new MemoryLedgerReader(() => keys.flatMap(huge)) });
+
+    const exact = await withSum('a').get('/v1/balances');
+    const beyond = await withSum('a', 'b').get('/v1/balances');
+
+    expect(exact.text).toContain('"debit":9007199254740991,');
+    expect(beyond.status).toBe(500);
+    expect(beyond.body).toMatchObject({ code: 'balance_too_large' });
+  });
+});

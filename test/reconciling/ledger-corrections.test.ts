@@ -1,0 +1,199 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
+import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { dataOf, LedgerDesk } from '../support/ledger-desk.ts';
+
+const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
+const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
+
+let desk: LedgerDesk;
+let payment: PaymentId;
+
+beforeEach(async () => {
+  desk = new LedgerDesk();
+  payment = await desk.paid('k-1');
+});
+
+const leg = (account: string, direction: string, amount: number) => ({ account, direction, amount });
+const transitions = async () => dataOf(await desk.payments.get(`/v1/payments/${payment}/transitions`));
+
+describe('a correction over HTTP', () => {
+  test('that reverses is made, shown, and stands in the entries and the transitions', async () => {
+    const made = await desk.correct('c-1', { payment, reverses: 2 });
+
+    expect(made.status).toBe(201);
+    expect(made.headers).not.toHaveProperty('Idempotency-Replayed');
+    expect(made.body).toEqual({
+      id: expect.stringMatching(/^cor_[a-z2-7]{32}$/),
+      object: 'correction',
+      payment,
+      sequence: 3,
+      reason: 'Booked twice',
+      operator: 'Ada Example',
+      reverses: 2,
+      postings: [
+        { account: 'processor_clearing', direction: 'credit', amount: 1000, currency: 'EUR' },
+        { account: 'merchant_payable', direction: 'debit', amount: 1000, currency: 'EUR' },
+      ],
+      created: Date.UTC(2026, 2, 1, 12) / 1000 + 1,
+    });
+    expect((await transitions()).at(-1)).toMatchObject({ sequence: 3, type: 'ledger.corrected' });
+    const entries = dataOf(await desk.get(`/v1/ledger/entries?payment=${payment}`));
+    expect(entries.map(({ sequence, type }) => [sequence, type])).toEqual([
+      [2, 'payment.completed'],
+      [2, 'payment.completed'],
+      [3, 'ledger.corrected'],
+      [3, 'ledger.corrected'],
+    ]);
+    const balances = dataOf(await desk.get('/v1/balances'));
+    expect(balances.map(({ balance }) => balance)).toEqual([0, 0]);
+  });
+
+  test('with postings of its own is made in the payment’s currency', async () => {
+    const postings = [leg('corrections', 'debit', 30), leg('fees', 'credit', 10), leg('refunds', 'credit', 20)];
+
+    const made = await desk.correct('c-1', { payment, postings });
+
+    expect(made.status).toBe(201);
+    expect(made.body).toMatchObject({
+      reverses: null,
+      postings: postings.map((each) => ({ ...each, currency: 'EUR' })),
+    });
+  });
+
+  test('sent again with the same key is replayed byte for byte, and made once', async () => {
+    const first = await desk.correct('c-1', { payment, reverses: 2 });
+    desk.payments.clock.advance(3_600_000);
+    const again = await desk.correct('"c-1"', { payment, reverses: 2 });
+
+    expect([again.status, again.text]).toEqual([201, first.text]);
+    expect(again.headers['Idempotency-Replayed']).toBe('true');
+    expect(await transitions()).toHaveLength(3);
+    expect(desk.reports.map(({ counts }) => counts)).toEqual([['first'], ['replay']]);
+  });
+
+  test('under a used key with another body is 422, and the first stays', async () => {
+    await desk.correct('c-1', { payment, reverses: 2 });
+    const other = await desk.correct('c-1', { payment, reverses: 2, reason: 'Another' });
+
+    expect(other.status).toBe(422);
+    expect(other.body).toMatchObject({ code: 'idempotency_key_payload_mismatch' });
+    expect(await transitions()).toHaveLength(3);
+  });
+
+  test('of a set that was undone before is 409 with the correction that did it', async () => {
+    const first = await desk.correct('c-1', { payment, reverses: 2 });
+    const second = await desk.correct('c-2', { payment, reverses: 2 });
+
+    expect(second.status).toBe(409);
+    expect(second.body).toMatchObject({ code: 'already_reversed', param: 'reverses', correction_id: first.body['id'] });
+    expect((await desk.correct('c-3', { payment, reverses: 3 })).status).toBe(201);
+  });
+
+  test('under a key of years ago is the same answer, and is not made again', async () => {
+    const first = await desk.correct('c-1', { payment, reverses: 2 });
+    desk.payments.clock.advance(4_000 * 24 * 3_600_000);
+
+    const late = await desk.correct('c-1', { payment, reverses: 2 });
+
+    expect([late.status, late.text]).toEqual([201, first.text]);
+    expect(await transitions()).toHaveLength(3);
+  });
+
+  test.each([
+    ['a transition without postings', { reverses: 1 }, 'invalid_request', 'reverses'],
+    ['a transition that is not there', { reverses: 9 }, 'invalid_request', 'reverses'],
+    ['a sequence that is none', { reverses: 0 }, 'invalid_request', 'reverses'],
+    ['a sequence as text', { reverses: '2' }, 'invalid_request', 'reverses'],
+    ['neither of the two', {}, 'invalid_request', 'reverses'],
+    [
+      'both',
+      { reverses: 2, postings: [leg('fees', 'debit', 1), leg('refunds', 'credit', 1)] },
+      'invalid_request',
+      'postings',
+    ],
+    ['one posting', { postings: [leg('fees', 'debit', 1)] }, 'invalid_request', 'postings'],
+    ['eleven postings', { postings: Array(11).fill(leg('fees', 'debit', 1)) }, 'invalid_request', 'postings'],
+    [
+      'an account that is none',
+      { postings: [leg('cash', 'debit', 1), leg('fees', 'credit', 1)] },
+      'invalid_request',
+      'postings.0.account',
+    ],
+    [
+      'an amount of nothing',
+      { postings: [leg('refunds', 'debit', 0), leg('fees', 'credit', 0)] },
+      'invalid_request',
+      'postings.0.amount',
+    ],
+    [
+      'half a cent',
+      { postings: [leg('refunds', 'debit', 0.5), leg('fees', 'credit', 0.5)] },
+      'invalid_request',
+      'postings.0.amount',
+    ],
+    [
+      'a currency of its own',
+      { postings: [{ ...leg('refunds', 'debit', 1), currency: 'USD' }, leg('fees', 'credit', 1)] },
+      'unknown_field',
+      'postings.0.currency',
+    ],
+    ['no reason', { reverses: 2, reason: ' ' }, 'invalid_request', 'reason'],
+    ['too long a reason', { reverses: 2, reason: 'x'.repeat(501) }, 'invalid_request', 'reason'],
+    ['no operator', { reverses: 2, operator: '' }, 'invalid_request', 'operator'],
+    ['too long an operator', { reverses: 2, operator: 'x'.repeat(101) }, 'invalid_request', 'operator'],
+    ['a status', { reverses: 2, status: 'failed' }, 'unknown_field', 'status'],
+    ['a card number', { reverses: 2, reason: 'of 4242 4242 4242 4242' }, 'card_number_not_allowed', 'reason'],
+    ['a secret', { reverses: 2, operator: 'sk_live_0123456789abcdefghijkl' }, 'secret_not_allowed', 'operator'],
+  ])('with %s is 400 with the field, and nothing is kept', async (_what, body, code, param) => {
+    const refused = await desk.correct('c-1', { payment, ...body });
+
+    expect(refused.status).toBe(400);
+    expect(refused.body).toMatchObject({ code, param });
+    expect(await transitions()).toHaveLength(2);
+    expect((await desk.correct('c-1', { payment, reverses: 2 })).status).toBe(201);
+  });
+
+  test.each([
+    [leg('refunds', 'debit', 12), 'The debits are 2 more than the credits, in minor units.'],
+    [leg('refunds', 'debit', 7), 'The credits are 3 more than the debits, in minor units.'],
+    [leg('refunds', 'credit', 10), 'The credits are 20 more than the debits, in minor units.'],
+  ])('off balance is 400 and says by how much: %j', async (other, detail) => {
+    const refused = await desk.correct('c-1', { payment, postings: [other, leg('fees', 'credit', 10)] });
+
+    expect(refused.status).toBe(400);
+    expect(refused.body).toMatchObject({ code: 'unbalanced', param: 'postings', detail });
+  });
+
+  test.each([
+    ['', 'missing_idempotency_key'],
+    ['two words', 'invalid_idempotency_key'],
+    ['x'.repeat(129), 'invalid_idempotency_key'],
+  ])('with the key %j is 400 before anything is read', async (key, code) => {
+    expect((await desk.correct(key, { payment, reverses: 2 })).body).toMatchObject({ status: 400, code });
+  });
+
+  test('is refused for what is not a JSON object in UTF-8, and for any query', async () => {
+    const headers = { 'Content-Type': 'text/plain' };
+
+    expect((await desk.correct('c-1', {}, { headers })).status).toBe(415);
+    expect((await desk.correct('c-1', {}, { event: { body: '{"a":1,"a":1}' } })).body).toMatchObject({
+      code: 'invalid_json',
+    });
+    const queried = { event: { queryStringParameters: { dry_run: 'true' } } };
+    expect((await desk.correct('c-1', { payment, reverses: 2 }, queried)).body).toMatchObject({
+      code: 'unknown_parameter',
+    });
+  });
+
+  test('of another tenant’s payment is 404, and one tenant’s keys are nothing to another', async () => {
+    desk.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other'), scopes: ALL_SCOPES });
+    await desk.correct('c-1', { payment, reverses: 2 });
+
+    const foreign = await desk.correct('c-1', { payment, reverses: 2 }, as(OTHER_KEY));
+
+    expect(foreign.status).toBe(404);
+    expect(foreign.body).toMatchObject({ code: 'not_found', detail: 'There is no such payment.' });
+    expect(await transitions()).toHaveLength(3);
+  });
+});

@@ -1,0 +1,238 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { Scopes } from '../../lambdas/kernel/contract/api.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { dataOf, LedgerDesk } from '../support/ledger-desk.ts';
+import { API_KEY, type Reply } from '../support/payments-desk.ts';
+
+const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
+const UNKNOWN_ID = `pay_${'a'.repeat(32)}`;
+const PATH = '/v1/ledger/entries';
+const CREATED = Date.UTC(2026, 2, 1, 12) / 1000;
+
+let desk: LedgerDesk;
+
+beforeEach(() => {
+  desk = new LedgerDesk();
+});
+
+const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
+const idsOf = (reply: Reply) => dataOf(reply).map(({ id }) => String(id));
+
+describe('the entries of the Ledger', () => {
+  test('are listed oldest first, with payment, transition and amount', async () => {
+    const first = await desk.paid('k-1');
+    const second = await desk.paid('k-2', { amount: 700, currency: 'USD' });
+
+    const list = await desk.get(PATH);
+
+    const shown = (
+      payment: string,
+      account: string,
+      direction: string,
+      amount: number,
+      currency: string,
+      at: number,
+    ) => ({
+      id: expect.stringMatching(/^ent_[\w-]+$/),
+      object: 'ledger_entry',
+      payment,
+      sequence: 2,
+      type: 'payment.completed',
+      account,
+      direction,
+      amount,
+      currency,
+      created: at,
+    });
+    expect(list.status).toBe(200);
+    expect(list.body).toEqual({
+      object: 'list',
+      data: [
+        shown(first, 'processor_clearing', 'debit', 1000, 'EUR', CREATED),
+        shown(first, 'merchant_payable', 'credit', 1000, 'EUR', CREATED),
+        shown(second, 'processor_clearing', 'debit', 700, 'USD', CREATED + 1),
+        shown(second, 'merchant_payable', 'credit', 700, 'USD', CREATED + 1),
+      ],
+      has_more: false,
+    });
+  });
+
+  test('come in pages that begin after the entry named, without a gap and without a double', async () => {
+    for (const key of ['k-1', 'k-2', 'k-3']) await desk.paid(key);
+    const all = idsOf(await desk.get(PATH));
+    const paged: string[] = [];
+    let hasMore = true;
+    for (let page = 0; page < 5 && hasMore; page += 1) {
+      const after = paged.at(-1);
+      const reply = await desk.get(`${PATH}?limit=2${after === undefined ? '' : `&starting_after=${after}`}`);
+      paged.push(...idsOf(reply));
+      hasMore = reply.body['has_more'] === true;
+    }
+
+    expect(new Set(all).size).toBe(6);
+    expect(paged).toEqual(all);
+    expect(hasMore).toBe(false);
+  });
+
+  test('can be asked for by payment, account and day, and all of them together', async () => {
+    const first = await desk.paid('k-1');
+    desk.payments.clock.advance(12 * 60 * 60 * 1000 - 1000);
+    const next = await desk.paid('k-2');
+    const asked = async (search: string) => dataOf(await desk.get(`${PATH}?${search}`));
+
+    expect((await asked('day=2026-03-01')).map(({ payment }) => payment)).toEqual([first, first]);
+    expect((await asked('day=2026-03-02')).map(({ payment }) => payment)).toEqual([next, next]);
+    expect(await asked('day=2026-02-28')).toEqual([]);
+    expect((await asked(`payment=${next}`)).map(({ payment }) => payment)).toEqual([next, next]);
+    expect((await asked('account=merchant_payable')).map(({ direction }) => direction)).toEqual(['credit', 'credit']);
+    expect(await asked(`payment=${first}&account=merchant_payable&day=2026-03-01&limit=1`)).toHaveLength(1);
+    expect(await asked(`payment=${first}&day=2026-03-02`)).toEqual([]);
+  });
+
+  test.each([
+    ['limit=0', 'limit', 'invalid_request'],
+    ['limit=101', 'limit', 'invalid_request'],
+    ['day=2026-02-30', 'day', 'invalid_request'],
+    ['day=2026-3-1', 'day', 'invalid_request'],
+    ['day=yesterday', 'day', 'invalid_request'],
+    ['account=cash', 'account', 'invalid_request'],
+    ['starting_after=', 'starting_after', 'invalid_request'],
+    ['starting_after=ent_', 'starting_after', 'invalid_request'],
+    ['starting_after=2', 'starting_after', 'invalid_request'],
+    ['tenant=ten_other', 'tenant', 'unknown_parameter'],
+  ])('are refused for %s, naming %s', async (search, param, code) => {
+    const reply = await desk.get(`${PATH}?${search}`);
+
+    expect(reply.status).toBe(400);
+    expect(reply.body).toMatchObject({ code, param });
+  });
+
+  test('are not listed after a cursor that nobody was given', async () => {
+    await desk.paid('k-1');
+    const [good = ''] = idsOf(await desk.get(PATH));
+    const spelled = Buffer.from(good.slice(4), 'base64url').toString('utf8');
+    const respelled = (text: string) => `ent_${Buffer.from(text).toString('base64url')}`;
+    const forged = [
+      respelled(spelled.replace(/ 0 /, ' 1 ')),
+      respelled(spelled.replace(/^\d/, '9')),
+      respelled(`${spelled} `),
+      respelled(spelled.slice(0, -1)),
+      `${good}=`,
+      `${good}A`,
+      good.toUpperCase(),
+      good.slice(4),
+    ];
+
+    expect(spelled).toContain('pay_');
+    expect((await desk.get(`${PATH}?starting_after=${good}`)).status).toBe(200);
+    for (const cursor of forged) {
+      const reply = await desk.get(`${PATH}?starting_after=${encodeURIComponent(cursor)}`);
+      expect([cursor, reply.status, reply.body['param']]).toEqual([cursor, 400, 'starting_after']);
+    }
+  });
+
+  test('of a Ledger that is too large are 503 with a word of what helps', async () => {
+    const large = new LedgerDesk({
+      ledger: {
+        entries: () => Promise.reject(new RetryableError('ledger_too_large', 'too many rows')),
+        balances: () => Promise.reject(new RetryableError('ledger_too_large', 'too many rows')),
+      },
+    });
+
+    for (const path of [PATH, '/v1/balances', '/v1/admin/mismatches?created_from=1772366000']) {
+      const reply = await large.get(path);
+      expect(reply.status).toBe(503);
+      expect(reply.body).toMatchObject({ code: 'ledger_too_large', detail: expect.stringContaining('one payment') });
+    }
+    expect(large.faults).toEqual([]);
+  });
+
+  test('that cannot be read now are 503, to be asked for again', async () => {
+    const away = new LedgerDesk({
+      ledger: {
+        entries: () => Promise.reject(new RetryableError('store_unavailable', 'throttled', { retryAfterSeconds: 2 })),
+        balances: () => Promise.reject(new Error('a bug')),
+      },
+    });
+
+    const entries = await away.get(PATH);
+    const balances = await away.get('/v1/balances');
+
+    expect(entries.status).toBe(503);
+    expect(entries.headers['Retry-After']).toBe('2');
+    expect(entries.body).toMatchObject({ code: 'temporarily_unavailable' });
+    expect(balances.body).toMatchObject({ status: 500, code: 'internal_error' });
+    expect(away.faults).toHaveLength(2);
+  });
+});
+
+/** S06. */
+describe("another tenant's entries", () => {
+  test.each([
+    ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
+    ['the same tenant in live mode', 'sk_live_0123456789abcdefghijkl', { mode: 'live' as const }],
+  ])('are not there for %s: by payment, by cursor and by account', async (_who, key, record) => {
+    desk.registerKey(key, record);
+    const payment = await desk.paid('k-1');
+    const [cursor = ''] = idsOf(await desk.get(PATH));
+    const { request_id: _theirs, ...foreign } = (await desk.get(`${PATH}?payment=${payment}`, as(key))).body;
+    const { request_id: _unknown, ...unknown } = (await desk.get(`${PATH}?payment=${UNKNOWN_ID}`, as(key))).body;
+    const { request_id: _odd, ...malformed } = (await desk.get(`${PATH}?payment=none`, as(key))).body;
+
+    expect(foreign).toMatchObject({ status: 404, code: 'not_found' });
+    expect(foreign).toEqual(unknown);
+    expect(malformed).toEqual(unknown);
+    const byCursor = await desk.get(`${PATH}?starting_after=${cursor}`, as(key));
+    expect(byCursor.body).toMatchObject({ status: 400, param: 'starting_after' });
+    for (const search of ['', '?account=processor_clearing', '?day=2026-03-01']) {
+      expect((await desk.get(`${PATH}${search}`, as(key))).body).toEqual({ object: 'list', data: [], has_more: false });
+    }
+    expect((await desk.get('/v1/balances', as(key))).body).toMatchObject({ data: [] });
+  });
+});
+
+describe('a route of the Ledger', () => {
+  test.each([
+    ['GET', PATH, Scopes.paymentsRead],
+    ['GET', '/v1/balances', Scopes.paymentsRead],
+    ['POST', '/v1/admin/corrections', Scopes.ledgerAdmin],
+    ['GET', '/v1/admin/mismatches', Scopes.admin],
+  ])('%s %s needs the scope %s and no other will do', async (method, path, scope) => {
+    desk.registerKey(API_KEY, { scopes: [scope] });
+    desk.registerKey(OTHER_KEY, { scopes: Object.values(Scopes).filter((each) => each !== scope) });
+
+    expect((await desk.ask(method, path, as(OTHER_KEY))).body).toMatchObject({ code: 'insufficient_scope' });
+    expect((await desk.ask(method, path, as('sk_test_unknownunknownunknown'))).status).toBe(401);
+    expect((await desk.ask(method, path)).status).not.toBe(403);
+  });
+
+  test.each([
+    ['POST', PATH, 'GET, HEAD'],
+    ['GET', '/v1/admin/corrections', 'POST'],
+  ])('answers another method with those that there are: %s %s', async (method, path, allow) => {
+    const reply = await desk.ask(method, path);
+
+    expect(reply.status).toBe(405);
+    expect(reply.headers['Allow']).toBe(allow);
+  });
+
+  test('has one line in the log, without what was asked', async () => {
+    await desk.get(`${PATH}?payment=${UNKNOWN_ID}`);
+
+    expect(desk.reports).toEqual([
+      {
+        report: {
+          requestId: 'req-1',
+          method: 'GET',
+          route: PATH,
+          status: 404,
+          outcome: 'not_found',
+          durationMs: 0,
+          tenantId: 'ten_desk',
+        },
+        counts: [],
+      },
+    ]);
+  });
+});

@@ -1,0 +1,132 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { countMismatches, keepLook, listMismatches } from '../../lambdas/reconciling/use/mismatch-view.ts';
+import { mismatchPlace, openMismatchOf, STEADY_FOR_MS } from '../../lambdas/views/domain/mismatch-view.ts';
+import { apartBy, lookedAt } from '../support/mismatch-fixtures.ts';
+import { MemoryViews } from '../views/memory-views.ts';
+
+const NOW = Date.UTC(2026, 2, 2);
+const owner = { tenantId: tenantId('ten_desk'), mode: 'test' as const };
+
+let views: MemoryViews;
+
+beforeEach(() => {
+  views = new MemoryViews();
+});
+
+const keep = (atMs: number, mismatch = apartBy(1700), about = lookedAt('k'), store = views) =>
+  keepLook({ views: store, digest: systemDigest }, about, mismatch, atMs);
+/** A look that finds that the two agree. */
+const agree = (atMs: number) => keepLook({ views, digest: systemDigest }, lookedAt('k'), undefined, atMs);
+const bodies = () => views.all().map((row) => openMismatchOf(row));
+
+describe('the view of mismatches', () => {
+  test('has a row in its owner’s list and one in the list of all, and never one without the other', async () => {
+    await keep(NOW);
+    expect(views.all().map(({ partition }) => partition)).toEqual(['MISMATCH#ten_desk#test', 'MISMATCHES']);
+    await keep(NOW + STEADY_FOR_MS);
+    expect(bodies().map(({ status }) => status)).toEqual(['confirmed', 'confirmed']);
+    await agree(NOW + STEADY_FOR_MS + 1);
+    expect(views.all()).toEqual([]);
+  });
+
+  test('keeps the same whatever look is doubled', async () => {
+    await keep(NOW);
+    const once = views.all();
+    expect(await keep(NOW)).toBeUndefined();
+    expect(views.all()).toEqual(once);
+  });
+
+  test('passes over a look that began before the one it has, whatever that look found', async () => {
+    await keep(NOW + 60_000);
+    const newer = views.all();
+    await keep(NOW, apartBy(1));
+    await agree(NOW);
+    expect(views.all()).toEqual(newer);
+  });
+
+  test('keeps the later of two looks that write at once, and counts their difference once', async () => {
+    let rival: (() => Promise<unknown>) | undefined;
+    /** Lets the rival write between reading and writing. */
+    class Raced extends MemoryViews {
+      override async exchange(changes: Parameters<MemoryViews['exchange']>[0]): Promise<boolean> {
+        const act = rival;
+        rival = undefined;
+        await act?.();
+        return super.exchange(changes);
+      }
+    }
+    for (const [first, second] of [
+      [0, 5],
+      [5, 0],
+    ] as const) {
+      const raced = new Raced();
+      rival = () => keep(NOW + second, apartBy(1700), lookedAt('k'), raced);
+      await keep(NOW + first, apartBy(1700), lookedAt('k'), raced);
+      const rows = raced.all().map((row) => openMismatchOf(row));
+      expect(rows.map(({ lastSeenAtMs }) => lastSeenAtMs)).toEqual([NOW + 5, NOW + 5]);
+      expect(await countMismatches({ views: raced })).toEqual({ confirmed: 0, suspected: 1 });
+    }
+  });
+
+  test('is not confirmed sooner than its amount has stood for ten minutes', async () => {
+    await keep(NOW);
+    await keep(NOW + STEADY_FOR_MS - 1);
+    expect(bodies()[0]?.status).toBe('suspected');
+    // Both sides have moved by the same amount: they are as far apart as before.
+    expect((await keep(NOW + STEADY_FOR_MS, apartBy(2700, 2000)))?.change).toBe('confirmed');
+  });
+
+  test('tells two accounts, two currencies and two payments apart', async () => {
+    await keep(NOW);
+    await keep(NOW, apartBy(1), lookedAt('k', { books: { name: 'sandbox', account: 'other' } }));
+    await keep(NOW, apartBy(1), lookedAt('k', { books: { name: 'other', account: 'sandbox' } }));
+    await keep(NOW, apartBy(1), lookedAt('k', { currency: 'USD' }));
+    await keep(NOW, apartBy(1), lookedAt('k-2'));
+    expect(await countMismatches({ views })).toEqual({ confirmed: 0, suspected: 5 });
+  });
+
+  test('holds some of many charges, so that a row stays small', async () => {
+    await keep(NOW, { ...apartBy(1), chargeIds: Array.from({ length: 500 }, (_, index) => `ch_${index}`) });
+    expect(bodies()[0]?.mismatch.chargeIds).toHaveLength(20);
+  });
+});
+
+describe('the list of an owner', () => {
+  test('is newest payment first, page by page, with the charges that are nobody’s, and nothing of others', async () => {
+    const { owner: _owner, ...nobodys } = lookedAt('n', { subject: 'ch_9', createdAtMs: NOW - 3 });
+    for (const [index, about] of [
+      lookedAt('a', { createdAtMs: NOW - 1 }),
+      lookedAt('b', { createdAtMs: NOW - 4 }),
+      lookedAt('c', { owner: { tenantId: tenantId('ten_other'), mode: 'test' } }),
+      lookedAt('d', { owner: { tenantId: tenantId('ten_desk'), mode: 'live' } }),
+      nobodys,
+    ].entries()) {
+      await keep(NOW, apartBy(index), about);
+    }
+
+    const told: number[][] = [];
+    let after: string | undefined;
+    for (let page = 0; page < 3; page += 1) {
+      const listed = await listMismatches(views, owner, { limit: 1, ...(after === undefined ? {} : { after }) });
+      if (listed.kind !== 'found') throw new Error('the cursor is known');
+      told.push(listed.open.map(({ mismatch }) => mismatch.processorMinor));
+      after = listed.open.at(-1)?.id;
+      expect(listed.hasMore).toBe(page < 2);
+    }
+    expect(told).toEqual([[0], [4], [1]]);
+  });
+
+  test.each([
+    '',
+    'mis_',
+    'pay_1',
+    `mis_00_${'a'.repeat(26)}`,
+    `mis_zzzzzzzzzzz_${'a'.repeat(26)}`,
+    `mis_1#_${'a'.repeat(26)}`,
+  ])('refuses a cursor that is no mismatch’s id: %j', async (after) => {
+    expect(mismatchPlace(after)).toBeUndefined();
+    expect((await listMismatches(views, owner, { limit: 1, after })).kind).toBe('unknown_cursor');
+  });
+});

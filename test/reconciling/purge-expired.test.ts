@@ -1,0 +1,135 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { type PurgeTools, purgeExpired } from '../../lambdas/reconciling/use/purge-expired.ts';
+import { finishJob } from '../support/finish-job.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { describeExpiredRecords } from './expired-records-suite.ts';
+import { MemoryExpiredRecords } from './memory-expired-records.ts';
+
+describeExpiredRecords('memory', async () => {
+  const records = new MemoryExpiredRecords();
+  return {
+    records,
+    put: async ({ key, ...record }) => {
+      records.rows.set(key, record);
+    },
+    keys: async () => [...records.rows.keys()],
+  };
+});
+
+const NIGHT = Date.UTC(2026, 2, 10, 3, 30);
+const DAY_SECONDS = 86_400;
+const ALL_ON = [
+  { table: 'idempotency', isOn: true },
+  { table: 'registry', isOn: true },
+];
+
+let records: MemoryExpiredRecords;
+let told: (readonly [number, readonly string[]])[];
+let faults: unknown[];
+
+beforeEach(() => {
+  records = new MemoryExpiredRecords();
+  told = [];
+  faults = [];
+});
+
+const tools = (changes: Partial<PurgeTools> = {}): PurgeTools => ({
+  records,
+  timeToLive: { states: async () => ALL_ON },
+  clock: new SimulatedClock(NIGHT),
+  observer: { purged: (left, notWorking) => told.push([left, notWorking]), failed: (error) => faults.push(error) },
+  ...changes,
+});
+const put = (count: number, ageDays: number, prefix = 'OP#') => {
+  for (let index = 0; index < count; index += 1) {
+    const expiresAtSeconds = NIGHT / 1000 - ageDays * DAY_SECONDS;
+    records.rows.set(`${prefix}${'x'.repeat(index % 40)}${index}`, { status: 'COMPLETED', expiresAtSeconds });
+  }
+};
+
+describe('the nightly purge', () => {
+  test('deletes what time to live has left for more than four days, in all segments, and counts it', async () => {
+    put(100, 4.1);
+    put(10, 3.9, 'young#');
+    put(10, -20, 'valid#');
+    records.rows.set('open', { status: 'INPROGRESS' });
+    records.rows.set('for ever', { status: 'COMPLETED' });
+
+    expect(await finishJob(purgeExpired(tools()), NIGHT)).toMatchObject({ done: 100, left: 0, failed: 0 });
+    expect(records.rows.size).toBe(22);
+    expect([...records.rows.keys()].filter((key) => key.startsWith('OP#'))).toEqual([]);
+    expect(told).toEqual([[100, []]]);
+  });
+
+  test('deletes each once, however often a page is done', async () => {
+    put(50, 5);
+    const counted: boolean[] = [];
+    const counting = new MemoryExpiredRecords();
+    for (const [key, row] of records.rows) counting.rows.set(key, row);
+    const remove = counting.remove.bind(counting);
+    counting.remove = async (record) => {
+      const removed = await remove(record);
+      counted.push(removed);
+      return removed;
+    };
+    await finishJob(purgeExpired(tools({ records: counting })), NIGHT, { doubled: true });
+
+    expect(counting.rows.size).toBe(0);
+    expect(counted.filter((removed) => removed)).toHaveLength(50);
+  });
+
+  test('begins with another segment each night, so that a table too large for one is gone through by several', async () => {
+    const begun: number[] = [];
+    const endless: PurgeTools['records'] = {
+      walk: async ({ segment }) => {
+        begun.push(segment);
+        return { found: [], next: 'on' };
+      },
+      remove: async () => false,
+    };
+    for (let night = 0; night < 16; night += 1) {
+      await purgeExpired(tools({ records: endless })).page(undefined, 10, {
+        scheduledForMs: NIGHT + night * DAY_SECONDS * 1000,
+      });
+    }
+    expect(new Set(begun).size).toBe(16);
+    expect(begun).toHaveLength(16 * 20);
+  });
+
+  test('leaves what its time does not suffice for, and counts what fails: both are there for the next night', async () => {
+    put(20, 5);
+    expect(await finishJob(purgeExpired(tools()), NIGHT, { deadlineMs: NIGHT })).toMatchObject({ done: 0, left: 20 });
+
+    const failing = tools();
+    let calls = 0;
+    const remove = records.remove.bind(records);
+    records.remove = async (record) => {
+      calls += 1;
+      if (calls % 2 === 0) throw new Error('the store is away');
+      return remove(record);
+    };
+    expect(await finishJob(purgeExpired(failing), NIGHT)).toMatchObject({ done: 10, failed: 10 });
+    expect(records.rows.size).toBe(10);
+    expect(faults).toHaveLength(10);
+  });
+
+  test('names the tables whose time to live is off', async () => {
+    const states = async () => [
+      { table: 'idempotency', isOn: true },
+      { table: 'registry', isOn: false },
+    ];
+    await finishJob(purgeExpired(tools({ timeToLive: { states } })), NIGHT);
+    expect(told).toEqual([[0, ['registry']]]);
+  });
+
+  test('names the table in which it is on and yet leaves too much', async () => {
+    put(1_001, 5);
+    await finishJob(purgeExpired(tools()), NIGHT);
+    put(1_000, 5);
+    await finishJob(purgeExpired(tools()), NIGHT);
+    expect(told).toEqual([
+      [1_001, ['idempotency']],
+      [1_000, []],
+    ]);
+  });
+});

@@ -1,0 +1,398 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
+import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
+import { reconcileRecent } from '../../lambdas/reconciling/use/reconcile.ts';
+import { ReconcileDesk } from '../support/reconcile-desk.ts';
+
+const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
+const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
+const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
+const UNKNOWN = parsePaymentId(`pay_${'a'.repeat(32)}`);
+const HOUR = 60;
+const DAY = 24 * HOUR;
+
+let desk: ReconcileDesk;
+
+beforeEach(() => {
+  desk = new ReconcileDesk();
+});
+
+/** The same books, a charge on each page. */
+function paged(books: ProcessorBooks, asked: (string | undefined)[] = []): ProcessorBooks {
+  return {
+    ...books,
+    listCharges: async ({ cursor, ...window }, limit) => {
+      asked.push(cursor);
+      const { charges } = await books.listCharges(window, limit);
+      const at = Number(cursor ?? 0);
+      return {
+        charges: charges.slice(at, at + 1),
+        ...(at + 1 < charges.length ? { next: String(at + 1) } : {}),
+      };
+    },
+  };
+}
+
+describe('books that agree', () => {
+  test('leave the view empty, and that is counted too', async () => {
+    await desk.paid('k-1');
+    await desk.paid('k-2', { source: 'tok_declined' });
+    await desk.paid('k-3', { capture: 'manual' });
+    await desk.paid('k-4', { source: 'tok_async' });
+
+    expect(await desk.recent()).toMatchObject({ done: 4, left: 0, failed: 0 });
+    expect(desk.views.all()).toEqual([]);
+    expect(desk.counted).toEqual([{ confirmed: 0, suspected: 0 }]);
+  });
+
+  test('are not looked for in minutes before there was a Ledger', async () => {
+    await desk.paid('k-1');
+    const beganMs = desk.payments.clock.nowMs();
+    const { outcomes } = desk.tools();
+    const asked: number[] = [];
+    const watched = {
+      emptyBeforeMs: async () => beganMs,
+      outcomesOfMinute: (minuteMs: number) => {
+        asked.push(minuteMs);
+        return outcomes.outcomesOfMinute(minuteMs);
+      },
+    };
+    expect(await desk.recent({ outcomes: watched })).toMatchObject({ done: 1 });
+    expect(asked.length).toBeGreaterThan(0);
+    expect(Math.min(...asked)).toBeGreaterThan(beganMs - 60_000);
+  });
+
+  test('are compared payment by payment, each once, whatever it went through and whichever way it was found', async () => {
+    const payment = await desk.paid('k-1');
+    const { chargeId } = desk.chargeOf(payment);
+    desk.inside.refund(chargeId, 100);
+    await desk.learn(payment);
+    desk.wait(5);
+    desk.inside.refund(chargeId, 200);
+    await desk.learn(payment);
+    const compared: string[] = [];
+    const { processor } = desk.payments;
+    const books: ProcessorBooks = {
+      ...processor,
+      chargesOfPayment: (id, limit) => {
+        compared.push(id);
+        return processor.chargesOfPayment(id, limit);
+      },
+    };
+
+    const run = await desk.recent({ books: [books] });
+
+    expect(run.names).toEqual([chargeId, `${payment}#000002`, `${payment}#000003`, `${payment}#000004`, 'count']);
+    expect(run).toMatchObject({ done: 1, left: 0, failed: 0 });
+    expect(compared).toEqual([payment]);
+  });
+});
+
+describe('a difference', () => {
+  test('is suspected by one look, confirmed by a second one, and taken out by the first that finds it gone', async () => {
+    const payment = await desk.paid('k-1');
+    const stray = desk.chargeBeside(payment, 700);
+    const firstSeen = desk.payments.clock.nowMs();
+
+    await desk.recent();
+    expect(desk.differences()).toMatchObject([
+      {
+        status: 'suspected',
+        owner: { tenantId: 'ten_desk', mode: 'test' },
+        mismatch: {
+          paymentId: payment,
+          paymentStatus: 'succeeded',
+          currency: 'EUR',
+          processorMinor: 1700,
+          ledgerMinor: 1000,
+          chargeIds: [desk.chargeOf(payment).chargeId, stray.chargeId],
+          kind: 'amounts_differ',
+        },
+      },
+    ]);
+    desk.wait(HOUR);
+    await desk.recent();
+    const [open] = desk.differences();
+    expect(open).toMatchObject({ status: 'confirmed' });
+    invariant(open !== undefined, 'it is there');
+    expect(open.firstSeenAtMs - firstSeen).toBeLessThanOrEqual(2 * 60_000);
+    expect(open.lastSeenAtMs - open.firstSeenAtMs).toBeGreaterThanOrEqual(HOUR * 60_000);
+
+    await desk.learn(payment);
+    desk.wait(HOUR);
+    await desk.recent();
+
+    expect(desk.views.all()).toEqual([]);
+    expect(desk.told).toEqual(['suspected 1700/1000', 'confirmed 1700/1000', 'gone 1700/1000']);
+    expect(desk.counted).toEqual([
+      { confirmed: 0, suspected: 1 },
+      { confirmed: 1, suspected: 0 },
+      { confirmed: 0, suspected: 0 },
+    ]);
+  });
+
+  test('of a payment that moves at that very moment alarms nobody: at the next look it is gone', async () => {
+    const payment = await desk.paid('k-1');
+    desk.inside.refund(desk.chargeOf(payment).chargeId, 400);
+    await desk.recent();
+    await desk.learn(payment);
+    desk.wait(HOUR);
+    await desk.recent();
+
+    expect(desk.told).toEqual(['suspected 600/1000', 'gone 600/1000']);
+    expect(desk.counted.map(({ confirmed }) => confirmed)).toEqual([0, 0]);
+  });
+
+  test('that is another one at every look is never confirmed: the payment moves', async () => {
+    const payment = await desk.paid('k-1');
+    const { chargeId } = desk.chargeOf(payment);
+    for (const amount of [100, 200, 300]) {
+      desk.inside.refund(chargeId, amount);
+      await desk.recent();
+      desk.wait(HOUR);
+    }
+
+    expect(desk.counted.map(({ confirmed }) => confirmed)).toEqual([0, 0, 0]);
+    await desk.recent();
+    expect(desk.counted.at(-1)).toEqual({ confirmed: 1, suspected: 0 });
+  });
+
+  test('is not confirmed by two looks at almost one time, and stays confirmed when it changes', async () => {
+    const payment = await desk.paid('k-1');
+    desk.chargeBeside(payment, 700);
+    await desk.recent();
+    desk.wait(5);
+    await desk.recent();
+    expect(desk.counted.at(-1)).toEqual({ confirmed: 0, suspected: 1 });
+
+    desk.wait(5);
+    await desk.recent();
+    expect(desk.counted.at(-1)).toEqual({ confirmed: 1, suspected: 0 });
+
+    desk.chargeBeside(payment, 50);
+    await desk.recent();
+    expect(desk.differences()).toMatchObject([{ status: 'confirmed', mismatch: { processorMinor: 1750 } }]);
+  });
+
+  test('is one row for each currency, in its owner’s list; every tenant and mode is compared', async () => {
+    desk.payments.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
+    desk.payments.registerKey(LIVE_KEY, { mode: 'live' });
+    const ours = await desk.paid('k-1');
+    desk.chargeBeside(ours, 700);
+    desk.chargeBeside(ours, 700, 'USD');
+    desk.chargeBeside(await desk.paid('k-1', {}, as(OTHER_KEY)), 800);
+    desk.chargeBeside(await desk.paid('k-1', {}, as(LIVE_KEY)), 900);
+
+    await desk.recent({}, { doubled: true });
+    await desk.recent();
+    const listed = (list: string) =>
+      desk.listed(list).map(({ mismatch }) => `${mismatch.processorMinor} ${mismatch.currency}`);
+    expect(listed('MISMATCH#ten_desk#test').toSorted()).toEqual(['1700 EUR', '700 USD']);
+    expect(listed('MISMATCH#ten_desk#live')).toEqual(['1900 EUR']);
+    expect(listed('MISMATCH#ten_other#test')).toEqual(['1800 EUR']);
+    expect(desk.differences()).toHaveLength(4);
+    expect(desk.told).toHaveLength(4);
+  });
+
+  test('by a charge in a wrong name is gone from that payment once somebody has set its name right', async () => {
+    const wrong = await desk.paid('k-1');
+    const right = await desk.paid('k-2');
+    const stray = desk.chargeBeside(wrong, 700);
+    await desk.recent();
+    desk.wait(HOUR);
+    await desk.recent();
+    expect(desk.differences()).toMatchObject([{ status: 'confirmed', subject: wrong }]);
+
+    const { processor } = desk.payments;
+    const renamed = (charge: ProcessorCharge) =>
+      charge.chargeId === stray.chargeId ? { ...charge, paymentId: right } : charge;
+    const books: ProcessorBooks = {
+      ...processor,
+      readCharge: async (id, limit) => {
+        const charge = await processor.readCharge(id, limit);
+        return charge === undefined ? undefined : renamed(charge);
+      },
+      chargesOfPayment: async (id, limit) =>
+        (await Promise.all([wrong, right].map((each) => processor.chargesOfPayment(each, limit))))
+          .flat()
+          .map(renamed)
+          .filter(({ paymentId }) => paymentId === id),
+      listCharges: async (window, limit) => ({
+        charges: (await processor.listCharges(window, limit)).charges.map(renamed),
+      }),
+    };
+    desk.wait(HOUR);
+    await desk.recent({ books: [books] });
+    expect(desk.differences()).toMatchObject([{ status: 'suspected', subject: right }]);
+  });
+
+  test('of money that the processor has and the Ledger never heard of is found without any outcome', async () => {
+    const payment = await desk.paid('k-1', { source: 'tok_async' });
+    desk.wait(2 * DAY);
+    await desk.recent();
+    expect(desk.differences()).toEqual([]);
+
+    desk.inside.succeed(desk.chargeOf(payment).chargeId);
+    await desk.days();
+    expect(desk.differences()).toMatchObject([{ mismatch: { kind: 'missing_in_ledger', processorMinor: 1000 } }]);
+  });
+
+  test('of money that only the Ledger has is found by its outcome', async () => {
+    const payment = await desk.paid('k-1');
+    const { processor } = desk.payments;
+    const empty: ProcessorBooks = {
+      ...processor,
+      readCharge: async () => undefined,
+      chargesOfPayment: async () => [],
+      listCharges: async () => ({ charges: [] }),
+    };
+    await desk.recent({ books: [empty] });
+
+    expect(desk.differences()).toMatchObject([
+      { mismatch: { paymentId: payment, kind: 'missing_at_processor', ledgerMinor: 1000 } },
+    ]);
+  });
+
+  test('is taken out also when its payment lies outside of the time that is compared', async () => {
+    const payment = await desk.paid('k-1');
+    desk.chargeBeside(payment, 700);
+    await desk.recent();
+    desk.wait(30 * DAY);
+    await desk.recent();
+    expect(desk.differences()).toMatchObject([{ status: 'confirmed' }]);
+
+    await desk.learn(payment);
+    desk.wait(2 * DAY);
+    await desk.recent();
+    expect(desk.differences()).toEqual([]);
+  });
+});
+
+describe('a charge that belongs to no payment', () => {
+  test('is kept for operators, each by itself, with the name that it bears, until it has been given back', async () => {
+    invariant(UNKNOWN !== undefined, 'it has the form of an id');
+    const named = desk.chargeBeside(UNKNOWN, 300);
+    const { processor } = desk.payments;
+    const { paymentId: _name, operationId: _operation, ...nameless } = { ...named, chargeId: 'ch_nameless' };
+    const all = async () => [
+      ...(await processor.listCharges({ fromSeconds: 0, untilSeconds: 9e9 }, { timeoutMs: 1 })).charges,
+    ];
+    let extra = [nameless, { ...nameless, chargeId: 'ch_declined', status: 'declined' as const, capturedMinor: 0 }];
+    const books: ProcessorBooks = {
+      ...processor,
+      readCharge: async (id) => [...(await all()), ...extra].find(({ chargeId }) => chargeId === id),
+      listCharges: async () => ({ charges: [...(await all()), ...extra] }),
+    };
+
+    expect(await desk.recent({ books: [books] })).toMatchObject({ done: 3, left: 0 });
+    desk.wait(HOUR);
+    await desk.recent({ books: [books] });
+    expect(
+      desk.listed('MISMATCH#').map(({ subject, status, mismatch }) => [subject, status, mismatch.paymentId]),
+    ).toEqual(
+      expect.arrayContaining([
+        [named.chargeId, 'confirmed', UNKNOWN],
+        ['ch_nameless', 'confirmed', undefined],
+      ]),
+    );
+
+    desk.inside.refund(named.chargeId, 300);
+    extra = [];
+    desk.wait(2 * DAY);
+    await desk.recent({ books: [books] });
+    expect(desk.views.all()).toEqual([]);
+  });
+
+  test('in the name of a payment that was sent to another account is a difference of that payment there', async () => {
+    const payment = await desk.paid('k-1');
+    const { processor } = desk.payments;
+    const other: ProcessorBooks = { ...processor, account: 'acct_other' };
+
+    await desk.recent({ books: [processor, other] });
+
+    expect(desk.differences()).toMatchObject([
+      {
+        books: { account: 'acct_other' },
+        owner: { tenantId: 'ten_desk' },
+        mismatch: { paymentId: payment, processorMinor: 1000, ledgerMinor: 0, kind: 'missing_in_ledger' },
+      },
+    ]);
+  });
+});
+
+describe('a run', () => {
+  test('goes through all pages of all books and all minutes, and every item once, from whatever cursor it goes on', async () => {
+    const payments = [await desk.paid('k-1'), await desk.paid('k-2'), await desk.paid('k-3')];
+    const asked: (string | undefined)[] = [];
+    const books = [
+      paged(desk.payments.processor, asked),
+      { ...desk.payments.processor, account: 'acct_z', listCharges: async () => ({ charges: [] }) },
+    ];
+    for (const limit of [1, 2, 50]) {
+      const run = await desk.recent({ books }, { limit });
+      expect(run.names).toEqual([
+        ...payments.map((id) => desk.chargeOf(id).chargeId),
+        ...run.names.slice(3, 6),
+        'count',
+      ]);
+      expect(run.names.slice(3, 6).toSorted()).toEqual(payments.map((id) => `${id}#000002`).toSorted());
+    }
+    expect(new Set(asked)).toEqual(new Set([undefined, '1', '2']));
+  });
+
+  test('goes on with the next processor, or with the Ledger, when one is no longer called here', async () => {
+    const payment = await desk.paid('k-1');
+    const { processor } = desk.payments;
+    const second = { ...processor, name: 'second', listCharges: async () => ({ charges: [desk.chargeOf(payment)] }) };
+    await desk.recent({ books: [processor, second] });
+    expect(desk.differences()).toHaveLength(1);
+    desk.wait(HOUR);
+
+    expect(await desk.recent()).toMatchObject({ done: 1, left: 1 });
+    expect(await desk.recent({ books: [] })).toMatchObject({ left: 2 });
+    expect(desk.differences()).toHaveLength(1);
+  });
+
+  test('fails at what cannot be read now, and puts nothing into the view', async () => {
+    const { processor } = desk.payments;
+    await desk.paid('k-1');
+    const away: ProcessorBooks = {
+      ...processor,
+      chargesOfPayment: () => Promise.reject(new RetryableError('processor_unavailable', 'no answer')),
+    };
+
+    await expect(desk.recent({ books: [away] })).rejects.toMatchObject({ code: 'processor_unavailable' });
+    expect(desk.views.all()).toEqual([]);
+  });
+
+  test('reads a charge by its id that the processor’s search has not found yet', async () => {
+    await desk.paid('k-1');
+    const behind: ProcessorBooks = { ...desk.payments.processor, chargesOfPayment: async () => [] };
+
+    await desk.recent({ books: [behind] });
+    expect(desk.differences()).toEqual([]);
+  });
+
+  test('looks at some payments side by side, so that a busy day fits into its hour, and finds each difference once', async () => {
+    const payment = await desk.paid('k-1');
+    for (const amount of [100, 200, 300]) desk.chargeBeside(payment, amount);
+    desk.wait(1);
+    const job = reconcileRecent(desk.tools());
+    expect(job.atOnce).toBeGreaterThan(1);
+    const nowMs = desk.payments.clock.nowMs();
+    const { items } = await job.page(undefined, 100, { scheduledForMs: nowMs });
+    const run = { scheduledForMs: nowMs, deadlineMs: nowMs + 60_000 };
+    await Promise.all(items.map(({ thing }) => job.handle(thing, run)));
+    expect(desk.differences()).toMatchObject([{ mismatch: { processorMinor: 1600, ledgerMinor: 1000 } }]);
+    expect(desk.told).toEqual(['suspected 1600/1000']);
+  });
+
+  test('leaves to a later one what its time does not suffice for', async () => {
+    await desk.paid('k-1');
+    expect(await desk.recent({}, { deadlineMs: 0 })).toMatchObject({ done: 0, left: 3 });
+    expect(desk.counted).toEqual([]);
+  });
+});

@@ -1,0 +1,31 @@
+import { expect, test } from '@jest/globals';
+import { backlogTelemetry } from '../../lambdas/resolving/http/backlog-telemetry.ts';
+import { catchWrittenLines } from '../support/written-lines.ts';
+
+const lines = catchWrittenLines();
+
+test('what waits is a line under the name that the alarms look at, also when nothing waits', () => {
+  const tell = backlogTelemetry();
+  tell({ open_claims: 0, oldest_open_claim: 0 });
+  tell({ unknown_outcomes: 2, oldest_unknown_outcome: 180_000 });
+  expect(lines.map((text) => JSON.parse(text) as unknown)).toMatchObject([
+    {
+      service: 'backlog',
+      open_claims: 0,
+      oldest_open_claim: 0,
+      _aws: {
+        CloudWatchMetrics: [
+          {
+            Namespace: 'Payonce',
+            Dimensions: [['service']],
+            Metrics: [
+              { Name: 'open_claims', Unit: 'Count' },
+              { Name: 'oldest_open_claim', Unit: 'Milliseconds' },
+            ],
+          },
+        ],
+      },
+    },
+    { service: 'backlog', unknown_outcomes: 2, oldest_unknown_outcome: 180_000 },
+  ]);
+});

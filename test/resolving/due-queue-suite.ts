@@ -1,0 +1,81 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { Hold } from '../../lambdas/payments/use/payment-store.ts';
+import type { DueQueue } from '../../lambdas/resolving/use/due-queue.ts';
+import { paymentIdFor } from '../support/payment-fixtures.ts';
+
+export interface HoldsUnderTest {
+  readonly holds: DueQueue<Hold>;
+  /** Written with an effect. */
+  readonly write: (hold: Hold) => Promise<void>;
+}
+
+const T0 = Date.UTC(2026, 2, 1, 12);
+/** More than there are parts, with a row in each page. */
+const MAX_PAGES = 60;
+
+/** What every queue by time promises. */
+export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>): void {
+  let made = 0;
+  let holds: DueQueue<Hold>;
+  let write: HoldsUnderTest['write'];
+  let own: readonly Hold[];
+
+  beforeEach(async () => {
+    ({ holds, write } = await make());
+    made += 1;
+    own = Array.from({ length: 9 }, (_, each) => ({
+      paymentId: paymentIdFor(`hold-${process.pid}-${made}-${each}`),
+      authorizedAtMs: T0 + each * 1_000,
+    }));
+    for (const hold of own) await write(hold);
+  });
+
+  /** Of this test alone, page by page. */
+  async function before(beforeMs: number, limit: number): Promise<readonly Hold[]> {
+    const found: Hold[] = [];
+    let cursor: string | undefined;
+    for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+      const page = await holds.dueBefore(beforeMs, { limit, ...(cursor === undefined ? {} : { cursor }) });
+      expect(page.rows.length).toBeLessThanOrEqual(limit);
+      found.push(...page.rows.map(({ row }) => row));
+      if (page.next === undefined) break;
+      cursor = page.next;
+    }
+    const ids = new Set(own.map(({ paymentId }) => paymentId));
+    return found
+      .filter(({ paymentId }) => ids.has(paymentId))
+      .sort((left, right) => left.authorizedAtMs - right.authorizedAtMs);
+  }
+
+  describe(`the ${name} queue of holds`, () => {
+    test('has what is of a time before, all of it, once, in pages of any size', async () => {
+      expect(await before(T0 + 5_000, 100)).toEqual(own.slice(0, 5));
+      expect(await before(T0 + 100_000, 2)).toEqual(own);
+      expect(await before(T0, 100)).toEqual([]);
+    });
+
+    test('goes on behind any of its rows', async () => {
+      const { rows } = await holds.dueBefore(T0 + 100_000, { limit: 100 });
+      const [first] = rows;
+      if (first === undefined) throw new Error('there is a row');
+      const { rows: later } = await holds.dueBefore(T0 + 100_000, { limit: 100, cursor: first.cursor });
+      expect(later).toEqual(rows.slice(1));
+    });
+
+    test('has nothing behind a row that is later than what is asked for', async () => {
+      const { rows } = await holds.dueBefore(T0 + 100_000, { limit: 100 });
+      const last = rows.at(-1);
+      if (last === undefined) throw new Error('there is a row');
+      const { rows: behind } = await holds.dueBefore(T0 - 1, { limit: 100, cursor: last.cursor });
+      expect(behind).toEqual([]);
+    });
+
+    test('loses only what is closed, and that once', async () => {
+      const [closed, ...left] = own;
+      if (closed === undefined) throw new Error('there is a hold');
+      await holds.close(closed);
+      await holds.close(closed);
+      expect(await before(T0 + 100_000, 100)).toEqual(left);
+    });
+  });
+}

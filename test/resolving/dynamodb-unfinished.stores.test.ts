@@ -1,0 +1,46 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeAll, expect, test } from '@jest/globals';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
+import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
+import { DynamoDbUnfinishedWork } from '../../lambdas/resolving/store/dynamodb-unfinished.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { createTables, dynamoDbClient } from '../support/local-aws.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { describeUnfinishedWork } from './unfinished-work-suite.ts';
+
+let tables: Awaited<ReturnType<typeof createTables>>;
+beforeAll(async () => {
+  tables = await createTables('unfinished');
+});
+
+describeUnfinishedWork('dynamodb', async () => {
+  const client = documentClient(dynamoDbClient());
+  const clock = new SimulatedClock();
+  const pacing = { clock, entropy: countingEntropy() };
+  const payments = new DynamoDbStore(client, tables, pacing);
+  return {
+    payments,
+    effects: new DynamoDbEffects(client, tables, pacing, payments),
+    work: new DynamoDbUnfinishedWork(client, tables, pacing, payments),
+    nextRun: () => clock.advance(60_000),
+  };
+});
+
+test('a row that this code cannot read is told of at every reading, stays, and does not hide the others', async () => {
+  const client = documentClient(dynamoDbClient());
+  const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
+  const unreadable: unknown[] = [];
+  const store = new DynamoDbStore(client, tables, pacing);
+  const work = new DynamoDbUnfinishedWork(client, tables, pacing, store, (error) => void unreadable.push(error));
+  const row = { operationId: 'pay_b', paymentId: 'pay_b', claimedAtMs: 1 };
+  const put = (item: object) =>
+    client.send(new PutCommand({ TableName: tables.registry, Item: { pk: 'INQUIRY#0', ...item } }));
+  await put({ sk: 'pay_a', ...row, operationId: 'pay_a', claimedAtMs: '1' });
+  await put({ sk: 'pay_b', ...row });
+  for (let reading = 1; reading <= 2; reading += 1) {
+    expect(await work.inquiries(1_000)).toContainEqual(row);
+    expect(unreadable).toHaveLength(reading);
+  }
+  expect(unreadable[0]).toMatchObject({ code: 'row_unreadable', message: expect.stringContaining('INQUIRY#0 pay_a') });
+});

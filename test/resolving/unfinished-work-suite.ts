@@ -1,0 +1,151 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { callbackOperation, chargeOperation, ownerToken, type PaymentId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
+import type { ChargeToReturn, Inquiry, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
+import { completedRecord, openRecord, paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+
+export interface UnfinishedWorkUnderTest {
+  readonly payments: PaymentStore;
+  readonly effects: EffectStore;
+  readonly work: UnfinishedWork;
+  /** A minute goes by. */
+  readonly nextRun: () => void;
+}
+
+const LIMIT = 1_000;
+/** After so many runs, one a minute, everything that waits was looked at once. */
+const RUNS = 600;
+const MANY_CALLS_MS = 60_000;
+
+/** What every queue of unfinished work promises. */
+export function describeUnfinishedWork(name: string, make: () => Promise<UnfinishedWorkUnderTest>): void {
+  let made = 0;
+  let payments: PaymentStore;
+  let effects: EffectStore;
+  let work: UnfinishedWork;
+  let nextRun: () => void;
+  let id: PaymentId;
+
+  beforeEach(async () => {
+    ({ payments, effects, work, nextRun } = await make());
+    made += 1;
+    id = paymentIdFor(`unfinished-${process.pid}-${made}`);
+  });
+
+  const claim = () => payments.claim({ record: openRecord(id), pending: pendingTransition(id) });
+  const { leaseExpiresAtMs, claimedAtMs } = openRecord(paymentIdFor('any'));
+  const stale = async (nowMs: number) =>
+    (await work.staleClaims(nowMs, LIMIT)).filter(({ paymentId }) => paymentId === id);
+
+  describe(`the ${name} queues of unfinished work`, () => {
+    test('show a claim once its lease has ended, until it is completed', async () => {
+      await claim();
+      expect(await stale(leaseExpiresAtMs - 1)).toEqual([]);
+      expect(await stale(leaseExpiresAtMs)).toEqual([openRecord(id)]);
+      await payments.commit({ record: completedRecord(id), expects: 'open' });
+      expect(await stale(leaseExpiresAtMs)).toEqual([]);
+    });
+
+    test('show a released claim at once', async () => {
+      await claim();
+      await payments.release(chargeOperation(id), ownerToken('owner-a'));
+      expect(await stale(claimedAtMs)).toMatchObject([{ released: true }]);
+    });
+
+    test('show an inquiry with the answer that made it necessary, until it is closed', async () => {
+      await claim();
+      const inquiry: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
+      await payments.commit({ record: completedRecord(id), expects: 'open', inquiry });
+      expect(await work.inquiries(LIMIT)).toContainEqual(inquiry);
+      await work.closeInquiry(inquiry);
+      await work.closeInquiry(inquiry);
+      expect(await work.inquiries(LIMIT)).not.toContainEqual(inquiry);
+    });
+
+    test('have no inquiry of a commit that was refused', async () => {
+      const inquiry: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
+      const outcome = await payments.commit({ record: completedRecord(id), expects: 'open', inquiry });
+      expect(outcome.kind).toBe('fenced');
+      expect(await work.inquiries(LIMIT)).not.toContainEqual(inquiry);
+    });
+
+    test(
+      'reach every inquiry in one of the next readings, though far fewer fit into one and none ends',
+      async () => {
+        const ids = Array.from({ length: 8 }, (_, each) => paymentIdFor(`many-${made}-${each}`));
+        for (const each of ids) {
+          await payments.claim({ record: openRecord(each), pending: pendingTransition(each) });
+          const inquiry: Inquiry = { operationId: chargeOperation(each), paymentId: each, claimedAtMs };
+          await payments.commit({ record: completedRecord(each), expects: 'open', inquiry });
+        }
+        const seen = new Set<PaymentId>();
+        for (let run = 0; run < RUNS && seen.size < ids.length; run += 1) {
+          nextRun();
+          const read = await work.inquiries(4);
+          expect(read.length).toBeLessThanOrEqual(4);
+          for (const { paymentId } of read) if (ids.includes(paymentId)) seen.add(paymentId);
+        }
+        expect(ids.filter((each) => !seen.has(each))).toEqual([]);
+      },
+      MANY_CALLS_MS,
+    );
+
+    test(
+      'reach every stale claim in one of the next runs, though far fewer fit into one and none ends',
+      async () => {
+        const ids = Array.from({ length: 8 }, (_, each) => paymentIdFor(`stale-${made}-${each}`));
+        for (const each of ids) await payments.claim({ record: openRecord(each), pending: pendingTransition(each) });
+        const seen = new Set<PaymentId>();
+        for (let run = 0; run < RUNS && seen.size < ids.length; run += 1) {
+          const read = await work.staleClaims(leaseExpiresAtMs + run * 60_000, 4);
+          expect(read.length).toBeLessThanOrEqual(4);
+          for (const { paymentId } of read) if (ids.includes(paymentId)) seen.add(paymentId);
+        }
+        expect(ids.filter((each) => !seen.has(each))).toEqual([]);
+      },
+      MANY_CALLS_MS,
+    );
+
+    /** Found by one event of the processor. */
+    const find = async (event: string, found: Partial<ChargeToReturn> = {}): Promise<ChargeToReturn> => {
+      const charge: ChargeToReturn = {
+        paymentId: id,
+        chargeId: 'ch_9',
+        by: 'refund',
+        amountMinor: 700,
+        currency: 'EUR',
+        foundAtMs: claimedAtMs,
+        ...found,
+      };
+      const record = {
+        operationId: callbackOperation(systemDigest, 'memory', `${id}-${event}`),
+        paymentId: id,
+        owner: ownerToken('owner-a'),
+        recordedAtMs: claimedAtMs,
+      };
+      await effects.recordEffect({ record, transitions: [], toReturn: [charge] });
+      return charge;
+    };
+
+    test('show a charge to return with the effect that found it, until it is closed', async () => {
+      await claim();
+      const charge = await find('found');
+      expect(await work.chargesToReturn(LIMIT)).toContainEqual(charge);
+      await work.closeReturn(charge);
+      expect(await work.chargesToReturn(LIMIT)).not.toContainEqual(charge);
+    });
+
+    test('keep a hold that was queued again as money, though the hold is closed late', async () => {
+      await claim();
+      const hold = await find('held', { by: 'void' });
+      const money = await find('taken', { by: 'refund', foundAtMs: claimedAtMs + 1 });
+      await work.closeReturn(hold);
+      expect(await work.chargesToReturn(LIMIT)).toContainEqual(money);
+      expect(await work.chargesToReturn(LIMIT)).not.toContainEqual(hold);
+      await work.closeReturn(money);
+      expect(await work.chargesToReturn(LIMIT)).not.toContainEqual(money);
+    });
+  });
+}

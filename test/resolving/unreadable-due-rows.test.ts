@@ -1,0 +1,42 @@
+import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { expect, test } from '@jest/globals';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
+import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
+import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+const TABLES = { idempotency: 'idempotency', ledger: 'ledger', registry: 'registry' };
+const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
+
+/** A client for which one partition of the queue has these rows. */
+function holding(partition: string, items: readonly Record<string, unknown>[]) {
+  const client = documentClient();
+  const send = async (command: unknown) => {
+    const asked: unknown =
+      command instanceof QueryCommand ? command.input.ExpressionAttributeValues?.[':pk'] : undefined;
+    return { Items: asked === partition ? items.map((item) => ({ pk: partition, sk: '1', ...item })) : [] };
+  };
+  return Object.assign(client, { send });
+}
+
+test('an orphan that nobody can read does not hold up the others, and somebody is told', async () => {
+  const event = { processorName: 'sandbox', eventId: 'evt_1', type: 'charge.succeeded', chargeId: 'ch_1' };
+  const orphan = { operationId: 'op_1', event, reason: 'payment_unknown', receivedAtMs: 1 };
+  const client = holding('ORPHAN#0', [{ operationId: 'op_0', event: 'of a form to come' }, orphan]);
+  const told: unknown[] = [];
+  const store = new DynamoDbStore(client, TABLES, pacing);
+  const shelf = new DynamoDbEffects(client, TABLES, pacing, store, (error) => told.push(error));
+  expect(await shelf.waiting(100)).toEqual([orphan]);
+  expect(told).toMatchObject([{ code: 'row_unreadable' }]);
+});
+
+test('a webhook that is due and that nobody can read does not hold up the others, and somebody is told', async () => {
+  const task = { kind: 'replay', replayId: 'whr_1' };
+  const client = holding('WEBHOOK_DUE#0', [{ kind: 'of a form to come' }, task]);
+  const told: unknown[] = [];
+  const webhooks = new DynamoDbWebhooks(client, TABLES, pacing, (error) => told.push(error));
+  expect(await webhooks.due(Date.UTC(2026, 2, 1), 100)).toEqual([task]);
+  expect(told).toMatchObject([{ code: 'row_unreadable' }]);
+});

@@ -1,0 +1,270 @@
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { baseAddress } from '../../sandbox/base-address.ts';
+import { createMemoryBooks } from '../../sandbox/memory-books.ts';
+import { createSandbox } from '../../sandbox/routes.ts';
+import { callSandbox } from '../support/sandbox-calls.ts';
+import { chargeIn, errorIn, sandboxDesk } from '../support/sandbox-desk.ts';
+import { createTestSandbox, type TestSandbox } from '../support/sandbox-world.ts';
+
+describe('a charge that asks the payer', () => {
+  let sandbox: TestSandbox;
+  let desk: ReturnType<typeof sandboxDesk>;
+
+  beforeEach(() => {
+    sandbox = createTestSandbox();
+    desk = sandboxDesk(sandbox.handler);
+  });
+
+  const asked = async (changes: Readonly<Record<string, unknown>> = {}) => {
+    const answer = await desk.charge('tok_action', changes);
+    expect(answer.status).toBe(201);
+    return chargeIn(answer);
+  };
+  const page = (id: string) => desk.get(`/actions/${id}`);
+  const form = (id: string, body: string) =>
+    callSandbox(sandbox.handler, {
+      method: 'POST',
+      path: `/actions/${id}`,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body,
+    });
+  const approve = (id: string) => form(id, 'decision=approve');
+  const refuse = (id: string) => form(id, 'decision=refuse');
+
+  test('says where, in full, under the address that was called', async () => {
+    const charge = await asked();
+    expect(charge).toMatchObject({ status: 'requires_action', amount_captured: 0, failure: null });
+    expect(charge.action_url).toBe(`https://sandbox.example/actions/${charge.id}`);
+    expect(await desk.types(charge.id)).toEqual(['charge.requires_action']);
+  });
+
+  test('shows a page that needs nothing but itself', async () => {
+    const { id } = await asked();
+    const { status, headers, body } = await page(id);
+    expect(status).toBe(200);
+    expect(headers['content-type']).toBe('text/html; charset=utf-8');
+    const policy = headers['content-security-policy'] ?? '';
+    expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/]{43}='; form-action 'self';/);
+    expect(policy).not.toContain('unsafe');
+    // The style that is allowed is the style that is there.
+    const style = /<style>([^<]*)<\/style>/.exec(body)?.[1] ?? '';
+    const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style));
+    expect(policy).toContain(Buffer.from(digest).toString('base64'));
+    expect(body).not.toMatch(/<script|<link|<img|src=|http|style="| on\w+=/);
+    expect(body).toContain('<html lang="en">');
+    expect(body).toContain('<button name="decision" value="approve">Approve</button>');
+    expect(body).toContain('<button name="decision" value="refuse">Refuse</button>');
+    expect(body).toContain(id);
+  });
+
+  test.each([
+    ['EUR', 1_999, 'EUR 19.99'],
+    ['USD', 5, 'USD 0.05'],
+    ['JPY', 1_999, 'JPY 1,999'],
+    ['KWD', 1_999, 'KWD 1.999'],
+    ['HUF', 1_999, 'HUF 19.99'],
+    ['IQD', 1_999, 'IQD 1.999'],
+    ['EUR', Number.MAX_SAFE_INTEGER, 'EUR 90,071,992,547,409.91'],
+  ])('shows the amount as people write it in %s', async (currency, amount, text) => {
+    const { body } = await page((await asked({ currency, amount })).id);
+    expect(body.replaceAll('\u00a0', ' ')).toContain(`<dd>${text}</dd>`);
+  });
+
+  test('shows what others wrote as text, never as markup', async () => {
+    const { id } = await asked({ metadata: { payment: `<script>alert("1")</script>&'` } });
+    for (const answer of [await page(id), await approve(id), await refuse(id)]) {
+      expect(answer.body).not.toContain('<script');
+      expect(answer.body).toContain('&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;');
+    }
+  });
+
+  test('is charged when the payer approves', async () => {
+    const charge = await asked();
+    const answer = await approve(charge.id);
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(answer.body).toContain('You approved this payment');
+    expect(answer.body).not.toContain('<form');
+    expect(await desk.read(charge.id)).toEqual({
+      ...charge,
+      status: 'succeeded',
+      amount_captured: 1_999,
+      action_url: null,
+    });
+    expect(await desk.types(charge.id)).toEqual(['charge.requires_action', 'charge.succeeded']);
+  });
+
+  test('is authorized when the payer approves and capture is manual', async () => {
+    const { id } = await asked({ capture: 'manual' });
+    await approve(id);
+    expect(await desk.read(id)).toMatchObject({ status: 'authorized', amount_captured: 0, action_url: null });
+  });
+
+  test('is declined when the payer refuses', async () => {
+    const { id } = await asked();
+    const answer = await refuse(id);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toContain('You refused this payment');
+    expect(await desk.read(id)).toMatchObject({
+      status: 'declined',
+      failure: { code: 'action_refused' },
+      action_url: null,
+    });
+    expect(await desk.types(id)).toEqual(['charge.requires_action', 'charge.declined']);
+  });
+
+  test('takes the decision as JSON, too', async () => {
+    const { id } = await asked();
+    expect((await desk.post(`/actions/${id}`, { decision: 'approve' })).status).toBe(200);
+    expect((await desk.read(id)).status).toBe('succeeded');
+  });
+
+  test.each([
+    ['approve', 'refuse', 'succeeded'],
+    ['refuse', 'approve', 'declined'],
+  ])('the first decision holds: %s', async (first, second, status) => {
+    const { id } = await asked();
+    await form(id, `decision=${first}`);
+    const decided = await desk.read(id);
+    expect(decided.status).toBe(status);
+    expect((await form(id, `decision=${first}`)).status).toBe(200);
+    const other = await form(id, `decision=${second}`);
+    expect(other.status).toBe(409);
+    expect(other.body).toContain(
+      first === 'approve' ? 'You approved this payment before' : 'You refused this payment before',
+    );
+    expect(await desk.read(id)).toEqual(decided);
+    expect(await desk.types(id)).toHaveLength(2);
+    const after = await page(id);
+    expect(after.status).toBe(200);
+    expect(after.body).not.toContain('<form');
+  });
+
+  test('two decisions at once: one happens', async () => {
+    const { id } = await asked();
+    const answers = await Promise.all([approve(id), refuse(id)]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
+    expect(await desk.types(id)).toHaveLength(2);
+  });
+
+  test('an approval is remembered after a void and a refund', async () => {
+    const { id } = await asked({ capture: 'manual' });
+    await approve(id);
+    await desk.post(`/charges/${id}/void`);
+    expect((await approve(id)).status).toBe(200);
+    expect((await refuse(id)).status).toBe(409);
+  });
+
+  test.each([
+    ['void', 'requested'],
+    ['expire', 'abandoned'],
+  ])('a question that ended by %s can be answered no more, and is charged to nobody', async (how, reason) => {
+    const { id } = await asked();
+    await desk.post(how === 'void' ? `/charges/${id}/void` : `/control/charges/${id}/expire`);
+    for (const answer of [await approve(id), await refuse(id)]) {
+      expect(answer.status).toBe(409);
+      expect(answer.body).toContain('This payment was called off before');
+    }
+    const after = await page(id);
+    expect(after.status).toBe(200);
+    expect(after.body).toContain('This payment was called off');
+    expect(after.body).not.toContain('<form');
+    expect(await desk.read(id)).toMatchObject({
+      status: 'voided',
+      void_reason: reason,
+      action_url: null,
+      amount_captured: 0,
+    });
+    expect(await desk.types(id)).toEqual(['charge.requires_action', 'charge.voided']);
+  });
+
+  test('approval and void at once: one happens', async () => {
+    const { id } = await asked();
+    const [page_, answer] = await Promise.all([approve(id), desk.post(`/charges/${id}/void`)]);
+    expect([page_.status, answer.status]).toEqual(answer.status === 200 ? [409, 200] : [200, 400]);
+    expect(await desk.types(id)).toHaveLength(2);
+  });
+
+  test.each(['', 'decision=', 'decision=maybe', 'decision=approve&more=1'])('the form %p is 400', async (body) => {
+    const { id } = await asked();
+    const answer = await form(id, body);
+    expect([answer.status, errorIn(answer).code]).toEqual([400, 'invalid_request']);
+    expect((await desk.read(id)).status).toBe('requires_action');
+  });
+
+  test('there is nothing to decide on a charge that did not ask, or that nobody knows', async () => {
+    const { id } = chargeIn(await desk.charge('tok_ok'));
+    for (const nobody of [id, 'ch_nobody']) {
+      for (const answer of [await page(nobody), await approve(nobody), await refuse(nobody)]) {
+        expect(answer.status).toBe(404);
+        expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+      }
+    }
+    expect((await desk.read(id)).status).toBe('succeeded');
+  });
+});
+
+describe('the address under which the sandbox is called', () => {
+  const event = (changes: Readonly<Record<string, unknown>>, headers: Readonly<Record<string, string>> = {}) => ({
+    path: '/charges',
+    headers,
+    requestContext: { apiId: 'abc123', stage: 'live', path: '/live/charges', ...changes },
+  });
+
+  test('on AWS has the domain of the API and its stage', () => {
+    const domainName = 'abc123.execute-api.eu-central-1.amazonaws.com';
+    expect(baseAddress(event({ domainName }, { Host: 'elsewhere.example' }))).toBe(`https://${domainName}/live`);
+  });
+
+  test('under a domain of its own has no stage', () => {
+    expect(baseAddress(event({ domainName: 'sandbox.example', path: '/charges' }))).toBe('https://sandbox.example');
+  });
+
+  test.each(['host', 'Host'])('on the local AWS has the path of the API there, from the header %s', (name) => {
+    expect(baseAddress(event({}, { [name]: 'localhost:4566' }))).toBe(
+      'http://localhost:4566/restapis/abc123/live/_user_request_',
+    );
+  });
+
+  test('on the local AWS under a host of its own has the stage', () => {
+    const host = 'abc123.execute-api.localhost:4566';
+    expect(baseAddress(event({}, { host }))).toBe(`http://${host}/live`);
+  });
+
+  test.each([[undefined], [{}], [event({})], [{ path: '/charges', headers: { host: 'localhost' } }]])(
+    'is not guessed from %j',
+    (unclear) => {
+      expect(baseAddress(unclear)).toBeUndefined();
+    },
+  );
+
+  test('is the configured one where a call does not tell it, and without one nothing is charged', async () => {
+    const books = createMemoryBooks();
+    const world = {
+      books,
+      tasks: { enqueue: async () => {} },
+      callbacks: { address: async () => undefined, secret: async () => 's' },
+      nowMs: () => 0,
+      newId: (prefix: string) => `${prefix}1`,
+      wait: async () => {},
+    };
+    const request = {
+      method: 'POST',
+      body: JSON.stringify({
+        amount: 1,
+        currency: 'EUR',
+        source: 'tok_action',
+        capture: 'automatic',
+        metadata: { payment: 'p' },
+      }),
+    };
+    const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
+    const refused = await createSandbox(world).request('/charges', request);
+    expect(logged).toHaveBeenCalledTimes(1);
+    logged.mockRestore();
+    expect(refused.status).toBe(500);
+    expect(await books.chargesOfPayment('p')).toEqual([]);
+    const told = await createSandbox({ ...world, baseUrl: 'http://localhost:1' }).request('/charges', request);
+    expect(await told.json()).toMatchObject({ action_url: 'http://localhost:1/actions/ch_1' });
+  });
+});

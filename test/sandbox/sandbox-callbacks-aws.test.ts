@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { ParameterNotFound, SSMClient } from '@aws-sdk/client-ssm';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { createAwsCallbacks } from '../../sandbox/aws-callbacks.ts';
+import { createSqsTasks } from '../../sandbox/sqs-tasks.ts';
+import { delivery } from '../../sandbox/tasks.ts';
+import type { Callbacks } from '../../sandbox/world.ts';
+
+const OPTIONS = { region: 'us-east-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } };
+
+/** The SDK's clients answer from a script instead of the network. */
+function scripted<C extends SSMClient | SecretsManagerClient | SQSClient>(
+  client: C,
+  answer: (input: object) => object,
+): C {
+  // The three clients have stacks of one shape, of which only the common part is used.
+  const { middlewareStack } = client as SSMClient;
+  middlewareStack.add(() => async (args) => ({ output: { $metadata: {}, ...answer(args.input) }, response: {} }), {
+    step: 'initialize',
+    priority: 'low',
+  });
+  return client;
+}
+
+describe('where callbacks go, and what they are signed with, on AWS', () => {
+  let nowMs: number;
+  let looks: object[];
+  let parameter: string | undefined;
+  let secretText: string | undefined;
+  let callbacks: Callbacks;
+
+  beforeEach(() => {
+    nowMs = 1_767_225_600_000;
+    looks = [];
+    parameter = 'https://merchant.example/callbacks';
+    secretText = '{"previous":"old","current":"new"}';
+    callbacks = createAwsCallbacks({
+      ssm: scripted(new SSMClient(OPTIONS), (input) => {
+        looks.push(input);
+        if (parameter === undefined) throw new ParameterNotFound({ message: 'none', $metadata: {} });
+        return { Parameter: { Value: parameter } };
+      }),
+      secrets: scripted(new SecretsManagerClient(OPTIONS), (input) => {
+        looks.push(input);
+        return { SecretString: secretText };
+      }),
+      addressParameter: '/payonce/callback-address',
+      secretId: 'sandbox-secret',
+      nowMs: () => nowMs,
+    });
+  });
+
+  test('the address is the value of the parameter', async () => {
+    expect(await callbacks.address()).toBe('https://merchant.example/callbacks');
+    expect(looks).toEqual([{ Name: '/payonce/callback-address' }]);
+  });
+
+  test('a parameter that is not there is no address yet, and is looked for each time', async () => {
+    parameter = undefined;
+    expect(await callbacks.address()).toBeUndefined();
+    parameter = 'https://merchant.example/new';
+    expect(await callbacks.address()).toBe('https://merchant.example/new');
+  });
+
+  test('a parameter that may not be read is an error, and no missing address', async () => {
+    const failing = createAwsCallbacks({
+      ssm: scripted(new SSMClient(OPTIONS), () => {
+        throw new Error('AccessDenied');
+      }),
+      secrets: new SecretsManagerClient(OPTIONS),
+      addressParameter: 'p',
+      secretId: 's',
+      nowMs: () => nowMs,
+    });
+    await expect(failing.address()).rejects.toThrow('AccessDenied');
+  });
+
+  test('both are kept for 30 seconds and no longer', async () => {
+    await callbacks.address();
+    await callbacks.secret();
+    [parameter, secretText] = ['https://merchant.example/moved', '{"current":"rotated"}'];
+    nowMs += 29_999;
+    expect([await callbacks.address(), await callbacks.secret()]).toEqual([
+      'https://merchant.example/callbacks',
+      'new',
+    ]);
+    nowMs += 1;
+    expect([await callbacks.address(), await callbacks.secret()]).toEqual([
+      'https://merchant.example/moved',
+      'rotated',
+    ]);
+    expect(looks).toHaveLength(4);
+  });
+
+  test.each([
+    ['the value under "current"', '{"previous":"old","current":"new"}', 'new'],
+    ['else the first value', '{"b":"one","a":"two"}', 'one'],
+    ['plain text as it is', 'whsec_abc', 'whsec_abc'],
+    ['text that is JSON but no object, as it is', '12345', '12345'],
+  ])('the secret is %s', async (_what, text, secret) => {
+    secretText = text;
+    expect(await callbacks.secret()).toBe(secret);
+    expect(looks).toEqual([{ SecretId: 'sandbox-secret' }]);
+  });
+
+  test.each([[''], ['{}'], [undefined]])('an empty secret (%p) signs nothing', async (text) => {
+    secretText = text;
+    await expect(callbacks.secret()).rejects.toThrow('empty');
+  });
+});
+
+test('a task becomes one message with its delay', async () => {
+  const sent: object[] = [];
+  const client = scripted(new SQSClient(OPTIONS), (input) => {
+    sent.push(input);
+    // The client checks what SQS says it has received.
+    return {
+      MD5OfMessageBody: createHash('md5')
+        .update(JSON.stringify(delivery('evt_1')))
+        .digest('hex'),
+    };
+  });
+  await createSqsTasks(client, 'https://sqs.example/tasks').enqueue(delivery('evt_1'), 4);
+  expect(sent).toEqual([
+    { QueueUrl: 'https://sqs.example/tasks', MessageBody: JSON.stringify(delivery('evt_1')), DelaySeconds: 4 },
+  ]);
+});

@@ -1,0 +1,356 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { Charge, SandboxEvent } from '../../lambdas/kernel/contract/sandbox-api.ts';
+import type { Books } from '../../sandbox/books.ts';
+import { newCharge } from '../../sandbox/charge.ts';
+import { chargeIn, disputeIn, errorIn, eventIn, listIn, refundIn, sandboxDesk } from '../support/sandbox-desk.ts';
+import { createTestSandbox, SANDBOX_START_MS, type TestSandbox } from '../support/sandbox-world.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** What the books promise of events, of what changes later, and of the list by time. */
+export function describeSandboxEvents(booksKind: string, createBooks: () => Promise<Books>): void {
+  describe(`the sandbox's events in ${booksKind} books`, () => {
+    let books: Books;
+    let sandbox: TestSandbox;
+    let desk: ReturnType<typeof sandboxDesk>;
+
+    beforeEach(async () => {
+      books = await createBooks();
+      sandbox = createTestSandbox(books);
+      desk = sandboxDesk(sandbox.handler);
+    });
+
+    const captured = async () => chargeIn(await desk.charge('tok_ok')).id;
+    const taskEventIds = () =>
+      sandbox.queued
+        .map(({ body }) => JSON.parse(body) as { eventId?: string })
+        .flatMap(({ eventId }) => eventId ?? []);
+
+    describe('an event is in the books exactly when its change is', () => {
+      const id = () => `ch_${crypto.randomUUID().replaceAll('-', '')}`;
+      const made = (chargeId: string): Charge =>
+        newCharge({
+          id: chargeId,
+          order: { amount: 100, currency: 'EUR', source: 'tok_ok', capture: 'automatic', metadata: {} },
+          beginning: 'succeed',
+          actionUrl: null,
+          withFee: false,
+          createdSeconds: 1_767_225_600,
+        });
+      const event = (chargeId: string): SandboxEvent => ({
+        id: `evt_${crypto.randomUUID()}`,
+        object: 'event',
+        type: 'charge.succeeded',
+        created: 1_767_225_600,
+        data: { charge: chargeId, payment: null },
+      });
+
+      test('a new charge brings its event; one whose key was taken brings neither', async () => {
+        const request = { key: crypto.randomUUID(), fingerprint: 'f' };
+        const [winner, loser] = [made(id()), made(id())];
+        const [first, second] = [event(winner.id), event(loser.id)];
+        expect(await books.add(winner, first, request, SANDBOX_START_MS)).toBe('added');
+        expect(await books.add(loser, second, request, SANDBOX_START_MS)).toBe('key_taken');
+        expect(await books.event(first.id)).toEqual({ event: first, attempts: 0, delivered: false });
+        expect(await books.eventsOfCharge(winner.id)).toHaveLength(1);
+        expect(await books.charge(loser.id)).toBeUndefined();
+        expect(await books.event(second.id)).toBeUndefined();
+        expect(await books.eventsOfCharge(loser.id)).toEqual([]);
+      });
+
+      test('a change brings its events, refund and dispute pointers; one that came too late brings none', async () => {
+        const charge = made(id());
+        await books.add(charge, event(charge.id), undefined, SANDBOX_START_MS);
+        const seen = { charge, version: 1 };
+        const refund = (refundId: string) => ({
+          id: refundId,
+          object: 'refund' as const,
+          charge: charge.id,
+          amount: 1,
+          status: 'succeeded' as const,
+          metadata: {},
+        });
+        const [mine, late] = [event(charge.id), event(charge.id)];
+        const [one, other] = [crypto.randomUUID(), crypto.randomUUID()];
+        const changed = { ...charge, refunds: [refund(one)] };
+        expect(await books.change(seen, { charge: changed, events: [mine] })).toBe('changed');
+        expect(await books.change(seen, { charge: { ...charge, refunds: [refund(other)] }, events: [late] })).toBe(
+          'conflict',
+        );
+        expect(await books.charge(charge.id)).toEqual({ charge: changed, version: 2 });
+        expect((await books.eventsOfCharge(charge.id)).map(({ event: { id: found } }) => found)).toContain(mine.id);
+        expect(await books.event(late.id)).toBeUndefined();
+        expect(await books.chargeOfPart(one)).toBe(charge.id);
+        expect(await books.chargeOfPart(other)).toBeUndefined();
+      });
+
+      test('an operation that its key did before brings no second event', async () => {
+        const charge = made(id());
+        await books.add(charge, event(charge.id), undefined, SANDBOX_START_MS);
+        const operation = { key: 'k', fingerprint: 'f', body: '{}' };
+        const [first, again] = [event(charge.id), event(charge.id)];
+        expect(await books.change({ charge, version: 1 }, { charge, events: [first], operation })).toBe('changed');
+        expect(await books.change({ charge, version: 2 }, { charge, events: [again], operation })).toBe('conflict');
+        expect(await books.event(again.id)).toBeUndefined();
+      });
+
+      test('twenty sends of one key at once make one event, and whatever else is queued finds nothing', async () => {
+        const key = crypto.randomUUID();
+        const answers = await Promise.all(Array.from({ length: 20 }, () => desk.charge('tok_ok', {}, key)));
+        const [{ id: chargeId } = { id: '' }] = answers.map(chargeIn);
+        const [event1, ...more] = await desk.events(chargeId);
+        expect(more).toEqual([]);
+        const found = await Promise.all(taskEventIds().map((eventId) => books.event(eventId)));
+        expect(found.filter((booked) => booked !== undefined).map(({ event: { id: eventId } }) => eventId)).toEqual([
+          event1?.id,
+        ]);
+      });
+
+      test('four refunds at once: each that happened has its event, each that was refused has none', async () => {
+        const chargeId = await captured();
+        const answers = await Promise.all(
+          Array.from({ length: 4 }, () =>
+            desk.post(`/charges/${chargeId}/refunds`, { amount: 700 }, crypto.randomUUID()),
+          ),
+        );
+        const refunds = answers.filter(({ status }) => status === 201).map((answer) => refundIn(answer).id);
+        expect(refunds).toHaveLength(2);
+        const events = (await desk.events(chargeId)).slice(1);
+        expect(events.map(({ type }) => type)).toEqual(['refund.created', 'refund.created']);
+        expect(new Set(events.map(({ data }) => data.refund))).toEqual(new Set(refunds));
+        expect((await desk.read(chargeId)).refunds.map(({ id: refundId }) => refundId)).toEqual(
+          events.map(({ data }) => data.refund),
+        );
+      });
+
+      test('every event has its delivery on the queue', async () => {
+        const chargeId = await captured();
+        await desk.post(`/charges/${chargeId}/refunds`, { amount: 1 });
+        const ids = (await desk.events(chargeId)).map(({ id: eventId }) => eventId);
+        expect(taskEventIds()).toEqual(ids);
+      });
+    });
+
+    describe('what is told', () => {
+      test('a charge names its payment, or says that it has none', async () => {
+        const { id } = chargeIn(await desk.charge('tok_ok', { metadata: { payment: 'pay_7' } }));
+        expect(await desk.events(id)).toEqual([
+          {
+            id: expect.stringMatching(/^evt_/),
+            object: 'event',
+            type: 'charge.succeeded',
+            created: SANDBOX_START_MS / 1_000,
+            data: { charge: id, payment: 'pay_7' },
+            attempts: 0,
+            delivered: false,
+          },
+        ]);
+        const other = chargeIn(await desk.charge('tok_ok', { metadata: {} })).id;
+        expect((await desk.events(other))[0]?.data).toEqual({ charge: other, payment: null });
+      });
+
+      test('a decline, an authorization, its capture and its void', async () => {
+        const declined = errorIn(await desk.charge('tok_declined')).charge ?? '';
+        expect(await desk.types(declined)).toEqual(['charge.declined']);
+        const first = chargeIn(await desk.charge('tok_ok', { capture: 'manual' })).id;
+        await desk.post(`/charges/${first}/capture`, { amount: 5 });
+        expect(await desk.types(first)).toEqual(['charge.authorized', 'charge.succeeded']);
+        const second = chargeIn(await desk.charge('tok_ok', { capture: 'manual' })).id;
+        expect(chargeIn(await desk.post(`/charges/${second}/void`)).void_reason).toBe('requested');
+        expect(await desk.types(second)).toEqual(['charge.authorized', 'charge.voided']);
+      });
+
+      test('a refused operation tells nothing', async () => {
+        const id = await captured();
+        await desk.post(`/charges/${id}/refunds`, { amount: 2_000 });
+        await desk.post(`/charges/${id}/void`);
+        expect(await desk.types(id)).toEqual(['charge.succeeded']);
+      });
+
+      test('a charge that nobody knows has no events, and the list needs a charge', async () => {
+        expect(await desk.events('ch_nobody')).toEqual([]);
+        expect((await desk.get('/events')).status).toBe(400);
+      });
+
+      test('deliveries are counted, and one that was taken stays so', async () => {
+        const id = await captured();
+        const [event] = await desk.events(id);
+        await books.noteDelivery(event?.id ?? '', 1, false);
+        await books.noteDelivery(event?.id ?? '', 2, true);
+        await books.noteDelivery(event?.id ?? '', 1, false);
+        expect(await desk.events(id)).toEqual([{ ...event, attempts: 4, delivered: true }]);
+      });
+    });
+
+    describe('refunds that fail', () => {
+      test('give the money back to the charge, once, and it can be refunded again', async () => {
+        const id = await captured();
+        const refund = refundIn(await desk.post(`/charges/${id}/refunds`, { amount: 1_500 }));
+        await desk.post(`/charges/${id}/refunds`, { amount: 100 });
+        const failed = await desk.post(`/control/refunds/${refund.id}/fail`);
+        expect(failed.status).toBe(200);
+        expect(refundIn(failed)).toEqual({ ...refund, status: 'failed' });
+        expect(await desk.post(`/control/refunds/${refund.id}/fail`)).toEqual(failed);
+        const charge = await desk.read(id);
+        expect(charge).toMatchObject({ status: 'succeeded', amount_refunded: 100 });
+        expect(charge.refunds.map(({ amount, status }) => [amount, status])).toEqual([
+          [1_500, 'failed'],
+          [100, 'succeeded'],
+        ]);
+        const events = await desk.events(id);
+        expect(events.map(({ type }) => type)).toEqual([
+          'charge.succeeded',
+          'refund.created',
+          'refund.created',
+          'refund.failed',
+        ]);
+        expect(events.at(-1)?.data.refund).toBe(refund.id);
+        expect((await desk.post(`/charges/${id}/refunds`, { amount: 1_899 })).status).toBe(201);
+      });
+
+      test('an unknown refund is 404', async () => {
+        expect((await desk.post('/control/refunds/re_nobody/fail')).status).toBe(404);
+      });
+    });
+
+    describe('disputes', () => {
+      test('are opened over all that was captured, and closed once', async () => {
+        const id = await captured();
+        const opened = await desk.post(`/control/charges/${id}/dispute`);
+        expect(opened.status).toBe(201);
+        const dispute = disputeIn(opened);
+        expect(dispute).toMatchObject({ object: 'dispute', charge: id, amount: 1_999, status: 'open' });
+        const won = await desk.post(`/control/disputes/${dispute.id}/close`, { outcome: 'won' });
+        expect(won.status).toBe(200);
+        expect(disputeIn(won)).toEqual({ ...dispute, status: 'won' });
+        expect(await desk.post(`/control/disputes/${dispute.id}/close`, { outcome: 'won' })).toEqual(won);
+        const lost = await desk.post(`/control/disputes/${dispute.id}/close`, { outcome: 'lost' });
+        expect([lost.status, errorIn(lost).code]).toEqual([400, 'invalid_request']);
+        expect((await desk.read(id)).disputes).toEqual([disputeIn(won)]);
+        const events = await desk.events(id);
+        expect(events.map(({ type }) => type)).toEqual(['charge.succeeded', 'dispute.opened', 'dispute.closed']);
+        expect(events.slice(1).map(({ data }) => data.dispute)).toEqual([dispute.id, dispute.id]);
+      });
+
+      test('cover no more than was captured, less what others hold or have lost', async () => {
+        const id = await captured();
+        const first = disputeIn(await desk.post(`/control/charges/${id}/dispute`, { amount: 1_500 }));
+        expect(errorIn(await desk.post(`/control/charges/${id}/dispute`, { amount: 500 })).code).toBe(
+          'amount_too_large',
+        );
+        await desk.post(`/control/disputes/${first.id}/close`, { outcome: 'won' });
+        expect((await desk.post(`/control/charges/${id}/dispute`, { amount: 500 })).status).toBe(201);
+      });
+
+      test('are refused where nothing was captured, and 404 where there is nothing', async () => {
+        const { id } = chargeIn(await desk.charge('tok_ok', { capture: 'manual' }));
+        expect(errorIn(await desk.post(`/control/charges/${id}/dispute`)).code).toBe('charge_not_disputable');
+        expect((await desk.post('/control/charges/ch_nobody/dispute')).status).toBe(404);
+        expect((await desk.post('/control/disputes/dp_nobody/close', { outcome: 'won' })).status).toBe(404);
+      });
+    });
+
+    describe('sending an event again', () => {
+      test('under the same id queues that event and makes none', async () => {
+        const id = await captured();
+        const [event] = await desk.events(id);
+        const answer = await desk.post(`/control/events/${event?.id}/resend`, { id: 'same', copies: 3 });
+        expect(answer.status).toBe(202);
+        expect({ ...eventIn(answer), attempts: 0, delivered: false }).toEqual(event);
+        expect(JSON.parse(sandbox.queued.at(-1)?.body ?? '')).toMatchObject({ eventId: event?.id, copies: 3 });
+        expect(await desk.events(id)).toHaveLength(1);
+      });
+
+      test('under a new id makes one of the same type and data, as the newest', async () => {
+        const id = await captured();
+        await desk.post(`/charges/${id}/refunds`, { amount: 1 });
+        const [, refunded] = await desk.events(id);
+        const answer = await desk.post(`/control/events/${refunded?.id}/resend`, { id: 'new' });
+        expect(answer.status).toBe(202);
+        const made = eventIn(answer);
+        expect(made).toMatchObject({ type: 'refund.created', data: refunded?.data });
+        expect(made.id).not.toBe(refunded?.id);
+        expect((await desk.events(id)).map(({ id: eventId }) => eventId).at(-1)).toBe(made.id);
+        expect((await desk.read(id)).refunds).toHaveLength(1);
+      });
+
+      test.each([{ copies: 0 }, { copies: 11 }, { id: 'other' }, { extra: 1 }])('%j is 400', async (body) => {
+        const [event] = await desk.events(await captured());
+        expect((await desk.post(`/control/events/${event?.id}/resend`, body)).status).toBe(400);
+      });
+
+      test('an unknown event is 404', async () => {
+        expect((await desk.post('/control/events/evt_nobody/resend')).status).toBe(404);
+      });
+    });
+
+    describe('the list by time', () => {
+      /** Each test has years of its own, because books may be shared. */
+      const startOf = (year: number) => {
+        const startMs = Date.UTC(year, 5, 1);
+        sandbox.advance(startMs - SANDBOX_START_MS);
+        return startMs / 1_000;
+      };
+      const page = async (from: number, to: number, cursor?: string) =>
+        listIn(
+          await desk.get('/charges', {
+            created_from: String(from),
+            created_to: String(to),
+            ...(cursor === undefined ? {} : { cursor }),
+          }),
+        );
+
+      test('gives each charge once, oldest first, in pages of at most a hundred, across days', async () => {
+        const start = startOf(2031);
+        const made: string[] = [];
+        for (let round = 0; round < 25; round += 1) {
+          const answers = await Promise.all(Array.from({ length: 10 }, () => desk.charge('tok_ok')));
+          made.push(...answers.map((answer) => chargeIn(answer).id));
+          sandbox.advance(DAY_MS / 8);
+        }
+        const end = start + 31 * 24 * 60 * 60;
+        const pages = [await page(start, end)];
+        for (let { next } = pages[0] ?? { next: null }; next !== null && pages.length < 10; ) {
+          const following = await page(start, end, next);
+          pages.push(following);
+          ({ next } = following);
+        }
+        expect(pages.map(({ data }) => data.length)).toEqual([100, 100, 50]);
+        const listed = pages.flatMap(({ data }) => data);
+        expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(made));
+        expect(listed).toHaveLength(made.length);
+        const times = listed.map(({ created }) => created);
+        expect(times).toEqual(times.toSorted((a, b) => a - b));
+      });
+
+      test('begins with its first second and ends before its last', async () => {
+        const start = startOf(2033);
+        const first = chargeIn(await desk.charge('tok_ok')).id;
+        sandbox.advance(1_000);
+        const second = chargeIn(await desk.charge('tok_ok')).id;
+        const idsOf = async (from: number, to: number) => (await page(from, to)).data.map(({ id }) => id);
+        expect(await idsOf(start, start + 1)).toEqual([first]);
+        expect(await idsOf(start + 1, start + 2)).toEqual([second]);
+        expect(await idsOf(start - 1, start)).toEqual([]);
+        expect(await idsOf(start, start)).toEqual([]);
+        expect(await idsOf(start, start + 2)).toEqual([first, second]);
+      });
+
+      test('a full last page has no next one', async () => {
+        const start = startOf(2035);
+        for (let round = 0; round < 10; round += 1) {
+          await Promise.all(Array.from({ length: 10 }, () => desk.charge('tok_ok')));
+        }
+        const { data, next } = await page(start, start + 1);
+        expect([data.length, next]).toEqual([100, null]);
+      });
+
+      test('shows a charge as it is now', async () => {
+        const start = startOf(2037);
+        const { id } = chargeIn(await desk.charge('tok_ok', { capture: 'manual' }));
+        await desk.post(`/charges/${id}/void`);
+        expect((await page(start, start + 1)).data).toEqual([await desk.read(id)]);
+      });
+    });
+  });
+}

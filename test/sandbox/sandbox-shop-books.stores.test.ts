@@ -1,0 +1,36 @@
+import { CreateTableCommand, DeleteTableCommand, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll } from '@jest/globals';
+import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
+import { createDynamoDbBooks } from '../../sandbox/dynamodb-books.ts';
+import { dynamoDbClient } from '../support/local-aws.ts';
+import { describeShop } from './shop-suite.ts';
+
+const client = dynamoDbClient();
+const tableName = `shop-${crypto.randomUUID()}`;
+
+beforeAll(async () => {
+  await client.send(
+    new CreateTableCommand({
+      TableName: tableName,
+      BillingMode: 'PAY_PER_REQUEST',
+      KeySchema: [
+        { AttributeName: KeyAttribute.partition, KeyType: 'HASH' },
+        { AttributeName: KeyAttribute.sort, KeyType: 'RANGE' },
+      ],
+      AttributeDefinitions: [
+        { AttributeName: KeyAttribute.partition, AttributeType: 'S' },
+        { AttributeName: KeyAttribute.sort, AttributeType: 'S' },
+      ],
+    }),
+  );
+  await waitUntilTableExists({ client, maxWaitTime: 30 }, { TableName: tableName });
+});
+
+afterAll(async () => {
+  await client.send(new DeleteTableCommand({ TableName: tableName }));
+});
+
+describeShop('DynamoDB', async () =>
+  createDynamoDbBooks({ client: DynamoDBDocumentClient.from(client), tableName, wait: async () => {} }),
+);

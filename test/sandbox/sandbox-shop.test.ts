@@ -1,0 +1,55 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { createMemoryBooks } from '../../sandbox/memory-books.ts';
+import { callSandbox } from '../support/sandbox-calls.ts';
+import { errorIn, sandboxDesk } from '../support/sandbox-desk.ts';
+import { createTestSandbox, type SandboxHandler } from '../support/sandbox-world.ts';
+import { describeShop } from './shop-suite.ts';
+
+describeShop('memory', async () => createMemoryBooks());
+
+describe('the shop refuses what it does not understand', () => {
+  let handler: SandboxHandler;
+  let desk: ReturnType<typeof sandboxDesk>;
+
+  beforeEach(() => {
+    ({ handler } = createTestSandbox());
+    desk = sandboxDesk(handler);
+  });
+
+  const items = [{ sku: 'sku_tea', quantity: 1 }];
+  const credit = { order: 'o', referrer: 'ref_friend', amount: 500, currency: 'EUR' };
+
+  test.each([
+    ['no order', '/stock/reservations', { items }, 'order'],
+    ['an empty order', '/stock/reservations', { order: '', items }, 'order'],
+    ['no items', '/stock/reservations', { order: 'o', items: [] }, 'items'],
+    ['101 items', '/stock/reservations', { order: 'o', items: Array<unknown>(101).fill(items[0]) }, 'items'],
+    ['a quantity of none', '/stock/reservations', { order: 'o', items: [{ sku: 's', quantity: 0 }] }, 'quantity'],
+    ['half a thing', '/stock/reservations', { order: 'o', items: [{ sku: 's', quantity: 0.5 }] }, 'quantity'],
+    ['an unknown field', '/stock/reservations', { order: 'o', items, extra: 1 }, 'extra'],
+    ['no referrer', '/referrals/credits', { ...credit, referrer: undefined }, 'referrer'],
+    ['an amount of none', '/referrals/credits', { ...credit, amount: 0 }, 'amount'],
+    ['an amount in text', '/referrals/credits', { ...credit, amount: '5' }, 'amount'],
+    ['a currency in lower case', '/referrals/credits', { ...credit, currency: 'eur' }, 'currency'],
+    ['an unknown field of a credit', '/referrals/credits', { ...credit, extra: 1 }, 'extra'],
+    ['a release with a body', '/stock/reservations/rsv_1/release', { quantity: 1 }, 'quantity'],
+  ])('%s is 400 and names the field', async (_what, path, body, field) => {
+    const answer = await desk.post(path, body, 'k');
+    expect(answer.status).toBe(400);
+    expect(errorIn(answer)).toEqual({ code: 'invalid_request', message: expect.stringContaining(field) });
+  });
+
+  test('a key with a blank is 400', async () => {
+    expect((await desk.post('/referrals/credits', credit, 'a b')).status).toBe(400);
+  });
+
+  test.each([
+    ['DELETE', '/stock/reservations', 'GET, POST'],
+    ['GET', '/stock/reservations/rsv_1/release', 'POST'],
+    ['PUT', '/referrals/credits', 'GET, POST'],
+  ])('%s %s is 405 and says what is allowed', async (method, path, allow) => {
+    const answer = await callSandbox(handler, { method, path });
+    expect([answer.status, errorIn(answer).code]).toEqual([405, 'method_not_allowed']);
+    expect(answer.headers['allow']).toBe(allow);
+  });
+});

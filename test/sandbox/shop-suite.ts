@@ -1,0 +1,192 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { Books } from '../../sandbox/books.ts';
+import type { SandboxAnswer } from '../support/sandbox-calls.ts';
+import { errorIn, sandboxDesk } from '../support/sandbox-desk.ts';
+import { createTestSandbox, SANDBOX_START_MS, type TestSandbox } from '../support/sandbox-world.ts';
+
+const SERVICES = [
+  {
+    service: 'stock',
+    path: '/stock/reservations',
+    body: (order: string, name = 'sku_tea') => ({ order, items: [{ sku: name, quantity: 2 }] }),
+    /** The same key with this is a mismatch. */
+    other: (order: string) => ({ order, items: [{ sku: 'sku_tea', quantity: 3 }] }),
+    made: { object: 'reservation', status: 'reserved' },
+    timeout: 'sku_timeout',
+    flaky: 'sku_flaky',
+    refused: 'sku_none',
+    refusal: [409, 'out_of_stock'],
+  },
+  {
+    service: 'referral credits',
+    path: '/referrals/credits',
+    body: (order: string, name = 'ref_friend') => ({ order, referrer: name, amount: 500, currency: 'EUR' }),
+    other: (order: string) => ({ order, referrer: 'ref_friend', amount: 501, currency: 'EUR' }),
+    made: { object: 'credit' },
+    timeout: 'ref_timeout',
+    flaky: 'ref_flaky',
+    refused: 'ref_nobody',
+    refusal: [422, 'unknown_referrer'],
+  },
+] as const;
+
+const idIn = (answer: SandboxAnswer) => (JSON.parse(answer.body) as { id: string }).id;
+
+/** What the shop's services promise, whatever their books are kept in. Each test uses orders and keys of its own. */
+export function describeShop(booksKind: string, createBooks: () => Promise<Books>): void {
+  let sandbox: TestSandbox;
+  let desk: ReturnType<typeof sandboxDesk>;
+  let order: string;
+  let key: string;
+
+  beforeEach(async () => {
+    sandbox = createTestSandbox(await createBooks());
+    desk = sandboxDesk(sandbox.handler);
+    order = `ord_${crypto.randomUUID()}`;
+    key = `key_${crypto.randomUUID()}`;
+  });
+
+  const listed = async (path: string, of = order) =>
+    (JSON.parse((await desk.get(path, { order: of })).body) as { data: object[] }).data;
+
+  describe.each(SERVICES)(`$service in ${booksKind} books`, (of) => {
+    const { path, body } = of;
+
+    test('what is asked for is answered 201 and counted at once', async () => {
+      const answer = await desk.post(path, body(order), key);
+      expect(answer.status).toBe(201);
+      const made: unknown = JSON.parse(answer.body);
+      expect(made).toEqual({
+        id: expect.stringMatching(/^(rsv|crd)_/),
+        ...of.made,
+        ...body(order),
+        created: SANDBOX_START_MS / 1_000,
+      });
+      expect(await listed(path)).toEqual([made]);
+      expect(await listed(path, `${order}x`)).toEqual([]);
+    });
+
+    test('the same key answers the same and counts once, a year later too', async () => {
+      const first = await desk.post(path, body(order), key);
+      sandbox.advance(365 * 24 * 60 * 60 * 1_000);
+      expect(await desk.post(path, body(order), key)).toEqual(first);
+      expect(await listed(path)).toHaveLength(1);
+    });
+
+    test('ten sends of one key at once count once, and all answer with it', async () => {
+      const answers = await Promise.all(Array.from({ length: 10 }, () => desk.post(path, body(order), key)));
+      expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([201]));
+      expect(new Set(answers.map((answer) => answer.body)).size).toBe(1);
+      expect(await listed(path)).toHaveLength(1);
+    });
+
+    test('another body under a known key is 422 and counts nothing', async () => {
+      await desk.post(path, body(order), key);
+      const answer = await desk.post(path, of.other(order), key);
+      expect([answer.status, errorIn(answer).code]).toEqual([422, 'idempotency_key_mismatch']);
+      expect(await listed(path)).toHaveLength(1);
+    });
+
+    test('two bodies under one key at once: one counts, the other is 422', async () => {
+      const answers = await Promise.all([desk.post(path, body(order), key), desk.post(path, of.other(order), key)]);
+      expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 422]);
+      expect(await listed(path)).toHaveLength(1);
+    });
+
+    test('without a key, and under another, it counts each time', async () => {
+      await desk.post(path, body(order));
+      await desk.post(path, body(order));
+      await desk.post(path, body(order), key);
+      expect(await listed(path)).toHaveLength(3);
+    });
+
+    test('the list is oldest first', async () => {
+      const ids: string[] = [];
+      for (let made = 0; made < 3; made += 1) {
+        ids.push(idIn(await desk.post(path, body(order))));
+        sandbox.advance(1_000);
+      }
+      expect(await listed(path)).toMatchObject(ids.map((id) => ({ id })));
+    });
+
+    test(`${of.refused}: refused each time, counted never, and the key may be used for another`, async () => {
+      for (let send = 1; send <= 2; send += 1) {
+        const answer = await desk.post(path, body(order, of.refused), key);
+        expect([answer.status, errorIn(answer).code]).toEqual(of.refusal);
+      }
+      expect(await listed(path)).toEqual([]);
+      expect((await desk.post(path, body(order), key)).status).toBe(201);
+    });
+
+    test(`${of.timeout}: counted and silent first, then answered with what was counted`, async () => {
+      expect((await desk.post(path, body(order, of.timeout), key)).status).toBe(504);
+      expect(sandbox.waits).toEqual([15_000]);
+      const [made, ...more] = await listed(path);
+      expect(more).toEqual([]);
+      const second = await desk.post(path, body(order, of.timeout), key);
+      expect([second.status, JSON.parse(second.body)]).toEqual([201, made]);
+      expect(sandbox.waits).toHaveLength(1);
+      expect(await listed(path)).toHaveLength(1);
+    });
+
+    test(`${of.flaky}: 500 and not counted first, then counted`, async () => {
+      expect((await desk.post(path, body(order, of.flaky), key)).status).toBe(500);
+      expect(await listed(path)).toEqual([]);
+      expect((await desk.post(path, body(order, of.flaky), key)).status).toBe(201);
+      expect(await listed(path)).toHaveLength(1);
+    });
+
+    test('an order must be named to be listed', async () => {
+      for (const query of [{}, { order: '' }, { order, more: '1' }]) {
+        const answer = await desk.get(path, query);
+        expect([answer.status, errorIn(answer).code]).toEqual([400, 'invalid_request']);
+      }
+    });
+  });
+
+  describe(`the shop in ${booksKind} books`, () => {
+    const [stock, credits] = SERVICES;
+
+    test('a reservation is released, as often as it is asked for, and stays in the list', async () => {
+      const made = await desk.post(stock.path, stock.body(order), key);
+      const releasing = () => desk.post(`${stock.path}/${idIn(made)}/release`);
+      const [first, second] = await Promise.all([releasing(), releasing()]);
+      expect(first.status).toBe(200);
+      const released = { ...(JSON.parse(made.body) as object), status: 'released' };
+      expect(JSON.parse(first.body)).toEqual(released);
+      expect(second).toEqual(first);
+      expect(await releasing()).toEqual(first);
+      expect(await listed(stock.path)).toEqual([released]);
+      expect(JSON.parse((await desk.post(stock.path, stock.body(order), key)).body)).toEqual(released);
+    });
+
+    test('a reservation that nobody made is 404, and a credit is none', async () => {
+      const credit = idIn(await desk.post(credits.path, credits.body(order)));
+      for (const id of ['rsv_nobody', credit]) {
+        expect((await desk.post(`${stock.path}/${id}/release`)).status).toBe(404);
+      }
+    });
+
+    test('of several items, the one that is not in stock decides, and nothing is reserved', async () => {
+      const items = ['sku_flaky', 'sku_tea', 'sku_none'].map((sku) => ({ sku, quantity: 1 }));
+      expect((await desk.post(stock.path, { order, items }, key)).status).toBe(409);
+      expect(await listed(stock.path)).toEqual([]);
+    });
+
+    test('ref_down: 503 every time, never counted', async () => {
+      for (let send = 1; send <= 3; send += 1) {
+        expect((await desk.post(credits.path, credits.body(order, 'ref_down'), key)).status).toBe(503);
+      }
+      expect(await listed(credits.path)).toEqual([]);
+    });
+
+    test('one key at the stock, for credits and at the processor is three keys', async () => {
+      expect((await desk.charge('tok_flaky', {}, key)).status).toBe(500);
+      expect((await desk.post(stock.path, stock.body(order, 'sku_flaky'), key)).status).toBe(500);
+      expect((await desk.post(credits.path, credits.body(order, 'ref_flaky'), key)).status).toBe(500);
+      expect((await desk.charge('tok_flaky', {}, key)).status).toBe(201);
+      expect((await desk.post(stock.path, stock.body(order, 'sku_flaky'), key)).status).toBe(201);
+      expect((await desk.post(credits.path, credits.body(order, 'ref_flaky'), key)).status).toBe(201);
+    });
+  });
+}

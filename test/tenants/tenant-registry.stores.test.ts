@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { ALL_SCOPES, PAYMENT_SCOPES, Scopes } from '../../lambdas/kernel/contract/api.ts';
+import { type TenantId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { systemClock, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
+import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { DynamoDbApiKeyRegistry } from '../../lambdas/tenants/store/tenant-registry.ts';
+import { createTables, dynamoDbClient } from '../support/local-aws.ts';
+
+const client = documentClient(dynamoDbClient());
+let table = '';
+let administration: TenantAdministration;
+let registry: DynamoDbApiKeyRegistry;
+let shop: TenantId;
+
+beforeAll(async () => {
+  table = (await createTables('registry')).registry;
+  administration = new TenantAdministration(client, table);
+  registry = new DynamoDbApiKeyRegistry(client, table, { clock: systemClock, entropy: systemEntropy });
+  shop = await administration.createTenant('Shop');
+});
+
+const find = (key: string) => registry.findByHash(createHash('sha256').update(key).digest('hex'));
+const paymentsKey = (): Promise<string> =>
+  administration.createApiKey({ tenantId: shop, mode: 'test', scopes: PAYMENT_SCOPES });
+
+describe('an API key', () => {
+  test('is found at once by its hash, with its tenant, mode and scopes', async () => {
+    const key = await administration.createApiKey({ tenantId: shop, mode: 'live', scopes: [Scopes.paymentsRead] });
+    expect(key).toMatch(/^sk_live_[\w-]{43}$/);
+    expect(await find(key)).toEqual({ tenantId: shop, mode: 'live', scopes: ['payments:read'] });
+    expect(await find(`${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`)).toBeUndefined();
+  });
+
+  test('names its mode and is never the same twice', async () => {
+    const [one, two] = [await paymentsKey(), await paymentsKey()];
+    expect(one).toMatch(/^sk_test_/);
+    expect(one).not.toBe(two);
+  });
+
+  test('is nowhere in the table, not even most of it', async () => {
+    const key = await paymentsKey();
+    const { Items } = await client.send(new ScanCommand({ TableName: table, ConsistentRead: true }));
+    const stored = JSON.stringify(Items);
+    expect(stored).toContain(`"hint":"${key.slice(-4)}"`);
+    expect(stored).not.toContain(key.slice('sk_test_'.length, -4));
+  });
+
+  test('once revoked says so to whoever finds it, and cannot be revoked again', async () => {
+    const key = await paymentsKey();
+    expect(await administration.revokeApiKey(key)).toBe(true);
+    const record = await find(key);
+    expect(record?.revokedAtMs).toEqual(expect.any(Number));
+    expect(await administration.revokeApiKey(key)).toBe(false);
+    expect(await find(key)).toEqual(record);
+  });
+
+  test('that nobody made is not revoked, and nothing is stored for it', async () => {
+    expect(await administration.revokeApiKey('sk_test_nobody')).toBe(false);
+    expect(await find('sk_test_nobody')).toBeUndefined();
+  });
+
+  test('whose row says what no code understands is refused, not guessed at', async () => {
+    const keyHash = createHash('sha256').update('sk_test_odd').digest('hex');
+    await client.send(
+      new PutCommand({
+        TableName: table,
+        Item: { pk: `KEY#${keyHash}`, sk: 'KEY', tenantId: shop, mode: 'test', scopes: ['everything'] },
+      }),
+    );
+    await expect(registry.findByHash(keyHash)).rejects.toThrow(/scopes/);
+  });
+});
+
+describe('a tenant', () => {
+  test('sees its own keys listed, without the keys, and no other’s', async () => {
+    const mine = await administration.createTenant('Mine');
+    const other = await administration.createTenant('Mine');
+    expect(mine).not.toBe(other);
+    const key = await administration.createApiKey({ tenantId: mine, mode: 'test', scopes: ALL_SCOPES });
+    await administration.createApiKey({ tenantId: other, mode: 'test', scopes: ALL_SCOPES });
+    const listed = await administration.listApiKeys(mine);
+    expect(listed).toMatchObject([{ mode: 'test', scopes: ALL_SCOPES, hint: key.slice(-4) }]);
+    expect(JSON.stringify(listed)).not.toContain(key);
+  });
+
+  test('must be there to be given a key', async () => {
+    const stranger = tenantId(`ten_${'a'.repeat(16)}`);
+    await expect(
+      administration.createApiKey({ tenantId: stranger, mode: 'test', scopes: PAYMENT_SCOPES }),
+    ).rejects.toThrow(`There is no tenant ${stranger}.`);
+    expect(await administration.listApiKeys(stranger)).toEqual([]);
+  });
+});

@@ -1,0 +1,84 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { Owners } from '../../lambdas/tenants/owners.ts';
+import { totalsPartition, type ViewOwner } from '../../lambdas/views/domain/views.ts';
+import { closeAllDays } from '../../lambdas/views/use/close-all-days.ts';
+import { closedSums } from '../../lambdas/views/use/close-days.ts';
+import { projectEvent } from '../../lambdas/views/use/project-event.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { eventsOf } from '../support/event-fixtures.ts';
+import { finishJob } from '../support/finish-job.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { takenAt } from './ledger-reader-suite.ts';
+import { MemoryViews } from './memory-views.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const TONIGHT = Date.UTC(2026, 2, 10, 1, 20);
+const ALL = (['ten_a', 'ten_b', 'ten_c'] as const).flatMap((tenant) =>
+  (['live', 'test'] as const).map((mode) => ({ tenantId: tenantId(tenant), mode })),
+);
+
+let views: MemoryViews;
+let clock: SimulatedClock;
+
+beforeEach(() => {
+  views = new MemoryViews();
+  clock = new SimulatedClock(TONIGHT);
+});
+
+const owners: Owners = {
+  list: async (after = '', limit) =>
+    ALL.map((owner) => ({ name: `${owner.tenantId}#${owner.mode}`, owner }))
+      .filter(({ name }) => name > after)
+      .slice(0, limit),
+};
+const job = (store = views) => closeAllDays({ owners, views: store, clock, entropy: countingEntropy() });
+const paid = async (owner: ViewOwner, daysAgo: number) => {
+  for (const event of eventsOf(systemDigest, takenAt(owner, `k-${daysAgo}`, TONIGHT - daysAgo * DAY_MS))) {
+    await projectEvent({ views }, event);
+  }
+};
+const closedDays = (owner: ViewOwner) =>
+  views.all().filter((row) => row.partition === totalsPartition(owner) && closedSums(row) !== undefined).length;
+
+describe('the days of all owners', () => {
+  test('are closed, those between too, in every mode of every tenant, and no more the second time', async () => {
+    for (const [index, owner] of ALL.entries()) if (index !== 3) await paid(owner, index + 1);
+
+    expect(await finishJob(job(), TONIGHT)).toMatchObject({ done: 1 + 2 + 3 + 5 + 6, left: 0, failed: 0, pages: 4 });
+    expect(ALL.map(closedDays)).toEqual([1, 2, 3, 0, 5, 6]);
+    expect(await finishJob(job(), TONIGHT, { limit: 50 })).toMatchObject({ done: 0, left: 0, pages: 1 });
+  });
+
+  test('that do not fit into a page’s time are left to the next run, which closes them', async () => {
+    const [owner = ALL[0]] = ALL;
+    if (owner === undefined) throw new Error('there is one');
+    await paid(owner, 12);
+    /** A total takes a second. */
+    class Slow extends MemoryViews {
+      override async exchange(changes: Parameters<MemoryViews['exchange']>[0]): Promise<boolean> {
+        clock.advance(500);
+        return views.exchange(changes);
+      }
+      override range: MemoryViews['range'] = (range) => views.range(range);
+      override read: MemoryViews['read'] = (key) => views.read(key);
+    }
+
+    const first = await finishJob(job(new Slow()), TONIGHT, { deadlineMs: TONIGHT + 4_000, limit: 1 });
+    // The other owners come after the deadline.
+    expect(first).toMatchObject({ done: 5, left: 6 });
+    expect(await finishJob(job(), TONIGHT)).toMatchObject({ done: 7, left: 0 });
+  });
+
+  test('of which a rival takes every mark are left, after one try', async () => {
+    const [owner = ALL[0]] = ALL;
+    if (owner === undefined) throw new Error('there is one');
+    await paid(owner, 2);
+    class Contended extends MemoryViews {
+      override exchange = async (): Promise<boolean> => false;
+      override range: MemoryViews['range'] = (range) => views.range(range);
+    }
+    expect(await finishJob(job(new Contended()), TONIGHT)).toMatchObject({ done: 0, left: 1 });
+  });
+});

@@ -1,0 +1,150 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { totalKey, type ViewRow } from '../../lambdas/views/domain/views.ts';
+import { closeDays } from '../../lambdas/views/use/close-days.ts';
+import { projectEvent } from '../../lambdas/views/use/project-event.ts';
+import { ViewLedgerReader } from '../../lambdas/views/use/view-ledger-reader.ts';
+import type { ViewRange } from '../../lambdas/views/use/view-store.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { eventsOf } from '../support/event-fixtures.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { takenAt } from './ledger-reader-suite.ts';
+import { MemoryLedgerReader } from './memory-ledger-reader.ts';
+import { MemoryViews } from './memory-views.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const HOUR_MS = 60 * 60 * 1000;
+const MONDAY_MS = Date.UTC(2026, 2, 2);
+const owner = { tenantId: tenantId('ten_days'), mode: 'test' as const };
+
+let views: MemoryViews;
+let clock: SimulatedClock;
+
+beforeEach(() => {
+  views = new MemoryViews();
+  clock = new SimulatedClock(MONDAY_MS + DAY_MS + HOUR_MS);
+});
+
+const project = async (key: string, atMs: number, store = views): Promise<void> => {
+  for (const event of eventsOf(systemDigest, takenAt(owner, key, atMs, { feeMinor: 0 })))
+    await projectEvent({ views: store }, event);
+};
+const close = (store = views, atMost = 10) =>
+  closeDays({ views: store, clock, entropy: countingEntropy() }, owner, atMost);
+
+/** What the merchant may be paid, and how many sets of postings were read to say so. */
+async function told(): Promise<{ readonly payable: number; readonly read: number }> {
+  let read = 0;
+  const counting = {
+    range: async (range: ViewRange): Promise<readonly ViewRow[]> => {
+      const rows = await views.range(range);
+      if (range.partition.startsWith('BOOK#')) read += rows.length;
+      return rows;
+    },
+  };
+  const balances = await new ViewLedgerReader(counting, new MemoryLedgerReader(() => [])).balances(owner);
+  return { payable: balances.find(({ account }) => account === 'merchant_payable')?.creditMinor ?? 0, read };
+}
+
+/** Does something once, right before the closer writes its total. */
+class Interrupted extends MemoryViews {
+  readonly #act: () => Promise<void>;
+  #exchanges = 0;
+
+  constructor(act: () => Promise<void>) {
+    super();
+    this.#act = act;
+  }
+
+  override async exchange(changes: Parameters<MemoryViews['exchange']>[0]): Promise<boolean> {
+    const isTotal = changes[0]?.to?.body.includes('"kind":"total"') ?? false;
+    this.#exchanges += isTotal ? 1 : 0;
+    if (isTotal && this.#exchanges === 1) await this.#act();
+    return super.exchange(changes);
+  }
+}
+
+describe('a closed day', () => {
+  test('is read by its total, and no more by its entries', async () => {
+    await project('a', MONDAY_MS);
+    await project('b', MONDAY_MS + DAY_MS);
+    expect(await told()).toEqual({ payable: 2000, read: 2 });
+
+    expect(await close()).toEqual({ closed: 1, more: false });
+    expect(await told()).toEqual({ payable: 2000, read: 1 });
+    expect(await close()).toEqual({ closed: 0, more: false });
+  });
+
+  test('is one that has been over for an hour', async () => {
+    await project('a', MONDAY_MS);
+    clock.advance(-1);
+    expect((await close()).closed).toBe(0);
+    clock.advance(1);
+    expect((await close()).closed).toBe(1);
+  });
+
+  test('is opened by an entry that comes late, which counts at once, and closed again with it', async () => {
+    await project('a', MONDAY_MS);
+    await close();
+    await project('late', MONDAY_MS + HOUR_MS);
+    await project('late', MONDAY_MS + HOUR_MS);
+
+    expect(await views.read(totalKey(owner, MONDAY_MS))).toBeUndefined();
+    expect(await told()).toEqual({ payable: 2000, read: 2 });
+    expect(await close()).toEqual({ closed: 1, more: false });
+    expect(await told()).toEqual({ payable: 2000, read: 0 });
+  });
+
+  test('stays closed when an event is delivered again', async () => {
+    await project('a', MONDAY_MS);
+    await close();
+    await project('a', MONDAY_MS);
+
+    expect((await told()).read).toBe(0);
+  });
+
+  test('is not closed over an entry that came while it was added up', async () => {
+    const interrupted: Interrupted = new Interrupted(() => project('rival', MONDAY_MS + HOUR_MS, interrupted));
+    views = interrupted;
+    await project('a', MONDAY_MS);
+
+    expect(await close()).toEqual({ closed: 0, more: true });
+    expect((await told()).payable).toBe(2000);
+    expect(await close()).toEqual({ closed: 1, more: false });
+    expect((await told()).payable).toBe(2000);
+  });
+
+  test('is left to the one that is at it, so that many closers come to an end, and not for ever', async () => {
+    const interrupted: Interrupted = new Interrupted(async () => {
+      expect(await close(interrupted)).toEqual({ closed: 0, more: true });
+    });
+    views = interrupted;
+    await project('a', MONDAY_MS);
+
+    expect(await close()).toEqual({ closed: 1, more: false });
+    expect(await told()).toEqual({ payable: 1000, read: 0 });
+  });
+
+  test('is closed by another when the one that was at it is gone', async () => {
+    const interrupted: Interrupted = new Interrupted(async () => {
+      clock.advance(5 * 60_000);
+      expect(await close(interrupted)).toEqual({ closed: 1, more: false });
+    });
+    views = interrupted;
+    await project('a', MONDAY_MS);
+
+    expect(await close()).toEqual({ closed: 0, more: true });
+    expect(await told()).toEqual({ payable: 1000, read: 0 });
+  });
+
+  test('may be one of many: so many are closed at once as are asked for, oldest first', async () => {
+    await project('a', MONDAY_MS - 4 * DAY_MS);
+    await project('b', MONDAY_MS);
+
+    expect(await close(views, 2)).toEqual({ closed: 2, more: true });
+    expect(await views.read(totalKey(owner, MONDAY_MS - 4 * DAY_MS))).toBeDefined();
+    expect(await close(views, 9)).toEqual({ closed: 3, more: false });
+    expect(await told()).toEqual({ payable: 2000, read: 0 });
+  });
+});

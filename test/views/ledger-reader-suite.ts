@@ -1,0 +1,183 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { decide } from '../../lambdas/payments/domain/decide.ts';
+import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
+import { firstTransition, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
+import type { BooksOwner, EntryQuery, LedgerEntry, LedgerReader } from '../../lambdas/views/use/ledger-reader.ts';
+import { paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+
+export interface ReaderUnderTest {
+  readonly reader: LedgerReader;
+  readonly write: (transitions: readonly Transition[]) => Promise<void>;
+}
+
+const NOON = Date.UTC(2026, 2, 1, 12);
+
+/** A payment of 10.00 EUR that was taken at `atMs` and cost a fee of 0.59, unless the changes say otherwise. */
+export function takenAt(
+  owner: BooksOwner,
+  key: string,
+  atMs: number,
+  { amountMinor = 1000, currency = 'EUR', feeMinor = 59 } = {},
+): readonly Transition[] {
+  const { payment, first, type } = pendingTransition(paymentIdFor(key, owner.tenantId));
+  invariant(first !== undefined, 'a first transition has details');
+  const created = firstTransition(
+    systemDigest,
+    { type, payment: { ...payment, ...owner, amountMinor, currency }, postings: [] },
+    first,
+    atMs,
+  );
+  const decision = decide({ kind: 'succeeded', chargeId: `ch_${key}`, feeMinor }, stateAfter([created]));
+  invariant(decision.kind === 'append', 'a success is a transition');
+  return [created, nextTransition(systemDigest, created, decision.draft, atMs)];
+}
+
+/** What every reader of the Ledger promises; the fake in memory is proven by the same suite as the real one. */
+export function describeLedgerReader(name: string, make: () => Promise<ReaderUnderTest>): void {
+  let made = 0;
+  let reader: LedgerReader;
+  let write: ReaderUnderTest['write'];
+  let owner: BooksOwner;
+  let other: BooksOwner;
+
+  beforeEach(async () => {
+    ({ reader, write } = await make());
+    made += 1;
+    owner = { tenantId: tenantId(`ten_${process.pid}_${made}`), mode: 'test' };
+    other = { tenantId: tenantId(`ten_${process.pid}_${made}_other`), mode: 'test' };
+  });
+
+  const entries = (query: Partial<EntryQuery> = {}) => reader.entries({ ...owner, limit: 100, ...query });
+  const told = (found: readonly LedgerEntry[]) =>
+    found.map(({ account, direction, amountMinor, leg }) => [leg, account, direction, amountMinor]);
+  const paymentsOf = (found: readonly LedgerEntry[]) => [...new Set(found.map(({ paymentId }) => paymentId))];
+  const idOf = (key: string): PaymentId => paymentIdFor(key, owner.tenantId);
+
+  describe(`${name}: entries`, () => {
+    test('are the postings of each transition, leg by leg', async () => {
+      await write(takenAt(owner, 'a', NOON));
+
+      const found = await entries();
+
+      expect(found[0]).toEqual({
+        paymentId: idOf('a'),
+        sequence: 2,
+        leg: 0,
+        type: 'payment.completed',
+        occurredAtMs: NOON,
+        account: 'processor_clearing',
+        direction: 'debit',
+        amountMinor: 1000,
+        currency: 'EUR',
+      });
+      expect(told(found)).toEqual([
+        [0, 'processor_clearing', 'debit', 1000],
+        [1, 'merchant_payable', 'credit', 1000],
+        [2, 'fees', 'debit', 59],
+        [3, 'processor_clearing', 'credit', 59],
+      ]);
+    });
+
+    test('come by time, then payment, sequence and leg, whatever order they were written in', async () => {
+      const written = { late: NOON + 2, x: NOON, y: NOON, z: NOON, early: 1 };
+      for (const [key, atMs] of Object.entries(written)) await write(takenAt(owner, key, atMs));
+
+      const found = await entries();
+
+      const same = [idOf('x'), idOf('y'), idOf('z')].sort();
+      expect(paymentsOf(found)).toEqual([idOf('early'), ...same, idOf('late')]);
+      expect(found.map(({ leg }) => leg)).toEqual([0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3]);
+    });
+
+    test('of one payment, of one account and of a time are those and no others', async () => {
+      await write(takenAt(owner, 'a', NOON));
+      await write(takenAt(owner, 'b', NOON + 10));
+
+      expect(paymentsOf(await entries({ paymentId: idOf('b') }))).toEqual([idOf('b')]);
+      expect(await entries({ paymentId: idOf('never-made') })).toEqual([]);
+      expect(told(await entries({ account: 'fees' }))).toEqual([
+        [2, 'fees', 'debit', 59],
+        [2, 'fees', 'debit', 59],
+      ]);
+      expect(await entries({ account: 'disputes' })).toEqual([]);
+      expect(paymentsOf(await entries({ fromMs: NOON, untilMs: NOON + 10 }))).toEqual([idOf('a')]);
+      expect(paymentsOf(await entries({ fromMs: NOON + 1 }))).toEqual([idOf('b')]);
+      expect(await entries({ paymentId: idOf('a'), fromMs: NOON + 1 })).toEqual([]);
+      expect(told(await entries({ paymentId: idOf('a'), account: 'merchant_payable' }))).toEqual([
+        [1, 'merchant_payable', 'credit', 1000],
+      ]);
+    });
+
+    test('come in pages without a gap and without a double, also inside one transition', async () => {
+      for (const key of ['a', 'b', 'c']) await write(takenAt(owner, key, NOON));
+      const all = await entries();
+      const paged: LedgerEntry[] = [];
+      for (let page = 0; page < 20; page += 1) {
+        const after = paged.at(-1);
+        const found = await entries({ limit: 5, ...(after === undefined ? {} : { after }) });
+        if (found.length === 0) break;
+        paged.push(...found);
+      }
+
+      expect(all).toHaveLength(12);
+      expect(paged).toEqual(all);
+    });
+
+    test('of another tenant or mode are never shown, by whatever name they are asked for', async () => {
+      const live: BooksOwner = { ...owner, mode: 'live' };
+      await write(takenAt(other, 'theirs', NOON));
+      await write(takenAt(live, 'live', NOON));
+      const [theirs] = await reader.entries({ ...other, limit: 1 });
+      invariant(theirs !== undefined, 'they see their own');
+
+      expect(await entries()).toEqual([]);
+      expect(await entries({ paymentId: theirs.paymentId })).toEqual([]);
+      expect(await entries({ after: { ...theirs, leg: 0 } })).toEqual([]);
+      expect(await entries({ paymentId: idOf('live') })).toEqual([]);
+      expect(await reader.entries({ ...live, limit: 100 })).toHaveLength(4);
+    });
+  });
+
+  describe(`${name}: balances`, () => {
+    test('are the sums of the entries, by account and currency', async () => {
+      await write(takenAt(owner, 'a', NOON));
+      await write(takenAt(owner, 'b', NOON, { amountMinor: 500, feeMinor: 41 }));
+      await write(takenAt(owner, 'c', NOON, { amountMinor: 7, currency: 'JPY', feeMinor: 0 }));
+      await write(takenAt(other, 'theirs', NOON));
+
+      const balances = await reader.balances(owner);
+
+      expect(new Set(balances)).toEqual(
+        new Set([
+          { account: 'processor_clearing', currency: 'EUR', debitMinor: 1500, creditMinor: 100 },
+          { account: 'merchant_payable', currency: 'EUR', debitMinor: 0, creditMinor: 1500 },
+          { account: 'fees', currency: 'EUR', debitMinor: 100, creditMinor: 0 },
+          { account: 'processor_clearing', currency: 'JPY', debitMinor: 7, creditMinor: 0 },
+          { account: 'merchant_payable', currency: 'JPY', debitMinor: 0, creditMinor: 7 },
+        ]),
+      );
+    });
+
+    test('of a tenant without entries are none', async () => {
+      await write(takenAt(other, 'theirs', NOON));
+
+      expect(await reader.balances(owner)).toEqual([]);
+    });
+
+    test('are exact up to 2^53 - 1, and refused beyond it', async () => {
+      const half = (Number.MAX_SAFE_INTEGER - 1) / 2;
+      await write(takenAt(owner, 'a', NOON, { amountMinor: half, feeMinor: 0 }));
+      await write(takenAt(owner, 'b', NOON, { amountMinor: half + 1, feeMinor: 0 }));
+      const sums = await reader.balances(owner);
+      await write(takenAt(owner, 'c', NOON, { amountMinor: 1, feeMinor: 0 }));
+
+      expect(sums.map(({ debitMinor, creditMinor }) => debitMinor + creditMinor)).toEqual([
+        9_007_199_254_740_991, 9_007_199_254_740_991,
+      ]);
+      await expect(reader.balances(owner)).rejects.toMatchObject({ name: 'TerminalError', code: 'balance_too_large' });
+    });
+  });
+}

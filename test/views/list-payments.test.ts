@@ -1,0 +1,60 @@
+import { describe, expect, test } from '@jest/globals';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { PaymentStatus } from '../../lambdas/payments/domain/payment.ts';
+import { listPayments } from '../../lambdas/views/use/list-payments.ts';
+import { projectEvent } from '../../lambdas/views/use/project-event.ts';
+import type { ViewRange } from '../../lambdas/views/use/view-store.ts';
+import { MemoryStore } from '../payments/memory-store.ts';
+import { eventsOf } from '../support/event-fixtures.ts';
+import { chainFor } from '../support/view-histories.ts';
+import { MemoryViews } from './memory-views.ts';
+
+const OWNER = { tenantId: 'ten_list' as never, mode: 'test' } as const;
+
+/** A payment that waits for its processor and is then taken: two events that change its status. */
+const chain = chainFor({
+  key: 'moving',
+  tenant: OWNER.tenantId,
+  mode: 'test',
+  reference: 'order-1',
+  amountMinor: 1000,
+  currency: 'EUR',
+  hours: Array.from({ length: 9 }, (_, hour) => hour),
+  steps: [
+    { kind: 'authorized', chargeId: 'ch_1' },
+    { kind: 'succeeded', chargeId: 'ch_1' },
+  ],
+});
+const [before, after] = eventsOf(systemDigest, chain);
+
+/** A list that is asked for while the status changes right behind the `reads`-th answer of the store. */
+async function listedWhileMoving(reads: number, filters: { readonly status?: PaymentStatus } = {}) {
+  if (before === undefined || after === undefined) throw new Error('there are two events');
+  const views = new MemoryViews();
+  await projectEvent({ views }, before);
+  let left = reads;
+  let turn: Promise<unknown> = Promise.resolve();
+  const moving = {
+    range: (range: ViewRange) => {
+      const rows = turn.then(() => views.range(range));
+      left -= 1;
+      turn = left === 0 ? rows.then(() => projectEvent({ views }, after)) : rows;
+      return rows;
+    },
+  };
+  const query = { reference: 'order-1', limit: 10, ...filters };
+  const outcome = await listPayments({ views: moving, store: new MemoryStore() }, OWNER, query);
+  if (outcome.kind !== 'found') throw new Error('there is no cursor');
+  return outcome.rows.map(({ paymentId }) => paymentId);
+}
+
+describe('the payments of a reference', () => {
+  test.each([1, 2, 3, 4, 5, 6, 7])('hold each once, though its status changes behind read %i', async (reads) => {
+    expect(await listedWhileMoving(reads)).toEqual([chain[0]?.payment.id]);
+  });
+
+  test('are told by status as well', async () => {
+    expect(await listedWhileMoving(0, { status: 'requires_capture' })).toHaveLength(1);
+    expect(await listedWhileMoving(0, { status: 'succeeded' })).toEqual([]);
+  });
+});

@@ -1,0 +1,165 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { dataOf } from '../support/ledger-desk.ts';
+import { API_KEY, PaymentsDesk, type Reply } from '../support/payments-desk.ts';
+
+const PATH = '/v1/payments';
+const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
+const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
+const CREATED = Date.UTC(2026, 2, 1, 12) / 1000;
+
+let desk: PaymentsDesk;
+
+beforeEach(() => {
+  desk = new PaymentsDesk();
+});
+
+const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
+const idsOf = (reply: Reply) => dataOf(reply).map(({ id }) => String(id));
+const listed = async (search = '') => idsOf(await desk.get(`${PATH}?${search}`));
+
+/** Pays, and waits a second. @returns the payment's id */
+async function paid(key: string, body: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  const reply = await desk.pay(key, body);
+  const { payment = reply.body } = reply.body as { payment?: Record<string, unknown> };
+  desk.clock.advance(1000);
+  return String((payment as Record<string, unknown>)['id']);
+}
+
+/** @returns ids, oldest first */
+async function many(count: number): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < count; index += 1) ids.push(await paid(`k-${index}`));
+  return ids;
+}
+
+describe('the list of payments', () => {
+  test('shows each as it is shown by its id, byte for byte, newest first', async () => {
+    const bodies = [
+      { reference: 'order-1', metadata: { b: '2', a: '1', 10: 'x' }, description: 'Two “shirts”' },
+      { capture: 'manual' },
+      { source: 'tok_declined' },
+      { source: 'tok_action' },
+      { currency: 'JPY' },
+    ];
+    const ids: string[] = [];
+    for (const [index, body] of bodies.entries()) ids.push(await paid(`k-${index}`, body));
+    await desk.change(`${ids[0]}/refunds`, 'r', { amount: 400 });
+    await desk.change(`${ids[1]}/cancel`, 'c', {});
+
+    const list = await desk.get(PATH);
+    const shown = await Promise.all(ids.map(async (id) => (await desk.get(`${PATH}/${id}`)).text));
+
+    expect(list.text).toBe(`{"object":"list","data":[${shown.toReversed().join(',')}],"has_more":false}`);
+  });
+
+  test('holds ten unless asked for up to a hundred, and says whether there are more', async () => {
+    const ids = (await many(12)).toReversed();
+    const ten = await desk.get(PATH);
+    const all = await desk.get(`${PATH}?limit=12`);
+
+    expect([idsOf(ten), ten.body['has_more']]).toEqual([ids.slice(0, 10), true]);
+    expect([idsOf(all), all.body['has_more']]).toEqual([ids, false]);
+  });
+
+  test('is paged down and up without a gap and without a double, also among payments of one second', async () => {
+    for (let index = 0; index < 9; index += 1) {
+      await desk.pay(`k-${index}`);
+      if (index % 3 === 0) desk.clock.advance(1000);
+    }
+    const all = await listed('limit=100');
+    const down: string[] = [];
+    for (let hasMore = true; hasMore && down.length < 20; ) {
+      const after = down.length === 0 ? '' : `&starting_after=${down.at(-1)}`;
+      const page = await desk.get(`${PATH}?limit=2${after}`);
+      down.push(...idsOf(page));
+      hasMore = page.body['has_more'] === true;
+    }
+    const up: string[] = [];
+    for (let hasMore = true; hasMore && up.length < 20; ) {
+      const page = await desk.get(`${PATH}?limit=2&ending_before=${up[0] ?? all.at(-1)}`);
+      up.unshift(...idsOf(page));
+      hasMore = page.body['has_more'] === true;
+    }
+
+    expect(new Set(all).size).toBe(9);
+    expect(down).toEqual(all);
+    expect(up).toEqual(all.slice(0, -1));
+  });
+
+  test('by status, reference and time holds those and no others, and follows what becomes of them', async () => {
+    const held = await paid('k-1', { capture: 'manual', reference: 'order-1' });
+    const failed = await paid('k-2', { source: 'tok_declined', reference: 'order-2' });
+    const again = await paid('k-3', { reference: 'order-2' });
+    const last = await paid('k-4');
+
+    expect(await listed('status=requires_capture')).toEqual([held]);
+    expect(await listed('status=succeeded')).toEqual([last, again]);
+    expect(await listed('reference=order-2')).toEqual([again, failed]);
+    expect(await listed('reference=order-2&status=failed')).toEqual([failed]);
+    expect(await listed('reference=order-3')).toEqual([]);
+    expect(await listed(`created_from=${CREATED + 1}&created_to=${CREATED + 3}`)).toEqual([again, failed]);
+    expect(await listed(`created_from=${CREATED + 1}&status=succeeded`)).toEqual([last, again]);
+    expect(await listed(`created_to=${CREATED}`)).toEqual([]);
+    expect(await listed(`created_from=${CREATED + 3}&created_to=${CREATED + 1}`)).toEqual([]);
+
+    await desk.change(`${held}/capture`, 'c', {});
+    expect(await listed('status=requires_capture')).toEqual([]);
+    expect(await listed('status=succeeded')).toEqual([last, again, held]);
+    expect(await listed('reference=order-1')).toEqual([held]);
+  });
+
+  test('of a rare status costs no walk through the many', async () => {
+    const ids = await many(40);
+    const rare = await paid('rare', { capture: 'manual' });
+    const page = await desk.get(`${PATH}?status=requires_capture&limit=5`);
+
+    expect(ids).toHaveLength(40);
+    expect([idsOf(page), page.body['has_more']]).toEqual([[rare], false]);
+  });
+
+  test.each([
+    ['limit=0', 'limit', 'invalid_request'],
+    ['limit=101', 'limit', 'invalid_request'],
+    ['status=paid', 'status', 'invalid_request'],
+    ['reference=', 'reference', 'invalid_request'],
+    ['created_from=yesterday', 'created_from', 'invalid_request'],
+    ['created_to=-1', 'created_to', 'invalid_request'],
+    ['starting_after=', 'starting_after', 'invalid_request'],
+    ['starting_after=a&ending_before=b', 'ending_before', 'invalid_request'],
+    ['customer=x', 'customer', 'unknown_parameter'],
+  ])('is refused for %s, naming %s', async (search, param, code) => {
+    const reply = await desk.get(`${PATH}?${search}`);
+
+    expect(reply.status).toBe(400);
+    expect(reply.body).toMatchObject({ code, param });
+  });
+});
+
+/** S06. */
+describe("another tenant's payments", () => {
+  test.each([
+    ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
+    ['the same tenant in live mode', LIVE_KEY, { mode: 'live' as const }],
+  ])('are not there for %s, by filter or by cursor, and nothing is learnt of them', async (_who, key, record) => {
+    desk.registerKey(key, record);
+    const theirs = await paid('k-1', { reference: 'order-1' });
+    const unknown = `pay_${'a'.repeat(32)}`;
+
+    for (const search of ['', '?status=succeeded', '?reference=order-1']) {
+      const reply = await desk.get(`${PATH}${search}`, as(key));
+      expect(reply.body).toEqual({ object: 'list', data: [], has_more: false });
+    }
+    for (const param of ['starting_after', 'ending_before']) {
+      const told = async (id: string) => {
+        const { status, body } = await desk.get(`${PATH}?${param}=${id}`, as(key));
+        const { request_id: _, ...rest } = body;
+        return { status, ...rest };
+      };
+      expect(await told(theirs)).toMatchObject({ status: 400, code: 'invalid_request', param });
+      expect(await told(theirs)).toEqual(await told(unknown));
+      expect(await told(theirs)).toEqual(await told('none'));
+    }
+    expect((await desk.get(`${PATH}?starting_after=${theirs}`, as(API_KEY))).status).toBe(200);
+  });
+});

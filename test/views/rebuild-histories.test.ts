@@ -1,0 +1,113 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { ViewRow } from '../../lambdas/views/domain/views.ts';
+import { closeDays } from '../../lambdas/views/use/close-days.ts';
+import { projectEvent } from '../../lambdas/views/use/project-event.ts';
+import type { RebuildTools } from '../../lambdas/views/use/rebuild-views.ts';
+import { checkViews, OWNERS } from '../support/check-views.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { eventsOf } from '../support/event-fixtures.ts';
+import { RebuildDesk } from '../support/rebuild-desk.ts';
+import { ScheduledViews } from '../support/scheduled-views.ts';
+import { BEGIN_MS, chainFor, paymentPlans } from '../support/view-histories.ts';
+import type { MemoryViews } from './memory-views.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const NOW_MS = BEGIN_MS + 10 * DAY_MS;
+
+/** What somebody did to the table by hand: a row is lost, another's body is in it, or it stands where it does not belong. */
+type Damage = 'lost' | 'altered' | 'misplaced' | 'future' | 'foreign';
+const damages = fc.array(
+  fc.record({
+    at: fc.nat(),
+    damage: fc.constantFrom<Damage>('lost', 'altered', 'misplaced', 'future', 'foreign'),
+  }),
+  { maxLength: 6 },
+);
+
+async function damage(views: MemoryViews, { at, damage: kind }: { at: number; damage: Damage }): Promise<void> {
+  const rows = views.all();
+  const row = rows[at % Math.max(1, rows.length)];
+  const other = rows[(at * 7 + 3) % Math.max(1, rows.length)];
+  if (row === undefined || other === undefined) return;
+  const wrong: Readonly<Record<Exclude<Damage, 'lost'>, ViewRow>> = {
+    altered: { ...row, body: other.partition.split('#')[0] === row.partition.split('#')[0] ? other.body : row.body },
+    misplaced: { ...row, sort: row.sort.replace(/^\d/, '1') },
+    future: { ...row, sequence: row.sequence + 7 },
+    foreign: { ...row, partition: row.partition.replace('#test#', '#live#') },
+  };
+  if (kind === 'lost') await views.exchange([{ key: row }]);
+  else await views.put([wrong[kind]]);
+}
+
+/** The rebuild's own calls wait for their turn among the projector's. */
+class ScheduledWalk extends ScheduledViews {
+  readonly #walk: RebuildTools['views'];
+
+  constructor(store: RebuildTools['views'], scheduler: fc.Scheduler) {
+    super(store, scheduler);
+    this.#walk = store;
+  }
+
+  walk(step: Parameters<RebuildTools['views']['walk']>[0]): ReturnType<RebuildTools['views']['walk']> {
+    return this.#walk.walk(step);
+  }
+}
+
+describe('a rebuild', () => {
+  test('makes damaged views equal to the Ledger again, while events come in, and a comparison then agrees', async () => {
+    const plans = fc.record({ plans: paymentPlans, known: fc.nat({ max: 100 }), harm: damages });
+    await fc.assert(
+      fc.asyncProperty(plans, fc.scheduler(), async ({ plans: payments, known, harm }, scheduler) => {
+        const chains = payments.map(chainFor);
+        const all = chains.flat().sort((left, right) => left.occurredAtMs - right.occurredAtMs);
+        const early = all.filter((_, index) => index < (all.length * known) / 100);
+        // What was projected before, by whom, does not matter: the first transitions must be there for their events.
+        const firsts = all.filter(({ sequence }) => sequence === 1);
+        const desk = new RebuildDesk(NOW_MS, early);
+        const { views } = desk;
+        for (const event of eventsOf(systemDigest, [...firsts, ...early.filter(({ sequence }) => sequence > 1)])) {
+          if (
+            early.some(({ payment, sequence }) => payment.id === event.payment.id && sequence === event.event.sequence)
+          )
+            await projectEvent({ views }, event);
+        }
+        const closing = { clock: desk.clock, entropy: countingEntropy() };
+        for (const owner of OWNERS) await closeDays({ views, ...closing }, owner, 10);
+        for (const each of harm) await damage(views, each);
+
+        const failed: unknown[] = [];
+        const traffic = async (): Promise<void> => {
+          for (const transition of all.filter((each) => !early.includes(each))) {
+            await scheduler.schedule(Promise.resolve(), 'commit');
+            desk.written.push(transition);
+          }
+          const late = eventsOf(systemDigest, all).filter(
+            ({ payment, event }) =>
+              !early.some((each) => each.payment.id === payment.id && each.sequence === event.sequence),
+          );
+          await Promise.all(
+            late.map((event) =>
+              projectEvent({ views: new ScheduledViews(views, scheduler) }, event).catch(async () => {
+                failed.push(event);
+                await projectEvent({ views }, event);
+              }),
+            ),
+          );
+        };
+        const closer = OWNERS.map((owner) =>
+          closeDays({ views: new ScheduledViews(views, scheduler), ...closing }, owner, 3),
+        );
+        await scheduler.waitFor(
+          Promise.all([desk.rebuild({ views: new ScheduledWalk(views, scheduler) }), traffic(), ...closer]),
+        );
+
+        const { differences } = await desk.compare();
+        expect(differences).toEqual([]);
+        await checkViews(views, chains);
+      }),
+      { numRuns: 120 },
+    );
+  });
+});

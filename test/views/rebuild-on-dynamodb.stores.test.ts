@@ -1,0 +1,70 @@
+import { BatchWriteCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeAll, expect, test } from '@jest/globals';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { Transition } from '../../lambdas/payments/domain/transition.ts';
+import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
+import { transitionRow } from '../../lambdas/payments/store/items.ts';
+import { DynamoDbLedgerWalk } from '../../lambdas/views/store/dynamodb-ledger-walk.ts';
+import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
+import { projectEvent } from '../../lambdas/views/use/project-event.ts';
+import { type RebuildTools, rebuildBegin, rebuildViews } from '../../lambdas/views/use/rebuild-views.ts';
+import { ViewLedgerReader } from '../../lambdas/views/use/view-ledger-reader.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { eventsOf } from '../support/event-fixtures.ts';
+import { createTables, dynamoDbClient } from '../support/local-aws.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { takenAt } from './ledger-reader-suite.ts';
+import { MemoryLedgerReader } from './memory-ledger-reader.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const TODAY_MS = Date.UTC(2026, 2, 10, 12);
+const owner = { tenantId: tenantId('ten_rebuild'), mode: 'test' as const };
+const client = () => documentClient(dynamoDbClient());
+
+let tables: Awaited<ReturnType<typeof createTables>>;
+beforeAll(async () => {
+  tables = await createTables('rebuild');
+});
+
+async function write(transitions: readonly Transition[]): Promise<void> {
+  const requests = transitions.map((transition) => ({ PutRequest: { Item: transitionRow(transition) } }));
+  await client().send(new BatchWriteCommand({ RequestItems: { [tables.ledger]: requests } }));
+}
+
+test('views that are gone are made again from the Ledger, what never happened goes, and new payments go on', async () => {
+  const clock = new SimulatedClock(TODAY_MS);
+  const pacing = { clock, entropy: countingEntropy() };
+  const views = new DynamoDbViews(client(), tables.views, pacing);
+  const old = Array.from({ length: 9 }, (_, index) => takenAt(owner, `old-${index}`, TODAY_MS - (index % 3) * DAY_MS));
+  for (const chain of old) await write(chain);
+  const never = takenAt(owner, 'never-happened', TODAY_MS - DAY_MS);
+  for (const event of eventsOf(systemDigest, never)) await projectEvent({ views }, event);
+  const tools: RebuildTools = {
+    views,
+    ledger: new DynamoDbLedgerWalk(client(), tables.ledger, pacing),
+    store: new DynamoDbStore(client(), tables, pacing),
+    digest: systemDigest,
+    ...pacing,
+  };
+  const fresh = Array.from({ length: 6 }, (_, index) => takenAt(owner, `new-${index}`, TODAY_MS - 2 * DAY_MS));
+  const traffic = async (): Promise<void> => {
+    for (const chain of fresh) {
+      await write(chain);
+      for (const event of eventsOf(systemDigest, chain)) await projectEvent({ views }, event);
+    }
+  };
+
+  const [rebuilt] = await Promise.all([rebuildViews(tools, rebuildBegin(3), async () => undefined), traffic()]);
+  const compared = await rebuildViews(tools, rebuildBegin(2, 'compare_ledger'), async () => undefined);
+
+  const oracle = new MemoryLedgerReader(() => [...old, ...fresh].flat());
+  const reader = new ViewLedgerReader(views, oracle);
+  expect(rebuilt.counts.removed).toBeGreaterThan(0);
+  expect(rebuilt.counts.daysClosed).toBeGreaterThan(0);
+  expect([rebuilt.differences, compared.differences]).toEqual([[], []]);
+  expect(compared.counts.compared).toBe(15);
+  expect(new Set(await reader.balances(owner))).toEqual(new Set(await oracle.balances(owner)));
+  expect(await reader.entries({ ...owner, limit: 100 })).toEqual(await oracle.entries({ ...owner, limit: 100 }));
+});

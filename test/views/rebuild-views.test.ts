@@ -1,0 +1,170 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
+import { totalKey } from '../../lambdas/views/domain/views.ts';
+import { closeDays } from '../../lambdas/views/use/close-days.ts';
+import { projectEvent } from '../../lambdas/views/use/project-event.ts';
+import { rebuildBegin } from '../../lambdas/views/use/rebuild-views.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { eventsOf } from '../support/event-fixtures.ts';
+import { apartBy, lookedAt } from '../support/mismatch-fixtures.ts';
+import { RebuildDesk } from '../support/rebuild-desk.ts';
+import { takenAt } from './ledger-reader-suite.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const TODAY_MS = Date.UTC(2026, 2, 10);
+const owner = { tenantId: tenantId('ten_rebuild'), mode: 'test' as const };
+
+let desk: RebuildDesk;
+
+beforeEach(() => {
+  const days = [1, 2, 3].flatMap((day) => takenAt(owner, `k-${day}`, TODAY_MS - day * DAY_MS));
+  desk = new RebuildDesk(TODAY_MS + DAY_MS / 2, days);
+});
+
+async function projectAll(): Promise<void> {
+  for (const event of eventsOf(systemDigest, desk.written)) await projectEvent({ views: desk.views }, event);
+}
+
+describe('a rebuild of the views', () => {
+  test('of nothing makes all of it, with its days closed', async () => {
+    const { counts, differences } = await desk.rebuild();
+    const rebuilt = desk.views.all();
+    desk.views.clear();
+    await projectAll();
+    await closeDays({ views: desk.views, clock: desk.clock, entropy: countingEntropy() }, owner, 10);
+
+    expect(differences).toEqual([]);
+    expect(counts).toEqual({ projected: 3, removed: 0, daysClosed: 3, compared: 3 });
+    const withoutTokens = (rows: ReturnType<typeof desk.views.all>) =>
+      rows.map((row) => ({ ...row, body: row.body.replace(/"token":"[^"]*"/, '') }));
+    expect(withoutTokens(rebuilt)).toEqual(withoutTokens(desk.views.all()));
+  });
+
+  test('takes away what the Ledger does not imply, and what stood in its totals', async () => {
+    await projectAll();
+    const stray = takenAt(owner, 'never-happened', TODAY_MS - 2 * DAY_MS);
+    for (const event of eventsOf(systemDigest, stray)) await projectEvent({ views: desk.views }, event);
+    await closeDays({ views: desk.views, clock: desk.clock, entropy: countingEntropy() }, owner, 10);
+    const key = totalKey(owner, TODAY_MS - 2 * DAY_MS);
+    const before = await desk.views.read(key);
+
+    const { counts, differences } = await desk.rebuild();
+
+    expect(before?.body).toContain('2000');
+    expect((await desk.views.read(key))?.body).not.toContain('2000');
+    expect(counts.removed).toBeGreaterThan(0);
+    expect(differences).toEqual([]);
+    expect(desk.views.all().filter(({ paymentId }) => paymentId === stray[0]?.payment.id)).toEqual([]);
+  });
+
+  test('changes how payments are shown without taking any out of its list, even for a moment', async () => {
+    await projectAll();
+    const shown = () =>
+      desk.views.all().filter(({ partition }) => partition.startsWith('PAYMENT#ten_rebuild#test#all'));
+    // As another version of the code had written them.
+    const old = shown().map((row) => ({ ...row, body: row.body.replace('"object":"payment",', '') }));
+    await desk.views.put(old);
+    const counts: number[] = [];
+    const { views } = desk;
+    const watched = new Proxy(views, {
+      get: (target, name: keyof typeof views) => {
+        if (name !== 'exchange') return target[name].bind(target);
+        return async (changes: Parameters<typeof views.exchange>[0]) => {
+          const applied = await target.exchange(changes);
+          counts.push(shown().length);
+          return applied;
+        };
+      },
+    });
+    const { differences } = await desk.rebuild({ views: watched });
+
+    expect(differences).toEqual([]);
+    expect(new Set(counts)).toEqual(new Set([old.length]));
+    expect(shown().every(({ body }) => body.includes('"object":"payment"'))).toBe(true);
+  });
+
+  test('leaves alone what comes of comparing with a processor, and finds nothing wrong with it', async () => {
+    const digest = systemDigest;
+    const { owner: _owner, ...nobodys } = lookedAt('n', { subject: 'ch_1' });
+    for (const about of [lookedAt('k'), nobodys]) {
+      await keepLook({ views: desk.views, digest }, about, apartBy(1700), TODAY_MS);
+    }
+    const before = desk.views.all();
+
+    const { counts, differences } = await desk.rebuild();
+
+    expect(counts.removed).toBe(0);
+    expect(differences).toEqual([]);
+    expect(desk.views.all().filter(({ partition }) => partition.startsWith('MISMATCH'))).toEqual(before);
+    expect(before).toHaveLength(4);
+  });
+
+  test('that broke off is taken up where it was, whatever page it had come to', async () => {
+    await desk.rebuild();
+    const { length: pages } = desk.states;
+    const whole = desk.views.all().length;
+    for (let page = 0; page < pages; page += 1) {
+      const later = new RebuildDesk(TODAY_MS + DAY_MS / 2, desk.written);
+      await expect(later.rebuild({}, rebuildBegin(2), page)).rejects.toThrow('the process is gone');
+      const told = later.states.at(-1) ?? rebuildBegin(2);
+      const { differences } = await later.rebuild({}, JSON.parse(JSON.stringify(told)) as typeof told);
+
+      expect(differences).toEqual([]);
+      expect(later.views.all()).toHaveLength(whole);
+    }
+    expect(pages).toBeGreaterThan(8);
+  });
+});
+
+describe('a comparison', () => {
+  test('of views that agree finds nothing', async () => {
+    await projectAll();
+    expect((await desk.compare()).differences).toEqual([]);
+  });
+
+  test('names what is missing, what is too much, what is altered and what is added up wrongly', async () => {
+    await projectAll();
+    await closeDays({ views: desk.views, clock: desk.clock, entropy: countingEntropy() }, owner, 10);
+    const rows = desk.views.all();
+    const find = (start: string) => rows.find(({ partition }) => partition.startsWith(start));
+    const [book, event, total] = [find('BOOK#ten_rebuild#test#all'), find('EVENT#'), find('TOTAL#')];
+    if (book === undefined || event === undefined || total === undefined) throw new Error('there are such rows');
+    await desk.views.exchange([{ key: book }]);
+    await desk.views.put([
+      { ...event, body: event.body.replace('1000', '9000') },
+      { ...total, body: total.body.replace('1000', '9000') },
+      { ...book, sort: `${book.sort}x` },
+    ]);
+
+    const { differences } = await desk.compare();
+
+    expect(new Set(differences.map(({ kind }) => kind))).toEqual(new Set(['wrong_or_missing', 'stray', 'total']));
+    expect(differences.map(({ key }) => key?.partition)).toEqual(
+      expect.arrayContaining([book.partition, total.partition]),
+    );
+  });
+
+  test('waits for events that are on their way, and no longer than that', async () => {
+    await projectAll();
+    const late = takenAt(owner, 'late', TODAY_MS);
+    desk.written.push(...late);
+    let looks = 0;
+    const { differences } = await desk.rebuild(
+      {
+        clock: {
+          nowMs: () => desk.clock.nowMs(),
+          sleep: async () => {
+            looks += 1;
+            if (looks === 2) await projectAll();
+          },
+        },
+      },
+      rebuildBegin(1, 'compare_ledger'),
+    );
+
+    expect(differences).toEqual([]);
+    expect(looks).toBe(2);
+  });
+});

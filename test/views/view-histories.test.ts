@@ -1,0 +1,81 @@
+import { describe, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { closeDays } from '../../lambdas/views/use/close-days.ts';
+import type { BooksOwner } from '../../lambdas/views/use/ledger-reader.ts';
+import { projectEvent } from '../../lambdas/views/use/project-event.ts';
+import { checkViews, OWNERS } from '../support/check-views.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { eventsOf } from '../support/event-fixtures.ts';
+import { ScheduledViews } from '../support/scheduled-views.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { BEGIN_MS, chainFor, paymentPlans } from '../support/view-histories.ts';
+import { MemoryViews } from './memory-views.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Each event arrives at least once; all but its last delivery may die at some call. */
+interface Delivery {
+  readonly event: PayonceEvent;
+  readonly diesAt: number | undefined;
+  readonly afterCall: boolean;
+}
+
+const deliveriesOf = (events: readonly PayonceEvent[]): fc.Arbitrary<readonly Delivery[]> =>
+  fc
+    .tuple(
+      ...events.map((event) =>
+        fc
+          .array(fc.record({ diesAt: fc.integer({ min: 1, max: 14 }), afterCall: fc.boolean() }), { maxLength: 2 })
+          .map((dying): readonly Delivery[] => [
+            ...dying.map((death) => ({ event, ...death })),
+            { event, diesAt: undefined, afterCall: false },
+          ]),
+      ),
+    )
+    .chain((perEvent) => {
+      const all = perEvent.flat();
+      return fc.shuffledSubarray(all, { minLength: all.length, maxLength: all.length });
+    });
+
+describe('the views, whatever order events come in, however often, and whoever dies over them', () => {
+  test('equal a fold of the Ledger, while days are closed and reopened', async () => {
+    const histories = paymentPlans
+      .map((plans) => plans.map(chainFor))
+      .chain((chains) => {
+        const events = eventsOf(systemDigest, chains.flat());
+        return fc.record({ chains: fc.constant(chains), deliveries: deliveriesOf(events) });
+      });
+    await fc.assert(
+      fc.asyncProperty(histories, fc.scheduler(), async ({ chains, deliveries }, scheduler) => {
+        const views = new MemoryViews();
+        const clock = new SimulatedClock(BEGIN_MS + 10 * DAY_MS);
+        const entropy = countingEntropy();
+        const died: Delivery[] = [];
+        const deliver = async (delivery: Delivery): Promise<void> => {
+          const { event, diesAt, afterCall } = delivery;
+          try {
+            await projectEvent({ views: new ScheduledViews(views, scheduler, diesAt, afterCall) }, event);
+          } catch {
+            died.push(delivery);
+          }
+        };
+        const close = (owner: BooksOwner) =>
+          closeDays({ views: new ScheduledViews(views, scheduler), clock, entropy }, owner, 2);
+
+        const running = [
+          ...deliveries.map(deliver),
+          ...OWNERS.flatMap((owner) => [close(owner), close(owner).then(() => close(owner))]),
+        ];
+        await scheduler.waitFor(Promise.all(running));
+        // A queue delivers again what was not acknowledged: also a full delivery that lost too many races.
+        for (const { event } of died) await projectEvent({ views }, event);
+
+        await checkViews(views, chains);
+        for (const owner of OWNERS) await closeDays({ views, clock, entropy }, owner, 10);
+        await checkViews(views, chains);
+      }),
+      { numRuns: 250 },
+    );
+  });
+});

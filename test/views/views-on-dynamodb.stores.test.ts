@@ -1,0 +1,112 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
+import { totalKey, viewsOf } from '../../lambdas/views/domain/views.ts';
+import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
+import { closeDays } from '../../lambdas/views/use/close-days.ts';
+import { projectEvent } from '../../lambdas/views/use/project-event.ts';
+import type { ViewStore } from '../../lambdas/views/use/view-store.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { eventsOf } from '../support/event-fixtures.ts';
+import { type HistoryRun, kindsByEffect, surveyFaults } from '../support/fault-histories.ts';
+import { Actor, Crash, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
+import { clientOf } from '../support/faulty-client.ts';
+import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { takenAt } from './ledger-reader-suite.ts';
+
+const DAY_MS = Date.UTC(2026, 2, 1);
+let processes = 0;
+/** The day is over; waits do not take time, and each process comes when the one before is surely gone. */
+const LATER: Clock = {
+  nowMs: () => DAY_MS + 50 * 60 * 60 * 1000 + processes * 5 * 60 * 1000,
+  sleep: async () => undefined,
+};
+const pacing = { clock: LATER, entropy: countingEntropy() };
+
+let table: string;
+let made = 0;
+beforeAll(async () => {
+  ({ views: table } = await createTables('view-histories'));
+});
+
+const calm = () => new DynamoDbViews(documentClient(dynamoDbClient()), table, pacing);
+
+/** As one process sees DynamoDB: every call of the SDK can be struck. */
+function struck(actor: Actor): ViewStore {
+  const { awsEndpoint: endpoint } = localAws();
+  const { requestHandler } = dynamoDbClient().config;
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const client = clientOf(actor, { endpoint, region: 'us-east-1', credentials, requestHandler });
+  return new DynamoDbViews(documentClient(client), table, pacing);
+}
+
+/** Processes come and go until one of them says that it is done; faults stop before the third. */
+async function untilDone(plan: FaultPlan, work: (views: ViewStore) => Promise<unknown>): Promise<boolean> {
+  for (const name of ['first', 'second', 'third']) {
+    if (name === 'third') plan.active = false;
+    const actor = new Actor(name, plan);
+    processes += 1;
+    try {
+      await work(struck(actor));
+      if (!actor.crashed) return true;
+    } catch (error) {
+      const known = error instanceof RetryableError || error instanceof AmbiguousError || error instanceof Crash;
+      if (!known && !actor.crashed) throw error;
+    }
+  }
+  return false;
+}
+
+/** A payment of a day that is closed without it comes late; the redelivery finds whatever the first left. */
+async function projectLate(faults: readonly PlannedFault[]): Promise<HistoryRun> {
+  made += 1;
+  const owner = { tenantId: tenantId(`ten_views_${process.pid}_${made}`), mode: 'test' } as const;
+  const [event] = eventsOf(systemDigest, takenAt(owner, `k-${made}`, DAY_MS + 1));
+  if (event === undefined) throw new Error('there is an event');
+  const views = calm();
+  const closed = { ...totalKey(owner, DAY_MS), sequence: 0, body: '{"kind":"total","token":"t","sums":[]}' };
+  await views.put([closed]);
+  const plan = new FaultPlan(faults);
+  const violations: string[] = [];
+  if (!(await untilDone(plan, (store) => projectEvent({ views: store }, event)))) violations.push('never projected');
+  const { lasting, heads, seen } = viewsOf(event);
+  const found = await Promise.all([...lasting, ...heads, seen].map((row) => views.read(row)));
+  if (JSON.stringify(found) !== JSON.stringify([...lasting, ...heads, seen]))
+    violations.push('rows are missing or wrong');
+  if ((await views.read(closed)) !== undefined) violations.push('a total without the entry stands');
+  return { calls: plan.calls, violations };
+}
+
+/** A day is closed by processes that come and go. */
+async function closeDay(faults: readonly PlannedFault[]): Promise<HistoryRun> {
+  made += 1;
+  const owner = { tenantId: tenantId(`ten_views_${process.pid}_${made}`), mode: 'test' } as const;
+  const [event] = eventsOf(systemDigest, takenAt(owner, `k-${made}`, DAY_MS + 1));
+  if (event === undefined) throw new Error('there is an event');
+  const views = calm();
+  await views.put(viewsOf(event).lasting.slice(0, 1));
+  const plan = new FaultPlan(faults);
+  const violations: string[] = [];
+  const done = await untilDone(plan, async (store) => {
+    const { more } = await closeDays({ views: store, ...pacing }, owner, 2);
+    if (more) throw new RetryableError('more', 'the day is not closed yet');
+  });
+  if (!done) violations.push('never closed');
+  const total = (await views.read(totalKey(owner, DAY_MS)))?.body ?? 'none';
+  if (!total.includes('"kind":"total"') || !total.includes('"debit":"1000"')) violations.push(`the total is ${total}`);
+  return { calls: plan.calls, violations };
+}
+
+describe.each([
+  ['an event that is projected into a closed day', projectLate],
+  ['a day that is closed', closeDay],
+])('%s on the DynamoDB API', (_what, history) => {
+  test('leaves whole and right views with every single fault at every call of the SDK', async () => {
+    const { histories, findings } = await surveyFaults(history, 1, { kindsOf: kindsByEffect });
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(30);
+  }, 60_000);
+});

@@ -1,0 +1,150 @@
+import { describe, expect, test } from '@jest/globals';
+import { classOf, type Resolve, ruleOnUrl } from '../../lambdas/webhooks/transport/addresses.ts';
+import { webhookAddresses } from '../../lambdas/webhooks/transport/webhook-addresses.ts';
+
+const PUBLIC_ONLY = { allowLoopback: false };
+
+describe('an address by its number', () => {
+  test.each([
+    ['93.184.216.34', 'public'],
+    ['1.1.1.1', 'public'],
+    ['2606:4700:4700::1111', 'public'],
+    ['127.0.0.1', 'loopback'],
+    ['127.255.255.254', 'loopback'],
+    ['::1', 'loopback'],
+    ['::ffff:127.0.0.1', 'loopback'],
+    ['::FFFF:7f00:1', 'loopback'],
+    ['0:0:0:0:0:ffff:7f00:0001', 'loopback'],
+    ['0.0.0.0', 'not_public'],
+    ['10.1.2.3', 'not_public'],
+    ['100.64.0.1', 'not_public'],
+    ['100.100.100.200', 'not_public'],
+    ['169.254.169.254', 'not_public'],
+    ['169.254.170.2', 'not_public'],
+    ['168.63.129.16', 'not_public'],
+    ['172.16.0.1', 'not_public'],
+    ['172.31.255.255', 'not_public'],
+    ['172.32.0.1', 'public'],
+    ['192.0.0.192', 'not_public'],
+    ['192.168.1.1', 'not_public'],
+    ['198.18.0.1', 'not_public'],
+    ['224.0.0.1', 'not_public'],
+    ['255.255.255.255', 'not_public'],
+    ['::', 'not_public'],
+    ['::ffff:10.0.0.1', 'not_public'],
+    ['::ffff:a9fe:a9fe', 'not_public'],
+    ['::ffff:1.1.1.1', 'public'],
+    ['::127.0.0.1', 'not_public'],
+    ['fe80::1', 'not_public'],
+    ['fe80::1%eth0', 'not_public'],
+    ['fc00::1', 'not_public'],
+    ['fd00:ec2::254', 'not_public'],
+    ['fec0::1', 'not_public'],
+    ['ff02::1', 'not_public'],
+    ['64:ff9b::a9fe:a9fe', 'not_public'],
+    ['2002:7f00:1::', 'not_public'],
+    ['2001::1', 'not_public'],
+    ['2001:db8::1', 'not_public'],
+    ['not an address', 'not_public'],
+  ])('%s is %s', (address, expected) => {
+    expect(classOf(address)).toBe(expected);
+  });
+});
+
+describe('an address by its text', () => {
+  test.each([
+    'https://example.com/hooks',
+    'https://shop.co.uk:443/hooks?tenant=1',
+    'https://shop.co.uk:8443/',
+    'https://93.184.216.34/',
+    'https://[2606:4700:4700::1111]/',
+    'https://shop.co.uk./hooks',
+  ])('%s is good', (text) => {
+    expect(ruleOnUrl(text, PUBLIC_ONLY).kind).toBe('good');
+  });
+
+  test.each([
+    ['http://shop.co.uk/', 'must begin with https://'],
+    ['ftp://shop.co.uk/', 'must begin with https://'],
+    ['file:///etc/passwd', 'must begin with https://'],
+    ['https://user:secret@shop.co.uk/', 'must not hold a user name or password'],
+    ['https://shop.co.uk@169.254.169.254/', 'must not hold a user name or password'],
+    ['https://shop.co.uk/#part', 'must not have a fragment'],
+    ['https://shop.co.uk:22/', 'must have the port 443, or one from 1024'],
+    ['https://shop.co.uk:80/', 'must have the port 443, or one from 1024'],
+    ['https://localhost/', 'must have a public name or address'],
+    ['https://localhost./', 'must have a public name or address'],
+    ['https://LOCALHOST/', 'must have a public name or address'],
+    ['https://hooks.localhost/', 'must have a public name or address'],
+    ['https://metadata/', 'must have a public name or address'],
+    ['https://metadata.google.internal/', 'must have a public name or address'],
+    ['https://metadata.google.internal./', 'must have a public name or address'],
+    ['https://printer.local/', 'must have a public name or address'],
+    ['https://127.0.0.1/', 'must have a public name or address'],
+    ['https://127.1/', 'must have a public name or address'],
+    ['https://2130706433/', 'must have a public name or address'],
+    ['https://0x7f000001/', 'must have a public name or address'],
+    ['https://0x7f.0.0.1/', 'must have a public name or address'],
+    ['https://0177.0.0.1/', 'must have a public name or address'],
+    ['https://017700000001/', 'must have a public name or address'],
+    ['https://0xa9fea9fe/', 'must have a public name or address'],
+    ['https://2852039166/', 'must have a public name or address'],
+    ['https://１２７.０.０.１/', 'must have a public name or address'],
+    ['https://①②⑦.0.0.1/', 'must have a public name or address'],
+    ['https://127。0。0。1/', 'must have a public name or address'],
+    ['https://%31%32%37.0.0.1/', 'must have a public name or address'],
+    ['https://127.0.0.1./', 'must have a public name or address'],
+    ['https://[::1]/', 'must have a public name or address'],
+    ['https://[::]/', 'must have a public name or address'],
+    ['https://[::ffff:169.254.169.254]/', 'must have a public name or address'],
+    ['https://[fe80::1]/', 'must have a public name or address'],
+    ['https://[fd00:ec2::254]/', 'must have a public name or address'],
+    ['https://[fe80::1%25eth0]/', 'must be an https address of at most 2048 characters'],
+    ['https://256.1.1.1/', 'must be an https address of at most 2048 characters'],
+    ['not an address', 'must be an https address of at most 2048 characters'],
+    [`https://shop.co.uk/${'a'.repeat(2_048)}`, 'must be an https address of at most 2048 characters'],
+  ])('%s is refused', (text, reason) => {
+    expect(ruleOnUrl(text, PUBLIC_ONLY)).toEqual({ kind: 'refused', reason });
+  });
+
+  test.each(['http://127.0.0.1:8080/hooks', 'http://localhost:8080/', 'http://[::1]:8080/', 'https://127.0.0.1:80/'])(
+    '%s is good where loopback is allowed',
+    (text) => {
+      expect(ruleOnUrl(text, { allowLoopback: true }).kind).toBe('good');
+    },
+  );
+
+  test.each(['http://10.0.0.1/', 'https://10.0.0.1/', 'http://shop.co.uk/', 'https://169.254.169.254/'])(
+    '%s is refused all the same where loopback is allowed',
+    (text) => {
+      expect(ruleOnUrl(text, { allowLoopback: true }).kind).toBe('refused');
+    },
+  );
+});
+
+describe('a name, when it is set', () => {
+  const standsFor =
+    (...addresses: readonly string[]): Resolve =>
+    async () =>
+      addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  const refusal = (resolve: Resolve) => webhookAddresses(resolve, PUBLIC_ONLY).refusal('https://shop.co.uk/hooks');
+
+  test('is good when all that it stands for is public', async () => {
+    expect(await refusal(standsFor('93.184.216.34', '2606:4700:4700::1111'))).toBeUndefined();
+  });
+
+  test.each(['10.0.0.1', '127.0.0.1', '169.254.169.254', '::1', 'fd00::1', '::ffff:10.0.0.1'])(
+    'is refused when it stands for %s, beside a public address too',
+    async (address) => {
+      expect(await refusal(standsFor(address))).toBe('must have a public name or address');
+      expect(await refusal(standsFor('93.184.216.34', address))).toBe('must have a public name or address');
+    },
+  );
+
+  test('is taken when nobody knows it now: it is judged again whenever it is called', async () => {
+    const unknown: Resolve = async () => {
+      throw new Error('ENOTFOUND');
+    };
+    expect(await refusal(unknown)).toBeUndefined();
+  });
+});

@@ -1,0 +1,286 @@
+import { describe, expect, test } from '@jest/globals';
+import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
+import type { AttemptResult } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { askedFor, RETRY_WAITS_SECONDS } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { acceptReplay } from '../../lambdas/webhooks/use/replay-webhooks.ts';
+import { resendWebhook } from '../../lambdas/webhooks/use/resend-webhook.ts';
+import { updateEndpoint } from '../../lambdas/webhooks/use/webhook-endpoints.ts';
+import { Crash } from '../support/fault-plan.ts';
+import { endpointNamed, eventNamed, OWNER } from '../support/webhook-fixtures.ts';
+import { WebhookWorld } from '../support/webhook-world.ts';
+
+const ENDPOINT = endpointNamed('orders');
+const OTHER = endpointNamed('other');
+const HOUR_MS = 60 * 60 * 1000;
+const refusing =
+  (status: number): (() => AttemptResult) =>
+  () => ({ kind: 'answered', status, excerpt: 'no' });
+const fingerprint = { version: 1, sha256: new Uint8Array(32) };
+
+async function worldWith(...endpoints: (typeof ENDPOINT)[]): Promise<WebhookWorld> {
+  const world = new WebhookWorld();
+  await world.addEndpoints(endpoints);
+  return world;
+}
+
+const deliveriesOf =
+  (world: WebhookWorld, endpoint = ENDPOINT) =>
+  () =>
+    world.store.listDeliveries(endpoint.id, { limit: 100 });
+
+test('the waits of the schedule are three days together, and each is longer than the one before', () => {
+  expect(RETRY_WAITS_SECONDS.reduce((sum, each) => sum + each, 0)).toBe(72 * 60 * 60);
+  expect([...RETRY_WAITS_SECONDS].sort((left, right) => left - right)).toEqual(RETRY_WAITS_SECONDS);
+});
+
+describe('an endpoint that takes nothing', () => {
+  test('is tried ten times in three days and then switched off, and the others are told', async () => {
+    const world = await worldWith(ENDPOINT, OTHER);
+    world.answer = ({ url }) => ({ kind: 'answered', status: url === ENDPOINT.url ? 503 : 200, excerpt: '' });
+    const beganAtMs = world.clock.nowMs();
+    await world.publish(eventNamed('lost'));
+    await world.drain();
+    for (let jumps = 0; jumps < 30 && (await world.jump(deliveriesOf(world))); jumps += 1);
+    const took = world.clock.nowMs() - beganAtMs;
+    const tried = world.arrivals.filter(({ url }) => url === ENDPOINT.url);
+    expect(tried).toHaveLength(10);
+    // Jitter is at its shortest here: nine tenths.
+    expect(took / HOUR_MS).toBeCloseTo(0.9 * 72, 0);
+    const { endpoints } = await world.store.readBook(OWNER);
+    expect(endpoints.find(({ id }) => id === ENDPOINT.id)?.disabled?.reason).toBe('failing');
+    const told = world.arrivals.filter(({ url }) => url === OTHER.url).map(({ body }) => JSON.parse(body) as unknown);
+    expect(told).toHaveLength(2);
+    expect(told[1]).toMatchObject({
+      type: 'webhook_endpoint.disabled',
+      data: { object: { id: ENDPOINT.id, enabled: false, disabled: { reason: 'failing' } } },
+    });
+  });
+
+  test('but takes the others goes on getting them: one event that it cannot take does not silence it', async () => {
+    const world = await worldWith(ENDPOINT);
+    const poison = eventNamed('poison', world.clock.nowMs());
+    world.answer = ({ headers }) => ({
+      kind: 'answered',
+      status: headers['webhook-id'] === poison.event.id ? 500 : 204,
+      excerpt: '',
+    });
+    await world.publish(poison);
+    await world.drain();
+    await world.jump(deliveriesOf(world));
+    await world.publish(eventNamed('good', world.clock.nowMs()));
+    for (let jumps = 0; jumps < 30 && (await world.jump(deliveriesOf(world))); jumps += 1);
+    expect((await deliveriesOf(world)()).map(({ status }) => status)).toEqual(['delivered', 'failed']);
+    expect((await world.store.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
+  });
+
+  test('gets nothing more once it is switched off, and what was due is canceled', async () => {
+    const world = await worldWith(ENDPOINT);
+    world.answer = refusing(500);
+    await world.publish(eventNamed('first'));
+    await world.drain();
+    const change = { enabled: false };
+    const tools = { webhooks: world.store, addresses: { refusal: async () => undefined }, clock: world.clock };
+    await updateEndpoint(tools, { owner: OWNER, endpointId: ENDPOINT.id, change });
+    await world.publish(eventNamed('second'));
+    await world.pass(10);
+    expect(world.arrivals).toHaveLength(1);
+    expect((await deliveriesOf(world)()).map(({ status }) => status)).toEqual(['canceled']);
+    expect(await world.store.due(Number.MAX_SAFE_INTEGER - 1, 10)).toEqual([]);
+  });
+
+  test('that says 410 is switched off at once', async () => {
+    const world = await worldWith(ENDPOINT);
+    world.answer = refusing(410);
+    await world.publish(eventNamed('gone'));
+    expect(await world.drain()).toEqual(['disabled']);
+    const { endpoints } = await world.store.readBook(OWNER);
+    expect(endpoints[0]?.disabled?.reason).toBe('gone');
+    await world.pass(120);
+    expect(world.arrivals).toHaveLength(1);
+  });
+
+  test.each([301, 302, 307, 308, 400, 404, 429, 500])('that says %i is tried again', async (status) => {
+    const world = await worldWith(ENDPOINT);
+    world.answer = refusing(status);
+    await world.publish(eventNamed('again'));
+    expect(await world.drain()).toEqual(['tried_in_vain']);
+    await world.pass(1);
+    expect(world.arrivals).toHaveLength(2);
+    const [delivery] = await deliveriesOf(world)();
+    expect(delivery?.attempts.map((attempt) => attempt.status)).toEqual([status, status]);
+  });
+});
+
+describe('a trouble of our own', () => {
+  test('uses up none of the ten attempts, however long it lasts', async () => {
+    const world = await worldWith(ENDPOINT);
+    const { secrets } = world;
+    world.secrets = {
+      ...secrets,
+      secretOf: async () => {
+        throw new RetryableError('secrets_unavailable', 'the root keys cannot be read now');
+      },
+    };
+    await world.publish(eventNamed('outage'));
+    await world.drain();
+    await world.pass(30);
+    world.secrets = secrets;
+    world.answer = refusing(503);
+    await world.pass(1);
+    const [delivery] = await deliveriesOf(world)();
+    expect([delivery?.status, delivery?.tries]).toEqual(['pending', 1]);
+    expect((await world.store.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
+  });
+
+  test('of which the merchant asks for an end leaves as many attempts', async () => {
+    const world = await worldWith(ENDPOINT);
+    await world.publish(eventNamed('lost'));
+    // The process dies after it has taken the attempt.
+    world.answer = () => {
+      throw new Crash('sender');
+    };
+    await world.drain();
+    world.clock.advance(60_000);
+    const [lost] = await deliveriesOf(world)();
+    if (lost === undefined) throw new Error('there is a delivery');
+    await world.store.write({ deliveries: [{ was: lost, now: askedFor(lost, world.clock.nowMs()) }] });
+    world.answer = refusing(503);
+    await world.pass(1);
+    const [delivery] = await deliveriesOf(world)();
+    expect([delivery?.status, delivery?.tries]).toEqual(['pending', 1]);
+  });
+});
+
+test('an event goes to those who ask for its type, and to nobody of another tenant or mode', async () => {
+  const world = await worldWith(ENDPOINT, endpointNamed('failures', { events: ['payment.failed'] }));
+  await world.addEndpoints([endpointNamed('live')], { ...OWNER, mode: 'live' });
+  await world.publish(eventNamed('one'));
+  await world.publish({
+    ...eventNamed('inner'),
+    event: { ...eventNamed('inner').event, type: 'payment.corrected' as never },
+  });
+  await world.drain();
+  expect(world.arrivals.map(({ url }) => url)).toEqual([ENDPOINT.url]);
+});
+
+test('an endpoint switched off while an event is fanned out to sixteen costs the other fifteen nothing', async () => {
+  const endpoints = Array.from({ length: 16 }, (_, index) => endpointNamed(`shop-${index}`));
+  const world = await worldWith(...endpoints);
+  world.answer = ({ url }) => ({ kind: 'answered', status: url === endpoints[0]?.url ? 410 : 200, excerpt: '' });
+  await world.publish(eventNamed('wide'));
+  await world.drain();
+  await world.pass(2);
+  const wide = world.arrivals.filter(({ body }) => body.includes('payment.completed'));
+  expect(wide).toHaveLength(16);
+  expect(world.arrivals.filter(({ body }) => body.includes('webhook_endpoint.disabled'))).toHaveLength(15);
+});
+
+describe('a delivery that is asked for again', () => {
+  const ask = async (world: WebhookWorld, key: string) => {
+    const [delivery] = await deliveriesOf(world)();
+    return resendWebhook(world.tools(world.actor('api')), {
+      caller: OWNER,
+      operationId: storedOperationId(`wh_${key}`),
+      fingerprint,
+      endpointId: ENDPOINT.id,
+      deliveryId: delivery?.id ?? '',
+    });
+  };
+
+  test('goes out once for each key, and stays delivered whatever comes of it', async () => {
+    const world = await worldWith(ENDPOINT);
+    await world.publish(eventNamed('again'));
+    await world.drain();
+    expect((await ask(world, 'a')).kind).toBe('first');
+    expect((await ask(world, 'a')).kind).toBe('replay');
+    world.answer = refusing(500);
+    await world.drain();
+    await world.pass(60);
+    expect(world.arrivals).toHaveLength(2);
+    const [delivery] = await deliveriesOf(world)();
+    expect([delivery?.status, delivery?.attempts.length]).toEqual(['delivered', 2]);
+    expect([...world.successes.values()]).toEqual([1]);
+  });
+
+  test('is only brought forward while it waits', async () => {
+    const world = await worldWith(ENDPOINT);
+    world.answer = refusing(500);
+    await world.publish(eventNamed('waits'));
+    await world.drain();
+    world.answer = () => ({ kind: 'answered', status: 200, excerpt: '' });
+    await ask(world, 'a');
+    await world.drain();
+    const [delivery] = await deliveriesOf(world)();
+    expect([delivery?.status, delivery?.tries]).toEqual(['delivered', 2]);
+  });
+});
+
+describe('a range that is asked for again', () => {
+  const replay = async (world: WebhookWorld, event: PayonceEvent): Promise<void> => {
+    world.past = [event];
+    await acceptReplay(world.tools(world.actor('api')), {
+      caller: OWNER,
+      operationId: storedOperationId('wh_replay'),
+      fingerprint,
+      endpointId: ENDPOINT.id,
+      replayId: 'rpl_one',
+      fromMs: event.occurredAtMs,
+      untilMs: event.occurredAtMs + 1,
+    });
+    await world.drain();
+  };
+
+  test.each([
+    ['canceled', 1],
+    ['failed', 10],
+  ])('tries what was %s for three days again, as if it had never been tried', async (status, jumps) => {
+    const world = await worldWith(ENDPOINT);
+    const event = eventNamed('missed', world.clock.nowMs());
+    const tools = { webhooks: world.store, addresses: { refusal: async () => undefined }, clock: world.clock };
+    const enable = (enabled: boolean) =>
+      updateEndpoint(tools, { owner: OWNER, endpointId: ENDPOINT.id, change: { enabled } });
+    world.answer = refusing(503);
+    await world.publish(event);
+    await world.drain();
+    if (status === 'canceled') await enable(false);
+    for (let jump = 0; jump < jumps; jump += 1) await world.jump(deliveriesOf(world));
+    expect((await deliveriesOf(world)())[0]?.status).toBe(status);
+
+    await enable(true);
+    await replay(world, event);
+    expect((await deliveriesOf(world)())[0]).toMatchObject({ status: 'pending', tries: 1 });
+    world.answer = refusing(204);
+    await world.jump(deliveriesOf(world));
+    expect((await deliveriesOf(world)())[0]?.status).toBe('delivered');
+  });
+
+  test('is walked through to its end, each event once, whoever dies on the way', async () => {
+    for (const point of Array.from({ length: 40 }, (_, index) => index + 1)) {
+      const world = await worldWith(ENDPOINT);
+      const beganAtMs = world.clock.nowMs();
+      world.past = Array.from({ length: 5 }, (_, index) => eventNamed(`past-${index}`, beganAtMs + index));
+      // One of them was delivered long ago, and one is of a type that is not asked for.
+      await world.publish(world.past[0] ?? eventNamed('none'));
+      await world.drain();
+      const before = world.arrivals.length;
+      await acceptReplay(world.tools(world.actor('api')), {
+        caller: OWNER,
+        operationId: storedOperationId('wh_replay'),
+        fingerprint,
+        endpointId: ENDPOINT.id,
+        replayId: 'rpl_one',
+        fromMs: beganAtMs,
+        untilMs: beganAtMs + 5,
+      });
+      world.plan.interruption = { point: world.plan.calls.length + point, act: () => world.pass(2) };
+      await world.drain();
+      await world.pass(3);
+      expect((await world.store.readReplay('rpl_one'))?.status).toBe('completed');
+      const ids = world.arrivals.slice(before).map(({ headers }) => headers['webhook-id']);
+      expect(new Set(ids).size).toBe(5);
+      expect((await deliveriesOf(world)()).every(({ status }) => status === 'delivered')).toBe(true);
+    }
+  });
+});

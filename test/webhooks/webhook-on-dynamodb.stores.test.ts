@@ -1,0 +1,87 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
+import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
+import { acceptReplay } from '../../lambdas/webhooks/use/replay-webhooks.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { type HistoryRun, kindsByEffect, surveyFaults } from '../support/fault-histories.ts';
+import { type Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
+import { clientOf } from '../support/faulty-client.ts';
+import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { endpointNamed, eventNamed } from '../support/webhook-fixtures.ts';
+import { WebhookWorld } from '../support/webhook-world.ts';
+
+/** Waits between the tries of one call take no time of the world's. */
+const STILL: Clock = { nowMs: () => 0, sleep: async () => undefined };
+const pacing = { clock: STILL, entropy: countingEntropy() };
+/** A lease and a retry fit in. */
+const MOST_MINUTES = 3;
+
+let tables: Awaited<ReturnType<typeof createTables>>;
+let made = 0;
+beforeAll(async () => {
+  tables = await createTables('webhook-histories');
+});
+
+/** As one process sees DynamoDB: every call of the SDK can be struck. */
+function struck(actor: Actor): DynamoDbWebhooks {
+  const { awsEndpoint: endpoint } = localAws();
+  const { requestHandler } = dynamoDbClient().config;
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const client = clientOf(actor, { endpoint, region: 'us-east-1', credentials, requestHandler });
+  return new DynamoDbWebhooks(documentClient(client), tables, pacing);
+}
+
+/** One event, fanned out and sent, or sent again as a range that was missed: processes come and go until all is quiet. */
+async function history(how: 'live' | 'replay', faults: readonly PlannedFault[]): Promise<HistoryRun> {
+  made += 1;
+  const owner = { tenantId: tenantId(`ten_hooks_${process.pid}_${made}`), mode: 'test' } as const;
+  const endpoint = endpointNamed(`hooks-${process.pid}-${made}`);
+  const plan = new FaultPlan(faults);
+  const store = new DynamoDbWebhooks(documentClient(dynamoDbClient()), tables, pacing);
+  const world = new WebhookWorld(plan, store, struck);
+  await world.addEndpoints([endpoint], owner);
+  const atMs = world.clock.nowMs();
+  const event = eventNamed(`${process.pid}-${made}`, atMs, 'payment.completed', owner);
+  world.past = [event];
+  const request = {
+    caller: owner,
+    operationId: storedOperationId(`wh_${process.pid}_${made}`),
+    fingerprint: { version: 1, sha256: new Uint8Array(32) },
+    endpointId: endpoint.id,
+    // As derived ids do, it ends with a letter of base 32: the due queue goes by it.
+    replayId: `rpl_${process.pid}_${made}a`,
+    fromMs: atMs,
+    untilMs: atMs + 1,
+  };
+  if (how === 'live') await world.publish(event);
+  else await world.until('api', (actor) => acceptReplay(world.tools(actor), request));
+  await world.drain();
+  const { length: calls } = plan.calls;
+  plan.active = false;
+  const told = async () =>
+    (await store.listDeliveries(endpoint.id, { limit: 10 })).map(
+      ({ status, dueAtMs }) => `${status} ${dueAtMs ?? 'done'}`,
+    );
+  for (let minute = 0; minute < MOST_MINUTES && (await told()).join() !== 'delivered done'; minute += 1)
+    await world.pass(1);
+
+  const violations: string[] = [];
+  const end = (await told()).join();
+  if (end !== 'delivered done') violations.push(`deliveries: ${end}`);
+  if (new Set(world.arrivals.map(({ body }) => body)).size !== 1) violations.push('not one body has come');
+  // Only where the end of a call was lost, or could not be recorded, may it be made again.
+  const posted = 1 + plan.calls.findIndex((call) => call.endsWith('.post'));
+  const mayRepeat = faults.some(({ point }) => point >= posted);
+  if (world.arrivals.length > 1 && !mayRepeat) violations.push(`it came ${world.arrivals.length} times`);
+  return { calls: plan.calls.slice(0, calls), violations };
+}
+
+describe.each(['live', 'replay'] as const)('a webhook (%s) on the DynamoDB API', (how) => {
+  test('arrives and is recorded with every single fault at every call of the SDK and of the receiver', async () => {
+    const { histories, findings } = await surveyFaults((faults) => history(how, faults), 1, { kindsOf: kindsByEffect });
+    expect(findings.slice(0, 3)).toEqual([]);
+    expect(histories).toBeGreaterThan(30);
+  }, 60_000);
+});

@@ -1,0 +1,133 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { ownerToken, storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { askedFor, type Delivery, newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { type EndpointBook, rotated, withEndpoint } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
+import type { WebhookReplay } from '../../lambdas/webhooks/domain/webhook-replay.ts';
+import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import type { DueWebhooks, WebhookStore } from '../../lambdas/webhooks/use/webhooks.ts';
+import { endpointNamed, eventNamed } from '../support/webhook-fixtures.ts';
+
+let made = 0;
+
+/** What every store of webhooks must do. */
+export function describeWebhookStore(name: string, open: () => Promise<WebhookStore & DueWebhooks>): void {
+  describe(`webhooks in ${name}`, () => {
+    const nowMs = Date.UTC(2026, 2, 1, 12);
+    let store: WebhookStore & DueWebhooks;
+    let owner: { tenantId: ReturnType<typeof tenantId>; mode: 'test' };
+    let run = '';
+    beforeEach(async () => {
+      store = await open();
+      made += 1;
+      run = `${name}-${made}`;
+      owner = { tenantId: tenantId(`ten_${run}`), mode: 'test' };
+    });
+
+    const delivery = (event: string, atMs = nowMs): Delivery =>
+      newDelivery(systemDigest, owner, endpointNamed(run), messageOf(eventNamed(`${run}-${event}`, atMs)), nowMs);
+    const recordOf = (key: string, by = 'me') => ({
+      operationId: storedOperationId(`wh_${run}_${key}`),
+      owner: ownerToken(by),
+      recordedAtMs: nowMs,
+    });
+    const mine = async () =>
+      (await store.due(nowMs + 1_000, 8_000)).filter((task) => JSON.stringify(task).includes(endpointNamed(run).id));
+
+    test('a book is empty at first, and comes back as it was written', async () => {
+      const was = await store.readBook(owner);
+      expect(was).toEqual({ ...owner, revision: 0, endpoints: [] });
+      const endpoint = rotated(endpointNamed(run, { description: 'ü' }), 'abcdefabcdefabcd', nowMs, 60);
+      const now = withEndpoint(was, endpoint);
+      expect(await store.write({ book: { was, now } })).toEqual({ kind: 'written' });
+      expect(await store.readBook(owner)).toEqual(now);
+    });
+
+    test('of two changes of what both have read, one is refused', async () => {
+      const was = await store.readBook(owner);
+      const change = (url: string): EndpointBook => withEndpoint(was, endpointNamed(run, { url }));
+      const outcomes = await Promise.all([
+        store.write({ book: { was, now: change('https://a.com/') } }),
+        store.write({ book: { was, now: change('https://b.com/') } }),
+      ]);
+      expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['changed', 'written']);
+    });
+
+    test('all of a change is written, or nothing', async () => {
+      const first = delivery('first');
+      await store.write({ deliveries: [{ now: first }] });
+      const outcome = await store.write({
+        record: recordOf('all'),
+        deliveries: [{ now: delivery('second') }, { now: first }],
+      });
+      expect(outcome).toEqual({ kind: 'changed' });
+      expect(await store.readEffect(recordOf('all').operationId)).toBeUndefined();
+      expect(await store.readDelivery(first.endpointId, delivery('second').id)).toBeUndefined();
+    });
+
+    test('a record is written once, and who comes second gets the first one', async () => {
+      const [one, two] = [delivery('one'), delivery('two')];
+      await store.write({ record: recordOf('once'), deliveries: [{ now: one }] });
+      const outcome = await store.write({ record: recordOf('once', 'another'), deliveries: [{ now: two }] });
+      expect(outcome).toEqual({ kind: 'recorded_before', record: recordOf('once') });
+      expect(await store.readDelivery(two.endpointId, two.id)).toBeUndefined();
+    });
+
+    test('a delivery comes back as it was written, and is due from its time on', async () => {
+      const now = delivery('due');
+      await store.write({ deliveries: [{ now }] });
+      expect(await store.readDelivery(now.endpointId, now.id)).toEqual(now);
+      expect(await store.due(nowMs - 1, 8_000)).not.toContainEqual(expect.objectContaining({ deliveryId: now.id }));
+      expect(await mine()).toEqual([{ kind: 'attempt', endpointId: now.endpointId, deliveryId: now.id }]);
+    });
+
+    test('the due queue follows its delivery, and forgets it with it', async () => {
+      const was = delivery('moves');
+      await store.write({ deliveries: [{ now: was }] });
+      const later = { ...askedFor(was, nowMs + 5_000), attempts: [{ startedAtMs: nowMs, durationMs: 3, status: 500 }] };
+      await store.write({ deliveries: [{ was, now: later }] });
+      expect(await mine()).toEqual([]);
+      const { dueAtMs: _due, ...rest } = later;
+      const done: Delivery = { ...rest, revision: 3, status: 'delivered', deliveredAtMs: nowMs, excerpt: 'ok' };
+      await store.write({ deliveries: [{ was: later, now: done }] });
+      expect(await store.readDelivery(done.endpointId, done.id)).toEqual(done);
+      const due = await store.due(nowMs + 10_000, 8_000);
+      expect(due).not.toContainEqual(expect.objectContaining({ deliveryId: done.id }));
+    });
+
+    test('a delivery is listed newest event first, page by page', async () => {
+      const deliveries = [1, 2, 3].map((day) => delivery(`listed-${day}`, nowMs + day));
+      for (const now of deliveries) await store.write({ deliveries: [{ now }] });
+      const ids = deliveries.map(({ id }) => id).toReversed();
+      const first = await store.listDeliveries(endpointNamed(run).id, { limit: 2 });
+      expect(first.map(({ id }) => id)).toEqual(ids.slice(0, 2));
+      const rest = await store.listDeliveries(endpointNamed(run).id, { limit: 2, after: ids[1] ?? '' });
+      expect(rest.map(({ id }) => id)).toEqual(ids.slice(2));
+    });
+
+    test('a replay comes back as it was written, and is due until it has ended', async () => {
+      const was: WebhookReplay = {
+        ...owner,
+        id: `rpl_${run}a`,
+        endpointId: endpointNamed(run).id,
+        revision: 1,
+        status: 'running',
+        fromMs: 1,
+        untilMs: 2,
+        events: ['payment.completed'],
+        cursor: '1:2',
+        sent: 3,
+        dueAtMs: nowMs,
+        createdAtMs: nowMs,
+      };
+      await store.write({ replay: { now: was } });
+      expect(await store.readReplay(was.id)).toEqual(was);
+      expect(await store.due(nowMs, 8_000)).toContainEqual({ kind: 'replay', replayId: was.id });
+      const { dueAtMs: _due, ...rest } = was;
+      const now: WebhookReplay = { ...rest, revision: 2, status: 'completed' };
+      expect(await store.write({ replay: { was, now } })).toEqual({ kind: 'written' });
+      expect(await store.write({ replay: { was, now } })).toEqual({ kind: 'changed' });
+      expect(await store.due(nowMs, 8_000)).not.toContainEqual({ kind: 'replay', replayId: was.id });
+    });
+  });
+}

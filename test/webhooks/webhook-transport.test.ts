@@ -1,0 +1,215 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { rotated } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
+import type { Resolve } from '../../lambdas/webhooks/transport/addresses.ts';
+import { webhookTransport } from '../../lambdas/webhooks/transport/webhook-transport.ts';
+import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
+import { selfMadeCertificate } from '../support/self-made-certificate.ts';
+import { endpointNamed, eventNamed, ROOT, SECRETS } from '../support/webhook-fixtures.ts';
+import { serveWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
+import { WebhookWorld } from '../support/webhook-world.ts';
+
+const never: Resolve = async () => {
+  throw new Error('nobody is to be asked');
+};
+const onLoopback = webhookTransport({ allowLoopback: true, resolve: never, callMs: 2_000 });
+
+let receiver: WebhookReceiver;
+beforeEach(async () => {
+  receiver = await serveWebhookReceiver();
+});
+afterEach(async () => {
+  await receiver[Symbol.asyncDispose]();
+});
+
+const request = (url: string) => ({ url, headers: { 'content-type': 'application/json' }, body: '{"a":"ü"}' });
+
+describe('a call', () => {
+  test('sends the body as it is, and tells the status and the beginning of the answer', async () => {
+    receiver.respond = (response) => response.writeHead(422).end('not now\u0007\u202e');
+    const result = await onLoopback.post(request(receiver.url));
+    expect(result).toEqual({ kind: 'answered', status: 422, excerpt: 'not now  ' });
+    expect(receiver.arrivals.map(({ body }) => body)).toEqual(['{"a":"ü"}']);
+  });
+
+  test('reads no more than the first kilobyte, however long the answer is', async () => {
+    receiver.respond = (response) => {
+      response.writeHead(200);
+      const more = (): void => {
+        if (!response.destroyed) response.write('x'.repeat(10_000), more);
+      };
+      more();
+    };
+    const result = await onLoopback.post(request(receiver.url));
+    expect(result).toEqual({ kind: 'answered', status: 200, excerpt: 'x'.repeat(1_024) });
+  });
+
+  test('takes an answer that breaks off for what it said first', async () => {
+    receiver.respond = (response) => {
+      response.writeHead(200, { 'content-length': '100' });
+      response.write('half', () => response.destroy());
+    };
+    expect(await onLoopback.post(request(receiver.url))).toMatchObject({ kind: 'answered', status: 200 });
+  });
+
+  test('does not wait longer than its time, for the first byte or for the last', async () => {
+    const impatient = webhookTransport({ allowLoopback: true, resolve: never, callMs: 100 });
+    receiver.respond = () => undefined;
+    expect(await impatient.post(request(receiver.url))).toEqual({ kind: 'unanswered', error: 'timeout' });
+    receiver.respond = (response) => {
+      response.writeHead(200);
+      response.write('slow');
+    };
+    expect(await impatient.post(request(receiver.url))).toEqual({ kind: 'answered', status: 200, excerpt: 'slow' });
+  });
+
+  test('tells that nobody listens', async () => {
+    const { url } = receiver;
+    await receiver[Symbol.asyncDispose]();
+    expect(await onLoopback.post(request(url))).toEqual({ kind: 'unanswered', error: 'connection_refused' });
+    receiver = await serveWebhookReceiver();
+  });
+
+  test('tells that no TLS is spoken', async () => {
+    const url = receiver.url.replace('http:', 'https:');
+    const result = await onLoopback.post(request(url));
+    expect(result.kind).toBe('unanswered');
+    expect(receiver.arrivals).toHaveLength(0);
+  });
+
+  test('does not follow a redirect, wherever it leads', async () => {
+    receiver.respond = (response) => response.writeHead(307, { location: `${receiver.url}/private` }).end();
+    expect(await onLoopback.post(request(receiver.url))).toMatchObject({ kind: 'answered', status: 307 });
+    expect(receiver.arrivals.map(({ path }) => path)).toEqual(['/hooks']);
+  });
+});
+
+describe('a call over TLS', () => {
+  const HOST = 'shop.payonce-tests.net';
+  const certificate = selfMadeCertificate(HOST);
+  const trusted = getCACertificates('default');
+  beforeEach(async () => {
+    setDefaultCACertificates([...trusted, certificate.cert]);
+    await receiver[Symbol.asyncDispose]();
+    receiver = await serveWebhookReceiver(certificate);
+  });
+  afterEach(() => setDefaultCACertificates(trusted));
+
+  const named = webhookTransport({
+    allowLoopback: true,
+    resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+    callMs: 5_000,
+  });
+  const at = (host: string) => request(`https://${host}:${receiver.port}/hooks`);
+
+  test('goes to the address that was judged, under the name that the certificate is for', async () => {
+    expect(await named.post(at(HOST))).toEqual({ kind: 'answered', status: 204, excerpt: '' });
+    expect(receiver.arrivals.map(({ headers, body }) => [headers.host, body])).toEqual([
+      [`${HOST}:${receiver.port}`, '{"a":"ü"}'],
+    ]);
+  });
+
+  test('tells nothing to a server whose certificate is for another name, or from nobody that is known', async () => {
+    expect(await named.post(at('other.payonce-tests.net'))).toEqual({ kind: 'unanswered', error: 'tls_failed' });
+    setDefaultCACertificates(trusted);
+    expect(await named.post(at(HOST))).toEqual({ kind: 'unanswered', error: 'tls_failed' });
+    expect(receiver.arrivals).toEqual([]);
+  });
+});
+
+describe('an address that is not allowed', () => {
+  const url = () => `https://shop.co.uk:${receiver.port}/hooks`;
+
+  test('is not called by its number, nor by its name', async () => {
+    const strict = webhookTransport({
+      allowLoopback: false,
+      resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+    });
+    const refused = { kind: 'unanswered', error: 'address_not_allowed' };
+    expect(await strict.post(request(receiver.url))).toEqual(refused);
+    expect(await strict.post(request(url()))).toEqual(refused);
+  });
+
+  test('is not called when a public one stands beside it', async () => {
+    const mixed: Resolve = async () => [
+      { address: '93.184.216.34', family: 4 },
+      { address: '169.254.169.254', family: 4 },
+    ];
+    const strict = webhookTransport({ allowLoopback: false, resolve: mixed });
+    expect(await strict.post(request(url()))).toEqual({ kind: 'unanswered', error: 'address_not_allowed' });
+  });
+
+  test('has no second look-up to slip in by: the connection goes where the first one was judged to lead', async () => {
+    const asked: string[] = [];
+    // Loopback first, which is allowed here; metadata from then on.
+    const rebinding: Resolve = async (name) => {
+      asked.push(name);
+      return [{ address: asked.length === 1 ? '127.0.0.1' : '169.254.169.254', family: 4 }];
+    };
+    const transport = webhookTransport({ allowLoopback: true, resolve: rebinding, callMs: 2_000 });
+    const first = await transport.post(request(`http://localhost:${receiver.port}/hooks`));
+    expect(first).toMatchObject({ kind: 'answered', status: 204 });
+    expect(asked).toEqual(['localhost']);
+    const second = await transport.post(request(`http://localhost:${receiver.port}/hooks`));
+    expect(second).toEqual({ kind: 'unanswered', error: 'address_not_allowed' });
+    expect(receiver.arrivals).toHaveLength(1);
+  });
+});
+
+describe('what a receiver gets', () => {
+  const deliver = async (rotateAgoMs?: number): Promise<WebhookWorld> => {
+    // The package judges by the machine's clock.
+    const world = new WebhookWorld();
+    world.clock.advance(Date.now() - world.clock.nowMs());
+    const made = endpointNamed('orders', { url: receiver.url });
+    const endpoint =
+      rotateAgoMs === undefined ? made : rotated(made, ROOT, world.clock.nowMs() - rotateAgoMs, 24 * 60 * 60);
+    await world.addEndpoints([endpoint]);
+    const event = eventNamed('signed');
+    await world.publish(event);
+    const [delivery] = await world.store.listDeliveries(endpoint.id, { limit: 1 });
+    const tools = { ...world.tools(world.actor('sender')), transport: onLoopback };
+    expect(await sendWebhook(tools, endpoint.id, delivery?.id ?? '')).toBe('delivered');
+    return world;
+  };
+
+  const verifies = async (version: number): Promise<boolean> => {
+    const [arrival] = receiver.arrivals;
+    const secret = await SECRETS.secretOf(endpointNamed('orders').id, { root: ROOT, version });
+    try {
+      new Webhook(secret).verify(arrival?.body ?? '', (arrival?.headers ?? {}) as Record<string, string>);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  test('is the event, signed as Standard Webhooks says, under the event’s id', async () => {
+    await deliver();
+    expect(await verifies(1)).toBe(true);
+    const [arrival] = receiver.arrivals;
+    const { event } = eventNamed('signed');
+    expect(JSON.parse(arrival?.body ?? '')).toEqual(event);
+    expect(arrival?.headers['webhook-id']).toBe(event.id);
+  });
+
+  test('is signed with both secrets while one takes the place of the other, and then with the new one alone', async () => {
+    await deliver(60 * 60 * 1000);
+    expect([await verifies(1), await verifies(2)]).toEqual([true, true]);
+    await receiver[Symbol.asyncDispose]();
+    receiver = await serveWebhookReceiver();
+    await deliver(25 * 60 * 60 * 1000);
+    expect([await verifies(1), await verifies(2)]).toEqual([false, true]);
+  });
+});
+
+test('the secrets of two endpoints, two versions and two roots differ, and have 256 bits', async () => {
+  const secrets = await Promise.all([
+    SECRETS.secretOf('we_a', { root: ROOT, version: 1 }),
+    SECRETS.secretOf('we_b', { root: ROOT, version: 1 }),
+    SECRETS.secretOf('we_a', { root: ROOT, version: 2 }),
+  ]);
+  expect(new Set(secrets).size).toBe(3);
+  for (const secret of secrets) expect(Buffer.from(secret.slice('whsec_'.length), 'base64')).toHaveLength(32);
+});

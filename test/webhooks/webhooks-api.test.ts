@@ -1,0 +1,227 @@
+import { describe, expect, test } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import type { WebhookChange } from '../../lambdas/webhooks/use/webhooks.ts';
+import type { Reply } from '../support/payments-desk.ts';
+import { WebhookDesk } from '../support/webhook-desk.ts';
+import { eventNamed } from '../support/webhook-fixtures.ts';
+
+const OWNER = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
+const idOf = ({ body }: Reply): string => String(body['id']);
+const secretOf = ({ body }: Reply): string => String(body['secret']);
+
+async function deliveryAt(desk: WebhookDesk, endpoint: string, name = 'shown', atMs = desk.clock.nowMs()) {
+  const message = messageOf(eventNamed(name, atMs));
+  const now = newDelivery(systemDigest, OWNER, { id: endpoint }, message, atMs);
+  await desk.store.write({ deliveries: [{ now }] });
+  return now;
+}
+
+describe('an endpoint', () => {
+  test('is made once, and a replay of its request shows the same answer with the same secret', async () => {
+    const desk = new WebhookDesk();
+    const first = await desk.create('k', { description: 'Orders' });
+    const again = await desk.create('k', { description: 'Orders' });
+    expect(first.status).toBe(201);
+    expect(secretOf(first)).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(again.text).toBe(first.text);
+    expect(again.headers['Idempotency-Replayed']).toBe('true');
+    expect(first.headers['Location']).toBe(`/v1/webhook_endpoints/${idOf(first)}`);
+    expect((await desk.get('/v1/webhook_endpoints')).body['data']).toHaveLength(1);
+  });
+
+  test('shows its secret nowhere else, and no row holds it', async () => {
+    const written: WebhookChange[] = [];
+    const desk = new WebhookDesk();
+    const watched = new WebhookDesk({
+      webhooks: Object.assign(Object.create(desk.store) as typeof desk.store, {
+        write: async (change: WebhookChange) => {
+          written.push(change);
+          return desk.store.write(change);
+        },
+        readBook: desk.store.readBook.bind(desk.store),
+        readEffect: desk.store.readEffect.bind(desk.store),
+      }),
+    });
+    const made = await watched.create('k');
+    const shown = await watched.get(`/v1/webhook_endpoints/${idOf(made)}`);
+    expect(shown.status).toBe(200);
+    expect(shown.text).not.toContain('whsec_');
+    expect(JSON.stringify(written)).not.toContain(secretOf(made).slice('whsec_'.length));
+    expect(JSON.stringify(written)).not.toContain('whsec_');
+  });
+
+  test('is not made under a key that made another one', async () => {
+    const desk = new WebhookDesk();
+    await desk.create('k');
+    const other = await desk.create('k', { events: ['payment.completed'] });
+    expect([other.status, other.body['code']]).toEqual([422, 'idempotency_key_payload_mismatch']);
+  });
+
+  test('is one of two when two keys race for the same book', async () => {
+    const desk = new WebhookDesk();
+    const replies = await Promise.all(['a', 'b', 'c'].map((key) => desk.create(key)));
+    expect(replies.map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect((await desk.get('/v1/webhook_endpoints')).body['data']).toHaveLength(3);
+  });
+
+  test.each([
+    [{ url: 'http://shop.co.uk/' }, 'url_not_allowed', 'url'],
+    [{ url: 17 }, 'invalid_request', 'url'],
+    [{ events: [] }, 'invalid_request', 'events'],
+    [{ events: ['payment.made'] }, 'invalid_request', 'events.0'],
+    [{ events: ['*', 'payment.completed'] }, 'invalid_request', 'events'],
+    [{ secret: 'mine' }, 'unknown_field', 'secret'],
+    [{ tenant_id: 'ten_other' }, 'unknown_field', 'tenant_id'],
+  ])('with %j is refused, naming the field', async (body, code, param) => {
+    const reply = await new WebhookDesk().create('k', body);
+    expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);
+  });
+
+  test('that a refusal kept from being made can be made under the same key', async () => {
+    const desk = new WebhookDesk();
+    expect((await desk.create('k', { url: 'https://10.0.0.1/' })).status).toBe(400);
+    expect((await desk.create('k')).status).toBe(201);
+  });
+
+  test('is changed and switched on and off by saying how it is to be', async () => {
+    const desk = new WebhookDesk();
+    const path = `/${idOf(await desk.create('k', { description: 'Orders' }))}`;
+    const off = await desk.send('PATCH', path, undefined, { enabled: false, description: null });
+    expect(off.body).toMatchObject({ enabled: false, disabled: { reason: 'requested' }, description: null });
+    const on = await desk.send('PATCH', path, undefined, { enabled: true, events: ['payment.failed'] });
+    expect(on.body).toMatchObject({ enabled: true, disabled: null, events: ['payment.failed'] });
+    const refused = await desk.send('PATCH', path, undefined, { url: 'https://localhost/' });
+    expect(refused.body['code']).toBe('url_not_allowed');
+  });
+
+  test('is deleted once, and a replay says so again', async () => {
+    const desk = new WebhookDesk();
+    const path = `/${idOf(await desk.create('k'))}`;
+    const first = await desk.send('DELETE', path, 'd');
+    expect([first.status, first.body['deleted']]).toEqual([200, true]);
+    expect((await desk.send('DELETE', path, 'd')).text).toBe(first.text);
+    expect((await desk.send('DELETE', path, 'another')).status).toBe(404);
+    expect((await desk.get(`/v1/webhook_endpoints${path}`)).status).toBe(404);
+    // The key that made it makes no second one.
+    expect(idOf(await desk.create('k'))).toBe(path.slice(1));
+    expect((await desk.get('/v1/webhook_endpoints')).body['data']).toEqual([]);
+  });
+
+  test('of another tenant is not there, whatever is asked of it', async () => {
+    const desk = new WebhookDesk();
+    const path = `/${idOf(await desk.create('k'))}`;
+    const { id } = await deliveryAt(desk, path.slice(1));
+    const stranger = 'sk_test_strangerstrangerstranger';
+    desk.registerKey(stranger, { tenantId: tenantId('ten_other') });
+    const asked = { headers: { Authorization: `Bearer ${stranger}` } };
+    const replies = await Promise.all([
+      desk.send('GET', path, undefined, undefined, asked),
+      desk.send('PATCH', path, undefined, { enabled: false }, asked),
+      desk.send('DELETE', path, 'x', undefined, asked),
+      desk.send('POST', `${path}/rotate_secret`, 'x', {}, asked),
+      desk.send('POST', `${path}/replay`, 'x', { from: 0, until: 1 }, asked),
+      desk.send('GET', `${path}/deliveries`, undefined, undefined, asked),
+      desk.send('POST', `${path}/deliveries/${id}/resend`, 'x', undefined, asked),
+    ]);
+    expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 7 }, () => 404));
+  });
+});
+
+describe('a rotation', () => {
+  test('shows a new secret once per key, and lets the old one sign for as long as is asked', async () => {
+    const desk = new WebhookDesk();
+    const made = await desk.create('k');
+    const path = `/${idOf(made)}`;
+    const first = await desk.send('POST', `${path}/rotate_secret`, 'r', { overlap_seconds: 60 });
+    const again = await desk.send('POST', `${path}/rotate_secret`, 'r', { overlap_seconds: 60 });
+    expect(first.status).toBe(200);
+    expect(again.text).toBe(first.text);
+    expect(secretOf(first)).not.toBe(secretOf(made));
+    expect(first.body['previous_secret_expires']).toBe(desk.clock.nowMs() / 1000 + 60);
+    expect(() => new Webhook(secretOf(first))).not.toThrow();
+  });
+});
+
+describe('deliveries', () => {
+  test('are listed newest first, in pages whose cursors are good for their endpoint alone', async () => {
+    const desk = new WebhookDesk();
+    const endpoint = idOf(await desk.create('k'));
+    const other = idOf(await desk.create('k-2'));
+    const ids: string[] = [];
+    for (let day = 0; day < 3; day += 1) ids.push((await deliveryAt(desk, endpoint, `e-${day}`, 1_000 + day)).id);
+    const strange = await deliveryAt(desk, other, 'strange');
+    const page = await desk.get(`/v1/webhook_endpoints/${endpoint}/deliveries?limit=2`);
+    const data = page.body['data'] as { id: string }[];
+    expect(data.map(({ id }) => id)).toEqual([ids[2], ids[1]]);
+    expect(page.body['has_more']).toBe(true);
+    const rest = await desk.get(`/v1/webhook_endpoints/${endpoint}/deliveries?starting_after=${String(ids[1])}`);
+    expect((rest.body['data'] as { id: string }[]).map(({ id }) => id)).toEqual([ids[0]]);
+    const forged = await desk.get(`/v1/webhook_endpoints/${endpoint}/deliveries?starting_after=${strange.id}`);
+    expect([forged.status, forged.body['param']]).toEqual([400, 'starting_after']);
+  });
+
+  test('are sent again once per key', async () => {
+    const desk = new WebhookDesk();
+    const endpoint = idOf(await desk.create('k'));
+    const delivery = await deliveryAt(desk, endpoint);
+    const path = `/${endpoint}/deliveries/${delivery.id}/resend`;
+    const first = await desk.send('POST', path, 'r');
+    const again = await desk.send('POST', path, 'r');
+    expect(first.status).toBe(202);
+    expect(again.text).toBe(first.text);
+    expect(desk.enqueued).toEqual([{ kind: 'attempt', endpointId: endpoint, deliveryId: delivery.id }]);
+    expect((await desk.store.readDelivery(endpoint, delivery.id))?.revision).toBe(2);
+  });
+});
+
+test('what cannot be the id of a delivery is not there, and no store is asked for it', async () => {
+  const desk = new WebhookDesk();
+  const asked: string[] = [];
+  const watched = new WebhookDesk({
+    webhooks: Object.assign(Object.create(desk.store) as typeof desk.store, {
+      write: desk.store.write.bind(desk.store),
+      readBook: desk.store.readBook.bind(desk.store),
+      readEffect: desk.store.readEffect.bind(desk.store),
+      readDelivery: async (_endpoint: string, id: string) => {
+        asked.push(id);
+        return undefined;
+      },
+    }),
+  });
+  const endpoint = idOf(await watched.create('k'));
+  // DynamoDB takes no key that is empty, or longer than a kilobyte.
+  for (const id of ['', 'x'.repeat(2_000), 'dlv_1', 'ENDPOINTS']) {
+    const reply = await watched.send('POST', `/${endpoint}/deliveries/${id}/resend`, 'r');
+    expect([reply.status, reply.body['code']]).toEqual([404, 'not_found']);
+  }
+  expect(asked).toEqual([]);
+});
+
+describe('a replay', () => {
+  test('is accepted once per key', async () => {
+    const desk = new WebhookDesk();
+    const endpoint = idOf(await desk.create('k'));
+    const asked = { from: 1_772_366_400, until: 1_772_452_800 };
+    const first = await desk.send('POST', `/${endpoint}/replay`, 'r', asked);
+    const again = await desk.send('POST', `/${endpoint}/replay`, 'r', asked);
+    expect([first.status, first.body['status']]).toEqual([202, 'running']);
+    expect(again.text).toBe(first.text);
+    expect(desk.enqueued).toHaveLength(1);
+  });
+
+  test.each([
+    [{ from: 10, until: 10 }, 'from'],
+    [{ from: 0, until: 32 * 86_400 }, 'from'],
+    [{ from: 0 }, 'until'],
+    [{ from: 0.5, until: 10 }, 'from'],
+  ])('of %j is refused', async (body, param) => {
+    const desk = new WebhookDesk();
+    const endpoint = idOf(await desk.create('k'));
+    const reply = await desk.send('POST', `/${endpoint}/replay`, 'r', body);
+    expect([reply.status, reply.body['param']]).toEqual([400, param]);
+  });
+});
