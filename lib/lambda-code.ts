@@ -17,7 +17,7 @@ export type FunctionName =
   | 'upkeep-jobs'
   | 'ledger'
   | 'outbox-relay'
-  | 'republish-events'
+  | 'republish-range'
   | 'dead-letters'
   | 'webhooks'
   | 'webhook-fan-out'
@@ -40,7 +40,7 @@ const FILES: Readonly<Record<FunctionName, readonly string[]>> = {
   'upkeep-jobs': [],
   ledger: [],
   'outbox-relay': [],
-  'republish-events': [],
+  'republish-range': [],
   'dead-letters': [],
   webhooks: [],
   'webhook-fan-out': [],

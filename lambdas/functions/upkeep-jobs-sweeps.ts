@@ -1,6 +1,6 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
-import { republishLostJob } from '../events/use/republish-lost.ts';
+import { republishLostEvents } from '../events/use/republish-lost-events.ts';
 import { releaseCommissionsJob } from '../follow-ups/release-commissions.ts';
 import { DynamoDbCommissions } from '../follow-ups/store/dynamodb-commissions.ts';
 import { DynamoDbJobMarks } from '../jobs/store/dynamodb-job-marks.ts';
@@ -47,7 +47,7 @@ export function upkeepSweeps({
       },
       (swept) => telemetry.run('sweep webhooks', { webhook_swept: swept }, { swept }),
     ),
-    'republish-events': republishLostJob({
+    'republish-events': republishLostEvents({
       ...common,
       transitions,
       age: transitions,

@@ -63,7 +63,7 @@ export class EventRelay extends Construct {
     );
     this.#readStream(props.data);
     this.republisher = publisher(this, 'Republisher', props, {
-      folder: 'republish-events',
+      folder: 'republish-range',
       timeout: Duration.seconds(REPUBLISH_TIMEOUT_SECONDS),
       environment: {},
     });

@@ -20,7 +20,7 @@ const FUNCTIONS = [
   'payment-jobs',
   'payments',
   'receipt-consumer',
-  'republish-events',
+  'republish-range',
   'sandbox-processor',
   'upkeep-jobs',
   'views-projector',

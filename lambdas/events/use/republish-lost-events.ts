@@ -3,12 +3,12 @@ import type { JobMarks } from '../../jobs/use/job-marks.ts';
 import { REPLAY_HORIZON_DAYS } from '../../kernel/contract/events.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { LedgerAge, SeenEvents } from '../../payments/use/transition-reader.ts';
-import { type RepublishTools, republishEvents } from './republish-events.ts';
+import { type RepublishTools, republishRange } from './republish-range.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** The name under which the mark is kept, for ever. */
+/** The job's id, under which the mark is stored. It must never change. */
 const JOB_ID = 'republish-events';
 
 /**
@@ -29,7 +29,7 @@ const FIRST_REACH_MS = DAY_MS;
 /** Consumers remember an event as long as it may be brought again; an hour less, as a run takes its time. Milliseconds. */
 const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS - 60 * MINUTE_MS;
 
-export interface RepublishLostTools extends RepublishTools {
+export interface RepublishLostEventsTools extends RepublishTools {
   readonly seen: SeenEvents;
   readonly marks: JobMarks;
   readonly age: LedgerAge;
@@ -46,14 +46,15 @@ export type RepublishStep =
   | { readonly kind: 'minute'; readonly minuteMs: number };
 
 /**
- * Walks from the mark to the present, minute by minute, and publishes again what the projector has not seen. The mark moves
- * on over minutes of which everything was seen or is on the bus again, one by one: a minute that failed stops it, and later
- * runs come back to it, however long the outage. What nobody can read or the bus will never take stops nothing, and is told of.
+ * The job "republish-events". It walks from the mark to the present, minute by minute, and publishes again every event that
+ * the projector has not seen. The mark advances past a minute once each of its events was seen or was accepted by the bus. A
+ * minute that failed stops the mark, and later runs repeat it, however long the outage. An event that cannot be read or that
+ * the bus refuses for good does not stop the mark; it is reported.
  *
  *   12:00 ✓ ── 12:01 ✗ the bus is down ── 12:02 ✓ ── …      mark: 12:01
  *   next run   12:01 ✓ ── 12:02 ✓ ── …                      mark: 12:03
  */
-export function republishLostJob(tools: RepublishLostTools): Job<RepublishStep> {
+export function republishLostEvents(tools: RepublishLostEventsTools): Job<RepublishStep> {
   const { marks, age, clock } = tools;
   const lostAfterMs = tools.lostAfterMs ?? LOST_AFTER_MS;
   return {
@@ -69,7 +70,7 @@ export function republishLostJob(tools: RepublishLostTools): Job<RepublishStep> 
       if (step.kind === 'begin') return setMark(tools, step);
       const { minuteMs } = step;
       const nextMs = minuteMs + MINUTE_MS;
-      const came = await republishEvents(tools, { sinceMs: minuteMs, untilMs: nextMs, deadlineMs });
+      const came = await republishRange(tools, { sinceMs: minuteMs, untilMs: nextMs, deadlineMs });
       const { published, unpublishable = 0 } = came;
       if (came.nextMs !== undefined) {
         tools.report(new RetryableError('minute_unfinished', `${nameOf(minuteMs)} was not finished`));
@@ -82,12 +83,12 @@ export function republishLostJob(tools: RepublishLostTools): Job<RepublishStep> 
 }
 
 async function setMark(
-  { marks, beyondReach }: RepublishLostTools,
+  { marks, beyondReach }: RepublishLostEventsTools,
   { markMs, fromMs }: Extract<RepublishStep, { kind: 'begin' }>,
 ) {
   if (markMs !== undefined) beyondReach(markMs, fromMs);
   await marks.moveMark(JOB_ID, markMs, fromMs);
-  // What consumers have forgotten would take effect twice: it is left, and a person is told.
+  // Consumers have forgotten these events, so publishing them would apply them twice. They are skipped, and an alarm reports it.
   return { done: 0, left: 0, failed: markMs === undefined ? 0 : 1 };
 }
 

@@ -14,10 +14,10 @@ import { type PublishTools, publishAll } from './publish-events.ts';
 
 export interface RepublishTools extends PublishTools {
   readonly transitions: TransitionReader & RecentOutcomes;
-  /** @default nobody tells, so that all of the range is published again */
+  /** @default none: every outcome of the range is published again */
   readonly seen?: SeenEvents;
   readonly digest: Digest;
-  /** Told of what nobody can read, and of what the bus refuses. @default nobody is told: it is only counted */
+  /** Receives the error of each event that cannot be read or that the bus refuses. @default errors are only counted */
   readonly report?: (error: unknown) => void;
 }
 
@@ -26,31 +26,31 @@ export interface RepublishRange {
   readonly sinceMs: number;
   /** Unix milliseconds, exclusive. */
   readonly untilMs: number;
-  /** When to stop, and to say where to go on. Unix milliseconds. */
+  /** When to stop and return where to continue. Unix milliseconds. */
   readonly deadlineMs: number;
 }
 
 export interface Republished {
-  /** Outcomes that the Ledger has in what was walked through. */
+  /** Number of outcomes that the Ledger has in the minutes that were read. */
   readonly found: number;
   readonly published: number;
-  /** What nobody can read, and what the bus will never take; left out when there is none. They hold up nothing. */
+  /** Number of events that cannot be read or that the bus refuses for good; absent when 0. They do not block other events. */
   readonly unpublishable?: number;
-  /** Where to go on; left out when all is done. Unix milliseconds. */
+  /** The minute at which to continue; absent when the range is complete. Unix milliseconds. */
   readonly nextMs?: number;
 }
 
 const MINUTE_MS = 60_000;
-/** Read at once, and held in memory at once. */
+/** Number of events that are read concurrently and held in memory. */
 const READ_AT_ONCE = 20;
 
 /**
- * Publishes again what the range holds and nobody has seen, so that an outage longer than the Stream's day loses nothing.
- * Whoever has had an event already knows it by its id.
+ * Publishes the outcomes of the range that the projector has not seen, so that an outage longer than the Stream's retention
+ * (24 hours) loses no event. A consumer that already received an event recognizes it by its id.
  *
  * @throws RetryableError when the Ledger cannot be read now
  */
-export async function republishEvents(tools: RepublishTools, range: RepublishRange): Promise<Republished> {
+export async function republishRange(tools: RepublishTools, range: RepublishRange): Promise<Republished> {
   const sum = { found: 0, published: 0, unpublishable: 0 };
   const firstMs = Math.floor(range.sinceMs / MINUTE_MS) * MINUTE_MS;
   for (let minuteMs = firstMs; minuteMs < range.untilMs; minuteMs += MINUTE_MS) {
@@ -59,7 +59,7 @@ export async function republishEvents(tools: RepublishTools, range: RepublishRan
     const missing = tools.seen === undefined ? places : await tools.seen.unseen(places);
     sum.found += places.length;
     for (let start = 0; start < missing.length; start += READ_AT_ONCE) {
-      // Whoever comes back to the minute finds the rest, as long as somebody tells what was seen.
+      // The next call finds the rest of this minute, provided that `seen` reports what was published.
       const isOver = start > 0 && tools.seen !== undefined && tools.clock.nowMs() >= range.deadlineMs;
       if (isOver) return { ...told(sum), nextMs: minuteMs };
       const read = await Promise.all(missing.slice(start, start + READ_AT_ONCE).map((place) => eventAt(tools, place)));
@@ -69,7 +69,7 @@ export async function republishEvents(tools: RepublishTools, range: RepublishRan
       for (const error of refused) tools.report?.(error);
       sum.published += outcomes.filter(({ kind }) => kind === 'published').length;
       sum.unpublishable += read.length - events.length + refused.length;
-      // The bus is down: the same minute again, later.
+      // The bus is unavailable: the caller repeats this minute later.
       if (outcomes.some(({ kind }) => kind === 'not_now')) return { ...told(sum), nextMs: minuteMs };
     }
   }
@@ -87,7 +87,7 @@ function told({ found, published, unpublishable }: Required<Omit<Republished, 'n
   return { found, published, ...(unpublishable === 0 ? {} : { unpublishable }) };
 }
 
-/** @returns undefined when nobody can read it: a bug, or a form that this code does not know, must not hold up the others */
+/** @returns undefined when the event cannot be read: a bug or an unknown format must not block the other events */
 async function eventAt(
   { transitions, digest, report }: RepublishTools,
   place: OutcomePlace,

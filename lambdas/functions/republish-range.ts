@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { REPUBLISH_RUN_SECONDS, type RepublishAnswer } from '../events/contract.ts';
 import { readPublisherConfig } from '../events/settings.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
-import { republishEvents } from '../events/use/republish-events.ts';
+import { republishRange } from '../events/use/republish-range.ts';
 import { REPLAY_HORIZON_DAYS } from '../kernel/contract/events.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
@@ -11,19 +11,19 @@ import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
 
 const config = readPublisherConfig(process.env);
 const pacing = { clock: systemClock, entropy: systemEntropy };
-const telemetry = standardTelemetry('republish-events');
+const telemetry = standardTelemetry('republish-range');
 const tools = {
   transitions: new LedgerTransitions(documentClient(), config.ledgerTable, pacing),
   publisher: new EventBridgePublisher(eventBridgeClient(), config.eventBus),
   digest: systemDigest,
-  report: (error: unknown) => telemetry.fault('republish-events', error),
+  report: (error: unknown) => telemetry.fault('republish-range', error),
   ...pacing,
 };
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const request = z.strictObject({ sinceMs: z.int(), untilMs: z.int() });
 
-/** Publishes a range of the Ledger's outcomes again, as far as it comes; whoever asks goes on from there. */
+/** Publishes a range of the Ledger's outcomes again until the deadline; the caller continues at `nextMs`. */
 export async function handler(asked: unknown): Promise<RepublishAnswer> {
   const { sinceMs, untilMs } = request.parse(asked);
   const nowMs = systemClock.nowMs();
@@ -31,7 +31,7 @@ export async function handler(asked: unknown): Promise<RepublishAnswer> {
     throw new RangeError(`only the last ${REPLAY_HORIZON_DAYS} days may be published again: consumers forget the rest`);
   }
   const range = { sinceMs, untilMs: Math.min(untilMs, nowMs), deadlineMs: nowMs + REPUBLISH_RUN_SECONDS * 1000 };
-  const republished = await republishEvents(tools, range);
+  const republished = await republishRange(tools, range);
   const { found, published, unpublishable = 0 } = republished;
   telemetry.run('republish events', {}, { found, published, unpublishable });
   return republished;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { republishLostJob } from '../../lambdas/events/use/republish-lost.ts';
+import { republishLostEvents } from '../../lambdas/events/use/republish-lost-events.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
@@ -58,7 +58,7 @@ class LostEventsDesk {
 
   job(changes: { readonly views?: Pick<MemoryViews, 'read'> } = {}) {
     const stored = new MemoryTransitions(() => this.#transitions);
-    return republishLostJob({
+    return republishLostEvents({
       transitions: {
         outcomesOfMinute: (minuteMs) => stored.outcomesOfMinute(minuteMs),
         readTransition: async (place) => {

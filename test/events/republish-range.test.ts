@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { eventOf } from '../../lambdas/events/domain/event.ts';
-import { type RepublishRange, republishEvents } from '../../lambdas/events/use/republish-events.ts';
+import { type RepublishRange, republishRange } from '../../lambdas/events/use/republish-range.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { detailsOf, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { OutcomePlace, SeenEvents } from '../../lambdas/payments/use/transition-reader.ts';
@@ -35,7 +35,7 @@ function desk(minutes: readonly number[], seen?: SeenEvents, broken: readonly st
   const reported: unknown[] = [];
   const ids = payments.map(([first, outcome]) => eventOf(systemDigest, outcome, detailsOf(first)).event.id);
   const republish = (range: Partial<RepublishRange>) =>
-    republishEvents(
+    republishRange(
       {
         publisher: bus,
         transitions,
