@@ -1,7 +1,7 @@
 import { type GatewayEvent, type GatewayResult, gatewayRequest } from '../http/gateway-request.ts';
 import { gatewayResult, problemAnswer } from '../http/http-answer.ts';
 import { problem } from '../http/problems.ts';
-import { JSON_TYPE } from '../payments/domain/answer.ts';
+import { JSON_TYPE } from '../kernel/answer.ts';
 import { CONTENT_SECURITY_POLICY, docsPage, START_SCRIPT } from './docs-page.ts';
 import { openApiDocument } from './openapi.ts';
 

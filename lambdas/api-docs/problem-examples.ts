@@ -1,6 +1,6 @@
 import { type ProblemCode, problem } from '../http/problems.ts';
+import { problemBody } from '../kernel/answer.ts';
 import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
-import { problemBody } from '../payments/domain/answer.ts';
 import { heldPayment, succeededRefund } from './change-examples.ts';
 import { type Example, PAYMENT_ID, succeededPayment } from './examples.ts';
 import { CORRECTION_ID } from './ledger-examples.ts';

@@ -2,12 +2,12 @@ import { type GatewayEvent, type GatewayRequest, type GatewayResult, gatewayRequ
 import { faultAnswer, gatewayResult, isPassing, jsonAnswer, problemAnswer } from '../http/http-answer.ts';
 import type { Handled } from '../http/http-api.ts';
 import { problem } from '../http/problems.ts';
+import type { Problem } from '../kernel/answer.ts';
 import type { CallbackSource } from '../kernel/contract/environment.ts';
 import { MAX_CALLBACK_BYTES } from '../kernel/contract/limits.ts';
 import type { AlarmMetric } from '../kernel/contract/metrics.ts';
 import type { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
 import type { RequestCount, Telemetry } from '../kernel/platform/telemetry.ts';
-import type { Problem } from '../payments/domain/answer.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
 import { readEvent } from '../processors/http/read-event.ts';
 import { readStripeEvent } from '../processors/http/read-stripe-event.ts';

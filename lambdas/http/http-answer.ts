@@ -1,6 +1,6 @@
+import type { Answer, Problem } from '../kernel/answer.ts';
+import { JSON_TYPE, PROBLEM_TYPE, problemBody } from '../kernel/answer.ts';
 import { AmbiguousError, RetryableError } from '../kernel/faults.ts';
-import type { Answer, Problem } from '../payments/domain/answer.ts';
-import { JSON_TYPE, PROBLEM_TYPE, problemBody } from '../payments/domain/answer.ts';
 import type { GatewayResult } from './gateway-request.ts';
 import { problem } from './problems.ts';
 

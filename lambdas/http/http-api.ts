@@ -1,7 +1,7 @@
+import type { Answer, Problem } from '../kernel/answer.ts';
 import type { Scope } from '../kernel/contract/api.ts';
 import type { OperationId, TenantId } from '../kernel/ids.ts';
 import type { RequestCount, Telemetry } from '../kernel/platform/telemetry.ts';
-import type { Answer, Problem } from '../payments/domain/answer.ts';
 import { type GatewayEvent, type GatewayRequest, type GatewayResult, gatewayRequest } from './gateway-request.ts';
 import { faultAnswer, gatewayResult, isPassing, jsonAnswer, type ProblemExtras, problemAnswer } from './http-answer.ts';
 import { problem } from './problems.ts';

@@ -1,4 +1,4 @@
-import type { Answer } from '../payments/domain/answer.ts';
+import type { Answer } from '../kernel/answer.ts';
 
 /** With the work itself it must fit into the function's time. Seconds. */
 const LONGEST_WAIT_SECONDS = 8;

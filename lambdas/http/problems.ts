@@ -1,4 +1,4 @@
-import type { Problem } from '../payments/domain/answer.ts';
+import type { Problem } from '../kernel/answer.ts';
 
 interface ProblemKind {
   readonly status: number;

@@ -1,9 +1,9 @@
 import pMap from 'p-map';
+import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
-import type { Answer } from '../../lambdas/payments/domain/answer.ts';
 import { isUnderWay } from '../../lambdas/payments/domain/change.ts';
 import { assertBalanced, netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';

@@ -1,3 +1,4 @@
+import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { paymentOfOrder, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
@@ -5,7 +6,6 @@ import { isSettled } from '../../lambdas/orders/domain/order.ts';
 import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
 import { createOrder } from '../../lambdas/orders/use/create-order.ts';
 import type { CreateOrder, OrderTools } from '../../lambdas/orders/use/create-order-types.ts';
-import type { Answer } from '../../lambdas/payments/domain/answer.ts';
 import { type ACCOUNTS, netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { Actor, FaultVoice } from './fault-plan.ts';
 import { orderToolsOf, partiesOf } from './faulty-order-ports.ts';

@@ -1,3 +1,4 @@
+import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { parseIdempotencyKey } from '../../lambdas/kernel/idempotency-key.ts';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
@@ -5,7 +6,6 @@ import { chargeOperation, derivePaymentId, ownerToken, tenantId } from '../../la
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { CompletedRecord, OpenRecord } from '../../lambdas/once/domain/idempotency.ts';
-import type { Answer } from '../../lambdas/payments/domain/answer.ts';
 import { decide } from '../../lambdas/payments/domain/decide.ts';
 import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import { create } from '../../lambdas/payments/domain/payment.ts';

@@ -1,8 +1,8 @@
 import { jest } from '@jest/globals';
+import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
-import type { Answer } from '../../lambdas/payments/domain/answer.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { countingEntropy } from './counting-entropy.ts';
 import type { FaultPlan } from './fault-plan.ts';

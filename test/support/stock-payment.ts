@@ -7,9 +7,9 @@ import { DynamoDBPersistenceLayer } from '@aws-lambda-powertools/idempotency/dyn
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
 import type { Context } from 'aws-lambda';
+import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { chargeOperation, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
-import type { Answer } from '../../lambdas/payments/domain/answer.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import type { Seen } from './world.ts';

@@ -1,6 +1,6 @@
+import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
-import type { Answer } from '../../lambdas/payments/domain/answer.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
 import {
   createMemoryProcessor,

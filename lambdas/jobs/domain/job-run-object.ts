@@ -1,4 +1,4 @@
-import { type Answer, JSON_TYPE } from '../../payments/domain/answer.ts';
+import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import type { JobRun } from './job-run.ts';
 
 /** A run as the API shows it; its times are ISO 8601 to the second, as in its id. */

@@ -1,3 +1,4 @@
+import type { Answer } from '../../kernel/answer.ts';
 import { RUN_RETENTION_DAYS } from '../../kernel/contract/jobs.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
@@ -7,7 +8,6 @@ import type { Clock, Entropy } from '../../kernel/world.ts';
 import { type EffectRecord, runExpirySeconds } from '../../once/domain/idempotency.ts';
 import { isSameRequest } from '../../once/use/judge-record.ts';
 import type { EffectSteps, OperationRunner } from '../../once/use/operation-runner.ts';
-import type { Answer } from '../../payments/domain/answer.ts';
 import { acceptedRun, isEnded, type JobRun, type RunId, runIdOf } from '../domain/job-run.ts';
 import { acceptedAnswer } from '../domain/job-run-object.ts';
 import type { JobRunStore, JobTasks } from './job-runs.ts';

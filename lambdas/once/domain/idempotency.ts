@@ -1,7 +1,7 @@
+import type { Answer } from '../../kernel/answer.ts';
 import { RUN_RETENTION_DAYS } from '../../kernel/contract/jobs.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
-import type { Answer } from '../../payments/domain/answer.ts';
 
 /** A claim that has not reached its stored answer. Never expires: it is finished by its owner, a retry or a sweeper. */
 export interface OpenRecord {

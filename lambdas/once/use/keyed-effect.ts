@@ -1,10 +1,10 @@
+import type { Answer } from '../../kernel/answer.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { type OperationId, type PaymentId, parsePaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
-import type { Answer } from '../../payments/domain/answer.ts';
 import type { TransitionDraft } from '../../payments/domain/payment.ts';
 import { nextTransition, type Transition } from '../../payments/domain/transition.ts';
 import type { EffectStore } from '../../payments/use/effect-store.ts';

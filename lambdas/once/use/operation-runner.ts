@@ -1,5 +1,5 @@
+import type { Answer } from '../../kernel/answer.ts';
 import type { OperationId } from '../../kernel/ids.ts';
-import type { Answer } from '../../payments/domain/answer.ts';
 import type { CompletedRecord } from '../domain/idempotency.ts';
 
 /** Completed records only, in this process, so that a warm replay costs no call. */

@@ -1,7 +1,7 @@
+import type { Answer } from '../../kernel/answer.ts';
 import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { Mode, OrderId, TenantId } from '../../kernel/ids.ts';
-import type { Answer } from '../../payments/domain/answer.ts';
 import type { CreatePaymentTools, RepeatOutcome } from '../../payments/use/create-payment-types.ts';
 import type { Processor } from '../../payments/use/processor.ts';
 import type { OrderLine } from '../domain/order-transition.ts';

@@ -1,7 +1,8 @@
+import type { Answer, Problem } from '../../kernel/answer.ts';
+import { JSON_TYPE, PROBLEM_TYPE, problemBody } from '../../kernel/answer.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import type { Answer, Problem } from './answer.ts';
-import { JSON_TYPE, PROBLEM_TYPE, paymentObject, problemBody } from './answer.ts';
+import { paymentObject } from './answer.ts';
 import { changeOf, isUnderWay } from './change.ts';
 import type { Failure, HoldChange, Payment, Refund } from './payment.ts';
 import { NOT_ATTEMPTED } from './payment.ts';

@@ -1,7 +1,7 @@
 import { problemAnswer } from '../../http/http-answer.ts';
 import { problem } from '../../http/problems.ts';
+import type { Answer } from '../../kernel/answer.ts';
 import type { ChangeKind } from '../../kernel/ids.ts';
-import type { Answer } from '../domain/answer.ts';
 import type { ChangeRefusal } from '../domain/change.ts';
 import type { ChangePaymentOutcome } from '../use/change-payment-types.ts';
 import { outcomeAnswer } from './outcome-answer.ts';

@@ -1,6 +1,6 @@
+import type { Answer } from '../../kernel/answer.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { Mode, OperationId, PaymentId, TenantId } from '../../kernel/ids.ts';
-import type { Answer } from '../domain/answer.ts';
 import type { ChangeCommand, ChangeRefusal } from '../domain/change.ts';
 import type { RepeatOutcome } from './create-payment-types.ts';
 

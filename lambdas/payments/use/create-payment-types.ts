@@ -1,9 +1,9 @@
+import type { Answer } from '../../kernel/answer.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { Mode, PaymentId, TenantId } from '../../kernel/ids.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import type { OperationRunner, ReplayCache } from '../../once/use/operation-runner.ts';
-import type { Answer } from '../domain/answer.ts';
 import type { CaptureMode } from '../domain/payment.ts';
 import type { PaymentStore } from './payment-store.ts';
 import type { KnownProcessors } from './pinned-processor.ts';

@@ -1,8 +1,9 @@
+import { JSON_TYPE } from '../../kernel/answer.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import { type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from '../../once/use/keyed-effect.ts';
 import type { Caller } from '../../tenants/authenticate.ts';
-import { JSON_TYPE, paymentObject } from '../domain/answer.ts';
+import { paymentObject } from '../domain/answer.ts';
 import { begunAtMs, changeOf } from '../domain/change.ts';
 import { refundObject } from '../domain/change-answer.ts';
 import {

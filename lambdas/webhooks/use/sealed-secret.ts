@@ -1,4 +1,4 @@
-import type { Answer } from '../../payments/domain/answer.ts';
+import type { Answer } from '../../kernel/answer.ts';
 import type { SecretVersion, WebhookEndpoint } from '../domain/webhook-endpoint.ts';
 import type { WebhookSecrets } from './webhooks.ts';
 

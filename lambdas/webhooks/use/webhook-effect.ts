@@ -1,3 +1,4 @@
+import type { Answer } from '../../kernel/answer.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
@@ -6,7 +7,6 @@ import type { Clock, Entropy } from '../../kernel/world.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import { isSameRequest } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
-import type { Answer } from '../../payments/domain/answer.ts';
 import { unsealed } from './sealed-secret.ts';
 import type { WebhookChange, WebhookSecrets, WebhookStore } from './webhooks.ts';
 

@@ -1,8 +1,8 @@
+import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
-import { type Answer, JSON_TYPE } from '../../payments/domain/answer.ts';
 import type { Caller } from '../../tenants/authenticate.ts';
 import {
   type EndpointBook,
