@@ -1,0 +1,153 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Template } from 'aws-cdk-lib/assertions';
+import { synthesize } from '../support/synth.ts';
+import { present } from './templates.ts';
+
+/** What CloudFormation would replace under another logical id, and lose: data, messages, logs, addresses, and fixed names. */
+const KEPT: ReadonlySet<string> = new Set([
+  'AWS::ApiGateway::RestApi',
+  'AWS::ApiGateway::Stage',
+  'AWS::CloudWatch::Dashboard',
+  'AWS::DynamoDB::Table',
+  'AWS::Events::Archive',
+  'AWS::Events::EventBus',
+  'AWS::KMS::Key',
+  'AWS::Logs::LogGroup',
+  'AWS::S3::Bucket',
+  'AWS::SNS::Topic',
+  'AWS::SQS::Queue',
+  'AWS::SSM::Parameter',
+  'AWS::SecretsManager::Secret',
+]);
+
+interface Resource {
+  readonly Type: string;
+  readonly Properties?: Readonly<Record<string, unknown>>;
+}
+
+/** Where CloudFormation makes a name itself, none is given. */
+const NAMES = new Set([
+  'Name',
+  'DashboardName',
+  'LogGroupName',
+  'QueueName',
+  'DisplayName',
+  'StageName',
+  'TableName',
+  'TopicName',
+]);
+
+/** `<type> <logical id>`, and the physical name where one is fixed. */
+function kept(template: Template | undefined): readonly string[] {
+  const { Resources: resources } = present(template).toJSON() as { Resources: Readonly<Record<string, Resource>> };
+  return Object.entries(resources)
+    .filter(([, { Type }]) => KEPT.has(Type))
+    .map(([id, { Type, Properties = {} }]) => {
+      const names = Object.entries(Properties).filter(([property]) => NAMES.has(property));
+      const given = names.map(([, name]) => (typeof name === 'string' ? ` ${name}` : ` ${JSON.stringify(name)}`));
+      return `${Type.replace('AWS::', '')} ${id}${given.join('')}`;
+    })
+    .sort();
+}
+
+const DATA = [
+  'DynamoDB::Table IdempotencyC15CBC33',
+  'DynamoDB::Table LedgerTable9343E4AA',
+  'DynamoDB::Table Registry4DB9CCA5',
+  'DynamoDB::Table ViewsC0DDE3FE',
+  'Events::Archive EventsArchive5A2DBDD8',
+  'Events::EventBus EventsBus45DE4339 PayonceDataEventsBusE0556BDA',
+  'SQS::Queue DeadLettersBBF8BAAB',
+  'SecretsManager::Secret CallbackSecret05E8C519',
+  'SecretsManager::Secret JobCredential65BBA099',
+  'SecretsManager::Secret WebhookRootA8BEBEA5',
+];
+
+const DATA_OF_STRIPE_AND_POSTMARK = [
+  'SecretsManager::Secret PostmarkTokenF70DB93D',
+  'SecretsManager::Secret StripeCallbackSecret9F89229A',
+  'SecretsManager::Secret StripeKeyF1DDFBE2',
+];
+
+const SERVICE = [
+  'ApiGateway::RestApi HttpApi4E1D4184 Api',
+  'ApiGateway::Stage HttpApiDeploymentStageliveB6D8FEA9 live',
+  'CloudWatch::Dashboard WatchOverviewDashboardAA0E3D14 {"Fn::Join":["",["Payonce-",{"Ref":"AWS::Region"}]]}',
+  'Logs::LogGroup ApiDocumentsLogs3034E953',
+  'Logs::LogGroup CallbacksLogs89CDF0F4',
+  'Logs::LogGroup CommissionConsumerLogs35BEE7DD',
+  'Logs::LogGroup CronExecutorLogsE9900FEA',
+  'Logs::LogGroup EventsApiLogsD70BCB45',
+  'Logs::LogGroup EventsRelayLogsEB4AB146',
+  'Logs::LogGroup EventsRepublisherLogsE2F1579B',
+  'Logs::LogGroup HttpAccessLogC8763DB1',
+  'Logs::LogGroup JobsApiLogsABA1E7CA',
+  'Logs::LogGroup LedgerApiLogsEEB62370',
+  'Logs::LogGroup OrdersLogs63C9E25A',
+  'Logs::LogGroup PaymentJobsLogsF2428E12',
+  'Logs::LogGroup PaymentsLogsA9C3CE39',
+  'Logs::LogGroup ReceiptConsumerLogs68BE20F8',
+  'Logs::LogGroup RedriveLogs2926F170',
+  'Logs::LogGroup UpkeepJobsLogsD14D469C',
+  'Logs::LogGroup ViewsProjectorLogsCA1184F9',
+  'Logs::LogGroup WebhooksApiLogs6E09B16D',
+  'Logs::LogGroup WebhooksFanOutLogs05728774',
+  'Logs::LogGroup WebhooksSenderLogsFE0C2C0D',
+  'SQS::Queue CommissionEventsTasksDeadLetters0379067D',
+  'SQS::Queue CommissionEventsTasksQueue00A8C894',
+  'SQS::Queue EventsParked35F722E7',
+  'SQS::Queue JobsMissedBEEA4F64',
+  'SQS::Queue PaymentRunsTasksDeadLettersD86764D7',
+  'SQS::Queue PaymentRunsTasksQueue9379FCF9',
+  'SQS::Queue ReceiptEventsTasksDeadLetters9664AC63',
+  'SQS::Queue ReceiptEventsTasksQueue2E0330A1',
+  'SQS::Queue UpkeepRunsTasksDeadLetters45B4B33B',
+  'SQS::Queue UpkeepRunsTasksQueueA6CAA4AE',
+  'SQS::Queue ViewsEventsTasksDeadLetters54090BE4',
+  'SQS::Queue ViewsEventsTasksQueue3FBEEF03',
+  'SQS::Queue WebhooksEventsTasksDeadLettersBC492487',
+  'SQS::Queue WebhooksEventsTasksQueue3F720847',
+  'SQS::Queue WebhooksTasksDeadLettersADFB1DC5',
+  'SQS::Queue WebhooksTasksQueue3FF90A69',
+];
+
+const SERVICE_WITH_SANDBOX = ['SSM::Parameter CallbackAddress4C9FBE3E /payonce/sandbox/callback-address'];
+
+const SERVICE_WITH_ALARM_EMAIL_AND_FIREWALL = [
+  'KMS::Key WatchTopicKey174BC790',
+  'Logs::LogGroup FirewallLog4D407857 aws-waf-logs-PayonceService',
+  'SNS::Topic WatchTopicCF679174 Payonce',
+];
+
+const SANDBOX = [
+  'ApiGateway::RestApi HttpApi4E1D4184 Api',
+  'ApiGateway::Stage HttpApiDeploymentStageliveB6D8FEA9 live',
+  'DynamoDB::Table Books8C439C90',
+  'Logs::LogGroup HttpAccessLogC8763DB1',
+  'Logs::LogGroup ProcessorLogs3A07F617',
+  'SQS::Queue TasksDeadLettersCFF7832A',
+  'SQS::Queue TasksQueue14B5121E',
+];
+
+describe('what is deployed keeps its logical ids and its names, so that no deploy replaces it', () => {
+  test('with the sandbox', () => {
+    const { data, service, sandbox } = synthesize();
+    expect(kept(data)).toEqual(DATA);
+    expect(kept(service)).toEqual([...SERVICE, ...SERVICE_WITH_SANDBOX].sort());
+    expect(kept(sandbox)).toEqual(SANDBOX);
+  });
+
+  test('with all that the settings can add', () => {
+    const { data, service } = synthesize({
+      'payonce:sandbox': 'false',
+      'payonce:processorUrl': 'https://processor.example',
+      'payonce:shopUrl': 'https://shop.example',
+      'payonce:emailSender': 'shop@shop.example',
+      'payonce:stripeAccount': 'acct_1',
+      'payonce:alarmEmail': 'on-call@shop.example',
+      'payonce:firewall': 'true',
+    });
+    expect(kept(data)).toEqual([...DATA, ...DATA_OF_STRIPE_AND_POSTMARK].sort());
+    expect(kept(service)).toEqual([...SERVICE, ...SERVICE_WITH_ALARM_EMAIL_AND_FIREWALL].sort());
+  });
+});
