@@ -46,25 +46,25 @@ export class DataStack extends Stack {
     this.views = keyedTable(this, 'Views', retain);
     this.events = new EventBus(this, 'Events', { retain, archive: props.settings.eventArchive });
     this.callbackSecret = new ProcessorSecret(this, 'CallbackSecret', {
-      description: 'Signs the callbacks of the payment processor; every value in it is accepted.',
+      description: 'Signs the callbacks of the payment processor. Every value is accepted.',
       retain,
     });
     this.webhookRoot = new ProcessorSecret(this, 'WebhookRoot', {
-      description: 'Root keys of the secrets with which webhooks are signed: add new ones at the end, remove none.',
+      description: 'Root keys from which webhook secrets are derived. Append new keys at the end; remove none.',
       retain,
     });
     this.jobCredential = new ProcessorSecret(this, 'JobCredential', {
-      description: 'Signs requests for runs of jobs: its first value signs, every value in it is accepted.',
+      description: 'Signs requests for job runs. The first value signs; every value is accepted.',
       retain,
     });
     if (props.settings.stripeAccount !== undefined) {
       this.stripe = {
         key: new ProcessorSecret(this, 'StripeKey', {
-          description: 'The secret key of the Stripe account: to be put in by its owner.',
+          description: 'The secret key of the Stripe account. The operator sets the value.',
           retain,
         }),
         callbackSecret: new ProcessorSecret(this, 'StripeCallbackSecret', {
-          description: 'The signing secret of the Stripe endpoint: to be put in by its owner.',
+          description: 'The signing secret of the Stripe webhook endpoint. The operator sets the value.',
           retain,
         }),
       };
@@ -77,7 +77,7 @@ export class DataStack extends Stack {
     }
     if (shopUrl !== undefined) {
       this.postmarkToken = new ProcessorSecret(this, 'PostmarkToken', {
-        description: 'The token of the Postmark server: to be put in by its owner.',
+        description: 'The token of the Postmark server. The operator sets the value.',
         retain,
       });
     }

@@ -1,6 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { metricsPage } from './metrics.ts';
 import { fill } from './state-machine.ts';
 
-const DOCUMENT = new URL('../state-machine.md', import.meta.url);
+const STATE_MACHINE = new URL('../state-machine.md', import.meta.url);
+const METRICS = new URL('../metrics.md', import.meta.url);
 
-writeFileSync(DOCUMENT, fill(readFileSync(DOCUMENT, 'utf8')));
+writeFileSync(STATE_MACHINE, fill(readFileSync(STATE_MACHINE, 'utf8')));
+writeFileSync(METRICS, metricsPage());

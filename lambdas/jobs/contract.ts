@@ -50,8 +50,8 @@ export const JobMetric = {
   failed: 'job_failed',
   /** An item went wrong and was reported; a later run has it again. */
   itemFailed: 'job_item_failed',
-  /** An item killed its worker again and again, and was passed over by name. */
-  setAside: 'job_set_aside',
+  /** An item ended its worker repeatedly and was skipped. */
+  skipped: 'job_item_skipped',
   /** A worker found that another had taken over, and wrote nothing. */
   fenced: 'job_fenced',
 } as const;

@@ -37,7 +37,7 @@ export class AlarmTopic extends Construct {
       StringEquals: { 'aws:SourceAccount': account },
       ArnLike: { 'aws:SourceArn': `arn:${partition}:cloudwatch:${region}:${account}:alarm:*` },
     };
-    const key = new Key(this, 'Key', { description: 'Encrypts alarms on their way.', enableKeyRotation: true });
+    const key = new Key(this, 'Key', { description: 'Encrypts alarm notifications.', enableKeyRotation: true });
     key.addToResourcePolicy(
       new PolicyStatement({
         sid: 'AlarmsEncrypt',

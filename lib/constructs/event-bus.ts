@@ -17,12 +17,12 @@ export class EventBus extends Construct {
   constructor(scope: Construct, id: string, props: EventBusProps) {
     super(scope, id);
     const removal = props.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
-    this.bus = new Bus(this, 'Bus', { description: 'Payonce: everything that happened to a payment' });
+    this.bus = new Bus(this, 'Bus', { description: 'Payonce: events of payments' });
     this.bus.applyRemovalPolicy(removal);
     if (!props.archive) return;
     const archive = new Archive(this, 'Archive', {
       sourceEventBus: this.bus,
-      description: 'Events of the last two weeks, to be replayed to a consumer that lost some',
+      description: 'Events of the last two weeks, for replay to a consumer',
       eventPattern: { source: [EVENT_SOURCE] },
       retention: Duration.days(REPLAY_HORIZON_DAYS),
     });

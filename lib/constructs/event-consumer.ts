@@ -65,13 +65,13 @@ export class EventConsumer extends Construct {
       new PolicyStatement({ sid: 'ParkMessages', actions: ['sqs:SendMessage'], resources: [deadLetters.queueArn] }),
     );
     new RunbookAlarm(this, 'DeadLettersWait', {
-      description: `Events wait among the dead letters of ${id}.`,
+      description: `The dead-letter queue of ${id} holds events.`,
       entry: 'events-that-could-not-be-taken',
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ ...EVERY_MINUTE }),
       threshold: 1,
     });
     new RunbookAlarm(this, 'EventsWait', {
-      description: `Events have waited long for ${id}.`,
+      description: `Events wait too long for ${id}.`,
       entry: 'events-wait',
       metric: queue.metricApproximateAgeOfOldestMessage({ ...EVERY_MINUTE }),
       threshold: LONGEST_WAIT.toSeconds(),

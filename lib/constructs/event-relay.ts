@@ -108,7 +108,7 @@ export class EventRelay extends Construct {
 
   #watch(): void {
     new RunbookAlarm(this, 'RecordsParked', {
-      description: 'Records of the Ledger could not be published and wait, whole.',
+      description: 'Ledger records could not be published and were parked.',
       entry: 'parked-records',
       metric: this.parked.metricApproximateNumberOfMessagesVisible({
         period: Duration.minutes(1),
@@ -117,21 +117,21 @@ export class EventRelay extends Construct {
       threshold: 1,
     });
     new RunbookAlarm(this, 'PublishingFails', {
-      description: 'The bus has not taken events for minutes.',
+      description: 'The event bus has accepted no events for several minutes.',
       entry: 'the-relay-is-behind',
       metric: this.#metric(EventMetric.publishFailed, 'Sum'),
       threshold: 1,
       ...MINUTES_OF_TROUBLE,
     });
     new RunbookAlarm(this, 'EventsLate', {
-      description: 'Events reach the bus late.',
+      description: 'Events reach the event bus late.',
       entry: 'the-relay-is-behind',
       metric: this.#metric(EventMetric.age, 'Maximum'),
       threshold: LATE.toMilliseconds(),
       ...MINUTES_OF_TROUBLE,
     });
     new RunbookAlarm(this, 'StreamLate', {
-      description: 'The relay reads the Ledger’s Stream late, or not at all.',
+      description: 'The relay reads the Ledger’s Stream late or not at all.',
       entry: 'the-relay-is-behind',
       metric: this.relay.function.metric('IteratorAge', { period: Duration.minutes(1), statistic: 'Maximum' }),
       threshold: LATE.toMilliseconds(),

@@ -20,13 +20,13 @@ export class FunctionAlarms extends Construct {
     super(scope, id);
     for (const [name, { function: watched }] of functions) {
       new RunbookAlarm(this, `${name}-Errors`, {
-        description: `The function ${name} ends with errors.`,
+        description: `The function ${name} fails.`,
         entry: 'a-function-fails',
         metric: watched.metricErrors({ period: PERIOD }),
         threshold: MANY_ERRORS,
       });
       new RunbookAlarm(this, `${name}-Throttles`, {
-        description: `The function ${name} is not started as often as it is called.`,
+        description: `The function ${name} is throttled.`,
         entry: 'a-function-is-throttled',
         metric: watched.metricThrottles({ period: PERIOD }),
         threshold: 1,

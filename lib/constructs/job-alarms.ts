@@ -28,7 +28,7 @@ export class JobAlarms extends Construct {
       const everyMs = longestWaitMs(job);
       const isFrequent = everyMs <= PERIOD.toMilliseconds();
       new RunbookAlarm(this, `${job.id}-Missed`, {
-        description: `No run of ${job.id} has come to its end when it should have.`,
+        description: `No run of ${job.id} has finished in time.`,
         entry: 'a-job-was-missed',
         threshold: 1,
         isSignOfLife: true,
@@ -42,16 +42,16 @@ export class JobAlarms extends Construct {
         evaluationPeriods: isFrequent ? FAILED_PERIODS : 1,
       });
       new RunbookAlarm(this, `${job.id}-ItemsFailed`, {
-        description: `Items of ${job.id} go wrong${isFrequent ? ', run after run' : ''}.`,
+        description: `Items of ${job.id} fail${isFrequent ? ' in consecutive runs' : ''}.`,
         entry: 'items-of-a-job-fail',
         metric: jobMetric(job, JobMetric.itemFailed, PERIOD),
         threshold: 1,
         evaluationPeriods: isFrequent ? FAILED_PERIODS : 1,
       });
-      new RunbookAlarm(this, `${job.id}-SetAside`, {
-        description: `An item of ${job.id} ended its worker again and again, and was passed over.`,
-        entry: 'an-item-was-set-aside',
-        metric: jobMetric(job, JobMetric.setAside, PERIOD),
+      new RunbookAlarm(this, `${job.id}-ItemSkipped`, {
+        description: `An item of ${job.id} ended its worker repeatedly and was skipped.`,
+        entry: 'an-item-was-skipped',
+        metric: jobMetric(job, JobMetric.skipped, PERIOD),
         threshold: 1,
       });
     }

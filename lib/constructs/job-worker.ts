@@ -59,13 +59,13 @@ export class JobWorker extends Construct {
       }),
     );
     new RunbookAlarm(this, 'DeadLettersWait', {
-      description: `Runs wait among the dead letters of ${id}.`,
+      description: `The dead-letter queue of ${id} holds runs.`,
       entry: 'job-messages-wait',
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ ...EVERY_MINUTE }),
       threshold: 1,
     });
     new RunbookAlarm(this, 'RunsWait', {
-      description: `Runs have waited long for ${id}.`,
+      description: `Messages of runs wait too long for ${id}.`,
       entry: 'job-messages-wait',
       metric: queue.metricApproximateAgeOfOldestMessage({ ...EVERY_MINUTE }),
       threshold: LONGEST_WAIT.toSeconds(),

@@ -12,16 +12,17 @@ export interface NeedsAPersonProps {
 
 const MEANING: Readonly<Record<AlarmMetric, Pick<RunbookAlarmProps, 'description' | 'entry'>>> = {
   late_success: {
-    description: 'Money was taken for a payment that had ended, or twice. It is recorded, and goes back by itself.',
+    description: 'A processor took money for a payment that had ended, or took it twice. The resolver sends it back.',
     entry: 'late-success',
   },
-  contradiction: { description: 'A processor says what cannot be. Nothing was posted.', entry: 'contradiction' },
+  contradiction: { description: 'A processor reported a fact that contradicts the payment.', entry: 'contradiction' },
   undecidable: {
-    description: 'Nobody can find out what became of a change, or money that must go back does not.',
+    description:
+      'The outcome of a change cannot be determined, or a processor does not accept the return of late money.',
     entry: 'undecidable',
   },
   order_needs_review: {
-    description: 'Nobody can find out what became of an order’s payment, or its undoing does not come to its end.',
+    description: 'The outcome of an order’s payment cannot be determined, or the order’s reversal does not complete.',
     entry: 'order-in-review',
   },
 };

@@ -57,7 +57,7 @@ export class Overview extends Construct {
       dashboardName: `Payonce-${Aws.REGION}`,
       defaultInterval: Duration.hours(3),
     });
-    const what = 'What rings, and what to do about it: docs/runbook.md.';
+    const what = 'What each alarm means and what to do about it: docs/runbook.md.';
     dashboard.addWidgets(new TextWidget({ markdown: `# Payonce\n${what}`, width: 3 * WIDTH, height: 2 }));
     for (let from = 0; from < props.alarms.length; from += ALARMS_SHOWN) {
       const alarms = props.alarms.slice(from, from + ALARMS_SHOWN);
@@ -126,7 +126,7 @@ function runs({ jobs }: OverviewProps): IWidget[] {
   return [
     graph('Runs of jobs', each(JobMetric.succeeded)),
     graph('Runs given up', each(JobMetric.failed)),
-    graph('Items that failed or were set aside', [...each(JobMetric.itemFailed), ...each(JobMetric.setAside)]),
+    graph('Items that failed or were skipped', [...each(JobMetric.itemFailed), ...each(JobMetric.skipped)]),
   ];
 }
 

@@ -52,7 +52,7 @@ export class ScheduledJobs extends Construct {
     const role = this.#role(executor);
     for (const job of jobs) this.#schedule(job, executor, role);
     new RunbookAlarm(this, 'JobsMissed', {
-      description: 'Schedules have fired, and no run was accepted.',
+      description: 'Schedules fired and no run was accepted.',
       entry: 'jobs-missed',
       metric: this.missed.metricApproximateNumberOfMessagesVisible({
         period: Duration.minutes(1),

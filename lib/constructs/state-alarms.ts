@@ -34,7 +34,7 @@ export class StateAlarms extends Construct {
     for (const [name, alarm] of Object.entries(STATES)) new RunbookAlarm(this, name, { threshold: 1, ...alarm });
     for (const processor of processors) {
       new RunbookAlarm(this, `${processor}-BreakerOpened`, {
-        description: `Calls to the processor ${processor} fail, so it is left alone but for one look each ten seconds.`,
+        description: `The circuit breaker of the processor ${processor} opened because calls fail.`,
         entry: 'a-processor-is-away',
         metric: breakerMetric(processor),
         threshold: 1,
@@ -65,39 +65,39 @@ const STATES: Readonly<
   Record<string, Omit<RunbookAlarmProps, 'threshold'> & Partial<Pick<RunbookAlarmProps, 'threshold'>>>
 > = {
   ClaimOpen: {
-    description: 'A claim stays open, and the resolver does not get it answered.',
+    description: 'A claim stays open and the resolver cannot finish it.',
     entry: 'a-claim-stays-open',
     metric: backlogMetric(BacklogMetric.oldestClaim),
     threshold: CLAIM_OPEN.toMilliseconds(),
   },
   OutcomeUnknown: {
-    description: 'For a day nobody has found out what became of a payment or of a change.',
+    description: 'The outcome of a payment or a change has been unknown for a day.',
     entry: 'an-outcome-stays-unknown',
     metric: backlogMetric(BacklogMetric.oldestUnknown),
     threshold: OUTCOME_UNKNOWN.toMilliseconds(),
   },
   PaymentToReview: {
-    description: 'What became of a payment is for a person to decide.',
+    description: 'The outcome of a payment cannot be determined. An operator must decide it.',
     entry: 'a-payment-needs-review',
     metric: metric(EventMetric.toReview, 'outbox-relay', 'Sum', SOON),
   },
   LedgerChanged: {
-    description: 'Somebody has changed or removed a row of the Ledger, which nobody may.',
+    description: 'A row of the Ledger was changed or removed.',
     entry: 'the-ledger-was-changed',
     metric: metric(EventMetric.tampered, 'outbox-relay', 'Sum', SOON),
   },
   EventsBeyondReach: {
-    description: 'Events may be lost that are too old for any program to publish again.',
+    description: 'Events that are too old to be republished may be lost.',
     entry: 'events-beyond-reach',
     metric: metric(EventMetric.beyondReach, 'upkeep-jobs', 'Sum', SOON),
   },
   BooksDiffer: {
-    description: 'The books of a processor and the Ledger differ, at a second look too.',
+    description: 'The books of a processor and the Ledger differ, and a second comparison confirmed it.',
     entry: 'the-books-differ',
     metric: metric(BooksMetric.mismatches, BOOKS_SERVICE, 'Maximum', COMPARED),
   },
   TimeToLive: {
-    description: 'Time to live is off for a table, or does not keep up.',
+    description: 'Time to live is disabled for a table or does not keep up.',
     entry: 'time-to-live-does-not-work',
     metric: metric(BooksMetric.ttlNotWorking, BOOKS_SERVICE, 'Maximum', NIGHTLY),
   },

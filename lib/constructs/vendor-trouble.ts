@@ -29,13 +29,13 @@ export class VendorTrouble extends Construct {
     super(scope, id);
     for (const vendor of props.vendors) {
       new RunbookAlarm(this, `${vendor}-BreakerOpened`, {
-        description: `Calls to ${vendor} fail, so it is left alone but for one look each ten seconds.`,
+        description: `The circuit breaker of ${vendor} opened because calls fail.`,
         entry: 'a-vendor-is-away',
         metric: counted(vendor, 'outbound_breaker_opened'),
         threshold: 1,
       });
       new RunbookAlarm(this, `${vendor}-GaveUp`, {
-        description: `Many calls to ${vendor} were given up.`,
+        description: `Many calls to ${vendor} ended without success.`,
         entry: 'a-vendor-is-away',
         metric: counted(vendor, 'outbound_gave_up'),
         threshold: MANY_GIVEN_UP,
@@ -43,13 +43,13 @@ export class VendorTrouble extends Construct {
     }
     const options = { period: PERIOD, statistic: 'Maximum' };
     new RunbookAlarm(this, 'DeadLetters', {
-      description: 'Calls to vendors were given up, and wait to be made again.',
+      description: 'Calls to vendors were dead-lettered and wait for a redrive.',
       entry: 'dead-letters',
       metric: props.deadLetters.metricApproximateNumberOfMessagesVisible(options),
       threshold: 1,
     });
     new RunbookAlarm(this, 'OldDeadLetters', {
-      description: 'Calls that were given up are forgotten within four days.',
+      description: 'Dead letters will be deleted within four days.',
       entry: 'dead-letters',
       metric: props.deadLetters.metricApproximateAgeOfOldestMessage(options),
       threshold: OLD.toSeconds(),

@@ -71,7 +71,7 @@ export class Webhooks extends Construct {
     new EventConsumer(this, 'Events', { bus: props.data.events.bus, consumer: this.#fanOut() });
     this.sender = this.#sender();
     new RunbookAlarm(this, 'DeadLettersWait', {
-      description: 'Webhooks could not even be tried.',
+      description: 'Messages that start webhook deliveries were dead-lettered.',
       entry: 'webhooks-cannot-be-tried',
       metric: this.#tasks.deadLetters.metricApproximateNumberOfMessagesVisible({
         ...EVERY_MINUTE,
@@ -80,7 +80,7 @@ export class Webhooks extends Construct {
       threshold: 1,
     });
     new RunbookAlarm(this, 'EndpointDisabled', {
-      description: 'A merchant’s server took no webhook for three days, or said that it is gone.',
+      description: 'A merchant’s webhook endpoint failed for three days or answered 410, and was disabled.',
       entry: 'a-webhook-endpoint-was-disabled',
       metric: new Metric({
         namespace: METRIC_NAMESPACE,

@@ -50,7 +50,7 @@ test('an item that kills every worker is set aside by name after five of them, a
   expect(run).toMatchObject({ status: 'succeeded', setAside: ['40'], done: 59, failed: 1 });
   expect(done.size).toBe(59);
   expect(deaths).toBe(5);
-  expect(counts).toEqual({ job_set_aside: 1, job_succeeded: 1 });
+  expect(counts).toEqual({ job_item_skipped: 1, job_succeeded: 1 });
 });
 
 test('so are several, the first and the last among them', async () => {

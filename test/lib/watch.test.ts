@@ -67,7 +67,7 @@ describe('what is watched', () => {
     expect(seen).toMatch(/PayonceData:\w*DeadLetters/);
   });
 
-  test.each(['job_succeeded', 'job_failed', 'job_item_failed', 'job_set_aside'])(
+  test.each(['job_succeeded', 'job_failed', 'job_item_failed', 'job_item_skipped'])(
     '%s of every job that is declared',
     (metricName) => {
       expect(watched(metricName, 'job')).toEqual(JOBS.map(({ id }) => JSON.stringify(id)));

@@ -141,7 +141,7 @@ async function passItemOver({ job, entry, tools }: Work, run: JobRun): Promise<J
   const { clock, observer } = tools;
   const item = await itemToPassOver(job, run);
   // Said before it is written: twice is better than never.
-  if (item.name !== undefined) observer.count(entry.id, JobMetric.setAside, 1);
+  if (item.name !== undefined) observer.count(entry.id, JobMetric.skipped, 1);
   return item.name === undefined
     ? pageDone(run, { counts: { done: 0, left: 0, failed: 0 }, items: 0, ...item }, clock.nowMs())
     : itemSetAside(run, { ...item, name: item.name }, clock.nowMs());

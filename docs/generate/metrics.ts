@@ -1,0 +1,143 @@
+import type { JobMetricName } from '../../lambdas/jobs/contract.ts';
+import type { EventMetric } from '../../lambdas/kernel/contract/events.ts';
+import type { AlarmMetric, OutboundMetric } from '../../lambdas/kernel/contract/metrics.ts';
+import type { RequestCount } from '../../lambdas/kernel/platform/telemetry.ts';
+import type { BooksMetric } from '../../lambdas/reconciling/contract.ts';
+import type { BacklogMetricName } from '../../lambdas/resolving/contract.ts';
+
+type Unit = 'count' | 'milliseconds';
+type Meaning = string | { readonly unit: Unit; readonly meaning: string };
+type ValueOf<T> = T[keyof T];
+
+/** Metrics of requests, callbacks and webhooks; those that an event metric or an alarm metric also names are described there. */
+const REQUESTS: Readonly<Record<Exclude<RequestCount, AlarmMetric | ValueOf<typeof EventMetric>>, Meaning>> = {
+  first: 'Requests that were executed for the first time and stored an answer.',
+  replay: 'Requests that were answered with a stored answer.',
+  in_progress: 'Requests that were refused with `idempotency_key_in_progress`.',
+  mismatch: 'Requests that were refused with `idempotency_key_payload_mismatch`.',
+  unknown: 'Requests whose outcome was unknown when they were answered (202).',
+  takeover: 'Claims that a new owner took over after their lease had ended.',
+  fenced: 'Commits that were rejected because a rival had taken over the claim.',
+  unavailable: 'Requests that were answered 503, and queue entries that the resolver could not process.',
+  failure: 'Requests that were answered 500.',
+  callback_taken_in: 'Callbacks that were recorded with their effect.',
+  callback_redelivered: 'Callbacks that had been recorded before.',
+  callback_orphaned: 'Callbacks without a matching payment, stored as orphans.',
+  callback_refused: 'Callbacks with an invalid signature (401).',
+  orphan_adopted: 'Orphans whose payment was found.',
+  orphan_given_up: 'Orphans that found no payment within 24 hours.',
+  resolved: 'Queue entries that the resolver finished.',
+  webhook_delivered: 'Attempts that the merchant’s endpoint answered with 2xx.',
+  webhook_tried_in_vain: 'Attempts that failed; a later attempt follows unless it was the last one.',
+  webhook_dropped: 'Deliveries that were canceled because their endpoint was deleted or disabled.',
+  webhook_swept: 'Due deliveries and replays that the sweep put into the queue.',
+  webhook_endpoint_disabled: 'Endpoints that were disabled because they failed for three days or answered 410.',
+};
+
+const ALARMS: Readonly<Record<AlarmMetric, Meaning>> = {
+  late_success: 'Charges that took or held money for a payment that had ended, or beside the payment’s own charge.',
+  contradiction: 'Facts from a processor that contradict what is known of a payment.',
+  undecidable: 'Changes and returns whose outcome cannot be determined, and queue rows that cannot be read.',
+  order_needs_review: 'Orders whose payment is undecidable, or whose reversal does not complete.',
+};
+
+const EVENTS: Readonly<Record<ValueOf<typeof EventMetric>, Meaning>> = {
+  event_published: 'Events that the bus accepted.',
+  event_publish_failed: 'Batches of the Stream of which the bus did not accept every event; Lambda retries them.',
+  event_consumed: 'Events that took effect at a consumer.',
+  event_consumed_before: 'Redelivered events that had already taken effect.',
+  event_consume_failed:
+    'Messages whose handler failed, or that another delivery was processing; the queue redelivers them.',
+  event_parked: 'Records and messages that were parked because they cannot be read or the bus refuses them.',
+  ledger_tampered: 'Ledger rows that were changed or removed.',
+  payment_to_review: 'Payments that entered `needs_review`.',
+  event_minutes_beyond_reach: 'Minutes that `republish-events` skipped because they are older than the 14-day horizon.',
+  event_age: { unit: 'milliseconds', meaning: 'Age of the oldest event of a batch, counted from its transition.' },
+};
+
+const VENDORS: Readonly<Record<OutboundMetric, Meaning>> = {
+  outbound_call: 'Calls that were sent for the first time.',
+  outbound_retry: 'Later sends and look-ups for the same call.',
+  outbound_probe: 'Reads that test whether a vendor is available again while its breaker is open.',
+  outbound_gave_up: 'Calls that ended without success.',
+  outbound_breaker_opened: 'Times that the breaker opened. Processors are counted under their name.',
+  outbound_dead_lettered: 'Calls that were stored as dead letters.',
+  outbound_dead_letter_failed: 'Calls that could not be stored as dead letters; their fault was thrown instead.',
+};
+
+const JOBS: Readonly<Record<JobMetricName, Meaning>> = {
+  job_succeeded: 'Runs that reached their end. Some of their items may have failed.',
+  job_failed: 'Runs that were given up: too long, no lock, or unreadable.',
+  job_item_failed: 'Items that failed and were reported; a later run processes them again.',
+  job_item_skipped: 'Items that were skipped because they ended their worker repeatedly.',
+  job_fenced: 'Writes of a worker that were rejected because another worker had taken over.',
+};
+
+const BACKLOG: Readonly<Record<BacklogMetricName, Meaning>> = {
+  open_claims:
+    'Claims without an owner at work: their lease has ended, or they were released and the send window has closed.',
+  oldest_open_claim: {
+    unit: 'milliseconds',
+    meaning: 'Time since the oldest of them was claimed; 0 when there is none.',
+  },
+  unknown_outcomes:
+    'Payments and changes that were answered 202 and are still unknown, except those that wait for the payer.',
+  oldest_unknown_outcome: {
+    unit: 'milliseconds',
+    meaning: 'Time since the oldest of them was claimed; 0 when there is none.',
+  },
+};
+
+const BOOKS: Readonly<Record<ValueOf<typeof BooksMetric>, Meaning>> = {
+  mismatches: 'Confirmed differences between a processor and the Ledger. Reported after every comparison.',
+  ttl_not_working: 'Tables whose time to live is disabled or does not keep up. Reported every night.',
+  expired_left:
+    'Expired records that time to live had not deleted after four days, and that were purged. Reported every night.',
+};
+
+/** Every metric by the dimensions under which it is published. */
+const GROUPS: readonly (readonly [
+  title: string,
+  dimensions: string,
+  statistic: string,
+  Readonly<Record<string, Meaning>>,
+])[] = [
+  ['Requests, callbacks and webhooks', '`service`: the function', 'Sum', REQUESTS],
+  ['For a person', '`service`: the function', 'Sum', ALARMS],
+  ['Events', '`service`: the relay, a consumer or `upkeep-jobs`', 'Sum; Maximum of `event_age`', EVENTS],
+  ['Vendors and processors', '`service` = `vendors`, and `vendor`', 'Sum', VENDORS],
+  ['Jobs', '`service` = `jobs`, and `job`: the job’s id', 'Sum', JOBS],
+  ['Unfinished work', '`service` = `backlog`', 'Maximum', BACKLOG],
+  ['Books and tables', '`service` = `books`', 'Maximum', BOOKS],
+];
+
+/** The page docs/metrics.md. A metric that the code knows and this file does not describe is a compile error. */
+export function metricsPage(): string {
+  const sections = GROUPS.map(([title, dimensions, statistic, metrics]) => {
+    const rows = Object.entries(metrics).map(([name, meaning]) => {
+      const told = typeof meaning === 'string' ? { unit: 'count', meaning } : meaning;
+      return `| \`${name}\` | ${told.unit} | ${told.meaning} |`;
+    });
+    return [
+      `## ${title}`,
+      '',
+      `Dimensions: ${dimensions}. Statistic: ${statistic}.`,
+      '',
+      '| metric | unit | meaning |',
+      '|---|---|---|',
+      ...rows,
+    ].join('\n');
+  });
+  return [
+    '# Metrics',
+    '',
+    'Written by `npm run docs:tables` from `docs/generate/metrics.ts`. Do not edit this page.',
+    '',
+    'Functions publish metrics in the CloudWatch namespace `Payonce`, as JSON lines in the embedded metric format. A count is written',
+    'only when it is greater than 0; states (*Unfinished work*, *Books and tables*) are written at every reading, zeros included. The',
+    'dashboard `Payonce-<region>` shows the metrics, and the [runbook](runbook.md) describes the alarms on them.',
+    '',
+    sections.join('\n\n'),
+    '',
+  ].join('\n');
+}

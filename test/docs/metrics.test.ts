@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { metricsPage } from '../../docs/generate/metrics.ts';
+import { JobMetric } from '../../lambdas/jobs/contract.ts';
+import { EventMetric } from '../../lambdas/kernel/contract/events.ts';
+import { ALARM_METRICS } from '../../lambdas/kernel/contract/metrics.ts';
+import { BooksMetric } from '../../lambdas/reconciling/contract.ts';
+import { BacklogMetric } from '../../lambdas/resolving/contract.ts';
+
+const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
+const listed = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+
+test('docs/metrics.md is up to date: if not, run npm run docs:tables', () => {
+  expect(page).toBe(metricsPage());
+});
+
+test('docs/metrics.md lists every metric of the contract once', () => {
+  const contract = [JobMetric, EventMetric, BooksMetric, BacklogMetric].flatMap((names) =>
+    Object.values<string>(names),
+  );
+  expect(listed).toEqual(expect.arrayContaining([...contract, ...ALARM_METRICS]));
+  expect(new Set(listed).size).toBe(listed.length);
+});
