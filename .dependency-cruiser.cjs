@@ -60,9 +60,15 @@ module.exports = {
     },
     {
       name: 'functions-are-imported-by-nobody',
-      severity: 'warn',
+      severity: 'error',
       from: { path: '^(lambdas|sandbox|lib|bin|local|operator|cli)/' },
       to: { path: '^lambdas/functions/' },
+    },
+    {
+      name: 'functions-get-their-runner-from-idempotently',
+      severity: 'error',
+      from: { path: '^(lambdas|sandbox|demo)/', pathNot: '^lambdas/once/idempotently\\.ts$' },
+      to: { path: '^lambdas/once/idempotent-runner\\.ts$' },
     },
     {
       name: 'domain-imports-domain-and-the-pure-kernel',

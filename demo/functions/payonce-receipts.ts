@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { SQSEvent } from 'aws-lambda';
 import { type EventOf, readEvent } from '../../lambdas/events/http/event-schemas.ts';
 import { consumerTelemetry } from '../../lambdas/events/http/event-telemetry.ts';
 import { readConsumerConfig } from '../../lambdas/events/settings.ts';
@@ -9,7 +9,7 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
 import { createEventHandler } from '../../lambdas/once/event-handler.ts';
-import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { idempotently } from '../../lambdas/once/idempotently.ts';
 import { DynamoDbConsumerRecords } from '../../lambdas/once/store/dynamodb-consumer-records.ts';
 import { consumeEvent, inOurTables } from '../../lambdas/once/use/consume-event.ts';
 import { type EventKind, paymentPartition, ReceiptRow } from '../contract.ts';
@@ -22,42 +22,42 @@ const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const tools = {
   records: new DynamoDbConsumerRecords(client, config.tables, pacing),
-  runner: idempotentRunner,
   digest: systemDigest,
   ...pacing,
 };
 
-/** The effect is a row with a name of its own each time, so that a second one would be there beside the first. */
-const consume = createEventHandler(
-  {
-    event: ['payment.completed', 'refund.completed'],
-    handler: 'demo-receipts',
-    handle: inOurTables(async ({ payment, event: { type } }: EventOf<EventKind>) => [
-      {
-        kind: 'put',
-        row: {
-          table: 'views',
-          partition: paymentPartition(payment.id),
-          sort: `${ReceiptRow.effect}${randomUUID()}`,
+export const handler = idempotently({ unit: 'an event', record: 'its record, written with the receipt' }, (runner) => {
+  /** The effect is a row with a name of its own each time, so that a second one would be there beside the first. */
+  const consume = createEventHandler(
+    {
+      event: ['payment.completed', 'refund.completed'],
+      handler: 'demo-receipts',
+      handle: inOurTables(async ({ payment, event: { type } }: EventOf<EventKind>) => [
+        {
+          kind: 'put',
+          row: {
+            table: 'views',
+            partition: paymentPartition(payment.id),
+            sort: `${ReceiptRow.effect}${randomUUID()}`,
+          },
+          attributes: { type },
         },
-        attributes: { type },
-      },
-    ]),
-  },
-  {
-    consume: (consumer, event) => consumeEvent(tools, consumer, event),
-    parking: new SqsParking(new SQSClient({ maxAttempts: 1 }), config.parkingQueueUrl),
-    telemetry: consumerTelemetry('demo-receipts', () => systemClock.nowMs()),
-  },
-);
-
-export async function handler(batch: SQSEvent): Promise<SQSBatchResponse> {
-  const deliveries = batch.Records.flatMap(({ body }) => deliveryOf(body));
-  await noteDeliveries(client, receipts ?? '', deliveries);
-  const done = await consume(batch);
-  await holdAcknowledgement(deliveries);
-  return done;
-}
+      ]),
+    },
+    {
+      consume: (consumer, event) => consumeEvent({ ...tools, runner }, consumer, event),
+      parking: new SqsParking(new SQSClient({ maxAttempts: 1 }), config.parkingQueueUrl),
+      telemetry: consumerTelemetry('demo-receipts', () => systemClock.nowMs()),
+    },
+  );
+  return async (batch: SQSEvent) => {
+    const deliveries = batch.Records.flatMap(({ body }) => deliveryOf(body));
+    await noteDeliveries(client, receipts ?? '', deliveries);
+    const done = await consume(batch);
+    await holdAcknowledgement(deliveries);
+    return done;
+  };
+});
 
 function deliveryOf(body: string): readonly Delivery[] {
   const read = readEvent((JSON.parse(body) as { detail?: unknown }).detail);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Environment } from '../kernel/contract/environment.ts';
-import { queueUrl, readVariables, refuseToRunBare, tableName, type Variables } from '../kernel/platform/variables.ts';
+import { queueUrl, readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
 
 /** What a consumer of events was deployed with; of the tables that it does not write, nothing is said. */
 export interface ConsumerConfig {
@@ -15,9 +15,8 @@ const consumerEnvironment = z.object({
   [Environment.parkingQueueUrl]: queueUrl,
 });
 
-/** @throws Error naming the variable that is missing or wrong, or the one that would switch idempotency off */
+/** @throws Error naming the variable that is missing or wrong */
 export function readConsumerConfig(environment: Variables): ConsumerConfig {
-  refuseToRunBare(environment);
   const data = readVariables(consumerEnvironment, environment);
   const views = data[Environment.viewsTable];
   const registry = data[Environment.registryTable];

@@ -4,7 +4,7 @@ import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { secretsManager } from '../kernel/platform/secrets-manager.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
-import { idempotentRunner } from '../once/idempotent-runner.ts';
+import { idempotently } from '../once/idempotently.ts';
 import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { configuredProcessors } from '../processors/configured-processors.ts';
@@ -16,13 +16,17 @@ const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const { books } = await configuredProcessors(config, systemClock);
 
-export const handler = callbacksApi({
-  sources,
-  secrets: new ActiveSecrets(secretsManager(), systemClock),
-  books: new Map(books.map((each) => [each.name, each])),
-  effects: new DynamoDbEffects(client, tables, pacing, new DynamoDbStore(client, tables, pacing)),
-  runner: idempotentRunner,
-  telemetry: standardTelemetry('callbacks'),
-  digest: systemDigest,
-  ...pacing,
-});
+export const handler = idempotently(
+  { unit: 'an event of a processor', record: 'its record, written with the transition that it causes' },
+  (runner) =>
+    callbacksApi({
+      sources,
+      secrets: new ActiveSecrets(secretsManager(), systemClock),
+      books: new Map(books.map((each) => [each.name, each])),
+      effects: new DynamoDbEffects(client, tables, pacing, new DynamoDbStore(client, tables, pacing)),
+      runner,
+      telemetry: standardTelemetry('callbacks'),
+      digest: systemDigest,
+      ...pacing,
+    }),
+);

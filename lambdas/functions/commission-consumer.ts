@@ -6,23 +6,26 @@ import { COMMISSIONS, keepCommission } from '../follow-ups/keep-commission.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { createEventHandler } from '../once/event-handler.ts';
-import { idempotentRunner } from '../once/idempotent-runner.ts';
+import { idempotently } from '../once/idempotently.ts';
 import { DynamoDbConsumerRecords } from '../once/store/dynamodb-consumer-records.ts';
 
 const { tables, parkingQueueUrl } = readConsumerConfig(process.env);
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const tools = {
   records: new DynamoDbConsumerRecords(documentClient(), tables, pacing),
-  runner: idempotentRunner,
   digest: systemDigest,
   ...pacing,
 };
 
-export const handler = createEventHandler(
-  { event: COMMISSION_EVENT_TYPES, handler: COMMISSIONS, handle: keepCommission },
-  {
-    consume: ({ handle }, event) => handle(tools, event),
-    parking: configuredParking(parkingQueueUrl),
-    telemetry: consumerTelemetry('commission-consumer', () => systemClock.nowMs()),
-  },
+export const handler = idempotently(
+  { unit: 'a change of a commission', record: 'its record, written with the commission' },
+  (runner) =>
+    createEventHandler(
+      { event: COMMISSION_EVENT_TYPES, handler: COMMISSIONS, handle: keepCommission },
+      {
+        consume: ({ handle }, event) => handle({ ...tools, runner }, event),
+        parking: configuredParking(parkingQueueUrl),
+        telemetry: consumerTelemetry('commission-consumer', () => systemClock.nowMs()),
+      },
+    ),
 );

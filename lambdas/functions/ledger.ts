@@ -1,7 +1,7 @@
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
-import { idempotentRunner } from '../once/idempotent-runner.ts';
+import { idempotently } from '../once/idempotently.ts';
 import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { configuredProcessors } from '../processors/configured-processors.ts';
@@ -22,15 +22,19 @@ const { books } = await configuredProcessors(config, systemClock);
 const views = new DynamoDbViews(client, readViewsTable(process.env), pacing);
 const wholeLedger = new DynamoDbLedgerReader(client, tables.ledger, pacing);
 
-export const handler = ledgerApi({
-  ledger: new ViewLedgerReader(views, wholeLedger),
-  wholeLedger,
-  views,
-  effects: new DynamoDbEffects(client, tables, pacing, new DynamoDbStore(client, tables, pacing)),
-  keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
-  books,
-  runner: idempotentRunner,
-  telemetry: standardTelemetry('ledger'),
-  digest: systemDigest,
-  ...pacing,
-});
+export const handler = idempotently(
+  { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
+  (runner) =>
+    ledgerApi({
+      ledger: new ViewLedgerReader(views, wholeLedger),
+      wholeLedger,
+      views,
+      effects: new DynamoDbEffects(client, tables, pacing, new DynamoDbStore(client, tables, pacing)),
+      keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
+      books,
+      runner,
+      telemetry: standardTelemetry('ledger'),
+      digest: systemDigest,
+      ...pacing,
+    }),
+);

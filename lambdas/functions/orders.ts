@@ -1,7 +1,7 @@
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
-import { idempotentRunner } from '../once/idempotent-runner.ts';
+import { idempotently } from '../once/idempotently.ts';
 import { ProcessReplayCache } from '../once/replay-cache.ts';
 import { ordersApi } from '../orders/http/orders-api.ts';
 import { configuredParties } from '../orders/parties/configured-parties.ts';
@@ -20,16 +20,22 @@ const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const { tables } = config;
 const store = new DynamoDbStore(client, tables, pacing);
+const processors = await configuredProcessors(config, systemClock);
+const orderParties = await configuredParties(parties, { client, observer: outboundTelemetry(), ...pacing });
 
-export const handler = ordersApi({
-  store,
-  orders: new DynamoDbOrders(client, tables, pacing, store),
-  keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
-  ...(await configuredProcessors(config, systemClock)),
-  ...(await configuredParties(parties, { client, observer: outboundTelemetry(), ...pacing })),
-  runner: idempotentRunner,
-  replays: new ProcessReplayCache(),
-  telemetry: standardTelemetry('orders'),
-  digest: systemDigest,
-  ...pacing,
-});
+export const handler = idempotently(
+  { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
+  (runner) =>
+    ordersApi({
+      store,
+      orders: new DynamoDbOrders(client, tables, pacing, store),
+      keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
+      ...processors,
+      ...orderParties,
+      runner,
+      replays: new ProcessReplayCache(),
+      telemetry: standardTelemetry('orders'),
+      digest: systemDigest,
+      ...pacing,
+    }),
+);

@@ -4,36 +4,118 @@ import { jobWorker } from '../jobs/http/job-worker.ts';
 import { readJobWorkerConfig } from '../jobs/settings.ts';
 import { DynamoDbJobRuns } from '../jobs/store/dynamodb-job-runs.ts';
 import { configuredJobTasks } from '../jobs/store/sqs-job-tasks.ts';
+import type { Job } from '../jobs/use/job.ts';
+import { observedWork } from '../jobs/use/observed-work.ts';
 import { workRun } from '../jobs/use/work-run.ts';
+import type { AlarmMetric } from '../kernel/contract/metrics.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
-import { systemClock, systemEntropy } from '../kernel/platform/platform.ts';
+import { HOLDS } from '../kernel/platform/due-rows.ts';
+import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
+import { idempotently } from '../once/idempotently.ts';
+import { ProcessReplayCache } from '../once/replay-cache.ts';
+import type { OperationRunner } from '../once/use/operation-runner.ts';
+import { configuredParties } from '../orders/parties/configured-parties.ts';
 import { readPartiesConfig } from '../orders/parties/settings.ts';
+import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
+import { outboundTelemetry } from '../outbound/outbound-telemetry.ts';
+import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
+import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
+import { configuredProcessors } from '../processors/configured-processors.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
-import { paymentSweeps } from './payment-jobs-sweeps.ts';
+import { backlogTelemetry } from '../resolving/http/backlog-telemetry.ts';
+import { DynamoDbDueQueue } from '../resolving/store/dynamodb-due-queue.ts';
+import { DynamoDbUnfinishedWork } from '../resolving/store/dynamodb-unfinished.ts';
+import { expireAuthorizationsJob } from '../resolving/use/expire-authorizations.ts';
+import type { Resolved } from '../resolving/use/resolve.ts';
+import { resolveJob } from '../resolving/use/resolve-all.ts';
+import { type RetriedOrphans, retryOrphansJob } from '../resolving/use/retry-orphans.ts';
 
 const NAME = 'payment-jobs';
 const config = readPaymentsConfig(process.env);
+const partiesConfig = readPartiesConfig(process.env);
 const { queueUrl, parkingQueueUrl } = readJobWorkerConfig(process.env, 'payments');
+const { tables } = config;
 const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
-const telemetry = jobTelemetry(NAME);
-const tools = {
-  runs: new DynamoDbJobRuns(client, config.tables, pacing),
-  tasks: configuredJobTasks({ payments: queueUrl }),
-  jobs: await paymentSweeps({
-    config,
-    parties: readPartiesConfig(process.env),
-    client,
-    telemetry: standardTelemetry(NAME),
-  }),
-  observer: telemetry,
-  clock: systemClock,
-};
+const jobs = jobTelemetry(NAME);
+const telemetry = standardTelemetry(NAME);
+const processors = await configuredProcessors(config, systemClock);
+/** Undefined where orders are not taken. */
+const parties =
+  partiesConfig === undefined
+    ? undefined
+    : await configuredParties(partiesConfig, { client, observer: outboundTelemetry(), ...pacing });
 
-/** Works at the jobs that move money. */
-export const handler = jobWorker({
-  work: (message) => workRun(tools, message),
-  parking: configuredParking(parkingQueueUrl),
-  telemetry,
-});
+/** Works on the jobs that move money. */
+export const handler = idempotently(
+  { unit: 'a page of a run', record: "the run's own row, saved under the job's lock" },
+  (runner) => {
+    const tools = {
+      runs: new DynamoDbJobRuns(client, tables, pacing),
+      tasks: configuredJobTasks({ payments: queueUrl }),
+      jobs: paymentJobs(runner),
+      observer: jobs,
+      clock: systemClock,
+    };
+    return jobWorker({
+      work: (message) => workRun(tools, message),
+      parking: configuredParking(parkingQueueUrl),
+      telemetry: jobs,
+    });
+  },
+);
+
+function paymentJobs(
+  runner: OperationRunner,
+): Readonly<Record<'resolve' | 'retry-orphans' | 'expire-authorizations', Job>> {
+  const store = new DynamoDbStore(client, tables, pacing);
+  const effects = new DynamoDbEffects(client, tables, pacing, store, unreadable);
+  const payments = {
+    store,
+    effects,
+    ...processors,
+    runner,
+    replays: new ProcessReplayCache(),
+    digest: systemDigest,
+    report: (error: unknown) => telemetry.fault(NAME, error),
+    // At once: a process that dies later has told.
+    alarm: (what: AlarmMetric) => telemetry.run('alarm', { [what]: 1 }, { [what]: 1 }),
+    ...pacing,
+  };
+  return {
+    resolve: resolveJob({
+      ...payments,
+      work: observedWork(
+        new DynamoDbUnfinishedWork(client, tables, pacing, store, unreadable),
+        systemClock,
+        backlogTelemetry(),
+      ),
+      orders: new DynamoDbOrders(client, tables, pacing, store, unreadable),
+      ...(parties === undefined ? {} : { parties }),
+      told: tellResolved,
+    }),
+    'retry-orphans': retryOrphansJob({ ...payments, shelf: effects }, tellRetried),
+    'expire-authorizations': expireAuthorizationsJob({
+      ...payments,
+      holds: new DynamoDbDueQueue({ client, table: tables.registry, pacing, unreadable }, HOLDS),
+    }),
+  };
+}
+
+function tellResolved(queue: string, resolved: Resolved, inReview: number): void {
+  const { finished, failed, undecidable } = resolved;
+  const counts = { resolved: finished, unavailable: failed, undecidable, order_needs_review: inReview };
+  telemetry.run(`resolve ${queue}`, counts, { ...resolved });
+}
+
+function tellRetried(retried: RetriedOrphans): void {
+  const counts = { orphan_adopted: retried.adopted, orphan_given_up: retried.givenUp };
+  telemetry.run('retry orphaned callbacks', counts, { ...retried });
+}
+
+/** A row that this code cannot read stays in its queue and is reported at every reading: an operator has to look at it. */
+function unreadable(error: unknown): void {
+  telemetry.fault(NAME, error);
+  telemetry.run('resolve unreadable', { undecidable: 1 }, { unreadable: 1 });
+}

@@ -1,7 +1,7 @@
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
-import { idempotentRunner } from '../once/idempotent-runner.ts';
+import { idempotently } from '../once/idempotently.ts';
 import { ProcessReplayCache } from '../once/replay-cache.ts';
 import { paymentsApi } from '../payments/http/payments-api.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
@@ -17,14 +17,18 @@ const pacing = { clock: systemClock, entropy: systemEntropy };
 const { tables } = config;
 const processors = await configuredProcessors(config, systemClock);
 
-export const handler = paymentsApi({
-  store: new DynamoDbStore(client, tables, pacing),
-  views: new DynamoDbViews(client, readViewsTable(process.env), pacing),
-  keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
-  ...processors,
-  runner: idempotentRunner,
-  replays: new ProcessReplayCache(),
-  telemetry: standardTelemetry('payments'),
-  digest: systemDigest,
-  ...pacing,
-});
+export const handler = idempotently(
+  { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
+  (runner) =>
+    paymentsApi({
+      store: new DynamoDbStore(client, tables, pacing),
+      views: new DynamoDbViews(client, readViewsTable(process.env), pacing),
+      keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
+      ...processors,
+      runner,
+      replays: new ProcessReplayCache(),
+      telemetry: standardTelemetry('payments'),
+      digest: systemDigest,
+      ...pacing,
+    }),
+);

@@ -5,7 +5,7 @@ import { RECEIPTS, sendReceipt } from '../follow-ups/send-receipt.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { createEventHandler } from '../once/event-handler.ts';
-import { idempotentRunner } from '../once/idempotent-runner.ts';
+import { idempotently } from '../once/idempotently.ts';
 import { DynamoDbConsumerRecords } from '../once/store/dynamodb-consumer-records.ts';
 import { configuredParties } from '../orders/parties/configured-parties.ts';
 import { readPartiesConfig } from '../orders/parties/settings.ts';
@@ -19,17 +19,20 @@ const pacing = { clock: systemClock, entropy: systemEntropy };
 const tools = {
   ...(await configuredParties(parties, { client, observer: outboundTelemetry(), ...pacing })),
   records: new DynamoDbConsumerRecords(client, tables, pacing),
-  runner: idempotentRunner,
   digest: systemDigest,
   unsent: unsentLetters('receipt-consumer'),
   ...pacing,
 };
 
-export const handler = createEventHandler(
-  { event: 'payment.completed', handler: RECEIPTS, handle: sendReceipt },
-  {
-    consume: ({ handle }, event) => handle(tools, event),
-    parking: configuredParking(parkingQueueUrl),
-    telemetry: consumerTelemetry('receipt-consumer', () => systemClock.nowMs()),
-  },
+export const handler = idempotently(
+  { unit: 'the receipt of a payment', record: 'its claim, completed once the e-mail is sent' },
+  (runner) =>
+    createEventHandler(
+      { event: 'payment.completed', handler: RECEIPTS, handle: sendReceipt },
+      {
+        consume: ({ handle }, event) => handle({ ...tools, runner }, event),
+        parking: configuredParking(parkingQueueUrl),
+        telemetry: consumerTelemetry('receipt-consumer', () => systemClock.nowMs()),
+      },
+    ),
 );

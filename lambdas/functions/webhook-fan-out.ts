@@ -5,7 +5,7 @@ import { configuredParking } from '../events/store/sqs-parking.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { createEventHandler } from '../once/event-handler.ts';
-import { idempotentRunner } from '../once/idempotent-runner.ts';
+import { idempotently } from '../once/idempotently.ts';
 import { readWebhookConfig } from '../webhooks/settings.ts';
 import { DynamoDbWebhooks } from '../webhooks/store/dynamodb-webhooks.ts';
 import { configuredTasks } from '../webhooks/transport/webhook-clients.ts';
@@ -18,20 +18,21 @@ const telemetry = consumerTelemetry('webhook-fan-out', () => systemClock.nowMs()
 const tools = {
   webhooks: new DynamoDbWebhooks(documentClient(), config.tables, pacing),
   tasks: configuredTasks(config),
-  runner: idempotentRunner,
   digest: systemDigest,
   report: (error: unknown) => telemetry.fault('enqueue webhooks', error),
   ...pacing,
 };
 
 /** Makes deliveries of events. Record and deliveries are one write of the use case's own: rows and their places in the due queue. */
-export const handler = createEventHandler(
-  { event: PUBLIC_EVENT_TYPES, handler: 'merchant-webhooks', handle: fanOut },
-  {
-    consume: async ({ handle }, event) => ({
-      kind: (await handle(tools, event)) === 'before' ? 'done_before' : 'done',
-    }),
-    parking: configuredParking(parkingQueueUrl),
-    telemetry,
-  },
+export const handler = idempotently({ unit: 'an event', record: 'its record, written with the deliveries' }, (runner) =>
+  createEventHandler(
+    { event: PUBLIC_EVENT_TYPES, handler: 'merchant-webhooks', handle: fanOut },
+    {
+      consume: async ({ handle }, event) => ({
+        kind: (await handle({ ...tools, runner }, event)) === 'before' ? 'done_before' : 'done',
+      }),
+      parking: configuredParking(parkingQueueUrl),
+      telemetry,
+    },
+  ),
 );

@@ -1,7 +1,7 @@
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
-import { idempotentRunner } from '../once/idempotent-runner.ts';
+import { idempotently } from '../once/idempotently.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { webhooksApi } from '../webhooks/http/webhooks-api.ts';
 import { readCallingConfig } from '../webhooks/settings.ts';
@@ -15,15 +15,19 @@ const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const telemetry = standardTelemetry('webhooks');
 
-export const handler = webhooksApi({
-  webhooks: new DynamoDbWebhooks(client, config.tables, pacing),
-  keys: new DynamoDbApiKeyRegistry(client, config.tables.registry, pacing),
-  addresses: webhookAddresses(systemResolve, config),
-  secrets: configuredSecrets(config, systemClock),
-  tasks: configuredTasks(config),
-  runner: idempotentRunner,
-  digest: systemDigest,
-  telemetry,
-  report: (error) => telemetry.fault('enqueue webhooks', error),
-  ...pacing,
-});
+export const handler = idempotently(
+  { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
+  (runner) =>
+    webhooksApi({
+      webhooks: new DynamoDbWebhooks(client, config.tables, pacing),
+      keys: new DynamoDbApiKeyRegistry(client, config.tables.registry, pacing),
+      addresses: webhookAddresses(systemResolve, config),
+      secrets: configuredSecrets(config, systemClock),
+      tasks: configuredTasks(config),
+      runner,
+      digest: systemDigest,
+      telemetry,
+      report: (error) => telemetry.fault('enqueue webhooks', error),
+      ...pacing,
+    }),
+);

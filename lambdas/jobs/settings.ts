@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { Environment } from '../kernel/contract/environment.ts';
 import type { JobWorkerName } from '../kernel/contract/jobs.ts';
-import { queueUrl, readVariables, refuseToRunBare, tableName, type Variables } from '../kernel/platform/variables.ts';
+import { queueUrl, readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
 
 const secretId = z.string('is not set').min(1, 'must be the id of a secret');
 
@@ -33,9 +33,8 @@ export interface ExecutorConfig {
   readonly apiUrl: string;
 }
 
-/** @throws Error naming the variable that is missing or wrong, or the one that would switch idempotency off */
+/** @throws Error naming the variable that is missing or wrong */
 export function readExecutorConfig(environment: Variables): ExecutorConfig {
-  refuseToRunBare(environment);
   const data = readVariables(executor, environment);
   return {
     idempotencyTable: data[Environment.idempotencyTable],
@@ -53,7 +52,6 @@ export interface JobsApiConfig {
 
 /** @throws Error as {@link readExecutorConfig} */
 export function readJobsApiConfig(environment: Variables): JobsApiConfig {
-  refuseToRunBare(environment);
   const data = readVariables(api, environment);
   return {
     tables: { idempotency: data[Environment.idempotencyTable], registry: data[Environment.registryTable] },
@@ -76,7 +74,6 @@ const OWN_QUEUES = {
 
 /** @throws Error as {@link readExecutorConfig} */
 export function readJobWorkerConfig(environment: Variables, name: JobWorkerName): JobWorkerConfig {
-  refuseToRunBare(environment);
   const data = readVariables(worker, environment);
   const own = data[OWN_QUEUES[name]];
   if (own === undefined) throw new Error(`the environment variable ${OWN_QUEUES[name]} is not set`);

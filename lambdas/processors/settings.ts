@@ -5,7 +5,7 @@ import {
   type RoutingRule,
   SIGNATURE_SCHEMES,
 } from '../kernel/contract/environment.ts';
-import { readVariables, refuseToRunBare, tableName, type Variables } from '../kernel/platform/variables.ts';
+import { readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
 
 /** What every function that appends to the Ledger was deployed with. */
 export interface PaymentsConfig {
@@ -63,11 +63,9 @@ const paymentsEnvironment = z.object({
 /**
  * Reads the payments function's environment, once, at start.
  *
- * @throws Error naming the variable that is missing or wrong, or the one that would switch idempotency off: rather no
- *   function than one that charges twice
+ * @throws Error naming the variable that is missing or wrong
  */
 export function readPaymentsConfig(environment: Variables): PaymentsConfig {
-  refuseToRunBare(environment);
   const data = readVariables(paymentsEnvironment, environment);
   return {
     tables: {

@@ -17,7 +17,7 @@ export interface UpkeepSweepsConfig {
 const seconds = z.coerce.number('must be seconds').int('must be whole seconds').min(1, 'must be a second or more');
 const patience = z.object({ [Environment.lostAfterSeconds]: seconds });
 
-/** @throws Error naming the variable that is missing or wrong, or the one that would switch idempotency off */
+/** @throws Error naming the variable that is missing or wrong */
 export function readUpkeepSweepsConfig(environment: Variables): UpkeepSweepsConfig {
   return {
     webhooks: readWebhookConfig(environment),

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Environment } from '../kernel/contract/environment.ts';
-import { queueUrl, readVariables, refuseToRunBare, tableName, type Variables } from '../kernel/platform/variables.ts';
+import { queueUrl, readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
 
 /** What the functions of webhooks were deployed with; each has only what it uses. */
 
@@ -25,19 +25,19 @@ export interface CallingConfig extends WebhookConfig {
   readonly allowLoopback: boolean;
 }
 
-/** @throws Error naming the variable that is missing or wrong, or the one that would switch idempotency off */
+/** @throws Error naming the variable that is missing or wrong */
 export function readWebhookConfig(environment: Variables): WebhookConfig {
-  return configOf(read(base, environment));
+  return configOf(readVariables(base, environment));
 }
 
 /** @throws Error as {@link readWebhookConfig} */
 export function readCallingConfig(environment: Variables): CallingConfig {
-  return callingOf(read(calling, environment));
+  return callingOf(readVariables(calling, environment));
 }
 
 /** @throws Error as {@link readWebhookConfig} */
 export function readSenderConfig(environment: Variables): CallingConfig & { readonly ledgerTable: string } {
-  const data = read(reading, environment);
+  const data = readVariables(reading, environment);
   return { ...callingOf(data), ledgerTable: data[Environment.ledgerTable] };
 }
 
@@ -54,9 +54,4 @@ function configOf(data: z.infer<typeof base>): WebhookConfig {
     tables: { idempotency: data[Environment.idempotencyTable], registry: data[Environment.registryTable] },
     tasksQueueUrl: data[Environment.webhookTasksQueueUrl],
   };
-}
-
-function read<Value>(schema: z.ZodType<Value>, environment: Variables): Value {
-  refuseToRunBare(environment);
-  return readVariables(schema, environment);
 }

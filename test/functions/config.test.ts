@@ -46,10 +46,4 @@ describe('the environment of the payments function', () => {
       );
     },
   );
-
-  test.each(['true', 'false', ''])('it never runs bare: not with POWERTOOLS_IDEMPOTENCY_DISABLED=%j', (value) => {
-    const environment = { ...GOOD, POWERTOOLS_IDEMPOTENCY_DISABLED: value };
-
-    expect(() => readPaymentsConfig(environment)).toThrow(/^POWERTOOLS_IDEMPOTENCY_DISABLED is set/);
-  });
 });

@@ -13,12 +13,6 @@ describe('what a consumer was deployed with', () => {
     });
   });
 
-  test('never lacks idempotency', () => {
-    expect(() => readConsumerConfig({ ...CONSUMER, POWERTOOLS_IDEMPOTENCY_DISABLED: '1' })).toThrow(
-      'POWERTOOLS_IDEMPOTENCY_DISABLED is set',
-    );
-  });
-
   test.each(Object.keys(CONSUMER))('names %s when it is missing', (name) => {
     expect(() => readConsumerConfig({ ...CONSUMER, [name]: undefined })).toThrow(name);
   });

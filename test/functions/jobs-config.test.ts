@@ -40,10 +40,4 @@ describe('the functions of jobs start', () => {
   test.each(['REGISTRY_TABLE', 'PAYMENT_JOBS_QUEUE_URL', 'UPKEEP_JOBS_QUEUE_URL'])('not without %s', (name) => {
     expect(() => readJobsApiConfig({ ...api, [name]: undefined })).toThrow(`the environment variable ${name}`);
   });
-
-  test('never with idempotency switched off', () => {
-    const off = { POWERTOOLS_IDEMPOTENCY_DISABLED: 'false' };
-    expect(() => readExecutorConfig({ ...executor, ...off })).toThrow('POWERTOOLS_IDEMPOTENCY_DISABLED is set');
-    expect(() => readJobsApiConfig({ ...api, ...off })).toThrow('POWERTOOLS_IDEMPOTENCY_DISABLED is set');
-  });
 });

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { POWERTOOLS_IDEMPOTENCY_DISABLED } from '../contract/environment.ts';
 
 /** How functions read what they were deployed with: once, at start, and wholly or not at all. */
 
@@ -17,10 +16,4 @@ export function readVariables<Value>(schema: z.ZodType<Value>, environment: Vari
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new Error(`the environment variable ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is wrong'}`);
-}
-
-/** @throws Error when idempotency is switched off: rather no function than one that charges twice */
-export function refuseToRunBare(environment: Variables): void {
-  if (environment[POWERTOOLS_IDEMPOTENCY_DISABLED] === undefined) return;
-  throw new Error(`${POWERTOOLS_IDEMPOTENCY_DISABLED} is set: remove it, this function never runs without idempotency`);
 }
