@@ -2,13 +2,14 @@ import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS, LETTER_TRIES } from '../lambdas/kernel/contract/events.ts';
+import { IdempotencyRow, OperationPrefix, RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { EventConsumer } from './constructs/event-consumer.ts';
 import { PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
 import { connectParties } from './parties.ts';
 import { allowRows, type ServiceParts } from './service-functions.ts';
 
 /** What a consumer remembers by a business key: whatever it is made to do, no payment's record is among them. */
-export const BUSINESS_RECORDS = ['OP#biz_*'];
+export const BUSINESS_RECORDS = [`${IdempotencyRow.record}${OperationPrefix.businessKey}`];
 
 /** What follows from a payment beside the views and the webhooks: its receipt, and the commission of whoever brought the customer. */
 export function addEventConsumers(scope: Construct, parts: ServiceParts): void {
@@ -25,8 +26,20 @@ function commissions(scope: Construct, parts: ServiceParts): void {
     environment: { [Environment.registryTable]: data.registry.tableName },
   });
   allowRows(made, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem'], BUSINESS_RECORDS);
-  allowRows(made, data.registry, 'KeepCommissions', ['dynamodb:PutItem'], ['COMMISSION#*', 'COMMISSION_ORDER#*']);
-  allowRows(made, data.registry, 'QueueCommissions', ['dynamodb:PutItem', 'dynamodb:DeleteItem'], ['COMMISSION_DUE#*']);
+  allowRows(
+    made,
+    data.registry,
+    'KeepCommissions',
+    ['dynamodb:PutItem'],
+    [RegistryRow.commission, RegistryRow.commissionOfOrder],
+  );
+  allowRows(
+    made,
+    data.registry,
+    'QueueCommissions',
+    ['dynamodb:PutItem', 'dynamodb:DeleteItem'],
+    [RegistryRow.commissionDue],
+  );
   new EventConsumer(scope, 'CommissionEvents', {
     bus: data.events.bus,
     consumer: made,

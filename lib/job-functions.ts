@@ -5,6 +5,7 @@ import type { Construct } from 'constructs';
 import { EXECUTOR_TIMEOUT_SECONDS, JOBS_API_TIMEOUT_SECONDS } from '../lambdas/jobs/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import type { JobWorkerName } from '../lambdas/kernel/contract/jobs.ts';
+import { IdempotencyRow, OperationPrefix, RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
 import { allowRows, type ServiceParts } from './service-functions.ts';
 
@@ -12,8 +13,8 @@ import { allowRows, type ServiceParts } from './service-functions.ts';
 export type JobQueues = Readonly<Record<JobWorkerName, IQueue>>;
 
 /** Records of the runs that were accepted, and of those that were asked for: no answer to a payment is among them. */
-const ACCEPTED_RUNS = ['OP#run_*'];
-const ASKED_RUNS = ['OP#rca_*'];
+const ACCEPTED_RUNS = [`${IdempotencyRow.record}${OperationPrefix.acceptedRun}`];
+const ASKED_RUNS = [`${IdempotencyRow.record}${OperationPrefix.askedRun}`];
 
 type Parts = Pick<ServiceParts, 'settings' | 'data'>;
 
@@ -34,8 +35,8 @@ export function jobsApiFunction(scope: Construct, { settings, data }: Parts, que
     },
   });
   allowRows(api, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem'], ACCEPTED_RUNS);
-  allowRows(api, data.registry, 'ReadRows', ['dynamodb:GetItem'], ['KEY#*', 'JOB#*']);
-  allowRows(api, data.registry, 'ListAndAcceptRuns', ['dynamodb:Query', 'dynamodb:PutItem'], ['JOB#*']);
+  allowRows(api, data.registry, 'ReadRows', ['dynamodb:GetItem'], [RegistryRow.apiKey, RegistryRow.jobRuns]);
+  allowRows(api, data.registry, 'ListAndAcceptRuns', ['dynamodb:Query', 'dynamodb:PutItem'], [RegistryRow.jobRuns]);
   data.jobCredential.grantReadTo(api.role);
   api.role.addToPrincipalPolicy(
     new PolicyStatement({

@@ -4,6 +4,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { JOB_WORKER_TIMEOUT_SECONDS } from '../lambdas/jobs/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { IdempotencyTable, LedgerTable } from '../lambdas/kernel/contract/tables.ts';
 import { JobWorker } from './constructs/job-worker.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
@@ -18,7 +19,7 @@ export interface WorkerOfJobs {
 
 const TIMEOUT = Duration.seconds(JOB_WORKER_TIMEOUT_SECONDS);
 /** What the sweeps take from, and give back to. */
-const QUEUES = ['RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*'];
+const QUEUES = [RegistryRow.return, RegistryRow.inquiry, RegistryRow.openOrder, RegistryRow.hold, RegistryRow.orphan];
 
 /** Finishes what others began, as a retry would; sends back what may not be kept; tries orphans again; ends holds. */
 export function paymentJobs(scope: Construct, parts: ServiceParts): WorkerOfJobs {
@@ -30,7 +31,14 @@ export function paymentJobs(scope: Construct, parts: ServiceParts): WorkerOfJobs
   });
   allow(worker, data.idempotency, 'Claims', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']);
   allowIndex(worker, 'FindOpenClaims', data.idempotency.tableArn, IdempotencyTable.openClaimsIndex.name);
-  const written = ['REF#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*', 'ORPHAN_KEPT#*'];
+  const written = [
+    RegistryRow.reference,
+    RegistryRow.return,
+    RegistryRow.inquiry,
+    RegistryRow.openOrder,
+    RegistryRow.hold,
+    RegistryRow.keptOrphan,
+  ];
   allowRows(worker, data.registry, 'WriteReferences', ['dynamodb:PutItem'], written);
   allowRows(worker, data.registry, 'TakeQueued', ['dynamodb:Query', 'dynamodb:DeleteItem'], QUEUES);
   return withQueue(scope, 'PaymentRuns', parts, worker, Environment.paymentJobsQueueUrl);
@@ -80,11 +88,11 @@ function allowSweeps(worker: PayonceFunction, { data }: ServiceParts): void {
   allow(worker, idempotency, 'Purge', ['dynamodb:Scan', 'dynamodb:DeleteItem', 'dynamodb:DescribeTimeToLive']);
   allow(worker, registry, 'TimeToLive', ['dynamodb:DescribeTimeToLive']);
   allow(worker, views, 'KeepViews', ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:DeleteItem']);
-  const listed = ['WEBHOOK_DUE#*', 'COMMISSION_DUE#*', 'OWNERS'];
+  const listed = [RegistryRow.webhookDue, RegistryRow.commissionDue, RegistryRow.owners];
   allowRows(worker, registry, 'FindDue', ['dynamodb:Query'], listed);
-  allowRows(worker, registry, 'TakeDue', ['dynamodb:DeleteItem'], ['COMMISSION_DUE#*']);
-  allowRows(worker, registry, 'ReadKept', ['dynamodb:GetItem'], ['JOB_MARK#*', 'COMMISSION#*']);
-  const kept = ['JOB_MARK#*', 'COMMISSION#*', 'COMMISSION_ORDER#*'];
+  allowRows(worker, registry, 'TakeDue', ['dynamodb:DeleteItem'], [RegistryRow.commissionDue]);
+  allowRows(worker, registry, 'ReadKept', ['dynamodb:GetItem'], [RegistryRow.jobMark, RegistryRow.commission]);
+  const kept = [RegistryRow.jobMark, RegistryRow.commission, RegistryRow.commissionOfOrder];
   allowRows(worker, registry, 'Keep', ['dynamodb:PutItem'], kept);
 }
 
@@ -96,8 +104,8 @@ function withQueue(
   worker: PayonceFunction,
   variable: typeof Environment.paymentJobsQueueUrl | typeof Environment.upkeepJobsQueueUrl,
 ): WorkerOfJobs {
-  allowRows(worker, data.registry, 'Runs', ['dynamodb:GetItem', 'dynamodb:PutItem'], ['JOB#*']);
-  allowRows(worker, data.registry, 'Locks', ['dynamodb:UpdateItem'], ['JOB_LOCK#*']);
+  allowRows(worker, data.registry, 'Runs', ['dynamodb:GetItem', 'dynamodb:PutItem'], [RegistryRow.jobRuns]);
+  allowRows(worker, data.registry, 'Locks', ['dynamodb:UpdateItem'], [RegistryRow.jobLock]);
   const { queue } = new JobWorker(scope, id, { worker });
   worker.function.addEnvironment(variable, queue.queueUrl);
   return { worker, queue };

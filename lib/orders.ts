@@ -1,5 +1,6 @@
 import { CfnOutput, Duration, type Stack } from 'aws-cdk-lib';
 import { StackOutput } from '../lambdas/kernel/contract/api.ts';
+import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import type { HttpApi } from './constructs/http-api.ts';
 import { NeedsAPerson } from './constructs/needs-a-person.ts';
@@ -25,8 +26,14 @@ export function addOrders(stack: Stack, parts: ServiceParts, { http, paymentJobs
     memoryMb: settings.memoryMb,
   });
   allow(orders, data.idempotency, 'Claims', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']);
-  allowRows(orders, data.registry, 'ReadApiKeys', ['dynamodb:GetItem'], ['KEY#*']);
-  allowRows(orders, data.registry, 'Queue', ['dynamodb:PutItem'], ['RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*']);
+  allowRows(orders, data.registry, 'ReadApiKeys', ['dynamodb:GetItem'], [RegistryRow.apiKey]);
+  allowRows(
+    orders,
+    data.registry,
+    'Queue',
+    ['dynamodb:PutItem'],
+    [RegistryRow.return, RegistryRow.inquiry, RegistryRow.openOrder, RegistryRow.hold],
+  );
   connectParties(orders, parts);
   connectParties(paymentJobs, parts);
   for (const path of PATHS) http.route(path, orders.function);

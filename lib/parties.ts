@@ -2,8 +2,10 @@ import { CfnOutput, Duration, type Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { REDRIVE_TIMEOUT_MINUTES, SANDBOX_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import { PartiesEnvironment, VENDORS } from '../lambdas/orders/contract.ts';
+import { ofRows } from './constructs/data-table.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
 import { VendorTrouble } from './constructs/vendor-trouble.ts';
 import type { ServiceParts } from './service-functions.ts';
@@ -38,7 +40,7 @@ export function connectParties(target: PayonceFunction, parts: ServiceParts): bo
       sid: 'RememberWhatWasSent',
       actions: ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'],
       resources: [data.registry.tableArn],
-      conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['SENDING#*'] } },
+      conditions: ofRows([RegistryRow.sending]),
     }),
   );
   target.role.addToPrincipalPolicy(

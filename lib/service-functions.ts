@@ -2,8 +2,9 @@ import { Duration } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { type CallbackSource, Environment } from '../lambdas/kernel/contract/environment.ts';
+import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { CALLBACKS_TIMEOUT_SECONDS, PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
-import type { DataTable } from './constructs/data-table.ts';
+import { type DataTable, ofRows } from './constructs/data-table.ts';
 import { PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
 import type { DataStack } from './data-stack.ts';
 import type { Settings } from './settings.ts';
@@ -27,13 +28,13 @@ export function paymentsFunction(scope: Construct, parts: ServiceParts): Payonce
     ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
   });
   allow(payments, data.idempotency, 'Claims', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']);
-  allowRows(payments, data.registry, 'ReadApiKeys', ['dynamodb:GetItem'], ['KEY#*']);
+  allowRows(payments, data.registry, 'ReadApiKeys', ['dynamodb:GetItem'], [RegistryRow.apiKey]);
   allowRows(
     payments,
     data.registry,
     'WriteReferences',
     ['dynamodb:PutItem'],
-    ['REF#*', 'RETURN#*', 'INQUIRY#*', 'HOLD#*'],
+    [RegistryRow.reference, RegistryRow.return, RegistryRow.inquiry, RegistryRow.hold],
   );
   return payments;
 }
@@ -59,7 +60,7 @@ export function callbacksFunction(scope: Construct, parts: ServiceParts): Payonc
     data.registry,
     'ShelveOrphans',
     ['dynamodb:PutItem'],
-    ['ORPHAN#*', 'RETURN#*', 'ORDER#*', 'HOLD#*'],
+    [RegistryRow.orphan, RegistryRow.return, RegistryRow.openOrder, RegistryRow.hold],
   );
   data.callbackSecret.grantReadTo(callbacks.role);
   data.stripe?.callbackSecret.grantReadTo(callbacks.role);
@@ -75,7 +76,7 @@ export function ledgerFunction(scope: Construct, parts: ServiceParts): PayonceFu
     memoryMb: settings.memoryMb,
   });
   allow(ledger, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
-  allowRows(ledger, data.registry, 'ReadApiKeys', ['dynamodb:GetItem'], ['KEY#*']);
+  allowRows(ledger, data.registry, 'ReadApiKeys', ['dynamodb:GetItem'], [RegistryRow.apiKey]);
   data.ledger.grantScan(ledger.role);
   return ledger;
 }
@@ -133,23 +134,20 @@ export function allow(grantee: PayonceFunction, table: DataTable, sid: string, a
   grantee.role.addToPrincipalPolicy(new PolicyStatement({ sid, actions, resources: [table.tableArn] }));
 }
 
-/**
- * Actions on the rows of some kinds: a function that takes payments can make no API key, whatever it is made to do. Every
- * read and write carries its key, so that `ForAllValues` never holds for want of a value.
- */
+/** Actions on the rows of some kinds: a function that takes payments can make no API key, whatever it is made to do. */
 export function allowRows(
   grantee: PayonceFunction,
   table: DataTable,
   sid: string,
   actions: string[],
-  partitions: readonly string[],
+  rows: readonly string[],
 ): void {
   grantee.role.addToPrincipalPolicy(
     new PolicyStatement({
       sid,
       actions,
       resources: [table.tableArn],
-      conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } },
+      conditions: ofRows(rows),
     }),
   );
 }

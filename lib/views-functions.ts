@@ -3,16 +3,18 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/events.ts';
+import { RegistryRow, ViewsRow } from '../lambdas/kernel/contract/rows.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
+import { ofRows } from './constructs/data-table.ts';
 import { EventConsumer } from './constructs/event-consumer.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
 import type { DataStack } from './data-stack.ts';
 import type { ServiceParts } from './service-functions.ts';
 
 /** Kinds of rows in the Views, by the beginning of their partitions. */
-const PAYMENT_ROWS = ['PAYMENT#*', 'REFERENCE#*'];
-const BOOK_ROWS = ['BOOK#*', 'TOTAL#*'];
-const EVENT_ROWS = ['EVENT#*'];
+const PAYMENT_ROWS = [ViewsRow.payment, ViewsRow.reference];
+const BOOK_ROWS = [ViewsRow.book, ViewsRow.total];
+const EVENT_ROWS = [ViewsRow.event];
 
 /** Writes the Views, and nothing else: it reads no Ledger and knows no key. */
 export function projector(scope: Construct, { settings, data }: ServiceParts): EventConsumer {
@@ -55,7 +57,7 @@ export function eventsFunction(scope: Construct, { settings, data }: ServicePart
       resources: [data.ledger.table.tableArn],
     }),
   );
-  readRows(made, data.registry.tableArn, 'ReadApiKeys', 'dynamodb:GetItem', ['KEY#*']);
+  readRows(made, data.registry.tableArn, 'ReadApiKeys', 'dynamodb:GetItem', [RegistryRow.apiKey]);
   readRows(made, data.views.tableArn, 'ListEvents', 'dynamodb:Query', EVENT_ROWS);
   return made;
 }
@@ -75,20 +77,19 @@ function allowLists(grantee: PayonceFunction, views: DataStack['views'], rows: r
   readRows(grantee, views.tableArn, 'ListViews', 'dynamodb:Query', rows);
 }
 
-/** Every query and every read carries its key, so that `ForAllValues` never holds for want of a value. */
 function readRows(
   { role }: PayonceFunction,
   tableArn: string,
   sid: string,
   action: string,
-  partitions: readonly string[],
+  rows: readonly string[],
 ): void {
   role.addToPrincipalPolicy(
     new PolicyStatement({
       sid,
       actions: [action],
       resources: [tableArn],
-      conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } },
+      conditions: ofRows(rows),
     }),
   );
 }

@@ -1,3 +1,4 @@
+import { RegistryRow } from '../kernel/contract/rows.ts';
 import { DUE_SHARDS, dueSort } from '../kernel/due-sort.ts';
 import type { Commission, CommissionName } from './commission.ts';
 
@@ -14,8 +15,8 @@ export function commissionKeys({ tenantId, mode, affiliate, orderId }: Commissio
 } {
   const owner = `${tenantId}#${mode}`;
   return {
-    own: { partition: `COMMISSION#${owner}#${affiliate}`, sort: orderId },
-    ofOrder: { partition: `COMMISSION_ORDER#${owner}#${orderId}`, sort: 'newest' },
+    own: { partition: `${RegistryRow.commission}${owner}#${affiliate}`, sort: orderId },
+    ofOrder: { partition: `${RegistryRow.commissionOfOrder}${owner}#${orderId}`, sort: 'newest' },
   };
 }
 
@@ -29,5 +30,5 @@ export function commissionDueKey({
 }
 
 export function commissionDuePartition(shard: number): string {
-  return `COMMISSION_DUE#${shard}`;
+  return `${RegistryRow.commissionDue}${shard}`;
 }

@@ -1,3 +1,4 @@
+import { OperationPrefix } from './contract/rows.ts';
 import type { Digest } from './digest.ts';
 import { base32 } from './digest.ts';
 import type { IdempotencyKey } from './idempotency-key.ts';
@@ -166,22 +167,22 @@ export function businessOperation(
   handler: string,
   key: Pick<KeyScope, 'tenantId' | 'mode'> & { readonly businessKey: string },
 ): OperationId {
-  return `biz_${derived(digest, ['business', handler, key.tenantId, key.mode, key.businessKey])}` as OperationId;
+  return `${OperationPrefix.businessKey}${derived(digest, ['business', handler, key.tenantId, key.mode, key.businessKey])}` as OperationId;
 }
 
 /** The operation by which the clock's run is accepted, whichever firing of its schedule asks for it. */
 export function clockedRunOperation(digest: Digest, runId: string): OperationId {
-  return `run_${derived(digest, ['clocked_run', runId])}` as OperationId;
+  return `${OperationPrefix.acceptedRun}${derived(digest, ['clocked_run', runId])}` as OperationId;
 }
 
 /** The operation by which a run is accepted that an operator asks for by this request. */
 export function deriveRunOperation(digest: Digest, scope: KeyScope): OperationId {
-  return `run_${derived(digest, ['run_by_hand', ...scopeParts(scope)])}` as OperationId;
+  return `${OperationPrefix.acceptedRun}${derived(digest, ['run_by_hand', ...scopeParts(scope)])}` as OperationId;
 }
 
 /** The operation by which the executor asks for a run. */
 export function runCallOperation(digest: Digest, runId: string): OperationId {
-  return `rca_${derived(digest, ['run_call', runId])}` as OperationId;
+  return `${OperationPrefix.askedRun}${derived(digest, ['run_call', runId])}` as OperationId;
 }
 
 /** The operator's decision that this request records, today and for ever. */

@@ -31,6 +31,17 @@ export class DataTable extends Table {
   }
 }
 
+/**
+ * The condition under which a policy reaches rows of some kinds only. Every read and write carries its key, so that
+ * `ForAllValues` never holds for want of a value.
+ *
+ * @param rows how their partitions begin, or whole names of partitions (kernel/contract/rows.ts)
+ */
+export function ofRows(rows: readonly string[]): Record<string, Record<string, string[]>> {
+  const partitions = rows.map((row) => (/[#_]$/.test(row) ? `${row}*` : row));
+  return { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } };
+}
+
 export function text(name: string): Attribute {
   return { name, type: AttributeType.STRING };
 }

@@ -10,6 +10,7 @@ import { REPUBLISH_TIMEOUT_SECONDS } from '../../lambdas/events/contract.ts';
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import { EventMetric } from '../../lambdas/kernel/contract/events.ts';
 import { METRIC_NAMESPACE } from '../../lambdas/kernel/contract/metrics.ts';
+import { LedgerRow } from '../../lambdas/kernel/contract/rows.ts';
 import { KeyAttribute, LedgerTable } from '../../lambdas/kernel/contract/tables.ts';
 import type { DataStack } from '../data-stack.ts';
 import type { Settings } from '../settings.ts';
@@ -94,7 +95,7 @@ export class EventRelay extends Construct {
           FilterCriteria.filter({
             eventName: FilterRule.isEqual('INSERT') as readonly string[],
             dynamodb: {
-              Keys: { [KeyAttribute.partition]: { S: FilterRule.beginsWith('PAY#') } },
+              Keys: { [KeyAttribute.partition]: { S: FilterRule.beginsWith(LedgerRow.payment) } },
               // Only outcomes are in this index.
               NewImage: { [LedgerTable.recentOutcomesIndex.partitionKey]: { S: FilterRule.exists() } },
             },

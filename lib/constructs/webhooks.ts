@@ -7,6 +7,7 @@ import { Construct } from 'constructs';
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS } from '../../lambdas/kernel/contract/events.ts';
 import { METRIC_NAMESPACE } from '../../lambdas/kernel/contract/metrics.ts';
+import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { LedgerTable } from '../../lambdas/kernel/contract/tables.ts';
 import { PAYMENTS_TIMEOUT_SECONDS, WEBHOOK_SENDER_TIMEOUT_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
 import type { DataStack } from '../data-stack.ts';
@@ -48,10 +49,10 @@ const THREADS = 2 * BATCH + 4;
 
 const EVERY_MINUTE = { period: Duration.minutes(1) };
 
-const BOOKS = ['WEBHOOKS#*'];
-const DELIVERIES = ['WEBHOOK_DELIVERY#*'];
-const DUE = ['WEBHOOK_DUE#*'];
-const REPLAYS = ['WEBHOOK_REPLAY#*'];
+const BOOKS = [RegistryRow.webhookEndpoints];
+const DELIVERIES = [RegistryRow.webhookDelivery];
+const DUE = [RegistryRow.webhookDue];
+const REPLAYS = [RegistryRow.webhookReplay];
 
 /** What merchants are told: the endpoints' API, the fan-out of events, and the sender; a job sweeps what is due. */
 export class Webhooks extends Construct {
@@ -101,7 +102,7 @@ export class Webhooks extends Construct {
       environment: this.#calling(),
     });
     allow(api, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
-    allowRows(api, data.registry, 'ReadRows', ['dynamodb:GetItem'], ['KEY#*', ...BOOKS, ...DELIVERIES]);
+    allowRows(api, data.registry, 'ReadRows', ['dynamodb:GetItem'], [RegistryRow.apiKey, ...BOOKS, ...DELIVERIES]);
     allowRows(api, data.registry, 'ListDeliveries', ['dynamodb:Query'], DELIVERIES);
     const written = [...BOOKS, ...DELIVERIES, ...REPLAYS, ...DUE];
     allowRows(api, data.registry, 'WriteRows', ['dynamodb:PutItem'], written);

@@ -1,6 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
+import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
@@ -44,5 +45,5 @@ export class DynamoDbJobMarks implements JobMarks {
 }
 
 function keyOf(jobId: string): Item {
-  return { [KeyAttribute.partition]: `JOB_MARK#${jobId}`, [KeyAttribute.sort]: 'MARK' };
+  return { [KeyAttribute.partition]: `${RegistryRow.jobMark}${jobId}`, [KeyAttribute.sort]: 'MARK' };
 }

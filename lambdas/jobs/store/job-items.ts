@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { RUN_RETENTION_DAYS } from '../../kernel/contract/jobs.ts';
+import { RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
 import type { Item } from '../../payments/store/items.ts';
 import { type JobRun, RUN_STATUSES, type RunId, runIdOf } from '../domain/job-run.ts';
@@ -30,7 +31,7 @@ const runItem = z.object({
 const lockItem = z.object({ token: z.int().min(1) });
 
 export function runsPartition(jobId: string): string {
-  return `JOB#${jobId}`;
+  return `${RegistryRow.jobRuns}${jobId}`;
 }
 
 /** Runs sort by their scheduled times. @param scheduledForMs whole seconds */
@@ -43,7 +44,7 @@ export function runKey(jobId: string, runId: RunId): Item {
 }
 
 function sortKeyOf(jobId: string, runId: RunId): string {
-  return `RUN#${runId.slice(jobId.length + 1)}`;
+  return `${SortKey.run}${runId.slice(jobId.length + 1)}`;
 }
 
 /**
@@ -75,7 +76,7 @@ export function isWriteOf(item: Item, run: JobRun, lock: JobLock): boolean {
 }
 
 export function lockKey(name: string): Item {
-  return { [KeyAttribute.partition]: `JOB_LOCK#${name}`, [KeyAttribute.sort]: 'LOCK' };
+  return { [KeyAttribute.partition]: `${RegistryRow.jobLock}${name}`, [KeyAttribute.sort]: 'LOCK' };
 }
 
 export function tokenOf(item: Item | undefined): number {

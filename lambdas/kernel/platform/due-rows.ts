@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { type Item, shardOf } from '../../payments/store/items.ts';
 import type { Hold } from '../../payments/use/payment-store.ts';
+import { RegistryRow } from '../contract/rows.ts';
 import { KeyAttribute } from '../contract/tables.ts';
 import { DUE_SHARDS, dueSort } from '../due-sort.ts';
 import type { PaymentId } from '../ids.ts';
@@ -18,7 +19,7 @@ const holdItem = z.object({
 });
 
 export const HOLDS: DueRows<Hold> = {
-  partition: (shard) => `HOLD#${shard}`,
+  partition: (shard) => `${RegistryRow.hold}${shard}`,
   keyOf: ({ paymentId, authorizedAtMs }) => ({
     [KeyAttribute.partition]: HOLDS.partition(shardOf(paymentId) % DUE_SHARDS),
     [KeyAttribute.sort]: dueSort(authorizedAtMs, paymentId),

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { LedgerRow, RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type OrderId, orderOperation, type PaymentId, type TenantId } from '../../kernel/ids.ts';
 import { QUEUE_SHARDS } from '../../payments/store/effect-items.ts';
@@ -65,7 +66,7 @@ const orderTransitionItem = z.object({
 });
 
 export function orderPartition(id: OrderId): string {
-  return `ORD#${id}`;
+  return `${LedgerRow.order}${id}`;
 }
 
 /** No attribute of it is one by which payments' rows are read or indexed, beside those that both have. */
@@ -86,7 +87,7 @@ export function parseOrderTransition(item: Item): OrderTransition {
 const openOrderItem = z.object({ orderId, createdAtMs: milliseconds, sequence: z.int().min(1) });
 
 export function openOrdersPartition(shard: number): string {
-  return `ORDER#${shard}`;
+  return `${RegistryRow.openOrder}${shard}`;
 }
 
 export function openOrderKey({ orderId: id }: Pick<OpenOrder, 'orderId'>): Item {

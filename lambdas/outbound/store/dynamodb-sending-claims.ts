@@ -1,6 +1,7 @@
 import type { DynamoDBDocumentClient, UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import { DeleteCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
+import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import { type OwnerToken, ownerToken } from '../../kernel/ids.ts';
@@ -195,7 +196,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
 
   #rowKey(key: string): Record<string, string> {
     return {
-      [KeyAttribute.partition]: `SENDING#${this.#vendor}#${key}`,
+      [KeyAttribute.partition]: `${RegistryRow.sending}${this.#vendor}#${key}`,
       [KeyAttribute.sort]: 'CLAIM',
     };
   }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
@@ -83,7 +84,7 @@ const orphanItem = z.object({
 });
 
 export function waitingOrphansPartition(shard: number): string {
-  return `ORPHAN#${shard}`;
+  return `${RegistryRow.orphan}${shard}`;
 }
 
 export function waitingOrphanKey(orphan: OrphanedCallback): Item {
@@ -92,7 +93,7 @@ export function waitingOrphanKey(orphan: OrphanedCallback): Item {
 
 /** Given up: nothing tries it any more, and nothing forgets it. */
 export function keptOrphanKey(orphan: OrphanedCallback): Item {
-  return keyOf(`ORPHAN_KEPT#${orphanShard(orphan)}`, orphan);
+  return keyOf(`${RegistryRow.keptOrphan}${orphanShard(orphan)}`, orphan);
 }
 
 function orphanShard({ operationId }: OrphanedCallback): number {
@@ -127,7 +128,7 @@ const chargeToReturnItem = z.object({
 });
 
 export function returnsPartition(shard: number): string {
-  return `RETURN#${shard}`;
+  return `${RegistryRow.return}${shard}`;
 }
 
 export function chargeToReturnKey({ paymentId, chargeId }: ChargeToReturn): Item {
@@ -153,7 +154,7 @@ const inquiryItem = z.object({
 });
 
 export function inquiriesPartition(shard: number): string {
-  return `INQUIRY#${shard}`;
+  return `${RegistryRow.inquiry}${shard}`;
 }
 
 export function inquiryKey({ operationId }: Inquiry): Item {

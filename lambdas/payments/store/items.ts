@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { IdempotencyRow, LedgerRow, RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
 import { IdempotencyTable, INDEX_SHARDS, KeyAttribute, LedgerTable } from '../../kernel/contract/tables.ts';
 import type { OperationId, OwnerToken, PaymentId, TenantId } from '../../kernel/ids.ts';
 import type { CompletedRecord, IdempotencyRecord, OpenRecord } from '../../once/domain/idempotency.ts';
@@ -37,14 +38,12 @@ const recordItem = z.discriminatedUnion('status', [
   }),
 ]);
 
-const RECORD_PREFIX = 'OP#';
-
 export function recordKey(operationId: OperationId): Item {
-  return { [IdempotencyTable.partitionKey]: `${RECORD_PREFIX}${operationId}` };
+  return { [IdempotencyTable.partitionKey]: `${IdempotencyRow.record}${operationId}` };
 }
 
 export function operationOfKey(partition: string): OperationId {
-  return partition.slice(RECORD_PREFIX.length) as OperationId;
+  return partition.slice(IdempotencyRow.record.length) as OperationId;
 }
 
 function identityAttributes(record: IdempotencyRecord): Item {
@@ -206,12 +205,12 @@ const transitionItem = z.object({
 });
 
 export function paymentPartition(paymentId: PaymentId): string {
-  return `PAY#${paymentId}`;
+  return `${LedgerRow.payment}${paymentId}`;
 }
 
 /** Six digits: text that sorts as the number does, for the million transitions that no payment ever has. */
 export function transitionSort(sequence: number): string {
-  return `T#${String(sequence).padStart(6, '0')}`;
+  return `${SortKey.transition}${String(sequence).padStart(6, '0')}`;
 }
 
 export function transitionRow(transition: Transition): Item {
@@ -240,7 +239,7 @@ export function parseTransition(item: Item): Transition {
 const referenceItem = z.object({ paymentId: z.string() });
 
 export function referenceRowKey({ tenantId, mode, reference }: ReferenceName): Item {
-  return { [KeyAttribute.partition]: `REF#${tenantId}#${mode}`, [KeyAttribute.sort]: reference };
+  return { [KeyAttribute.partition]: `${RegistryRow.reference}${tenantId}#${mode}`, [KeyAttribute.sort]: reference };
 }
 
 export function parseReferenceHolder(item: Item): PaymentId {

@@ -4,6 +4,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { PutCommand, ScanCommand, TransactWriteCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import type { Scope } from '../../kernel/contract/api.ts';
+import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { base32 } from '../../kernel/digest.ts';
 import type { Mode, TenantId } from '../../kernel/ids.ts';
@@ -138,7 +139,7 @@ export class TenantAdministration {
           TableName: this.#table,
           FilterExpression: 'begins_with(#pk, :prefix) AND tenantId = :tenant',
           ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
-          ExpressionAttributeValues: { ':prefix': 'KEY#', ':tenant': owner },
+          ExpressionAttributeValues: { ':prefix': RegistryRow.apiKey, ':tenant': owner },
           ...(start === undefined ? {} : { ExclusiveStartKey: start }),
         }),
       );
@@ -155,10 +156,10 @@ export function hashOfApiKey(key: string): string {
 }
 
 function tenantRowKey(id: TenantId): Record<string, string> {
-  return { [KeyAttribute.partition]: `TENANT#${id}`, [KeyAttribute.sort]: 'TENANT' };
+  return { [KeyAttribute.partition]: `${RegistryRow.tenant}${id}`, [KeyAttribute.sort]: 'TENANT' };
 }
 
 function summaryOf(item: Record<string, unknown>): ApiKeySummary {
-  const keyHash = String(item[KeyAttribute.partition]).slice('KEY#'.length);
+  const keyHash = String(item[KeyAttribute.partition]).slice(RegistryRow.apiKey.length);
   return { keyHash, ...apiKeySummaryItem.parse(item) };
 }

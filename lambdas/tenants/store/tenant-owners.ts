@@ -1,6 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
+import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type Mode, type TenantId, tenantId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
@@ -8,7 +9,7 @@ import type { ViewOwner } from '../../views/domain/views.ts';
 import type { Owners } from '../owners.ts';
 
 /** All owners are one partition: they are written when an API key is made, which is rare, and have a hundred bytes each. */
-const OWNERS = 'OWNERS';
+const OWNERS = RegistryRow.owners;
 
 const ownerItem = z.object({
   [KeyAttribute.sort]: z.string(),

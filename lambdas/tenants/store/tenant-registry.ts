@@ -2,6 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { ALL_SCOPES } from '../../kernel/contract/api.ts';
+import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { tenantId } from '../../kernel/ids.ts';
 import type { Pacing } from '../../kernel/platform/attempts.ts';
@@ -17,7 +18,7 @@ const apiKeyItem = z.object({
 
 /** Where a key's row is: keys are stored as their SHA-256 only, so a read of the table makes nobody a tenant. */
 export function apiKeyRowKey(keyHash: string): Record<string, string> {
-  return { [KeyAttribute.partition]: `KEY#${keyHash}`, [KeyAttribute.sort]: 'KEY' };
+  return { [KeyAttribute.partition]: `${RegistryRow.apiKey}${keyHash}`, [KeyAttribute.sort]: 'KEY' };
 }
 
 export class DynamoDbApiKeyRegistry implements ApiKeyRegistry {

@@ -1,3 +1,4 @@
+import { ViewsRow } from '../../kernel/contract/rows.ts';
 import { base32, type Digest } from '../../kernel/digest.ts';
 import type { Mismatch } from '../../reconciling/domain/compare-books.ts';
 import { placeOf, type ViewKey, type ViewOwner, type ViewRow } from './views.ts';
@@ -102,11 +103,11 @@ export function mismatchPlace(id: string): string | undefined {
 }
 
 /** All of them, of every owner: what is counted, and what is looked at again. Few, so they need no shards. */
-export const ALL_MISMATCHES = 'MISMATCHES';
+export const ALL_MISMATCHES = ViewsRow.allMismatches;
 
 /** Those of one owner; without an owner, the charges that belong to no payment that is known. */
 export function mismatchPartition(owner: ViewOwner | undefined): string {
-  return owner === undefined ? 'MISMATCH#' : `MISMATCH#${owner.tenantId}#${owner.mode}`;
+  return owner === undefined ? ViewsRow.mismatch : `${ViewsRow.mismatch}${owner.tenantId}#${owner.mode}`;
 }
 
 export function mismatchKey(digest: Pick<Digest, 'sha256'>, about: LookedAt): ViewKey {
@@ -131,5 +132,5 @@ export function openMismatchOf({ body }: Pick<ViewRow, 'body'>): OpenMismatch {
 
 /** Rows that come of comparing with a processor: the Ledger alone implies none of them, and says nothing against them. */
 export function isOfComparison({ partition }: Pick<ViewKey, 'partition'>): boolean {
-  return partition === ALL_MISMATCHES || partition.startsWith('MISMATCH#');
+  return partition === ALL_MISMATCHES || partition.startsWith(ViewsRow.mismatch);
 }

@@ -1,5 +1,6 @@
 import type { PayonceEvent, PublicEventType } from '../../events/domain/event.ts';
 import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
+import { ViewsRow } from '../../kernel/contract/rows.ts';
 import type { Mode, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { PaymentStatus, TransitionType } from '../../payments/domain/payment.ts';
@@ -101,12 +102,12 @@ export function headRows(owner: ViewOwner, sequence: number, body: string): read
 }
 
 function paymentPartition(owner: ViewOwner, status: PaymentStatus | 'all', shard: number): string {
-  return `PAYMENT#${owned(owner)}#${status}#${shard}`;
+  return `${ViewsRow.payment}${owned(owner)}#${status}#${shard}`;
 }
 
 /** Of one reference, at most one payment has not failed: the others are few, so they need no shards. */
 function referencePartition(owner: ViewOwner, reference: string, status: PaymentStatus | 'all'): string {
-  return `REFERENCE#${owned(owner)}#${status}#${reference}`;
+  return `${ViewsRow.reference}${owned(owner)}#${status}#${reference}`;
 }
 
 /**
@@ -159,7 +160,7 @@ function bookRows(owner: ViewOwner, { event, payment, postings, occurredAtMs }: 
 }
 
 function bookPartition(owner: ViewOwner, book: Account | 'all', shard: number): string {
-  return `BOOK#${owned(owner)}#${book}#${shard}`;
+  return `${ViewsRow.book}${owned(owner)}#${book}#${shard}`;
 }
 
 export function bookPartitions(owner: ViewOwner, book: Account | 'all'): readonly string[] {
@@ -181,7 +182,7 @@ export function bookEntryOf({ body }: ViewRow): BookEntry {
 
 /** One for each day that was closed: nothing is ever added to it, so no row is hot. */
 export function totalsPartition(owner: ViewOwner): string {
-  return `TOTAL#${owned(owner)}`;
+  return `${ViewsRow.total}${owned(owner)}`;
 }
 
 export function totalKey(owner: ViewOwner, dayMs: number): ViewKey {
@@ -200,7 +201,7 @@ export function eventPartitions(owner: ViewOwner, type: PublicEventType | 'all')
 }
 
 function eventPartition(owner: ViewOwner, type: PublicEventType | 'all', shard: number): string {
-  return `EVENT#${owned(owner)}#${type}#${shard}`;
+  return `${ViewsRow.event}${owned(owner)}#${type}#${shard}`;
 }
 
 export function eventPlace({ occurredAtMs, event }: Pick<PayonceEvent, 'occurredAtMs' | 'event'>): string {
@@ -220,7 +221,7 @@ function eventRow(owner: ViewOwner, event: PayonceEvent, list: PublicEventType |
 
 /** One for each event, public or not. */
 export function seenKey({ paymentId, sequence }: Pick<BookEntry, 'paymentId' | 'sequence'>): ViewKey {
-  return { partition: `SEEN#${paymentId}`, sort: sequenceDigits(sequence) };
+  return { partition: `${ViewsRow.seen}${paymentId}`, sort: sequenceDigits(sequence) };
 }
 
 // ----------------------------------------------------------------------------------------------------------------- keys

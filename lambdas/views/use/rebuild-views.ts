@@ -1,3 +1,4 @@
+import { ViewsRow } from '../../kernel/contract/rows.ts';
 import type { PaymentId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { isOfComparison } from '../domain/mismatch-view.ts';
@@ -294,7 +295,7 @@ function sameSum(
 }
 
 function ownerOfBook(row: ViewRow): ViewOwner | undefined {
-  return row.partition.startsWith('BOOK#') ? ownerOf(row) : undefined;
+  return row.partition.startsWith(ViewsRow.book) ? ownerOf(row) : undefined;
 }
 
 /** Whose row it is, by its partition; undefined when that is of no form of ours. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
 import { tenantId } from '../../kernel/ids.ts';
 import { type Item, shardOf } from '../../payments/store/items.ts';
@@ -78,7 +79,10 @@ const dueItem = z.discriminatedUnion('kind', [
 ]);
 
 export function bookKey({ tenantId: tenant, mode }: WebhookOwner): Item {
-  return { [KeyAttribute.partition]: `WEBHOOKS#${tenant}#${mode}`, [KeyAttribute.sort]: 'ENDPOINTS' };
+  return {
+    [KeyAttribute.partition]: `${RegistryRow.webhookEndpoints}${tenant}#${mode}`,
+    [KeyAttribute.sort]: 'ENDPOINTS',
+  };
 }
 
 export function bookRow(book: EndpointBook): Item {
@@ -90,7 +94,7 @@ export function parseBook(item: Item): EndpointBook {
 }
 
 export function deliveriesPartition(endpointId: string): string {
-  return `WEBHOOK_DELIVERY#${endpointId}`;
+  return `${RegistryRow.webhookDelivery}${endpointId}`;
 }
 
 export function deliveryKey(delivery: Pick<Delivery, 'endpointId' | 'id'>): Item {
@@ -108,7 +112,7 @@ export function parseDelivery(item: Item): Delivery {
 }
 
 export function replayKey(id: string): Item {
-  return { [KeyAttribute.partition]: `WEBHOOK_REPLAY#${id}`, [KeyAttribute.sort]: 'REPLAY' };
+  return { [KeyAttribute.partition]: `${RegistryRow.webhookReplay}${id}`, [KeyAttribute.sort]: 'REPLAY' };
 }
 
 export function replayRow(replay: WebhookReplay): Item {
@@ -124,7 +128,7 @@ function expiry(fromMs: number): Item {
 }
 
 export function duePartition(shard: number): string {
-  return `WEBHOOK_DUE#${shard}`;
+  return `${RegistryRow.webhookDue}${shard}`;
 }
 
 /** Where in the due queue a row stands that is due at `dueAtMs`. */

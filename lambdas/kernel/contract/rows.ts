@@ -1,0 +1,66 @@
+/**
+ * How the keys of rows begin: one entry for each kind of row. Stores write and read by them, and the stacks grant access by
+ * them (`dynamodb:LeadingKeys`), so that a function reaches the kinds of rows that it needs and no others. Rows that are
+ * stored keep their prefixes for ever. A test refuses a prefix that is written anywhere else.
+ */
+
+/** Partitions of the Idempotency table. */
+export const IdempotencyRow = { record: 'OP#' } as const;
+
+/** How the operation ids of records begin that a policy tells apart. */
+export const OperationPrefix = {
+  /** What a consumer or a job did once under a business key: no record of a payment. */
+  businessKey: 'biz_',
+  /** A run of a job that was accepted. */
+  acceptedRun: 'run_',
+  /** A run that the executor asked for. */
+  askedRun: 'rca_',
+} as const;
+
+/** Partitions of the Ledger. */
+export const LedgerRow = { payment: 'PAY#', order: 'ORD#' } as const;
+
+/** Partitions of the Registry. */
+export const RegistryRow = {
+  apiKey: 'KEY#',
+  tenant: 'TENANT#',
+  /** One partition. */
+  owners: 'OWNERS',
+  reference: 'REF#',
+  /** Queues of unfinished work, by time. */
+  return: 'RETURN#',
+  inquiry: 'INQUIRY#',
+  openOrder: 'ORDER#',
+  hold: 'HOLD#',
+  orphan: 'ORPHAN#',
+  keptOrphan: 'ORPHAN_KEPT#',
+  /** Claims of calls to vendors that do not deduplicate. */
+  sending: 'SENDING#',
+  jobRuns: 'JOB#',
+  jobLock: 'JOB_LOCK#',
+  jobMark: 'JOB_MARK#',
+  webhookEndpoints: 'WEBHOOKS#',
+  webhookDelivery: 'WEBHOOK_DELIVERY#',
+  webhookDue: 'WEBHOOK_DUE#',
+  webhookReplay: 'WEBHOOK_REPLAY#',
+  commission: 'COMMISSION#',
+  commissionOfOrder: 'COMMISSION_ORDER#',
+  commissionDue: 'COMMISSION_DUE#',
+} as const;
+
+/** Partitions of the Views. */
+export const ViewsRow = {
+  payment: 'PAYMENT#',
+  reference: 'REFERENCE#',
+  book: 'BOOK#',
+  total: 'TOTAL#',
+  event: 'EVENT#',
+  /** Which event the projector has seen. */
+  seen: 'SEEN#',
+  mismatch: 'MISMATCH#',
+  /** One partition, of every owner's. */
+  allMismatches: 'MISMATCHES',
+} as const;
+
+/** Sort keys that begin with a word. */
+export const SortKey = { transition: 'T#', run: 'RUN#' } as const;

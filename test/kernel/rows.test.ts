@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { IdempotencyRow, LedgerRow, RegistryRow, SortKey, ViewsRow } from '../../lambdas/kernel/contract/rows.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const ROWS = join('lambdas', 'kernel', 'contract', 'rows.ts');
+/** As every prefix of a row is written: capitals, then `#`. A reference such as `#14` or `this.#name` is none. */
+const PREFIX = /(?<![A-Za-z0-9_])[A-Z][A-Z_]*#/;
+const COMMENT = /^\s*(?:\*|\/\*|\/\/)/;
+
+const sources = ['lambdas', 'lib'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name)),
+);
+
+/** `<file>:<line>` of each line of code that spells out a prefix. */
+function spelledOut(file: string): readonly string[] {
+  return readFileSync(join(ROOT, file), 'utf8')
+    .split('\n')
+    .flatMap((line, index) => (PREFIX.test(line) && !COMMENT.test(line) ? [`${file}:${index + 1}`] : []));
+}
+
+describe('the prefixes of rows', () => {
+  test('are defined in one file, for the stores and for the policies', () => {
+    expect(sources).toContain(ROWS);
+    expect(sources.filter((file) => file !== ROWS).flatMap(spelledOut)).toEqual([]);
+    expect(spelledOut(ROWS).length).toBeGreaterThan(20);
+  });
+
+  test.each(Object.entries({ IdempotencyRow, LedgerRow, RegistryRow, ViewsRow, SortKey }))(
+    'of %s each mean one kind: none begins as another does, so that a policy for one reaches no other',
+    (_table, rows) => {
+      const prefixes: readonly string[] = Object.values(rows);
+      const overlaps = prefixes.filter((one, index) =>
+        prefixes.some((other, at) => at !== index && other.startsWith(one)),
+      );
+      expect(overlaps).toEqual([]);
+    },
+  );
+});
