@@ -10,13 +10,13 @@ import {
   REFUND_TABLE,
 } from '../../lambdas/payments/domain/state-tables.ts';
 
-/** The parts of docs/state-machine.md that are made from the code, by the name in their markers. */
+/** The parts of docs/state-machine.md that are generated, by the name in their markers. */
 const SECTIONS: Readonly<Record<string, () => string>> = { diagram, charges, refunds, disputes, bookings };
 
 /**
- * The document with its parts made anew; all else in it stays.
+ * The document with its parts generated again. All other text stays.
  *
- * @throws Error naming the part that has no place in the document, or more than one
+ * @throws Error naming the part that has no place or several places in the document
  */
 export function fill(document: string): string {
   return Object.entries(SECTIONS).reduce((text, [name, make]) => {
@@ -36,25 +36,25 @@ type Table = Readonly<Record<string, Readonly<Record<string, Cell>>>>;
 
 function charges(): string {
   const meanings: Readonly<Record<string, string>> = CHARGE_ROW_MEANINGS;
-  return stateTable(['the fact', 'while the payment is', 'what happens'], CHARGE_TABLE, (fact) => {
+  return stateTable(['fact', 'while the payment is', 'effect'], CHARGE_TABLE, (fact) => {
     return `${code(fact)}: ${meanings[fact] ?? ''}`;
   });
 }
 
 function refunds(): string {
-  return stateTable(['the processor says', 'while we know', 'what happens'], REFUND_TABLE, code);
+  return stateTable(['reported', 'while known as', 'effect'], REFUND_TABLE, code);
 }
 
 function disputes(): string {
-  return stateTable(['the processor says', 'while we know', 'what happens'], DISPUTE_TABLE, code);
+  return stateTable(['reported', 'while known as', 'effect'], DISPUTE_TABLE, code);
 }
 
-/** What is said once for several states, with the states in their order. */
+/** One row for all states in which a fact has the same effect, in the order of the states. */
 function stateTable(head: readonly string[], table: Table, told: (said: string) => string): string {
   const rows = Object.entries(table).flatMap(([said, cells]) => {
     const known = Map.groupBy(Object.entries(cells), ([, cell]) => happening(cell));
     return [...known].map(([what, of], index) => {
-      const states = known.size === 1 ? 'anything' : of.map(([state]) => code(state)).join(', ');
+      const states = known.size === 1 ? 'any state' : of.map(([state]) => code(state)).join(', ');
       return [index === 0 ? told(said) : '', states, what];
     });
   });
@@ -64,11 +64,11 @@ function stateTable(head: readonly string[], table: Table, told: (said: string) 
 function happening(cell: Cell): string {
   if (cell.does !== 'append') return `${cell.does}: ${cell.because}`;
   const moved = cell.status === undefined ? '' : ` → ${code(cell.status)}`;
-  const told = cell.contradicts === undefined ? '' : `, and tells a person: ${cell.contradicts}`;
-  return `${code(cell.type)}${moved}${cell.posts === undefined ? '' : `, books ${code(cell.posts)}`}${told}`;
+  const alarm = cell.contradicts === undefined ? '' : `, raises an alarm: ${cell.contradicts}`;
+  return `${code(cell.type)}${moved}${cell.posts === undefined ? '' : `, posts ${code(cell.posts)}`}${alarm}`;
 }
 
-/** The ways from state to state; what leaves a payment in its state is in the table only. */
+/** The transitions between states. Facts that leave the state unchanged are in the table only. */
 function diagram(): string {
   const ways = PAYMENT_STATUSES.flatMap((from) =>
     PAYMENT_STATUSES.map((to) => ({ from, to, facts: factsThatMove(from, to) })),
@@ -88,7 +88,7 @@ function factsThatMove(from: PaymentStatus, to: PaymentStatus): readonly string[
 
 // --------------------------------------------------------------------------------------------------------------- bookings
 
-/** Minor units of EUR: what is charged, and what the processor keeps of it. */
+/** Minor units of EUR: the charged amount and the processor's fee. */
 const [CHARGED, FEE] = [1000, 59];
 
 interface Example extends Omit<Booked, 'currency'> {
@@ -97,24 +97,24 @@ interface Example extends Omit<Booked, 'currency'> {
 
 const EXAMPLES: Readonly<Record<Posts, readonly Example[]>> = {
   receipt: [
-    { when: 'money is taken', amountMinor: CHARGED },
-    { when: 'money is taken, and the fee is known', amountMinor: CHARGED, feeMinor: FEE },
+    { when: 'money is captured', amountMinor: CHARGED },
+    { when: 'money is captured and the fee is known', amountMinor: CHARGED, feeMinor: FEE },
   ],
   fee: [
-    { when: 'the fee is told later, or has grown by as much', amountMinor: FEE },
-    { when: 'the fee has shrunk by as much', amountMinor: -FEE },
+    { when: 'the fee is reported later, or increased by this amount', amountMinor: FEE },
+    { when: 'the fee decreased by this amount', amountMinor: -FEE },
   ],
-  late_receipt: [{ when: 'money turns up where none may be', amountMinor: CHARGED }],
+  late_receipt: [{ when: 'late or stray money is found', amountMinor: CHARGED }],
   give_back: [
-    { when: 'a refund has succeeded', amountMinor: CHARGED },
-    { when: 'a stray charge is refunded', amountMinor: CHARGED, account: 'late_receipts' },
+    { when: 'a refund succeeded', amountMinor: CHARGED },
+    { when: 'a stray charge was refunded', amountMinor: CHARGED, account: 'late_receipts' },
   ],
   give_back_undone: [
-    { when: 'that refund has failed after all', amountMinor: CHARGED },
-    { when: 'that of a stray charge has', amountMinor: CHARGED, account: 'late_receipts' },
+    { when: 'that refund failed later', amountMinor: CHARGED },
+    { when: 'the refund of a stray charge failed later', amountMinor: CHARGED, account: 'late_receipts' },
   ],
-  dispute: [{ when: 'a dispute is opened, or its loss is the first that is heard', amountMinor: CHARGED }],
-  dispute_undone: [{ when: 'the dispute is won, at once or on appeal', amountMinor: CHARGED }],
+  dispute: [{ when: 'a dispute was opened, or was first reported as lost', amountMinor: CHARGED }],
+  dispute_undone: [{ when: 'the dispute was won, directly or on appeal', amountMinor: CHARGED }],
 };
 
 function bookings(): string {
@@ -130,7 +130,7 @@ function bookings(): string {
       return [`${code(posts)}: ${when}`, ...cells];
     }),
   );
-  return markdownTable(['booking', ...ACCOUNTS.map(code)], rows);
+  return markdownTable(['posting set', ...ACCOUNTS.map(code)], rows);
 }
 
 // --------------------------------------------------------------------------------------------------------------- Markdown

@@ -57,7 +57,7 @@ describe('a signed callback', () => {
     await site.deliver(eventBody('evt_2', charge));
     expect(site.reports.at(-1)).toMatchObject({
       counts: ['callback_taken_in', 'contradiction'],
-      report: { paymentId: request.paymentId, because: ['money that was taken cannot be let go'] },
+      report: { paymentId: request.paymentId, because: ['a captured charge cannot be voided'] },
     });
   });
 

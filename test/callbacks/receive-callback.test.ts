@@ -200,7 +200,7 @@ describe('a callback', () => {
     desk.processor.inside.change(charge, { status: 'declined' });
     expect(await desk.deliver(callback('evt_1', charge))).toMatchObject({
       transitions: [],
-      contradictions: ['money that was taken cannot be refused'],
+      contradictions: ['a captured charge cannot be refused'],
     });
   });
 
@@ -234,7 +234,7 @@ describe('a callback', () => {
     desk.processor.inside.change(charge, { status: 'voided' });
     expect(await desk.deliver(callback('evt_1', charge))).toMatchObject({
       transitions: [],
-      contradictions: ['money that was taken cannot be let go'],
+      contradictions: ['a captured charge cannot be voided'],
     });
   });
 

@@ -7,7 +7,7 @@ import { CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../lambdas/payment
 
 const DOCUMENT = readFileSync(new URL('../../docs/state-machine.md', import.meta.url), 'utf8');
 
-/** The rows of one part, as cells; where a fact is named once for several rows, it is named for each. */
+/** The rows of one part as cells, with the fact repeated in each row. */
 function rowsOf(part: string): readonly (readonly [told: string, known: string, what: string])[] {
   const [, text = ''] = new RegExp(`made from the code: ${part} -->\n([^]*?)<!-- end`).exec(DOCUMENT) ?? [];
   let told = '';
@@ -25,7 +25,7 @@ function rowsOf(part: string): readonly (readonly [told: string, known: string, 
 const quoted = (text: string): readonly string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word);
 
 describe('docs/state-machine.md', () => {
-  test('is what the code makes of it: if it is not, run npm run docs:tables', () => {
+  test('is up to date: if not, run npm run docs:tables', () => {
     expect(DOCUMENT).toBe(fill(DOCUMENT));
   });
 
@@ -33,29 +33,33 @@ describe('docs/state-machine.md', () => {
     ['charges', CHARGE_TABLE, PAYMENT_STATUSES],
     ['refunds', REFUND_TABLE, ['none', 'pending', 'succeeded', 'failed', 'given_up']],
     ['disputes', DISPUTE_TABLE, ['none', 'open', 'won', 'lost']],
-  ])('tells for all %s what happens in each state, once', (part, table, states) => {
+  ])('lists the effect on %s in each state once', (part, table, states) => {
     const told = rowsOf(part).flatMap(([fact, known]) =>
-      (known === 'anything' ? states : quoted(known)).map((state) => `${quoted(fact)[0]} in ${state}`),
+      (known === 'any state' ? states : quoted(known)).map((state) => `${quoted(fact)[0]} in ${state}`),
     );
     const expected = Object.keys(table).flatMap((fact) => states.map((state) => `${fact} in ${state}`));
     expect([...told].sort()).toEqual([...expected].sort());
   });
 
-  test('tells what a fact does in words that can be read', () => {
+  test('describes the effect of a fact in words', () => {
     const settled = rowsOf('charges').filter(([fact]) => fact.startsWith('`succeeded`'));
     expect(settled).toEqual([
       [
-        '`succeeded`: the money was taken',
+        '`succeeded`: the money was captured',
         '`processing`, `requires_action`, `requires_capture`',
-        '`payment.completed` → `succeeded`, books `receipt`',
+        '`payment.completed` → `succeeded`, posts `receipt`',
       ],
-      ['`succeeded`: the money was taken', '`succeeded`', 'nothing: known already'],
-      ['`succeeded`: the money was taken', '`failed`, `canceled`', '`payment.late_success`, books `late_receipt`'],
-      ['`succeeded`: the money was taken', '`needs_review`', '`payment.late_success` → `failed`, books `late_receipt`'],
+      ['`succeeded`: the money was captured', '`succeeded`', 'nothing: already known'],
+      ['`succeeded`: the money was captured', '`failed`, `canceled`', '`payment.late_success`, posts `late_receipt`'],
+      [
+        '`succeeded`: the money was captured',
+        '`needs_review`',
+        '`payment.late_success` → `failed`, posts `late_receipt`',
+      ],
     ]);
   });
 
-  test('books each example with debits equal to its credits, over the whole chart of accounts', () => {
+  test('shows balanced example postings for every account', () => {
     for (const account of ACCOUNTS) expect(DOCUMENT).toContain(`| \`${account}\` |`);
     const lines = DOCUMENT.split('\n').filter((line) => /\| (?:debit|credit) \d/.test(line));
     expect(lines.length).toBeGreaterThan(10);
@@ -72,16 +76,16 @@ describe('docs/state-machine.md', () => {
 describe('a document', () => {
   const markers = /<!-- made from the code: disputes -->[^]*?<!-- end: disputes -->\n/;
 
-  test('without a place for a part is refused, and the part is named', () => {
+  test('without a place for a part is rejected, and the error names the part', () => {
     expect(() => fill(DOCUMENT.replace(markers, ''))).toThrow('the part "disputes" must have one place');
   });
 
-  test('with two places for a part is refused', () => {
+  test('with two places for a part is rejected', () => {
     const [place = ''] = markers.exec(DOCUMENT) ?? [];
     expect(() => fill(DOCUMENT + place)).toThrow('the part "disputes" must have one place');
   });
 
-  test('keeps what people wrote around the parts', () => {
+  test('keeps the text around the parts', () => {
     const stale = DOCUMENT.replace(/\| `won` \|.*\n/, '').replace('# The state machine', '# Another title');
     expect(fill(stale)).toBe(DOCUMENT.replace('# The state machine', '# Another title'));
   });

@@ -49,7 +49,7 @@ export function decide(fact: Fact, state: PaymentState): Decision {
   }
 }
 
-const KNOWN: Decision = { kind: 'nothing', because: 'known already' };
+const KNOWN: Decision = { kind: 'nothing', because: 'already known' };
 const review = (because: string): Decision => ({ kind: 'review', because });
 
 // ---------------------------------------------------------------------------------------------------------------- charges

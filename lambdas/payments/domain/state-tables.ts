@@ -1,40 +1,40 @@
 import type { PaymentStatus, TransitionType } from './payment.ts';
 
 /**
- * What a fact does to a payment, to a refund and to a dispute, as data: the code that decides looks here and nowhere
- * else, and the document's tables are made from here.
+ * The effect of each fact on a payment, a refund and a dispute, as data. `decide` reads these tables and nothing else, and
+ * the tables of docs/state-machine.md are generated from them.
  */
 export type Cell =
   | {
       readonly does: 'append';
       readonly type: TransitionType;
-      /** @default as it was */
+      /** @default unchanged */
       readonly status?: PaymentStatus;
       /** @default nothing is posted */
       readonly posts?: Posts;
-      /** It is booked, and yet against what was said before: a person hears of it. */
+      /** The fact is posted although it contradicts what the merchant was told. An alarm reports it. */
       readonly contradicts?: string;
     }
-  /** Known already, or older than what is known. */
+  /** The fact is already known, or older than the known state. */
   | { readonly does: 'nothing'; readonly because: string }
-  /** It cannot be, and nothing may be made of it: a person looks, and the books stay as they are. */
+  /** The fact is impossible. Nothing is posted, and an alarm reports it. */
   | { readonly does: 'review'; readonly because: string };
 
-/** What is booked: the debited account first. */
+/** The postings of a cell, debited account first. */
 export type Posts =
-  /** processor_clearing ← merchant_payable; and fees ← processor_clearing for what the processor keeps. */
+  /** processor_clearing ← merchant_payable, and fees ← processor_clearing for the processor's fee. */
   | 'receipt'
-  /** fees ← processor_clearing, what the fee grew by. */
+  /** fees ← processor_clearing, by the increase of the fee. */
   | 'fee'
-  /** processor_clearing ← late_receipts: owed back to the payer. */
+  /** processor_clearing ← late_receipts: owed to the payer. */
   | 'late_receipt'
   /** refunds ← processor_clearing, or late_receipts ← processor_clearing for a stray charge. */
   | 'give_back'
-  /** The same the other way round: money that was given back has come back. */
+  /** The reverse of `give_back`: refunded money returned. */
   | 'give_back_undone'
   /** disputes ← processor_clearing. */
   | 'dispute'
-  /** The same the other way round. */
+  /** The reverse of `dispute`. */
   | 'dispute_undone';
 
 const append = (type: TransitionType, status?: PaymentStatus, posts?: Posts, contradicts?: string): Cell => ({
@@ -55,16 +55,16 @@ const FAILED = append('payment.failed', 'failed');
 const CANCELED = append('payment.canceled', 'canceled');
 const REVIEW = append('payment.review_required', 'needs_review');
 const LATE = append('payment.late_success', undefined, 'late_receipt');
-/** The outcome that nobody knew is known, and comes too late to be kept. */
+/** The unknown outcome is now known, and the money comes too late to be kept. */
 const LATE_SETTLES = append('payment.late_success', 'failed', 'late_receipt');
 
-const KNOWN = nothing('known already');
-const OLDER = nothing('older than what is known');
-const STANDS = nothing('what the processor confirmed stands: a refusal heard later is of another attempt');
-const ENDED = nothing('the payment has ended without money');
-const NO_RESULT = nothing('no result, and only a result settles it');
-const OTHERS = nothing('of a charge that is not the payment’s own, and without money');
-const UNTAKEN = nothing('no money of it was kept');
+const KNOWN = nothing('already known');
+const OLDER = nothing('older than the known state');
+const STANDS = nothing('the processor’s confirmation stands; a later refusal belongs to another attempt');
+const ENDED = nothing('the payment ended without taking money');
+const NO_RESULT = nothing('not a result, and only a result changes this state');
+const OTHERS = nothing('another charge than the payment’s own, and it has no money');
+const UNTAKEN = nothing('no money of the charge was kept');
 
 /** The kinds of fact about a charge. */
 export type ChargeRow =
@@ -85,24 +85,24 @@ export type ChargeRow =
   | 'stray_nothing';
 
 export const CHARGE_ROW_MEANINGS: Readonly<Record<ChargeRow, string>> = {
-  pending: 'accepted; the processor says later how it went',
-  action_required: 'the payer must do something first',
-  authorized: 'the money is set aside',
-  succeeded: 'the money was taken',
-  wrong_amount: 'money was taken, but another amount or currency than was asked for',
-  declined: 'refused, by the payer’s bank or the processor',
-  revoked: 'refused, by the books that had named this very charge before',
-  voided: 'let go at the processor, or run out there',
-  unknown: 'asked, and no answer in time',
-  not_attempted: 'proven: nothing was sent, or nothing arrived',
-  vanished: 'proven absent, though the processor had named the charge',
-  undecidable: 'neither proof can ever be had',
-  fee: 'what the processor keeps is known, or has changed',
-  stray_money: 'another charge in this payment’s name has money, taken or held',
-  stray_nothing: 'another charge in this payment’s name has none',
+  pending: 'the processor accepted the charge and reports the result later',
+  action_required: 'the payer must approve the charge first',
+  authorized: 'the money is authorized',
+  succeeded: 'the money was captured',
+  wrong_amount: 'the captured amount or currency differs from the request',
+  declined: 'the payer’s bank or the processor refused the charge',
+  revoked: 'the processor’s books show as refused a charge that they had named before',
+  voided: 'the authorization was voided or expired at the processor',
+  unknown: 'the processor was asked and did not answer in time',
+  not_attempted: 'proven: no request was sent, or none arrived',
+  vanished: 'the charge is proven absent although the processor had named it',
+  undecidable: 'neither the charge nor its absence can be proven',
+  fee: 'the processor’s fee became known or changed',
+  stray_money: 'another charge for this payment has money, captured or authorized',
+  stray_nothing: 'another charge for this payment has no money',
 };
 
-/** fact × state of the payment → what happens. */
+/** fact × state of the payment → effect. */
 export const CHARGE_TABLE: Readonly<Record<ChargeRow, Readonly<Record<PaymentStatus, Cell>>>> = {
   pending: {
     processing: PROCESSING,
@@ -144,7 +144,7 @@ export const CHARGE_TABLE: Readonly<Record<ChargeRow, Readonly<Record<PaymentSta
     processing: REVIEW,
     requires_action: REVIEW,
     requires_capture: REVIEW,
-    succeeded: review('another amount than was posted'),
+    succeeded: review('the amount differs from the posted amount'),
     failed: LATE,
     canceled: LATE,
     needs_review: LATE_SETTLES,
@@ -161,8 +161,8 @@ export const CHARGE_TABLE: Readonly<Record<ChargeRow, Readonly<Record<PaymentSta
   revoked: {
     processing: FAILED,
     requires_action: FAILED,
-    requires_capture: review('what was set aside cannot be refused'),
-    succeeded: review('money that was taken cannot be refused'),
+    requires_capture: review('an authorized charge cannot be refused'),
+    succeeded: review('a captured charge cannot be refused'),
     failed: KNOWN,
     canceled: ENDED,
     needs_review: FAILED,
@@ -171,7 +171,7 @@ export const CHARGE_TABLE: Readonly<Record<ChargeRow, Readonly<Record<PaymentSta
     processing: CANCELED,
     requires_action: CANCELED,
     requires_capture: CANCELED,
-    succeeded: review('money that was taken cannot be let go'),
+    succeeded: review('a captured charge cannot be voided'),
     failed: ENDED,
     canceled: KNOWN,
     needs_review: CANCELED,
@@ -246,20 +246,20 @@ export type RefundStatus =
   | 'pending'
   | 'succeeded'
   | 'failed'
-  /** Failed by our own word, which is a conclusion and no processor's: not attempted, or decided by an operator. */
+  /** Failed by Payonce's own conclusion (not attempted, or decided by an operator), not by the processor's word. */
   | 'given_up';
 
 const REFUND_FAILED = append('refund.failed');
-const GIVEN_UP_DONE = 'a refund that was given up has succeeded';
+const GIVEN_UP_DONE = 'a refund that was given up succeeded';
 
-/** what is said of the refund × what is known of it → what happens. */
+/** reported status of the refund × known status → effect. */
 export const REFUND_TABLE: Readonly<Record<Exclude<RefundStatus, 'none'>, Readonly<Record<RefundStatus, Cell>>>> = {
   pending: { none: append('refund.pending'), pending: KNOWN, succeeded: OLDER, failed: OLDER, given_up: OLDER },
   succeeded: {
     none: append('refund.completed', undefined, 'give_back'),
     pending: append('refund.completed', undefined, 'give_back'),
     succeeded: KNOWN,
-    failed: review('a refund that failed cannot succeed: a new one has an id of its own'),
+    failed: review('a failed refund cannot succeed; a new refund has its own id'),
     given_up: append('refund.completed', undefined, 'give_back', GIVEN_UP_DONE),
   },
   failed: {
@@ -272,7 +272,7 @@ export const REFUND_TABLE: Readonly<Record<Exclude<RefundStatus, 'none'>, Readon
   given_up: {
     none: REFUND_FAILED,
     pending: REFUND_FAILED,
-    succeeded: nothing('what the processor confirmed stands'),
+    succeeded: nothing('the processor’s confirmation stands'),
     failed: KNOWN,
     given_up: KNOWN,
   },
@@ -280,20 +280,20 @@ export const REFUND_TABLE: Readonly<Record<Exclude<RefundStatus, 'none'>, Readon
 
 export type DisputeStatus = 'none' | 'open' | 'won' | 'lost';
 
-/** what the processor reports × what is known of the dispute → what happens. */
+/** reported status of the dispute × known status → effect. */
 export const DISPUTE_TABLE: Readonly<Record<Exclude<DisputeStatus, 'none'>, Readonly<Record<DisputeStatus, Cell>>>> = {
   open: { none: append('dispute.opened', undefined, 'dispute'), open: KNOWN, won: OLDER, lost: OLDER },
   won: {
     none: append('dispute.closed'),
     open: append('dispute.closed', undefined, 'dispute_undone'),
     won: KNOWN,
-    // Appealed, and won after all.
+    // The merchant appealed and won.
     lost: append('dispute.closed', undefined, 'dispute_undone'),
   },
   lost: {
     none: append('dispute.closed', undefined, 'dispute'),
     open: append('dispute.closed'),
-    won: review('a dispute that was won cannot be lost'),
+    won: review('a won dispute cannot be lost'),
     lost: KNOWN,
   },
 };
