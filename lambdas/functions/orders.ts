@@ -2,7 +2,7 @@ import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
-import { ProcessReplayCache } from '../once/replay-cache.ts';
+import { ProcessReplayCache } from '../once/process-records.ts';
 import { ordersApi } from '../orders/http/orders-api.ts';
 import { configuredParties } from '../orders/parties/configured-parties.ts';
 import { readPartiesConfig } from '../orders/parties/settings.ts';

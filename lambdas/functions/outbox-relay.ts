@@ -4,9 +4,12 @@ import { readRelayConfig } from '../events/settings.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { readStreamRecord } from '../events/store/stream-records.ts';
+import type { PublishOutcome } from '../events/use/event-publisher.ts';
 import { relayTransitions } from '../events/use/relay-transitions.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
+import { idempotently } from '../once/idempotently.ts';
+import { ProcessRecords } from '../once/process-records.ts';
 import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
 
 const config = readRelayConfig(process.env);
@@ -16,15 +19,20 @@ const tools = {
   transitions: new LedgerTransitions(documentClient(), config.ledgerTable, pacing),
   publisher: new EventBridgePublisher(eventBridgeClient(), config.eventBus),
   parking: configuredParking(config.parkingQueueUrl),
+  relayed: new ProcessRecords<PublishOutcome>(),
   digest: systemDigest,
   report: (error: unknown) => telemetry.fault('outbox-relay', error),
   ...pacing,
 };
 
 /** Puts what the Ledger's Stream brings on the bus; the Stream begins again at what could not be dealt with. */
-export async function handler({ Records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
-  const relayed = await relayTransitions(tools, Records.map(readStreamRecord));
-  telemetry.batch(relayed);
-  const { againFrom } = relayed;
-  return { batchItemFailures: againFrom === undefined ? [] : [{ itemIdentifier: againFrom }] };
-}
+export const handler = idempotently(
+  { unit: 'a record of the Stream', record: 'what the bus has acknowledged in this process' },
+  (runner) =>
+    async ({ Records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> => {
+      const relayed = await relayTransitions({ ...tools, runner }, Records.map(readStreamRecord));
+      telemetry.batch(relayed);
+      const { againFrom } = relayed;
+      return { batchItemFailures: againFrom === undefined ? [] : [{ itemIdentifier: againFrom }] };
+    },
+);

@@ -13,7 +13,7 @@ import { HOLDS } from '../kernel/platform/due-rows.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
-import { ProcessReplayCache } from '../once/replay-cache.ts';
+import { ProcessReplayCache } from '../once/process-records.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { configuredParties } from '../orders/parties/configured-parties.ts';
 import { readPartiesConfig } from '../orders/parties/settings.ts';

@@ -2,7 +2,7 @@ import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
-import { ProcessReplayCache } from '../once/replay-cache.ts';
+import { ProcessReplayCache } from '../once/process-records.ts';
 import { paymentsApi } from '../payments/http/payments-api.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { configuredProcessors } from '../processors/configured-processors.ts';

@@ -156,6 +156,16 @@ export function adoptionOperation(digest: Digest, orphan: OperationId): Operatio
   return `ad_${derived(digest, ['adoption', orphan])}` as OperationId;
 }
 
+/** The operation that puts one event on the bus. */
+export function relayOperation(eventId: string): OperationId {
+  return `rel_${eventId}` as OperationId;
+}
+
+/** The operation that parks one record of the Stream. */
+export function parkOperation(digest: Digest, record: string): OperationId {
+  return `prk_${derived(digest, ['park', record])}` as OperationId;
+}
+
 /** The operation by which one consumer takes in one event, however often and by whichever way it comes. */
 export function consumerOperation(digest: Digest, handler: string, eventId: string): OperationId {
   return `con_${derived(digest, ['consumer', handler, eventId])}` as OperationId;

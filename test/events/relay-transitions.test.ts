@@ -21,12 +21,51 @@ describe('the relay', () => {
     });
   });
 
-  test('publishes the same events when the Stream is read from the beginning again', async () => {
+  test('publishes the same events when another process reads the Stream from the beginning', async () => {
     const desk = new RelayDesk();
     await desk.relay();
+    desk.restart();
     await desk.relay();
     expect(new Set(desk.publishedIds)).toEqual(new Set(desk.expected));
     expect(desk.bus.published[2]).toEqual(desk.bus.published[0]);
+  });
+
+  test.each(POSITIONS)(
+    'does not publish again what the bus took, when the Stream comes again from position %i',
+    async (position) => {
+      const desk = new RelayDesk(chains(PAYMENTS));
+      const failing = desk.expected[position];
+      desk.bus.trouble = (id) => (id === failing ? { kind: 'not_now', code: 'InternalFailure' } : undefined);
+      const { againFrom } = await desk.relay();
+      expect(againFrom).toBe(desk.records[PAYMENTS + position]?.position);
+      desk.bus.trouble = () => undefined;
+      const settled = await desk.relay(desk.records.slice(PAYMENTS + position));
+      expect([...desk.publishedIds].sort()).toEqual([...desk.expected].sort());
+      // Each outcome is counted by the batch that the Stream is done with.
+      expect(settled).toMatchObject({ published: PAYMENTS - position, parked: 0 });
+    },
+  );
+
+  test('parks once what the Stream brings again', async () => {
+    const desk = new RelayDesk();
+    const poison: StreamRecord = { position: 'x', whole: '{}', content: { kind: 'unreadable', detail: 'type' } };
+    expect(await desk.relay([poison])).toMatchObject({ parked: 1 });
+    expect(await desk.relay([poison])).toMatchObject({ parked: 1 });
+    expect(desk.parked).toHaveLength(1);
+  });
+
+  test('remembers a refusal by the bus until it is parked', async () => {
+    const desk = new RelayDesk(chains(1));
+    desk.bus.trouble = () => ({ kind: 'refused', code: 'MalformedDetail' });
+    const parking = {
+      park: async () => {
+        throw new RetryableError('queue_down', 'the queue is down');
+      },
+    };
+    expect(await desk.relayWith({ parking })).toMatchObject({ parked: 0, againFrom: desk.records[1]?.position });
+    expect(await desk.relay()).toMatchObject({ parked: 1 });
+    expect(desk.bus.calls).toHaveLength(1);
+    expect(desk.parked[0]).toMatchObject({ reason: 'refused_by_bus' });
   });
 
   test.each(POSITIONS)('sends again only what failed: position %i of a dozen', async (position) => {

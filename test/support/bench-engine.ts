@@ -2,7 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { ProcessReplayCache } from '../../lambdas/once/replay-cache.ts';
+import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import type { CreatePaymentTools } from '../../lambdas/payments/use/create-payment-types.ts';

@@ -1,7 +1,7 @@
 import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { orderOperation, parseOrderId } from '../../lambdas/kernel/ids.ts';
-import { ProcessReplayCache } from '../../lambdas/once/replay-cache.ts';
+import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import { ordersApi } from '../../lambdas/orders/http/orders-api.ts';
 import type { OrderTools } from '../../lambdas/orders/use/create-order-types.ts';
 import { OrderDesk } from './order-desk.ts';

@@ -5,7 +5,7 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { RequestCount, RequestReport, Telemetry } from '../../lambdas/kernel/platform/telemetry.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { ProcessReplayCache } from '../../lambdas/once/replay-cache.ts';
+import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import { type PaymentsApiTools, paymentsApi } from '../../lambdas/payments/http/payments-api.ts';
 import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/tenants/api-key-registry.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';

@@ -1,8 +1,10 @@
 import { eventOf } from '../../lambdas/events/domain/event.ts';
-import type { EventPublisher } from '../../lambdas/events/use/event-publisher.ts';
+import type { EventPublisher, PublishOutcome } from '../../lambdas/events/use/event-publisher.ts';
 import { type Relayed, type RelayTools, relayTransitions } from '../../lambdas/events/use/relay-transitions.ts';
 import { isFault } from '../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { ProcessRecords } from '../../lambdas/once/process-records.ts';
 import { PENDING_TYPES } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { TransitionReader } from '../../lambdas/payments/use/transition-reader.ts';
@@ -32,6 +34,7 @@ export class RelayDesk {
   readonly records: StreamRecord[];
   readonly #how: Relay;
   readonly #entropy = countingEntropy();
+  #relayed = new ProcessRecords<PublishOutcome>();
 
   constructor(transitions: readonly Transition[] = chains(2), how: Relay = relayTransitions) {
     this.transitions = transitions;
@@ -54,6 +57,11 @@ export class RelayDesk {
     return this.bus.published.map(({ event }) => event.id);
   }
 
+  /** The next batch is taken by another process, which knows nothing of the ones before. */
+  restart(): void {
+    this.#relayed = new ProcessRecords();
+  }
+
   relay(records: readonly StreamRecord[] = this.records, actor?: Actor): Promise<Relayed> {
     const all = new MemoryTransitions(() => this.transitions);
     return this.relayWith(
@@ -68,6 +76,8 @@ export class RelayDesk {
 
   relayWith(changes: Partial<RelayTools>, records: readonly StreamRecord[] = this.records): Promise<Relayed> {
     const tools = {
+      runner: idempotentRunner,
+      relayed: this.#relayed,
       publisher: this.bus,
       transitions: new MemoryTransitions(() => this.transitions),
       parking: parkingOf(undefined, this.parked),
@@ -87,11 +97,15 @@ export class RelayDesk {
       const actor = actors();
       try {
         const { againFrom } = await this.relay(batch, actor);
-        if (actor.crashed) continue;
+        if (actor.crashed) {
+          this.restart();
+          continue;
+        }
         const failed = batch.findIndex(({ position }) => position === againFrom);
         at += failed === -1 ? batch.length : failed;
       } catch (error) {
         if (!(error instanceof Crash) && !isFault(error)) throw error;
+        if (error instanceof Crash) this.restart();
       }
     }
   }

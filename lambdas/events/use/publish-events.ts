@@ -21,7 +21,8 @@ const MAX_TRIES = 3;
 const WAITS_MS = [0, 200, 1_000] as const;
 /** What an entry needs beside its detail: names, and a time. Bytes. */
 const ENTRY_OVERHEAD_BYTES = 512;
-const NOT_TRIED: PublishOutcome = { kind: 'not_now', code: 'not_tried' };
+/** Of what comes after something that cannot be published now. */
+export const NOT_TRIED: PublishOutcome = { kind: 'not_now', code: 'not_tried' };
 
 /**
  * Publishes all, in calls as large as may be. Of a call that fails in part, only what failed is sent again. Once

@@ -1,16 +1,21 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { isFault } from '../../kernel/faults.ts';
-import type { PaymentId } from '../../kernel/ids.ts';
+import { type PaymentId, parkOperation, relayOperation } from '../../kernel/ids.ts';
+import type { OnceInProcess, OperationRunner } from '../../once/use/operation-runner.ts';
 import type { TransitionType } from '../../payments/domain/payment.ts';
 import type { FirstDetails, Transition } from '../../payments/domain/transition.ts';
 import type { TransitionReader } from '../../payments/use/transition-reader.ts';
 import type { Parking, StreamRecord } from '../../payments/use/transition-stream.ts';
 import { eventOf, type PayonceEvent } from '../domain/event.ts';
-import { type PublishTools, publishAll } from './publish-events.ts';
+import type { PublishOutcome } from './event-publisher.ts';
+import { NOT_TRIED, type PublishTools, publishAll } from './publish-events.ts';
 
 export interface RelayTools extends PublishTools {
   readonly transitions: TransitionReader;
   readonly parking: Parking;
+  readonly runner: OperationRunner;
+  /** What the bus has acknowledged or refused, and what is parked: a batch that comes again does not do it again. */
+  readonly relayed: OnceInProcess<PublishOutcome>;
   readonly digest: Digest;
   /** Told of what went wrong. */
   readonly report: (error: unknown) => void;
@@ -52,7 +57,11 @@ type ParkingReason =
 
 /**
  * Publishes a batch of the Stream. Nothing is lost: what cannot be dealt with now is asked for again, with all after it,
- * and what never can is parked whole. Something may be published twice, and is the same event then.
+ * and what never can is parked whole. Each record is dealt with once in this process. Another process may publish it
+ * again, under the same event id:
+ *
+ *   batch        1 published ── 2 not now ── 3 published     the Stream begins again from 2
+ *   batch again                 2 published ── 3 done before
  */
 export async function relayTransitions(tools: RelayTools, records: readonly StreamRecord[]): Promise<Relayed> {
   const prepared = await prepareAll(tools, records);
@@ -60,14 +69,15 @@ export async function relayTransitions(tools: RelayTools, records: readonly Stre
   const within = stopped === -1 ? prepared : prepared.slice(0, stopped);
 
   const events = within.flatMap((each) => (each.kind === 'event' ? [each.event] : []));
-  const outcomes = await publishAll(tools, events);
+  const outcomes = await publishOnce(tools, events);
   const counts = { published: 0, parked: 0, tampered: 0, toReview: 0, lateSuccess: 0 };
   let told = 0;
   for (const [index, each] of within.entries()) {
     const outcome = each.kind === 'event' ? outcomes[told++] : undefined;
     const poison =
       outcome?.kind === 'refused' ? { reason: 'refused_by_bus' as const, detail: outcome.code } : poisonOf(each);
-    const isDone = outcome?.kind !== 'not_now' && (poison === undefined || (await park(tools, records[index], poison)));
+    const isDone =
+      outcome?.kind !== 'not_now' && (poison === undefined || (await parkOnce(tools, records[index], poison)));
     if (!isDone) return { ...counts, ...againFrom(records, index), ...oldestOf(events) };
     if (poison !== undefined) counts.parked += 1;
     else if (outcome !== undefined) counts.published += 1;
@@ -95,14 +105,47 @@ function oldestOf(events: readonly PayonceEvent[]): Pick<Relayed, 'oldestMs'> {
   return events.length === 0 ? {} : { oldestMs: Math.min(...events.map(({ occurredAtMs }) => occurredAtMs)) };
 }
 
-/** What a parking lot does not take comes again with the Stream. */
-async function park(
-  { parking, report }: RelayTools,
+/** Each event is a unit of its own; those that are new to this process go to the bus together, in as few calls as may be. */
+function publishOnce(tools: RelayTools, events: readonly PayonceEvent[]): Promise<readonly PublishOutcome[]> {
+  const { runner, relayed } = tools;
+  const fresh = events.filter(({ event }) => relayed.find(relayOperation(event.id)) === undefined);
+  let published: Promise<readonly PublishOutcome[]> | undefined;
+  return Promise.all(
+    events.map((event) => {
+      const operationId = relayOperation(event.event.id);
+      return runner.record<undefined, PublishOutcome>(operationId, {
+        find: async () => relayed.find(operationId),
+        prepare: async () => undefined,
+        commit: async () => {
+          published ??= publishAll(tools, fresh);
+          const outcome = (await published)[fresh.indexOf(event)] ?? NOT_TRIED;
+          if (outcome.kind !== 'not_now') relayed.keep(operationId, outcome);
+          return outcome;
+        },
+      });
+    }),
+  );
+}
+
+/** @returns whether it is parked; if not, the Stream brings it again */
+async function parkOnce(
+  { parking, runner, relayed, digest, report }: RelayTools,
   record: StreamRecord | undefined,
   { reason, detail }: { readonly reason: ParkingReason; readonly detail: string },
 ): Promise<boolean> {
+  const body = record?.whole ?? '';
+  const operationId = parkOperation(digest, body);
   try {
-    await parking.park({ body: record?.whole ?? '', reason, detail });
+    await runner.record<undefined, PublishOutcome>(operationId, {
+      find: async () => relayed.find(operationId),
+      prepare: async () => undefined,
+      commit: async () => {
+        await parking.park({ body, reason, detail });
+        const parked: PublishOutcome = { kind: 'refused', code: reason };
+        relayed.keep(operationId, parked);
+        return parked;
+      },
+    });
     return true;
   } catch (error) {
     report(error);

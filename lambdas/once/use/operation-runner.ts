@@ -8,6 +8,12 @@ export interface ReplayCache {
   put(record: CompletedRecord): void;
 }
 
+/** What was done in this process, for effects of which a second one is harmless, and only costs. */
+export interface OnceInProcess<Outcome> {
+  find(operationId: OperationId): Outcome | undefined;
+  keep(operationId: OperationId, outcome: Outcome): void;
+}
+
 /** What a claim came to: ours to do, already done, or not ours. */
 export type ClaimStep<Outcome> =
   | { readonly kind: 'claimed' }

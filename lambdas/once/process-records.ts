@@ -1,0 +1,33 @@
+import { LRUCache } from '@aws-lambda-powertools/commons/utils/lru-cache';
+import type { OperationId } from '../kernel/ids.ts';
+import type { CompletedRecord } from './domain/idempotency.ts';
+import type { OnceInProcess, ReplayCache } from './use/operation-runner.ts';
+
+/** Some two megabytes at a kilobyte an answer. */
+const MAX_RECORDS = 2_000;
+
+/** What this process has done, as long as it lives. Bounded: the records that were not asked for longest are forgotten. */
+export class ProcessRecords<Outcome> implements OnceInProcess<Outcome> {
+  readonly #records = new LRUCache<OperationId, Outcome>({ maxSize: MAX_RECORDS });
+
+  find(operationId: OperationId): Outcome | undefined {
+    return this.#records.get(operationId);
+  }
+
+  keep(operationId: OperationId, outcome: Outcome): void {
+    this.#records.add(operationId, outcome);
+  }
+}
+
+/** Expiry is judged by the reader. */
+export class ProcessReplayCache implements ReplayCache {
+  readonly #records = new ProcessRecords<CompletedRecord>();
+
+  get(operationId: OperationId): CompletedRecord | undefined {
+    return this.#records.find(operationId);
+  }
+
+  put(record: CompletedRecord): void {
+    this.#records.keep(record.operationId, record);
+  }
+}
