@@ -34,7 +34,7 @@ const packages = (...names) => names.map((name) => `^node_modules/${name}(/|$)`)
 
 const orderOfRooms = ROOMS.map((room, index) => ({
   name: `${room}-imports-only-rooms-above-it`,
-  severity: 'warn',
+  severity: room === 'http' ? 'warn' : 'error',
   from: { path: `^lambdas/${room}/` },
   to: { path: '^lambdas/', pathNot: `^lambdas/(${ROOMS.slice(0, index + 1).join('|')})/` },
 }));
@@ -42,7 +42,7 @@ const orderOfRooms = ROOMS.map((room, index) => ({
 /** Of each room: what a layer may not see, of its own room and of any other. */
 const layer = (name, hidden) => ({
   name: `${name}-does-not-see-outer-layers`,
-  severity: 'warn',
+  severity: 'error',
   from: { path: `^lambdas/[^/]+/${name}/` },
   to: { path: `^lambdas/[^/]+/(${hidden.join('|')})/` },
 });

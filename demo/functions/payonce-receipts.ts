@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSEvent } from 'aws-lambda';
+import { createEventHandler } from '../../lambdas/events/http/event-handler.ts';
 import { type EventOf, readEvent } from '../../lambdas/events/http/event-schemas.ts';
 import { consumerTelemetry } from '../../lambdas/events/http/event-telemetry.ts';
 import { readConsumerConfig } from '../../lambdas/events/settings.ts';
@@ -8,7 +9,6 @@ import { SqsParking } from '../../lambdas/events/store/sqs-parking.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
-import { createEventHandler } from '../../lambdas/once/event-handler.ts';
 import { idempotently } from '../../lambdas/once/idempotently.ts';
 import { DynamoDbConsumerRecords } from '../../lambdas/once/store/dynamodb-consumer-records.ts';
 import { consumeEvent, inOurTables } from '../../lambdas/once/use/consume-event.ts';

@@ -1,3 +1,4 @@
+import { createEventHandler } from '../events/http/event-handler.ts';
 import { consumerTelemetry } from '../events/http/event-telemetry.ts';
 import { readConsumerConfig } from '../events/settings.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
@@ -5,7 +6,6 @@ import { COMMISSION_EVENT_TYPES } from '../follow-ups/commission.ts';
 import { COMMISSIONS, keepCommission } from '../follow-ups/keep-commission.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
-import { createEventHandler } from '../once/event-handler.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { DynamoDbConsumerRecords } from '../once/store/dynamodb-consumer-records.ts';
 

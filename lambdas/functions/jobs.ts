@@ -1,7 +1,7 @@
 import { jobsApi } from '../jobs/http/jobs-api.ts';
+import { verifyJobCredential } from '../jobs/job-credential.ts';
 import { readJobsApiConfig } from '../jobs/settings.ts';
 import { DynamoDbJobRuns } from '../jobs/store/dynamodb-job-runs.ts';
-import { verifyJobCredential } from '../jobs/store/job-credential.ts';
 import { configuredJobTasks } from '../jobs/store/sqs-job-tasks.ts';
 import { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';

@@ -8,6 +8,7 @@ import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { configuredProcessors } from '../processors/configured-processors.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
+import { getPayments } from '../views/http/get-payments.ts';
 import { readViewsTable } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 
@@ -20,15 +21,18 @@ const processors = await configuredProcessors(config, systemClock);
 export const handler = idempotently(
   { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
   (runner) =>
-    paymentsApi({
-      store: new DynamoDbStore(client, tables, pacing),
-      views: new DynamoDbViews(client, readViewsTable(process.env), pacing),
-      keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
-      ...processors,
-      runner,
-      replays: new ProcessReplayCache(),
-      telemetry: standardTelemetry('payments'),
-      digest: systemDigest,
-      ...pacing,
-    }),
+    paymentsApi(
+      {
+        store: new DynamoDbStore(client, tables, pacing),
+        views: new DynamoDbViews(client, readViewsTable(process.env), pacing),
+        keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
+        ...processors,
+        runner,
+        replays: new ProcessReplayCache(),
+        telemetry: standardTelemetry('payments'),
+        digest: systemDigest,
+        ...pacing,
+      },
+      [getPayments],
+    ),
 );

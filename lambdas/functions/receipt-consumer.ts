@@ -1,10 +1,10 @@
+import { createEventHandler } from '../events/http/event-handler.ts';
 import { consumerTelemetry, unsentLetters } from '../events/http/event-telemetry.ts';
 import { readConsumerConfig } from '../events/settings.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { RECEIPTS, sendReceipt } from '../follow-ups/send-receipt.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
-import { createEventHandler } from '../once/event-handler.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { DynamoDbConsumerRecords } from '../once/store/dynamodb-consumer-records.ts';
 import { configuredParties } from '../orders/parties/configured-parties.ts';

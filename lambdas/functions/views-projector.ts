@@ -1,8 +1,8 @@
+import { createEventHandler } from '../events/http/event-handler.ts';
 import { consumerTelemetry } from '../events/http/event-telemetry.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemEntropy } from '../kernel/platform/platform.ts';
-import { createEventHandler } from '../once/event-handler.ts';
 import { Projector } from '../views/http/projector.ts';
 import { readProjectorConfig } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';

@@ -1,10 +1,10 @@
 import { PUBLIC_EVENT_TYPES } from '../events/domain/event.ts';
+import { createEventHandler } from '../events/http/event-handler.ts';
 import { consumerTelemetry } from '../events/http/event-telemetry.ts';
 import { readConsumerConfig } from '../events/settings.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
-import { createEventHandler } from '../once/event-handler.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { readWebhookConfig } from '../webhooks/settings.ts';
 import { DynamoDbWebhooks } from '../webhooks/store/dynamodb-webhooks.ts';

@@ -1,6 +1,6 @@
-import type { Answer, Problem } from '../kernel/answer.ts';
-import { JSON_TYPE, PROBLEM_TYPE, problemBody } from '../kernel/answer.ts';
+import { type Answer, JSON_TYPE, PROBLEM_TYPE, type Problem, problemBody } from '../kernel/answer.ts';
 import { AmbiguousError, RetryableError } from '../kernel/faults.ts';
+
 import type { GatewayResult } from './gateway-request.ts';
 import { problem } from './problems.ts';
 

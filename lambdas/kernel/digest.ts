@@ -6,7 +6,7 @@ export interface Digest {
   readonly canonicalJson: (value: unknown) => string;
 }
 
-const BASE32_ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
+export const BASE32_ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** RFC 4648 base32 in lower case and without padding: safe in addresses, header values and key attributes. */
 export function base32(bytes: Uint8Array): string {

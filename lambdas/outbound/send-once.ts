@@ -1,6 +1,5 @@
 import { AmbiguousError, RetryableError, TerminalError } from '../kernel/faults.ts';
 import type { CallLimit, Clock } from '../kernel/world.ts';
-import type { Failure } from '../payments/domain/payment.ts';
 import { type Found, type GivenUp, isFault, type OutboundCall, type Resend, type SetAside } from './outbound-calls.ts';
 import type { OutboundPolicy } from './outbound-policy.ts';
 import type { SendingClaim, SendingClaims, SendingOwner } from './use/sending-claims.ts';
@@ -10,7 +9,7 @@ type Sent = { readonly kind: 'sent'; readonly vendorId: string };
 export type SendAnswer =
   | Sent
   /** The vendor understood and refused: nothing was applied, and the same again would be refused too. */
-  | { readonly kind: 'refused'; readonly failure: Failure };
+  | { readonly kind: 'refused'; readonly failure: { readonly code: string; readonly message: string } };
 
 /** In order of precedence. */
 export type SendOutcome =

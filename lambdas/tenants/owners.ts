@@ -1,4 +1,9 @@
-import type { ViewOwner } from '../views/domain/views.ts';
+import type { Mode, TenantId } from '../kernel/ids.ts';
+
+export interface Owner {
+  readonly tenantId: TenantId;
+  readonly mode: Mode;
+}
 
 /** Everybody who may have payments. */
 export interface Owners {
@@ -7,8 +12,5 @@ export interface Owners {
    *
    * @param after the name of the last one that was had
    */
-  list(
-    after: string | undefined,
-    limit: number,
-  ): Promise<readonly { readonly name: string; readonly owner: ViewOwner }[]>;
+  list(after: string | undefined, limit: number): Promise<readonly { readonly name: string; readonly owner: Owner }[]>;
 }

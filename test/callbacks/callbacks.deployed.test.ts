@@ -7,7 +7,8 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { QUEUE_SHARDS, returnsPartition } from '../../lambdas/payments/store/effect-items.ts';
+import { QUEUE_SHARDS } from '../../lambdas/kernel/platform/queue-rows.ts';
+import { returnsPartition } from '../../lambdas/payments/store/queue-items.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { ApiClient } from '../support/api-client.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
+import { createEventHandler, type ParkedMessage } from '../../lambdas/events/http/event-handler.ts';
 import type { EventOf, EventType } from '../../lambdas/events/http/event-schemas.ts';
 import type { ConsumedMessage } from '../../lambdas/events/http/event-telemetry.ts';
-import { createEventHandler, type ParkedMessage } from '../../lambdas/once/event-handler.ts';
 import { paidEvent } from '../support/consumer-world.ts';
 
 const EVENT = paidEvent();

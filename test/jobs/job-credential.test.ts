@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { SignJWT, UnsecuredJWT } from 'jose';
-import { isCredential, signJobCredential, verifyJobCredential } from '../../lambdas/jobs/store/job-credential.ts';
+import { isCredential, signJobCredential, verifyJobCredential } from '../../lambdas/jobs/job-credential.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 

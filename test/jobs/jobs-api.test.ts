@@ -128,7 +128,7 @@ describe('asking for a run, as the clock', () => {
 });
 
 async function credentialOf(from: JobsDesk): Promise<{ readonly headers: Readonly<Record<string, string>> }> {
-  const { signJobCredential } = await import('../../lambdas/jobs/store/job-credential.ts');
+  const { signJobCredential } = await import('../../lambdas/jobs/job-credential.ts');
   const token = await signJobCredential(from.credentials, { path: RUNS, runId: RUN_ID, scopes: [Scopes.jobsRun] });
   return { headers: { Authorization: `Bearer ${token}` } };
 }

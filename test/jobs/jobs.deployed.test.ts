@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { StackName } from '../../lambdas/kernel/contract/api.ts';
 import { chargeOperation } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
-import { recordKey } from '../../lambdas/payments/store/items.ts';
+import { recordKey } from '../../lambdas/once/store/record-items.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { stackOutput } from '../support/event-listener.ts';

@@ -15,9 +15,10 @@ import {
   nextOrderTransitions,
   type OrderTransition,
 } from '../../lambdas/orders/domain/order-transition.ts';
-import type { OpenOrder, OrderStore } from '../../lambdas/orders/use/order-store.ts';
+import type { OrderStore } from '../../lambdas/orders/use/order-store.ts';
 import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
-import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import type { OpenOrder, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+
 import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
 import { orderRequest } from '../support/order-desk.ts';
 import { completedRecord, openRecord } from '../support/payment-fixtures.ts';

@@ -7,14 +7,9 @@ import type {
   IdempotencyRecord,
   OpenRecord,
 } from '../../lambdas/once/domain/idempotency.ts';
+import type { CommitOutcome, Takeover, TakeoverOutcome } from '../../lambdas/once/use/record-store.ts';
 import type { OrderTransition } from '../../lambdas/orders/domain/order-transition.ts';
-import type {
-  OpenOrder,
-  OrderAppend,
-  OrderClaim,
-  OrderCommit,
-  OrderStore,
-} from '../../lambdas/orders/use/order-store.ts';
+import type { OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../../lambdas/orders/use/order-store.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { Effect, EffectOutcome, EffectStore, OrphanedCallback } from '../../lambdas/payments/use/effect-store.ts';
 import type {
@@ -22,14 +17,12 @@ import type {
   Claim,
   ClaimOutcome,
   Commit,
-  CommitOutcome,
   Hold,
   Inquiry,
+  OpenOrder,
   PaymentHistory,
   PaymentStore,
   ReferenceName,
-  Takeover,
-  TakeoverOutcome,
   TransitionPage,
 } from '../../lambdas/payments/use/payment-store.ts';
 import type { OrphanShelf, UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';

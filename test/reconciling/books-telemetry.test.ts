@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { seenAgain } from '../../lambdas/reconciling/domain/mismatch-view.ts';
 import { booksTelemetry } from '../../lambdas/reconciling/http/books-telemetry.ts';
-import { seenAgain } from '../../lambdas/views/domain/mismatch-view.ts';
 import { apartBy, lookedAt } from '../support/mismatch-fixtures.ts';
 import { catchWrittenLines } from '../support/written-lines.ts';
 

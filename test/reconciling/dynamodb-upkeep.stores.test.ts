@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { STEADY_FOR_MS } from '../../lambdas/reconciling/domain/mismatch-view.ts';
 import {
   DynamoDbExpiredRecords,
   DynamoDbTimeToLive,
@@ -10,7 +11,6 @@ import {
 import { countMismatches, keepLook, listMismatches } from '../../lambdas/reconciling/use/mismatch-view.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { DynamoDbOwners } from '../../lambdas/tenants/store/tenant-owners.ts';
-import { STEADY_FOR_MS } from '../../lambdas/views/domain/mismatch-view.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';

@@ -1,6 +1,6 @@
 import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
 import { type JobsApiTools, jobsApi } from '../../lambdas/jobs/http/jobs-api.ts';
-import { signJobCredential, verifyJobCredential } from '../../lambdas/jobs/store/job-credential.ts';
+import { signJobCredential, verifyJobCredential } from '../../lambdas/jobs/job-credential.ts';
 import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import { JobRunsWorld } from './job-runs-world.ts';
 import { API_KEY, ApiDesk, type Asked, type Reply } from './payments-desk.ts';

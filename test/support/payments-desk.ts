@@ -8,6 +8,8 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import { type PaymentsApiTools, paymentsApi } from '../../lambdas/payments/http/payments-api.ts';
 import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/tenants/api-key-registry.ts';
+import { getPayments } from '../../lambdas/views/http/get-payments.ts';
+import type { ListPaymentsTools } from '../../lambdas/views/use/list-payments.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 import { MemoryStore } from '../payments/memory-store.ts';
 import { countingEntropy } from './counting-entropy.ts';
@@ -88,28 +90,31 @@ export class PaymentsDesk extends ApiDesk {
   readonly clock = new SimulatedClock();
   readonly store = new MemoryStore();
   readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
-  readonly #changes: Partial<PaymentsApiTools>;
+  readonly #changes: Partial<PaymentsApiTools & ListPaymentsTools>;
 
-  constructor(changes: Partial<PaymentsApiTools> = {}) {
+  constructor(changes: Partial<PaymentsApiTools & ListPaymentsTools> = {}) {
     super();
     this.#changes = changes;
     this.registerKey(API_KEY, {});
   }
 
   protected open(): (event: GatewayEvent) => Promise<GatewayResult> {
-    return paymentsApi({
-      store: this.store,
-      views: new ProjectedViews(this.store),
-      processor: this.processor,
-      runner: idempotentRunner,
-      replays: new ProcessReplayCache(),
-      clock: this.clock,
-      entropy: countingEntropy(),
-      digest: systemDigest,
-      telemetry: this.telemetry,
-      keys: this.keys,
-      ...this.#changes,
-    });
+    return paymentsApi(
+      {
+        store: this.store,
+        views: new ProjectedViews(this.store),
+        processor: this.processor,
+        runner: idempotentRunner,
+        replays: new ProcessReplayCache(),
+        clock: this.clock,
+        entropy: countingEntropy(),
+        digest: systemDigest,
+        telemetry: this.telemetry,
+        keys: this.keys,
+        ...this.#changes,
+      },
+      [getPayments],
+    );
   }
 
   /** Pays with 10.00 EUR from `tok_ok`, unless `body` says otherwise. */

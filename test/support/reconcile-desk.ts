@@ -1,11 +1,11 @@
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { type ReconcileTools, reconcileDays, reconcileRecent } from '../../lambdas/reconciling/use/reconcile.ts';
 import {
-  ALL_MISMATCHES,
   type MismatchCounts,
   type OpenMismatch,
   openMismatchOf,
-} from '../../lambdas/views/domain/mismatch-view.ts';
+} from '../../lambdas/reconciling/domain/mismatch-view.ts';
+import { type ReconcileTools, reconcileDays, reconcileRecent } from '../../lambdas/reconciling/use/reconcile.ts';
+import { ALL_MISMATCHES } from '../../lambdas/views/domain/views.ts';
 import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { type FinishedJob, finishJob } from './finish-job.ts';
 import { MismatchDesk } from './mismatch-desk.ts';

@@ -1,9 +1,9 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { readWithRetries } from '../../kernel/platform/attempts.ts';
-import type { DueRows } from '../../kernel/platform/due-rows.ts';
-import type { QueueTools } from '../../kernel/platform/queue-rows.ts';
-import type { Item } from '../../payments/store/items.ts';
+import type { Item } from '../../kernel/platform/items.ts';
+import type { DueRows, QueueTools } from '../../kernel/platform/queue-rows.ts';
+
 import { DynamoDbDueQueue } from '../../resolving/store/dynamodb-due-queue.ts';
 import type { Commission, CommissionName } from '../commission.ts';
 import type { CommissionBook, CommissionDue } from '../commission-book.ts';

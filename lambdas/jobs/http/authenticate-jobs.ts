@@ -1,6 +1,6 @@
 import { type Scope, Scopes } from '../../kernel/contract/api.ts';
 import { type AuthenticateTools, authenticate } from '../../tenants/authenticate.ts';
-import { type CredentialVerdict, isCredential } from '../store/job-credential.ts';
+import { type CredentialVerdict, isCredential } from '../job-credential.ts';
 import type { JobsCaller } from './route.ts';
 
 export interface AuthenticateJobsTools extends AuthenticateTools {

@@ -1,5 +1,6 @@
 import { problemAnswer } from '../../http/http-answer.ts';
 import { type Handled, refusal } from '../../http/http-api.ts';
+import { keyedCounts, payloadMismatch, replayed } from '../../http/idempotency-http.ts';
 import { readOptionalJsonObject } from '../../http/json-body.ts';
 import { readKeyedRequest } from '../../http/keyed-request.ts';
 import { type Parsed, problem, refused, valid } from '../../http/problems.ts';
@@ -8,7 +9,6 @@ import { Scopes } from '../../kernel/contract/api.ts';
 import { jobEntry, RUN_RETENTION_DAYS } from '../../kernel/contract/jobs.ts';
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
 import { clockedRunOperation, deriveRunOperation } from '../../kernel/ids.ts';
-import { keyedCounts, payloadMismatch, replayed } from '../../once/idempotency-http.ts';
 import { runIdOf } from '../domain/job-run.ts';
 import { isoSeconds } from '../domain/job-run-object.ts';
 import { type AcceptRun, type AcceptRunOutcome, acceptRun } from '../use/accept-run.ts';

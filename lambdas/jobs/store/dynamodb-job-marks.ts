@@ -4,8 +4,8 @@ import * as z from 'zod';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
+import type { Item } from '../../kernel/platform/items.ts';
 import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
-import type { Item } from '../../payments/store/items.ts';
 import type { JobMarks } from '../use/job-marks.ts';
 
 const markItem = z.object({ atMs: z.int() });

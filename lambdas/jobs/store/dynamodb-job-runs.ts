@@ -3,11 +3,11 @@ import { GetCommand, QueryCommand, UpdateCommand, type UpdateCommandOutput } fro
 import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
+import { type Item } from '../../kernel/platform/items.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
+import { effectRecordItem, parseEffectRecord, recordKey } from '../../once/store/record-items.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { isRefused, itemOf, RECORD_IS_NEW, ROW_IS_NEW, transactOnce } from '../../once/store/transact-items.ts';
-import { effectRecordItem, parseEffectRecord } from '../../payments/store/effect-items.ts';
-import { type Item, recordKey } from '../../payments/store/items.ts';
 import { isEnded, type JobRun, type RunId } from '../domain/job-run.ts';
 import type { JobLock, JobRunStore } from '../use/job-runs.ts';
 import {

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { callOnce } from '../../outbound/http-call.ts';
 import { isoSeconds } from '../domain/job-run-object.ts';
+import { type JobCredentialClaims, signJobCredential } from '../job-credential.ts';
 import type { JobRoutes } from '../use/job-routes.ts';
-import { type JobCredentialClaims, signJobCredential } from './job-credential.ts';
 
 interface HttpJobRoutesTools {
   /** Of the API, without a trailing slash. */

@@ -1,11 +1,14 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb';
-import { QUEUE_SHARDS } from '../../payments/store/effect-items.ts';
-import { BASE32_ALPHABET, type Item } from '../../payments/store/items.ts';
 import { KeyAttribute } from '../contract/tables.ts';
+import { BASE32_ALPHABET } from '../digest.ts';
 import { isFault, TerminalError } from '../faults.ts';
 import { turnOf } from '../looks.ts';
 import { type Pacing, readWithRetries } from './attempts.ts';
+import type { Item } from './items.ts';
+
+/** Queues are short on a good day and wide on a bad one. */
+export const QUEUE_SHARDS = 4;
 
 /** Told of each row that this code cannot read; the others are read all the same, and the row stays where it is. */
 export type Unreadable = (error: unknown) => void;
@@ -95,4 +98,11 @@ function startOf(prefixes: readonly string[], turn: number): string {
   const prefix = prefixes[Math.floor(place / (letters * letters))] ?? '';
   const first = BASE32_ALPHABET[Math.floor(place / letters) % letters] ?? '';
   return `${prefix}${first}${BASE32_ALPHABET[place % letters] ?? ''}`;
+}
+
+/** One kind of queue by time. */
+export interface DueRows<Row> {
+  readonly partition: (shard: number) => string;
+  readonly keyOf: (row: Row) => Item;
+  readonly parse: (item: Item) => Row;
 }

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
 import type { OwnerToken } from '../../kernel/ids.ts';
-import { parseEffectRecord } from '../../payments/store/effect-items.ts';
-import { type Item, operationOfKey, recordKey } from '../../payments/store/items.ts';
+import { type Item } from '../../kernel/platform/items.ts';
 import type { Consumption, OpenConsumption } from '../domain/consumption.ts';
 import type { ConsumerWrite, RowCondition } from '../use/consumer-records.ts';
+import { operationOfKey, parseEffectRecord, recordKey } from './record-items.ts';
 import { ROW_IS_NEW, type TransactItem } from './transact-items.ts';
 
 /** Upper case, as all that Powertools' records are. */

@@ -3,12 +3,11 @@ import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import type { OperationId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
-import { effectRecordItem, parseEffectRecord } from '../../payments/store/effect-items.ts';
-import { recordKey } from '../../payments/store/items.ts';
 import type { Consumption, OpenConsumption } from '../domain/consumption.ts';
 import type { EffectRecord } from '../domain/idempotency.ts';
 import type { ConsumerClaims, ConsumerEffects, ConsumerWrite, RecordOutcome } from '../use/consumer-records.ts';
 import { openConsumptionItem, parseConsumption, whileStill, writeItem } from './consumer-items.ts';
+import { effectRecordItem, parseEffectRecord, recordKey } from './record-items.ts';
 import { isRefused, itemOf, RECORD_IS_NEW, transactOnce } from './transact-items.ts';
 
 /** The tables of a consumer; those that it does not write may be left out. */

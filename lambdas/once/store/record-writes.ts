@@ -1,7 +1,7 @@
 import { IdempotencyTable } from '../../kernel/contract/tables.ts';
-import { completedRecordItem, openRecordItem, recordKey } from '../../payments/store/items.ts';
-import type { Commit } from '../../payments/use/payment-store.ts';
 import type { CompletedRecord, OpenRecord } from '../domain/idempotency.ts';
+import type { ExpectedRecord } from '../use/record-store.ts';
+import { completedRecordItem, openRecordItem, recordKey } from './record-items.ts';
 import { RECORD_IS_NEW, type StoreTables, type TransactItem } from './transact-items.ts';
 
 /** The writes of an idempotency record that go into a transaction; always its first item. */
@@ -22,7 +22,7 @@ export function claimItem({ idempotency }: StoreTables, record: OpenRecord): Tra
 }
 
 /** The completing write: the record leaves the index of open claims, and only now may expire. */
-export function completionItem(tables: StoreTables, record: CompletedRecord, expects: Commit['expects']): TransactItem {
+export function completionItem(tables: StoreTables, record: CompletedRecord, expects: ExpectedRecord): TransactItem {
   return expects === 'open' ? completion(tables, record) : recreation(tables, record);
 }
 

@@ -1,10 +1,10 @@
 import type { OperationId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
-import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import { isLeased } from '../domain/idempotency.ts';
+import type { RecordStore } from './record-store.ts';
 
 export interface AwaitFirstTools {
-  readonly store: Pick<PaymentStore, 'readRecord'>;
+  readonly store: Pick<RecordStore, 'readRecord'>;
   readonly clock: Clock;
 }
 

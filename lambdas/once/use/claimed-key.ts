@@ -3,16 +3,15 @@ import { RetryableError } from '../../kernel/faults.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
-import type { RepeatOutcome } from '../../payments/use/create-payment-types.ts';
-import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import type { IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
-import { judgeRecord } from './judge-record.ts';
+import { judgeRecord, type RepeatOutcome } from './judge-record.ts';
 import type { ClaimStep, ReplayCache } from './operation-runner.ts';
+import type { RecordStore } from './record-store.ts';
 
 /** What every claim of an idempotency key does alike, whatever is done under it. */
 
 export interface ClaimedKeyTools {
-  readonly store: Pick<PaymentStore, 'takeOver'>;
+  readonly store: Pick<RecordStore, 'takeOver'>;
   readonly replays: ReplayCache;
   readonly clock: Clock;
   readonly entropy: Entropy;

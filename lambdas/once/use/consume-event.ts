@@ -1,8 +1,7 @@
-import type { PayonceEvent } from '../../events/domain/event.ts';
 import { CONSUMER_LEASE_SECONDS } from '../../kernel/contract/events.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { RetryableError } from '../../kernel/faults.ts';
-import { businessOperation, consumerOperation, type OperationId } from '../../kernel/ids.ts';
+import { businessOperation, consumerOperation, type Mode, type OperationId, type TenantId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import type { Consumption, OpenConsumption } from '../domain/consumption.ts';
@@ -11,6 +10,14 @@ import { type EffectRecord, effectExpirySeconds } from '../domain/idempotency.ts
 import type { ConsumerClaims, ConsumerEffects, ConsumerWrite } from './consumer-records.ts';
 import { MAX_CONSUMER_WRITES } from './consumer-records.ts';
 import type { ClaimStep, EffectSteps, OperationRunner, OperationSteps } from './operation-runner.ts';
+
+/** What every event says for itself, whatever it tells of. */
+export interface ConsumableEvent {
+  readonly tenant: TenantId;
+  readonly mode: Mode;
+  /** The same however often it is delivered. */
+  readonly event: { readonly id: string };
+}
 
 export interface ConsumeTools {
   readonly records: ConsumerEffects & ConsumerClaims;
@@ -50,7 +57,7 @@ export function outside<Event>(call: (event: Event, call: OutsideCall) => Promis
   return { kind: 'outside', call };
 }
 
-export interface Consumer<Event extends PayonceEvent> {
+export interface Consumer<Event extends ConsumableEvent> {
   /** Its name, for ever: effects are remembered under it. */
   readonly handler: string;
   /**
@@ -75,7 +82,7 @@ const MAX_ROUNDS = 5;
  *
  * @throws whatever the handler throws; RetryableError and AmbiguousError of the store: the event must come again
  */
-export async function consumeEvent<Event extends PayonceEvent>(
+export async function consumeEvent<Event extends ConsumableEvent>(
   tools: ConsumeTools,
   consumer: Consumer<Event>,
   event: Event,
@@ -90,7 +97,7 @@ export async function consumeEvent<Event extends PayonceEvent>(
   }
 }
 
-function operationOf<Event extends PayonceEvent>(
+function operationOf<Event extends ConsumableEvent>(
   digest: Digest,
   { handler, key }: Consumer<Event>,
   event: Event,
@@ -103,7 +110,7 @@ function operationOf<Event extends PayonceEvent>(
 }
 
 /** What both ways remember; a business key is never forgotten, because weeks later nothing else would refuse. */
-function recordOf<Event extends PayonceEvent>(
+function recordOf<Event extends ConsumableEvent>(
   { clock, entropy }: ConsumeTools,
   { key }: Consumer<Event>,
   operationId: OperationId,
@@ -118,7 +125,7 @@ function recordOf<Event extends PayonceEvent>(
 }
 
 /** Commit-only: there is nothing to claim, because record and effect are one write. */
-class TableRun<Event extends PayonceEvent> implements EffectSteps<readonly ConsumerWrite[], Consumed> {
+class TableRun<Event extends ConsumableEvent> implements EffectSteps<readonly ConsumerWrite[], Consumed> {
   readonly #tools: ConsumeTools;
   readonly #consumer: Consumer<Event>;
   readonly #event: Event;
@@ -180,7 +187,7 @@ function withoutRefused(
 }
 
 /** Claim, call, commit. */
-class OutsideRun<Event extends PayonceEvent> implements OperationSteps<true, Consumed> {
+class OutsideRun<Event extends ConsumableEvent> implements OperationSteps<true, Consumed> {
   readonly #tools: ConsumeTools;
   readonly #consumer: Consumer<Event>;
   readonly #event: Event;

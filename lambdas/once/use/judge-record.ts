@@ -1,9 +1,26 @@
+import type { Answer } from '../../kernel/answer.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { compareFingerprints } from '../../kernel/fingerprint.ts';
-import type { RepeatOutcome } from '../../payments/use/create-payment-types.ts';
+import type { PaymentId } from '../../kernel/ids.ts';
 import type { IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
 import { isExpired, isLeased } from '../domain/idempotency.ts';
+
+/** What happened on the way, for logs and metrics. */
+export interface RunNotes {
+  /** A stale or lost claim was taken over. */
+  takenOver: boolean;
+  /** The claim was lost to another owner before the commit. */
+  fenced: boolean;
+}
+
+/** What a request comes to whose key was used before. */
+export type RepeatOutcome =
+  /** The stored answer, verbatim. */
+  | { readonly kind: 'replay'; readonly answer: Answer; readonly source: 'store' | 'cache' }
+  | { readonly kind: 'in_progress'; readonly leaseExpiresAtMs: number }
+  | { readonly kind: 'payload_mismatch' }
+  | { readonly kind: 'key_expired'; readonly paymentId: PaymentId };
 
 export type Judgement = RepeatOutcome | { readonly kind: 'stale'; readonly record: OpenRecord };
 

@@ -1,5 +1,5 @@
-import type { Answer, Problem } from '../../kernel/answer.ts';
-import { JSON_TYPE, PROBLEM_TYPE, problemBody } from '../../kernel/answer.ts';
+import { type Answer, JSON_TYPE, PROBLEM_TYPE, type Problem, problemBody } from '../../kernel/answer.ts';
+
 import { NOT_ATTEMPTED } from '../../payments/domain/payment.ts';
 import type { Order } from './order.ts';
 import type { OrderDetails } from './order-transition.ts';

@@ -7,7 +7,7 @@ import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import { deriveOrderId, orderOperation } from '../../kernel/ids.ts';
 import type { RequestCount } from '../../kernel/platform/telemetry.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
-import type { RunNotes } from '../../payments/use/create-payment-types.ts';
+import type { RunNotes } from '../../once/use/judge-record.ts';
 import { createOrder } from '../use/create-order.ts';
 import type { CreateOrder, CreateOrderOutcome } from '../use/create-order-types.ts';
 import { orderOutcomeAnswer } from './order-outcome-answer.ts';

@@ -3,6 +3,7 @@ import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import type { OrderId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
+import { type Item } from '../../kernel/platform/items.ts';
 import {
   failOnUnreadable,
   type Queue,
@@ -10,6 +11,7 @@ import {
   readQueue,
   type Unreadable,
 } from '../../kernel/platform/queue-rows.ts';
+import { parseRecord } from '../../once/store/record-items.ts';
 import { claimItem, completionItem } from '../../once/store/record-writes.ts';
 import {
   isRefused,
@@ -19,19 +21,13 @@ import {
   type TransactItem,
   transactOnce,
 } from '../../once/store/transact-items.ts';
-import { type Item, parseRecord, transitionSort } from '../../payments/store/items.ts';
-import type { CommitOutcome, PaymentStore, TransitionPage } from '../../payments/use/payment-store.ts';
+import type { CommitOutcome } from '../../once/use/record-store.ts';
+import { transitionSort } from '../../payments/store/items.ts';
+import { openOrderKey, openOrderRow, openOrdersPartition, parseOpenOrder } from '../../payments/store/queue-items.ts';
+import type { OpenOrder, PaymentStore, TransitionPage } from '../../payments/use/payment-store.ts';
 import type { OrderTransition } from '../domain/order-transition.ts';
-import type { OpenOrder, OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../use/order-store.ts';
-import {
-  openOrderKey,
-  openOrderRow,
-  openOrdersPartition,
-  orderPartition,
-  orderTransitionRow,
-  parseOpenOrder,
-  parseOrderTransition,
-} from './order-items.ts';
+import type { OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../use/order-store.ts';
+import { orderPartition, orderTransitionRow, parseOrderTransition } from './order-items.ts';
 
 const OPEN_ORDERS: Queue<OpenOrder> = { partition: openOrdersPartition, prefixes: ['ord_'], parse: parseOpenOrder };
 

@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { LedgerRow, RegistryRow } from '../../kernel/contract/rows.ts';
+import { LedgerRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
-import { type OrderId, orderOperation, type PaymentId, type TenantId } from '../../kernel/ids.ts';
-import { QUEUE_SHARDS } from '../../payments/store/effect-items.ts';
-import { type Item, shardOf, transitionSort } from '../../payments/store/items.ts';
+import { type OrderId, type PaymentId, type TenantId } from '../../kernel/ids.ts';
+import { type Item } from '../../kernel/platform/items.ts';
+import { transitionSort } from '../../payments/store/items.ts';
 import {
   CHARGE_STATUSES,
   EMAIL_STATUSES,
@@ -14,7 +14,6 @@ import {
   REVERSAL_WAYS,
 } from '../domain/order.ts';
 import type { OrderTransition } from '../domain/order-transition.ts';
-import type { OpenOrder } from '../use/order-store.ts';
 
 const bytes = z.instanceof(Uint8Array);
 const milliseconds = z.int();
@@ -80,27 +79,4 @@ export function orderTransitionRow(transition: OrderTransition): Item {
 
 export function parseOrderTransition(item: Item): OrderTransition {
   return orderTransitionItem.parse(item);
-}
-
-// ------------------------------------------------------------------------------------------------------- orders to go on with
-
-const openOrderItem = z.object({ orderId, createdAtMs: milliseconds, sequence: z.int().min(1) });
-
-export function openOrdersPartition(shard: number): string {
-  return `${RegistryRow.openOrder}${shard}`;
-}
-
-export function openOrderKey({ orderId: id }: Pick<OpenOrder, 'orderId'>): Item {
-  return {
-    [KeyAttribute.partition]: openOrdersPartition(shardOf(orderOperation(id)) % QUEUE_SHARDS),
-    [KeyAttribute.sort]: id,
-  };
-}
-
-export function openOrderRow(open: OpenOrder): Item {
-  return { ...openOrderKey(open), ...open };
-}
-
-export function parseOpenOrder(item: Item): OpenOrder {
-  return openOrderItem.parse(item);
 }

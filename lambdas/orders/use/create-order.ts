@@ -1,8 +1,8 @@
 import { RetryableError } from '../../kernel/faults.ts';
 import { orderOperation } from '../../kernel/ids.ts';
 import { isExpired } from '../../once/domain/idempotency.ts';
-import { judgeRecord } from '../../once/use/judge-record.ts';
-import type { RunNotes } from '../../payments/use/create-payment-types.ts';
+import { judgeRecord, type RunNotes } from '../../once/use/judge-record.ts';
+
 import type { CreateOrder, CreateOrderOutcome, OrderTools } from './create-order-types.ts';
 import { OrderRun } from './order-run.ts';
 

@@ -1,4 +1,5 @@
 import { invariant } from '../../kernel/invariant.ts';
+import type { OpenOrder } from '../../payments/use/payment-store.ts';
 import type { Order, OrderDraft } from '../domain/order.ts';
 import { isSettled } from '../domain/order.ts';
 import { decideOrder, type OrderFact } from '../domain/order-facts.ts';
@@ -7,7 +8,6 @@ import { nextOrderTransitions } from '../domain/order-transition.ts';
 import type { OrderTools } from './create-order-types.ts';
 import { callForOrder, type OrderCallLimits } from './order-calls.ts';
 import { lengthened, type OrderChain, readOrderChain } from './order-chain.ts';
-import type { OpenOrder } from './order-store.ts';
 
 export interface Drive extends OrderCallLimits {
   /** What became known and is not in the chain yet. @default nothing */

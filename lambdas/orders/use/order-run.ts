@@ -4,9 +4,9 @@ import { invariant } from '../../kernel/invariant.ts';
 import type { IdempotencyRecord, OpenRecord } from '../../once/domain/idempotency.ts';
 import { paymentExpirySeconds } from '../../once/domain/idempotency.ts';
 import { afterFence, claimExisting, contention, openRecord } from '../../once/use/claimed-key.ts';
-import { isSameRequest } from '../../once/use/judge-record.ts';
+import { isSameRequest, type RepeatOutcome, type RunNotes } from '../../once/use/judge-record.ts';
 import type { ClaimStep, OperationSteps } from '../../once/use/operation-runner.ts';
-import type { RepeatOutcome, RunNotes } from '../../payments/use/create-payment-types.ts';
+
 import { createOrderDraft, isSettled } from '../domain/order.ts';
 import { orderAnswer } from '../domain/order-answer.ts';
 import { saysProcessing } from '../domain/order-steps.ts';

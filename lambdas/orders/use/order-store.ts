@@ -1,16 +1,8 @@
 import type { OrderId } from '../../kernel/ids.ts';
 import type { CompletedRecord, OpenRecord } from '../../once/domain/idempotency.ts';
-import type { ClaimOutcome, CommitOutcome, TransitionPage } from '../../payments/use/payment-store.ts';
+import type { ClaimOutcome, CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
+import type { OpenOrder, TransitionPage } from '../../payments/use/payment-store.ts';
 import type { OrderTransition } from '../domain/order-transition.ts';
-
-/** The queue entry for an order that was answered and is not settled: somebody must go on with it. */
-export interface OpenOrder {
-  readonly orderId: OrderId;
-  /** Of the order, or of what has opened it since: the looks at it grow rarer from here on. Unix milliseconds. */
-  readonly createdAtMs: number;
-  /** Of the transition that left it open, or a time, where its payment opened it: an entry is closed only as it was read. */
-  readonly sequence: number;
-}
 
 export interface OrderClaim {
   readonly record: OpenRecord;
@@ -27,8 +19,7 @@ export interface OrderAppend {
 
 export interface OrderCommit extends OrderAppend {
   readonly record: CompletedRecord;
-  /** `open`: the claim is held by `record.owner`. `absent`: its record was deleted under the owner's feet. */
-  readonly expects: 'open' | 'absent';
+  readonly expects: ExpectedRecord;
 }
 
 /**
@@ -37,7 +28,7 @@ export interface OrderCommit extends OrderAppend {
  */
 export interface OrderStore {
   /** Record and first transition, all or nothing. */
-  claimOrder(claim: OrderClaim): Promise<Exclude<ClaimOutcome, { kind: 'reference_taken' }>>;
+  claimOrder(claim: OrderClaim): Promise<ClaimOutcome>;
   /** Stored answer and the transitions that it tells of, all or nothing, only while the owner still owns. */
   commitOrder(commit: OrderCommit): Promise<CommitOutcome>;
   /** Fenced by the chain alone: a place in it can be taken once. */

@@ -6,8 +6,8 @@ import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import { type OwnerToken, ownerToken } from '../../kernel/ids.ts';
 import { type Pacing, type WriteResult, writeConditionally } from '../../kernel/platform/attempts.ts';
+import type { Item } from '../../kernel/platform/items.ts';
 import { itemOf } from '../../once/store/transact-items.ts';
-import type { Item } from '../../payments/store/items.ts';
 import type { SendingClaim, SendingClaims, SendingOwner } from '../use/sending-claims.ts';
 
 /** Each look at a rival's row is a round; so many rivals in a row on one e-mail are a fault of somebody else's. */

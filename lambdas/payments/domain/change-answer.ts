@@ -1,11 +1,10 @@
-import type { Answer, Problem } from '../../kernel/answer.ts';
-import { JSON_TYPE, PROBLEM_TYPE, problemBody } from '../../kernel/answer.ts';
+import { type Answer, JSON_TYPE, PROBLEM_TYPE, type Problem, problemBody } from '../../kernel/answer.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import { paymentObject } from './answer.ts';
 import { changeOf, isUnderWay } from './change.ts';
 import type { Failure, HoldChange, Payment, Refund } from './payment.ts';
 import { NOT_ATTEMPTED } from './payment.ts';
+import { paymentObject } from './payment-answer.ts';
 import type { PaymentState } from './payment-state.ts';
 import type { FirstDetails } from './transition.ts';
 

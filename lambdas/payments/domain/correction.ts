@@ -1,6 +1,6 @@
-import type { Answer } from '../../kernel/answer.ts';
-import { JSON_TYPE } from '../../kernel/answer.ts';
+import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import { invariant } from '../../kernel/invariant.ts';
+
 import type { Correction, TransitionDraft } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import { netDebitMinor, type Posting, reversed } from './posting.ts';

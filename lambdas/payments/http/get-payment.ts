@@ -2,7 +2,7 @@ import { found, type Handled, refusal } from '../../http/http-api.ts';
 import { problem } from '../../http/problems.ts';
 import { validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
-import { paymentObject } from '../domain/answer.ts';
+import { paymentObject } from '../domain/payment-answer.ts';
 import type { Transition } from '../domain/transition.ts';
 import { listTransitions, readPayment } from '../use/read-payment.ts';
 import { DEFAULT_PAGE, emptyQuery, transitionPageQuery } from './payment-schemas.ts';

@@ -1,7 +1,7 @@
 import { problemAnswer } from '../../http/http-answer.ts';
+import { inProgress, payloadMismatch, replayed } from '../../http/idempotency-http.ts';
 import { problem } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
-import { inProgress, payloadMismatch, replayed } from '../../once/idempotency-http.ts';
 import type { CreatePaymentOutcome } from '../use/create-payment-types.ts';
 
 /** What a client is answered when it has asked for a payment; for a first execution and a replay, the stored answer as it is. */

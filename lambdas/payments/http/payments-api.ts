@@ -1,9 +1,9 @@
 import type { GatewayEvent, GatewayResult } from '../../http/gateway-request.ts';
+import type * as http from '../../http/http-api.ts';
 import { httpApi } from '../../http/http-api.ts';
 import type { Telemetry } from '../../kernel/platform/telemetry.ts';
 import type { ApiKeyRegistry } from '../../tenants/api-key-registry.ts';
-import { authenticate, FoundKeys } from '../../tenants/authenticate.ts';
-import { getPayments } from '../../views/http/get-payments.ts';
+import { authenticate, type Caller, FoundKeys } from '../../tenants/authenticate.ts';
 import { postCancel, postCapture, postRefund } from './change-payment-routes.ts';
 import { getPayment, getTransitions } from './get-payment.ts';
 import { getRefund, getRefunds } from './get-refund.ts';
@@ -17,7 +17,6 @@ export interface PaymentsApiTools extends PaymentsTools {
 
 const ROUTES: readonly Route[] = [
   postPayment,
-  getPayments,
   getPayment,
   getTransitions,
   postCapture,
@@ -27,12 +26,19 @@ const ROUTES: readonly Route[] = [
   getRefund,
 ];
 
-/** The payments API on any store and processor. */
-export function paymentsApi(tools: PaymentsApiTools): (event: GatewayEvent) => Promise<GatewayResult> {
+/**
+ * The payments API on any store and processor.
+ *
+ * @param further routes of other rooms under the same path: the list, which is read from the views
+ */
+export function paymentsApi<Tools extends PaymentsApiTools>(
+  tools: Tools,
+  further: readonly http.Route<Tools, Caller>[],
+): (event: GatewayEvent) => Promise<GatewayResult> {
   const { keys, clock, digest, telemetry } = tools;
   const found = new FoundKeys();
-  return httpApi({
-    routes: ROUTES,
+  return httpApi<Tools, Caller>({
+    routes: [...ROUTES, ...further],
     tools,
     clock,
     telemetry,

@@ -1,13 +1,10 @@
 import type * as http from '../../http/http-api.ts';
 import type { TenantId } from '../../kernel/ids.ts';
 import type { Caller } from '../../tenants/authenticate.ts';
-import type { ViewStore } from '../../views/use/view-store.ts';
 import type { CreatePaymentTools } from '../use/create-payment-types.ts';
 import type { Processor } from '../use/processor.ts';
 
 export interface PaymentsTools extends CreatePaymentTools {
-  /** For the list. */
-  readonly views: Pick<ViewStore, 'range'>;
   /** Where a new payment goes. @default to the one processor */
   readonly choose?: (payment: { readonly tenantId: TenantId; readonly currency: string }) => Processor;
 }

@@ -5,32 +5,25 @@ import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import { failOnUnreadable, readableRows, type Unreadable } from '../../kernel/platform/queue-rows.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
+import { effectRecordItem, parseEffectRecord, recordKey } from '../../once/store/record-items.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
-import {
-  appendItem,
-  holdItem,
-  isRefused,
-  itemOf,
-  RECORD_IS_NEW,
-  returnItem,
-  transactOnce,
-} from '../../once/store/transact-items.ts';
-import { openOrderRow } from '../../orders/store/order-items.ts';
+import { isRefused, itemOf, RECORD_IS_NEW, transactOnce } from '../../once/store/transact-items.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { Effect, EffectOutcome, EffectStore, OrphanedCallback } from '../use/effect-store.ts';
 import type { PaymentStore, TransitionPage } from '../use/payment-store.ts';
 import type { OrphanShelf } from '../use/unfinished-work.ts';
+import { appendItem } from './items.ts';
 import {
-  effectRecordItem,
+  holdItem,
   keptOrphanKey,
   ORPHAN_SHARDS,
+  openOrderRow,
   orphanAttributes,
-  parseEffectRecord,
   parseOrphan,
+  returnItem,
   waitingOrphanKey,
   waitingOrphansPartition,
-} from './effect-items.ts';
-import { recordKey } from './items.ts';
+} from './queue-items.ts';
 
 /** Effects of our own: the one durable write, and the shelf of callbacks that have found no payment. */
 export class DynamoDbEffects implements EffectStore, OrphanShelf {

@@ -5,41 +5,31 @@ import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Pacing, WriteResult } from '../../kernel/platform/attempts.ts';
 import { readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
+import type { Item } from '../../kernel/platform/items.ts';
 import type { IdempotencyRecord } from '../../once/domain/idempotency.ts';
+import { parseRecord, recordKey } from '../../once/store/record-items.ts';
 import { claimItem, completionItem, HELD_BY_OWNER, HELD_NAMES } from '../../once/store/record-writes.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
-import {
-  appendItem,
-  holdItem,
-  inquiryItem,
-  isRefused,
-  itemOf,
-  ROW_IS_NEW,
-  returnItem,
-  transactOnce,
-} from '../../once/store/transact-items.ts';
+import { isRefused, itemOf, ROW_IS_NEW, transactOnce } from '../../once/store/transact-items.ts';
+import type { CommitOutcome, Takeover, TakeoverOutcome } from '../../once/use/record-store.ts';
 import type { Transition } from '../domain/transition.ts';
 import type {
   Claim,
   ClaimOutcome,
   Commit,
-  CommitOutcome,
   PaymentHistory,
   PaymentStore,
-  Takeover,
-  TakeoverOutcome,
   TransitionPage,
 } from '../use/payment-store.ts';
-import type { Item } from './items.ts';
 import {
-  parseRecord,
+  appendItem,
   parseReferenceHolder,
   parseTransition,
   paymentPartition,
-  recordKey,
   referenceRowKey,
   transitionSort,
 } from './items.ts';
+import { holdItem, inquiryItem, returnItem } from './queue-items.ts';
 
 /** The two durable writes, each one `TransactWriteItems`, and the reads, all consistent. */
 export class DynamoDbStore implements PaymentStore {

@@ -1,97 +1,20 @@
 import * as z from 'zod';
-import { IdempotencyRow, LedgerRow, RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
-import { IdempotencyTable, INDEX_SHARDS, KeyAttribute, LedgerTable } from '../../kernel/contract/tables.ts';
-import type { OperationId, OwnerToken, PaymentId, TenantId } from '../../kernel/ids.ts';
-import type { CompletedRecord, IdempotencyRecord, OpenRecord } from '../../once/domain/idempotency.ts';
+import { LedgerRow, RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
+import { KeyAttribute, LedgerTable } from '../../kernel/contract/tables.ts';
+import type { PaymentId, TenantId } from '../../kernel/ids.ts';
+import { type Item, shardOf } from '../../kernel/platform/items.ts';
+import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
+import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
 import { CANCEL_REASONS, PAYMENT_STATUSES, PENDING_TYPES, TRANSITION_TYPES } from '../domain/payment.ts';
 import { ACCOUNTS } from '../domain/posting.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { ReferenceName } from '../use/payment-store.ts';
 
-/** What the store holds, checked when read: a row that this code cannot understand must never be acted on. */
-export type Item = Record<string, unknown>;
-
-// ---------------------------------------------------------------------------------------------------- idempotency records
-
-const bytes = z.instanceof(Uint8Array);
-const fingerprintFields = { fingerprint: bytes, fingerprintVersion: z.int() };
-const identityFields = {
-  [IdempotencyTable.partitionKey]: z.string(),
-  paymentId: z.string(),
-  owner: z.string(),
-  claimedAtMs: z.int(),
-  ...fingerprintFields,
-};
-
-const recordItem = z.discriminatedUnion('status', [
-  z.object({
-    ...identityFields,
-    status: z.literal('INPROGRESS'),
-    leaseExpiresAtMs: z.int(),
-    released: z.boolean(),
-  }),
-  z.object({
-    ...identityFields,
-    status: z.literal('COMPLETED'),
-    answer: z.object({ status: z.int(), headers: z.record(z.string(), z.string()), body: z.string() }),
-    [IdempotencyTable.timeToLiveAttribute]: z.int(),
-  }),
-]);
-
-export function recordKey(operationId: OperationId): Item {
-  return { [IdempotencyTable.partitionKey]: `${IdempotencyRow.record}${operationId}` };
-}
-
-export function operationOfKey(partition: string): OperationId {
-  return partition.slice(IdempotencyRow.record.length) as OperationId;
-}
-
-function identityAttributes(record: IdempotencyRecord): Item {
-  return {
-    ...recordKey(record.operationId),
-    paymentId: record.paymentId,
-    owner: record.owner,
-    claimedAtMs: record.claimedAtMs,
-    fingerprint: record.fingerprint.sha256,
-    fingerprintVersion: record.fingerprint.version,
-    status: record.status,
-  };
-}
-
-/** Only an open record carries the index's attribute; the completing write takes it away. */
-export function openRecordItem(record: OpenRecord): Item {
-  return {
-    ...identityAttributes(record),
-    leaseExpiresAtMs: record.leaseExpiresAtMs,
-    released: record.released,
-    [IdempotencyTable.openClaimsIndex.partitionKey]: shardOf(record.operationId),
-  };
-}
-
-export function completedRecordItem(record: CompletedRecord): Item {
-  return {
-    ...identityAttributes(record),
-    answer: record.answer,
-    [IdempotencyTable.timeToLiveAttribute]: record.expiresAtSeconds,
-  };
-}
-
-export function parseRecord(item: Item): IdempotencyRecord {
-  const row = recordItem.parse(item);
-  const identity = {
-    operationId: operationOfKey(row.pk),
-    paymentId: row.paymentId as PaymentId,
-    owner: row.owner as OwnerToken,
-    claimedAtMs: row.claimedAtMs,
-    fingerprint: { version: row.fingerprintVersion, sha256: row.fingerprint },
-  };
-  return row.status === 'INPROGRESS'
-    ? { status: row.status, ...identity, leaseExpiresAtMs: row.leaseExpiresAtMs, released: row.released }
-    : { status: row.status, ...identity, answer: row.answer, expiresAtSeconds: row.expiresAt };
-}
+/** What the store holds of payments, checked when read: a row that this code cannot understand must never be acted on. */
 
 // ------------------------------------------------------------------------------------------------------------ transitions
 
+const bytes = z.instanceof(Uint8Array);
 const minorUnits = z.int().min(0);
 const failureItem = z.object({ code: z.string(), message: z.string() });
 const paymentItem = z.object({
@@ -230,6 +153,11 @@ function outcomeAttributes({ payment, sequence, occurredAtMs }: Transition): Ite
   };
 }
 
+/** A transition's place in the chain can be taken once. */
+export function appendItem({ ledger }: StoreTables, transition: Transition): TransactItem {
+  return { Put: { TableName: ledger, Item: transitionRow(transition), ConditionExpression: ROW_IS_NEW } };
+}
+
 export function parseTransition(item: Item): Transition {
   return transitionItem.parse(item);
 }
@@ -244,11 +172,4 @@ export function referenceRowKey({ tenantId, mode, reference }: ReferenceName): I
 
 export function parseReferenceHolder(item: Item): PaymentId {
   return referenceItem.parse(item).paymentId as PaymentId;
-}
-
-export const BASE32_ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
-
-/** The last letter of a derived id is five bits of its digest: as good as any other hash, and free. */
-export function shardOf(id: string): number {
-  return BASE32_ALPHABET.indexOf(id.at(-1) ?? 'a') % INDEX_SHARDS;
 }

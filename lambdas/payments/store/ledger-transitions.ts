@@ -6,9 +6,10 @@ import { INDEX_SHARDS, KeyAttribute, LedgerTable } from '../../kernel/contract/t
 import type { PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
+import { type Item } from '../../kernel/platform/items.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { LedgerAge, OutcomePlace, RecentOutcomes, TransitionReader } from '../use/transition-reader.ts';
-import { type Item, parseTransition, paymentPartition, transitionSort } from './items.ts';
+import { parseTransition, paymentPartition, transitionSort } from './items.ts';
 
 /** Keys alone are a hundred bytes each, so a page holds ten thousand: no shard has so many in a minute. */
 const MAX_PAGES = 10;

@@ -1,8 +1,8 @@
 import type { Answer } from '../../kernel/answer.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { Mode, OperationId, PaymentId, TenantId } from '../../kernel/ids.ts';
+import type { RepeatOutcome } from '../../once/use/judge-record.ts';
 import type { ChangeCommand, ChangeRefusal } from '../domain/change.ts';
-import type { RepeatOutcome } from './create-payment-types.ts';
 
 export interface ChangePayment {
   /** Derived from tenant, mode, method, resolved path and idempotency key; it names the payment. */

@@ -1,8 +1,8 @@
 import { isExpired } from '../../once/domain/idempotency.ts';
-import { judgeRecord } from '../../once/use/judge-record.ts';
+import { judgeRecord, type RunNotes } from '../../once/use/judge-record.ts';
 import type { ChangePayment, ChangePaymentOutcome } from './change-payment-types.ts';
 import { ChangeRun } from './change-run.ts';
-import type { CreatePaymentTools, RunNotes } from './create-payment-types.ts';
+import type { CreatePaymentTools } from './create-payment-types.ts';
 
 /**
  * Captures, cancels or refunds so that it happens once in effect, and never beyond what was captured: claim with a pending

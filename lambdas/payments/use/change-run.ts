@@ -6,7 +6,7 @@ import { invariant } from '../../kernel/invariant.ts';
 import type { IdempotencyRecord, OpenRecord } from '../../once/domain/idempotency.ts';
 import { paymentExpirySeconds } from '../../once/domain/idempotency.ts';
 import { afterFence, claimExisting, contention, openRecord } from '../../once/use/claimed-key.ts';
-import { isSameRequest } from '../../once/use/judge-record.ts';
+import { isSameRequest, type RunNotes } from '../../once/use/judge-record.ts';
 import type { ClaimStep, OperationSteps } from '../../once/use/operation-runner.ts';
 import { answeredAsPending, askedBy, begunAtMs, changeOf, decideChange, isUnderWay } from '../domain/change.ts';
 import { changeAnswer } from '../domain/change-answer.ts';
@@ -16,7 +16,8 @@ import { evolve, type PaymentState } from '../domain/payment-state.ts';
 import { isSendWindowClosed } from '../domain/settlement.ts';
 import { detailsOf, nextTransition } from '../domain/transition.ts';
 import type { ChangePayment, ChangePaymentOutcome } from './change-payment-types.ts';
-import type { CreatePaymentTools, RunNotes } from './create-payment-types.ts';
+import type { CreatePaymentTools } from './create-payment-types.ts';
+
 import { decideNeverAsked, findOutChange } from './find-out-change.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import { pinnedProcessor } from './pinned-processor.ts';

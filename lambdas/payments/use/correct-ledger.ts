@@ -1,6 +1,5 @@
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
-import { type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from '../../once/use/keyed-effect.ts';
 import type { Caller } from '../../tenants/authenticate.ts';
 import {
   type CorrectionDecision,
@@ -8,6 +7,7 @@ import {
   correctionAnswer,
   decideCorrection,
 } from '../domain/correction.ts';
+import { type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from './keyed-effect.ts';
 
 export interface CorrectLedger extends Omit<CorrectionRequest, 'correctionId'> {
   readonly caller: Caller;

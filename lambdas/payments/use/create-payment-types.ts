@@ -3,6 +3,7 @@ import type { Digest } from '../../kernel/digest.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { Mode, PaymentId, TenantId } from '../../kernel/ids.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
+import type { RepeatOutcome } from '../../once/use/judge-record.ts';
 import type { OperationRunner, ReplayCache } from '../../once/use/operation-runner.ts';
 import type { CaptureMode } from '../domain/payment.ts';
 import type { PaymentStore } from './payment-store.ts';
@@ -37,22 +38,6 @@ export interface CreatePayment {
   readonly description?: string;
   readonly metadata?: Readonly<Record<string, string>>;
 }
-
-/** What happened on the way, for logs and metrics. */
-export interface RunNotes {
-  /** A stale or lost claim was taken over. */
-  takenOver: boolean;
-  /** The claim was lost to another owner before the commit. */
-  fenced: boolean;
-}
-
-/** What a request comes to whose key was used before. */
-export type RepeatOutcome =
-  /** The stored answer, verbatim. */
-  | { readonly kind: 'replay'; readonly answer: Answer; readonly source: 'store' | 'cache' }
-  | { readonly kind: 'in_progress'; readonly leaseExpiresAtMs: number }
-  | { readonly kind: 'payload_mismatch' }
-  | { readonly kind: 'key_expired'; readonly paymentId: PaymentId };
 
 export type CreatePaymentOutcome =
   /** Executed by this call; `unknown` when the processor's answer could not be had in time. */

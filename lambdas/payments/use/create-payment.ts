@@ -2,8 +2,9 @@ import { RetryableError } from '../../kernel/faults.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import { chargeOperation } from '../../kernel/ids.ts';
 import { isExpired } from '../../once/domain/idempotency.ts';
-import { judgeRecord } from '../../once/use/judge-record.ts';
-import type { CreatePayment, CreatePaymentOutcome, CreatePaymentTools, RunNotes } from './create-payment-types.ts';
+import { judgeRecord, type RunNotes } from '../../once/use/judge-record.ts';
+import type { CreatePayment, CreatePaymentOutcome, CreatePaymentTools } from './create-payment-types.ts';
+
 import { PaymentRun } from './payment-run.ts';
 import type { Processor } from './processor.ts';
 

@@ -1,9 +1,7 @@
 import { JSON_TYPE } from '../../kernel/answer.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
-import { type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from '../../once/use/keyed-effect.ts';
 import type { Caller } from '../../tenants/authenticate.ts';
-import { paymentObject } from '../domain/answer.ts';
 import { begunAtMs, changeOf } from '../domain/change.ts';
 import { refundObject } from '../domain/change-answer.ts';
 import {
@@ -12,7 +10,9 @@ import {
   decideByOperator,
   decideChangeByOperator,
 } from '../domain/operator-decision.ts';
+import { paymentObject } from '../domain/payment-answer.ts';
 import { detailsOf } from '../domain/transition.ts';
+import { type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from './keyed-effect.ts';
 import type { PaymentChain } from './payment-chain.ts';
 
 export interface DecidePayment extends Omit<DecisionRequest, 'decisionId'> {

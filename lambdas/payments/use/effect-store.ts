@@ -1,8 +1,7 @@
 import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
-import type { OpenOrder } from '../../orders/use/order-store.ts';
 import type { Transition } from '../domain/transition.ts';
-import type { ChargeToReturn, Hold, PaymentStore } from './payment-store.ts';
+import type { ChargeToReturn, Hold, OpenOrder, PaymentStore } from './payment-store.ts';
 
 /** What was said of a charge that no payment of ours is known for. Kept, tried again for a day, and never posted. */
 export interface OrphanedCallback {

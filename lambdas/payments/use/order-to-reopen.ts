@@ -1,7 +1,7 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { parseOrderId, paymentOfOrder } from '../../kernel/ids.ts';
-import type { OpenOrder } from '../../orders/use/order-store.ts';
 import { detailsOf, type Transition } from '../domain/transition.ts';
+import type { OpenOrder } from './payment-store.ts';
 
 /**
  * The queue entry that goes with these transitions: an order may have been canceled because its money went back, and a bank

@@ -1,5 +1,11 @@
-import type { Mode, OperationId, OwnerToken, PaymentId, TenantId } from '../../kernel/ids.ts';
-import type { CompletedRecord, IdempotencyRecord, OpenRecord } from '../../once/domain/idempotency.ts';
+import type { Mode, OperationId, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
+import type { CompletedRecord, OpenRecord } from '../../once/domain/idempotency.ts';
+import type {
+  CommitOutcome,
+  ExpectedRecord,
+  ClaimOutcome as RecordClaimOutcome,
+  RecordStore,
+} from '../../once/use/record-store.ts';
 import type { Transition } from '../domain/transition.ts';
 
 /** The merchant's own name for a payment, unique per tenant and mode among payments that have not failed. */
@@ -21,27 +27,11 @@ export interface Claim {
 }
 
 /** In order of precedence: what comes first is reported when several hold. */
-export type ClaimOutcome =
-  | { readonly kind: 'claimed' }
-  | { readonly kind: 'record_exists'; readonly record: IdempotencyRecord }
-  | { readonly kind: 'transition_exists' }
-  | { readonly kind: 'reference_taken'; readonly paymentId: PaymentId };
-
-export interface Takeover {
-  /** The record as it was read: taken over only if nobody else did so since. */
-  readonly stale: OpenRecord;
-  readonly owner: OwnerToken;
-  readonly leaseExpiresAtMs: number;
-}
-
-export type TakeoverOutcome =
-  | { readonly kind: 'taken' }
-  | { readonly kind: 'changed'; readonly record: IdempotencyRecord | undefined };
+export type ClaimOutcome = RecordClaimOutcome | { readonly kind: 'reference_taken'; readonly paymentId: PaymentId };
 
 export interface Commit {
   readonly record: CompletedRecord;
-  /** `open`: the claim is held by `record.owner`. `absent`: its record was deleted under the owner's feet. */
-  readonly expects: 'open' | 'absent';
+  readonly expects: ExpectedRecord;
   /** The outcome; left out when the payment already stands where the answer says. */
   readonly transition?: Transition;
   /** The queue entries that go with the outcome. */
@@ -51,28 +41,17 @@ export interface Commit {
   readonly inquiry?: Inquiry;
 }
 
-/** In order of precedence. */
-export type CommitOutcome =
-  | { readonly kind: 'committed' }
-  /** Somebody else holds or completed the claim; undefined when no record is there. */
-  | { readonly kind: 'fenced'; readonly record: IdempotencyRecord | undefined }
-  | { readonly kind: 'transition_exists' };
-
 export interface PaymentHistory {
   readonly first: Transition;
   readonly newest: Transition;
 }
 
 /** Idempotency records and transitions behind one port, because they are written in one transaction. */
-export interface PaymentStore {
+export interface PaymentStore extends RecordStore {
   /** Durable write one: record, pending transition and reference, all or nothing. */
   claim(claim: Claim): Promise<ClaimOutcome>;
-  takeOver(takeover: Takeover): Promise<TakeoverOutcome>;
   /** Durable write two: stored answer and outcome, all or nothing, only while the owner still owns. */
   commit(commit: Commit): Promise<CommitOutcome>;
-  /** Says that nothing was sent and lets the next attempt in at once; does nothing when the claim is no longer the owner's. */
-  release(operationId: OperationId, owner: OwnerToken): Promise<void>;
-  readRecord(operationId: OperationId): Promise<IdempotencyRecord | undefined>;
   /** Consistent: what was committed is there. */
   readPayment(paymentId: PaymentId): Promise<PaymentHistory | undefined>;
   /** Consistent, oldest first. */
@@ -105,6 +84,15 @@ export interface Inquiry {
   readonly claimedAtMs: number;
   /** The answer is known, and what the payer does after it is not: looked at less often. */
   readonly waitsFor?: 'payer';
+}
+
+/** The queue entry for an order that was answered and is not settled, or whose money came back: it must be looked at again. */
+export interface OpenOrder {
+  readonly orderId: OrderId;
+  /** Of the order, or of what has opened it since: the looks at it grow rarer from here on. Unix milliseconds. */
+  readonly createdAtMs: number;
+  /** Of the transition that left it open, or a time, where its payment opened it: an entry is closed only as it was read. */
+  readonly sequence: number;
 }
 
 export interface TransitionPage {

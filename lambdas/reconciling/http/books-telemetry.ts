@@ -2,8 +2,8 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { METRIC_NAMESPACE } from '../../kernel/contract/metrics.ts';
 import { standardTelemetry } from '../../kernel/platform/telemetry.ts';
-import type { MismatchChange, MismatchCounts, OpenMismatch } from '../../views/domain/mismatch-view.ts';
 import { BOOKS_SERVICE, BooksMetric } from '../contract.ts';
+import type { MismatchChange, MismatchCounts, OpenMismatch } from '../domain/mismatch-view.ts';
 
 /** JSON lines, and metrics in CloudWatch's embedded format. States are told also when they are zero. */
 export function booksTelemetry() {

@@ -1,11 +1,11 @@
 import { problemAnswer } from '../../http/http-answer.ts';
 import { type Handled, refusal } from '../../http/http-api.ts';
+import { keyedCounts, payloadMismatch, replayed } from '../../http/idempotency-http.ts';
 import { readKeyedRequest } from '../../http/keyed-request.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { deriveDecisionId, storedOperationId } from '../../kernel/ids.ts';
-import { keyedCounts, payloadMismatch, replayed } from '../../once/idempotency-http.ts';
 import { type DecidePayment, type DecidePaymentOutcome, decidePayment } from '../../payments/use/decide-payment.ts';
 import { decisionBody } from './ledger-schemas.ts';
 import type { Call, Route } from './route.ts';

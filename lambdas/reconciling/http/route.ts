@@ -2,7 +2,7 @@ import type * as http from '../../http/http-api.ts';
 import { refusal } from '../../http/http-api.ts';
 import { problem } from '../../http/problems.ts';
 import { RetryableError, TerminalError } from '../../kernel/faults.ts';
-import type { KeyedEffectTools } from '../../once/use/keyed-effect.ts';
+import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import type { Caller } from '../../tenants/authenticate.ts';
 import type { LedgerReader } from '../../views/use/ledger-reader.ts';

@@ -4,7 +4,7 @@ import { DeleteCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { IdempotencyTable } from '../../kernel/contract/tables.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
-import type { Item } from '../../payments/store/items.ts';
+import type { Item } from '../../kernel/platform/items.ts';
 import type { WalkPage, WalkStep } from '../../views/use/view-store.ts';
 import type { ExpiredRecord, ExpiredRecords, TimeToLive } from '../use/expired-records.ts';
 

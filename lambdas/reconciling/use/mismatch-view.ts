@@ -3,20 +3,24 @@ import type { Digest } from '../../kernel/digest.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import {
   ALL_MISMATCHES,
+  FIRST_PLACE,
+  LAST_PLACE,
+  mismatchPartition,
+  type ViewOwner,
+} from '../../views/domain/views.ts';
+import type { ViewStore } from '../../views/use/view-store.ts';
+import type { Mismatch } from '../domain/compare-books.ts';
+import {
   type LookedAt,
   type MismatchChange,
   type MismatchCounts,
   mismatchKey,
-  mismatchPartition,
   mismatchPlace,
   mismatchRows,
   type OpenMismatch,
   openMismatchOf,
   seenAgain,
-} from '../../views/domain/mismatch-view.ts';
-import { FIRST_PLACE, LAST_PLACE, type ViewOwner } from '../../views/domain/views.ts';
-import type { ViewStore } from '../../views/use/view-store.ts';
-import type { Mismatch } from '../domain/compare-books.ts';
+} from '../domain/mismatch-view.ts';
 
 export interface MismatchViewTools {
   readonly views: ViewStore;

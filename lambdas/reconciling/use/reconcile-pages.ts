@@ -3,8 +3,8 @@ import { AmbiguousError } from '../../kernel/faults.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import type { LedgerAge, OutcomePlace, RecentOutcomes } from '../../payments/use/transition-reader.ts';
-import type { BooksName, OpenMismatch } from '../../views/domain/mismatch-view.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
+import type { BooksName, OpenMismatch } from '../domain/mismatch-view.ts';
 import { someMismatches } from './mismatch-view.ts';
 
 export interface PageTools {

@@ -7,9 +7,9 @@ import { detailsOf, type Transition } from '../../payments/domain/transition.ts'
 import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
-import type { LookedAt, MismatchChange, MismatchCounts, OpenMismatch } from '../../views/domain/mismatch-view.ts';
 import { DAY_MS, dayOf } from '../../views/domain/views.ts';
 import { compareBooks, type Mismatch } from '../domain/compare-books.ts';
+import type { LookedAt, MismatchChange, MismatchCounts, OpenMismatch } from '../domain/mismatch-view.ts';
 import { countMismatches, keepLook, type MismatchViewTools } from './mismatch-view.ts';
 import {
   MINUTE_MS,

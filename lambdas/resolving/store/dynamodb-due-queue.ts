@@ -2,8 +2,8 @@ import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { DUE_SHARDS, dueSort } from '../../kernel/due-sort.ts';
 import { readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
-import type { DueRows } from '../../kernel/platform/due-rows.ts';
-import { type QueueTools, unreadableRow } from '../../kernel/platform/queue-rows.ts';
+import { type DueRows, type QueueTools, unreadableRow } from '../../kernel/platform/queue-rows.ts';
+
 import type { DuePage, DueQueue } from '../use/due-queue.ts';
 
 /** `<part>:<sort key of the row before>`. */

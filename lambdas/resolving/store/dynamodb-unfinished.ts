@@ -4,6 +4,7 @@ import { IdempotencyTable, INDEX_SHARDS } from '../../kernel/contract/tables.ts'
 import { isFault } from '../../kernel/faults.ts';
 import { fromTurn, turnOf } from '../../kernel/looks.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
+import { type Item } from '../../kernel/platform/items.ts';
 import {
   failOnUnreadable,
   type Queue,
@@ -14,6 +15,7 @@ import {
 } from '../../kernel/platform/queue-rows.ts';
 import type { IdempotencyRecord, OpenRecord } from '../../once/domain/idempotency.ts';
 import { isLeased } from '../../once/domain/idempotency.ts';
+import { operationOfKey } from '../../once/store/record-items.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
 import {
   chargeToReturnKey,
@@ -22,8 +24,7 @@ import {
   parseChargeToReturn,
   parseInquiry,
   returnsPartition,
-} from '../../payments/store/effect-items.ts';
-import { type Item, operationOfKey } from '../../payments/store/items.ts';
+} from '../../payments/store/queue-items.ts';
 import type { ChargeToReturn, Inquiry, PaymentStore } from '../../payments/use/payment-store.ts';
 import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
 

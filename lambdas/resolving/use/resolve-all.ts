@@ -1,8 +1,8 @@
 import type { Job, JobCounts } from '../../jobs/use/job.ts';
 import { type Piece, piecesJob } from '../../jobs/use/pieces-job.ts';
 import type { OrderTools } from '../../orders/use/create-order-types.ts';
-import { finishOrderClaim, resolveOrders } from '../../orders/use/resolve-orders.ts';
 import { type Resolved, type ResolveTools, resolveClaims, resolveInquiries } from './resolve.ts';
+import { finishOrderClaim, resolveOrders } from './resolve-orders.ts';
 import { returnCharges } from './return-charges.ts';
 
 export interface ResolveAllTools

@@ -5,8 +5,7 @@ import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type Mode, type TenantId, tenantId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
-import type { ViewOwner } from '../../views/domain/views.ts';
-import type { Owners } from '../owners.ts';
+import type { Owner, Owners } from '../owners.ts';
 
 /** All owners are one partition: they are written when an API key is made, which is rare, and have a hundred bytes each. */
 const OWNERS = RegistryRow.owners;
@@ -43,7 +42,7 @@ export class DynamoDbOwners implements Owners {
   async list(
     after: string | undefined,
     limit: number,
-  ): Promise<readonly { readonly name: string; readonly owner: ViewOwner }[]> {
+  ): Promise<readonly { readonly name: string; readonly owner: Owner }[]> {
     const { partition, sort } = KeyAttribute;
     const { Items = [] } = await readWithRetries(this.#pacing, () =>
       this.#client.send(

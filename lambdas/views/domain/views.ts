@@ -258,3 +258,18 @@ const BASE32_ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 function shardOf(paymentId: PaymentId): number {
   return BASE32_ALPHABET.indexOf(paymentId.at(-1) ?? 'a') % VIEW_SHARDS;
 }
+
+// ------------------------------------------------------------------------------------------------------------- mismatches
+
+/** All of them, of every owner: what is counted, and what is looked at again. Few, so they need no shards. */
+export const ALL_MISMATCHES = ViewsRow.allMismatches;
+
+/** Those of one owner; without an owner, the charges that belong to no payment that is known. */
+export function mismatchPartition(owner: ViewOwner | undefined): string {
+  return owner === undefined ? ViewsRow.mismatch : `${ViewsRow.mismatch}${owner.tenantId}#${owner.mode}`;
+}
+
+/** Rows that come of comparing with a processor: the Ledger alone implies none of them, and says nothing against them. */
+export function isOfComparison({ partition }: Pick<ViewKey, 'partition'>): boolean {
+  return partition === ALL_MISMATCHES || partition.startsWith(ViewsRow.mismatch);
+}

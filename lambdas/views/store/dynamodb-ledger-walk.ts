@@ -3,7 +3,8 @@ import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type PaymentId, parsePaymentId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
-import { type Item, paymentPartition, transitionSort } from '../../payments/store/items.ts';
+import { type Item } from '../../kernel/platform/items.ts';
+import { paymentPartition, transitionSort } from '../../payments/store/items.ts';
 import type { LedgerWalk } from '../use/ledger-walk.ts';
 import type { WalkPage, WalkStep } from '../use/view-store.ts';
 

@@ -5,8 +5,8 @@ import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import type { PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
+import type { Item } from '../../kernel/platform/items.ts';
 import { type TransactItem, transactOnce } from '../../once/store/transact-items.ts';
-import type { Item } from '../../payments/store/items.ts';
 import type { ViewKey, ViewRow } from '../domain/views.ts';
 import type { RowChange, ViewRange, ViewStore, ViewWalk, WalkPage, WalkStep } from '../use/view-store.ts';
 

@@ -5,9 +5,10 @@ import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { PaymentId, TenantId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
+import { type Item } from '../../kernel/platform/items.ts';
 import { TRANSITION_TYPES } from '../../payments/domain/payment.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
-import { type Item, paymentPartition } from '../../payments/store/items.ts';
+import { paymentPartition } from '../../payments/store/items.ts';
 import type { Balance, BooksOwner, EntryQuery, LedgerEntry, LedgerReader } from '../use/ledger-reader.ts';
 import { balancesOf, entriesOf, type LedgerRow } from './ledger-rows.ts';
 

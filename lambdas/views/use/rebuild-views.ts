@@ -1,9 +1,8 @@
 import { ViewsRow } from '../../kernel/contract/rows.ts';
 import type { PaymentId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
-import { isOfComparison } from '../domain/mismatch-view.ts';
-import type { ViewKey, ViewOwner, ViewRow } from '../domain/views.ts';
-import { DAY_MS } from '../domain/views.ts';
+import { DAY_MS, isOfComparison, type ViewKey, type ViewOwner, type ViewRow } from '../domain/views.ts';
+
 import { type CloseDaysTools, closeDays, closedSums, sumEntries } from './close-days.ts';
 import type { LedgerWalk } from './ledger-walk.ts';
 import { isImplied, type LedgerTools, readPaymentViews, restoreHead, wrongRows } from './payment-views.ts';

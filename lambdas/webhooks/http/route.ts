@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { problemAnswer } from '../../http/http-answer.ts';
 import type * as http from '../../http/http-api.ts';
+import { keyedCounts, payloadMismatch, readIdempotencyKey, replayed } from '../../http/idempotency-http.ts';
 import { type JsonObject, readOptionalJsonObject } from '../../http/json-body.ts';
 import { type Parsed, type ProblemCode, problem, valid } from '../../http/problems.ts';
 import { validateBody, validateQuery } from '../../http/validate.ts';
@@ -8,7 +9,6 @@ import type { Answer } from '../../kernel/answer.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
 import type { KeyScope } from '../../kernel/ids.ts';
-import { keyedCounts, payloadMismatch, readIdempotencyKey, replayed } from '../../once/idempotency-http.ts';
 import { emptyQuery } from '../../payments/http/payment-schemas.ts';
 import type { Caller } from '../../tenants/authenticate.ts';
 import { webhookOperation } from '../domain/webhook-endpoint.ts';

@@ -1,8 +1,19 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import * as z from 'zod';
 import type { Telemetry } from '../../kernel/platform/telemetry.ts';
-import { parseWebhookTask } from '../transport/sqs-webhook-tasks.ts';
 import { type ReplayTools, replayPage } from '../use/replay-webhooks.ts';
 import { type SendTools, sendWebhook } from '../use/send-webhook.ts';
+import type { WebhookTask } from '../use/webhooks.ts';
+
+const taskMessage = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('attempt'), endpointId: z.string(), deliveryId: z.string() }),
+  z.strictObject({ kind: z.literal('replay'), replayId: z.string() }),
+]);
+
+/** @throws when it is none: the queue sets it aside */
+function parseWebhookTask(body: string): WebhookTask {
+  return taskMessage.parse(JSON.parse(body));
+}
 
 export interface TaskTools extends SendTools, Pick<ReplayTools, 'pastEvents'> {
   readonly telemetry: Pick<Telemetry, 'run' | 'fault'>;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
 import { tenantId } from '../../kernel/ids.ts';
-import { type Item, shardOf } from '../../payments/store/items.ts';
+import { type Item, shardOf } from '../../kernel/platform/items.ts';
 import { DELIVERY_KEPT_SECONDS, type Delivery } from '../domain/webhook-delivery.ts';
 import { type EndpointBook, WEBHOOK_EVENT_TYPES, type WebhookOwner } from '../domain/webhook-endpoint.ts';
 import type { WebhookReplay } from '../domain/webhook-replay.ts';

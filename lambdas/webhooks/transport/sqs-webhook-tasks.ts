@@ -1,19 +1,8 @@
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import * as z from 'zod';
-import type { WebhookTask, WebhookTasks } from '../use/webhooks.ts';
+import type { WebhookTasks } from '../use/webhooks.ts';
 
 /** Calls under way at once: enough for the sweep to get through, few enough for one process. */
 const MOST_AT_ONCE = 10;
-
-const task = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('attempt'), endpointId: z.string(), deliveryId: z.string() }),
-  z.strictObject({ kind: z.literal('replay'), replayId: z.string() }),
-]);
-
-/** @throws when it is none: the queue sets it aside */
-export function parseWebhookTask(body: string): WebhookTask {
-  return task.parse(JSON.parse(body));
-}
 
 /** A message a call, so that none fails in part: what did not get through is swept. */
 export function sqsWebhookTasks(client: SQSClient, queueUrl: string): WebhookTasks {

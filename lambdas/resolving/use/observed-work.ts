@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/world.ts';
 import { SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
 import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
-import { BacklogMetric, type BacklogMetricName } from '../../resolving/contract.ts';
+import { BacklogMetric, type BacklogMetricName } from '../contract.ts';
 
 export type Backlog = Readonly<Partial<Record<BacklogMetricName, number>>>;
 

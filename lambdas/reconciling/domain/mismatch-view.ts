@@ -1,7 +1,13 @@
-import { ViewsRow } from '../../kernel/contract/rows.ts';
 import { base32, type Digest } from '../../kernel/digest.ts';
-import type { Mismatch } from '../../reconciling/domain/compare-books.ts';
-import { placeOf, type ViewKey, type ViewOwner, type ViewRow } from './views.ts';
+import {
+  ALL_MISMATCHES,
+  mismatchPartition,
+  placeOf,
+  type ViewKey,
+  type ViewOwner,
+  type ViewRow,
+} from '../../views/domain/views.ts';
+import type { Mismatch } from './compare-books.ts';
 
 /** Which of a processor's accounts something was read from. */
 export interface BooksName {
@@ -102,14 +108,6 @@ export function mismatchPlace(id: string): string | undefined {
   return createdAtMs.toString(36) === time ? placeOf(createdAtMs, id) : undefined;
 }
 
-/** All of them, of every owner: what is counted, and what is looked at again. Few, so they need no shards. */
-export const ALL_MISMATCHES = ViewsRow.allMismatches;
-
-/** Those of one owner; without an owner, the charges that belong to no payment that is known. */
-export function mismatchPartition(owner: ViewOwner | undefined): string {
-  return owner === undefined ? ViewsRow.mismatch : `${ViewsRow.mismatch}${owner.tenantId}#${owner.mode}`;
-}
-
 export function mismatchKey(digest: Pick<Digest, 'sha256'>, about: LookedAt): ViewKey {
   return {
     partition: mismatchPartition(about.owner),
@@ -128,9 +126,4 @@ export function mismatchRows(open: OpenMismatch): readonly [ViewRow, ViewRow] {
 
 export function openMismatchOf({ body }: Pick<ViewRow, 'body'>): OpenMismatch {
   return JSON.parse(body) as OpenMismatch;
-}
-
-/** Rows that come of comparing with a processor: the Ledger alone implies none of them, and says nothing against them. */
-export function isOfComparison({ partition }: Pick<ViewKey, 'partition'>): boolean {
-  return partition === ALL_MISMATCHES || partition.startsWith(ViewsRow.mismatch);
 }

@@ -1,7 +1,7 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import type { EventOf, EventType } from '../events/http/event-schemas.ts';
-import { readEvent } from '../events/http/event-schemas.ts';
-import type { ConsumerTelemetry } from '../events/http/event-telemetry.ts';
+import type { EventOf, EventType } from './event-schemas.ts';
+import { readEvent } from './event-schemas.ts';
+import type { ConsumerTelemetry } from './event-telemetry.ts';
 
 /** What a consumer wants, and what it does with it. */
 export interface EventHandlerDefinition<Type extends EventType, Handle> {

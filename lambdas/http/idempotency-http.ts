@@ -1,9 +1,9 @@
-import type { GatewayRequest } from '../http/gateway-request.ts';
-import { problemAnswer } from '../http/http-answer.ts';
-import { type Parsed, problem, refused, valid } from '../http/problems.ts';
 import type { Answer } from '../kernel/answer.ts';
 import { type IdempotencyKey, parseIdempotencyKey } from '../kernel/idempotency-key.ts';
 import type { RequestCount } from '../kernel/platform/telemetry.ts';
+import type { GatewayRequest } from './gateway-request.ts';
+import { problemAnswer } from './http-answer.ts';
+import { type Parsed, problem, refused, valid } from './problems.ts';
 
 /** How idempotency keys are asked for and answered, alike on every route that takes them. */
 

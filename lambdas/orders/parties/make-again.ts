@@ -1,11 +1,11 @@
-import { TerminalError } from '../kernel/faults.ts';
-import type { CallLimit, Clock } from '../kernel/world.ts';
-import { EMAIL_OPERATION, letterOutcome } from '../orders/parties/mailer.ts';
-import { type EmailSender, emailSchema } from '../orders/parties/postmark.ts';
-import { CREDIT_OPERATION, creditOrderSchema } from '../orders/parties/shop-referrals.ts';
-import { RELEASE_OPERATION, releaseSchema } from '../orders/parties/shop-stock.ts';
-import type { ReferralProgram, StockKeeper } from '../orders/use/order-parties.ts';
-import type { DeadLetter } from './use/dead-letters.ts';
+import { TerminalError } from '../../kernel/faults.ts';
+import type { CallLimit, Clock } from '../../kernel/world.ts';
+import type { DeadLetter } from '../../outbound/use/dead-letters.ts';
+import type { ReferralProgram, StockKeeper } from '../use/order-parties.ts';
+import { EMAIL_OPERATION, letterOutcome } from './mailer.ts';
+import { type EmailSender, emailSchema } from './postmark.ts';
+import { CREDIT_OPERATION, creditOrderSchema } from './shop-referrals.ts';
+import { RELEASE_OPERATION, releaseSchema } from './shop-stock.ts';
 
 /** Whom dead letters are for. They throw what they give up: it stays the one letter that it is. */
 export interface LetterParties {

@@ -1,12 +1,12 @@
 import { parseOrderId } from '../../kernel/ids.ts';
 import type { OpenRecord } from '../../once/domain/idempotency.ts';
-import { type Came, cameOfClaim, each, type Resolved, type ResolveTools } from '../../resolving/use/resolve.ts';
-import { isSettled } from '../domain/order.ts';
-import { isOrderDue, REVIEW_WATCH_MS } from '../domain/order-limits.ts';
-import { createOrder } from './create-order.ts';
-import type { OrderTools } from './create-order-types.ts';
-import { appendDrafts, driveOrder, keepLearnt, mustRead } from './drive-order.ts';
-import { NothingBegun } from './order-calls.ts';
+import { isSettled } from '../../orders/domain/order.ts';
+import { isOrderDue, REVIEW_WATCH_MS } from '../../orders/domain/order-limits.ts';
+import { createOrder } from '../../orders/use/create-order.ts';
+import type { OrderTools } from '../../orders/use/create-order-types.ts';
+import { appendDrafts, driveOrder, keepLearnt, mustRead } from '../../orders/use/drive-order.ts';
+import { NothingBegun } from '../../orders/use/order-calls.ts';
+import { type Came, cameOfClaim, each, type Resolved, type ResolveTools } from './resolve.ts';
 
 /** One order gets as long as a request would. Milliseconds. */
 const TIME_FOR_ONE_MS = 17_000;

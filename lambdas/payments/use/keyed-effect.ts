@@ -5,14 +5,14 @@ import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { type OperationId, type PaymentId, parsePaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
-import type { TransitionDraft } from '../../payments/domain/payment.ts';
-import { nextTransition, type Transition } from '../../payments/domain/transition.ts';
-import type { EffectStore } from '../../payments/use/effect-store.ts';
-import { chainOf, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
+import type { EffectRecord } from '../../once/domain/idempotency.ts';
+import { isSameRequest } from '../../once/use/judge-record.ts';
+import type { EffectSteps, OperationRunner } from '../../once/use/operation-runner.ts';
 import type { Caller } from '../../tenants/authenticate.ts';
-import type { EffectRecord } from '../domain/idempotency.ts';
-import { isSameRequest } from './judge-record.ts';
-import type { EffectSteps, OperationRunner } from './operation-runner.ts';
+import type { TransitionDraft } from '../domain/payment.ts';
+import { nextTransition, type Transition } from '../domain/transition.ts';
+import type { EffectStore } from './effect-store.ts';
+import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 
 export interface KeyedEffectTools {
   readonly effects: EffectStore;

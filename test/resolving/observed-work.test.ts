@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { type Backlog, observedWork } from '../../lambdas/jobs/use/observed-work.ts';
 import type { OpenRecord } from '../../lambdas/once/domain/idempotency.ts';
 import type { Inquiry } from '../../lambdas/payments/use/payment-store.ts';
 import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
+import { type Backlog, observedWork } from '../../lambdas/resolving/use/observed-work.ts';
 
 const NOW_MS = Date.UTC(2026, 2, 1, 12);
 const MINUTE_MS = 60_000;

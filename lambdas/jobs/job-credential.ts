@@ -1,8 +1,8 @@
 import { errors, jwtVerify, SignJWT } from 'jose';
 import * as z from 'zod';
-import { TerminalError } from '../../kernel/faults.ts';
-import type { ActiveSecrets } from '../../kernel/platform/active-secrets.ts';
-import type { Clock } from '../../kernel/world.ts';
+import { TerminalError } from '../kernel/faults.ts';
+import type { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
+import type { Clock } from '../kernel/world.ts';
 
 /** What the executor shows to a job's route: a compact JWS (RFC 7515) with claims (RFC 7519), good for one run at one path. */
 export interface JobCredentialClaims {

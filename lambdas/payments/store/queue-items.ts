@@ -1,64 +1,16 @@
 import * as z from 'zod';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
-import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
-import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
-import type { EffectRecord } from '../../once/domain/idempotency.ts';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { DUE_SHARDS, dueSort } from '../../kernel/due-sort.ts';
+import { type OperationId, type OrderId, orderOperation, type PaymentId } from '../../kernel/ids.ts';
+import { type Item, shardOf } from '../../kernel/platform/items.ts';
+import { type DueRows, QUEUE_SHARDS } from '../../kernel/platform/queue-rows.ts';
+
+import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import type { OrphanedCallback } from '../use/effect-store.ts';
-import type { ChargeToReturn, Inquiry } from '../use/payment-store.ts';
-import { type Item, operationOfKey, recordKey, shardOf } from './items.ts';
+import type { ChargeToReturn, Hold, Inquiry, OpenOrder } from '../use/payment-store.ts';
 
-// --------------------------------------------------------------------------------------------------------- effect records
-
-const effectItem = z.object({
-  [IdempotencyTable.partitionKey]: z.string(),
-  status: z.literal('COMPLETED'),
-  paymentId: z.string().exactOptional(),
-  owner: z.string(),
-  recordedAtMs: z.int(),
-  fingerprint: z.instanceof(Uint8Array).exactOptional(),
-  fingerprintVersion: z.int().exactOptional(),
-  answer: z.object({ status: z.int(), headers: z.record(z.string(), z.string()), body: z.string() }).exactOptional(),
-  [IdempotencyTable.timeToLiveAttribute]: z.int().exactOptional(),
-});
-
-export function effectRecordItem({
-  operationId,
-  paymentId,
-  owner,
-  recordedAtMs,
-  request,
-  expiresAtSeconds,
-}: EffectRecord): Item {
-  return {
-    ...recordKey(operationId),
-    status: 'COMPLETED',
-    ...(paymentId === undefined ? {} : { paymentId }),
-    owner,
-    recordedAtMs,
-    ...(request === undefined
-      ? {}
-      : {
-          fingerprint: request.fingerprint.sha256,
-          fingerprintVersion: request.fingerprint.version,
-          answer: request.answer,
-        }),
-    ...(expiresAtSeconds === undefined ? {} : { [IdempotencyTable.timeToLiveAttribute]: expiresAtSeconds }),
-  };
-}
-
-export function parseEffectRecord(item: Item): EffectRecord {
-  const { pk, paymentId, owner, recordedAtMs, fingerprint, fingerprintVersion, answer, expiresAt } =
-    effectItem.parse(item);
-  const asked = fingerprint !== undefined && fingerprintVersion !== undefined && answer !== undefined;
-  return {
-    operationId: operationOfKey(pk),
-    ...(paymentId === undefined ? {} : { paymentId: paymentId as PaymentId }),
-    owner: owner as OwnerToken,
-    recordedAtMs,
-    ...(asked ? { request: { fingerprint: { version: fingerprintVersion, sha256: fingerprint }, answer } } : {}),
-    ...(expiresAt === undefined ? {} : { expiresAtSeconds: expiresAt }),
-  };
-}
+/** The queues of what is not finished: each entry is written with what made it necessary. */
 
 // ---------------------------------------------------------------------------------------------------------------- orphans
 
@@ -115,9 +67,6 @@ export function parseOrphan(item: Item): OrphanedCallback {
 
 // --------------------------------------------------------------------------------------------------- unfinished work
 
-/** Both queues are short on a good day and wide on a bad one. */
-export const QUEUE_SHARDS = 4;
-
 const chargeToReturnItem = z.object({
   paymentId: z.string().transform((id) => id as PaymentId),
   chargeId: z.string(),
@@ -138,15 +87,20 @@ export function chargeToReturnKey({ paymentId, chargeId }: ChargeToReturn): Item
   };
 }
 
-export function chargeToReturnRow(charge: ChargeToReturn): Item {
+function chargeToReturnRow(charge: ChargeToReturn): Item {
   return { ...chargeToReturnKey(charge), ...charge };
+}
+
+/** The same charge found as held, then as taken, is one entry: the later word counts. */
+export function returnItem({ registry }: StoreTables, charge: ChargeToReturn): TransactItem {
+  return { Put: { TableName: registry, Item: chargeToReturnRow(charge) } };
 }
 
 export function parseChargeToReturn(item: Item): ChargeToReturn {
   return chargeToReturnItem.parse(item);
 }
 
-const inquiryItem = z.object({
+const inquiryFields = z.object({
   operationId: z.string().transform((id) => id as OperationId),
   paymentId: z.string().transform((id) => id as PaymentId),
   claimedAtMs: z.int(),
@@ -164,10 +118,55 @@ export function inquiryKey({ operationId }: Inquiry): Item {
   };
 }
 
-export function inquiryRow(inquiry: Inquiry): Item {
-  return { ...inquiryKey(inquiry), ...inquiry };
+export function inquiryItem({ registry }: StoreTables, inquiry: Inquiry): TransactItem {
+  return { Put: { TableName: registry, Item: { ...inquiryKey(inquiry), ...inquiry } } };
 }
 
 export function parseInquiry(item: Item): Inquiry {
-  return inquiryItem.parse(item);
+  return inquiryFields.parse(item);
+}
+
+const holdFields = z.object({
+  paymentId: z.string().transform((id) => id as PaymentId),
+  authorizedAtMs: z.int(),
+});
+
+export const HOLDS: DueRows<Hold> = {
+  partition: (shard) => `${RegistryRow.hold}${shard}`,
+  keyOf: ({ paymentId, authorizedAtMs }) => ({
+    [KeyAttribute.partition]: HOLDS.partition(shardOf(paymentId) % DUE_SHARDS),
+    [KeyAttribute.sort]: dueSort(authorizedAtMs, paymentId),
+  }),
+  parse: (item) => holdFields.parse(item),
+};
+
+export function holdItem({ registry }: StoreTables, hold: Hold): TransactItem {
+  return { Put: { TableName: registry, Item: { ...HOLDS.keyOf(hold), ...hold } } };
+}
+
+// ------------------------------------------------------------------------------------------------------- orders to go on with
+
+const openOrderItem = z.object({
+  orderId: z.string().transform((id) => id as OrderId),
+  createdAtMs: z.int(),
+  sequence: z.int().min(1),
+});
+
+export function openOrdersPartition(shard: number): string {
+  return `${RegistryRow.openOrder}${shard}`;
+}
+
+export function openOrderKey({ orderId: id }: Pick<OpenOrder, 'orderId'>): Item {
+  return {
+    [KeyAttribute.partition]: openOrdersPartition(shardOf(orderOperation(id)) % QUEUE_SHARDS),
+    [KeyAttribute.sort]: id,
+  };
+}
+
+export function openOrderRow(open: OpenOrder): Item {
+  return { ...openOrderKey(open), ...open };
+}
+
+export function parseOpenOrder(item: Item): OpenOrder {
+  return openOrderItem.parse(item);
 }
