@@ -12,20 +12,22 @@ const common = {
     ],
   },
   modulePathIgnorePatterns: ['<rootDir>/(cdk\\.out|dist|\\.payonce)/'],
-};
-
-/** Each of the two starts a local AWS of its own with the stacks deployed on it, so that they can run at the same time. */
-const onLocalAws = {
-  ...common,
+  // Beside what else the project's tools make: the default is the system's temporary folder.
+  cacheDirectory: '<rootDir>/node_modules/.cache/jest',
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
 };
 
 /**
- * `unit` needs nothing but Node. The other two run at the same time: `stores` computes, on tables and queues of its own and by
- * the thousand; `deployed` calls what is deployed, kills it, and waits for what comes.
+ * `unit` needs nothing but Node. Each of the other two starts a local AWS of its own with the stacks deployed on it, so that they
+ * can run at the same time: `stores` computes, on tables and queues of its own and by the thousand; `deployed` calls what is
+ * deployed, kills it, and waits for what comes.
  */
 const config = {
+  // No measure of speed: it ends a test that hangs, on a machine however busy.
+  testTimeout: 900_000,
+  // Jest keeps every suite's modules alive. A worker that holds more than this is replaced before garbage collection slows it.
+  workerIdleMemoryLimit: '1.5GB',
   reporters: ['default', '<rootDir>/test/support/summary-reporter.js'],
   projects: [
     {
@@ -35,12 +37,12 @@ const config = {
       testPathIgnorePatterns: ['\\.(stores|deployed)\\.test\\.ts$'],
     },
     {
-      ...onLocalAws,
+      ...common,
       displayName: 'stores',
       testMatch: ['<rootDir>/test/**/*.stores.test.ts'],
     },
     {
-      ...onLocalAws,
+      ...common,
       displayName: 'deployed',
       testMatch: ['<rootDir>/test/**/*.deployed.test.ts'],
     },

@@ -380,8 +380,8 @@ describe('the examples in the documents', () => {
     expect(withoutNames(reply.text)).toEqual(sameAs(problemExample(code as ProblemCode).value));
   });
 
-  test('of the gateway’s own problems are what it is told to answer', () => {
-    const responses = synthesize().service?.findResources('AWS::ApiGateway::GatewayResponse') ?? {};
+  test('of the gateway’s own problems are what it is told to answer', async () => {
+    const responses = (await synthesize()).service?.findResources('AWS::ApiGateway::GatewayResponse') ?? {};
     const bodies = Object.values(responses).map((each) => withoutNames(templateOf(each)));
 
     for (const code of GATEWAY_CODES) expect(bodies).toContainEqual(sameAs(problemExample(code).value));

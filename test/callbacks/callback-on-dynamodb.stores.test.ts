@@ -50,13 +50,13 @@ describe('a callback, its redelivery and a rival on the DynamoDB API have one ef
     const found = await surveyCallbacks(worlds('sdk'), takeIn, { faults: 1, concurrency: CONCURRENCY });
     expect(found.findings.slice(0, 3)).toEqual([]);
     expect(found.histories).toBeGreaterThan(200);
-  }, 120_000);
+  });
 
   test('with every pair of faults at every two calls', async () => {
     const found = await surveyCallbacks(worlds('port'), takeIn, { faults: 2, rivals: false, concurrency: CONCURRENCY });
     expect(found.findings.slice(0, 3)).toEqual([]);
     expect(found.histories).toBeGreaterThan(300);
-  }, 300_000);
+  });
 
   test('and the handler that checks, then acts, is caught', async () => {
     const { findings } = await surveyCallbacks(worlds('port'), naiveTakeIn, { faults: 0, concurrency: CONCURRENCY });

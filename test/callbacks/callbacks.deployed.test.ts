@@ -104,7 +104,7 @@ describe('the processor calls back', () => {
     expect(shown.json['status']).toBe('succeeded');
     const replay = await api.pay({ key: 'cb-async', body: { source: 'tok_async' } });
     expect(replay.text).toBe(answer.text);
-  }, 30_000);
+  });
 
   test('before it has answered the charge: 201, and one posting set', async () => {
     const answer = await api.pay({ key: 'cb-first', body: { source: 'tok_callback_first' } });
@@ -119,17 +119,13 @@ describe('the processor calls back', () => {
   test.each([
     ['twice at once', 'tok_callback_twice'],
     ['out of order', 'tok_callback_out_of_order'],
-  ])(
-    '%s: one posting set',
-    async (_how, source) => {
-      const answer = await api.pay({ key: `cb-${source}`, body: { source } });
-      const transitions = await untilTypes(answer.json['id'], 'payment.completed');
-      await until(async () => ((await undelivered(answer.json['id'])) === 0 ? true : undefined));
-      expect(postingSets(await transitionsOf(answer.json['id']))).toHaveLength(1);
-      expect(postingSets(transitions)).toHaveLength(1);
-    },
-    30_000,
-  );
+  ])('%s: one posting set', async (_how, source) => {
+    const answer = await api.pay({ key: `cb-${source}`, body: { source } });
+    const transitions = await untilTypes(answer.json['id'], 'payment.completed');
+    await until(async () => ((await undelivered(answer.json['id'])) === 0 ? true : undefined));
+    expect(postingSets(await transitionsOf(answer.json['id']))).toHaveLength(1);
+    expect(postingSets(transitions)).toHaveLength(1);
+  });
 
   test('with a success after a decline: recorded, owed back and queued, and the payment stays failed', async () => {
     const answer = await api.pay({ key: 'cb-late', body: { source: 'tok_callback_late_success' } });
@@ -147,7 +143,7 @@ describe('the processor calls back', () => {
     const types = (await transitionsOf(id)).map(({ type }) => type);
     if (owed.length > 0) expect(owed).toEqual([await chargeOf(id)]);
     else expect(types).toContain('refund.pending');
-  }, 30_000);
+  });
 
   test('with a dispute: the money is taken until it is won', async () => {
     const answer = await api.pay({ key: 'cb-dispute', body: { source: 'tok_dispute' } });
@@ -161,28 +157,24 @@ describe('the processor calls back', () => {
       'dispute.opened',
       'dispute.closed',
     ]);
-  }, 30_000);
+  });
 
   test.each([
     ['approves', 'approve', 'succeeded'],
     ['refuses', 'refuse', 'failed'],
-  ])(
-    'when the payer %s on the processor’s page',
-    async (_what, decision, status) => {
-      const answer = await api.pay({ key: `cb-${decision}`, body: { source: 'tok_action' } });
-      expect([answer.status, answer.json['status']]).toEqual([202, 'requires_action']);
-      const { url } = answer.json['next_action'] as { url: string };
-      const page = await fetch(url);
-      expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')]);
-      await fetch(url, { method: 'POST', body: new URLSearchParams({ decision }) });
-      const shown = await until(async () => {
-        const { json } = await api.send('GET', `/v1/payments/${String(answer.json['id'])}`);
-        return json['status'] === 'requires_action' ? undefined : json;
-      });
-      expect([shown['status'], shown['next_action']]).toEqual([status, undefined]);
-    },
-    30_000,
-  );
+  ])('when the payer %s on the processor’s page', async (_what, decision, status) => {
+    const answer = await api.pay({ key: `cb-${decision}`, body: { source: 'tok_action' } });
+    expect([answer.status, answer.json['status']]).toEqual([202, 'requires_action']);
+    const { url } = answer.json['next_action'] as { url: string };
+    const page = await fetch(url);
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')]);
+    await fetch(url, { method: 'POST', body: new URLSearchParams({ decision }) });
+    const shown = await until(async () => {
+      const { json } = await api.send('GET', `/v1/payments/${String(answer.json['id'])}`);
+      return json['status'] === 'requires_action' ? undefined : json;
+    });
+    expect([shown['status'], shown['next_action']]).toEqual([status, undefined]);
+  });
 
   test('and settles what a killed process left, with no retry of the client', async () => {
     const dying = api.pay({ key: 'cb-killed', body: { source: 'tok_slow' } });
@@ -196,7 +188,7 @@ describe('the processor calls back', () => {
     const transitions = await untilTypes(paymentId, 'payment.completed');
     expect(postingSets(transitions)).toHaveLength(1);
     expect(await api.charges(paymentId)).toHaveLength(1);
-  }, 60_000);
+  });
 });
 
 async function undelivered(payment: unknown): Promise<number> {
@@ -243,7 +235,7 @@ describe('two identical callbacks at once', () => {
     for (let start = 0; start < rounds.length; start += 10) {
       await Promise.all(rounds.slice(start, start + 10).map(oneRound));
     }
-  }, 120_000);
+  });
 
   async function oneRound(round: number): Promise<void> {
     const answer = await api.pay({ key: `cb-round-${round}`, body: { source: 'tok_ok', amount: 1000 + round } });
@@ -281,7 +273,7 @@ describe('callbacks that nobody may send', () => {
     });
     expect(underNext).toBe(200);
     expect(await callBack(eventOf('evt_rotated_old', charge))).toBe(200);
-  }, 30_000);
+  });
 });
 
 describe('a callback for a payment that nobody knows', () => {
@@ -307,5 +299,5 @@ describe('a callback for a payment that nobody knows', () => {
     const run = await runJob(aws, 'retry-orphans');
     expect([run.status, run.failed]).toEqual(['succeeded', 0]);
     expect(run.left).toBeGreaterThanOrEqual(1);
-  }, 30_000);
+  });
 });

@@ -24,7 +24,7 @@ describe('the demonstration on the deployed stack', () => {
     demo = await deployDemo(aws, directory, () => undefined);
     const shown = SCENARIOS.filter(({ id }) => SHOWN.includes(id));
     findings = await withSides(aws, demo, (sides) => sideBySide(sides, shown, () => undefined));
-  }, 180_000);
+  });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   test('counts every trouble at the owners, in the order asked for, with Payonce once', () => {
@@ -52,5 +52,5 @@ describe('the demonstration on the deployed stack', () => {
     expect(names).toContain('PayonceService');
     expect(names).not.toContain(DemoStackName.demo);
     expect(names).not.toContain(DemoStackName.processor);
-  }, 120_000);
+  });
 });

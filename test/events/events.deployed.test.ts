@@ -33,7 +33,7 @@ describe('events on the deployed stack', () => {
       event: { type: 'payment.completed', sequence: 2, data: { object: { id: paymentId, ...body } } },
     });
     expect(readEvent(event)).toMatchObject({ kind: 'event' });
-  }, 30_000);
+  });
 
   test('published again, it is the same event', async () => {
     const { awsEndpoint: endpoint, region } = aws;
@@ -50,7 +50,7 @@ describe('events on the deployed stack', () => {
     expect(answer).toEqual({ found: answer.published, published: answer.published });
     const [first, again] = await listener.heard(paymentId, 2);
     expect(again).toEqual(first);
-  }, 30_000);
+  });
 
   test('and has one receipt and one commission', async () => {
     const partition = `COMMISSION#${aws.tenantId}#test#aff_${run}`;
@@ -74,5 +74,5 @@ describe('events on the deployed stack', () => {
       return TotalCount === 0 ? undefined : TotalCount;
     });
     expect(count).toBe(1);
-  }, 30_000);
+  });
 });

@@ -5,7 +5,7 @@ import { ALARM_METRICS } from '../../lambdas/kernel/contract/metrics.ts';
 import { synthesize } from '../support/synth.ts';
 import { present } from './templates.ts';
 
-const stacks = synthesize();
+const stacks = await synthesize();
 const data = present(stacks.data);
 const service = present(stacks.service);
 
@@ -35,8 +35,8 @@ describe('the callbacks function', () => {
     );
   });
 
-  test.each(SIGNATURE_SCHEMES)('verifies as %s when the setting says so', (scheme) => {
-    const template = present(elsewhere({ 'payonce:callbackScheme': scheme }).service);
+  test.each(SIGNATURE_SCHEMES)('verifies as %s when the setting says so', async (scheme) => {
+    const template = present((await elsewhere({ 'payonce:callbackScheme': scheme })).service);
     expect(callbackSources(template)).toContain(`"scheme":"${scheme}"`);
   });
 });
@@ -49,9 +49,9 @@ describe('the secret of callbacks', () => {
     });
   });
 
-  test('is kept when data is kept, and goes when it may be thrown away', () => {
+  test('is kept when data is kept, and goes when it may be thrown away', async () => {
     data.allResources('AWS::SecretsManager::Secret', { DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
-    const thrownAway = present(synthesize({ 'payonce:retainData': 'false' }).data);
+    const thrownAway = present((await synthesize({ 'payonce:retainData': 'false' })).data);
     thrownAway.allResources('AWS::SecretsManager::Secret', { DeletionPolicy: 'Delete' });
   });
 });
@@ -89,11 +89,11 @@ describe('what needs a person', () => {
 });
 
 describe('the address of callbacks', () => {
-  test('is told to the sandbox, and to nobody where there is none', () => {
+  test('is told to the sandbox, and to nobody where there is none', async () => {
     service.hasResourceProperties('AWS::SSM::Parameter', {
       Name: '/payonce/sandbox/callback-address',
       Value: { 'Fn::Join': ['', Match.arrayWith(['https://', '/callbacks/sandbox'])] },
     });
-    present(elsewhere().service).resourceCountIs('AWS::SSM::Parameter', 0);
+    present((await elsewhere()).service).resourceCountIs('AWS::SSM::Parameter', 0);
   });
 });

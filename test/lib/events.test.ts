@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { App, Duration, Stack } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { COMMISSION_EVENT_TYPES } from '../../lambdas/follow-ups/commission.ts';
 import { LETTER_TRIES } from '../../lambdas/kernel/contract/events.ts';
@@ -8,8 +8,9 @@ import { EventConsumer } from '../../lib/constructs/event-consumer.ts';
 import { PayonceFunction } from '../../lib/constructs/payonce-function.ts';
 import { synthesize } from '../support/synth.ts';
 import { present, statementsByOwner } from './templates.ts';
+import { testApp } from './test-app.ts';
 
-const stacks = synthesize();
+const stacks = await synthesize();
 const data = present(stacks.data);
 const service = present(stacks.service);
 
@@ -22,8 +23,8 @@ describe('the event bus', () => {
     });
   });
 
-  test('has no archive when a deployment wants none', () => {
-    present(synthesize({ 'payonce:eventArchive': 'false' }).data).resourceCountIs('AWS::Events::Archive', 0);
+  test('has no archive when a deployment wants none', async () => {
+    present((await synthesize({ 'payonce:eventArchive': 'false' })).data).resourceCountIs('AWS::Events::Archive', 0);
   });
 });
 
@@ -107,7 +108,7 @@ describe('the relay', () => {
 });
 
 describe('a consumer', () => {
-  const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'Consumers');
+  const stack = new Stack(testApp(), 'Consumers');
   const { bus } = new EventBus(stack, 'Events', { retain: false, archive: false });
   const made = (id: string, seconds = 30) =>
     new PayonceFunction(stack, id, {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { App, Duration, Stack } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import {
   JOB_LEASE_SECONDS,
@@ -9,8 +9,9 @@ import {
 import { JobWorker } from '../../lib/constructs/job-worker.ts';
 import { PayonceFunction } from '../../lib/constructs/payonce-function.ts';
 import { statementsByOwner } from './templates.ts';
+import { testApp } from './test-app.ts';
 
-const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'Jobs');
+const stack = new Stack(testApp(), 'Jobs');
 const worker = new PayonceFunction(stack, 'Worker', {
   folder: 'payment-jobs',
   timeout: Duration.seconds(JOB_WORKER_TIMEOUT_SECONDS),

@@ -1,8 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, test } from '@jest/globals';
-import { App, Duration, Stack, Validations } from 'aws-cdk-lib';
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { Duration, Stack, Validations } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks, PCIDSS321Checks, ServerlessChecks } from 'cdk-nag';
 import type { JobFiring } from '../../lambdas/jobs/contract.ts';
@@ -16,9 +14,7 @@ import { addJobs } from '../../lib/jobs.ts';
 import { PayonceRules } from '../../lib/policies/payonce-rules.ts';
 import { readSettings } from '../../lib/settings.ts';
 import { present, routesOf, type Statement, statementsByOwner } from './templates.ts';
-
-const outdir = mkdtempSync(join(tmpdir(), 'payonce-jobs-'));
-afterAll(() => rmSync(outdir, { recursive: true, force: true }));
+import { testApp } from './test-app.ts';
 
 const { context: flags } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')) as {
   context: Record<string, unknown>;
@@ -26,7 +22,7 @@ const { context: flags } = JSON.parse(readFileSync(new URL('../../cdk.json', imp
 
 /** The jobs in a stack of their own, with the queues that their workers take from. Nag's findings are thrown. */
 function synthesized(): Template {
-  const app = new App({ outdir, context: { ...flags, 'aws:cdk:bundling-stacks': [] } });
+  const app = testApp(flags);
   Validations.of(app).addPlugins(
     new AwsSolutionsChecks(app),
     new ServerlessChecks(app),
@@ -111,7 +107,7 @@ describe('the schedules', () => {
   });
 
   test('in a time zone are evaluated there', () => {
-    const stack = new Stack(new App(), 'Zone');
+    const stack = new Stack(testApp(), 'Zone');
     const job = { ...JOBS[0], schedule: 'cron(0 9 ? * MON-FRI *)', timeZone: 'Europe/Berlin' };
     const made = new ScheduledJobs(stack, 'Jobs', { jobs: [job], executor: executorIn(stack) });
     Template.fromStack(made.missed.stack).hasResourceProperties('AWS::Scheduler::Schedule', {
@@ -121,7 +117,7 @@ describe('the schedules', () => {
   });
 
   test('of a registry that is not right are not made', () => {
-    const stack = new Stack(new App(), 'Wrong');
+    const stack = new Stack(testApp(), 'Wrong');
     const jobs = [{ ...JOBS[0], schedule: 'cron(60 2 * * ? *)' }];
     expect(() => new ScheduledJobs(stack, 'Jobs', { jobs, executor: executorIn(stack) })).toThrow(
       'resolve: schedule "cron(60 2 * * ? *)" must be one that comes',

@@ -130,15 +130,15 @@ const SANDBOX = [
 ];
 
 describe('what is deployed keeps its logical ids and its names, so that no deploy replaces it', () => {
-  test('with the sandbox', () => {
-    const { data, service, sandbox } = synthesize();
+  test('with the sandbox', async () => {
+    const { data, service, sandbox } = await synthesize();
     expect(kept(data)).toEqual(DATA);
     expect(kept(service)).toEqual([...SERVICE, ...SERVICE_WITH_SANDBOX].sort());
     expect(kept(sandbox)).toEqual(SANDBOX);
   });
 
-  test('with all that the settings can add', () => {
-    const { data, service } = synthesize({
+  test('with all that the settings can add', async () => {
+    const { data, service } = await synthesize({
       'payonce:sandbox': 'false',
       'payonce:processorUrl': 'https://processor.example',
       'payonce:shopUrl': 'https://shop.example',

@@ -6,9 +6,9 @@ import { present, statementsByOwner } from './templates.ts';
 const OWN_PROCESSOR = { 'payonce:sandbox': 'false', 'payonce:processorUrl': 'https://processor.example' };
 const OWN_PARTIES = { 'payonce:shopUrl': 'https://shop.example/api', 'payonce:emailSender': 'orders@shop.example' };
 
-const withSandbox = synthesize();
-const withShop = synthesize({ ...OWN_PROCESSOR, ...OWN_PARTIES });
-const without = synthesize(OWN_PROCESSOR);
+const withSandbox = await synthesize();
+const withShop = await synthesize({ ...OWN_PROCESSOR, ...OWN_PARTIES });
+const without = await synthesize(OWN_PROCESSOR);
 
 function variablesOf(template: Template, name: string): Readonly<Record<string, unknown>> {
   const functions = template.findResources('AWS::Lambda::Function');

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { App, CfnResource, Stack, Validations } from 'aws-cdk-lib';
+import { CfnResource, Stack, Validations } from 'aws-cdk-lib';
 import { findViolations, PayonceRules } from '../../lib/policies/payonce-rules.ts';
+import { testApp } from './test-app.ts';
 
 type Resource = Parameters<typeof findViolations>[0]['Resources'][string];
 
@@ -101,7 +102,7 @@ describe('our own rules find', () => {
 });
 
 test('a template that breaks a rule stops the synth, which names the rule and the resource', () => {
-  const app = new App();
+  const app = testApp();
   const planted = new CfnResource(new Stack(app, 'Stack'), 'EndlessLog', { type: 'AWS::Logs::LogGroup' });
   Validations.of(app).addPlugins(new PayonceRules());
   expect(() => app.synth()).toThrow(new RegExp(`${planted.node.path}[\\s\\S]*Payonce::LogsEnd`));

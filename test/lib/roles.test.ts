@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { synthesize } from '../support/synth.ts';
 import { present, type Statement, statementsByOwner } from './templates.ts';
 
-const stacks = synthesize();
+const stacks = await synthesize();
 const roles = statementsByOwner(present(stacks.service));
 const sandboxRoles = statementsByOwner(present(stacks.sandbox));
 

@@ -6,7 +6,7 @@ const runbook = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 
 const entries = [...runbook.matchAll(/^## (.+)$/gm)].map(([, heading = '']) =>
   heading.toLowerCase().replaceAll(' ', '-'),
 );
-const alarms = Object.values(synthesize()).flatMap(
+const alarms = Object.values(await synthesize()).flatMap(
   (template) =>
     Object.entries(template?.findResources('AWS::CloudWatch::Alarm') ?? {}) as [
       string,

@@ -3,14 +3,17 @@ import { Match } from 'aws-cdk-lib/assertions';
 import { synthesize } from '../support/synth.ts';
 import { present } from './templates.ts';
 
-const stacks = synthesize();
+const stacks = await synthesize();
 const service = present(stacks.service);
 const sandbox = present(stacks.sandbox);
 
 describe('the sandbox', () => {
-  test('is where charges go, unless it is left out', () => {
+  test('is where charges go, unless it is left out', async () => {
     expect(JSON.stringify(service.findResources('AWS::Lambda::Function'))).toContain('PayonceSandbox');
-    const without = synthesize({ 'payonce:sandbox': 'false', 'payonce:processorUrl': 'https://processor.example/api' });
+    const without = await synthesize({
+      'payonce:sandbox': 'false',
+      'payonce:processorUrl': 'https://processor.example/api',
+    });
     expect(without.sandbox).toBeUndefined();
     present(without.service).hasResourceProperties('AWS::Lambda::Function', {
       Environment: { Variables: Match.objectLike({ PROCESSOR_URL: 'https://processor.example/api' }) },

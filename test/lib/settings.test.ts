@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { App } from 'aws-cdk-lib';
 import { readSettings } from '../../lib/settings.ts';
+import { testApp } from './test-app.ts';
 
 const OWN_PROCESSOR = { 'payonce:sandbox': 'false', 'payonce:processorUrl': 'https://processor.example' };
 
-const settingsOf = (context: Record<string, unknown>) => readSettings(new App({ context }).node);
+const settingsOf = (context: Record<string, unknown>) => readSettings(testApp(context).node);
 
 describe('settings', () => {
   test('have defaults that are safe with data', () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { App } from 'aws-cdk-lib';
 import { Match } from 'aws-cdk-lib/assertions';
 import { DataStack } from '../../lib/data-stack.ts';
 import { synthesize } from '../support/synth.ts';
 import { present, routesOf } from './templates.ts';
+import { testApp } from './test-app.ts';
 
-const stacks = synthesize();
+const stacks = await synthesize();
 const data = present(stacks.data);
 const service = present(stacks.service);
 const sandbox = present(stacks.sandbox);
@@ -53,14 +53,14 @@ describe('the tables', () => {
 
   test('are in a stack that is not deleted by one command, unless they may be thrown away', () => {
     const protectedBy = (retainData: boolean) =>
-      new DataStack(new App(), 'Data', { settings: { sandbox: true, retainData, eventArchive: true } })
+      new DataStack(testApp(), 'Data', { settings: { sandbox: true, retainData, eventArchive: true } })
         .terminationProtection;
     expect(protectedBy(true)).toBe(true);
     expect(protectedBy(false)).toBe(false);
   });
 
-  test('may be thrown away when a deployment says so', () => {
-    present(synthesize({ 'payonce:retainData': 'false' }).data).allResources('AWS::DynamoDB::Table', {
+  test('may be thrown away when a deployment says so', async () => {
+    present((await synthesize({ 'payonce:retainData': 'false' })).data).allResources('AWS::DynamoDB::Table', {
       DeletionPolicy: 'Delete',
       Properties: Match.objectLike({ DeletionProtectionEnabled: false }),
     });
@@ -137,18 +137,18 @@ describe('the API', () => {
     });
   });
 
-  test('can log in a new account, and leaves the role to the account when the stack goes', () => {
+  test('can log in a new account, and leaves the role to the account when the stack goes', async () => {
     service.hasResource('AWS::ApiGateway::Account', { DeletionPolicy: 'Retain' });
     service.hasResource('AWS::ApiGateway::Stage', {
       DependsOn: [Match.stringLikeRegexp('Account')],
     });
-    const existing = present(synthesize({ 'payonce:accountLogRole': 'false' }).service);
+    const existing = present((await synthesize({ 'payonce:accountLogRole': 'false' })).service);
     existing.resourceCountIs('AWS::ApiGateway::Account', 0);
   });
 
-  test('has a firewall only when asked for', () => {
+  test('has a firewall only when asked for', async () => {
     service.resourceCountIs('AWS::WAFv2::WebACL', 0);
-    const walled = present(synthesize({ 'payonce:firewall': 'true' }).service);
+    const walled = present((await synthesize({ 'payonce:firewall': 'true' })).service);
     walled.hasResourceProperties('AWS::WAFv2::WebACL', {
       // As far as the limit itself reaches: of a body that is not seen whole, none passes.
       AssociationConfig: { RequestBody: { API_GATEWAY: { DefaultSizeInspectionLimit: 'KB_32' } } },
@@ -195,9 +195,9 @@ describe('every function', () => {
     service.hasResourceProperties('AWS::Lambda::Function', { Timeout: 24, MemorySize: 512 });
   });
 
-  test('shares the concurrency of the account, unless some is reserved for payments', () => {
+  test('shares the concurrency of the account, unless some is reserved for payments', async () => {
     service.allResourcesProperties('AWS::Lambda::Function', { ReservedConcurrentExecutions: Match.absent() });
-    const reserved = present(synthesize({ 'payonce:reservedConcurrency': '50' }).service);
+    const reserved = present((await synthesize({ 'payonce:reservedConcurrency': '50' })).service);
     reserved.hasResourceProperties('AWS::Lambda::Function', { Timeout: 24, ReservedConcurrentExecutions: 50 });
   });
 });

@@ -4,7 +4,10 @@ import { synthesize } from '../support/synth.ts';
 import { present } from './templates.ts';
 
 const ROUTES = [{ currency: 'USD', processor: 'stripe' }];
-const { service, data } = synthesize({ 'payonce:stripeAccount': 'acct_1', 'payonce:routes': JSON.stringify(ROUTES) });
+const { service, data } = await synthesize({
+  'payonce:stripeAccount': 'acct_1',
+  'payonce:routes': JSON.stringify(ROUTES),
+});
 
 describe('a deployment that calls Stripe', () => {
   test('keeps its key and its signing secret, for the owner to put in', () => {
@@ -36,8 +39,8 @@ describe('a deployment that calls Stripe', () => {
   });
 });
 
-test('a deployment without Stripe has nothing of it', () => {
-  const plain = synthesize();
+test('a deployment without Stripe has nothing of it', async () => {
+  const plain = await synthesize();
   present(plain.data).resourceCountIs('AWS::SecretsManager::Secret', 3);
   expect(JSON.stringify(present(plain.service).toJSON())).not.toContain('STRIPE_');
 });

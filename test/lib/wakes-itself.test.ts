@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { synthesize } from '../support/synth.ts';
 import { present } from './templates.ts';
 
-const service = present(synthesize().service);
+const service = present((await synthesize()).service);
 
 interface Mapping {
   readonly Properties: { readonly EventSourceArn: unknown; readonly FunctionName: { readonly Ref: string } };

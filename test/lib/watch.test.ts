@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { App, Stack } from 'aws-cdk-lib';
+import { Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { JOB_SERVICE } from '../../lambdas/jobs/contract.ts';
 import { JOBS, type JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
@@ -10,6 +10,7 @@ import { BACKLOG_SERVICE } from '../../lambdas/resolving/contract.ts';
 import { JobAlarms } from '../../lib/constructs/job-alarms.ts';
 import { synthesize } from '../support/synth.ts';
 import { present } from './templates.ts';
+import { testApp } from './test-app.ts';
 
 interface Alarm {
   readonly MetricName?: string;
@@ -20,8 +21,8 @@ interface Alarm {
   readonly OKActions?: readonly unknown[];
 }
 
-const { data, service } = synthesize();
-const { service: mailed } = synthesize({
+const { data, service } = await synthesize();
+const { service: mailed } = await synthesize({
   'payonce:alarmEmail': 'ops@shop.example',
   'payonce:stripeAccount': 'acct_1',
 });
@@ -130,7 +131,7 @@ describe('what is watched', () => {
 
 describe('a job', () => {
   const missed = (job: Partial<JobEntry>): unknown => {
-    const stack = new Stack(new App(), 'Jobs');
+    const stack = new Stack(testApp(), 'Jobs');
     const entry = {
       id: 'sweep',
       why: 'why',
@@ -216,9 +217,9 @@ describe('alarms are told', () => {
     });
   });
 
-  test('to a topic that is there', () => {
+  test('to a topic that is there', async () => {
     const arn = 'arn:aws:sns:eu-central-1:123456789012:pager';
-    const template = present(synthesize({ 'payonce:alarmTopicArn': arn }).service);
+    const template = present((await synthesize({ 'payonce:alarmTopicArn': arn })).service);
     expect(alarmsOf(template).every(({ AlarmActions }) => AlarmActions?.[0] === arn)).toBe(true);
     template.resourceCountIs('AWS::SNS::Topic', 0);
   });

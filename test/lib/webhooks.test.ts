@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { synthesize } from '../support/synth.ts';
 import { present, type Statement, statementsByOwner } from './templates.ts';
 
-const service = present(synthesize().service);
+const service = present((await synthesize()).service);
 const roles = statementsByOwner(service);
 
 const listOf = (value: string | readonly string[]): readonly string[] => (typeof value === 'string' ? [value] : value);
@@ -77,9 +77,9 @@ describe.each(ROLES)('the role of %s', (owner, own) => {
 });
 
 describe('webhooks', () => {
-  test('go to public addresses only, unless a deployment says that loopback is one', () => {
-    const settings = (context = {}): readonly unknown[] => {
-      const functions = present(synthesize(context).service).findResources('AWS::Lambda::Function') as Record<
+  test('go to public addresses only, unless a deployment says that loopback is one', async () => {
+    const settings = async (context = {}): Promise<readonly unknown[]> => {
+      const functions = present((await synthesize(context)).service).findResources('AWS::Lambda::Function') as Record<
         string,
         { Properties: { Environment?: { Variables: Record<string, unknown> } } }
       >;
@@ -87,8 +87,8 @@ describe('webhooks', () => {
         ({ Properties }) => Properties.Environment?.Variables['WEBHOOK_LOOPBACK'] ?? [],
       );
     };
-    expect(settings()).toEqual(['false', 'false']);
-    expect(settings({ 'payonce:allowLoopbackWebhooks': 'true' })).toEqual(['true', 'true']);
+    expect(await settings()).toEqual(['false', 'false']);
+    expect(await settings({ 'payonce:allowLoopbackWebhooks': 'true' })).toEqual(['true', 'true']);
   });
 
   test('are sent by a function that has a thread for every name that it looks up at once, twice over', () => {

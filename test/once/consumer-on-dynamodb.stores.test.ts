@@ -101,7 +101,7 @@ describe.each([
     const { histories, findings } = await surveyFaults((faults) => runHistory(how, faults), 2, { atOnce: AT_ONCE });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(100);
-  }, 120_000);
+  });
 });
 
 describe.each([
@@ -111,5 +111,5 @@ describe.each([
   test('is caught by single faults', async () => {
     const { findings } = await surveyFaults((faults) => runHistory(how, faults), 1, { atOnce: AT_ONCE });
     expect(findings.flatMap(({ violations }) => violations)).toContain('I5: 2 effects');
-  }, 60_000);
+  });
 });

@@ -90,7 +90,7 @@ describe('the parties of orders on the deployed sandbox', () => {
         'postmark outbound_call',
       ]),
     );
-  }, 60_000);
+  });
 
   test('set aside what a person must mend, and send it once when it is redriven', async () => {
     const { mailer } = await configuredParties(config, tools());
@@ -108,5 +108,5 @@ describe('the parties of orders on the deployed sandbox', () => {
     expect(reports).toMatchObject([{ state: 'applied' }]);
     const again = await mailer.send(letter('late', 'account@example.com'), LIMIT);
     expect([again.kind, await emails('late')]).toEqual(['sent', 1]);
-  }, 60_000);
+  });
 });

@@ -99,7 +99,7 @@ describe('dead letters on the deployed stack', () => {
       'nothing',
       'kept',
     ]);
-  }, 120_000);
+  });
 
   test('a number that is none is refused before anything is asked', async () => {
     expect(await letters('redrive', '--most', '0')).toMatchObject({

@@ -37,5 +37,5 @@ describe('a letter goes out once, with its claim on the DynamoDB API', () => {
     const found = await surveyLetters(world, claimThenSend, { faults: 1, rivals: false });
     expect(found.findings.slice(0, 3)).toEqual([]);
     expect(found.histories).toBeGreaterThan(15);
-  }, 120_000);
+  });
 });

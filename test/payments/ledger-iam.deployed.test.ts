@@ -35,7 +35,7 @@ beforeAll(async () => {
       Code: { ZipFile: await zipped(join(import.meta.dirname, '..', 'support', 'ledger-probe.ts')) },
     }),
   );
-}, 30_000);
+});
 
 afterAll(async () => {
   await lambda.send(new DeleteFunctionCommand({ FunctionName: PROBE }));
@@ -72,7 +72,6 @@ describe('the role of the payments function', () => {
     async (action) => {
       expect(await attempt(action, localAws().tables.ledger)).toBe('AccessDeniedException');
     },
-    20_000,
   );
 
   test('may put a row into the Ledger inside a transaction, and read it', async () => {

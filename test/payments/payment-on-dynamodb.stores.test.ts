@@ -53,7 +53,7 @@ describe('a payment, its retry and a rival on the DynamoDB API keep every promis
     const found = await survey(make, { faults: 1, concurrency: CONCURRENCY });
     expect(found.findings.slice(0, 3)).toEqual([]);
     expect(found.histories).toBeGreaterThan(150);
-  }, 120_000);
+  });
 
   // Every pair with every rival is run on the memory store, which the same suite proves.
   test('with every pair of faults at every two calls of the store and the processor, alone and with a takeover', async () => {
@@ -62,5 +62,5 @@ describe('a payment, its retry and a rival on the DynamoDB API keep every promis
     const found = await survey(make, { faults: 2, races, concurrency: CONCURRENCY });
     expect(found.findings.slice(0, 3)).toEqual([]);
     expect(found.histories).toBeGreaterThan(1_500);
-  }, 300_000);
+  });
 });

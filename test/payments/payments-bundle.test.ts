@@ -10,7 +10,7 @@ let directory: string;
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'payonce-bundle-'));
   bundle(directory);
-}, 30_000);
+});
 
 afterAll(() => {
   rmSync(directory, { recursive: true, force: true });

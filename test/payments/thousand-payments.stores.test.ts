@@ -39,10 +39,10 @@ beforeAll(async () => {
     asDeployed.set(QueueUrl, Attributes?.['VisibilityTimeout'] ?? '30');
     await setVisibility(QueueUrl, BRING_AGAIN_SECONDS);
   }
-}, 60_000);
+});
 afterAll(async () => {
   for (const [queue, seconds] of asDeployed) await setVisibility(queue, seconds);
-}, 60_000);
+});
 
 const setVisibility = (QueueUrl: string, VisibilityTimeout: string) =>
   sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { VisibilityTimeout } }));
@@ -165,7 +165,7 @@ test('a thousand payments while processes die: processor, Ledger, lists, events 
     return JSON.parse(body) as { readonly id: string };
   });
   expect(told.map(({ id }) => id).sort()).toEqual((await events()).map(({ id }) => String(id)).sort());
-}, 600_000);
+});
 
 const paymentOf = (metadata: unknown): string => String((metadata as Listed | undefined)?.['payment']);
 

@@ -1,12 +1,17 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunningLocalAws } from '../../local/local-aws.ts';
 import { startLocalAws } from '../../local/local-aws.ts';
+import { openRunFolder } from './run-folder.ts';
+import { SYNTH_URL } from './synth-url.ts';
 
 declare global {
   /** Handed from setup to teardown, which run in one process. */
   var runningLocalAws: RunningLocalAws | undefined;
+  var runningSynthServer: ChildProcess | undefined;
 }
 
 /** One for each project, as they run at the same time; beside the port that people use, so that no run takes it from them. */
@@ -15,16 +20,30 @@ const TEST_PORTS = new Map([
   ['deployed', 14_567],
 ]);
 
-/** One local AWS for all tests of the run, with the stacks on it. It ends with this process, however that ends. */
+/** What all tests of a project share: for `unit` the templates of the stacks, for the others a local AWS. */
 export default async function globalSetup(
   _run: unknown,
   { displayName }: { readonly displayName?: { readonly name: string } },
 ): Promise<void> {
+  openRunFolder();
+  const port = TEST_PORTS.get(displayName?.name ?? '');
+  await (port === undefined ? startSynthServer() : startAws(port));
+}
+
+async function startSynthServer(): Promise<void> {
+  const server = fork(join(import.meta.dirname, 'synth-server.ts'), { execArgv: [] });
+  globalThis.runningSynthServer = server;
+  const [port] = (await once(server, 'message')) as [number];
+  process.env[SYNTH_URL] = `http://127.0.0.1:${port}/`;
+}
+
+/** One local AWS for all tests of the run, with the stacks on it. It ends with this process, however that ends. */
+async function startAws(port: number): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'payonce-test-'));
   const begunMs = Date.now();
   const running = await startLocalAws({
     directory,
-    port: TEST_PORTS.get(displayName?.name ?? '') ?? 0,
+    port,
     persist: false,
     report: (step, detail) => {
       if (step !== '') process.stderr.write(`${step}${detail === undefined ? '' : `: ${detail}`}\n`);

@@ -1,8 +1,17 @@
+import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { closeRunFolder } from './run-folder.ts';
 
 export default async function globalTeardown(): Promise<void> {
+  const server = globalThis.runningSynthServer;
+  if (server !== undefined && server.exitCode === null) {
+    const gone = once(server, 'exit');
+    server.disconnect();
+    await gone;
+  }
   await globalThis.runningLocalAws?.emulator.stop();
   const file = process.env['PAYONCE_TEST_LOCAL_JSON'];
   if (file !== undefined) rmSync(dirname(file), { recursive: true, force: true });
+  await closeRunFolder();
 }

@@ -28,20 +28,12 @@ export async function startJob(aws: LocalAws, jobId: string): Promise<string> {
   });
 }
 
-/** A worker that has died is noticed after a hundred seconds: four times half a minute. */
-const LOOKS = 4;
-
 export async function untilEnded(aws: LocalAws, location: string): Promise<ShownRun> {
   const operator = new ApiClient(aws, aws.adminApiKey);
-  const look = async (): Promise<ShownRun | undefined> => {
+  return until(async () => {
     const shown = (await operator.send('GET', location)).json as unknown as ShownRun;
     return shown.status === 'succeeded' || shown.status === 'failed' ? shown : undefined;
-  };
-  for (let looks = 1; looks < LOOKS; looks += 1) {
-    const found = await until(look).catch(() => undefined);
-    if (found !== undefined) return found;
-  }
-  return until(look);
+  });
 }
 
 /** Has a job run now, and waits until that run has ended. */

@@ -83,5 +83,5 @@ describe.each(['live', 'replay'] as const)('a webhook (%s) on the DynamoDB API',
     const { histories, findings } = await surveyFaults((faults) => history(how, faults), 1, { kindsOf: kindsByEffect });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(30);
-  }, 60_000);
+  });
 });

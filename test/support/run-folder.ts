@@ -1,0 +1,72 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PROJECT } from '../../local/directories.ts';
+import { runningProcesses } from '../../local/processes.ts';
+
+/** Where a system's temporary folder is named: Unix, then Windows. */
+const VARIABLES = ['TMPDIR', 'TMP', 'TEMP'] as const;
+
+/** Processes that were told to end may take this long on a busy machine before they count as left behind. Milliseconds. */
+const PROCESSES_GONE_WITHIN_MS = 60_000;
+const POLL_MS = 200;
+
+/** What one run of Jest makes outside its own memory. Each of its projects opens it, and the last to close it looks at what is left. */
+interface RunFolder {
+  readonly path: string;
+  readonly bundlesBefore: readonly string[];
+  open: number;
+}
+
+let run: RunFolder | undefined;
+
+/** Gives the run a temporary folder of its own, in its environment and that of every process that it starts. */
+export function openRunFolder(): void {
+  run ??= { path: mkdtempSync(join(tmpdir(), 'payonce-run-')), bundlesBefore: bundles(), open: 0 };
+  run.open += 1;
+  for (const name of VARIABLES) process.env[name] = run.path;
+}
+
+/**
+ * Removes the folder with all that is in it.
+ *
+ * @throws Error when the run left a file, a bundle or a process of its own
+ */
+export async function closeRunFolder(): Promise<void> {
+  if (run === undefined) return;
+  run.open -= 1;
+  if (run.open > 0) return;
+  const { path, bundlesBefore } = run;
+  run = undefined;
+  const processes = await processesLeftIn(path);
+  const files = readdirSync(path);
+  rmSync(path, { recursive: true, force: true });
+  const left = [
+    ...processes.map((each) => `process ${each}`),
+    ...files.map((each) => `temporary file ${each}`),
+    ...bundles().flatMap((each) => (bundlesBefore.includes(each) || isOfRunning(each) ? [] : [`bundle dist/${each}`])),
+  ];
+  if (left.length > 0) throw new Error(`the run left behind: ${left.join(', ')}`);
+}
+
+function bundles(): readonly string[] {
+  const dist = join(PROJECT, 'dist');
+  return existsSync(dist) ? readdirSync(dist) : [];
+}
+
+/** Bundles carry the number of the process that made them; another run's may be at work beside this one. */
+function isOfRunning(bundle: string): boolean {
+  const pid = Number(/^lambdas-(\d+)$/.exec(bundle)?.[1]);
+  return runningProcesses().some((each) => each.pid === pid);
+}
+
+async function processesLeftIn(path: string): Promise<readonly string[]> {
+  const find = (): readonly string[] =>
+    runningProcesses().flatMap(({ pid, commandLine }) =>
+      commandLine.includes(path) ? [`${pid} (${commandLine})`] : [],
+    );
+  const untilMs = Date.now() + PROCESSES_GONE_WITHIN_MS;
+  while (find().length > 0 && Date.now() < untilMs) await sleep(POLL_MS);
+  return find();
+}

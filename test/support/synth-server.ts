@@ -1,0 +1,51 @@
+/**
+ * Synthesizes the stacks, once for each context that is asked for, and keeps the templates for the whole run. A process of its
+ * own: the CDK is loaded once, by Node alone, instead of once for every suite by Jest. It ends with the process that started it.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Templates } from './synth.ts';
+
+const made = new Map<string, Promise<Templates>>();
+
+async function synthesize(context: Record<string, unknown>): Promise<Templates> {
+  // Loaded by the first request: a run without a test of templates does not wait for it.
+  const { App } = await import('aws-cdk-lib');
+  const { StackName } = await import('../../lambdas/kernel/contract/api.ts');
+  const { buildStacks } = await import('../../lib/stacks.ts');
+  const { context: flags } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')) as {
+    context: Record<string, unknown>;
+  };
+  const outdir = mkdtempSync(join(tmpdir(), 'payonce-synth-'));
+  try {
+    const app = new App({ outdir, context: { ...flags, 'aws:cdk:bundling-stacks': [], ...context } });
+    buildStacks(app);
+    const { stacks } = app.synth();
+    return Object.fromEntries(
+      Object.entries(StackName).flatMap(([name, stackName]) => {
+        const stack = stacks.find((each) => each.stackName === stackName);
+        return stack === undefined ? [] : [[name, stack.template as Record<string, unknown>]];
+      }),
+    );
+  } finally {
+    rmSync(outdir, { recursive: true, force: true });
+  }
+}
+
+const server = createServer((request, response) => {
+  void (async () => {
+    const asked = await text(request);
+    const templates = made.get(asked) ?? synthesize(JSON.parse(asked) as Record<string, unknown>);
+    made.set(asked, templates);
+    response.end(JSON.stringify(await templates));
+  })().catch((error: unknown) => {
+    response.statusCode = 500;
+    response.end(error instanceof Error ? error.message : String(error));
+  });
+});
+server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
+process.once('disconnect', () => process.exit());
