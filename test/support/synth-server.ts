@@ -37,6 +37,8 @@ async function synthesize(context: Record<string, unknown>): Promise<Templates> 
 }
 
 const server = createServer((request, response) => {
+  // A kept connection would be closed for idleness while a synth keeps this process busy.
+  response.setHeader('connection', 'close');
   void (async () => {
     const asked = await text(request);
     const templates = made.get(asked) ?? synthesize(JSON.parse(asked) as Record<string, unknown>);
