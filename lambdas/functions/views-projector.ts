@@ -3,6 +3,7 @@ import { consumerTelemetry } from '../events/http/event-telemetry.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemEntropy } from '../kernel/platform/platform.ts';
+import { idempotently } from '../once/idempotently.ts';
 import { Projector } from '../views/http/projector.ts';
 import { readProjectorConfig } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
@@ -10,22 +11,23 @@ import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 const config = readProjectorConfig(process.env);
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const telemetry = consumerTelemetry('views-projector', () => systemClock.nowMs());
-const parking = configuredParking(config.parkingQueueUrl);
-const projector = new Projector({
+const tools = {
   views: new DynamoDbViews(documentClient(), config.viewsTable, pacing),
-  report: (error) => telemetry.fault('views-projector', error),
+  report: (error: unknown) => telemetry.fault('views-projector', error),
   ...pacing,
-});
+};
 
-/** Its rows are the same however often they are written, so there is no record of what it has taken in (decision 0020). */
-export const handler = createEventHandler(
-  { event: '*', handler: 'views', handle: projector },
-  {
-    consume: async (_consumer, event) => {
-      await projector.take(event);
-      return { kind: 'done' };
-    },
-    parking,
-    telemetry,
-  },
+export const handler = idempotently(
+  { unit: 'an event', record: 'the row that says that it was seen (decision 0020)' },
+  (runner) =>
+    createEventHandler(
+      { event: '*', handler: 'views', handle: new Projector({ ...tools, runner }) },
+      {
+        consume: async ({ handle }, event) => ({
+          kind: (await handle.take(event)) === 'projected' ? 'done' : 'done_before',
+        }),
+        parking: configuredParking(config.parkingQueueUrl),
+        telemetry,
+      },
+    ),
 );

@@ -2,6 +2,7 @@ import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
+import { idempotently } from '../once/idempotently.ts';
 import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
 import { runWebhookTasks } from '../webhooks/http/webhook-tasks.ts';
 import { readSenderConfig } from '../webhooks/settings.ts';
@@ -30,6 +31,9 @@ const tools = {
 };
 
 /** Sends what is due. */
-export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
-  return runWebhookTasks(tools, event);
-}
+export const handler = idempotently(
+  { unit: 'an attempt of a delivery, or a page of a replay', record: 'the row of the delivery, or of the replay' },
+  (runner) =>
+    (event: SQSEvent): Promise<SQSBatchResponse> =>
+      runWebhookTasks({ ...tools, runner }, event),
+);

@@ -166,6 +166,21 @@ export function parkOperation(digest: Digest, record: string): OperationId {
   return `prk_${derived(digest, ['park', record])}` as OperationId;
 }
 
+/** The operation that writes one event into the Views. */
+export function projectionOperation(eventId: string): OperationId {
+  return `prj_${eventId}` as OperationId;
+}
+
+/** The operation that makes the next attempt of a webhook's delivery. */
+export function attemptOperation(endpointId: string, deliveryId: string): OperationId {
+  return `wha_${endpointId}_${deliveryId}` as OperationId;
+}
+
+/** The operation that makes the next page of a replay of webhooks. */
+export function replayOperation(replayId: string): OperationId {
+  return `whr_${replayId}` as OperationId;
+}
+
 /** The operation by which one consumer takes in one event, however often and by whichever way it comes. */
 export function consumerOperation(digest: Digest, handler: string, eventId: string): OperationId {
   return `con_${derived(digest, ['consumer', handler, eventId])}` as OperationId;

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { republishLostEvents } from '../../lambdas/events/use/republish-lost-events.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { ProjectedEvents } from '../../lambdas/views/use/seen-events.ts';
@@ -45,7 +46,7 @@ class LostEventsDesk {
 
   /** The projector takes in all that is on the bus. */
   async project(): Promise<void> {
-    for (const event of this.bus.published) await projectEvent({ views: this.views }, event);
+    for (const event of this.bus.published) await projectEvent({ runner: idempotentRunner, views: this.views }, event);
   }
 
   run(changes: { readonly limit?: number; readonly scheduledForMs?: number } = {}) {

@@ -4,6 +4,7 @@ import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
 import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
@@ -187,7 +188,10 @@ describe('an event', () => {
     const [event] = eventsOf(systemDigest, takenAt(VIEW_OWNER, freshKey(), clock.nowMs()));
     if (event === undefined) throw new Error('there is an event');
     const take = () =>
-      projectEvent({ views }, { ...event, payment: { ...event.payment, reference: reference ?? null } });
+      projectEvent(
+        { runner: idempotentRunner, views },
+        { ...event, payment: { ...event.payment, reference: reference ?? null } },
+      );
     await take();
     return { calls, take };
   }

@@ -1,4 +1,5 @@
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { ViewRow } from '../../lambdas/views/domain/views.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
@@ -17,7 +18,8 @@ export class ProjectedViews implements Pick<ViewStore, 'range'> {
 
   async range(range: ViewRange): Promise<readonly ViewRow[]> {
     const { views } = this;
-    for (const event of eventsOf(systemDigest, this.#store.allTransitions())) await projectEvent({ views }, event);
+    for (const event of eventsOf(systemDigest, this.#store.allTransitions()))
+      await projectEvent({ runner: idempotentRunner, views }, event);
     return views.range(range);
   }
 }

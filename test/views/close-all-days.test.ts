@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { Owners } from '../../lambdas/tenants/owners.ts';
 import { totalsPartition, type ViewOwner } from '../../lambdas/views/domain/views.ts';
 import { closeAllDays } from '../../lambdas/views/use/close-all-days.ts';
@@ -36,7 +37,7 @@ const owners: Owners = {
 const job = (store = views) => closeAllDays({ owners, views: store, clock, entropy: countingEntropy() });
 const paid = async (owner: ViewOwner, daysAgo: number) => {
   for (const event of eventsOf(systemDigest, takenAt(owner, `k-${daysAgo}`, TONIGHT - daysAgo * DAY_MS))) {
-    await projectEvent({ views }, event);
+    await projectEvent({ runner: idempotentRunner, views }, event);
   }
 };
 const closedDays = (owner: ViewOwner) =>

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { totalKey, type ViewRow } from '../../lambdas/views/domain/views.ts';
 import { closeDays } from '../../lambdas/views/use/close-days.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
@@ -28,7 +29,7 @@ beforeEach(() => {
 
 const project = async (key: string, atMs: number, store = views): Promise<void> => {
   for (const event of eventsOf(systemDigest, takenAt(owner, key, atMs, { feeMinor: 0 })))
-    await projectEvent({ views: store }, event);
+    await projectEvent({ runner: idempotentRunner, views: store }, event);
 };
 const close = (store = views, atMost = 10) =>
   closeDays({ views: store, clock, entropy: countingEntropy() }, owner, atMost);

@@ -1,6 +1,7 @@
 import { beforeAll } from '@jest/globals';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
@@ -32,7 +33,8 @@ describeLedgerReader('the views on dynamodb', async () => {
     reader: new ViewLedgerReader(views(), new MemoryLedgerReader(() => written)),
     write: async (transitions) => {
       written.push(...transitions);
-      for (const event of eventsOf(systemDigest, transitions)) await projectEvent({ views: views() }, event);
+      for (const event of eventsOf(systemDigest, transitions))
+        await projectEvent({ runner: idempotentRunner, views: views() }, event);
     },
   };
 });

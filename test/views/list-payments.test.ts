@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { PaymentStatus } from '../../lambdas/payments/domain/payment.ts';
 import { listPayments } from '../../lambdas/views/use/list-payments.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
@@ -31,14 +32,14 @@ const [before, after] = eventsOf(systemDigest, chain);
 async function listedWhileMoving(reads: number, filters: { readonly status?: PaymentStatus } = {}) {
   if (before === undefined || after === undefined) throw new Error('there are two events');
   const views = new MemoryViews();
-  await projectEvent({ views }, before);
+  await projectEvent({ runner: idempotentRunner, views }, before);
   let left = reads;
   let turn: Promise<unknown> = Promise.resolve();
   const moving = {
     range: (range: ViewRange) => {
       const rows = turn.then(() => views.range(range));
       left -= 1;
-      turn = left === 0 ? rows.then(() => projectEvent({ views }, after)) : rows;
+      turn = left === 0 ? rows.then(() => projectEvent({ runner: idempotentRunner, views }, after)) : rows;
       return rows;
     },
   };

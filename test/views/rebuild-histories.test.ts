@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { ViewRow } from '../../lambdas/views/domain/views.ts';
 import { closeDays } from '../../lambdas/views/use/close-days.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
@@ -71,7 +72,7 @@ describe('a rebuild', () => {
           if (
             early.some(({ payment, sequence }) => payment.id === event.payment.id && sequence === event.event.sequence)
           )
-            await projectEvent({ views }, event);
+            await projectEvent({ runner: idempotentRunner, views }, event);
         }
         const closing = { clock: desk.clock, entropy: countingEntropy() };
         for (const owner of OWNERS) await closeDays({ views, ...closing }, owner, 10);
@@ -89,10 +90,12 @@ describe('a rebuild', () => {
           );
           await Promise.all(
             late.map((event) =>
-              projectEvent({ views: new ScheduledViews(views, scheduler) }, event).catch(async () => {
-                failed.push(event);
-                await projectEvent({ views }, event);
-              }),
+              projectEvent({ runner: idempotentRunner, views: new ScheduledViews(views, scheduler) }, event).catch(
+                async () => {
+                  failed.push(event);
+                  await projectEvent({ runner: idempotentRunner, views }, event);
+                },
+              ),
             ),
           );
         };

@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { transitionRow } from '../../lambdas/payments/store/items.ts';
@@ -40,7 +41,7 @@ test('views that are gone are made again from the Ledger, what never happened go
   const old = Array.from({ length: 9 }, (_, index) => takenAt(owner, `old-${index}`, TODAY_MS - (index % 3) * DAY_MS));
   for (const chain of old) await write(chain);
   const never = takenAt(owner, 'never-happened', TODAY_MS - DAY_MS);
-  for (const event of eventsOf(systemDigest, never)) await projectEvent({ views }, event);
+  for (const event of eventsOf(systemDigest, never)) await projectEvent({ runner: idempotentRunner, views }, event);
   const tools: RebuildTools = {
     views,
     ledger: new DynamoDbLedgerWalk(client(), tables.ledger, pacing),
@@ -52,7 +53,7 @@ test('views that are gone are made again from the Ledger, what never happened go
   const traffic = async (): Promise<void> => {
     for (const chain of fresh) {
       await write(chain);
-      for (const event of eventsOf(systemDigest, chain)) await projectEvent({ views }, event);
+      for (const event of eventsOf(systemDigest, chain)) await projectEvent({ runner: idempotentRunner, views }, event);
     }
   };
 

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
 import { totalKey } from '../../lambdas/views/domain/views.ts';
 import { closeDays } from '../../lambdas/views/use/close-days.ts';
@@ -24,7 +25,8 @@ beforeEach(() => {
 });
 
 async function projectAll(): Promise<void> {
-  for (const event of eventsOf(systemDigest, desk.written)) await projectEvent({ views: desk.views }, event);
+  for (const event of eventsOf(systemDigest, desk.written))
+    await projectEvent({ runner: idempotentRunner, views: desk.views }, event);
 }
 
 describe('a rebuild of the views', () => {
@@ -45,7 +47,8 @@ describe('a rebuild of the views', () => {
   test('takes away what the Ledger does not imply, and what stood in its totals', async () => {
     await projectAll();
     const stray = takenAt(owner, 'never-happened', TODAY_MS - 2 * DAY_MS);
-    for (const event of eventsOf(systemDigest, stray)) await projectEvent({ views: desk.views }, event);
+    for (const event of eventsOf(systemDigest, stray))
+      await projectEvent({ runner: idempotentRunner, views: desk.views }, event);
     await closeDays({ views: desk.views, clock: desk.clock, entropy: countingEntropy() }, owner, 10);
     const key = totalKey(owner, TODAY_MS - 2 * DAY_MS);
     const before = await desk.views.read(key);

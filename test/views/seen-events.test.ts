@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { ProjectedEvents } from '../../lambdas/views/use/seen-events.ts';
 import { eventsOf } from '../support/event-fixtures.ts';
@@ -23,9 +24,11 @@ test('an event is seen when all of it was written, and not before', async () => 
   const events = eventsOf(systemDigest, chains.flat());
   const places = chains.map(([first]) => ({ paymentId: first?.payment.id ?? ('' as never), sequence: 2 }));
   const views = new MemoryViews();
-  for (const event of events.filter((_, index) => index % 2 === 0)) await projectEvent({ views }, event);
+  for (const event of events.filter((_, index) => index % 2 === 0))
+    await projectEvent({ runner: idempotentRunner, views }, event);
   const dying = new DyingViews();
-  for (const event of events) await projectEvent({ views: dying }, event).catch(() => undefined);
+  for (const event of events)
+    await projectEvent({ runner: idempotentRunner, views: dying }, event).catch(() => undefined);
 
   expect(await new ProjectedEvents(views).unseen(places)).toEqual(places.filter((_, index) => index % 2 === 1));
   expect(await new ProjectedEvents(dying).unseen(places)).toEqual(places);

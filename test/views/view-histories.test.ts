@@ -2,6 +2,7 @@ import { describe, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { closeDays } from '../../lambdas/views/use/close-days.ts';
 import type { BooksOwner } from '../../lambdas/views/use/ledger-reader.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
@@ -55,7 +56,10 @@ describe('the views, whatever order events come in, however often, and whoever d
         const deliver = async (delivery: Delivery): Promise<void> => {
           const { event, diesAt, afterCall } = delivery;
           try {
-            await projectEvent({ views: new ScheduledViews(views, scheduler, diesAt, afterCall) }, event);
+            await projectEvent(
+              { runner: idempotentRunner, views: new ScheduledViews(views, scheduler, diesAt, afterCall) },
+              event,
+            );
           } catch {
             died.push(delivery);
           }
@@ -69,7 +73,7 @@ describe('the views, whatever order events come in, however often, and whoever d
         ];
         await scheduler.waitFor(Promise.all(running));
         // A queue delivers again what was not acknowledged: also a full delivery that lost too many races.
-        for (const { event } of died) await projectEvent({ views }, event);
+        for (const { event } of died) await projectEvent({ runner: idempotentRunner, views }, event);
 
         await checkViews(views, chains);
         for (const owner of OWNERS) await closeDays({ views, clock, entropy }, owner, 10);

@@ -1,4 +1,5 @@
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { closeDays } from '../../lambdas/views/use/close-days.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
@@ -20,7 +21,7 @@ function describeViews(name: string, clockMs?: number): void {
       write: async (transitions) => {
         written.push(...transitions);
         for (const event of eventsOf(systemDigest, transitions)) {
-          await projectEvent({ views }, event);
+          await projectEvent({ runner: idempotentRunner, views }, event);
           if (clockMs === undefined) continue;
           const owner = { tenantId: event.tenant, mode: event.mode };
           await closeDays({ views, clock: new SimulatedClock(clockMs), entropy: countingEntropy() }, owner, 3);

@@ -4,6 +4,7 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { totalKey, viewsOf } from '../../lambdas/views/domain/views.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { closeDays } from '../../lambdas/views/use/close-days.ts';
@@ -71,7 +72,8 @@ async function projectLate(faults: readonly PlannedFault[]): Promise<HistoryRun>
   await views.put([closed]);
   const plan = new FaultPlan(faults);
   const violations: string[] = [];
-  if (!(await untilDone(plan, (store) => projectEvent({ views: store }, event)))) violations.push('never projected');
+  if (!(await untilDone(plan, (store) => projectEvent({ runner: idempotentRunner, views: store }, event))))
+    violations.push('never projected');
   const { lasting, heads, seen } = viewsOf(event);
   const found = await Promise.all([...lasting, ...heads, seen].map((row) => views.read(row)));
   if (JSON.stringify(found) !== JSON.stringify([...lasting, ...heads, seen]))

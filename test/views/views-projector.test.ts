@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { totalsPartition, type ViewRow } from '../../lambdas/views/domain/views.ts';
 import { Projector } from '../../lambdas/views/http/projector.ts';
 import type { RowChange, ViewRange } from '../../lambdas/views/use/view-store.ts';
@@ -45,7 +46,13 @@ beforeEach(() => {
 });
 
 const projectorOn = (views: MemoryViews) =>
-  new Projector({ views, clock, entropy: countingEntropy(), report: (error) => faults.push(error) });
+  new Projector({
+    runner: idempotentRunner,
+    views,
+    clock,
+    entropy: countingEntropy(),
+    report: (error) => faults.push(error),
+  });
 
 async function take(projector: Projector, key: string): Promise<void> {
   for (const event of eventsOf(systemDigest, takenAt(owner, key, clock.nowMs()))) await projector.take(event);

@@ -1,7 +1,7 @@
 import type { PayonceEvent } from '../../events/domain/event.ts';
 import { DAY_MS, dayOf, type ViewOwner } from '../domain/views.ts';
 import { type CloseDaysTools, closeDays } from '../use/close-days.ts';
-import { projectEvent } from '../use/project-event.ts';
+import { type ProjectTools, projectEvent } from '../use/project-event.ts';
 
 /** At once, so that a batch stays well within its time: after a long outage the days are closed batch by batch. */
 const DAYS_AT_ONCE = 2;
@@ -12,7 +12,7 @@ const BUSY_MS = 60_000;
 /** Owners of whom it is remembered when their days were last looked at; forgetting one costs a few reads. */
 const MAX_REMEMBERED = 10_000;
 
-export interface ProjectorTools extends CloseDaysTools {
+export interface ProjectorTools extends CloseDaysTools, ProjectTools {
   readonly report: (error: unknown) => void;
 }
 
@@ -30,9 +30,10 @@ export class Projector {
   }
 
   /** @throws as {@link projectEvent} */
-  async take(event: PayonceEvent): Promise<void> {
-    await projectEvent(this.#tools, event);
+  async take(event: PayonceEvent): Promise<'projected' | 'projected_before'> {
+    const projected = await projectEvent(this.#tools, event);
     if (event.postings.length > 0) await this.#closeDays({ tenantId: event.tenant, mode: event.mode });
+    return projected;
   }
 
   /** What fails here is made up for by a later event: nothing but the speed of a balance depends on it. */

@@ -1,29 +1,42 @@
 import type { PayonceEvent } from '../../events/domain/event.ts';
 import { RetryableError } from '../../kernel/faults.ts';
+import { projectionOperation } from '../../kernel/ids.ts';
+import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { dayOf, type EventViews, headRows, totalKey, type ViewOwner, type ViewRow, viewsOf } from '../domain/views.ts';
 import type { RowChange, ViewStore } from './view-store.ts';
 
 export interface ProjectTools {
   readonly views: ViewStore;
+  readonly runner: OperationRunner;
 }
 
 /** Races are decided again this often before the event has to come again. */
 const MAX_ROUNDS = 8;
 
 /**
- * Writes what an event says into the Views: the same rows, in whatever order the events come, and however often.
+ * Writes what an event says into the Views: the same rows, in whatever order the events come, and however often. Its record
+ * is the row that says that the event was seen, the last one that is written.
  *
  * @throws RetryableError or AmbiguousError when not all of it may have been written: the event must come again
  */
-export async function projectEvent(tools: ProjectTools, event: PayonceEvent): Promise<void> {
+export function projectEvent(
+  { views, runner }: ProjectTools,
+  event: PayonceEvent,
+): Promise<'projected' | 'projected_before'> {
   const said = viewsOf(event);
-  // Saves a redelivery its writes; without this line it would make the same rows again.
-  if ((await tools.views.read(said.seen)) !== undefined) return;
-  await writeViews(tools, said);
+  return runner.record<undefined, 'projected' | 'projected_before'>(projectionOperation(event.event.id), {
+    // Saves a redelivery its writes; without this line it would make the same rows again.
+    find: async () => ((await views.read(said.seen)) === undefined ? undefined : 'projected_before'),
+    prepare: async () => undefined,
+    commit: async () => {
+      await writeViews({ views }, said);
+      return 'projected';
+    },
+  });
 }
 
 /** The same, without looking whether it was done before: whatever was wrong in these rows is right again. */
-export async function writeViews({ views }: ProjectTools, said: EventViews): Promise<void> {
+export async function writeViews({ views }: Pick<ProjectTools, 'views'>, said: EventViews): Promise<void> {
   await views.put(said.lasting);
   if (said.lasting.length > 0) await reopenDay(views, said.owner, said.occurredAtMs);
   await advanceHead(views, said);

@@ -2,7 +2,9 @@ import type { PayonceEvent } from '../../events/domain/event.ts';
 import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { RetryableError } from '../../kernel/faults.ts';
+import { replayOperation } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
+import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { type Delivery, newDelivery, replayed } from '../domain/webhook-delivery.ts';
 import { endpointOf, type WebhookEndpoint, wants } from '../domain/webhook-endpoint.ts';
 import { replayObject, replays, type WebhookReplay } from '../domain/webhook-replay.ts';
@@ -60,6 +62,7 @@ export interface ReplayTools {
   readonly webhooks: WebhookStore;
   readonly pastEvents: PastEvents;
   readonly tasks: WebhookTasks;
+  readonly runner: OperationRunner;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly digest: Digest;
   readonly report: (error: unknown) => void;
@@ -69,36 +72,58 @@ export interface ReplayTools {
 const EVENTS_PER_PAGE = 25;
 const MAX_ROUNDS = 5;
 
+type PageOutcome = 'nothing_due' | 'page' | 'ended';
+
 /**
- * One page of a replay: its deliveries and the place where the next page begins are written together, so a page that is read
- * twice is sent once.
+ * One page of a replay. The replay's own row is the record: the deliveries of a page and the place where the next page begins
+ * are written together, so a page that is read twice is sent once.
  *
  * @throws RetryableError, AmbiguousError: the due queue brings it back
  */
-export async function replayPage(tools: ReplayTools, replayId: string): Promise<'nothing_due' | 'page' | 'ended'> {
+export function replayPage(tools: ReplayTools, replayId: string): Promise<PageOutcome> {
+  let was: WebhookReplay | undefined;
+  return tools.runner.record<undefined, PageOutcome>(replayOperation(replayId), {
+    find: async () => {
+      was = await readRunning(tools, replayId);
+      return was === undefined ? 'nothing_due' : undefined;
+    },
+    prepare: async () => undefined,
+    commit: async () => {
+      for (let round = 0; round < MAX_ROUNDS; round += 1) {
+        if (round > 0) was = await readRunning(tools, replayId);
+        if (was === undefined) return 'nothing_due';
+        const outcome = await writePage(tools, was);
+        if (outcome !== 'changed') return outcome;
+      }
+      throw new RetryableError('contention', 'too many changes at once');
+    },
+  });
+}
+
+async function readRunning({ webhooks }: ReplayTools, replayId: string): Promise<WebhookReplay | undefined> {
+  const replay = await webhooks.readReplay(replayId);
+  return replay?.status === 'running' ? replay : undefined;
+}
+
+async function writePage(tools: ReplayTools, was: WebhookReplay): Promise<PageOutcome | 'changed'> {
   const { webhooks, clock } = tools;
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const was = await webhooks.readReplay(replayId);
-    if (was?.status !== 'running') return 'nothing_due';
-    const endpoint = endpointOf(await webhooks.readBook(was), was.endpointId);
-    if (endpoint === undefined || endpoint.disabled !== undefined) {
-      await webhooks.write({ replay: { was, now: ended(was, 'canceled') } });
-      return 'ended';
-    }
-    const page = await tools.pastEvents.page({ ...ranged(was), limit: EVENTS_PER_PAGE });
-    const deliveries = await deliveriesOf(tools, was, endpoint, page.events);
-    const sent = was.sent + deliveries.length;
-    const now: WebhookReplay =
-      page.cursor === undefined
-        ? { ...ended(was, 'completed'), sent }
-        : { ...was, revision: was.revision + 1, sent, cursor: page.cursor, dueAtMs: clock.nowMs() };
-    const outcome = await webhooks.write({ replay: { was, now }, deliveries });
-    if (outcome.kind !== 'written') continue;
-    const due = deliveries.map((each) => attemptOf(each.now));
-    await enqueueAtOnce(tools, now.status === 'running' ? [...due, { kind: 'replay', replayId }] : due);
-    return now.status === 'running' ? 'page' : 'ended';
+  const endpoint = endpointOf(await webhooks.readBook(was), was.endpointId);
+  if (endpoint === undefined || endpoint.disabled !== undefined) {
+    await webhooks.write({ replay: { was, now: ended(was, 'canceled') } });
+    return 'ended';
   }
-  throw new RetryableError('contention', 'too many changes at once');
+  const page = await tools.pastEvents.page({ ...ranged(was), limit: EVENTS_PER_PAGE });
+  const deliveries = await deliveriesOf(tools, was, endpoint, page.events);
+  const sent = was.sent + deliveries.length;
+  const now: WebhookReplay =
+    page.cursor === undefined
+      ? { ...ended(was, 'completed'), sent }
+      : { ...was, revision: was.revision + 1, sent, cursor: page.cursor, dueAtMs: clock.nowMs() };
+  const outcome = await webhooks.write({ replay: { was, now }, deliveries });
+  if (outcome.kind !== 'written') return 'changed';
+  const due = deliveries.map((each) => attemptOf(each.now));
+  await enqueueAtOnce(tools, now.status === 'running' ? [...due, { kind: 'replay', replayId: was.id }] : due);
+  return now.status === 'running' ? 'page' : 'ended';
 }
 
 function ranged({ tenantId, mode, fromMs, untilMs, cursor }: WebhookReplay) {

@@ -1,5 +1,8 @@
 import type { Digest } from '../../kernel/digest.ts';
+import { attemptOperation } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
+import type { ClaimStep, OperationRunner, OperationSteps } from '../../once/use/operation-runner.ts';
 import {
   type AttemptResult,
   afterAttempt,
@@ -26,6 +29,7 @@ export interface SendTools {
   readonly secrets: WebhookSecrets;
   readonly transport: WebhookTransport;
   readonly tasks: WebhookTasks;
+  readonly runner: OperationRunner;
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly digest: Digest;
@@ -56,39 +60,85 @@ const MAX_ROUNDS = 5;
 const LATEST_LOOKED_AT = 100;
 
 /**
- * One attempt of a delivery, if it is due: take it, send, record. Of two messages at once one takes it. Whoever dies in
- * between leaves the lease in the due queue, and the next attempt has the same id and the same body.
+ * One attempt of a delivery, if it is due: claim, send, commit. The delivery's own row is the record: of two messages at
+ * once one claims the attempt. A sender that dies in between leaves the lease in the due queue, and the next attempt has the
+ * same id and the same body.
  *
- *   A ── take (rev 2) ── send ── † …… lease ends
- *   B ──── take ✗                        C ── take (rev 3) ── send ── record (rev 4)
+ *   A ── claim (rev 2) ── send ── † …… lease ends
+ *   B ──── claim ✗                        C ── claim (rev 3) ── send ── commit (rev 4)
  *
  * @throws RetryableError, AmbiguousError when the store fails: the due queue brings the delivery back
  */
-export async function sendWebhook(tools: SendTools, endpointId: string, deliveryId: string): Promise<SendOutcome> {
-  const { webhooks, clock } = tools;
-  const delivery = await webhooks.readDelivery(endpointId, deliveryId);
-  const takenAtMs = clock.nowMs();
-  if (delivery === undefined || !isDue(delivery, takenAtMs)) return 'nothing_due';
-  const endpoint = endpointOf(await webhooks.readBook(delivery), endpointId);
-  if (endpoint === undefined || endpoint.disabled !== undefined) {
-    await webhooks.write({ deliveries: [{ was: delivery, now: dropped(delivery) }] });
-    return 'dropped';
-  }
-  const taken = begun(delivery, takenAtMs);
-  const outcome = await webhooks.write({ deliveries: [{ was: delivery, now: taken }] });
-  if (outcome.kind !== 'written') return 'nothing_due';
+export function sendWebhook(tools: SendTools, endpointId: string, deliveryId: string): Promise<SendOutcome> {
+  return tools.runner.run(attemptOperation(endpointId, deliveryId), new AttemptSteps(tools, endpointId, deliveryId));
+}
 
-  const secrets = await Promise.all(
-    activeSecrets(endpoint, clock.nowMs()).map((secret) => tools.secrets.secretOf(endpointId, secret)),
-  );
-  const startedAtMs = clock.nowMs();
-  if (startedAtMs - takenAtMs > LATEST_START_MS) return 'too_late';
-  const result = await tools.transport.post({
-    url: endpoint.url,
-    headers: headersOf(tools.secrets, secrets, taken, startedAtMs),
-    body: taken.body,
-  });
-  return record(tools, taken, { startedAtMs, result });
+/** An attempt that this process has claimed. */
+interface Claimed {
+  /** With its lease. */
+  readonly delivery: Delivery;
+  readonly endpoint: WebhookEndpoint;
+  readonly atMs: number;
+}
+
+type Sent = { readonly startedAtMs: number; readonly result: AttemptResult } | 'too_late';
+
+class AttemptSteps implements OperationSteps<Sent, SendOutcome> {
+  readonly #tools: SendTools;
+  readonly #endpointId: string;
+  readonly #deliveryId: string;
+  #claimed: Claimed | undefined;
+
+  constructor(tools: SendTools, endpointId: string, deliveryId: string) {
+    this.#tools = tools;
+    this.#endpointId = endpointId;
+    this.#deliveryId = deliveryId;
+  }
+
+  async claim(): Promise<ClaimStep<SendOutcome>> {
+    const { webhooks, clock } = this.#tools;
+    const delivery = await webhooks.readDelivery(this.#endpointId, this.#deliveryId);
+    const atMs = clock.nowMs();
+    if (delivery === undefined || !isDue(delivery, atMs)) return { kind: 'refused', outcome: 'nothing_due' };
+    const endpoint = endpointOf(await webhooks.readBook(delivery), this.#endpointId);
+    if (endpoint === undefined || endpoint.disabled !== undefined) {
+      await webhooks.write({ deliveries: [{ was: delivery, now: dropped(delivery) }] });
+      return { kind: 'refused', outcome: 'dropped' };
+    }
+    const taken = begun(delivery, atMs);
+    const outcome = await webhooks.write({ deliveries: [{ was: delivery, now: taken }] });
+    if (outcome.kind !== 'written') return { kind: 'refused', outcome: 'nothing_due' };
+    this.#claimed = { delivery: taken, endpoint, atMs };
+    return { kind: 'claimed' };
+  }
+
+  async execute(): Promise<Sent> {
+    const { secrets: signer, transport, clock } = this.#tools;
+    const { delivery, endpoint, atMs } = this.#attempt();
+    const secrets = await Promise.all(
+      activeSecrets(endpoint, clock.nowMs()).map((secret) => signer.secretOf(endpoint.id, secret)),
+    );
+    const startedAtMs = clock.nowMs();
+    if (startedAtMs - atMs > LATEST_START_MS) return 'too_late';
+    const result = await transport.post({
+      url: endpoint.url,
+      headers: headersOf(signer, secrets, delivery, startedAtMs),
+      body: delivery.body,
+    });
+    return { startedAtMs, result };
+  }
+
+  async commit(sent: Sent): Promise<SendOutcome> {
+    return sent === 'too_late' ? sent : record(this.#tools, this.#attempt().delivery, sent);
+  }
+
+  /** The lease ends by itself, and the due queue brings the delivery back. */
+  async release(): Promise<void> {}
+
+  #attempt(): Claimed {
+    invariant(this.#claimed !== undefined, 'an attempt is claimed before it is made');
+    return this.#claimed;
+  }
 }
 
 /** Standard Webhooks 1.0.0, "Webhook headers": signed anew at each attempt, under the id that stays. */
