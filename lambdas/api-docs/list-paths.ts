@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
-import { eventsQuery, paymentsQuery } from '../http/list-schemas.ts';
+import { eventsQuery, paymentsQuery } from '../views/http/list-routes.ts';
 import { eventExamples, eventListExamples, paymentListExamples } from './list-examples.ts';
 import { event, eventList, paymentList } from './list-schemas.ts';
 import { ALWAYS, problemResponses, shown } from './responses.ts';

@@ -1,13 +1,12 @@
-import { type GatewayEvent, type GatewayRequest, type GatewayResult, gatewayRequest } from '../http/gateway-request.ts';
-import { faultAnswer, gatewayResult, isPassing, jsonAnswer, problemAnswer } from '../http/http-answer.ts';
-import type { Handled } from '../http/http-api.ts';
+import { answering, type Handled, refusal as problemHandled, type Seen } from '../http/authenticated-api.ts';
+import type { GatewayEvent, GatewayRequest, GatewayResult } from '../http/gateway-request.ts';
+import { jsonAnswer } from '../http/http-answer.ts';
 import { problem } from '../http/problems.ts';
 import type { Problem } from '../kernel/answer.ts';
 import type { CallbackSource } from '../kernel/contract/environment.ts';
 import { MAX_CALLBACK_BYTES } from '../kernel/contract/limits.ts';
-import type { AlarmMetric } from '../kernel/contract/metrics.ts';
 import type { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
-import type { RequestCount, Telemetry } from '../kernel/platform/telemetry.ts';
+import type { Telemetry } from '../kernel/platform/telemetry.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
 import { readEvent } from '../processors/http/read-event.ts';
 import { readStripeEvent } from '../processors/http/read-stripe-event.ts';
@@ -28,46 +27,16 @@ const ROUTE = '/callbacks/{processor}';
 
 /**
  * Where processors call back. In this order: route, size, signature, event; nothing is parsed before its signature is
- * known to be good, and nothing is acknowledged before it is stored.
+ * known to be good, and nothing is acknowledged before it is stored. What fails was not stored: the processor is told so,
+ * and delivers it again.
  */
 export function callbacksApi(tools: CallbacksApiTools): (event: GatewayEvent) => Promise<GatewayResult> {
-  return async (gatewayEvent) => {
-    const receivedAtMs = tools.clock.nowMs();
-    const request = gatewayRequest(gatewayEvent);
-    const { requestId, method } = request;
-    const { answer, counts, outcome, ...details } = await handleSafely(tools, request);
-    const durationMs = tools.clock.nowMs() - receivedAtMs;
-    tools.telemetry.request(
-      { requestId, method, route: ROUTE, status: answer.status, outcome, durationMs, ...details },
-      counts,
-    );
-    return gatewayResult(answer, requestId);
-  };
+  return answering(tools, ROUTE, (request, _receivedAtMs, seen) =>
+    handle({ ...tools, alarm: (what) => seen.alarms.add(what) }, request, seen),
+  );
 }
 
-interface Taken extends Handled {
-  readonly paymentId?: string;
-  readonly because?: readonly string[];
-}
-
-/** Whatever fails here was not stored: the processor is told so, and delivers it again. */
-async function handleSafely(tools: CallbacksApiTools, request: GatewayRequest): Promise<Taken> {
-  const alarms = new Set<AlarmMetric>();
-  try {
-    const taken = await handle({ ...tools, alarm: (what) => alarms.add(what) }, request);
-    return { ...taken, counts: [...taken.counts, ...alarms] };
-  } catch (error) {
-    tools.telemetry.fault(request.requestId, error);
-    const passing = isPassing(error);
-    return {
-      answer: faultAnswer(error, request.requestId),
-      outcome: passing ? error.code : 'internal_error',
-      counts: [passing ? 'unavailable' : 'failure', ...alarms],
-    };
-  }
-}
-
-async function handle(tools: CallbacksApiTools, request: GatewayRequest): Promise<Taken> {
+async function handle(tools: CallbacksApiTools, request: GatewayRequest, seen: Seen): Promise<Handled> {
   const [first, name, ...deeper] = request.path;
   const source = tools.sources.find((each) => each.name === name);
   const books = tools.books.get(name ?? '');
@@ -87,7 +56,7 @@ async function handle(tools: CallbacksApiTools, request: GatewayRequest): Promis
   if (read.kind === 'ignored') return { answer: jsonAnswer({ received: true }), outcome: 'ignored', counts: [] };
   if (read.kind === 'unreadable') return refusal(problem('invalid_request', read.detail, read.param), request);
   const outcome = await receiveCallback({ ...tools, books }, read.event);
-  return { answer: jsonAnswer({ received: true }), outcome: outcome.kind, ...told(outcome) };
+  return { answer: jsonAnswer({ received: true }), outcome: outcome.kind, counts: counted(outcome, seen) };
 }
 
 async function signatureProblem(
@@ -105,21 +74,21 @@ async function signatureProblem(
   return problem('invalid_signature', 'The signature is not good, or its time is more than 300 seconds away.');
 }
 
-function told(outcome: CallbackOutcome): Pick<Taken, 'counts' | 'paymentId' | 'because'> {
+function counted(outcome: CallbackOutcome, seen: Seen): Handled['counts'] {
   switch (outcome.kind) {
     case 'redelivered':
-      return { counts: ['callback_redelivered'] };
+      return ['callback_redelivered'];
     case 'orphaned':
-      return { counts: ['callback_orphaned'], because: [outcome.reason] };
-    case 'taken_in': {
-      const { paymentId, contradictions } = outcome;
-      const because = contradictions.length === 0 ? {} : { because: contradictions };
-      return { counts: ['callback_taken_in'], paymentId, ...because };
-    }
+      seen.because = [outcome.reason];
+      return ['callback_orphaned'];
+    case 'taken_in':
+      seen.paymentId = outcome.paymentId;
+      if (outcome.contradictions.length > 0) seen.because = outcome.contradictions;
+      return ['callback_taken_in'];
   }
 }
 
-function refusal(found: Problem, request: GatewayRequest, headers: Readonly<Record<string, string>> = {}): Taken {
-  const counts: readonly RequestCount[] = found.code === 'invalid_signature' ? ['callback_refused'] : [];
-  return { answer: problemAnswer(found, request.requestId, { headers }), outcome: found.code, counts };
+function refusal(found: Problem, request: GatewayRequest, headers: Readonly<Record<string, string>> = {}): Handled {
+  const counts = found.code === 'invalid_signature' ? (['callback_refused'] as const) : [];
+  return { ...problemHandled(found, request, { headers }), counts };
 }

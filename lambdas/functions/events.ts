@@ -1,9 +1,10 @@
+import { authenticatedApi } from '../http/authenticated-api.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
-import { eventsApi } from '../views/http/events-api.ts';
+import { EVENT_ROUTES } from '../views/http/list-routes.ts';
 import { readEventsConfig } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 
@@ -11,7 +12,7 @@ const { tables } = readEventsConfig(process.env);
 const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
 
-export const handler = eventsApi({
+export const handler = authenticatedApi(EVENT_ROUTES, {
   transitions: new LedgerTransitions(client, tables.ledger, pacing),
   views: new DynamoDbViews(client, tables.views, pacing),
   keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),

@@ -1,4 +1,4 @@
-import { jobsApi } from '../jobs/http/jobs-api.ts';
+import { jobsApi } from '../jobs/http/job-routes.ts';
 import { verifyJobCredential } from '../jobs/job-credential.ts';
 import { readJobsApiConfig } from '../jobs/settings.ts';
 import { DynamoDbJobRuns } from '../jobs/store/dynamodb-job-runs.ts';

@@ -1,3 +1,4 @@
+import { authenticatedApi } from '../http/authenticated-api.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
@@ -6,7 +7,7 @@ import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { configuredProcessors } from '../processors/configured-processors.ts';
 import { readLedgerConfig } from '../processors/settings.ts';
-import { ledgerApi } from '../reconciling/http/ledger-api.ts';
+import { LEDGER_ROUTES } from '../reconciling/http/ledger-routes.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { readViewsTable } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
@@ -25,7 +26,7 @@ const wholeLedger = new DynamoDbLedgerReader(client, tables.ledger, pacing);
 export const handler = idempotently(
   { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
   (runner) =>
-    ledgerApi({
+    authenticatedApi(LEDGER_ROUTES, {
       ledger: new ViewLedgerReader(views, wholeLedger),
       wholeLedger,
       views,

@@ -1,9 +1,10 @@
+import { authenticatedApi } from '../http/authenticated-api.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { ProcessReplayCache } from '../once/process-records.ts';
-import { ordersApi } from '../orders/http/orders-api.ts';
+import { ORDER_ROUTES } from '../orders/http/order-routes.ts';
 import { configuredParties } from '../orders/parties/configured-parties.ts';
 import { readPartiesConfig } from '../orders/parties/settings.ts';
 import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
@@ -19,6 +20,7 @@ if (parties === undefined) throw new Error('orders need their parties: none of t
 const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const { tables } = config;
+const telemetry = standardTelemetry('orders');
 const store = new DynamoDbStore(client, tables, pacing);
 const processors = await configuredProcessors(config, systemClock);
 const orderParties = await configuredParties(parties, { client, observer: outboundTelemetry(), ...pacing });
@@ -26,7 +28,7 @@ const orderParties = await configuredParties(parties, { client, observer: outbou
 export const handler = idempotently(
   { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
   (runner) =>
-    ordersApi({
+    authenticatedApi(ORDER_ROUTES, {
       store,
       orders: new DynamoDbOrders(client, tables, pacing, store),
       keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
@@ -34,7 +36,8 @@ export const handler = idempotently(
       ...orderParties,
       runner,
       replays: new ProcessReplayCache(),
-      telemetry: standardTelemetry('orders'),
+      telemetry,
+      report: (error) => telemetry.fault('orders', error),
       digest: systemDigest,
       ...pacing,
     }),

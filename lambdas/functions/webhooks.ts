@@ -1,9 +1,10 @@
+import { authenticatedApi } from '../http/authenticated-api.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
-import { webhooksApi } from '../webhooks/http/webhooks-api.ts';
+import { WEBHOOK_ROUTES } from '../webhooks/http/webhook-routes.ts';
 import { readCallingConfig } from '../webhooks/settings.ts';
 import { DynamoDbWebhooks } from '../webhooks/store/dynamodb-webhooks.ts';
 import { systemResolve } from '../webhooks/transport/addresses.ts';
@@ -18,7 +19,7 @@ const telemetry = standardTelemetry('webhooks');
 export const handler = idempotently(
   { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
   (runner) =>
-    webhooksApi({
+    authenticatedApi(WEBHOOK_ROUTES, {
       webhooks: new DynamoDbWebhooks(client, config.tables, pacing),
       keys: new DynamoDbApiKeyRegistry(client, config.tables.registry, pacing),
       addresses: webhookAddresses(systemResolve, config),

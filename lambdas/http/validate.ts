@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import type { SensitiveKind } from '../kernel/sensitive.ts';
 import { findSensitive } from '../kernel/sensitive.ts';
 import type { GatewayRequest } from './gateway-request.ts';
@@ -90,3 +90,21 @@ function nameOf(path: readonly PropertyKey[]): string | undefined {
   if (name === '' || findSensitive(name) !== undefined) return undefined;
   return name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME)}…`;
 }
+
+/** The query of a route that takes no parameter. */
+export const emptyQuery = z.strictObject({});
+
+/** A parameter of the query: text that spells a whole number. */
+export const wholeNumber = (min: number, max: number, meaning: string) => {
+  const range = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^(?:0|[1-9]\d{0,9})$/, range)
+    .transform(Number)
+    .pipe(z.int().min(min, range).max(max, range))
+    .optional()
+    .meta({
+      description: meaning,
+      override: () => ({ description: meaning, type: 'integer', minimum: min, maximum: max }),
+    });
+};

@@ -4,13 +4,12 @@ import { documentClient } from '../../lambdas/kernel/platform/document-client.ts
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
 import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
-import type { PaymentsApiTools } from '../../lambdas/payments/http/payments-api.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { dynamoDbClient } from '../support/local-aws.ts';
 import { paymentIdFor } from '../support/payment-fixtures.ts';
-import { PaymentsDesk } from '../support/payments-desk.ts';
+import { type PaymentsApiTools, PaymentsDesk } from '../support/payments-desk.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };

@@ -1,6 +1,7 @@
+import { authenticatedApi } from '../../lambdas/http/authenticated-api.ts';
 import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { eventsApi } from '../../lambdas/views/http/events-api.ts';
+import { EVENT_ROUTES } from '../../lambdas/views/http/list-routes.ts';
 import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { API_KEY, ApiDesk, PaymentsDesk } from './payments-desk.ts';
 import { ProjectedViews } from './projected-views.ts';
@@ -17,7 +18,7 @@ export class EventsDesk extends ApiDesk {
 
   protected open(): (event: GatewayEvent) => Promise<GatewayResult> {
     const { store, clock } = this.payments;
-    return eventsApi({
+    return authenticatedApi(EVENT_ROUTES, {
       transitions: new MemoryTransitions(() => store.allTransitions()),
       views: new ProjectedViews(store),
       digest: systemDigest,

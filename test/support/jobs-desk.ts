@@ -1,5 +1,5 @@
 import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
-import { type JobsApiTools, jobsApi } from '../../lambdas/jobs/http/jobs-api.ts';
+import { type JobsApiTools, jobsApi } from '../../lambdas/jobs/http/job-routes.ts';
 import { signJobCredential, verifyJobCredential } from '../../lambdas/jobs/job-credential.ts';
 import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import { JobRunsWorld } from './job-runs-world.ts';

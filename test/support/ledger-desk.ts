@@ -1,3 +1,4 @@
+import { authenticatedApi } from '../../lambdas/http/authenticated-api.ts';
 import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
 import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import { ownerToken, type PaymentId, parsePaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
@@ -9,7 +10,7 @@ import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import { factsOf } from '../../lambdas/payments/domain/processor-charge.ts';
 import { nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
-import { type LedgerApiTools, ledgerApi } from '../../lambdas/reconciling/http/ledger-api.ts';
+import { LEDGER_ROUTES, type LedgerTools } from '../../lambdas/reconciling/http/ledger-routes.ts';
 import { ViewLedgerReader } from '../../lambdas/views/use/view-ledger-reader.ts';
 import { MemoryLedgerReader } from '../views/memory-ledger-reader.ts';
 import { MemoryViews } from '../views/memory-views.ts';
@@ -23,10 +24,10 @@ export class LedgerDesk extends ApiDesk {
   readonly reader: MemoryLedgerReader;
   /** What comparisons have found; all else is projected when it is asked for. */
   readonly views = new MemoryViews();
-  readonly #changes: Partial<LedgerApiTools>;
+  readonly #changes: Partial<LedgerTools>;
   #facts = 0;
 
-  constructor(changes: Partial<LedgerApiTools> = {}, payments = new PaymentsDesk()) {
+  constructor(changes: Partial<LedgerTools> = {}, payments = new PaymentsDesk()) {
     super();
     this.#changes = changes;
     this.payments = payments;
@@ -36,7 +37,7 @@ export class LedgerDesk extends ApiDesk {
 
   protected open(): (event: GatewayEvent) => Promise<GatewayResult> {
     const { store, processor, clock } = this.payments;
-    return ledgerApi({
+    return authenticatedApi<LedgerTools>(LEDGER_ROUTES, {
       ledger: new ViewLedgerReader(new ProjectedViews(store), this.reader),
       wholeLedger: this.#changes.ledger ?? this.reader,
       views: this.views,

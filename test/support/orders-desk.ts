@@ -1,8 +1,9 @@
+import { authenticatedApi } from '../../lambdas/http/authenticated-api.ts';
 import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { orderOperation, parseOrderId } from '../../lambdas/kernel/ids.ts';
 import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
-import { ordersApi } from '../../lambdas/orders/http/orders-api.ts';
+import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
 import type { OrderTools } from '../../lambdas/orders/use/create-order-types.ts';
 import { OrderDesk } from './order-desk.ts';
 import { API_KEY, ApiDesk, type Asked, type Reply } from './payments-desk.ts';
@@ -30,9 +31,10 @@ export class OrdersDesk extends ApiDesk {
   }
 
   protected open(): (event: GatewayEvent) => Promise<GatewayResult> {
-    const { report: _told, ...tools } = this.desk.tools;
     const { keys, telemetry } = this;
-    return ordersApi({ ...tools, replays: new ProcessReplayCache(), ...this.#changes, keys, telemetry });
+    const report = (error: unknown) => telemetry.fault('orders', error);
+    const tools = { ...this.desk.tools, report, replays: new ProcessReplayCache(), ...this.#changes };
+    return authenticatedApi<OrderTools>(ORDER_ROUTES, { ...tools, keys, telemetry });
   }
 
   /** Orders tea for 20.00 EUR, on a friend's word, unless `body` says otherwise. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { type ApiTools, authenticatedApi } from '../../lambdas/http/authenticated-api.ts';
 import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
 import { PAYMENT_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
@@ -6,9 +7,10 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { RequestCount, RequestReport, Telemetry } from '../../lambdas/kernel/platform/telemetry.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
-import { type PaymentsApiTools, paymentsApi } from '../../lambdas/payments/http/payments-api.ts';
+import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
+import type { PaymentsTools } from '../../lambdas/payments/http/post-payment.ts';
 import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/tenants/api-key-registry.ts';
-import { getPayments } from '../../lambdas/views/http/get-payments.ts';
+import { getPayments } from '../../lambdas/views/http/list-routes.ts';
 import type { ListPaymentsTools } from '../../lambdas/views/use/list-payments.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 import { MemoryStore } from '../payments/memory-store.ts';
@@ -85,36 +87,35 @@ export abstract class ApiDesk {
   }
 }
 
+export type PaymentsApiTools = PaymentsTools & ListPaymentsTools & ApiTools;
+
 /** The payments API with everything behind it in memory. */
 export class PaymentsDesk extends ApiDesk {
   readonly clock = new SimulatedClock();
   readonly store = new MemoryStore();
   readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
-  readonly #changes: Partial<PaymentsApiTools & ListPaymentsTools>;
+  readonly #changes: Partial<PaymentsApiTools>;
 
-  constructor(changes: Partial<PaymentsApiTools & ListPaymentsTools> = {}) {
+  constructor(changes: Partial<PaymentsApiTools> = {}) {
     super();
     this.#changes = changes;
     this.registerKey(API_KEY, {});
   }
 
   protected open(): (event: GatewayEvent) => Promise<GatewayResult> {
-    return paymentsApi(
-      {
-        store: this.store,
-        views: new ProjectedViews(this.store),
-        processor: this.processor,
-        runner: idempotentRunner,
-        replays: new ProcessReplayCache(),
-        clock: this.clock,
-        entropy: countingEntropy(),
-        digest: systemDigest,
-        telemetry: this.telemetry,
-        keys: this.keys,
-        ...this.#changes,
-      },
-      [getPayments],
-    );
+    return authenticatedApi<PaymentsTools & ListPaymentsTools>([...PAYMENT_ROUTES, getPayments], {
+      store: this.store,
+      views: new ProjectedViews(this.store),
+      processor: this.processor,
+      runner: idempotentRunner,
+      replays: new ProcessReplayCache(),
+      clock: this.clock,
+      entropy: countingEntropy(),
+      digest: systemDigest,
+      telemetry: this.telemetry,
+      keys: this.keys,
+      ...this.#changes,
+    });
   }
 
   /** Pays with 10.00 EUR from `tok_ok`, unless `body` says otherwise. */

@@ -1,8 +1,9 @@
+import { authenticatedApi } from '../../lambdas/http/authenticated-api.ts';
 import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { MAX_ENDPOINTS } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
-import { type WebhooksApiTools, webhooksApi } from '../../lambdas/webhooks/http/webhooks-api.ts';
+import { WEBHOOK_ROUTES, type WebhookApiTools } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import type { Resolve } from '../../lambdas/webhooks/transport/addresses.ts';
 import { webhookAddresses } from '../../lambdas/webhooks/transport/webhook-addresses.ts';
 import type { WebhookTask } from '../../lambdas/webhooks/use/webhooks.ts';
@@ -19,16 +20,16 @@ export class WebhookDesk extends ApiDesk {
   readonly clock = new SimulatedClock();
   readonly store = new MemoryWebhooks();
   readonly enqueued: WebhookTask[] = [];
-  readonly #changes: Partial<WebhooksApiTools>;
+  readonly #changes: Partial<WebhookApiTools>;
 
-  constructor(changes: Partial<WebhooksApiTools> = {}) {
+  constructor(changes: Partial<WebhookApiTools> = {}) {
     super();
     this.#changes = changes;
     this.registerKey(API_KEY, {});
   }
 
   protected open(): (event: GatewayEvent) => Promise<GatewayResult> {
-    return webhooksApi({
+    return authenticatedApi<WebhookApiTools>(WEBHOOK_ROUTES, {
       webhooks: this.store,
       secrets: SECRETS,
       addresses: webhookAddresses(PUBLIC, { allowLoopback: false }),

@@ -1,16 +1,16 @@
-import { type Scope, Scopes } from '../../kernel/contract/api.ts';
-import { type AuthenticateTools, authenticate } from '../../tenants/authenticate.ts';
+import type { Admit } from '../../http/authenticated-api.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
+import type { TenantId } from '../../kernel/ids.ts';
+import type { Caller } from '../../tenants/authenticate.ts';
 import { type CredentialVerdict, isCredential } from '../job-credential.ts';
-import type { JobsCaller } from './route.ts';
 
-export interface AuthenticateJobsTools extends AuthenticateTools {
-  /** Whether the executor has signed this for the path. */
-  readonly verify: (credential: string, path: string) => Promise<CredentialVerdict>;
-}
+/** An operator with an API key, or the executor with a credential for one run. */
+export type JobsCaller =
+  | { readonly kind: 'operator'; readonly operator: Caller; readonly tenantId: TenantId }
+  | { readonly kind: 'executor'; readonly runId: string; readonly tenantId?: never };
 
-type Admission =
-  | { readonly kind: 'unauthorized' }
-  | { readonly kind: 'insufficient_scope' | 'authenticated'; readonly caller: JobsCaller };
+/** Whether the executor has signed this credential for the path. */
+export type VerifyCredential = (credential: string, path: string) => Promise<CredentialVerdict>;
 
 const BEARER = /^bearer +(?<token>\S+)$/i;
 
@@ -19,22 +19,19 @@ const BEARER = /^bearer +(?<token>\S+)$/i;
  *
  * @throws RetryableError when the registry or the secret cannot be read now
  */
-export async function authenticateJobs(
-  tools: AuthenticateJobsTools,
-  authorization: readonly string[],
-  scope: Scope,
-  path: string,
-): Promise<Admission> {
-  const [value = '', ...others] = authorization;
-  const token = BEARER.exec(value)?.groups?.['token'] ?? '';
-  if (others.length === 0 && isCredential(token)) {
-    const verdict = await tools.verify(token, path);
-    if (verdict.kind === 'refused') return { kind: 'unauthorized' };
-    const kind = verdict.scopes.includes(scope) ? 'authenticated' : 'insufficient_scope';
-    return { kind, caller: { kind: 'executor', runId: verdict.runId } };
-  }
-  const found = await authenticate(tools, authorization, Scopes.admin);
-  if (found.kind === 'unauthorized') return found;
-  const { caller } = found;
-  return { kind: found.kind, caller: { kind: 'operator', operator: caller, tenantId: caller.tenantId } };
+export function keyOrCredential(byKey: Admit<Caller>, verify: VerifyCredential): Admit<JobsCaller> {
+  return async (authorization, scope, path) => {
+    const [value = '', ...others] = authorization;
+    const token = BEARER.exec(value)?.groups?.['token'] ?? '';
+    if (others.length === 0 && isCredential(token)) {
+      const verdict = await verify(token, path);
+      if (verdict.kind === 'refused') return { kind: 'unauthorized' };
+      const kind = verdict.scopes.includes(scope) ? 'authenticated' : 'insufficient_scope';
+      return { kind, caller: { kind: 'executor', runId: verdict.runId } };
+    }
+    const found = await byKey(authorization, Scopes.admin, path);
+    if (found.kind === 'unauthorized') return found;
+    const { caller } = found;
+    return { kind: found.kind, caller: { kind: 'operator', operator: caller, tenantId: caller.tenantId } };
+  };
 }

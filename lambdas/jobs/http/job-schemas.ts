@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { wholeNumber } from '../../payments/http/payment-schemas.ts';
+import { wholeNumber } from '../../http/validate.ts';
 
 /** What the routes of jobs take. The API's documents are made from these same schemas. */
 

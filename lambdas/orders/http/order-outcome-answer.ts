@@ -1,5 +1,5 @@
 import { problemAnswer } from '../../http/http-answer.ts';
-import { inProgress, payloadMismatch, replayed } from '../../http/idempotency-http.ts';
+import { inProgress, payloadMismatch, replayed } from '../../http/keyed-request.ts';
 import { problem } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import type { CreateOrderOutcome } from '../use/create-order-types.ts';

@@ -1,25 +1,30 @@
-import { found, type Handled, refusal } from '../../http/http-api.ts';
+import { type Call, found, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
+import { DEFAULT_PAGE } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
-import { validateQuery } from '../../http/validate.ts';
+import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { paymentObject } from '../domain/payment-answer.ts';
 import type { Transition } from '../domain/transition.ts';
+import type { PaymentStore } from '../use/payment-store.ts';
 import { listTransitions, readPayment } from '../use/read-payment.ts';
-import { DEFAULT_PAGE, emptyQuery, transitionPageQuery } from './payment-schemas.ts';
-import type { Call, Route } from './route.ts';
+import { transitionPageQuery } from './payment-schemas.ts';
+
+interface ReadTools {
+  readonly store: PaymentStore;
+}
 
 const PATH = '/v1/payments/{id}';
 
-export const getPayment: Route = { method: 'GET', path: PATH, scope: Scopes.paymentsRead, handle: show };
+export const getPayment: Route<ReadTools> = { method: 'GET', path: PATH, scope: Scopes.paymentsRead, handle: show };
 
-export const getTransitions: Route = {
+export const getTransitions: Route<ReadTools> = {
   method: 'GET',
   path: `${PATH}/transitions`,
   scope: Scopes.paymentsRead,
   handle: list,
 };
 
-async function show(call: Call): Promise<Handled> {
+async function show(call: Call<ReadTools>): Promise<Handled> {
   const query = validateQuery(emptyQuery, call.request.query);
   if (query.kind === 'refused') return refusal(query.problem, call.request);
   const outcome = await readPayment(call.tools.store, call.caller, call.id);
@@ -27,7 +32,7 @@ async function show(call: Call): Promise<Handled> {
   return found(paymentObject(outcome.payment, outcome.details));
 }
 
-async function list(call: Call): Promise<Handled> {
+async function list(call: Call<ReadTools>): Promise<Handled> {
   const query = validateQuery(transitionPageQuery, call.request.query);
   if (query.kind === 'refused') return refusal(query.problem, call.request);
   const { limit = DEFAULT_PAGE, starting_after: afterSequence = 0 } = query.value;
@@ -52,6 +57,6 @@ function transitionObject({ sequence, type, occurredAtMs, postings }: Transition
 }
 
 /** The same for one that does not exist and for one of another tenant or mode: the id is not repeated. */
-function noSuchPayment(call: Call): Handled {
+function noSuchPayment(call: Call<ReadTools>): Handled {
   return refusal(problem('not_found', 'There is no such payment.'), call.request);
 }

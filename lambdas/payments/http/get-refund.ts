@@ -1,22 +1,25 @@
-import { found, type Handled, refusal } from '../../http/http-api.ts';
+import { type Call, found, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { problem } from '../../http/problems.ts';
-import { validateQuery } from '../../http/validate.ts';
+import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { parsePaymentId, parseRefundId } from '../../kernel/ids.ts';
 import type { Caller } from '../../tenants/authenticate.ts';
 import { refundObject } from '../domain/change-answer.ts';
 import { type PaymentChain, readChain } from '../use/payment-chain.ts';
-import { emptyQuery } from './payment-schemas.ts';
-import type { Call, Route } from './route.ts';
+import type { PaymentStore } from '../use/payment-store.ts';
 
-export const getRefund: Route = {
+interface ReadTools {
+  readonly store: PaymentStore;
+}
+
+export const getRefund: Route<ReadTools> = {
   method: 'GET',
   path: '/v1/refunds/{id}',
   scope: Scopes.paymentsRead,
   handle: show,
 };
 
-export const getRefunds: Route = {
+export const getRefunds: Route<ReadTools> = {
   method: 'GET',
   path: '/v1/payments/{id}/refunds',
   scope: Scopes.paymentsRead,
@@ -24,7 +27,7 @@ export const getRefunds: Route = {
 };
 
 /** A refund names its payment, so it is found without an index. */
-async function show(call: Call): Promise<Handled> {
+async function show(call: Call<ReadTools>): Promise<Handled> {
   const query = validateQuery(emptyQuery, call.request.query);
   if (query.kind === 'refused') return refusal(query.problem, call.request);
   const ids = parseRefundId(call.id);
@@ -37,7 +40,7 @@ async function show(call: Call): Promise<Handled> {
 }
 
 /** All of a payment's, in the order in which they became known; those that were made at the processor too. */
-async function list(call: Call): Promise<Handled> {
+async function list(call: Call<ReadTools>): Promise<Handled> {
   const query = validateQuery(emptyQuery, call.request.query);
   if (query.kind === 'refused') return refusal(query.problem, call.request);
   const chain = await ownChain(call, call.id);
@@ -48,7 +51,7 @@ async function list(call: Call): Promise<Handled> {
 }
 
 /** What is not the caller's does not exist. */
-async function ownChain({ tools, caller }: Call, id: string): Promise<PaymentChain | undefined> {
+async function ownChain({ tools, caller }: Call<ReadTools>, id: string): Promise<PaymentChain | undefined> {
   const paymentId = parsePaymentId(id);
   const chain = paymentId === undefined ? undefined : await readChain(tools.store, paymentId);
   return chain !== undefined && belongsTo(chain, caller) ? chain : undefined;

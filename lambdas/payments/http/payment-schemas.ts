@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import { pageLimit } from '../../http/lists.ts';
+import { wholeNumber } from '../../http/validate.ts';
 import { CURRENCIES, isCurrency, largestAmountMinor } from '../../kernel/currency.ts';
 
 /** What the routes take. The API's documents are made from these same schemas. */
@@ -114,27 +116,8 @@ export const refundBody = z
   })
   .meta({ id: 'RefundPayment' });
 
-/** A parameter of the query: text that spells a whole number. */
-export const wholeNumber = (min: number, max: number, meaning: string) => {
-  const allowed = `must be a whole number from ${min} to ${max}`;
-  return z
-    .string()
-    .regex(/^(?:0|[1-9]\d{0,9})$/, allowed)
-    .transform(Number)
-    .pipe(z.int().min(min, allowed).max(max, allowed))
-    .optional()
-    .meta({
-      description: meaning,
-      override: () => ({ description: meaning, type: 'integer', minimum: min, maximum: max }),
-    });
-};
-
-/** A page's largest and default size. */
-const MAX_PAGE = 100;
 /** A sequence has at most six digits in its key. */
 const MAX_SEQUENCE = 999_999;
-
-export const pageLimit = (what: string) => wholeNumber(1, MAX_PAGE, `How many ${what} at most; 100 when left out.`);
 
 export const transitionPageQuery = z.strictObject({
   limit: pageLimit('transitions'),
@@ -144,7 +127,3 @@ export const transitionPageQuery = z.strictObject({
     'The sequence of the last transition that you have: the page begins after it.',
   ),
 });
-
-export const emptyQuery = z.strictObject({});
-
-export const DEFAULT_PAGE = MAX_PAGE;

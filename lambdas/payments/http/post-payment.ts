@@ -1,23 +1,28 @@
-import { type Handled, refusal } from '../../http/http-api.ts';
+import { type Call, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { readKeyedRequest } from '../../http/keyed-request.ts';
 import { preferenceApplied, preferredWaitSeconds } from '../../http/prefer-wait.ts';
 import { type Parsed, valid } from '../../http/problems.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
-import { chargeOperation, derivePaymentId } from '../../kernel/ids.ts';
+import { chargeOperation, derivePaymentId, type TenantId } from '../../kernel/ids.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/judge-record.ts';
 import { createPayment } from '../use/create-payment.ts';
-import type { CreatePayment } from '../use/create-payment-types.ts';
+import type { CreatePayment, CreatePaymentTools } from '../use/create-payment-types.ts';
+import type { Processor } from '../use/processor.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
 import { createPaymentBody } from './payment-schemas.ts';
-import type { Call, Route } from './route.ts';
 import { runCounts } from './run-counts.ts';
 
 const PATH = '/v1/payments';
 
-export const postPayment: Route = { method: 'POST', path: PATH, scope: Scopes.paymentsWrite, handle };
+export interface PaymentsTools extends CreatePaymentTools {
+  /** Where a new payment goes. @default to the one processor */
+  readonly choose?: (payment: { readonly tenantId: TenantId; readonly currency: string }) => Processor;
+}
 
-async function handle(call: Call): Promise<Handled> {
+export const postPayment: Route<PaymentsTools> = { method: 'POST', path: PATH, scope: Scopes.paymentsWrite, handle };
+
+async function handle(call: Call<PaymentsTools>): Promise<Handled> {
   const parsed = readRequest(call);
   if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
   const { tools, request } = call;
@@ -35,7 +40,7 @@ async function handle(call: Call): Promise<Handled> {
   };
 }
 
-function readRequest({ tools: { digest }, caller, request, receivedAtMs }: Call): Parsed<CreatePayment> {
+function readRequest({ tools: { digest }, caller, request, receivedAtMs }: Call<PaymentsTools>): Parsed<CreatePayment> {
   const read = readKeyedRequest(digest, request, createPaymentBody);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;

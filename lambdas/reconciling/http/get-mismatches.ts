@@ -1,18 +1,32 @@
 import type * as z from 'zod';
-import { found, type Handled, refusal } from '../../http/http-api.ts';
+import { type Call as CallWith, found, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
+import { DEFAULT_PAGE } from '../../http/lists.ts';
 import { type Parsed, problem, refused, valid } from '../../http/problems.ts';
 import { validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
-import { DEFAULT_PAGE } from '../../payments/http/payment-schemas.ts';
+import { RetryableError, TerminalError } from '../../kernel/faults.ts';
+import type { ProcessorBooks } from '../../payments/use/processor.ts';
+import type { LedgerReader } from '../../views/use/ledger-reader.ts';
+import type { ViewStore } from '../../views/use/view-store.ts';
 import type { Mismatch } from '../domain/compare-books.ts';
 import type { OpenMismatch } from '../domain/mismatch-view.ts';
-import { findMismatches } from '../use/find-mismatches.ts';
+import { type FindMismatchesTools, findMismatches } from '../use/find-mismatches.ts';
 import { listMismatches } from '../use/mismatch-view.ts';
 import { mismatchesQuery } from './ledger-schemas.ts';
-import { type Call, type Route, readable } from './route.ts';
 
-export const getMismatches: Route = {
+export interface MismatchTools extends Omit<FindMismatchesTools, 'ledger' | 'books'> {
+  /** For comparisons: every row of the Ledger as it stands. */
+  readonly wholeLedger: LedgerReader;
+  /** For what the comparisons of the clock have found. */
+  readonly views: Pick<ViewStore, 'range'>;
+  /** Of every processor that is called here. */
+  readonly books: readonly ProcessorBooks[];
+}
+
+type Call = CallWith<MismatchTools>;
+
+export const getMismatches: Route<MismatchTools> = {
   method: 'GET',
   path: '/v1/admin/mismatches',
   scope: Scopes.admin,
@@ -121,4 +135,21 @@ function openObject({
     first_seen: Math.floor(firstSeenAtMs / 1000),
     last_seen: Math.floor(lastSeenAtMs / 1000),
   };
+}
+
+/** Says so where the Ledger is there and healthy, and yet cannot be told: asking again with the same words is in vain. */
+export async function readable({ request }: Pick<Call, 'request'>, read: () => Promise<Handled>): Promise<Handled> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof RetryableError && error.code === 'ledger_too_large') {
+      const detail = 'The Ledger is too large to be read as a whole. Ask for the entries of one payment.';
+      return refusal(problem('ledger_too_large', detail), request);
+    }
+    if (error instanceof TerminalError && error.code === 'balance_too_large') {
+      const detail = 'A sum is beyond 2^53 - 1 and would lose digits as a JSON number. Add up the entries instead.';
+      return refusal(problem('balance_too_large', detail), request);
+    }
+    throw error;
+  }
 }

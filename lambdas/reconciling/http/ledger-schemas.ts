@@ -1,7 +1,8 @@
 import * as z from 'zod';
+import { pageLimit } from '../../http/lists.ts';
+import { wholeNumber } from '../../http/validate.ts';
 import { CURRENCIES, largestAmountMinor } from '../../kernel/currency.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
-import { pageLimit, wholeNumber } from '../../payments/http/payment-schemas.ts';
 
 /** What the Ledger's routes take. The API's documents are made from these same schemas. */
 

@@ -1,20 +1,24 @@
+import { type Call, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
-import { type Handled, refusal } from '../../http/http-api.ts';
-import { keyedCounts, payloadMismatch, replayed } from '../../http/idempotency-http.ts';
-import { readKeyedRequest } from '../../http/keyed-request.ts';
+import { keyedCounts, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { deriveCorrectionId } from '../../kernel/ids.ts';
 import { type CorrectLedger, type CorrectLedgerOutcome, correctLedger } from '../../payments/use/correct-ledger.ts';
+import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
 import { correctionBody } from './ledger-schemas.ts';
-import type { Call, Route } from './route.ts';
 
 const PATH = '/v1/admin/corrections';
 
-export const postCorrection: Route = { method: 'POST', path: PATH, scope: Scopes.ledgerAdmin, handle };
+export const postCorrection: Route<KeyedEffectTools> = {
+  method: 'POST',
+  path: PATH,
+  scope: Scopes.ledgerAdmin,
+  handle,
+};
 
-async function handle(call: Call): Promise<Handled> {
+async function handle(call: Call<KeyedEffectTools>): Promise<Handled> {
   const parsed = readRequest(call);
   if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
   call.seen.operationId = parsed.value.operationId;
@@ -26,7 +30,7 @@ async function handle(call: Call): Promise<Handled> {
   };
 }
 
-function readRequest({ tools: { digest }, caller, request }: Call): Parsed<CorrectLedger> {
+function readRequest({ tools: { digest }, caller, request }: Call<KeyedEffectTools>): Parsed<CorrectLedger> {
   const read = readKeyedRequest(digest, request, correctionBody);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;

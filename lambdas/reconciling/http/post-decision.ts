@@ -1,23 +1,22 @@
+import { type Call, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
-import { type Handled, refusal } from '../../http/http-api.ts';
-import { keyedCounts, payloadMismatch, replayed } from '../../http/idempotency-http.ts';
-import { readKeyedRequest } from '../../http/keyed-request.ts';
+import { keyedCounts, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { deriveDecisionId, storedOperationId } from '../../kernel/ids.ts';
 import { type DecidePayment, type DecidePaymentOutcome, decidePayment } from '../../payments/use/decide-payment.ts';
+import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
 import { decisionBody } from './ledger-schemas.ts';
-import type { Call, Route } from './route.ts';
 
-export const postDecision: Route = {
+export const postDecision: Route<KeyedEffectTools> = {
   method: 'POST',
   path: '/v1/admin/payments/{id}/resolve',
   scope: Scopes.admin,
   handle,
 };
 
-async function handle(call: Call): Promise<Handled> {
+async function handle(call: Call<KeyedEffectTools>): Promise<Handled> {
   const parsed = readRequest(call);
   if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
   call.seen.operationId = parsed.value.operationId;
@@ -29,7 +28,7 @@ async function handle(call: Call): Promise<Handled> {
   };
 }
 
-function readRequest({ tools: { digest }, caller, request, id }: Call): Parsed<DecidePayment> {
+function readRequest({ tools: { digest }, caller, request, id }: Call<KeyedEffectTools>): Parsed<DecidePayment> {
   const read = readKeyedRequest(digest, request, decisionBody);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;

@@ -1,4 +1,3 @@
-import { listPage } from '../../http/list-page.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import {
@@ -8,6 +7,7 @@ import {
   mismatchPartition,
   type ViewOwner,
 } from '../../views/domain/views.ts';
+import { listPage } from '../../views/use/list-page.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { Mismatch } from '../domain/compare-books.ts';
 import {

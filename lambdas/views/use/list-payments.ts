@@ -1,9 +1,9 @@
-import { type Listed, type ListPage, listPage } from '../../http/list-page.ts';
 import type { PaymentStatus } from '../../payments/domain/payment.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import { readPayment } from '../../payments/use/read-payment.ts';
 import type { Caller } from '../../tenants/authenticate.ts';
 import { paymentPartitions, placeOf } from '../domain/views.ts';
+import { type Listed, type ListPage, listPage } from './list-page.ts';
 import type { ViewStore } from './view-store.ts';
 
 export interface ListPaymentsTools {

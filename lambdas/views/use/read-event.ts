@@ -1,11 +1,11 @@
 import { eventOf, type PayonceEvent, type PublicEventType, parseEventId } from '../../events/domain/event.ts';
-import { type ListPage, listPage } from '../../http/list-page.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { parsePaymentId } from '../../kernel/ids.ts';
 import { detailsOf } from '../../payments/domain/transition.ts';
 import type { TransitionReader } from '../../payments/use/transition-reader.ts';
 import type { Caller } from '../../tenants/authenticate.ts';
 import { eventPartitions, eventPlace, isPublicType } from '../domain/views.ts';
+import { type ListPage, listPage } from './list-page.ts';
 import { type ListOutcome, listFrom } from './list-payments.ts';
 import type { ViewStore } from './view-store.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { pageLimit } from '../../payments/http/payment-schemas.ts';
+import { pageLimit } from '../../http/lists.ts';
 import { isDeliveryId } from '../domain/webhook-delivery.ts';
 import { WEBHOOK_EVENT_TYPES } from '../domain/webhook-endpoint.ts';
 

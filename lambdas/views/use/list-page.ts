@@ -1,6 +1,6 @@
-import { FIRST_PLACE, LAST_PLACE, placeOf, type ViewRow } from '../views/domain/views.ts';
-import { mergedRows } from '../views/use/merged-rows.ts';
-import type { ViewStore } from '../views/use/view-store.ts';
+import { FIRST_PLACE, LAST_PLACE, placeOf, type ViewRow } from '../domain/views.ts';
+import { mergedRows } from './merged-rows.ts';
+import type { ViewStore } from './view-store.ts';
 
 /** A page of a list that is shown newest first. */
 export interface ListPage {

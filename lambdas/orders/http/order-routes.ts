@@ -1,24 +1,26 @@
-import { type Handled, refusal } from '../../http/http-api.ts';
+import { type Call, found, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { readKeyedRequest } from '../../http/keyed-request.ts';
 import { preferenceApplied, preferredWaitSeconds } from '../../http/prefer-wait.ts';
-import { type Parsed, valid } from '../../http/problems.ts';
+import { type Parsed, problem, valid } from '../../http/problems.ts';
+import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import { deriveOrderId, orderOperation } from '../../kernel/ids.ts';
 import type { RequestCount } from '../../kernel/platform/telemetry.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/judge-record.ts';
+import { orderObject } from '../domain/order-answer.ts';
 import { createOrder } from '../use/create-order.ts';
-import type { CreateOrder, CreateOrderOutcome } from '../use/create-order-types.ts';
+import type { CreateOrder, CreateOrderOutcome, OrderTools } from '../use/create-order-types.ts';
+import { readOrder } from '../use/read-order.ts';
 import { orderOutcomeAnswer } from './order-outcome-answer.ts';
 import { createOrderBody } from './order-schemas.ts';
-import type { Call, Route } from './route.ts';
 
 const PATH = '/v1/orders';
 
-export const postOrder: Route = { method: 'POST', path: PATH, scope: Scopes.paymentsWrite, handle };
+const postOrder: Route<OrderTools> = { method: 'POST', path: PATH, scope: Scopes.paymentsWrite, handle };
 
-async function handle(call: Call): Promise<Handled> {
+async function handle(call: Call<OrderTools>): Promise<Handled> {
   const { request } = call;
   const parsed = readRequest(call);
   if (parsed.kind === 'refused') return refusal(parsed.problem, request);
@@ -38,7 +40,7 @@ async function handle(call: Call): Promise<Handled> {
   };
 }
 
-function readRequest({ tools: { digest }, caller, request, receivedAtMs }: Call): Parsed<CreateOrder> {
+function readRequest({ tools: { digest }, caller, request, receivedAtMs }: Call<OrderTools>): Parsed<CreateOrder> {
   const read = readKeyedRequest(digest, request, createOrderBody);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
@@ -66,4 +68,23 @@ function countsOf(outcome: CreateOrderOutcome, notes: RunNotes): readonly Reques
   if (notes.takenOver) counts.push('takeover');
   if (notes.fenced) counts.push('fenced');
   return counts;
+}
+
+const getOrder: Route<OrderTools> = {
+  method: 'GET',
+  path: '/v1/orders/{id}',
+  scope: Scopes.paymentsRead,
+  handle: show,
+};
+
+/** The orders API on any store, processor and parties. */
+export const ORDER_ROUTES = [postOrder, getOrder];
+
+async function show({ tools, caller, id, request }: Call<OrderTools>): Promise<Handled> {
+  const query = validateQuery(emptyQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  const chain = await readOrder(tools.orders, caller, id);
+  // The same for one that does not exist and for one of another tenant or mode: the id is not repeated.
+  if (chain === undefined) return refusal(problem('not_found', 'There is no such order.'), request);
+  return found(orderObject(chain.order, chain.details));
 }

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { type Handled, refusal } from '../../http/http-api.ts';
+import { type Call, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { readOptionalJsonObject } from '../../http/json-body.ts';
 import { readKeyedRequest } from '../../http/keyed-request.ts';
 import { preferenceApplied, preferredWaitSeconds } from '../../http/prefer-wait.ts';
@@ -11,9 +11,12 @@ import type { RunNotes } from '../../once/use/judge-record.ts';
 import type { ChangeCommand } from '../domain/change.ts';
 import { changePayment } from '../use/change-payment.ts';
 import type { ChangePayment } from '../use/change-payment-types.ts';
+import type { CreatePaymentTools } from '../use/create-payment-types.ts';
 import { changeOutcomeAnswer } from './change-outcome-answer.ts';
+import { getPayment, getTransitions } from './get-payment.ts';
+import { getRefund, getRefunds } from './get-refund.ts';
 import { cancelBody, captureBody, refundBody } from './payment-schemas.ts';
-import type { Call, Route } from './route.ts';
+import { type PaymentsTools, postPayment } from './post-payment.ts';
 import { runCounts } from './run-counts.ts';
 
 /** One kind of change: its path under the payment, its body, and the command that it makes. */
@@ -24,7 +27,7 @@ interface Kind<Body> {
   readonly command: (body: Body) => ChangeCommand;
 }
 
-function route<Body>(kind: Kind<Body>): Route {
+function route<Body>(kind: Kind<Body>): Route<CreatePaymentTools> {
   return {
     method: 'POST',
     path: `/v1/payments/{id}/${kind.step}`,
@@ -33,21 +36,21 @@ function route<Body>(kind: Kind<Body>): Route {
   };
 }
 
-export const postCapture = route({
+const postCapture = route({
   kind: 'capture',
   step: 'capture',
   body: captureBody,
   command: ({ amount }) => ({ kind: 'capture', ...(amount === undefined ? {} : { amountMinor: amount }) }),
 });
 
-export const postCancel = route({
+const postCancel = route({
   kind: 'cancel',
   step: 'cancel',
   body: cancelBody,
   command: () => ({ kind: 'cancel' }),
 });
 
-export const postRefund = route({
+const postRefund = route({
   kind: 'refund',
   step: 'refunds',
   body: refundBody,
@@ -58,7 +61,19 @@ export const postRefund = route({
   }),
 });
 
-async function handle<Body>(kind: Kind<Body>, call: Call): Promise<Handled> {
+/** The payments API on any store and processor; the list of payments is one of the Views. */
+export const PAYMENT_ROUTES: readonly Route<PaymentsTools>[] = [
+  postPayment,
+  getPayment,
+  getTransitions,
+  postCapture,
+  postCancel,
+  postRefund,
+  getRefunds,
+  getRefund,
+];
+
+async function handle<Body>(kind: Kind<Body>, call: Call<CreatePaymentTools>): Promise<Handled> {
   const { request, tools } = call;
   const paymentId = parsePaymentId(call.id);
   if (paymentId === undefined) return refusal(problem('not_found', 'There is no such payment.'), request);
@@ -79,7 +94,7 @@ async function handle<Body>(kind: Kind<Body>, call: Call): Promise<Handled> {
 
 function readRequest<Body>(
   { kind, step, body: schema, command }: Kind<Body>,
-  { tools: { digest }, caller, request, receivedAtMs }: Call,
+  { tools: { digest }, caller, request, receivedAtMs }: Call<CreatePaymentTools>,
   paymentId: PaymentId,
 ): Parsed<ChangePayment> {
   const read = readKeyedRequest(digest, request, schema, readOptionalJsonObject);

@@ -1,0 +1,203 @@
+import type { Answer, Problem } from '../kernel/answer.ts';
+import type { Scope } from '../kernel/contract/api.ts';
+import type { AlarmMetric } from '../kernel/contract/metrics.ts';
+import type { Digest } from '../kernel/digest.ts';
+import type { OperationId, TenantId } from '../kernel/ids.ts';
+import type { RequestCount, Telemetry } from '../kernel/platform/telemetry.ts';
+import type { ApiKeyRegistry } from '../tenants/api-key-registry.ts';
+import { authenticate, type Caller, FoundKeys } from '../tenants/authenticate.ts';
+import { type GatewayEvent, type GatewayRequest, type GatewayResult, gatewayRequest } from './gateway-request.ts';
+import { faultAnswer, gatewayResult, isPassing, jsonAnswer, type ProblemExtras, problemAnswer } from './http-answer.ts';
+import { problem } from './problems.ts';
+
+/** A request that has found its route and shown a good key. */
+export interface Call<Tools, Who = Caller> {
+  readonly tools: Tools;
+  readonly request: GatewayRequest;
+  readonly caller: Who;
+  /** The piece of the path in the place of `{id}`; empty when the route has none. */
+  readonly id: string;
+  /** All such pieces, by their names. */
+  readonly pieces: Readonly<Record<string, string>>;
+  readonly receivedAtMs: number;
+  /** Told as soon as it is known, so that the log has it even when the request fails. */
+  readonly seen: Seen;
+}
+
+/** What the log says of a request beyond its answer. */
+export interface Seen {
+  route: string;
+  tenantId?: TenantId;
+  operationId?: OperationId;
+  paymentId?: string;
+  /** Why the outcome needs a person. */
+  because?: readonly string[];
+  /** Counted even when the request fails. */
+  readonly alarms: Set<AlarmMetric>;
+}
+
+export interface Handled {
+  readonly answer: Answer;
+  /** For the log: an outcome, or a problem's code. */
+  readonly outcome: string;
+  readonly counts: readonly RequestCount[];
+}
+
+export interface Route<Tools, Who = Caller> {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** As in the API's documents, for example `/v1/payments/{id}`. */
+  readonly path: string;
+  readonly scope: Scope;
+  readonly handle: (call: Call<Tools, Who>) => Promise<Handled>;
+}
+
+/** Who asks, in order of precedence. */
+type Admission<Who> =
+  | { readonly kind: 'unauthorized' }
+  | { readonly kind: 'insufficient_scope'; readonly caller: Who }
+  | { readonly kind: 'authenticated'; readonly caller: Who };
+
+/** @param authorization the values of that header @param path as it was called, for what is good at one path only */
+export type Admit<Who> = (authorization: readonly string[], scope: Scope, path: string) => Promise<Admission<Who>>;
+
+/** What every API needs; its routes may need more. */
+export interface ApiTools {
+  readonly keys: ApiKeyRegistry;
+  readonly clock: { nowMs(): number };
+  readonly digest: Pick<Digest, 'sha256'>;
+  readonly telemetry: Telemetry;
+}
+
+type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
+
+/** An API of these routes, for callers with an API key. */
+export function authenticatedApi<Tools>(routes: readonly Route<Tools>[], tools: Tools & ApiTools): Handler {
+  return apiFor(byApiKey(tools), routes, tools);
+}
+
+/** Finds the caller by an API key. Each API keeps the keys that it has found for some seconds. */
+export function byApiKey({ keys, clock, digest }: ApiTools): Admit<Caller> {
+  const tools = { keys, found: new FoundKeys(), clock, digest };
+  return (authorization, scope) => authenticate(tools, authorization, scope);
+}
+
+/** An API of these routes, for the callers that `admit` finds. */
+export function apiFor<Tools, Who extends { readonly tenantId?: TenantId }>(
+  admit: Admit<Who>,
+  routes: readonly Route<Tools, Who>[],
+  tools: Tools & ApiTools,
+): Handler {
+  return answering(tools, 'none', (request, receivedAtMs, seen) =>
+    dispatch(admit, routes, { tools, request, receivedAtMs, seen }),
+  );
+}
+
+/**
+ * Answers every request, and writes one line to the log for each. Faults of the world end here, and bugs as well: the
+ * client gets an answer, the log gets the rest.
+ *
+ * @param route for the log, while no other is known
+ */
+export function answering(
+  { clock, telemetry }: Pick<ApiTools, 'clock' | 'telemetry'>,
+  route: string,
+  handle: (request: GatewayRequest, receivedAtMs: number, seen: Seen) => Promise<Handled>,
+): Handler {
+  return async (event) => {
+    const receivedAtMs = clock.nowMs();
+    const request = gatewayRequest(event);
+    const { requestId, method } = request;
+    const seen: Seen = { route, alarms: new Set() };
+    const { answer, counts, outcome } = await handle(request, receivedAtMs, seen).catch((error: unknown) => {
+      telemetry.fault(requestId, error);
+      return failed(error, requestId);
+    });
+    const { alarms, ...logged } = seen;
+    const durationMs = clock.nowMs() - receivedAtMs;
+    telemetry.request({ requestId, method, status: answer.status, outcome, durationMs, ...logged }, [
+      ...counts,
+      ...alarms,
+    ]);
+    return gatewayResult(method === 'HEAD' ? { ...answer, body: '' } : answer, requestId);
+  };
+}
+
+function failed(error: unknown, requestId: string): Handled {
+  const passing = isPassing(error);
+  return {
+    answer: faultAnswer(error, requestId),
+    outcome: passing ? error.code : 'internal_error',
+    counts: [passing ? 'unavailable' : 'failure'],
+  };
+}
+
+export function refusal(refused: Problem, request: GatewayRequest, extras: ProblemExtras = {}): Handled {
+  return { answer: problemAnswer(refused, request.requestId, extras), outcome: refused.code, counts: [] };
+}
+
+export function found(body: Readonly<Record<string, unknown>>): Handled {
+  return { answer: jsonAnswer(body), outcome: 'found', counts: [] };
+}
+
+type Found<Entry> =
+  | { readonly kind: 'found'; readonly route: Entry; readonly pieces: Readonly<Record<string, string>> }
+  | { readonly kind: 'refused'; readonly path?: string; readonly handled: Handled };
+
+/** The route that a request asks for. An unknown path is answered 404; a known one with another method, 405. */
+export function findRoute<Entry extends Pick<Route<never>, 'method' | 'path'>>(
+  routes: readonly Entry[],
+  request: GatewayRequest,
+): Found<Entry> {
+  const onPath = routes.flatMap((route) => {
+    const pieces = match(route.path, request.path);
+    return pieces === undefined ? [] : [{ route, pieces }];
+  });
+  const [first] = onPath;
+  if (first === undefined) {
+    return { kind: 'refused', handled: refusal(problem('not_found', 'There is nothing at this path.'), request) };
+  }
+  const method = request.method === 'HEAD' ? 'GET' : request.method;
+  const matched = onPath.find(({ route }) => route.method === method);
+  if (matched !== undefined) return { kind: 'found', ...matched };
+  const allow = onPath.flatMap(({ route }) => (route.method === 'GET' ? ['GET', 'HEAD'] : [route.method])).join(', ');
+  const refused = problem('method_not_allowed', `This path takes ${allow}.`);
+  return { kind: 'refused', path: first.route.path, handled: refusal(refused, request, { headers: { allow } }) };
+}
+
+/** In this order: route, method, key, scope; the rest is the route's own. */
+async function dispatch<Tools, Who extends { readonly tenantId?: TenantId }>(
+  admit: Admit<Who>,
+  routes: readonly Route<Tools, Who>[],
+  asked: Pick<Call<Tools, Who>, 'tools' | 'request' | 'receivedAtMs' | 'seen'>,
+): Promise<Handled> {
+  const { request, seen } = asked;
+  const matched = findRoute(routes, request);
+  if (matched.kind === 'refused') {
+    if (matched.path !== undefined) seen.route = matched.path;
+    return matched.handled;
+  }
+  const { route, pieces } = matched;
+  seen.route = route.path;
+  const who = await admit(request.header('authorization'), route.scope, `/${request.path.join('/')}`);
+  if (who.kind === 'unauthorized') {
+    const detail = 'Send a valid API key as "Authorization: Bearer <key>".';
+    return refusal(problem('unauthorized', detail), request, { headers: { 'WWW-Authenticate': 'Bearer' } });
+  }
+  if (who.caller.tenantId !== undefined) seen.tenantId = who.caller.tenantId;
+  if (who.kind === 'insufficient_scope') {
+    return refusal(problem('insufficient_scope', 'This API key lacks the scope that this route needs.'), request);
+  }
+  return route.handle({ ...asked, caller: who.caller, id: pieces['id'] ?? '', pieces });
+}
+
+/** @returns the pieces in the places of `{id}` and the like, by their names; undefined when the path is another */
+function match(pattern: string, path: readonly string[]): Readonly<Record<string, string>> | undefined {
+  const pieces = pattern.split('/').slice(1);
+  if (pieces.length !== path.length) return undefined;
+  const named: [string, string][] = [];
+  for (const [index, piece] of pieces.entries()) {
+    if (piece.startsWith('{')) named.push([piece.slice(1, -1), path[index] ?? '']);
+    else if (piece !== path[index]) return undefined;
+  }
+  return Object.fromEntries(named);
+}

@@ -1,0 +1,77 @@
+import * as z from 'zod';
+import { found, type Handled, refusal } from './authenticated-api.ts';
+import type { GatewayRequest } from './gateway-request.ts';
+import { problem } from './problems.ts';
+import { wholeNumber } from './validate.ts';
+
+/** A page's largest size, and the default of the lists that are shown oldest first. */
+const MAX_PAGE = 100;
+export const DEFAULT_PAGE = MAX_PAGE;
+/** Of the lists that are shown newest first. */
+const DEFAULT_LIST_PAGE = 10;
+/** Unix seconds have ten digits until the year 2286. */
+const LAST_SECOND = 9_999_999_999;
+
+export const pageLimit = (what: string) => wholeNumber(1, MAX_PAGE, `How many ${what} at most; 100 when left out.`);
+
+const cursor = (what: string, where: string) =>
+  z
+    .string()
+    .max(100, `must be the id of one of your ${what}`)
+    .optional()
+    .meta({ description: `The \`id\` of one of your ${what}: ${where}` });
+
+/** The parameters of a list that is shown newest first. */
+export const pageOf = (what: string) => ({
+  created_from: wholeNumber(0, LAST_SECOND, 'Unix seconds, inclusive.'),
+  created_to: wholeNumber(0, LAST_SECOND, 'Unix seconds, exclusive.'),
+  limit: wholeNumber(1, MAX_PAGE, `How many ${what} at most; ${DEFAULT_LIST_PAGE} when left out.`),
+  starting_after: cursor(what, 'the page begins behind it, at what is older.'),
+  ending_before: cursor(what, 'the page ends right before it, at what is newer. This or `starting_after`.'),
+});
+
+export const ONE_CURSOR = { path: ['ending_before'], message: 'must not be given together with starting_after' };
+
+interface Cursors {
+  readonly starting_after?: string | undefined;
+  readonly ending_before?: string | undefined;
+}
+
+export function hasOneCursor({ starting_after: after, ending_before: before }: Cursors): boolean {
+  return after === undefined || before === undefined;
+}
+
+interface AskedPage {
+  readonly created_from?: number | undefined;
+  readonly created_to?: number | undefined;
+  readonly limit?: number | undefined;
+  readonly starting_after?: string | undefined;
+  readonly ending_before?: string | undefined;
+}
+
+/** The page that a query asks for. */
+export function askedPage(asked: AskedPage) {
+  const { created_from: createdFrom, created_to: createdTo, starting_after: after, ending_before: before } = asked;
+  return {
+    limit: asked.limit ?? DEFAULT_LIST_PAGE,
+    ...(createdFrom === undefined ? {} : { createdFrom }),
+    ...(createdTo === undefined ? {} : { createdTo }),
+    ...(after === undefined ? {} : { after }),
+    ...(before === undefined ? {} : { before }),
+  };
+}
+
+/** What became of asking for a page. */
+type Listed =
+  | { readonly kind: 'unknown_cursor'; readonly param: string }
+  | { readonly kind: 'found'; readonly rows: readonly { readonly body: string }[]; readonly hasMore: boolean };
+
+/** A page as it is shown; the same refusal for every cursor that names nothing of the caller's. */
+export function listHandled(outcome: Listed, what: string, request: GatewayRequest): Handled {
+  if (outcome.kind === 'unknown_cursor') {
+    const detail = `${outcome.param} must be the id of one of your ${what}.`;
+    return refusal(problem('invalid_request', detail, outcome.param), request);
+  }
+  const data = outcome.rows.map(({ body }): unknown => JSON.parse(body));
+  return found({ object: 'list', data, has_more: outcome.hasMore });
+}

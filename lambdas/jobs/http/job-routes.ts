@@ -1,0 +1,203 @@
+import {
+  type ApiTools,
+  apiFor,
+  byApiKey,
+  type Call as CallBy,
+  found,
+  type Handled,
+  type Route as RouteFor,
+  refusal,
+} from '../../http/authenticated-api.ts';
+import type { GatewayEvent, GatewayResult } from '../../http/gateway-request.ts';
+import { problemAnswer } from '../../http/http-answer.ts';
+import { readOptionalJsonObject } from '../../http/json-body.ts';
+import { keyedCounts, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
+import { type Parsed, problem, refused, valid } from '../../http/problems.ts';
+import { emptyQuery, validateQuery } from '../../http/validate.ts';
+import type { Answer } from '../../kernel/answer.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
+import { JOBS, type JobEntry, jobEntry, RUN_RETENTION_DAYS } from '../../kernel/contract/jobs.ts';
+import { fingerprintOf } from '../../kernel/fingerprint.ts';
+import { clockedRunOperation, deriveRunOperation } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import { type JobRun, type RunId, runIdOf } from '../domain/job-run.ts';
+import { isoSeconds, jobRunObject } from '../domain/job-run-object.ts';
+import { nextScheduled, readSchedule } from '../schedules.ts';
+import { type AcceptRun, type AcceptRunOutcome, type AcceptRunTools, acceptRun } from '../use/accept-run.ts';
+import { type JobsCaller, keyOrCredential, type VerifyCredential } from './authenticate-jobs.ts';
+import { DEFAULT_RUNS_PAGE, runsQuery, startRunBody } from './job-schemas.ts';
+
+type Call = CallBy<AcceptRunTools, JobsCaller>;
+type Route = RouteFor<AcceptRunTools, JobsCaller>;
+
+export interface JobsApiTools extends AcceptRunTools, ApiTools {
+  readonly digest: AcceptRunTools['digest'];
+  readonly clock: AcceptRunTools['clock'];
+  readonly verify: VerifyCredential;
+}
+
+/** The API of jobs on any store and queues. */
+export function jobsApi(tools: JobsApiTools): (event: GatewayEvent) => Promise<GatewayResult> {
+  return apiFor(keyOrCredential(byApiKey(tools), tools.verify), [getJobs, postRun, getRuns, getRun], tools);
+}
+
+const getJobs: Route = { method: 'GET', path: '/v1/admin/jobs', scope: Scopes.admin, handle: listJobs };
+
+async function listJobs({ tools: { runs }, request, receivedAtMs }: Call): Promise<Handled> {
+  const query = validateQuery(emptyQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  // As many reads as there are jobs, which is a dozen.
+  const data = await Promise.all(
+    JOBS.map(async (entry: JobEntry) => {
+      const [last] = await runs.listRuns(entry.id, { limit: 1 });
+      return jobObject(entry, last, receivedAtMs);
+    }),
+  );
+  return found({ object: 'list', data, has_more: false });
+}
+
+function jobObject(entry: JobEntry, last: JobRun | undefined, nowMs: number): Record<string, unknown> {
+  const { id, why, schedule, timeZone, overlap = 'forbid' } = entry;
+  const read = readSchedule(schedule, timeZone);
+  invariant(read.kind === 'read', 'schedules are checked before they are deployed');
+  const nextMs = nextScheduled(read.schedule, nowMs, last?.scheduledForMs);
+  return {
+    id,
+    object: 'job',
+    why,
+    schedule,
+    time_zone: read.schedule.kind === 'rate' ? null : (timeZone ?? 'UTC'),
+    overlap,
+    last_run: last === undefined ? null : jobRunObject(last),
+    next_run: nextMs === undefined ? null : isoSeconds(nextMs),
+  };
+}
+
+const getRuns: Route = { method: 'GET', path: '/v1/admin/jobs/{id}/runs', scope: Scopes.admin, handle: listRuns };
+
+const getRun: Route = {
+  method: 'GET',
+  path: '/v1/admin/jobs/{id}/runs/{run}',
+  scope: Scopes.admin,
+  handle: showRun,
+};
+
+async function listRuns(call: Call): Promise<Handled> {
+  const { tools, request, id } = call;
+  const entry = jobEntry(id);
+  if (entry === undefined) return noSuchJob(call);
+  const query = validateQuery(runsQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  const { limit = DEFAULT_RUNS_PAGE, starting_after: cursor } = query.value;
+  const after = cursor === undefined ? undefined : await namedRun(call, entry.id, cursor);
+  if (cursor !== undefined && after === undefined) {
+    const detail = 'starting_after must be the id of a run of this job.';
+    return refusal(problem('invalid_request', detail, 'starting_after'), request);
+  }
+  const page = { limit: limit + 1, ...(after === undefined ? {} : { beforeMs: after.scheduledForMs }) };
+  const runs = await tools.runs.listRuns(entry.id, page);
+  return found({ object: 'list', data: runs.slice(0, limit).map(jobRunObject), has_more: runs.length > limit });
+}
+
+async function showRun(call: Call): Promise<Handled> {
+  const { request, id, pieces } = call;
+  const entry = jobEntry(id);
+  if (entry === undefined) return noSuchJob(call);
+  const query = validateQuery(emptyQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  const run = await namedRun(call, entry.id, pieces['run'] ?? '');
+  if (run === undefined) return refusal(problem('not_found', 'This job has no such run.'), request);
+  return found(jobRunObject(run));
+}
+
+const RUN_ID = /^[a-z0-9-]{2,50}:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
+/** Only what is there can be named: an id that somebody made up leads nowhere. */
+async function namedRun({ tools }: Call, jobId: string, name: string): Promise<JobRun | undefined> {
+  return RUN_ID.test(name) ? tools.runs.readRun(jobId, name as RunId) : undefined;
+}
+
+const postRun: Route = {
+  method: 'POST',
+  path: '/v1/admin/jobs/{id}/runs',
+  scope: Scopes.jobsRun,
+  handle: startRun,
+};
+
+async function startRun(call: Call): Promise<Handled> {
+  const { tools, request, id, seen } = call;
+  const entry = jobEntry(id);
+  if (entry === undefined) return noSuchJob(call);
+  const parsed = readRequest(call, entry.id);
+  if (parsed.kind === 'refused') return refusal(parsed.problem, request);
+  seen.operationId = parsed.value.operationId;
+  const outcome = await acceptRun(tools, parsed.value);
+  return { answer: outcomeAnswer(outcome, request.requestId), outcome: outcome.kind, counts: keyedCounts(outcome) };
+}
+
+function readRequest(call: Call, jobId: string): Parsed<AcceptRun> {
+  const { tools, caller, request } = call;
+  const read = readKeyedRequest(tools.digest, request, startRunBody, readOptionalJsonObject);
+  if (read.kind === 'refused') return read;
+  const { key, fingerprint, body } = read.value;
+  const scheduledForMs = body.scheduled_for === undefined ? undefined : Date.parse(body.scheduled_for);
+  if (caller.kind === 'executor') return clockedRequest(call, { jobId, key, scheduledForMs }, caller.runId);
+  const path = `/v1/admin/jobs/${jobId}/runs`;
+  return valid({
+    operationId: deriveRunOperation(tools.digest, { ...caller.operator, method: 'POST', path, key }),
+    fingerprint,
+    jobId,
+    ...(scheduledForMs === undefined ? {} : { scheduledForMs }),
+  });
+}
+
+interface ClockedRun {
+  readonly jobId: string;
+  readonly key: string;
+  readonly scheduledForMs: number | undefined;
+}
+
+/** The clock's requests for one run are one request, however their times are spelt. */
+function clockedRequest({ tools: { digest } }: Call, asked: ClockedRun, credited: string): Parsed<AcceptRun> {
+  const { jobId, key, scheduledForMs } = asked;
+  if (scheduledForMs === undefined) {
+    const detail = 'scheduled_for is missing: it must be the time that the run is for.';
+    return refused('invalid_request', detail, 'scheduled_for');
+  }
+  if (key !== credited) {
+    return refused('invalid_idempotency_key', 'The Idempotency-Key must be the run that the credential is for.');
+  }
+  if (key !== runIdOf(jobId, scheduledForMs)) {
+    const detail = 'This Idempotency-Key is the id of a run for another time than scheduled_for.';
+    return refused('idempotency_key_payload_mismatch', detail, 'scheduled_for');
+  }
+  return valid({
+    operationId: clockedRunOperation(digest, key),
+    fingerprint: fingerprintOf(digest, { body: { scheduled_for: isoSeconds(scheduledForMs) }, query: {} }),
+    jobId,
+    scheduledForMs,
+  });
+}
+
+function outcomeAnswer(outcome: AcceptRunOutcome, requestId: string): Answer {
+  switch (outcome.kind) {
+    case 'first':
+      return outcome.answer;
+    case 'replay':
+      return replayed(outcome.answer);
+    case 'payload_mismatch':
+      return payloadMismatch(requestId);
+    case 'too_old': {
+      const detail = `scheduled_for must be at most ${RUN_RETENTION_DAYS} days ago: what is older may have run, and nobody knows.`;
+      return problemAnswer(problem('invalid_request', detail, 'scheduled_for'), requestId);
+    }
+    case 'in_the_future': {
+      const detail = 'scheduled_for must not lie in the future: the clock asks for that run when it is due.';
+      return problemAnswer(problem('invalid_request', detail, 'scheduled_for'), requestId);
+    }
+  }
+}
+
+function noSuchJob({ request }: Call): Handled {
+  return refusal(problem('not_found', 'There is no such job.'), request);
+}

@@ -1,0 +1,270 @@
+import * as z from 'zod';
+import {
+  type Call as CallWith,
+  found,
+  type Handled,
+  type Route as RouteWith,
+  refusal,
+} from '../../http/authenticated-api.ts';
+import { problemAnswer } from '../../http/http-answer.ts';
+import { readJsonObject, readOptionalJsonObject } from '../../http/json-body.ts';
+import { keyedCounts, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
+import { DEFAULT_PAGE } from '../../http/lists.ts';
+import { type Parsed, type ProblemCode, problem, valid } from '../../http/problems.ts';
+import { emptyQuery, validateBody, validateQuery } from '../../http/validate.ts';
+import type { Answer } from '../../kernel/answer.ts';
+import { Scopes } from '../../kernel/contract/api.ts';
+import type { Digest } from '../../kernel/digest.ts';
+import type { KeyScope } from '../../kernel/ids.ts';
+import { deliveryObject } from '../domain/webhook-delivery.ts';
+import { deriveEndpointId, endpointObject, endpointOf, webhookOperation } from '../domain/webhook-endpoint.ts';
+import { deriveReplayId, LONGEST_REPLAY_SECONDS } from '../domain/webhook-replay.ts';
+import { acceptReplay } from '../use/replay-webhooks.ts';
+import { type AskTools, resendWebhook } from '../use/resend-webhook.ts';
+import {
+  createEndpoint,
+  deleteEndpoint,
+  type EndpointChange,
+  type EndpointTools,
+  type KeyedRequest,
+  rotateSecret,
+  updateEndpoint,
+} from '../use/webhook-endpoints.ts';
+import {
+  createEndpointBody,
+  DEFAULT_OVERLAP_SECONDS,
+  deliveriesQuery,
+  replayBody,
+  rotateSecretBody,
+  updateEndpointBody,
+} from './webhook-schemas.ts';
+
+export interface WebhookApiTools extends EndpointTools, AskTools {
+  readonly digest: Digest;
+}
+
+type Call = CallWith<WebhookApiTools>;
+type Route = RouteWith<WebhookApiTools>;
+
+const postEndpoint: Route = {
+  method: 'POST',
+  path: '/v1/webhook_endpoints',
+  scope: Scopes.paymentsWrite,
+  handle: async (call) => {
+    const keyed = readKeyed(call, 'POST', createEndpointBody);
+    if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
+    const { request, scope, body } = keyed.value;
+    const { url, events, description } = body;
+    const endpointId = deriveEndpointId(call.tools.digest, scope);
+    const wishes = { url, events, ...(description === undefined ? {} : { description }) };
+    return handled(call, await createEndpoint(call.tools, { ...request, ...wishes, endpointId }));
+  },
+};
+
+const postRotation: Route = {
+  method: 'POST',
+  path: '/v1/webhook_endpoints/{id}/rotate_secret',
+  scope: Scopes.paymentsWrite,
+  handle: async (call) => {
+    const keyed = readKeyed(call, 'POST', rotateSecretBody);
+    if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
+    const { request, body } = keyed.value;
+    const overlapSeconds = body.overlap_seconds ?? DEFAULT_OVERLAP_SECONDS;
+    return handled(call, await rotateSecret(call.tools, { ...request, endpointId: call.id, overlapSeconds }));
+  },
+};
+
+const deleteRoute: Route = {
+  method: 'DELETE',
+  path: '/v1/webhook_endpoints/{id}',
+  scope: Scopes.paymentsWrite,
+  handle: async (call) => {
+    const keyed = readKeyed(call, 'DELETE', z.strictObject({}));
+    if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
+    return handled(call, await deleteEndpoint(call.tools, { ...keyed.value.request, endpointId: call.id }));
+  },
+};
+
+const patchEndpoint: Route = {
+  method: 'PATCH',
+  path: '/v1/webhook_endpoints/{id}',
+  scope: Scopes.paymentsWrite,
+  handle: update,
+};
+
+/** Says how things are to be, so it needs no key: made twice, it comes to the same. */
+async function update(call: Call): Promise<Handled> {
+  const { request, tools, caller, id } = call;
+  const query = validateQuery(emptyQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  const sent = readJsonObject(request);
+  if (sent.kind === 'refused') return refusal(sent.problem, request);
+  const body = validateBody(updateEndpointBody, sent.value);
+  if (body.kind === 'refused') return refusal(body.problem, request);
+  const change = Object.fromEntries(
+    Object.entries(body.value).filter(([, value]) => value !== undefined),
+  ) as EndpointChange;
+  const outcome = await updateEndpoint(tools, { owner: caller, endpointId: id, change });
+  return outcome.kind === 'updated' ? found(endpointObject(outcome.endpoint, caller)) : handled(call, outcome);
+}
+
+const listEndpoints: Route = {
+  method: 'GET',
+  path: '/v1/webhook_endpoints',
+  scope: Scopes.paymentsRead,
+  handle: async ({ tools, caller, request }) => {
+    const query = validateQuery(emptyQuery, request.query);
+    if (query.kind === 'refused') return refusal(query.problem, request);
+    const { endpoints } = await tools.webhooks.readBook(caller);
+    const data = endpoints.map((endpoint) => endpointObject(endpoint, caller));
+    return found({ object: 'list', data, has_more: false });
+  },
+};
+
+const getEndpoint: Route = {
+  method: 'GET',
+  path: '/v1/webhook_endpoints/{id}',
+  scope: Scopes.paymentsRead,
+  handle: async (call) => {
+    const { tools, caller, request, id } = call;
+    const query = validateQuery(emptyQuery, request.query);
+    if (query.kind === 'refused') return refusal(query.problem, request);
+    const endpoint = endpointOf(await tools.webhooks.readBook(caller), id);
+    return endpoint === undefined ? handled(call, { kind: 'not_found' }) : found(endpointObject(endpoint, caller));
+  },
+};
+
+const listDeliveries: Route = {
+  method: 'GET',
+  path: '/v1/webhook_endpoints/{id}/deliveries',
+  scope: Scopes.paymentsRead,
+  handle: deliveries,
+};
+
+async function deliveries(call: Call): Promise<Handled> {
+  const { tools, caller, request, id } = call;
+  const query = validateQuery(deliveriesQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  if (endpointOf(await tools.webhooks.readBook(caller), id) === undefined) return handled(call, { kind: 'not_found' });
+  const { limit = DEFAULT_PAGE, starting_after: after } = query.value;
+  // One of this endpoint, which is the caller's: what he was never shown is no place to begin at.
+  if (after !== undefined && (await tools.webhooks.readDelivery(id, after)) === undefined) {
+    const detail = 'starting_after must be the id of a delivery that a page of this list has shown.';
+    return refusal(problem('invalid_request', detail, 'starting_after'), request);
+  }
+  const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
+  const listed = await tools.webhooks.listDeliveries(id, page);
+  return found({
+    object: 'list',
+    data: listed.slice(0, limit).map(deliveryObject),
+    has_more: listed.length > limit,
+  });
+}
+
+const postResend: Route = {
+  method: 'POST',
+  path: '/v1/webhook_endpoints/{id}/deliveries/{delivery}/resend',
+  scope: Scopes.paymentsWrite,
+  handle: async (call) => {
+    const keyed = readKeyed(call, 'POST', z.strictObject({}));
+    if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
+    const deliveryId = call.pieces['delivery'] ?? '';
+    return handled(call, await resendWebhook(call.tools, { ...keyed.value.request, endpointId: call.id, deliveryId }));
+  },
+};
+
+const postReplay: Route = {
+  method: 'POST',
+  path: '/v1/webhook_endpoints/{id}/replay',
+  scope: Scopes.paymentsWrite,
+  handle: replay,
+};
+
+async function replay(call: Call): Promise<Handled> {
+  const keyed = readKeyed(call, 'POST', replayBody);
+  if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
+  const { request, scope, body } = keyed.value;
+  const { from, until, events } = body;
+  if (from >= until) {
+    return refusal(problem('invalid_request', 'from must be before until.', 'from'), call.request);
+  }
+  if (until - from > LONGEST_REPLAY_SECONDS) {
+    return refusal(problem('invalid_request', 'from must be at most 31 days before until.', 'from'), call.request);
+  }
+  const outcome = await acceptReplay(call.tools, {
+    ...request,
+    endpointId: call.id,
+    replayId: deriveReplayId(call.tools.digest, scope),
+    fromMs: from * 1000,
+    untilMs: until * 1000,
+    ...(events === undefined ? {} : { events }),
+  });
+  return handled(call, outcome);
+}
+
+interface Keyed<Body> {
+  readonly request: KeyedRequest;
+  readonly scope: KeyScope;
+  readonly body: Body;
+}
+
+/** A body may be left out where all of it may be. */
+function readKeyed<Body>(call: Call, method: 'POST' | 'DELETE', schema: z.ZodType<Body>): Parsed<Keyed<Body>> {
+  const { request, caller, tools } = call;
+  const read = readKeyedRequest(tools.digest, request, schema, readOptionalJsonObject);
+  if (read.kind === 'refused') return read;
+  const { key, body, fingerprint } = read.value;
+  const { tenantId, mode } = caller;
+  const scope: KeyScope = { tenantId, mode, method, path: `/${request.path.join('/')}`, key };
+  const operationId = webhookOperation(tools.digest, scope);
+  call.seen.operationId = operationId;
+  return valid({ request: { caller, operationId, fingerprint }, scope, body });
+}
+
+type Outcome =
+  | { readonly kind: 'first' | 'replay'; readonly answer: Answer }
+  | { readonly kind: 'payload_mismatch' | 'not_found' | 'endpoint_disabled' }
+  | { readonly kind: 'url_refused'; readonly reason: string }
+  | { readonly kind: 'limit_reached'; readonly limit: number };
+
+/** The one place where outcomes become answers. */
+function handled({ request: { requestId } }: Call, outcome: Outcome): Handled {
+  return { answer: answerOf(outcome, requestId), outcome: outcome.kind, counts: keyedCounts(outcome) };
+}
+
+function answerOf(outcome: Outcome, requestId: string): Answer {
+  const refuse = (code: ProblemCode, detail: string, param?: string): Answer =>
+    problemAnswer(problem(code, detail, param), requestId);
+  switch (outcome.kind) {
+    case 'first':
+      return outcome.answer;
+    case 'replay':
+      return replayed(outcome.answer);
+    case 'payload_mismatch':
+      return payloadMismatch(requestId);
+    case 'not_found':
+      return refuse('not_found', 'There is no such webhook endpoint or delivery.');
+    case 'endpoint_disabled':
+      return refuse('webhook_endpoint_disabled', 'This webhook endpoint is disabled: nothing is sent to it.');
+    case 'url_refused':
+      return refuse('url_not_allowed', `url ${outcome.reason}.`, 'url');
+    case 'limit_reached':
+      return refuse(
+        'webhook_endpoint_limit',
+        `There are ${outcome.limit} webhook endpoints already, the most there may be.`,
+      );
+  }
+}
+
+/** The API of webhook endpoints, on any store. */
+export const WEBHOOK_ROUTES: readonly Route[] = [
+  listEndpoints,
+  postEndpoint,
+  getEndpoint,
+  patchEndpoint,
+  deleteRoute,
+  postRotation,
+  listDeliveries,
+  postResend,
+  postReplay,
+];
