@@ -19,15 +19,15 @@ describe('docs/guarantees.md', () => {
     ).toHaveLength(named.length);
   });
 
-  test.each(named)('%s › %s is there', (file, name) => {
+  test.each(named)('%s › %s exists', (file, name) => {
     expect(read(file).replaceAll(/\\'/g, "'")).toContain(name);
   });
 });
 
-describe('every link between documents', () => {
+describe('links between documents', () => {
   const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: PROJECT });
 
-  test.each(documents)('of %s leads somewhere', (document) => {
+  test.each(documents)('of %s have an existing target', (document) => {
     const links = [...read(document).matchAll(/\]\(([^)#]+)\)/g)].map(([, target = '']) => target);
     const broken = links.filter(
       (target) => !/^https?:/.test(target) && !existsSync(join(PROJECT, dirname(document), target)),
@@ -49,23 +49,36 @@ describe('TypeScript examples of the documents', () => {
   });
 });
 
-test('every decision is in the index', () => {
+describe('decision records', () => {
   const index = read('docs/decisions/README.md');
-  const decisions = globSync('0*.md', { cwd: join(PROJECT, 'docs/decisions') });
-  expect(decisions.length).toBeGreaterThan(13);
-  expect(decisions.filter((file) => !index.includes(`[${file.slice(0, 4)}](${file})`))).toEqual([]);
+  const records = globSync('0*.md', { cwd: join(PROJECT, 'docs/decisions') });
+
+  test.each(records)('%s has its number in the heading, a status, and a row in the index', (file) => {
+    const number = file.slice(0, 4);
+    const [, title, status] = /^# \d{4}: (.+)\n\nStatus: (.+)\n/.exec(read(`docs/decisions/${file}`)) ?? [];
+    expect(read(`docs/decisions/${file}`)).toMatch(new RegExp(`^# ${number}: `));
+    expect(status).toMatch(/^(accepted|superseded by \[\d{4}\])/);
+    expect(index).toContain(`| [${number}](${file}) | ${title} | ${status} |`);
+  });
 });
 
-describe('the magic sources of the sandbox', () => {
+test('the glossary defines each word once', () => {
+  const words = [...read('docs/glossary.md').matchAll(/^\| ([^|]+) \|/gm)]
+    .flatMap(([, cell = '']) => cell.split(', '))
+    .filter((word) => word !== 'word' && !word.startsWith('---'));
+  expect(words.filter((word, index) => words.indexOf(word) !== index)).toEqual([]);
+});
+
+describe('magic sources of the sandbox', () => {
   const sourcesIn = (document: string) => new Set(read(document).match(/tok_\w+/g));
 
-  test.each(['README.md', 'docs/architecture.md'])('that %s names are there', (document) => {
+  test.each(['README.md', 'docs/architecture.md'])('in %s exist', (document) => {
     const named = [...sourcesIn(document)];
     expect(named.length).toBeGreaterThan(10);
     expect(named.filter((source) => magicSource(source) === undefined)).toEqual([]);
   });
 
-  test('are all told in docs/architecture.md', () => {
+  test('are all listed in docs/architecture.md', () => {
     const inCode = sourcesIn('sandbox/magic-sources.ts');
     expect(sourcesIn('docs/architecture.md')).toEqual(inCode);
   });
