@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DeleteBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';
 import { BINARIES, PROJECT } from './directories.ts';
-import { ACCOUNT, CREDENTIALS, emulatorEnvironment, REGION } from './emulator-environment.ts';
+import { ACCOUNT, CREDENTIALS, emulatorEnvironment, isolatedEnvironment, REGION } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
 import { runKept } from './kept-process.ts';
 
@@ -20,10 +20,11 @@ export interface CdkRun {
   readonly report: (line: string) => void;
 }
 
-/** What is deployed: a program that builds stacks, and what it is told. */
+/** What is deployed: a program that builds stacks, and what it is told; or the assembly that such a program has made. */
 export interface CdkApp {
   /** @default the one that `cdk.json` names */
   readonly command?: string;
+  /** Of a program; an assembly was told already. */
   readonly context: Readonly<Record<string, string>>;
 }
 
@@ -42,38 +43,60 @@ export type StackOutputs = Readonly<Record<string, Readonly<Record<string, strin
 
 /** Prepares the emulated account for the CDK, once. */
 export async function bootstrap(run: CdkRun): Promise<void> {
-  await cdk(run, ['bootstrap', `aws://${ACCOUNT}/${REGION}`, '--output', join(run.directory, 'bootstrap')]);
+  await cdk(
+    run,
+    ['bootstrap', `aws://${ACCOUNT}/${REGION}`, '--output', join(run.directory, 'bootstrap')],
+    emulatorEnvironment(run.endpoint),
+  );
   // The bucket's policy refuses plain HTTP, which is all that a loopback emulator speaks.
   const s3 = new S3Client({ endpoint: run.endpoint, region: REGION, credentials: CREDENTIALS, forcePathStyle: true });
   await s3.send(new DeleteBucketPolicyCommand({ Bucket: ASSETS_BUCKET }));
 }
 
+/** Makes the assembly that a local AWS deploys, with the functions' code: once for several of them. */
+export async function synthesizeForLocalAws(assembly: string): Promise<CdkApp> {
+  const run = { directory: assembly, report: () => undefined };
+  await cdk(run, ['synth', '--quiet', ...contextOf(PAYONCE), '--output', assembly], isolatedEnvironment());
+  return { command: assembly, context: {} };
+}
+
+const contextOf = ({ context }: CdkApp): readonly string[] =>
+  Object.entries(context).flatMap(([name, value]) => ['--context', `${name}=${value}`]);
+
 /** Deploys every stack as it would be deployed to AWS, and returns their outputs. */
-export async function deploy(run: CdkRun, { command, context }: CdkApp = PAYONCE): Promise<StackOutputs> {
+export async function deploy(run: CdkRun, app: CdkApp = PAYONCE): Promise<StackOutputs> {
   const outputs = join(run.directory, 'outputs.json');
   const assembly = join(run.directory, 'cdk.out');
   mkdirSync(run.directory, { recursive: true });
-  await cdk(run, [
-    'deploy',
-    '--all',
-    '--require-approval',
-    'never',
-    ...(command === undefined ? [] : ['--app', command]),
-    ...Object.entries(context).flatMap(([name, value]) => ['--context', `${name}=${value}`]),
-    '--progress',
-    'events',
-    '--output',
-    assembly,
-    '--outputs-file',
-    outputs,
-  ]);
+  await cdk(
+    run,
+    [
+      'deploy',
+      '--all',
+      '--require-approval',
+      'never',
+      ...(app.command === undefined ? [] : ['--app', app.command]),
+      ...contextOf(app),
+      '--progress',
+      'events',
+      '--output',
+      assembly,
+      '--outputs-file',
+      outputs,
+    ],
+    emulatorEnvironment(run.endpoint),
+  );
   return JSON.parse(readFileSync(outputs, 'utf8')) as StackOutputs;
 }
 
 /** @throws StartFailure with the CLI's own words */
-async function cdk(run: CdkRun, parameters: readonly string[]): Promise<void> {
+async function cdk(
+  run: Omit<CdkRun, 'endpoint'>,
+  parameters: readonly string[],
+  own: NodeJS.ProcessEnv,
+): Promise<void> {
   const environment = {
-    ...emulatorEnvironment(run.endpoint),
+    ...own,
     // It works offline: nothing is asked of, or told to, anybody.
     CDK_DISABLE_VERSION_CHECK: 'true',
     CDK_DISABLE_CLI_TELEMETRY: 'true',

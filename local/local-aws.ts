@@ -16,7 +16,7 @@ import { tenantId as asTenant } from '../lambdas/kernel/ids.ts';
 import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { PartiesEnvironment } from '../lambdas/orders/contract.ts';
 import { hashOfApiKey, TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
-import { bootstrap, deploy, type StackOutputs } from './cdk.ts';
+import { bootstrap, type CdkApp, deploy, type StackOutputs } from './cdk.ts';
 import { type Emulator, startEmulator } from './emulator.ts';
 import { CREDENTIALS, REGION } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
@@ -30,6 +30,8 @@ export interface LocalAwsOptions {
   readonly port: number;
   /** Whether tables, keys and stacks outlive a stop. */
   readonly persist: boolean;
+  /** What is deployed. @default Payonce, synthesized for this */
+  readonly app?: CdkApp;
   /** The keys of an earlier run: used again when they still work. */
   readonly keys?: LocalKeys;
   readonly report: (step: string, detail?: string) => void;
@@ -87,7 +89,7 @@ export async function startLocalAws(options: LocalAwsOptions): Promise<RunningLo
       await bootstrap(run);
     }
     report('Deploy the stacks');
-    const outputs = await deploy(run);
+    const outputs = await deploy(run, options.app);
     report('Tenant and API keys');
     const aws = await describe(emulator, outputs, options.keys);
     return { aws, emulator };

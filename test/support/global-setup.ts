@@ -20,6 +20,9 @@ const TEST_PORTS = new Map([
   ['deployed', 14_567],
 ]);
 
+/** The assembly that both local AWS of a whole run deploy; one that starts alone makes its own. */
+export const ASSEMBLY = 'PAYONCE_TEST_ASSEMBLY';
+
 /** What all tests of a project share: for `unit` the templates of the stacks, for the others a local AWS. */
 export default async function globalSetup(
   _run: unknown,
@@ -41,10 +44,12 @@ async function startSynthServer(): Promise<void> {
 async function startAws(port: number): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'payonce-test-'));
   const begunMs = Date.now();
+  const assembly = process.env[ASSEMBLY];
   const running = await startLocalAws({
     directory,
     port,
     persist: false,
+    ...(assembly === undefined ? {} : { app: { command: assembly, context: {} } }),
     report: (step, detail) => {
       if (step !== '') process.stderr.write(`${step}${detail === undefined ? '' : `: ${detail}`}\n`);
     },

@@ -1,0 +1,14 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+/** Runs a script of `package.json` on this terminal, and returns its exit code. */
+export async function runNpmScript(name: string, environment: Readonly<Record<string, string>> = {}): Promise<number> {
+  const child = spawn('npm', ['run', name], {
+    stdio: 'inherit',
+    env: { ...process.env, ...environment },
+    // npm is a batch file on Windows.
+    shell: process.platform === 'win32',
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return code ?? 1;
+}
