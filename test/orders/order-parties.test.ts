@@ -18,7 +18,7 @@ import { type SandboxServer, serveSandbox } from '../support/sandbox-server.ts';
 import { createTestSandbox, type TestSandbox } from '../support/sandbox-world.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
-const LIMIT = { timeoutMs: 20_000 };
+const LIMIT = { timeoutMs: 600_000 };
 const MAX_LAG_MS = 30_000;
 const ORDER = 'ord_1' as OrderId;
 

@@ -18,7 +18,7 @@ interface ChargeState {
   readonly refunds: readonly number[];
 }
 
-const LIMIT = { timeoutMs: 5_000 };
+const LIMIT = { timeoutMs: 600_000 };
 const AMOUNT = 1_999;
 
 /** What every processor adapter promises to the engine of captures, voids and refunds. */

@@ -6,7 +6,7 @@ import { freshOrder } from '../support/sandbox-orders.ts';
 import { httpAnswer, type RawServer, serveRaw } from '../support/sandbox-raw-server.ts';
 
 const CLOCK = { nowMs: () => 1_767_225_600_000 };
-const LIMIT = { timeoutMs: 5_000 };
+const LIMIT = { timeoutMs: 600_000 };
 const THREE_IN_A_ROW = { consecutiveFailures: 3, openForMs: 60_000 };
 /** Open and half open at once: the next call finds the pause over. */
 const NO_PAUSE = { consecutiveFailures: 3, openForMs: 0 };

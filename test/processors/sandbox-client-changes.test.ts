@@ -15,7 +15,7 @@ import { createTestSandbox, SANDBOX_START_MS } from '../support/sandbox-world.ts
 import { describeChanges } from './processor-changes-suite.ts';
 
 const CLOCK = { nowMs: () => SANDBOX_START_MS };
-const LIMIT = { timeoutMs: 5_000 };
+const LIMIT = { timeoutMs: 600_000 };
 
 describeChanges('changes by the sandbox client over HTTP', async () => {
   const sandbox = createTestSandbox();

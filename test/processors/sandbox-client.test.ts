@@ -12,7 +12,7 @@ import { createTestSandbox, SANDBOX_START_MS } from '../support/sandbox-world.ts
 import { describeProcessor } from './processor-suite.ts';
 
 const CLOCK = { nowMs: () => SANDBOX_START_MS };
-const LIMIT = { timeoutMs: 5_000 };
+const LIMIT = { timeoutMs: 600_000 };
 const listOf = z.object({ data: z.array(z.object({ id: z.string(), status: z.string() })) });
 
 describeProcessor('sandbox client over HTTP', async () => {

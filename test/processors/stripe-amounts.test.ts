@@ -6,7 +6,7 @@ import { createStripeClient } from '../../lambdas/processors/stripe/stripe-clien
 import { freshChange, freshOrder } from '../support/sandbox-orders.ts';
 import { DOUBLE_KEY, serveStripe } from '../support/stripe-double.ts';
 
-const LIMIT = { timeoutMs: 5_000 };
+const LIMIT = { timeoutMs: 600_000 };
 
 describe('amounts as Stripe counts them', () => {
   test.each([

@@ -6,7 +6,7 @@ import { freshOrder } from '../support/sandbox-orders.ts';
 import { httpAnswer, type RawServer, serveRaw } from '../support/sandbox-raw-server.ts';
 import { clientAt } from '../support/stripe-double-client.ts';
 
-const LIMIT = { timeoutMs: 5_000 };
+const LIMIT = { timeoutMs: 600_000 };
 const SHORT = { timeoutMs: 150 };
 
 describe('the Stripe adapter classes every answer by what may have happened', () => {

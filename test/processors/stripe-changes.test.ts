@@ -4,7 +4,7 @@ import { freshChange, freshOrder } from '../support/sandbox-orders.ts';
 import { type StripeDouble, serveStripe } from '../support/stripe-double.ts';
 import { clientAt } from '../support/stripe-double-client.ts';
 
-const LIMIT = { timeoutMs: 5_000 };
+const LIMIT = { timeoutMs: 600_000 };
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const capture = (amountMinor: number): ChargeChange => ({ kind: 'capture', amountMinor });
 const refund = (amountMinor: number): ChargeChange => ({ kind: 'refund', amountMinor });

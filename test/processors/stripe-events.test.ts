@@ -6,7 +6,7 @@ import { freshOrder } from '../support/sandbox-orders.ts';
 import { DOUBLE_KEY, DOUBLE_SECRET, serveStripe } from '../support/stripe-double.ts';
 import { clientAt } from '../support/stripe-double-client.ts';
 
-const LIMIT = { timeoutMs: 5_000 };
+const LIMIT = { timeoutMs: 600_000 };
 
 const bodyOf = (type: unknown, object: unknown, changes: object = {}) =>
   Buffer.from(JSON.stringify({ id: 'evt_1', object: 'event', type, data: { object }, ...changes }));

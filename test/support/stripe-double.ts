@@ -51,8 +51,8 @@ export interface StripeDouble extends AsyncDisposable {
   advance(milliseconds: number): void;
   /** Each of the next calls that change something meets one, in this order; `anyCall`: reads as well. */
   trouble(troubles: readonly StripeTrouble[], scope?: 'changes' | 'anyCall'): void;
-  /** Whether the next trouble is silence. */
-  willBeSilent(): boolean;
+  /** The next trouble, where it is silence. */
+  nextSilence(): 'silent_before' | 'silent_after' | undefined;
   /** Lets what is held go on. */
   release(): void;
   /** A delivery as Stripe sends it: the body and its signature header. */
@@ -93,7 +93,10 @@ export async function serveStripe(options: StripeDoubleOptions = {}): Promise<St
     advance: (milliseconds) => {
       double.nowMs += milliseconds;
     },
-    willBeSilent: () => double.troubles[0]?.trouble.startsWith('silent') ?? false,
+    nextSilence: () => {
+      const next = double.troubles[0]?.trouble;
+      return next === 'silent_before' || next === 'silent_after' ? next : undefined;
+    },
     trouble: (troubles, scope = 'changes') => {
       double.troubles.push(...troubles.map((trouble) => ({ trouble, scope })));
     },
