@@ -56,6 +56,7 @@ export const handler = idempotently(
       tasks: configuredJobTasks({ payments: queueUrl }),
       jobs: paymentJobs(runner),
       observer: jobs,
+      runner,
       clock: systemClock,
     };
     return jobWorker({

@@ -53,12 +53,13 @@ const views = new DynamoDbViews(client, sweeps.viewsTable, pacing);
 /** Works on the jobs that append nothing to the Ledger. */
 export const handler = idempotently(
   { unit: 'a page of a run', record: "the run's own row, saved under the job's lock" },
-  (_runner) => {
+  (runner) => {
     const tools = {
       runs: new DynamoDbJobRuns(client, tables, pacing),
       tasks: configuredJobTasks({ upkeep: queueUrl }),
       jobs: { ...sweepingJobs(), ...bookkeepingJobs() },
       observer: jobs,
+      runner,
       clock: systemClock,
     };
     return jobWorker({

@@ -210,6 +210,11 @@ export function runCallOperation(digest: Digest, runId: string): OperationId {
   return `${OperationPrefix.askedRun}${derived(digest, ['run_call', runId])}` as OperationId;
 }
 
+/** The operation that works on the next page of a run. */
+export function runPageOperation(runId: string): OperationId {
+  return `rpg_${runId}` as OperationId;
+}
+
 /** The operator's decision that this request records, today and for ever. */
 export function deriveDecisionId(digest: Digest, scope: KeyScope): OperationId {
   return `dec_${derived(digest, scopeParts(scope))}` as OperationId;

@@ -4,6 +4,7 @@ import { acceptedRun, type JobRun } from '../../lambdas/jobs/domain/job-run.ts';
 import { type Job, ONE_DONE } from '../../lambdas/jobs/use/job.ts';
 import { workRun } from '../../lambdas/jobs/use/work-run.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { countingJob, hearing, LONG_JOB_ID, recordOf } from '../support/job-fixtures.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { MemoryJobRuns } from './memory-job-runs.ts';
@@ -26,7 +27,14 @@ async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
       death.resolve('dead');
       return new Promise<never>(() => undefined);
     });
-    const tools = { runs, observer, clock, tasks: { enqueue: async () => undefined }, jobs: { [LONG_JOB_ID]: job } };
+    const tools = {
+      runner: idempotentRunner,
+      runs,
+      observer,
+      clock,
+      tasks: { enqueue: async () => undefined },
+      jobs: { [LONG_JOB_ID]: job },
+    };
     if ((await Promise.race([workRun(tools, accepted), death.promise])) === 'dead') {
       deaths += 1;
       // So long SQS hides a message that nobody acknowledged.
@@ -84,7 +92,14 @@ test('a page that cannot be read for minutes costs no item its place: nobody has
       return items.page(...asked);
     },
   };
-  const tools = { runs, observer, clock, tasks: { enqueue: async () => undefined }, jobs: { [LONG_JOB_ID]: job } };
+  const tools = {
+    runner: idempotentRunner,
+    runs,
+    observer,
+    clock,
+    tasks: { enqueue: async () => undefined },
+    jobs: { [LONG_JOB_ID]: job },
+  };
   for (let delivery = 0; delivery < JOB_MESSAGE_RECEIVES; delivery += 1) {
     await workRun(tools, accepted).catch(() => clock.advance(JOB_MESSAGE_HIDDEN_SECONDS * 1000));
   }

@@ -4,6 +4,7 @@ import { type Job, ONE_DONE, ONE_LEFT } from '../../lambdas/jobs/use/job.ts';
 import type { JobRunStore } from '../../lambdas/jobs/use/job-runs.ts';
 import { type Worked, workRun } from '../../lambdas/jobs/use/work-run.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { countingJob, hearing, JOB_ID, recordOf } from '../support/job-fixtures.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { MemoryJobRuns } from './memory-job-runs.ts';
@@ -34,7 +35,10 @@ class Bench {
       enqueue: async ({ runId: id }: Pick<JobRun, 'runId'>, delaySeconds: number) =>
         void sent.push({ runId: id, delaySeconds }),
     };
-    return workRun({ runs, tasks, observer, clock, jobs: { [JOB_ID]: job } }, { jobId: JOB_ID, runId });
+    return workRun(
+      { runner: idempotentRunner, runs, tasks, observer, clock, jobs: { [JOB_ID]: job } },
+      { jobId: JOB_ID, runId },
+    );
   }
 
   async read({ runId }: JobRun): Promise<JobRun> {
@@ -158,7 +162,14 @@ describe('a run', () => {
   test('of a job that the worker does not have is refused, so that its message is set aside', async () => {
     const bench = new Bench(countingJob(1));
     const { runs, observer, clock } = bench;
-    const tools = { runs, observer, clock, tasks: { enqueue: async () => undefined }, jobs: {} };
+    const tools = {
+      runner: idempotentRunner,
+      runs,
+      observer,
+      clock,
+      tasks: { enqueue: async () => undefined },
+      jobs: {},
+    };
     const message = { jobId: JOB_ID, runId: runIdOf(JOB_ID, 0) };
     await expect(workRun(tools, message)).rejects.toThrow('this worker has no job resolve');
     await expect(workRun(tools, { ...message, jobId: 'nonsense' })).rejects.toThrow('this worker has no job nonsense');

@@ -5,6 +5,7 @@ import type { JobLock, JobRunStore, JobTasks } from '../../lambdas/jobs/use/job-
 import { type WorkRunTools, workRun } from '../../lambdas/jobs/use/work-run.ts';
 import type { JobId } from '../../lambdas/kernel/contract/jobs.ts';
 import { ownerToken } from '../../lambdas/kernel/ids.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { MemoryJobRuns } from '../jobs/memory-job-runs.ts';
 import { Actor, FaultPlan } from './fault-plan.ts';
 import { PORT_VOICE } from './faulty-ports.ts';
@@ -172,6 +173,7 @@ export class JobWorld {
       tasks: this.#tasksOf(actor),
       jobs: { [this.#jobId]: this.#jobOf(actor) },
       observer: this.observer,
+      runner: idempotentRunner,
       clock,
     };
   }

@@ -1,6 +1,9 @@
 import { type JobEntry, type JobId, jobEntry } from '../../kernel/contract/jobs.ts';
 import { isFault } from '../../kernel/faults.ts';
+import { runPageOperation } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
 import type { Clock } from '../../kernel/world.ts';
+import type { ClaimStep, OperationRunner, OperationSteps } from '../../once/use/operation-runner.ts';
 import {
   JOB_DEFAULT_MAX_DURATION_SECONDS,
   JOB_LEASE_SECONDS,
@@ -33,6 +36,7 @@ export interface WorkRunTools {
   /** Those that this worker has. */
   readonly jobs: Partial<Record<JobId, Job>>;
   readonly observer: JobObserver;
+  readonly runner: OperationRunner;
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
@@ -78,8 +82,68 @@ export async function workRun(
   const entry = jobEntry(jobId);
   const job = entry === undefined ? undefined : tools.jobs[entry.id];
   if (entry === undefined || job === undefined) throw new Error(`this worker has no job ${jobId}`);
-  const work: Work = { tools, job, entry };
+  return tools.runner.run(runPageOperation(runId), new PageSteps({ tools, job, entry }, runId));
+}
+
+/** A page that this worker has claimed. */
+interface ClaimedPage {
+  /** With the attempt counted. */
+  readonly run: JobRun;
+  readonly lock: JobLock;
+  readonly attempt: Exclude<PageAttempt, 'give_up'>;
+}
+
+/** Claim, work, commit. The run's own row is the record, and the job's lock is the fence. */
+class PageSteps implements OperationSteps<JobRun, Worked> {
+  readonly #work: Work;
+  readonly #runId: RunId;
+  #claimed: ClaimedPage | undefined;
+
+  constructor(work: Work, runId: RunId) {
+    this.#work = work;
+    this.#runId = runId;
+  }
+
+  async claim(): Promise<ClaimStep<Worked>> {
+    const claimed = await claimPage(this.#work, this.#runId);
+    if (typeof claimed === 'string') return { kind: 'refused', outcome: claimed };
+    this.#claimed = claimed;
+    return { kind: 'claimed' };
+  }
+
+  execute(): Promise<JobRun> {
+    return workAttempt(this.#work, this.#page());
+  }
+
+  async commit(now: JobRun): Promise<Worked> {
+    const { tools, entry } = this.#work;
+    const { run, lock } = this.#page();
+    if (now.status === 'failed') tools.observer.count(entry.id, JobMetric.failed, 1);
+    if (!(await save(tools, now, lock))) return fenced(this.#work, run, lock);
+    if (now.status === 'failed') return 'failed';
+    if (isEnded(now)) {
+      tools.observer.count(entry.id, JobMetric.succeeded, 1);
+      return 'succeeded';
+    }
+    // Before the message is acknowledged: a worker that dies in between leaves two messages, never none.
+    await tools.tasks.enqueue(now, 0);
+    return 'continued';
+  }
+
+  /** The message comes again, and takes the lock again for the same run. */
+  async release(): Promise<void> {}
+
+  #page(): ClaimedPage {
+    invariant(this.#claimed !== undefined, 'a page is claimed before it is worked on');
+    return this.#claimed;
+  }
+}
+
+/** @returns what came of the message where there is no page to work on */
+async function claimPage(work: Work, runId: RunId): Promise<ClaimedPage | Worked> {
+  const { tools, entry } = work;
   const { runs, clock } = tools;
+  const { id: jobId } = entry;
   // Before the lock is asked for: late messages of a run that has ended must not keep others out.
   const found = await runs.readRun(jobId, runId);
   if (found === undefined || isEnded(found)) return 'nothing_to_do';
@@ -87,35 +151,24 @@ export async function workRun(
   if (livesMs > 0) return waitForWorker(work, found, livesMs);
   const lock = await runs.lock(entry.overlap === 'allow' ? runId : jobId, runId, times(clock));
   if (lock === undefined) return waitForLock(work, found);
-  // Under the lock: whoever held it before writes nothing any more.
+  // Under the lock: its last holder writes nothing any more.
   const run = await runs.readRun(jobId, runId);
   if (run === undefined || isEnded(run)) return giveBack(work, run, lock);
-  return workUnderLock(work, run, lock);
+  return beginPage(work, run, lock);
 }
 
-async function workUnderLock(work: Work, run: JobRun, lock: JobLock): Promise<Worked> {
+async function beginPage(work: Work, run: JobRun, lock: JobLock): Promise<ClaimedPage | Worked> {
   const { tools, entry } = work;
   if (isOverdue(run, maxDurationOf(entry), tools.clock.nowMs())) return fail(work, run, lock, 'overdue');
   const counted = withoutOvertaken(run, tools.clock.nowMs());
   const attempt = nextAttempt(counted);
   if (attempt === 'give_up') return fail(work, run, lock, 'page_kills_workers');
   const begun = begunPage(counted, tools.clock.nowMs());
-  if (!(await save(tools, begun, lock))) return fenced(work, run, lock);
-  const now = await workAttempt(work, begun, attempt);
-  if (now.status === 'failed') tools.observer.count(entry.id, JobMetric.failed, 1);
-  if (!(await save(tools, now, lock))) return fenced(work, begun, lock);
-  if (now.status === 'failed') return 'failed';
-  if (isEnded(now)) {
-    tools.observer.count(entry.id, JobMetric.succeeded, 1);
-    return 'succeeded';
-  }
-  // Before the message is acknowledged: whoever dies in between leaves two messages, never none.
-  await tools.tasks.enqueue(now, 0);
-  return 'continued';
+  return (await save(tools, begun, lock)) ? { run: begun, lock, attempt } : fenced(work, run, lock);
 }
 
 /** @returns the run as it is to be written; nothing of it is yet */
-async function workAttempt(work: Work, run: JobRun, attempt: Exclude<PageAttempt, 'give_up'>): Promise<JobRun> {
+async function workAttempt(work: Work, { run, attempt }: Pick<ClaimedPage, 'run' | 'attempt'>): Promise<JobRun> {
   const { observer } = work.tools;
   try {
     return attempt === 'pass_over' ? await passItemOver(work, run) : await workItems(work, run, attempt);
