@@ -2,6 +2,7 @@ import { REDRIVE_SECONDS } from '../kernel/contract/timing.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
+import { idempotently } from '../once/idempotently.ts';
 import { configuredRedrive } from '../orders/parties/configured-parties.ts';
 import { readPartiesConfig } from '../orders/parties/settings.ts';
 import type { LetterAnswer } from '../outbound/contract.ts';
@@ -21,10 +22,15 @@ const redrive = await configuredRedrive(config, {
 const tools = { ...redrive, clock: systemClock, report: (error: unknown) => telemetry.fault('redrive', error) };
 
 /** Lists the calls that were given up, or makes them again: for an operator, by `npm run letters`. */
-export async function handler(event: unknown): Promise<LetterAnswer> {
-  const { action, atMost } = readLetterOrder(event);
-  const run = { deadlineMs: systemClock.nowMs() + REDRIVE_SECONDS * 1_000, atMost };
-  const letters = await (action === 'list' ? listLetters(tools, run) : redriveLetters(tools, run));
-  telemetry.run(action, {}, { letters: letters.length, stay: letters.filter(({ state }) => state === 'stays').length });
-  return { letters };
-}
+export const handler = idempotently(
+  { unit: 'a dead letter', record: 'the letter, which is removed once its call has ended' },
+  (runner) =>
+    async (event: unknown): Promise<LetterAnswer> => {
+      const { action, atMost } = readLetterOrder(event);
+      const run = { deadlineMs: systemClock.nowMs() + REDRIVE_SECONDS * 1_000, atMost };
+      const letters = await (action === 'list' ? listLetters(tools, run) : redriveLetters({ ...tools, runner }, run));
+      const stay = letters.filter(({ state }) => state === 'stays').length;
+      telemetry.run(action, {}, { letters: letters.length, stay });
+      return { letters };
+    },
+);

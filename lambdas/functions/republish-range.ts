@@ -7,6 +7,7 @@ import { REPLAY_HORIZON_DAYS } from '../kernel/contract/events.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
+import { idempotently } from '../once/idempotently.ts';
 import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
 
 const config = readPublisherConfig(process.env);
@@ -24,15 +25,20 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const request = z.strictObject({ sinceMs: z.int(), untilMs: z.int() });
 
 /** Publishes a range of the Ledger's outcomes again until the deadline; the caller continues at `nextMs`. */
-export async function handler(asked: unknown): Promise<RepublishAnswer> {
-  const { sinceMs, untilMs } = request.parse(asked);
-  const nowMs = systemClock.nowMs();
-  if (sinceMs < nowMs - REPLAY_HORIZON_DAYS * DAY_MS) {
-    throw new RangeError(`only the last ${REPLAY_HORIZON_DAYS} days may be published again: consumers forget the rest`);
-  }
-  const range = { sinceMs, untilMs: Math.min(untilMs, nowMs), deadlineMs: nowMs + REPUBLISH_RUN_SECONDS * 1000 };
-  const republished = await republishRange(tools, range);
-  const { found, published, unpublishable = 0 } = republished;
-  telemetry.run('republish events', {}, { found, published, unpublishable });
-  return republished;
-}
+export const handler = idempotently(
+  { unit: 'a minute of the range', record: 'the answer, which says where the caller continues' },
+  (runner) =>
+    async (asked: unknown): Promise<RepublishAnswer> => {
+      const { sinceMs, untilMs } = request.parse(asked);
+      const nowMs = systemClock.nowMs();
+      if (sinceMs < nowMs - REPLAY_HORIZON_DAYS * DAY_MS) {
+        const days = `only the last ${REPLAY_HORIZON_DAYS} days may be published again`;
+        throw new RangeError(`${days}: consumers forget the rest`);
+      }
+      const range = { sinceMs, untilMs: Math.min(untilMs, nowMs), deadlineMs: nowMs + REPUBLISH_RUN_SECONDS * 1000 };
+      const republished = await republishRange({ ...tools, runner }, range);
+      const { found, published, unpublishable = 0 } = republished;
+      telemetry.run('republish events', {}, { found, published, unpublishable });
+      return republished;
+    },
+);

@@ -18,6 +18,7 @@ import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/pla
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { DynamoDbConsumerRecords } from '../once/store/dynamodb-consumer-records.ts';
+import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
 import { configuredProcessors } from '../processors/configured-processors.ts';
@@ -57,7 +58,7 @@ export const handler = idempotently(
     const tools = {
       runs: new DynamoDbJobRuns(client, tables, pacing),
       tasks: configuredJobTasks({ upkeep: queueUrl }),
-      jobs: { ...sweepingJobs(), ...bookkeepingJobs() },
+      jobs: { ...sweepingJobs(runner), ...bookkeepingJobs() },
       observer: jobs,
       runner,
       clock: systemClock,
@@ -72,7 +73,7 @@ export const handler = idempotently(
 
 const MINUTE_MS = 60_000;
 
-function sweepingJobs() {
+function sweepingJobs(runner: OperationRunner) {
   const { webhooks, publisher } = sweeps;
   return {
     'sweep-webhooks': sweepWebhooksJob(
@@ -90,6 +91,7 @@ function sweepingJobs() {
       seen: new ProjectedEvents(views),
       publisher: new EventBridgePublisher(eventBridgeClient(), publisher.eventBus),
       marks: new DynamoDbJobMarks(client, tables.registry, pacing),
+      runner,
       digest: systemDigest,
       report,
       beyondReach: (fromMs, untilMs) => {

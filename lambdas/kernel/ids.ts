@@ -161,6 +161,16 @@ export function relayOperation(eventId: string): OperationId {
   return `rel_${eventId}` as OperationId;
 }
 
+/** The operation that publishes again what a minute of the Ledger holds. */
+export function republishOperation(minuteMs: number): OperationId {
+  return `rpb_${minuteMs}` as OperationId;
+}
+
+/** The operation that makes the call of a dead letter again. */
+export function redriveOperation(letterId: string): OperationId {
+  return `rdr_${letterId}` as OperationId;
+}
+
 /** The operation that parks one record of the Stream. */
 export function parkOperation(digest: Digest, record: string): OperationId {
   return `prk_${derived(digest, ['park', record])}` as OperationId;

@@ -71,6 +71,7 @@ class LostEventsDesk {
       publisher: this.bus,
       marks: this.marks,
       age: { emptyBeforeMs: async () => this.emptyBeforeMs },
+      runner: idempotentRunner,
       digest: systemDigest,
       clock: this.clock,
       entropy: countingEntropy(),

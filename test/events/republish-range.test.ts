@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { eventOf } from '../../lambdas/events/domain/event.ts';
 import { type RepublishRange, republishRange } from '../../lambdas/events/use/republish-range.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { detailsOf, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { OutcomePlace, SeenEvents } from '../../lambdas/payments/use/transition-reader.ts';
 import { MemoryTransitions } from '../payments/memory-transitions.ts';
@@ -39,6 +40,7 @@ function desk(minutes: readonly number[], seen?: SeenEvents, broken: readonly st
       {
         publisher: bus,
         transitions,
+        runner: idempotentRunner,
         digest: systemDigest,
         clock,
         entropy: countingEntropy(),

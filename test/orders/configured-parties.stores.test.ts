@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type OrderId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemClock, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { configuredParties, configuredRedrive, type Parties } from '../../lambdas/orders/parties/configured-parties.ts';
 import type { PartiesConfig } from '../../lambdas/orders/parties/settings.ts';
 import { SqsLetterBox } from '../../lambdas/outbound/store/sqs-letter-box.ts';
@@ -104,7 +105,10 @@ describe('the parties of orders on the deployed sandbox', () => {
 
     const redrive = await configuredRedrive(config, tools());
     const run = { deadlineMs: systemClock.nowMs() + 60_000, atMost: 10 };
-    const reports = await redriveLetters({ ...redrive, clock: systemClock, report: () => {} }, run);
+    const reports = await redriveLetters(
+      { ...redrive, runner: idempotentRunner, clock: systemClock, report: () => {} },
+      run,
+    );
     expect(reports).toMatchObject([{ state: 'applied' }]);
     const again = await mailer.send(letter('late', 'account@example.com'), LIMIT);
     expect([again.kind, await emails('late')]).toEqual(['sent', 1]);

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { type OrderId, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { createMailer } from '../../lambdas/orders/parties/mailer.ts';
 import { makeAgain } from '../../lambdas/orders/parties/make-again.ts';
 import { createPostmark, probePostmark } from '../../lambdas/orders/parties/postmark.ts';
@@ -211,6 +212,7 @@ describe('the mailer', () => {
         {
           letters,
           makeAgain: (one, limit) => makeAgain(connect('throw', parties.claims), one, limit),
+          runner: idempotentRunner,
           clock,
           report: () => {},
         },

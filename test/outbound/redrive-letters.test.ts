@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { DeadLetter, LetterBox } from '../../lambdas/outbound/use/dead-letters.ts';
 import { type CallMadeAgain, listLetters, redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -37,7 +38,10 @@ describe('dead letters', () => {
   };
   const run = (atMost = 100) => ({ deadlineMs: clock.nowMs() + 240_000, atMost });
   const redrive = (makeAgain: (one: DeadLetter) => Promise<CallMadeAgain> = apply, box: LetterBox = letters) =>
-    redriveLetters({ letters: box, makeAgain, clock, report: (error) => void reported.push(error) }, run());
+    redriveLetters(
+      { letters: box, makeAgain, runner: idempotentRunner, clock, report: (error) => void reported.push(error) },
+      run(),
+    );
   const list = async () => listLetters({ letters, clock }, run());
   const put = async (...keys: string[]) => {
     for (const key of keys) await letters.put(letter(key));
@@ -60,7 +64,7 @@ describe('dead letters', () => {
 
   test('a run takes no more than it was told', async () => {
     await put('k-1', 'k-2', 'k-3');
-    await redriveLetters({ letters, makeAgain: apply, clock, report: () => {} }, run(2));
+    await redriveLetters({ letters, makeAgain: apply, runner: idempotentRunner, clock, report: () => {} }, run(2));
     expect([applied.length, (await list()).length]).toEqual([2, 1]);
   });
 

@@ -1,5 +1,7 @@
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
+import { redriveOperation } from '../../kernel/ids.ts';
 import type { CallLimit, Clock } from '../../kernel/world.ts';
+import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import type { LetterReport } from '../contract.ts';
 import type { DeadLetter, LetterBox, TakenLetter } from './dead-letters.ts';
 
@@ -15,6 +17,7 @@ export interface RedriveTools {
   readonly letters: LetterBox;
   /** @throws faults only, see `core/faults.ts` */
   readonly makeAgain: (letter: DeadLetter, limit: CallLimit) => Promise<CallMadeAgain>;
+  readonly runner: OperationRunner;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Told of what is no fault: a bug of ours, or a letter that no code was ready for. */
   readonly report: (error: unknown) => void;
@@ -50,17 +53,32 @@ export async function listLetters(
 export async function redriveLetters(tools: RedriveTools, run: LetterRun): Promise<readonly LetterReport[]> {
   const reports: LetterReport[] = [];
   await eachLetter(tools, run, CALL_MS, async (taken) => {
-    const came = await redrive(tools, taken);
-    reports.push(reportOf(taken, came.kind, came.kind === 'applied' ? (taken.letter?.reason ?? '') : came.reason));
-    return came.kind === 'stays' ? 'stays' : 'goes';
+    const report = await redriveLetter(tools, taken);
+    reports.push(report);
+    return report.state === 'stays' ? 'stays' : 'goes';
   });
   return reports;
 }
 
 const UNREADABLE = 'letter_unreadable';
 
-async function redrive({ makeAgain, report }: RedriveTools, { letter }: TakenLetter): Promise<CallMadeAgain> {
-  if (letter === undefined) return { kind: 'stays', reason: UNREADABLE };
+/** The letter is the record: taking it out of its box is the claim, and removing it for ever is the commit. */
+function redriveLetter(tools: RedriveTools, taken: TakenLetter): Promise<LetterReport> {
+  const { letter } = taken;
+  return tools.runner.run<CallMadeAgain, LetterReport>(redriveOperation(taken.id), {
+    claim: async () =>
+      letter === undefined ? { kind: 'refused', outcome: reportOf(taken, 'stays', UNREADABLE) } : { kind: 'claimed' },
+    execute: async () => (letter === undefined ? { kind: 'stays', reason: UNREADABLE } : callAgain(tools, letter)),
+    commit: async (came) => {
+      if (came.kind !== 'stays') await tools.letters.remove(taken);
+      return reportOf(taken, came.kind, came.kind === 'applied' ? (letter?.reason ?? '') : came.reason);
+    },
+    // It is put back with those that stay.
+    release: async () => undefined,
+  });
+}
+
+async function callAgain({ makeAgain, report }: RedriveTools, letter: DeadLetter): Promise<CallMadeAgain> {
   try {
     return await makeAgain(letter, { timeoutMs: CALL_MS });
   } catch (error) {
@@ -90,8 +108,7 @@ async function eachLetter(
       if (fresh.length === 0) break;
       for (const one of fresh) {
         seen.add(one.id);
-        if (hasTime() && (await handle(one)) === 'goes') await letters.remove(one);
-        else staying.push(one);
+        if (!hasTime() || (await handle(one)) === 'stays') staying.push(one);
       }
     }
   } finally {
