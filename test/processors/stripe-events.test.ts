@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { readStripeEvent } from '../../lambdas/processors/http/read-stripe-event.ts';
+import { readStripeEvent } from '../../lambdas/processors/stripe/stripe-event.ts';
 import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.ts';
 import { stripeSignature } from '../../lambdas/processors/stripe/stripe-signature.ts';
 import { freshOrder } from '../support/sandbox-orders.ts';

@@ -1,10 +1,9 @@
 import * as z from 'zod';
 import type { Charge } from '../../kernel/contract/sandbox-api.ts';
-import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
-import { parseRetryAfter } from '../../outbound/retry-after.ts';
 import type { ChargeOrder, ChargeOutcome } from '../../payments/use/processor.ts';
-import { chargeAnswer, listAnswer, presentable } from './sandbox-charge.ts';
+import { mismatch, parse, presentable, statusFault } from '../answers.ts';
+import { chargeAnswer, listAnswer } from './sandbox-charge.ts';
 
 export const errorAnswer = z.object({
   error: z.object({ code: z.string().min(1), message: z.string(), charge: z.string().min(1).optional() }),
@@ -76,20 +75,6 @@ export function readHealthAnswer(answer: HttpAnswer, nowMs: number): void {
   if (answer.status !== 200) throw statusFault(answer, nowMs);
 }
 
-/** Faults that say nothing about the processor's health: it is there, and it answered this one call so. */
-const HEALTHY_FAULTS: ReadonlySet<string> = new Set([
-  'processor_rate_limited',
-  'processor_busy',
-  'processor_conflict',
-  'processor_answer_mismatch',
-  'processor_answer_unexpected',
-]);
-
-/** Whether a fault tells that the processor, or our access to it, is not well: what the circuit breaker counts. */
-export function tellsOfTrouble(error: unknown): boolean {
-  return (error instanceof RetryableError || error instanceof AmbiguousError) && !HEALTHY_FAULTS.has(error.code);
-}
-
 /**
  * What the call that made the charge came to, whatever became of the charge since: one ordered with manual capture was
  * authorized, even if it is captured or voided by now.
@@ -123,46 +108,4 @@ function acceptedOutcome(order: ChargeOrder, charge: Charge): ChargeOutcome {
   const taken = status === 'succeeded' && charge.amount_captured === order.amountMinor;
   if (!taken) throw mismatch('the money that was ordered was not taken');
   return charge.fee === null ? { kind: 'succeeded', chargeId } : { kind: 'succeeded', chargeId, feeMinor: charge.fee };
-}
-
-export function parse<T>(schema: z.ZodType<T>, answer: HttpAnswer): T {
-  try {
-    return schema.parse(JSON.parse(answer.text));
-  } catch (cause) {
-    throw new AmbiguousError('processor_answer_unreadable', `The answer ${answer.status} cannot be read.`, { cause });
-  }
-}
-
-/** What a status that no reader of answers expects says about the call. */
-export function statusFault(answer: HttpAnswer, nowMs: number): Error {
-  const { status } = answer;
-  if (status === 401 || status === 403) {
-    return new RetryableError('processor_unauthorized', `The processor answered ${status}.`, retryAfter(answer, nowMs));
-  }
-  if (status === 429) {
-    return new RetryableError('processor_rate_limited', 'The processor answered 429.', retryAfter(answer, nowMs));
-  }
-  if (status === 409) return new AmbiguousError('processor_conflict', 'The processor is busy with this key.');
-  const code = status >= 500 ? 'processor_error' : 'processor_answer_unexpected';
-  return new AmbiguousError(code, `The processor answered ${status}.`);
-}
-
-function retryAfter(answer: HttpAnswer, nowMs: number): { retryAfterSeconds?: number } {
-  const seconds = parseRetryAfter(answer.retryAfter, nowMs);
-  return seconds === undefined ? {} : { retryAfterSeconds: seconds };
-}
-
-export function mismatch(message: string): AmbiguousError {
-  return new AmbiguousError('processor_answer_mismatch', message);
-}
-
-/**
- * A processor that does not know a charge which it named itself is another one, or the books of another account or mode:
- * the key is wrong, nothing was done, and nothing is said about the change.
- */
-export function chargeUnknown(): RetryableError {
-  return new RetryableError(
-    'processor_charge_unknown',
-    'The processor does not know our charge: is the key another’s?',
-  );
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../kernel/world.ts';
 import { callOnce, type HttpAnswer } from '../../outbound/http-call.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
-import { parse, statusFault } from './sandbox-answers.ts';
+import { parse, statusFault } from '../answers.ts';
 import { chargeAnswer, listAnswer, processorCharge } from './sandbox-charge.ts';
 
 export interface SandboxBooksOptions {

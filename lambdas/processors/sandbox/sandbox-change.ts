@@ -3,8 +3,9 @@ import { RetryableError } from '../../kernel/faults.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
 import type { Fact } from '../../payments/domain/facts.ts';
 import type { ChangeOrder, ChangeOutcome } from '../../payments/use/processor.ts';
-import { chargeUnknown, errorAnswer, mismatch, parse, statusFault } from './sandbox-answers.ts';
-import { chargeAnswer, presentable, refundAnswer } from './sandbox-charge.ts';
+import { chargeUnknown, mismatch, parse, presentable, statusFault } from '../answers.ts';
+import { errorAnswer } from './sandbox-answers.ts';
+import { chargeAnswer, refundAnswer } from './sandbox-charge.ts';
 
 /** What is posted under a charge's own path. */
 export function changeRequest({ change, paymentId, operationId }: ChangeOrder): { path: string; body: object } {

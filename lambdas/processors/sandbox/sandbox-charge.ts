@@ -1,13 +1,8 @@
 import * as z from 'zod';
 import type { Charge, ChargeList, Dispute, Refund } from '../../kernel/contract/sandbox-api.ts';
 import { isOwnRefund, parsePaymentId } from '../../kernel/ids.ts';
-import { redactSensitive } from '../../kernel/sensitive.ts';
-import type { Failure } from '../../payments/domain/payment.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
-
-/** Longer words would cost every declined payment another write unit. */
-const MAX_CODE_LENGTH = 64;
-const MAX_MESSAGE_LENGTH = 200;
+import { presentable } from '../answers.ts';
 
 /** It becomes part of keys and of rows: bounded, and free of surprises. */
 const processorId = z.string().regex(/^[\x21-\x7e]{1,255}$/);
@@ -97,14 +92,4 @@ export function processorCharge(charge: Charge): ProcessorCharge {
 function refundIdOf({ id, metadata }: Refund): string {
   const operation = metadata['operation'];
   return isOwnRefund(operation) ? operation : id;
-}
-
-/** A processor's words are kept and shown: bounded, and without what must be kept nowhere. */
-export function presentable({ code, message }: Failure): Failure {
-  return { code: cut(code, MAX_CODE_LENGTH), message: cut(redactSensitive(message), MAX_MESSAGE_LENGTH) };
-}
-
-/** Half of a letter that takes two would make the whole transition unwritable (RFC 8785 wants well-formed Unicode). */
-function cut(text: string, length: number): string {
-  return text.slice(0, length).toWellFormed();
 }

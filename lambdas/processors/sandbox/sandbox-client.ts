@@ -4,13 +4,8 @@ import type { Clock } from '../../kernel/world.ts';
 import { type BreakerSettings, createCallGuard } from '../../outbound/circuit-breaker.ts';
 import { callOnce, type HttpAnswer } from '../../outbound/http-call.ts';
 import type { ChangeOrder, ChargeOrder, Processor } from '../../payments/use/processor.ts';
-import {
-  chargeMetadata,
-  readChargeAnswer,
-  readHealthAnswer,
-  readLookupAnswer,
-  tellsOfTrouble,
-} from './sandbox-answers.ts';
+import { tellsOfTrouble } from '../answers.ts';
+import { chargeMetadata, readChargeAnswer, readHealthAnswer, readLookupAnswer } from './sandbox-answers.ts';
 import { SANDBOX_IDENTITY } from './sandbox-books.ts';
 import { changeRequest, readChangeAnswer, readChangeLookup } from './sandbox-change.ts';
 

@@ -3,8 +3,7 @@ import * as z from 'zod';
 import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
 import type { CallLimit, Clock } from '../../kernel/world.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
-import { mismatch } from '../sandbox/sandbox-answers.ts';
-import { presentable } from '../sandbox/sandbox-charge.ts';
+import { mismatch, presentable } from '../answers.ts';
 import { faultOfStatus, stripeTransport } from './stripe-transport.ts';
 
 /** The version whose answers the package's types describe: another package does not compile against this one. */

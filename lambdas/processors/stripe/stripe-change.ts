@@ -2,7 +2,7 @@ import type { Stripe } from 'stripe';
 import { AmbiguousError } from '../../kernel/faults.ts';
 import type { Fact } from '../../payments/domain/facts.ts';
 import type { ChangeOrder, ChangeOutcome } from '../../payments/use/processor.ts';
-import { chargeUnknown, mismatch } from '../sandbox/sandbox-answers.ts';
+import { chargeUnknown, mismatch } from '../answers.ts';
 import { stripeAmount } from './stripe-amounts.ts';
 import { type CallStripe, mustBeDone, type StripeAnswer, type TimeLeft } from './stripe-api.ts';
 import { cancelReasonOf, currencyOf, exactMinor, feeOf, refundOf, stripeMetadata } from './stripe-charge.ts';

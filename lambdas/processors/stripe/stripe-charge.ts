@@ -2,7 +2,7 @@ import { isOwnRefund, parsePaymentId } from '../../kernel/ids.ts';
 import type { CancelReason, Dispute, Refund } from '../../payments/domain/payment.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { ChargeOrder, ChargeOutcome } from '../../payments/use/processor.ts';
-import { mismatch } from '../sandbox/sandbox-answers.ts';
+import { mismatch } from '../answers.ts';
 import { minorAmount, stripeAmount } from './stripe-amounts.ts';
 import { failureOf } from './stripe-api.ts';
 import type { StripeDispute, StripeIntent, StripeRefund } from './stripe-objects.ts';

@@ -2,7 +2,7 @@ import type { Stripe } from 'stripe';
 import * as z from 'zod';
 import { type BreakerSettings, createCallGuard } from '../../outbound/circuit-breaker.ts';
 import type { ChargeOrder, ChargeOutcome, Processor } from '../../payments/use/processor.ts';
-import { mismatch, tellsOfTrouble } from '../sandbox/sandbox-answers.ts';
+import { mismatch, tellsOfTrouble } from '../answers.ts';
 import { mustBeOurAccount } from './stripe-account.ts';
 import { type StripeAmount, stripeAmount } from './stripe-amounts.ts';
 import {

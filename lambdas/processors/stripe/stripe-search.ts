@@ -1,4 +1,4 @@
-import { mismatch } from '../sandbox/sandbox-answers.ts';
+import { mismatch } from '../answers.ts';
 import { type CallStripe, mustBeDone, type TimeLeft } from './stripe-api.ts';
 import { intentSearch } from './stripe-objects.ts';
 

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { AmbiguousError } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { callOnce, type HttpAnswer } from '../../outbound/http-call.ts';
-import { statusFault } from '../sandbox/sandbox-answers.ts';
+import { statusFault } from '../answers.ts';
 
 /** A page of a hundred charges with all that is asked of them has far less. Bytes. */
 const MAX_ANSWER_BYTES = 4 * 1_024 * 1_024;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { EVENT_TYPES, type SandboxEvent } from '../../kernel/contract/sandbox-api.ts';
 import { parsePaymentId } from '../../kernel/ids.ts';
 import type { CallbackEvent } from '../../payments/use/effect-store.ts';
-import { id, readEventBody, type Unreadable, unreadable } from './event-body.ts';
+import { id, readEventBody, type Unreadable, unreadable } from '../event-body.ts';
 
 /** Unknown fields are passed over: a processor may add some at any time. */
 const sandboxEvent = z.object({

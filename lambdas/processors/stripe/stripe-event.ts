@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { CallbackEvent } from '../../payments/use/effect-store.ts';
-import { id, readEventBody, type Unreadable, unreadable } from './event-body.ts';
+import { id, readEventBody, type Unreadable, unreadable } from '../event-body.ts';
 
 /** Unknown fields are passed over: Stripe adds some at any time. */
 const stripeEvent = z.object({
