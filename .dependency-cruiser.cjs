@@ -25,7 +25,9 @@ const ROOMS = [
 
 const TOOLS = '^(bin|lib|local|operator|cli|test|bench|demo)/';
 /** What synthesis and run time must agree on: names of tables, rows, metrics, environment variables, jobs. */
-const CONTRACT = ['^lambdas/kernel/contract/', '^lambdas/[^/]+/contract\\.ts$'];
+const CONTRACT = ['^lambdas/kernel/contract/', '^lambdas/.+/contract\\.ts$'];
+/** Processors with their code left out, which is loaded when it is needed: the list of them is read at synth too. */
+const DESCRIPTORS = ['^lambdas/processors/(registry|descriptor)\\.ts$', '^lambdas/processors/[^/]+/descriptor\\.ts$'];
 /** What a schedule means is read in one place, or the check at synth would be of something else than what runs. */
 const SCHEDULES = '^lambdas/jobs/schedules\\.ts$';
 const AWS_PLACES = ['^lambdas/[^/]+/(store|transport|parties)/', '^lambdas/kernel/platform/', '^lambdas/functions/'];
@@ -93,7 +95,31 @@ module.exports = {
       name: 'the-contract-of-names-imports-names',
       severity: 'error',
       from: { path: CONTRACT },
-      to: { pathNot: CONTRACT },
+      to: { pathNot: CONTRACT, dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'a-descriptor-loads-code-when-it-is-needed',
+      severity: 'error',
+      from: { path: DESCRIPTORS },
+      to: { pathNot: [...CONTRACT, ...DESCRIPTORS], dependencyTypesNot: ['type-only', 'dynamic-import'] },
+    },
+    {
+      name: 'a-processor-is-seen-through-its-descriptor',
+      severity: 'error',
+      from: { path: '^(lambdas|lib|local|operator|cli)/', pathNot: '^lambdas/processors/([^/]+)/' },
+      to: {
+        path: '^lambdas/processors/[^/]+/',
+        pathNot: [...CONTRACT, ...DESCRIPTORS, '^lambdas/processors/signatures/'],
+      },
+    },
+    {
+      name: 'a-processor-does-not-see-another',
+      severity: 'error',
+      from: { path: '^lambdas/processors/([^/]+)/', pathNot: '^lambdas/processors/signatures/' },
+      to: {
+        path: '^lambdas/processors/[^/]+/',
+        pathNot: ['^lambdas/processors/$1/', '^lambdas/processors/signatures/'],
+      },
     },
     layer('use', ['store', 'http', 'transport', 'platform']),
     layer('store', ['http']),
@@ -126,7 +152,10 @@ module.exports = {
       name: 'synth-time-sees-only-the-contract',
       severity: 'error',
       from: { path: '^(bin|lib)/' },
-      to: { path: '^(lambdas|sandbox|local|operator|cli|test|bench|demo)/', pathNot: [...CONTRACT, SCHEDULES] },
+      to: {
+        path: '^(lambdas|sandbox|local|operator|cli|test|bench|demo)/',
+        pathNot: [...CONTRACT, ...DESCRIPTORS, SCHEDULES],
+      },
     },
     {
       name: 'nobody-imports-tests',

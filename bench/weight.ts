@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { bundle } from '../lib/lambda-code.ts';
 import { median } from './median.ts';
 
@@ -32,7 +33,7 @@ const ENVIRONMENT = {
   [Environment.idempotencyTable]: 'bench-idempotency',
   [Environment.ledgerTable]: 'bench-ledger',
   [Environment.registryTable]: 'bench-registry',
-  [Environment.processorUrl]: 'https://processor.example',
+  [sandboxContract.settings.url.variable]: 'https://processor.example',
 };
 
 /** Bundles the functions as they are deployed, and starts each in fresh processes. */

@@ -9,10 +9,11 @@ import { EventBus } from './constructs/event-bus.ts';
 import { Ledger } from './constructs/ledger.ts';
 import { LetterQueue } from './constructs/letter-queue.ts';
 import { ProcessorSecret } from './constructs/processor-secret.ts';
+import { processorSecrets, type SecretsOfProcessors } from './processors.ts';
 import type { Settings } from './settings.ts';
 
 export interface DataStackProps extends StackProps {
-  readonly settings: Pick<Settings, 'retainData' | 'eventArchive' | 'stripeAccount' | 'sandbox' | 'shopUrl'>;
+  readonly settings: Pick<Settings, 'retainData' | 'eventArchive' | 'processors' | 'sandbox' | 'shopUrl'>;
 }
 
 /**
@@ -24,14 +25,13 @@ export class DataStack extends Stack {
   readonly ledger: Ledger;
   readonly registry: DataTable;
   readonly views: DataTable;
-  readonly callbackSecret: ProcessorSecret;
   readonly events: EventBus;
   /** From it the secrets of merchants' webhook endpoints are derived: none of them is stored. */
   readonly webhookRoot: ProcessorSecret;
   /** With it the executor signs what it shows to the routes of jobs. */
   readonly jobCredential: ProcessorSecret;
-  /** Where Stripe is called: its key, and what it signs with; the operator puts in what Stripe gives out. */
-  readonly stripe?: { readonly key: ProcessorSecret; readonly callbackSecret: ProcessorSecret };
+  /** What the processors sign with, and what their clients need; the operator puts in what a processor gives out. */
+  readonly processors: SecretsOfProcessors;
   /** Where orders have parties: calls to them that were given up. */
   readonly deadLetters?: LetterQueue;
   /** Where e-mails go out: the token of the Postmark server; the operator puts in what Postmark gives out. */
@@ -45,10 +45,7 @@ export class DataStack extends Stack {
     this.registry = keyedTable(this, 'Registry', retain, IdempotencyTable.timeToLiveAttribute);
     this.views = keyedTable(this, 'Views', retain);
     this.events = new EventBus(this, 'Events', { retain, archive: props.settings.eventArchive });
-    this.callbackSecret = new ProcessorSecret(this, 'CallbackSecret', {
-      description: 'Signs the callbacks of the payment processor. Every value is accepted.',
-      retain,
-    });
+    this.processors = processorSecrets(this, props.settings.processors, retain);
     this.webhookRoot = new ProcessorSecret(this, 'WebhookRoot', {
       description: 'Root keys from which webhook secrets are derived. Append new keys at the end; remove none.',
       retain,
@@ -57,19 +54,6 @@ export class DataStack extends Stack {
       description: 'Signs requests for job runs. The first value signs; every value is accepted.',
       retain,
     });
-    if (props.settings.stripeAccount !== undefined) {
-      this.stripe = {
-        key: new ProcessorSecret(this, 'StripeKey', {
-          description: 'The secret key of the Stripe account. The operator sets the value.',
-          retain,
-        }),
-        callbackSecret: new ProcessorSecret(this, 'StripeCallbackSecret', {
-          description: 'The signing secret of the Stripe webhook endpoint. The operator sets the value.',
-          retain,
-        }),
-      };
-    }
-
     const { sandbox, shopUrl } = props.settings;
     if (sandbox || shopUrl !== undefined) {
       this.deadLetters = new LetterQueue(this, 'DeadLetters', { retain });

@@ -9,6 +9,7 @@ import { IdempotencyTable, LedgerTable } from '../lambdas/kernel/contract/tables
 import { JobWorker } from './constructs/job-worker.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
 import { BUSINESS_RECORDS } from './event-consumers.ts';
+import { grantClientSecrets } from './processors.ts';
 import { allow, allowRows, engineEnvironment, engineFunction, type ServiceParts } from './service-functions.ts';
 
 /** A worker of jobs and where its runs come from. */
@@ -69,7 +70,7 @@ export function upkeepJobs(
   allowSweeps(worker, parts);
   allowOne(worker, 'Webhooks', 'sqs:SendMessage', webhookTasks.queueArn);
   allowOne(worker, 'PublishEvents', 'events:PutEvents', data.events.bus.eventBusArn);
-  data.stripe?.key.grantReadTo(worker.role);
+  grantClientSecrets(parts, worker.role);
   return withQueue(scope, 'UpkeepRuns', parts, worker, Environment.upkeepJobsQueueUrl);
 }
 

@@ -53,12 +53,12 @@ export function connectParties(target: PayonceFunction, parts: ServiceParts): bo
   return true;
 }
 
-function partyAddresses({ settings, data, processorUrl }: ServiceParts): Record<string, string> | undefined {
-  const { sandbox, shopUrl, emailSender } = settings;
-  if (sandbox) {
+function partyAddresses({ settings, data, sandbox }: ServiceParts): Record<string, string> | undefined {
+  const { shopUrl, emailSender } = settings;
+  if (sandbox !== undefined) {
     return {
-      [PartiesEnvironment.shopUrl]: processorUrl,
-      [PartiesEnvironment.postmarkUrl]: processorUrl,
+      [PartiesEnvironment.shopUrl]: sandbox.url,
+      [PartiesEnvironment.postmarkUrl]: sandbox.url,
       [PartiesEnvironment.postmarkLagSeconds]: String(SANDBOX_LAG_SECONDS),
       [PartiesEnvironment.emailSender]: SANDBOX_SENDER,
     };

@@ -10,8 +10,8 @@ import { SANDBOX_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import { DataTable } from './constructs/data-table.ts';
 import { HttpApi } from './constructs/http-api.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
+import type { ProcessorSecret } from './constructs/processor-secret.ts';
 import { TaskQueue } from './constructs/task-queue.ts';
-import type { DataStack } from './data-stack.ts';
 import type { Settings } from './settings.ts';
 
 /** One slow callback holds up no more than these. */
@@ -19,7 +19,8 @@ const TASKS_AT_ONCE = 5;
 
 export interface SandboxStackProps extends StackProps {
   readonly settings: Settings;
-  readonly data: Pick<DataStack, 'callbackSecret'>;
+  /** What it signs its callbacks with. */
+  readonly data: { readonly callbackSecret: ProcessorSecret };
   /** The SSM parameter that says where it calls back. @default that of the service */
   readonly callbackAddressParameter?: string;
 }

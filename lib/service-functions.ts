@@ -1,20 +1,21 @@
 import { Duration } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
-import { type CallbackSource, Environment } from '../lambdas/kernel/contract/environment.ts';
+import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { CALLBACKS_TIMEOUT_SECONDS, PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import { type DataTable, ofRows } from './constructs/data-table.ts';
 import { PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
 import type { DataStack } from './data-stack.ts';
+import { callbackSources, grantCallbackSecrets, grantClientSecrets, processorEnvironment } from './processors.ts';
 import type { Settings } from './settings.ts';
 
 /** What the functions of the service are made from. */
 export interface ServiceParts {
   readonly settings: Settings;
   readonly data: DataStack;
-  /** Base address of the payment processor, without a trailing slash. */
-  readonly processorUrl: string;
+  /** The sandbox, where it is deployed; its address is without a trailing slash. */
+  readonly sandbox?: { readonly url: string };
 }
 
 /** What it may do, and nothing else: claim, append, complete, read. */
@@ -42,17 +43,11 @@ export function paymentsFunction(scope: Construct, parts: ServiceParts): Payonce
 /** Where processors call back: it records, appends and reads, and changes nothing. */
 export function callbacksFunction(scope: Construct, parts: ServiceParts): PayonceFunction {
   const { settings, data } = parts;
-  const sources: readonly CallbackSource[] = [
-    { name: 'sandbox', scheme: settings.callbackScheme, secretId: data.callbackSecret.arn },
-    ...(data.stripe === undefined
-      ? []
-      : [{ name: 'stripe', scheme: 'stripe' as const, secretId: data.stripe.callbackSecret.arn }]),
-  ];
   const callbacks = engineFunction(scope, 'Callbacks', parts, {
     folder: 'callbacks',
     timeout: Duration.seconds(CALLBACKS_TIMEOUT_SECONDS),
     memoryMb: settings.memoryMb,
-    environment: { [Environment.callbackSources]: JSON.stringify(sources) },
+    environment: { [Environment.callbackSources]: JSON.stringify(callbackSources(parts)) },
   });
   allow(callbacks, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
   allowRows(
@@ -62,8 +57,7 @@ export function callbacksFunction(scope: Construct, parts: ServiceParts): Payonc
     ['dynamodb:PutItem'],
     [RegistryRow.orphan, RegistryRow.return, RegistryRow.openOrder, RegistryRow.hold],
   );
-  data.callbackSecret.grantReadTo(callbacks.role);
-  data.stripe?.callbackSecret.grantReadTo(callbacks.role);
+  grantCallbackSecrets(parts, callbacks.role);
   return callbacks;
 }
 
@@ -88,45 +82,33 @@ type Own = Pick<PayonceFunctionProps, 'folder' | 'timeout' | 'memoryMb' | 'reser
 export function engineFunction(
   scope: Construct,
   id: string,
-  { settings, data, processorUrl }: ServiceParts,
+  parts: ServiceParts,
   { environment = {}, ...own }: Own,
 ): PayonceFunction {
+  const { settings, data } = parts;
   const made = new PayonceFunction(scope, id, {
     ...own,
     logRetentionDays: settings.logRetentionDays,
     retainLogs: settings.retainData,
     environment: {
-      ...engineEnvironment({ settings, data, processorUrl }),
+      ...engineEnvironment(parts),
       ...environment,
     },
   });
   data.ledger.grantAppend(made.role);
   data.ledger.grantRead(made.role);
-  data.stripe?.key.grantReadTo(made.role);
+  grantClientSecrets(parts, made.role);
   return made;
 }
 
 /** What `readPaymentsConfig` reads. */
-export function engineEnvironment({ settings, data, processorUrl }: ServiceParts): PayonceFunctionProps['environment'] {
+export function engineEnvironment(parts: ServiceParts): PayonceFunctionProps['environment'] {
+  const { data } = parts;
   return {
     [Environment.idempotencyTable]: data.idempotency.tableName,
     [Environment.ledgerTable]: data.ledger.table.tableName,
     [Environment.registryTable]: data.registry.tableName,
-    [Environment.processorUrl]: processorUrl,
-    [Environment.processorRoutes]: JSON.stringify(settings.routes),
-    ...stripeEnvironment(settings, data),
-  };
-}
-
-function stripeEnvironment(
-  { stripeAccount, stripeReturnUrl }: Settings,
-  { stripe }: DataStack,
-): PayonceFunctionProps['environment'] {
-  if (stripe === undefined || stripeAccount === undefined) return {};
-  return {
-    [Environment.stripeKeySecretId]: stripe.key.arn,
-    [Environment.stripeAccount]: stripeAccount,
-    ...(stripeReturnUrl === undefined ? {} : { [Environment.stripeReturnUrl]: stripeReturnUrl }),
+    ...processorEnvironment(parts),
   };
 }
 

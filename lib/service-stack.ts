@@ -3,6 +3,8 @@ import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import { StringParameter } from 'aws-cdk-lib/aws-ssm';
 import type { Construct } from 'constructs';
 import { CALLBACK_ADDRESS_PARAMETER, StackOutput } from '../lambdas/kernel/contract/api.ts';
+import { callbackPath } from '../lambdas/processors/contract.ts';
+import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { EventRelay } from './constructs/event-relay.ts';
 import { HttpApi } from './constructs/http-api.ts';
 import { NeedsAPerson } from './constructs/needs-a-person.ts';
@@ -23,8 +25,8 @@ import { allowBookLists, allowPaymentLists, eventsFunction, projector } from './
 export interface ServiceStackProps extends StackProps {
   readonly settings: Settings;
   readonly data: DataStack;
-  /** Base address of the payment processor, without a trailing slash. */
-  readonly processorUrl: string;
+  /** The sandbox, where it is deployed; its address is without a trailing slash. */
+  readonly sandbox?: { readonly url: string };
 }
 
 /** What the ledger function answers. */
@@ -70,7 +72,7 @@ export class ServiceStack extends Stack {
       new StringParameter(this, 'CallbackAddress', {
         parameterName: CALLBACK_ADDRESS_PARAMETER,
         description: 'Where the sandbox processor sends its callbacks.',
-        stringValue: `${http.url}/callbacks/sandbox`,
+        stringValue: `${http.url}${callbackPath(sandboxContract)}`,
       });
     }
     new NeedsAPerson(this, 'NeedsAPerson', {

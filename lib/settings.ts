@@ -1,29 +1,23 @@
 import type { Node } from 'constructs';
-import {
-  type RoutingRule,
-  SIGNATURE_SCHEMES,
-  type SignatureSchemeName,
-} from '../lambdas/kernel/contract/environment.ts';
+import type { RoutingRule } from '../lambdas/kernel/contract/environment.ts';
+import { type ProcessorContract, type ProcessorSetting, schemeNames } from '../lambdas/processors/contract.ts';
+import { PROCESSORS } from '../lambdas/processors/registry.ts';
 
 /** What a deployment may choose, from CDK context (`-c payonce:<name>=<value>` or cdk.json). */
 export interface Settings {
   /** Deploy the sandbox processor and send charges to it. @default true */
   readonly sandbox: boolean;
-  /** Base URL of a processor that speaks the sandbox's protocol; needed when, and only when, the sandbox is left out. */
-  readonly processorUrl?: string;
   /**
-   * How the processor signs its callbacks: sandbox, stripe or standard-webhooks. The sandbox signs in its own way.
+   * The processors to call. The settings of each are named in its contract (lambdas/processors/<name>/contract.ts). The first of
+   * the registry is always called; when its own stack is left out, its settings are needed.
    *
-   * @default sandbox
+   * @default the first alone
    */
-  readonly callbackScheme: SignatureSchemeName;
-  /** The Stripe account (`acct_…`) to call beside the other processor. @default Stripe is not called */
-  readonly stripeAccount?: string;
-  /** Where a payer comes back to after an approval at Stripe's; an https address. @default what must be approved is declined */
-  readonly stripeReturnUrl?: string;
+  readonly processors: readonly CalledProcessor[];
   /**
-   * Where new payments go: JSON, a list of `{ "tenant"?, "currency"?, "processor": "sandbox" | "stripe" }`; the first that
-   * fits counts. @default all to the other processor
+   * Where new payments go: JSON, a list of `{ "tenant"?, "currency"?, "processor" }`; the first that fits counts.
+   *
+   * @default all to the first processor
    */
   readonly routes: readonly RoutingRule[];
   /**
@@ -67,11 +61,19 @@ export interface Settings {
   readonly alarmTopicArn?: string;
 }
 
+/** A processor that this deployment calls, with what was chosen for it. */
+export interface CalledProcessor {
+  readonly processor: ProcessorContract;
+  /** By their names in its contract; those that a stack of ours gives are not among them. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** How it signs its callbacks. */
+  readonly scheme: string;
+}
+
 const PREFIX = 'payonce:';
 
-const DEFAULTS: Settings = {
+const DEFAULTS: Omit<Settings, 'processors'> = {
   sandbox: true,
-  callbackScheme: 'sandbox',
   routes: [],
   retainData: true,
   eventArchive: true,
@@ -96,18 +98,7 @@ interface Rule<Value> {
 
 const RULES = {
   sandbox: flag(),
-  processorUrl: { allowed: 'an https address without a trailing slash', read: readUrl },
-  callbackScheme: {
-    allowed: `one of ${SIGNATURE_SCHEMES.join(', ')}`,
-    read: (given: unknown) => SIGNATURE_SCHEMES.find((scheme) => scheme === given),
-  },
-  stripeAccount: {
-    allowed: 'the id of a Stripe account, acct_…',
-    read: (given: unknown) => (typeof given === 'string' && /^acct_[A-Za-z0-9]{1,60}$/.test(given) ? given : undefined),
-  },
-  stripeReturnUrl: { allowed: 'an https address without a trailing slash', read: readUrl },
-  routes: { allowed: 'JSON, a list of { "tenant"?, "currency"?, "processor" }', read: readRoutes },
-  shopUrl: { allowed: 'an https address without a trailing slash', read: readUrl },
+  shopUrl: address(),
   emailSender: { allowed: 'an e-mail address', read: readEmail },
   retainData: flag(),
   eventArchive: flag(),
@@ -130,21 +121,20 @@ const RULES = {
 /**
  * Reads the settings of a deployment.
  *
+ * @param processors those that may be called
  * @throws Error naming the setting, what was given and what is allowed
  */
-export function readSettings(node: Node): Settings {
-  refuseUnknown(node);
+export function readSettings(node: Node, processors: readonly ProcessorContract[] = PROCESSORS): Settings {
+  refuseUnknown(node, processors);
   const reservedConcurrency = read(node, 'reservedConcurrency', RULES.reservedConcurrency);
-  const processorUrl = read(node, 'processorUrl', RULES.processorUrl);
-  const stripeAccount = read(node, 'stripeAccount', RULES.stripeAccount);
-  const stripeReturnUrl = read(node, 'stripeReturnUrl', RULES.stripeReturnUrl);
   const shopUrl = read(node, 'shopUrl', RULES.shopUrl);
   const emailSender = read(node, 'emailSender', RULES.emailSender);
   const alarmEmail = read(node, 'alarmEmail', RULES.alarmEmail);
   const alarmTopicArn = read(node, 'alarmTopicArn', RULES.alarmTopicArn);
+  const sandbox = read(node, 'sandbox', RULES.sandbox) ?? DEFAULTS.sandbox;
   const settings: Settings = {
-    sandbox: read(node, 'sandbox', RULES.sandbox) ?? DEFAULTS.sandbox,
-    callbackScheme: read(node, 'callbackScheme', RULES.callbackScheme) ?? DEFAULTS.callbackScheme,
+    sandbox,
+    processors: readProcessors(node, processors, { sandbox }),
     retainData: read(node, 'retainData', RULES.retainData) ?? DEFAULTS.retainData,
     eventArchive: read(node, 'eventArchive', RULES.eventArchive) ?? DEFAULTS.eventArchive,
     eventsLostAfterSeconds:
@@ -158,21 +148,86 @@ export function readSettings(node: Node): Settings {
     memoryMb: read(node, 'memoryMb', RULES.memoryMb) ?? DEFAULTS.memoryMb,
     logRetentionDays: read(node, 'logRetentionDays', RULES.logRetentionDays) ?? DEFAULTS.logRetentionDays,
     ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
-    ...(processorUrl === undefined ? {} : { processorUrl }),
-    ...(stripeAccount === undefined ? {} : { stripeAccount }),
-    ...(stripeReturnUrl === undefined ? {} : { stripeReturnUrl }),
     ...(shopUrl === undefined ? {} : { shopUrl }),
     ...(emailSender === undefined ? {} : { emailSender }),
     ...(alarmEmail === undefined ? {} : { alarmEmail }),
     ...(alarmTopicArn === undefined ? {} : { alarmTopicArn }),
-    routes: read(node, 'routes', RULES.routes) ?? DEFAULTS.routes,
+    routes: read(node, ROUTES, routes(processors)) ?? DEFAULTS.routes,
   };
-  refuseConflicts(settings);
+  refuseConflicts(settings, processors);
   return settings;
 }
 
+/** Of each processor that is called what was chosen for it: of the first always, of others where a setting is given. */
+function readProcessors(
+  node: Node,
+  processors: readonly ProcessorContract[],
+  deployed: Pick<Settings, 'sandbox'>,
+): readonly CalledProcessor[] {
+  return processors.flatMap((processor, index) => {
+    const { deployedBy } = processor;
+    const ours = deployedBy !== undefined && deployed[deployedBy] ? deployedBy : undefined;
+    const scheme = readScheme(node, processor, processors, ours);
+    const given = Object.entries(processor.settings).flatMap(([name, setting]) => {
+      const value = read(node, setting.context, ruleOf(setting));
+      return value === undefined ? [] : [{ name, context: setting.context, value }];
+    });
+    const [first] = given;
+    if (ours !== undefined && first !== undefined) {
+      throw new Error(`${PREFIX}${first.context} is ${first.value}, but the ${ours} is on: give one or the other`);
+    }
+    const settings = Object.fromEntries(given.map(({ name, value }) => [name, value]));
+    if (ours !== undefined) return [{ processor, settings, scheme }];
+    if (index > 0 && first === undefined) return [];
+    const because =
+      first === undefined ? `${deployedBy ?? 'processor'} is false` : `${first.context} is ${first.value}`;
+    refuseIncomplete(processor, settings, because);
+    return [{ processor, settings, scheme }];
+  });
+}
+
+function readScheme(
+  node: Node,
+  { callbacks: { scheme, schemeSetting } }: ProcessorContract,
+  processors: readonly ProcessorContract[],
+  deployedBy: string | undefined,
+): string {
+  if (schemeSetting === undefined) return scheme;
+  const names = schemeNames(processors);
+  const find = (given: unknown) => names.find((name) => name === given);
+  const chosen = read(node, schemeSetting, { allowed: `one of ${names.join(', ')}`, read: find }) ?? scheme;
+  if (deployedBy !== undefined && chosen !== scheme) {
+    throw new Error(`${PREFIX}${schemeSetting} is ${chosen}, but the ${deployedBy} signs in its own way`);
+  }
+  return chosen;
+}
+
+/** A processor has all the settings that it needs, or is not called. */
+function refuseIncomplete(
+  { settings }: ProcessorContract,
+  given: Readonly<Record<string, string>>,
+  because: string,
+): void {
+  for (const [name, setting] of Object.entries(settings)) {
+    if (setting.optional === true || given[name] !== undefined) continue;
+    throw new Error(`${PREFIX}${because}, so ${PREFIX}${setting.context} must be ${ruleOf(setting).allowed}`);
+  }
+}
+
+function ruleOf({ form }: ProcessorSetting): Rule<string> {
+  if (form === 'address') return address();
+  const { pattern, allowed } = form;
+  return { allowed, read: (given) => (typeof given === 'string' && pattern.test(given) ? given : undefined) };
+}
+
+/** The setting that makes others' processor be called: its first one that is needed. */
+function settingOf({ settings }: ProcessorContract): string {
+  const needed = Object.values(settings).find(({ optional }) => optional !== true);
+  return `${PREFIX}${needed?.context ?? ''}`;
+}
+
 /** Settings that are good each, and contradict each other. */
-function refuseConflicts(settings: Settings): void {
+function refuseConflicts(settings: Settings, processors: readonly ProcessorContract[]): void {
   refusePartyConflicts(settings);
   const { alarmEmail, alarmTopicArn } = settings;
   if (alarmEmail !== undefined && alarmTopicArn !== undefined) {
@@ -180,17 +235,12 @@ function refuseConflicts(settings: Settings): void {
       `${PREFIX}alarmEmail is ${alarmEmail}, but alarms go to ${PREFIX}alarmTopicArn: give one or the other`,
     );
   }
-  const lost = settings.routes.find(({ processor }) => processor === 'stripe' && settings.stripeAccount === undefined);
-  if (lost !== undefined)
-    throw new Error(`${PREFIX}routes sends payments to stripe, but there is no ${PREFIX}stripeAccount`);
-  if (settings.sandbox && settings.processorUrl !== undefined) {
-    throw new Error(`${PREFIX}processorUrl is ${settings.processorUrl}, but the sandbox is on: give one or the other`);
-  }
-  if (settings.sandbox && settings.callbackScheme !== 'sandbox') {
-    throw new Error(`${PREFIX}callbackScheme is ${settings.callbackScheme}, but the sandbox signs in its own way`);
-  }
-  if (!settings.sandbox && settings.processorUrl === undefined) {
-    throw new Error(`${PREFIX}sandbox is false, so ${PREFIX}processorUrl must be ${RULES.processorUrl.allowed}`);
+  const called = new Set(settings.processors.map(({ processor }) => processor.name));
+  const lost = processors.find(
+    ({ name }) => !called.has(name) && settings.routes.some(({ processor }) => processor === name),
+  );
+  if (lost !== undefined) {
+    throw new Error(`${PREFIX}routes sends payments to ${lost.name}, but there is no ${settingOf(lost)}`);
   }
 }
 
@@ -209,7 +259,7 @@ function refusePartyConflicts({ sandbox, shopUrl, emailSender }: Settings): void
   }
 }
 
-function read<Value>(node: Node, name: keyof Settings, rule: Rule<Value>): Value | undefined {
+function read<Value>(node: Node, name: string, rule: Rule<Value>): Value | undefined {
   const given: unknown = node.tryGetContext(`${PREFIX}${name}`);
   if (given === undefined) return undefined;
   const value = rule.read(given);
@@ -218,8 +268,12 @@ function read<Value>(node: Node, name: keyof Settings, rule: Rule<Value>): Value
 }
 
 /** A misspelt setting must not pass for its default. */
-function refuseUnknown(node: Node): void {
-  const known = Object.keys(RULES).map((name) => `${PREFIX}${name}`);
+function refuseUnknown(node: Node, processors: readonly ProcessorContract[]): void {
+  const ofProcessors = processors.flatMap(({ settings, callbacks: { schemeSetting } }) => [
+    ...Object.values(settings).map(({ context }) => context),
+    ...(schemeSetting === undefined ? [] : [schemeSetting]),
+  ]);
+  const known = [...Object.keys(RULES), ...ofProcessors, ROUTES].map((name) => `${PREFIX}${name}`);
   const given = Object.keys(node.getAllContext() as Record<string, unknown>);
   const unknown = given.find((name) => name.startsWith(PREFIX) && !known.includes(name));
   if (unknown !== undefined) throw new Error(`there is no setting ${unknown}; there are ${known.join(', ')}`);
@@ -243,6 +297,10 @@ function whole(min: number, max: number): Rule<number> {
   };
 }
 
+function address(): Rule<string> {
+  return { allowed: 'an https address without a trailing slash', read: readUrl };
+}
+
 function readUrl(given: unknown): string | undefined {
   if (typeof given !== 'string' || !URL.canParse(given) || given.endsWith('/')) return undefined;
   return new URL(given).protocol === 'https:' ? given : undefined;
@@ -257,19 +315,24 @@ function readTopicArn(given: unknown): string | undefined {
   return typeof given === 'string' && form.test(given) ? given : undefined;
 }
 
+const ROUTES = 'routes';
 const ROUTE_FIELDS = new Set(['tenant', 'currency', 'processor']);
-const PROCESSOR_NAMES = ['sandbox', 'stripe'];
 
-function readRoutes(given: unknown): readonly RoutingRule[] | undefined {
-  const rules: unknown = typeof given === 'string' ? parsedJson(given) : given;
-  return Array.isArray(rules) && rules.every(isRoute) ? rules : undefined;
-}
-
-function isRoute(rule: unknown): rule is RoutingRule {
-  if (typeof rule !== 'object' || rule === null) return false;
-  const fields = Object.entries(rule);
-  const known = fields.every(([name, value]) => ROUTE_FIELDS.has(name) && typeof value === 'string');
-  return known && 'processor' in rule && PROCESSOR_NAMES.includes(String(rule.processor));
+function routes(processors: readonly ProcessorContract[]): Rule<readonly RoutingRule[]> {
+  const names = new Set(processors.map(({ name }) => name));
+  const isRoute = (rule: unknown): rule is RoutingRule => {
+    if (typeof rule !== 'object' || rule === null) return false;
+    const fields = Object.entries(rule);
+    const known = fields.every(([name, value]) => ROUTE_FIELDS.has(name) && typeof value === 'string');
+    return known && 'processor' in rule && names.has(String(rule.processor));
+  };
+  return {
+    allowed: 'JSON, a list of { "tenant"?, "currency"?, "processor" }',
+    read: (given) => {
+      const rules: unknown = typeof given === 'string' ? parsedJson(given) : given;
+      return Array.isArray(rules) && rules.every(isRoute) ? rules : undefined;
+    },
+  };
 }
 
 function parsedJson(text: string): unknown {

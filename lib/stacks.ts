@@ -1,6 +1,10 @@
 import type { App } from 'aws-cdk-lib';
 import { StackName } from '../lambdas/kernel/contract/api.ts';
+import type { ProcessorContract } from '../lambdas/processors/contract.ts';
+import { PROCESSORS } from '../lambdas/processors/registry.ts';
+import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { DataStack } from './data-stack.ts';
+import { secretsOf } from './processors.ts';
 import { SandboxStack } from './sandbox-stack.ts';
 import { ServiceStack } from './service-stack.ts';
 import { readSettings } from './settings.ts';
@@ -8,13 +12,21 @@ import { readSettings } from './settings.ts';
 /**
  * Builds what the context asks for.
  *
+ * @param processors those that may be called
  * @throws Error when a setting is wrong, with what was given and what is allowed
  */
-export function buildStacks(app: App): void {
-  const settings = readSettings(app.node);
+export function buildStacks(app: App, processors: readonly ProcessorContract[] = PROCESSORS): void {
+  const settings = readSettings(app.node, processors);
   const data = new DataStack(app, StackName.data, { settings, description: 'Payonce: tables' });
-  const processorUrl =
-    settings.processorUrl ??
-    new SandboxStack(app, StackName.sandbox, { settings, data, description: 'Payonce: sandbox processor' }).url;
-  new ServiceStack(app, StackName.service, { settings, data, processorUrl, description: 'Payonce: API' });
+  const service = { settings, data, description: 'Payonce: API' };
+  if (!settings.sandbox) {
+    new ServiceStack(app, StackName.service, service);
+    return;
+  }
+  const sandbox = new SandboxStack(app, StackName.sandbox, {
+    settings,
+    data: { callbackSecret: secretsOf(data.processors, sandboxContract).callbacks },
+    description: 'Payonce: sandbox processor',
+  });
+  new ServiceStack(app, StackName.service, { ...service, sandbox: { url: sandbox.url } });
 }

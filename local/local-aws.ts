@@ -15,6 +15,8 @@ import { IdempotencyTable } from '../lambdas/kernel/contract/tables.ts';
 import { tenantId as asTenant } from '../lambdas/kernel/ids.ts';
 import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { PartiesEnvironment } from '../lambdas/orders/contract.ts';
+import { callbackPath } from '../lambdas/processors/contract.ts';
+import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { hashOfApiKey, TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
 import { bootstrap, type CdkApp, deploy, type StackOutputs } from './cdk.ts';
 import { type Emulator, startEmulator } from './emulator.ts';
@@ -128,7 +130,7 @@ async function describe(emulator: Emulator, outputs: StackOutputs, known: LocalK
   const apiUrl = reachable(endpoint, read('service', 'apiUrl'));
   const sandboxUrl = reachable(endpoint, read('sandbox', 'sandboxUrl'));
   await pointToThisMachine(endpoint, { apiUrl, sandboxUrl });
-  await pointCallbacksTo(endpoint, `${apiUrl}/callbacks/sandbox`);
+  await pointCallbacksTo(endpoint, `${apiUrl}${callbackPath(sandboxContract)}`);
   return {
     awsEndpoint: endpoint,
     region: REGION,
@@ -158,7 +160,7 @@ interface Addresses {
 /** What the templates say are our addresses on AWS, which nothing on this machine answers. The sandbox plays processor, shop and e-mail service. */
 async function pointToThisMachine(endpoint: string, { apiUrl, sandboxUrl }: Addresses): Promise<void> {
   const addresses: Readonly<Record<string, string>> = {
-    [Environment.processorUrl]: sandboxUrl,
+    [sandboxContract.settings.url.variable]: sandboxUrl,
     [PartiesEnvironment.shopUrl]: sandboxUrl,
     [PartiesEnvironment.postmarkUrl]: sandboxUrl,
     [Environment.apiUrl]: apiUrl,

@@ -3,23 +3,17 @@ import type { GatewayEvent, GatewayRequest, GatewayResult } from '../http/gatewa
 import { jsonAnswer } from '../http/http-answer.ts';
 import { problem } from '../http/problems.ts';
 import type { Problem } from '../kernel/answer.ts';
-import type { CallbackSource } from '../kernel/contract/environment.ts';
 import { MAX_CALLBACK_BYTES } from '../kernel/contract/limits.ts';
 import type { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
 import type { Telemetry } from '../kernel/platform/telemetry.ts';
-import type { ProcessorBooks } from '../payments/use/processor.ts';
-import { readEvent } from '../processors/sandbox/sandbox-event.ts';
-import { readStripeEvent } from '../processors/stripe/stripe-event.ts';
+import type { ConfiguredSource } from '../processors/configured-processors.ts';
 import type { SignedCallback } from '../processors/signatures/signature.ts';
-import { signatureScheme } from '../processors/signatures/signature-schemes.ts';
 import { verifyCallback } from '../processors/signatures/verify-callback.ts';
 import { type CallbackOutcome, type ReceiveCallbackTools, receiveCallback } from './receive-callback.ts';
 
 export interface CallbacksApiTools extends Omit<ReceiveCallbackTools, 'books'> {
-  readonly sources: readonly CallbackSource[];
+  readonly sources: readonly ConfiguredSource[];
   readonly secrets: Pick<ActiveSecrets, 'active' | 'renewed'>;
-  /** By the processor's name. */
-  readonly books: ReadonlyMap<string, ProcessorBooks>;
   readonly telemetry: Telemetry;
 }
 
@@ -39,8 +33,7 @@ export function callbacksApi(tools: CallbacksApiTools): (event: GatewayEvent) =>
 async function handle(tools: CallbacksApiTools, request: GatewayRequest, seen: Seen): Promise<Handled> {
   const [first, name, ...deeper] = request.path;
   const source = tools.sources.find((each) => each.name === name);
-  const books = tools.books.get(name ?? '');
-  if (first !== 'callbacks' || source === undefined || books === undefined || deeper.length > 0) {
+  if (first !== 'callbacks' || source === undefined || deeper.length > 0) {
     return refusal(problem('not_found', 'There is no such processor here.'), request);
   }
   if (request.method !== 'POST') {
@@ -52,20 +45,19 @@ async function handle(tools: CallbacksApiTools, request: GatewayRequest, seen: S
   }
   const refused = await signatureProblem(tools, source, { body, header: request.header });
   if (refused !== undefined) return refusal(refused, request);
-  const read = source.name === 'stripe' ? readStripeEvent(source.name, body) : readEvent(source.name, body);
+  const read = source.readEvent(body);
   if (read.kind === 'ignored') return { answer: jsonAnswer({ received: true }), outcome: 'ignored', counts: [] };
   if (read.kind === 'unreadable') return refusal(problem('invalid_request', read.detail, read.param), request);
-  const outcome = await receiveCallback({ ...tools, books }, read.event);
+  const outcome = await receiveCallback({ ...tools, books: source.books }, read.event);
   return { answer: jsonAnswer({ received: true }), outcome: outcome.kind, counts: counted(outcome, seen) };
 }
 
 async function signatureProblem(
   { secrets, clock }: CallbacksApiTools,
-  source: CallbackSource,
+  source: ConfiguredSource,
   callback: SignedCallback,
 ): Promise<Problem | undefined> {
-  const scheme = signatureScheme(source.scheme);
-  const verdict = await verifyCallback({ scheme, secrets, clock }, source, callback);
+  const verdict = await verifyCallback({ scheme: source.signature, secrets, clock }, source, callback);
   if (verdict.kind === 'valid') return undefined;
   if (verdict.reason === 'repeated') {
     return problem('invalid_request', 'A signature header must be given once.');

@@ -7,14 +7,16 @@ import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
-import { configuredProcessors } from '../processors/configured-processors.ts';
+import { configuredProcessors, configuredSources } from '../processors/configured-processors.ts';
+import { PROCESSORS } from '../processors/registry.ts';
 import { readCallbacksConfig } from '../processors/settings.ts';
 
-const config = readCallbacksConfig(process.env);
-const { sources, tables } = config;
+const config = readCallbacksConfig(process.env, PROCESSORS);
+const { tables } = config;
 const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const { books } = await configuredProcessors(config, systemClock);
+const sources = await configuredSources(config.sources, books, PROCESSORS);
 
 export const handler = idempotently(
   { unit: 'an event of a processor', record: 'its record, written with the transition that it causes' },
@@ -22,7 +24,6 @@ export const handler = idempotently(
     callbacksApi({
       sources,
       secrets: new ActiveSecrets(secretsManager(), systemClock),
-      books: new Map(books.map((each) => [each.name, each])),
       effects: new DynamoDbEffects(client, tables, pacing, new DynamoDbStore(client, tables, pacing)),
       runner,
       telemetry: standardTelemetry('callbacks'),

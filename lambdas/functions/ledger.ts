@@ -6,7 +6,8 @@ import { idempotently } from '../once/idempotently.ts';
 import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { configuredProcessors } from '../processors/configured-processors.ts';
-import { readLedgerConfig } from '../processors/settings.ts';
+import { PROCESSORS } from '../processors/registry.ts';
+import { readPaymentsConfig } from '../processors/settings.ts';
 import { LEDGER_ROUTES } from '../reconciling/http/ledger-routes.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { readViewsTable } from '../views/settings.ts';
@@ -14,7 +15,7 @@ import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import { DynamoDbLedgerReader } from '../views/store/ledger-reader.ts';
 import { ViewLedgerReader } from '../views/use/view-ledger-reader.ts';
 
-const config = readLedgerConfig(process.env);
+const config = readPaymentsConfig(process.env, PROCESSORS);
 const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const { tables } = config;

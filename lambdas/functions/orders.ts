@@ -11,10 +11,11 @@ import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
 import { outboundTelemetry } from '../outbound/outbound-telemetry.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { configuredProcessors } from '../processors/configured-processors.ts';
+import { PROCESSORS } from '../processors/registry.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 
-const config = readPaymentsConfig(process.env);
+const config = readPaymentsConfig(process.env, PROCESSORS);
 const parties = readPartiesConfig(process.env);
 if (parties === undefined) throw new Error('orders need their parties: none of them is set in the environment');
 const client = documentClient();

@@ -21,6 +21,7 @@ import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { HOLDS } from '../payments/store/queue-items.ts';
 import { configuredProcessors } from '../processors/configured-processors.ts';
+import { PROCESSORS } from '../processors/registry.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
 import { backlogTelemetry } from '../resolving/http/backlog-telemetry.ts';
 import { DynamoDbDueQueue } from '../resolving/store/dynamodb-due-queue.ts';
@@ -32,7 +33,7 @@ import { resolveJob } from '../resolving/use/resolve-all.ts';
 import { type RetriedOrphans, retryOrphansJob } from '../resolving/use/retry-orphans.ts';
 
 const NAME = 'payment-jobs';
-const config = readPaymentsConfig(process.env);
+const config = readPaymentsConfig(process.env, PROCESSORS);
 const partiesConfig = readPartiesConfig(process.env);
 const { queueUrl, parkingQueueUrl } = readJobWorkerConfig(process.env, 'payments');
 const { tables } = config;

@@ -8,6 +8,7 @@ import { PAYMENT_ROUTES } from '../payments/http/payment-routes.ts';
 import type { PaymentsTools } from '../payments/http/post-payment.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { configuredProcessors } from '../processors/configured-processors.ts';
+import { PROCESSORS } from '../processors/registry.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { getPayments } from '../views/http/list-routes.ts';
@@ -15,7 +16,7 @@ import { readViewsTable } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import type { ListPaymentsTools } from '../views/use/list-payments.ts';
 
-const config = readPaymentsConfig(process.env);
+const config = readPaymentsConfig(process.env, PROCESSORS);
 const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const { tables } = config;

@@ -22,6 +22,7 @@ import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
 import { configuredProcessors } from '../processors/configured-processors.ts';
+import { PROCESSORS } from '../processors/registry.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
 import { booksTelemetry } from '../reconciling/http/books-telemetry.ts';
 import { readUpkeepSweepsConfig } from '../reconciling/settings.ts';
@@ -37,7 +38,7 @@ import { configuredTasks } from '../webhooks/transport/webhook-clients.ts';
 import { sweepWebhooksJob } from '../webhooks/use/sweep-webhooks.ts';
 
 const NAME = 'upkeep-jobs';
-const payments = readPaymentsConfig(process.env);
+const payments = readPaymentsConfig(process.env, PROCESSORS);
 const sweeps = readUpkeepSweepsConfig(process.env);
 const { queueUrl, parkingQueueUrl } = readJobWorkerConfig(process.env, 'upkeep');
 const { tables } = payments;

@@ -1,7 +1,15 @@
 import * as z from 'zod';
+import type { CallbackEvent } from '../payments/use/effect-store.ts';
 
 /** Of an event's and a charge's id: what fits into a key and is no surprise in a log. */
 export const id = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters');
+
+/** What a body of a callback says. */
+export type ReadEvent =
+  | { readonly kind: 'event'; readonly event: CallbackEvent }
+  /** Nothing that Payonce needs to know: to be acknowledged and forgotten. */
+  | { readonly kind: 'ignored'; readonly type: string }
+  | Unreadable;
 
 export interface Unreadable {
   readonly kind: 'unreadable';

@@ -1,22 +1,17 @@
 import * as z from 'zod';
-import {
-  type CallbackSource,
-  Environment,
-  type RoutingRule,
-  SIGNATURE_SCHEMES,
-} from '../kernel/contract/environment.ts';
+import { Environment } from '../kernel/contract/environment.ts';
 import { readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
+import type { ConfiguredProcessor, ProcessorsConfig } from './configured-processors.ts';
+import { type CallbackSource, type ProcessorContract, type ProcessorSetting, schemeNames } from './contract.ts';
+import type { ProcessorDescriptor } from './descriptor.ts';
 
 /** What every function that appends to the Ledger was deployed with. */
-export interface PaymentsConfig {
+export interface PaymentsConfig extends ProcessorsConfig {
   /** By their names. */
   readonly tables: { readonly idempotency: string; readonly ledger: string; readonly registry: string };
-  readonly processorUrl: string;
-  readonly stripe?: { readonly keySecretId: string; readonly account: string; readonly returnUrl?: string };
-  readonly routes: readonly RoutingRule[];
 }
 
-const baseUrl = z
+const address = z
   .string('is not set')
   .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), 'must be an http or https address')
   .refine((text) => !text.endsWith('/'), 'must not end with a slash');
@@ -53,19 +48,16 @@ const paymentsEnvironment = z.object({
   [Environment.idempotencyTable]: tableName,
   [Environment.ledgerTable]: tableName,
   [Environment.registryTable]: tableName,
-  [Environment.processorUrl]: baseUrl,
-  [Environment.stripeKeySecretId]: z.string().min(1).exactOptional(),
-  [Environment.stripeAccount]: z.string().min(1).exactOptional(),
-  [Environment.stripeReturnUrl]: z.url().exactOptional(),
   [Environment.processorRoutes]: routingRules.exactOptional(),
 });
 
 /**
  * Reads the payments function's environment, once, at start.
  *
+ * @param processors those that a deployment may call
  * @throws Error naming the variable that is missing or wrong
  */
-export function readPaymentsConfig(environment: Variables): PaymentsConfig {
+export function readPaymentsConfig(environment: Variables, processors: readonly ProcessorDescriptor[]): PaymentsConfig {
   const data = readVariables(paymentsEnvironment, environment);
   return {
     tables: {
@@ -73,24 +65,38 @@ export function readPaymentsConfig(environment: Variables): PaymentsConfig {
       ledger: data[Environment.ledgerTable],
       registry: data[Environment.registryTable],
     },
-    processorUrl: data[Environment.processorUrl],
-    ...stripeOf(data),
+    processors: processors.flatMap((processor, index) => {
+      const isCalled = index === 0 || variablesOf(processor).some((name) => environment[name] !== undefined);
+      return isCalled ? [readProcessor(processor, environment)] : [];
+    }),
     routes: data[Environment.processorRoutes] ?? [],
   };
 }
 
-function stripeOf(data: z.infer<typeof paymentsEnvironment>): Pick<PaymentsConfig, 'stripe'> {
-  const keySecretId = data[Environment.stripeKeySecretId];
-  if (keySecretId === undefined) return {};
-  const account = data[Environment.stripeAccount];
-  if (account === undefined) throw new Error(`the environment variable ${Environment.stripeAccount} is not set`);
-  const returnUrl = data[Environment.stripeReturnUrl];
-  return { stripe: { keySecretId, account, ...(returnUrl === undefined ? {} : { returnUrl }) } };
+function variablesOf({ settings, secrets }: ProcessorContract): readonly string[] {
+  return [...Object.values(settings), ...Object.values(secrets)].map(({ variable }) => variable);
 }
 
-/** What the ledger function was deployed with: it writes where payments do, and asks the same processor. @throws Error as {@link readPaymentsConfig} */
-export function readLedgerConfig(environment: Variables): PaymentsConfig {
-  return readPaymentsConfig(environment);
+/** One of its variables is set, so all that it needs must be. */
+function readProcessor(processor: ProcessorDescriptor, environment: Variables): ConfiguredProcessor {
+  const settings = Object.entries(processor.settings).flatMap(([name, setting]) => {
+    if (setting.optional === true && environment[setting.variable] === undefined) return [];
+    return [[name, readVariable(setting.variable, valueOf(setting), environment)] as const];
+  });
+  const secrets = Object.entries(processor.secrets).map(
+    ([name, { variable }]) => [name, readVariable(variable, secretId, environment)] as const,
+  );
+  return { processor, settings: Object.fromEntries(settings), secretIds: Object.fromEntries(secrets) };
+}
+
+const secretId = z.string('is not set').min(1, 'must be the id of a secret');
+
+function valueOf({ form }: ProcessorSetting): z.ZodType<string> {
+  return form === 'address' ? address : z.string('is not set').regex(form.pattern, `must be ${form.allowed}`);
+}
+
+function readVariable(name: string, schema: z.ZodType<string>, environment: Variables): string {
+  return readVariables(z.object({ [name]: schema }), environment)[name] ?? '';
 }
 
 /** What the callbacks function was deployed with. */
@@ -98,21 +104,25 @@ export interface CallbacksConfig extends PaymentsConfig {
   readonly sources: readonly CallbackSource[];
 }
 
-const callbackSources = json(
-  z.array(
-    z.strictObject({
-      name: z.string().regex(/^[a-z][a-z0-9-]{0,30}$/),
-      scheme: z.enum(SIGNATURE_SCHEMES),
-      secretId: z.string().min(1),
-    }),
-    'must be a list of callback sources',
-  ),
-);
+const callbackSources = (processors: readonly ProcessorDescriptor[]) =>
+  json(
+    z.array(
+      z.strictObject({
+        name: z.string().regex(/^[a-z][a-z0-9-]{0,30}$/),
+        scheme: z.enum(schemeNames(processors)),
+        secretId: z.string().min(1),
+      }),
+      'must be a list of callback sources',
+    ),
+  );
 
 /** @throws Error as {@link readPaymentsConfig} */
-export function readCallbacksConfig(environment: Readonly<Record<string, string | undefined>>): CallbacksConfig {
-  const config = readPaymentsConfig(environment);
-  const parsed = callbackSources.safeParse(environment[Environment.callbackSources]);
+export function readCallbacksConfig(
+  environment: Variables,
+  processors: readonly ProcessorDescriptor[],
+): CallbacksConfig {
+  const config = readPaymentsConfig(environment, processors);
+  const parsed = callbackSources(processors).safeParse(environment[Environment.callbackSources]);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new Error(`the environment variable ${Environment.callbackSources} ${issue?.message ?? 'is wrong'}`);

@@ -2,19 +2,14 @@ import { Duration } from 'aws-cdk-lib';
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import { EventMetric } from '../../lambdas/kernel/contract/events.ts';
-import {
-  METRIC_NAMESPACE,
-  OUTBOUND_SERVICE,
-  type ProcessorName,
-  VENDOR_DIMENSION,
-} from '../../lambdas/kernel/contract/metrics.ts';
+import { METRIC_NAMESPACE, OUTBOUND_SERVICE, VENDOR_DIMENSION } from '../../lambdas/kernel/contract/metrics.ts';
 import { BOOKS_SERVICE, BooksMetric } from '../../lambdas/reconciling/contract.ts';
 import { BACKLOG_SERVICE, BacklogMetric, type BacklogMetricName } from '../../lambdas/resolving/contract.ts';
 import { RunbookAlarm, type RunbookAlarmProps } from './runbook-alarm.ts';
 
 export interface StateAlarmsProps {
   /** Those that are called. */
-  readonly processors: readonly ProcessorName[];
+  readonly processors: readonly string[];
 }
 
 const SOON = Duration.minutes(5);

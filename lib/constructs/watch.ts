@@ -3,7 +3,6 @@ import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct, type IConstruct } from 'constructs';
 import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
-import type { ProcessorName } from '../../lambdas/kernel/contract/metrics.ts';
 import { VENDORS } from '../../lambdas/orders/contract.ts';
 import type { DataStack } from '../data-stack.ts';
 import type { Settings } from '../settings.ts';
@@ -29,12 +28,12 @@ export interface WatchProps {
 export class Watch extends Construct {
   constructor(scope: Construct, id: string, { settings, data, api }: WatchProps) {
     super(scope, id);
-    const { alarmEmail, alarmTopicArn, stripeAccount } = settings;
+    const { alarmEmail, alarmTopicArn } = settings;
     const stack = Stack.of(this);
     const functions = named(stack, (node) => node instanceof PayonceFunction);
     const queues = named(stack, (node) => node instanceof Queue);
     if (data.deadLetters !== undefined) queues.set('Vendors-DeadLetters', data.deadLetters);
-    const processors: ProcessorName[] = stripeAccount === undefined ? ['sandbox'] : ['sandbox', 'stripe'];
+    const processors = settings.processors.map(({ processor }) => processor.name);
     new FunctionAlarms(this, 'Functions', { functions });
     new JobAlarms(this, 'Jobs', { jobs: JOBS });
     new StateAlarms(this, 'States', { processors });

@@ -38,6 +38,8 @@ import { systemDigest, systemEntropy } from '../../lambdas/kernel/platform/platf
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import { readSandboxEvent } from '../../lambdas/processors/sandbox/sandbox-event.ts';
+import { sandboxSignature } from '../../lambdas/processors/sandbox/sandbox-signature.ts';
 import { EventsDesk } from '../support/events-desk.ts';
 import { sameAs, withoutNames } from '../support/example-texts.ts';
 import { dataOf, LedgerDesk } from '../support/ledger-desk.ts';
@@ -113,9 +115,17 @@ async function letGo(): Promise<Reply> {
 async function forgedCallback(): Promise<Reply> {
   const desk = new PaymentsDesk();
   const api = callbacksApi({
-    sources: [{ name: 'memory', scheme: 'sandbox', secretId: 'a-secret' }],
+    sources: [
+      {
+        name: 'memory',
+        scheme: 'sandbox',
+        secretId: 'a-secret',
+        signature: sandboxSignature,
+        readEvent: (body) => readSandboxEvent('memory', body),
+        books: desk.processor,
+      },
+    ],
     secrets: { active: async () => ['right'], renewed: async () => ['right'] },
-    books: new Map([['memory', desk.processor]]),
     effects: desk.store,
     runner: idempotentRunner,
     telemetry: { request: () => undefined, run: () => undefined, fault: () => undefined },

@@ -4,10 +4,10 @@ import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { CallbackSource } from '../../lambdas/kernel/contract/environment.ts';
 import { RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { ActiveSecrets } from '../../lambdas/kernel/platform/active-secrets.ts';
-import { signatureScheme } from '../../lambdas/processors/signatures/signature-schemes.ts';
+import type { CallbackSource } from '../../lambdas/processors/contract.ts';
+import { sandboxSignature } from '../../lambdas/processors/sandbox/sandbox-signature.ts';
 import { verifyCallback } from '../../lambdas/processors/signatures/verify-callback.ts';
 import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -246,7 +246,7 @@ describe('while Secrets Manager fails', () => {
 
 describe('a callback', () => {
   const source: CallbackSource = { name: 'sandbox', scheme: 'sandbox', secretId: ID };
-  const scheme = signatureScheme('sandbox');
+  const scheme = sandboxSignature;
 
   const signedBy = (secret: string, ageSeconds = 0) => {
     const at = Math.floor(clock.nowMs() / SECOND) - ageSeconds;

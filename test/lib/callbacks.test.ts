@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
-import { SIGNATURE_SCHEMES } from '../../lambdas/kernel/contract/environment.ts';
 import { ALARM_METRICS } from '../../lambdas/kernel/contract/metrics.ts';
+import { schemeNames } from '../../lambdas/processors/contract.ts';
+import { PROCESSORS } from '../../lambdas/processors/registry.ts';
 import { synthesize } from '../support/synth.ts';
 import { present } from './templates.ts';
 
@@ -35,7 +36,7 @@ describe('the callbacks function', () => {
     );
   });
 
-  test.each(SIGNATURE_SCHEMES)('verifies as %s when the setting says so', async (scheme) => {
+  test.each(schemeNames(PROCESSORS))('verifies as %s when the setting says so', async (scheme) => {
     const template = present((await elsewhere({ 'payonce:callbackScheme': scheme })).service);
     expect(callbackSources(template)).toContain(`"scheme":"${scheme}"`);
   });

@@ -11,7 +11,7 @@ describe('settings', () => {
     expect(settingsOf({})).toEqual({
       sandbox: true,
       allowLoopbackWebhooks: false,
-      callbackScheme: 'sandbox',
+      processors: [{ processor: expect.objectContaining({ name: 'sandbox' }), settings: {}, scheme: 'sandbox' }],
       routes: [],
       retainData: true,
       eventArchive: true,

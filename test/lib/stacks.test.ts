@@ -53,7 +53,7 @@ describe('the tables', () => {
 
   test('are in a stack that is not deleted by one command, unless they may be thrown away', () => {
     const protectedBy = (retainData: boolean) =>
-      new DataStack(testApp(), 'Data', { settings: { sandbox: true, retainData, eventArchive: true } })
+      new DataStack(testApp(), 'Data', { settings: { sandbox: true, processors: [], retainData, eventArchive: true } })
         .terminationProtection;
     expect(protectedBy(true)).toBe(true);
     expect(protectedBy(false)).toBe(false);

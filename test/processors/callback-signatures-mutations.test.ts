@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
-import { SIGNATURE_SCHEMES, type SignatureSchemeName } from '../../lambdas/kernel/contract/environment.ts';
-import { signatureScheme } from '../../lambdas/processors/signatures/signature-schemes.ts';
+import { SCHEMES, SIGNATURE_SCHEMES, type SignatureSchemeName } from '../support/signature-schemes.ts';
 
 /** All that a verdict rests on. */
 interface Presented {
@@ -186,7 +185,7 @@ async function accepted(
   // The Standard Webhooks package reads the machine's clock itself.
   jest.spyOn(Date, 'now').mockReturnValue(nowS * 1_000);
   const callback = { body, header: (header: string) => headers[header] ?? [] };
-  const { kind } = await signatureScheme(name).verify(callback, active, nowS * 1_000);
+  const { kind } = await SCHEMES[name].verify(callback, active, nowS * 1_000);
   return kind === 'valid';
 }
 

@@ -2,10 +2,9 @@ import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { Stripe } from 'stripe';
-import { SIGNATURE_SCHEMES, type SignatureSchemeName } from '../../lambdas/kernel/contract/environment.ts';
 import type { SignedCallback } from '../../lambdas/processors/signatures/signature.ts';
-import { signatureScheme } from '../../lambdas/processors/signatures/signature-schemes.ts';
 import { sign as signAsSandbox } from '../../sandbox/signature.ts';
+import { SCHEMES, SIGNATURE_SCHEMES, type SignatureSchemeName } from '../support/signature-schemes.ts';
 
 type Headers = Readonly<Record<string, string | readonly string[]>>;
 type SignedHeaders = Readonly<Record<string, string>>;
@@ -62,7 +61,7 @@ async function verdict(
   { body = BODY, secrets = SECRETS[name], nowMs = NOW_S * 1_000 }: Partial<Situation> = {},
 ): Promise<string> {
   jest.spyOn(Date, 'now').mockReturnValue(nowMs);
-  const result = await signatureScheme(name).verify(callback(headers, body), secrets, nowMs);
+  const result = await SCHEMES[name].verify(callback(headers, body), secrets, nowMs);
   return result.kind === 'valid' ? 'valid' : result.reason;
 }
 
@@ -327,7 +326,7 @@ describe('the Standard Webhooks headers', () => {
     const headers = webhookHeaders(NOW_S, `v1,${signature}`);
     jest.spyOn(Date, 'now').mockReturnValue((NOW_S + 301) * 1_000);
 
-    expect(await signatureScheme('standard-webhooks').verify(callback(headers), [fresh], NOW_S * 1_000)).toEqual({
+    expect(await SCHEMES['standard-webhooks'].verify(callback(headers), [fresh], NOW_S * 1_000)).toEqual({
       kind: 'refused',
       reason: 'mismatch',
     });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../lambdas/kernel/platform/platform.ts';
-import { createProcessors } from '../../lambdas/processors/processors.ts';
+import { connectProcessors } from '../../lambdas/processors/configured-processors.ts';
+import { sandbox } from '../../lambdas/processors/sandbox/descriptor.ts';
 import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
 import { freshOrder } from '../support/sandbox-orders.ts';
 import { httpAnswer, type RawServer, serveRaw } from '../support/sandbox-raw-server.ts';
@@ -55,12 +56,12 @@ describe('the circuit breaker', () => {
   test('who looks after it is told once that it opened, and by whose name', async () => {
     const opened: string[] = [];
     const breakerOpened = (processor: string): void => void opened.push(processor);
-    const { processor } = await createProcessors({
-      sandboxUrl: server.url,
-      routes: [],
-      clock: systemClock,
-      breakerOpened,
-    });
+    const processors = [{ processor: sandbox, settings: { url: server.url }, secretIds: {} }];
+    const secrets = { active: async () => [] };
+    const { processor } = await connectProcessors(
+      { processors, routes: [] },
+      { clock: systemClock, secrets, breakerOpened },
+    );
     await fail(processor, 4);
     expect(opened).toEqual([]);
     await fail(processor, 3);

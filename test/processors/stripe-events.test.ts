@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { readStripeEvent } from '../../lambdas/processors/stripe/stripe-event.ts';
 import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.ts';
+import { readStripeEvent } from '../../lambdas/processors/stripe/stripe-event.ts';
 import { stripeSignature } from '../../lambdas/processors/stripe/stripe-signature.ts';
 import { freshOrder } from '../support/sandbox-orders.ts';
 import { DOUBLE_KEY, DOUBLE_SECRET, serveStripe } from '../support/stripe-double.ts';

@@ -1,11 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { type CallbacksApiTools, callbacksApi } from '../../lambdas/callbacks/callbacks-api.ts';
 import type { GatewayEvent } from '../../lambdas/http/gateway-request.ts';
-import type { CallbackSource, SignatureSchemeName } from '../../lambdas/kernel/contract/environment.ts';
 import type { SandboxEvent } from '../../lambdas/kernel/contract/sandbox-api.ts';
 import type { RequestCount, RequestReport } from '../../lambdas/kernel/platform/telemetry.ts';
+import type { ConfiguredSource } from '../../lambdas/processors/configured-processors.ts';
+import { readSandboxEvent } from '../../lambdas/processors/sandbox/sandbox-event.ts';
 import { CallbackDesk } from './callback-desk.ts';
 import { gatewayEvent } from './payments-desk.ts';
+import { SCHEMES, type SignatureSchemeName } from './signature-schemes.ts';
 
 export const SECRET = 'a-secret-of-the-processor';
 
@@ -29,11 +31,17 @@ export class CallbacksSite {
   async post(event: Partial<GatewayEvent>, path = '/callbacks/memory', method = 'POST') {
     this.#requests += 1;
     const { effects, runner, clock, entropy, digest } = this.desk.tools;
-    const source: CallbackSource = { name: 'memory', scheme: this.#scheme, secretId: 'a-secret' };
+    const source: ConfiguredSource = {
+      name: 'memory',
+      scheme: this.#scheme,
+      secretId: 'a-secret',
+      signature: SCHEMES[this.#scheme],
+      readEvent: (body) => readSandboxEvent('memory', body),
+      books: this.desk.processor,
+    };
     const api = callbacksApi({
       sources: [source],
       secrets: { active: async () => this.secrets, renewed: async () => undefined },
-      books: new Map([['memory', this.desk.processor]]),
       effects,
       runner,
       clock,

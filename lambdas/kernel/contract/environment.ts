@@ -4,14 +4,6 @@ export const Environment = {
   ledgerTable: 'LEDGER_TABLE',
   registryTable: 'REGISTRY_TABLE',
   viewsTable: 'VIEWS_TABLE',
-  /** Base URL of the payment processor, without a trailing slash. */
-  processorUrl: 'PROCESSOR_URL',
-  /** The secret in Secrets Manager with the key of the Stripe account; not set where Stripe is not called. */
-  stripeKeySecretId: 'STRIPE_KEY_SECRET_ID',
-  /** The Stripe account (`acct_…`) that the key is of: what payments are pinned to. */
-  stripeAccount: 'STRIPE_ACCOUNT',
-  /** Where a payer comes back to after an approval at Stripe's. */
-  stripeReturnUrl: 'STRIPE_RETURN_URL',
   /** JSON, `RoutingRule[]`: which processor new payments go to; the first rule that fits counts. */
   processorRoutes: 'PROCESSOR_ROUTES',
   /** JSON, `CallbackSource[]`: whose callbacks are taken, and how they are verified. */
@@ -53,22 +45,6 @@ export interface RoutingRule {
   /** ISO 4217, upper case. */
   readonly currency?: string;
   readonly processor: string;
-}
-
-/** How a processor signs. */
-export const SIGNATURE_SCHEMES = ['sandbox', 'stripe', 'standard-webhooks'] as const;
-export type SignatureSchemeName = (typeof SIGNATURE_SCHEMES)[number];
-
-/** A processor that may call back: at `POST /callbacks/<name>`. */
-export interface CallbackSource {
-  /** The processor's name, as payments carry it. */
-  readonly name: string;
-  readonly scheme: SignatureSchemeName;
-  /**
-   * The secret in Secrets Manager: a JSON object each of whose values is an active secret, whatever its name, or one
-   * secret as plain text. To rotate, add the new one, switch the processor over, remove the old one.
-   */
-  readonly secretId: string;
 }
 
 /** Powertools turns all idempotency off when this variable is set, so a function that finds it refuses to start. */

@@ -31,6 +31,3 @@ export type OutboundMetric =
 /** Which vendor a count is of; all functions that call it count together, under one name of a service. */
 export const VENDOR_DIMENSION = 'vendor';
 export const OUTBOUND_SERVICE = 'vendors';
-
-/** Processors, as they are named in payments and in that dimension. */
-export type ProcessorName = 'sandbox' | 'stripe';

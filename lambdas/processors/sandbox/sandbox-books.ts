@@ -3,6 +3,7 @@ import { callOnce, type HttpAnswer } from '../../outbound/http-call.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import { parse, statusFault } from '../answers.ts';
+import { sandboxContract } from './contract.ts';
 import { chargeAnswer, listAnswer, processorCharge } from './sandbox-charge.ts';
 
 export interface SandboxBooksOptions {
@@ -10,6 +11,9 @@ export interface SandboxBooksOptions {
   readonly url: string;
   readonly clock: Pick<Clock, 'nowMs'>;
 }
+
+/** What payments are pinned to: the same for the client that charges and for the books that are read. */
+export const SANDBOX_ACCOUNT = 'sandbox';
 
 /** A page of a hundred charges, each with many refunds; a charge with thousands of them. */
 const MAX_LIST_BYTES = 4 * 1_024 * 1_024;
@@ -25,7 +29,8 @@ export function createSandboxBooks({ url, clock }: SandboxBooksOptions): Process
   };
 
   return {
-    ...SANDBOX_IDENTITY,
+    name: sandboxContract.name,
+    account: SANDBOX_ACCOUNT,
     readCharge: async (chargeId, { timeoutMs }): Promise<ProcessorCharge | undefined> => {
       const answer = await get(`/charges/${encodeURIComponent(chargeId)}`, timeoutMs);
       if (answer.status === 404) return undefined;
@@ -44,6 +49,3 @@ export function createSandboxBooks({ url, clock }: SandboxBooksOptions): Process
     },
   };
 }
-
-/** What a payment is pinned to: the same for the client that charges and for the books that are read. */
-export const SANDBOX_IDENTITY = { name: 'sandbox', account: 'sandbox' } as const;

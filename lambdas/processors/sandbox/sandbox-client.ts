@@ -5,8 +5,9 @@ import { type BreakerSettings, createCallGuard } from '../../outbound/circuit-br
 import { callOnce, type HttpAnswer } from '../../outbound/http-call.ts';
 import type { ChangeOrder, ChargeOrder, Processor } from '../../payments/use/processor.ts';
 import { tellsOfTrouble } from '../answers.ts';
+import { sandboxContract } from './contract.ts';
 import { chargeMetadata, readChargeAnswer, readHealthAnswer, readLookupAnswer } from './sandbox-answers.ts';
-import { SANDBOX_IDENTITY } from './sandbox-books.ts';
+import { SANDBOX_ACCOUNT } from './sandbox-books.ts';
 import { changeRequest, readChangeAnswer, readChangeLookup } from './sandbox-change.ts';
 
 export interface SandboxClientOptions {
@@ -24,12 +25,6 @@ const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10
 
 /** The health route does nothing, so an answer later than this is a bad sign by itself. Milliseconds. */
 const PROBE_TIMEOUT_MS = 2_000;
-
-/** The sandbox's books are read consistently and its keys honoured for a day. */
-const KEY_RETENTION_MS = 24 * 60 * 60 * 1_000;
-
-/** The sandbox lets a hold go only when it is told to; it is given the time that cards have. */
-const HOLD_VALIDITY_MS = 7 * 24 * 60 * 60 * 1_000;
 
 /**
  * The sandbox processor over HTTP. Sends each call once: whether to send twice is the engine's to decide. The
@@ -55,16 +50,11 @@ export function createSandboxClient(options: SandboxClientOptions): Processor {
   });
 
   return {
-    ...SANDBOX_IDENTITY,
+    name: sandboxContract.name,
+    account: SANDBOX_ACCOUNT,
     endpoint: url,
     apiVersion: '1',
-    abilities: {
-      lookup: { kind: 'strong' },
-      keyRetentionMs: KEY_RETENTION_MS,
-      partialCapture: true,
-      partialRefund: true,
-      holdValidityMs: HOLD_VALIDITY_MS,
-    },
+    abilities: sandboxContract.abilities,
     ready: () => guard.ready(),
     charge: (order, { timeoutMs }) =>
       guard.write(async () => {

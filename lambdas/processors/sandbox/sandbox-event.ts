@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { EVENT_TYPES, type SandboxEvent } from '../../kernel/contract/sandbox-api.ts';
 import { parsePaymentId } from '../../kernel/ids.ts';
-import type { CallbackEvent } from '../../payments/use/effect-store.ts';
-import { id, readEventBody, type Unreadable, unreadable } from '../event-body.ts';
+import { id, type ReadEvent, readEventBody, unreadable } from '../event-body.ts';
 
 /** Unknown fields are passed over: a processor may add some at any time. */
 const sandboxEvent = z.object({
@@ -18,10 +17,8 @@ const sandboxEvent = z.object({
   }),
 }) satisfies z.ZodType<SandboxEvent>;
 
-export type ReadEvent = { readonly kind: 'event'; readonly event: CallbackEvent } | Unreadable;
-
 /** Reads a body whose signature is good. */
-export function readEvent(processorName: string, body: Uint8Array): ReadEvent {
+export function readSandboxEvent(processorName: string, body: Uint8Array): ReadEvent {
   const read = readEventBody(body);
   if (read.kind === 'unreadable') return read;
   const checked = sandboxEvent.safeParse(read.value);

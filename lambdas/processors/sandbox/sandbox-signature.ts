@@ -5,7 +5,7 @@ import { judge, refused, type SignatureScheme, soleValue, UNIX_SECONDS } from '.
 /** One time and one signature, in this order, and nothing else (contract/sandbox-api.ts). */
 const FORM = new RegExp(`^t=(${UNIX_SECONDS}),v1=([0-9a-f]{64})$`);
 
-export const sandboxSignature: SignatureScheme = {
+export const sandboxSignature: SignatureScheme<'sandbox'> = {
   name: 'sandbox',
   verify: (callback, secrets, nowMs) => {
     const value = soleValue(callback, SIGNATURE_HEADER);

@@ -1,5 +1,3 @@
-import type { SignatureSchemeName } from '../../kernel/contract/environment.ts';
-
 /** What a processor sent, before anybody has read it. */
 export interface SignedCallback {
   /** The bytes that were signed: as they came, neither decoded nor parsed. */
@@ -20,8 +18,8 @@ export interface SignatureRefusal {
 }
 
 /** How one kind of processor signs. It judges and tells nobody: neither bodies nor signatures nor secrets are logged. */
-export interface SignatureScheme {
-  readonly name: SignatureSchemeName;
+export interface SignatureScheme<Name extends string = string> {
+  readonly name: Name;
   /**
    * Never throws because of what was sent or how a secret looks: a secret that cannot be one matches nothing.
    *

@@ -43,7 +43,7 @@ class RawBodyWebhook extends Webhook {
  * The package judges the time as well, by the machine's clock, which no caller can set: a callback must be in time by
  * `nowMs` and by that one. Late by that one alone, it is a `mismatch`.
  */
-export const standardWebhooksSignature: SignatureScheme = {
+export const standardWebhooksSignature: SignatureScheme<'standard-webhooks'> = {
   name: 'standard-webhooks',
   verify: (callback, secrets, nowMs) => {
     const id = soleValue(callback, ID);

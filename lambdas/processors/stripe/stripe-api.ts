@@ -9,9 +9,6 @@ import { faultOfStatus, stripeTransport } from './stripe-transport.ts';
 /** The version whose answers the package's types describe: another package does not compile against this one. */
 export const STRIPE_API_VERSION: Stripe.LatestApiVersion = '2026-10-28.endive';
 
-/** With the account, what a payment is pinned to: the same for the client that charges and for the books that are read. */
-export const STRIPE_NAME = 'stripe';
-
 export const STRIPE_URL = 'https://api.stripe.com';
 
 export interface StripeOptions {

@@ -2,11 +2,11 @@ import { AmbiguousError } from '../../kernel/faults.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { ChargeWindow, ProcessorBooks } from '../../payments/use/processor.ts';
+import { stripeContract } from './contract.ts';
 import {
   type CallStripe,
   createStripeApi,
   mustBeDone,
-  STRIPE_NAME,
   type StripeOptions,
   type TimeLeft,
   timeLeft,
@@ -33,7 +33,7 @@ export function createStripeBooks(options: StripeOptions): ProcessorBooks {
   const { account, clock } = options;
   const call = createStripeApi(options);
   return {
-    name: STRIPE_NAME,
+    name: stripeContract.name,
     account,
     readCharge: (chargeId, limit) => readCharge(call, chargeId, timeLeft(clock, limit)),
     chargesOfPayment: async (paymentId, limit) => {

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { type BreakerSettings, createCallGuard } from '../../outbound/circuit-breaker.ts';
 import type { ChargeOrder, ChargeOutcome, Processor } from '../../payments/use/processor.ts';
 import { mismatch, tellsOfTrouble } from '../answers.ts';
+import { stripeContract } from './contract.ts';
 import { mustBeOurAccount } from './stripe-account.ts';
 import { type StripeAmount, stripeAmount } from './stripe-amounts.ts';
 import {
@@ -10,7 +11,6 @@ import {
   createStripeApi,
   mustBeDone,
   STRIPE_API_VERSION,
-  STRIPE_NAME,
   STRIPE_URL,
   type StripeOptions,
   type TimeLeft,
@@ -42,22 +42,6 @@ const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10
 const PROBE_TIMEOUT_MS = 2_000;
 const probeAnswer = z.object({ object: z.literal('list') });
 
-/** "Keys can be removed after they are at least 24 hours old." (Stripe API reference, "Idempotent requests".) */
-const KEY_RETENTION_MS = 24 * 60 * 60 * 1_000;
-
-/**
- * Seven days for most cards, some less, and longer only where it is asked for, which we do not; then Stripe cancels it by
- * itself (Stripe documentation, "Place a hold on a payment method").
- */
-const HOLD_VALIDITY_MS = 7 * 24 * 60 * 60 * 1_000;
-
-/**
- * Stripe looks nothing up by an idempotency key; what is found by our own id in the metadata is found by its search,
- * which has it in less than a minute, and during outages up to an hour later. (Stripe API reference, "Search
- * PaymentIntents".) Milliseconds.
- */
-const SEARCH_LAG_MS = 60 * 60 * 1_000;
-
 /**
  * Stripe, by PaymentIntents; a charge goes by the intent's id. Sends each call once: whether to send twice is the engine's
  * to decide. The idempotency key is the operation's id, the same on every attempt.
@@ -77,17 +61,11 @@ export function createStripeClient(options: StripeClientOptions): Processor {
   });
 
   return {
-    name: STRIPE_NAME,
+    name: stripeContract.name,
     account,
     endpoint: options.baseUrl ?? STRIPE_URL,
     apiVersion: STRIPE_API_VERSION,
-    abilities: {
-      lookup: { kind: 'eventual', maxLagMs: SEARCH_LAG_MS },
-      keyRetentionMs: KEY_RETENTION_MS,
-      partialCapture: true,
-      partialRefund: true,
-      holdValidityMs: HOLD_VALIDITY_MS,
-    },
+    abilities: stripeContract.abilities,
     ready: () => guard.ready(),
     charge: (order, limit) => guard.write(() => charge(call, order, returnUrl, timeLeft(clock, limit))),
     findCharge: (order, limit) => guard.read(() => findCharge(call, account, order, timeLeft(clock, limit))),

@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import type { CallbackEvent } from '../../payments/use/effect-store.ts';
-import { id, readEventBody, type Unreadable, unreadable } from '../event-body.ts';
+import { id, type ReadEvent, readEventBody, unreadable } from '../event-body.ts';
 
 /** Unknown fields are passed over: Stripe adds some at any time. */
 const stripeEvent = z.object({
@@ -21,14 +20,8 @@ const aboutPart = z.object({
   }),
 });
 
-export type ReadStripeEvent =
-  | { readonly kind: 'event'; readonly event: CallbackEvent }
-  /** Nothing that Payonce needs to know: to be acknowledged and forgotten. */
-  | { readonly kind: 'ignored'; readonly type: string }
-  | Unreadable;
-
 /** Reads a body whose signature is good. */
-export function readStripeEvent(processorName: string, body: Uint8Array): ReadStripeEvent {
+export function readStripeEvent(processorName: string, body: Uint8Array): ReadEvent {
   const parsed = readEventBody(body);
   if (parsed.kind === 'unreadable') return parsed;
   const read = stripeEvent.safeParse(parsed.value);

@@ -23,7 +23,7 @@ class RawBytes extends Stripe.CryptoProvider {
 const rawBytes = new RawBytes();
 
 /** The package's own verification. The import makes no client and calls nobody. */
-export const stripeSignature: SignatureScheme = {
+export const stripeSignature: SignatureScheme<'stripe'> = {
   name: 'stripe',
   verify: (callback, secrets, nowMs) => {
     const value = soleValue(callback, HEADER);

@@ -1,0 +1,31 @@
+import { describe, expect, test } from '@jest/globals';
+import { schemeNames } from '../../lambdas/processors/contract.ts';
+import { PROCESSORS } from '../../lambdas/processors/registry.ts';
+import { SCHEMES, SIGNATURE_SCHEMES } from '../support/signature-schemes.ts';
+
+const repeated = (values: readonly string[]) => values.filter((value, index) => values.indexOf(value) !== index);
+
+describe('the processors of the registry', () => {
+  test.each(PROCESSORS.map((processor) => [processor.name, processor] as const))(
+    '%s has a name that fits into an address and into a rule',
+    (name) => {
+      expect(name).toMatch(/^[a-z][a-z0-9-]{0,30}$/);
+    },
+  );
+
+  test('share no name, setting, variable or secret', () => {
+    const settings = PROCESSORS.flatMap((processor) => Object.values(processor.settings));
+    const secrets = PROCESSORS.flatMap((processor) => Object.values(processor.secrets));
+    const chosen = PROCESSORS.flatMap(({ callbacks }) => callbacks.schemeSetting ?? []);
+    const constructs = PROCESSORS.map(({ callbacks }) => callbacks.secret.construct);
+    expect(repeated(PROCESSORS.map(({ name }) => name))).toEqual([]);
+    expect(repeated([...settings.map(({ context }) => context), ...chosen])).toEqual([]);
+    expect(repeated([...settings, ...secrets].map(({ variable }) => variable))).toEqual([]);
+    expect(repeated([...secrets.map(({ construct }) => construct), ...constructs])).toEqual([]);
+  });
+
+  test('sign by the schemes that the tests of signatures go through', () => {
+    expect(schemeNames(PROCESSORS)).toEqual(SIGNATURE_SCHEMES);
+    for (const [name, scheme] of Object.entries(SCHEMES)) expect(scheme.name).toBe(name);
+  });
+});
