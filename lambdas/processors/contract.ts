@@ -34,11 +34,11 @@ export interface ProcessorSetting {
   readonly optional?: true;
 }
 
-export type SettingForm =
+type SettingForm =
   /** Without a trailing slash. A deployment gives https; a function takes http too, which the local AWS speaks. */
   'address' | { readonly pattern: RegExp; readonly allowed: string };
 
-export interface ProcessorSecretSetting extends SecretConstruct {
+interface ProcessorSecretSetting extends SecretConstruct {
   /** The environment variable that names the secret to the functions. */
   readonly variable: string;
 }
@@ -49,7 +49,7 @@ export interface SecretConstruct {
   readonly description: string;
 }
 
-export interface ProcessorCallbacks {
+interface ProcessorCallbacks {
   /** The name of the scheme by which it signs: its own, or a general one. */
   readonly scheme: string;
   /** The setting, in CDK context after `payonce:`, that says by which other scheme it signs. @default there is none */
@@ -58,7 +58,7 @@ export interface ProcessorCallbacks {
   readonly secret: SecretConstruct;
 }
 
-export interface SourceForm {
+interface SourceForm {
   readonly pattern: RegExp;
   /** In words: `must be …`. */
   readonly allowed: string;

@@ -22,7 +22,7 @@ export interface ConnectedProcessor {
 }
 
 /** What a client and its books are made with. */
-export interface Configured {
+interface Configured {
   /** By their names in the contract. */
   readonly settings: Readonly<Record<string, string>>;
   /** Each as it stands now, by its name in the contract. */
