@@ -1,5 +1,6 @@
 import type { Charge, SandboxEvent } from '../lambdas/kernel/contract/sandbox-api.ts';
-import type { BookedOperation, KeyedRequest } from './books.ts';
+import { storedOperationId } from '../lambdas/kernel/ids.ts';
+import type { BookedCharge, BookedOperation, KeyedRequest } from './books.ts';
 import type { Decision } from './charge.ts';
 import { newEvent } from './events.ts';
 import { type DeliverTask, delivery } from './tasks.ts';
@@ -24,7 +25,8 @@ export interface ChangeOptions {
 }
 
 /**
- * Changes a charge as `decide` says. A change is conditioned on the version that it was decided on, so two refunds of 70
+ * Changes a charge as `decide` says. The operation under the request's key is the record, written with the change; without
+ * a key it is the charge's version. A change is conditioned on the version that it was decided on, so two refunds of 70
  * out of 100 cannot both be booked:
  *
  *   A: read v1 → decide        change v1 → changed (v2)
@@ -33,32 +35,50 @@ export interface ChangeOptions {
  * The deliveries are on the queue before the change is booked: a process that dies in between leaves a task that finds
  * nothing to deliver, never an event that nobody delivers.
  */
-export async function change(
+export function change(
   world: SandboxWorld,
   chargeId: string,
   decide: (charge: Charge) => Decision,
   { request, deliveryOf = (event) => delivery(event.id) }: ChangeOptions = {},
 ): Promise<Outcome> {
-  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const seen = await world.books.charge(chargeId);
-    if (seen === undefined) {
-      return { kind: 'missing' };
-    }
-    const operation = request && (await world.books.operation(chargeId, request.key));
+  let seen: BookedCharge | undefined;
+  const find = async (): Promise<Outcome | undefined> => {
+    seen = await world.books.charge(chargeId);
+    const operation = seen && request && (await world.books.operation(chargeId, request.key));
     if (operation !== undefined) {
       return { kind: 'known', operation };
     }
-    const decision = decide(seen.charge);
-    if (decision.kind !== 'changed') {
-      return { kind: 'decided', decision, made: [] };
-    }
-    const { charge } = decision;
-    const events = decision.events.map((draft) => newEvent(world, charge, draft));
-    await Promise.all(events.map((event) => world.tasks.enqueue(deliveryOf(event), 0)));
-    const booked = request && { ...request, body: JSON.stringify(decision.answer.body) };
-    if ((await world.books.change(seen, { charge, events, operation: booked })) === 'changed') {
-      return { kind: 'decided', decision, made: events };
-    }
+    return seen === undefined ? { kind: 'missing' } : undefined;
+  };
+  return world.runner.record<undefined, Outcome>(storedOperationId(`change ${chargeId} ${request?.key ?? ''}`), {
+    find,
+    prepare: async () => undefined,
+    commit: async () => {
+      for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+        const found = attempt === 1 ? undefined : await find();
+        if (found !== undefined) return found;
+        const outcome = seen && (await book(world, seen, decide(seen.charge), { request, deliveryOf }));
+        if (outcome !== undefined) return outcome;
+      }
+      return { kind: 'busy' };
+    },
+  });
+}
+
+/** @returns undefined when a rival was faster */
+async function book(
+  world: SandboxWorld,
+  seen: BookedCharge,
+  decision: Decision,
+  { request, deliveryOf }: Required<Pick<ChangeOptions, 'deliveryOf'>> & Pick<ChangeOptions, 'request'>,
+): Promise<Outcome | undefined> {
+  if (decision.kind !== 'changed') {
+    return { kind: 'decided', decision, made: [] };
   }
-  return { kind: 'busy' };
+  const { charge } = decision;
+  const events = decision.events.map((draft) => newEvent(world, charge, draft));
+  await Promise.all(events.map((event) => world.tasks.enqueue(deliveryOf(event), 0)));
+  const operation = request && { ...request, body: JSON.stringify(decision.answer.body) };
+  const outcome = await world.books.change(seen, { charge, events, operation });
+  return outcome === 'changed' ? { kind: 'decided', decision, made: events } : undefined;
 }

@@ -1,5 +1,6 @@
 import type { Charge, CreateCharge, ProcessorError } from '../lambdas/kernel/contract/sandbox-api.ts';
-import type { Books, KeyedRequest } from './books.ts';
+import { storedOperationId } from '../lambdas/kernel/ids.ts';
+import type { Books, KeyClaim, KeyedRequest } from './books.ts';
 import { newCharge } from './charge.ts';
 import { sendEvent } from './delivering.ts';
 import { becoming, newEvent } from './events.ts';
@@ -28,11 +29,29 @@ export async function createCharge(world: SandboxWorld, call: ChargeRequest): Pr
     return keyMismatch();
   }
   const behavior = await behaviorOf(world, order.source, request);
-  const charge = claim === undefined ? await book(world, call, behavior) : await chargeOf(world.books, claim.chargeId);
+  const charge = await bookOnce(world, call, behavior, claim);
   if (charge === 'mismatch') {
     return keyMismatch();
   }
   return answer(world, behavior.answer, charge);
+}
+
+type Booked = Charge | 'mismatch' | undefined;
+
+/** The claim of the request's key is the record, written with the charge. A call without a key is never the same again. */
+function bookOnce(
+  world: SandboxWorld,
+  call: ChargeRequest,
+  behavior: Behavior,
+  claim: KeyClaim | undefined,
+): Promise<Booked> {
+  const { request } = call;
+  if (request === undefined) return book(world, call, behavior);
+  return world.runner.record<undefined, Booked>(storedOperationId(`charge ${request.key}`), {
+    find: async () => (claim === undefined ? undefined : chargeOf(world.books, claim.chargeId)),
+    prepare: async () => undefined,
+    commit: () => book(world, call, behavior),
+  });
 }
 
 async function behaviorOf(world: SandboxWorld, source: string, request: KeyedRequest | undefined): Promise<Behavior> {
@@ -58,7 +77,7 @@ async function book(
   world: SandboxWorld,
   { order, request, actionUrl }: ChargeRequest,
   { effect, callback = 'once', sequel, withFee = false }: Behavior,
-): Promise<Charge | 'mismatch' | undefined> {
+): Promise<Booked> {
   if (effect === 'nothing') {
     return undefined;
   }

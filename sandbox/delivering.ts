@@ -1,4 +1,5 @@
 import { type SandboxEvent, SIGNATURE_HEADER } from '../lambdas/kernel/contract/sandbox-api.ts';
+import { storedOperationId } from '../lambdas/kernel/ids.ts';
 import { sign } from './signature.ts';
 import { type DeliverTask, delivery, MAX_LOOKS, waitSeconds } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
@@ -18,8 +19,11 @@ export async function deliver(world: SandboxWorld, task: DeliverTask): Promise<v
     }
     return;
   }
-  const taken =
-    (booked.delivered && !task.again) || (await sendEvent(world, booked.event, task.copies, DELIVERY_TIMEOUT_MS));
+  const taken = await world.runner.record<undefined, boolean>(storedOperationId(`deliver ${task.eventId}`), {
+    find: async () => (booked.delivered && !task.again ? true : undefined),
+    prepare: async () => undefined,
+    commit: () => sendEvent(world, booked.event, task.copies, DELIVERY_TIMEOUT_MS),
+  });
   if (!taken && task.attempt < MAX_DELIVERY_ATTEMPTS) {
     await enqueueNext(world, task);
   } else if (task.thenEventId !== null) {

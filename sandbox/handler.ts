@@ -7,6 +7,7 @@ import { SSMClient } from '@aws-sdk/client-ssm';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { idempotently } from '../lambdas/once/idempotently.ts';
 import { createAwsCallbacks } from './aws-callbacks.ts';
 import { createDynamoDbBooks } from './dynamodb-books.ts';
 import { createHandler } from './entry.ts';
@@ -15,21 +16,30 @@ import { createSqsTasks } from './sqs-tasks.ts';
 const setting = (name: string) => z.string(`${name} is not set`).min(1).parse(process.env[name]);
 const nowMs = Date.now;
 
-export const handler = createHandler({
-  books: createDynamoDbBooks({
-    client: DynamoDBDocumentClient.from(new DynamoDBClient()),
-    tableName: setting(Environment.sandboxTable),
-    wait,
-  }),
-  tasks: createSqsTasks(new SQSClient(), setting(Environment.sandboxTasksQueueUrl)),
-  callbacks: createAwsCallbacks({
-    ssm: new SSMClient(),
-    secrets: new SecretsManagerClient(),
-    addressParameter: setting(Environment.callbackAddressParameter),
-    secretId: setting(Environment.sandboxSecretId),
-    nowMs,
-  }),
-  nowMs,
-  newId: (prefix) => `${prefix}${randomUUID().replaceAll('-', '')}`,
-  wait,
-});
+/** The e-mail service alone has no keys, as the one that it stands in for. */
+export const handler = idempotently(
+  {
+    unit: 'a request with a key, a change of a charge, or the delivery of an event',
+    record: 'the claim of the key, the version of the charge, or the note of the delivery',
+  },
+  (runner) =>
+    createHandler({
+      runner,
+      books: createDynamoDbBooks({
+        client: DynamoDBDocumentClient.from(new DynamoDBClient()),
+        tableName: setting(Environment.sandboxTable),
+        wait,
+      }),
+      tasks: createSqsTasks(new SQSClient(), setting(Environment.sandboxTasksQueueUrl)),
+      callbacks: createAwsCallbacks({
+        ssm: new SSMClient(),
+        secrets: new SecretsManagerClient(),
+        addressParameter: setting(Environment.callbackAddressParameter),
+        secretId: setting(Environment.sandboxSecretId),
+        nowMs,
+      }),
+      nowMs,
+      newId: (prefix) => `${prefix}${randomUUID().replaceAll('-', '')}`,
+      wait,
+    }),
+);

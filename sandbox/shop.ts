@@ -8,6 +8,7 @@ import type {
   Reservation,
   ReservationList,
 } from '../lambdas/kernel/contract/shop-api.ts';
+import { storedOperationId } from '../lambdas/kernel/ids.ts';
 import type { EntryBooks, EntryClaim, KeyedRequest } from './books.ts';
 import { creditManners, type Manner, type Manners, reservationManners } from './magic-names.ts';
 import { SILENCE_MS } from './magic-sources.ts';
@@ -85,7 +86,7 @@ interface Placing<E extends Reservation | Credit> {
  * one transaction with the entry, decides, and the loser answers with the winner's entry.
  */
 async function place<E extends Reservation | Credit>(world: SandboxWorld, placing: Placing<E>): Promise<Reply> {
-  const { books, request, make } = placing;
+  const { books, request } = placing;
   const claim = request && (await books.claimOf(request.key));
   if (claim !== undefined && claim.fingerprint !== request?.fingerprint) {
     return keyMismatch();
@@ -97,7 +98,7 @@ async function place<E extends Reservation | Credit>(world: SandboxWorld, placin
   if (manner.kind === 'refused') {
     return errorReply(manner.status, manner.code, manner.message);
   }
-  const entry = claim === undefined ? await book(books, make(), request) : await books.entry(claim.entryId);
+  const entry = await bookOnce(world, placing, claim);
   if (entry === 'mismatch') {
     return keyMismatch();
   }
@@ -106,6 +107,22 @@ async function place<E extends Reservation | Credit>(world: SandboxWorld, placin
     return errorReply(504, 'service_timeout', 'The service was told to answer like this.');
   }
   return jsonReply(201, entry);
+}
+
+type Placed<E> = E | 'mismatch' | undefined;
+
+/** The claim of the request's key is the record, written with the entry. A call without a key is never the same again. */
+function bookOnce<E extends Reservation | Credit>(
+  world: SandboxWorld,
+  { service, books, request, make }: Placing<E>,
+  claim: EntryClaim | undefined,
+): Promise<Placed<E>> {
+  if (request === undefined) return book(books, make(), request);
+  return world.runner.record<undefined, Placed<E>>(storedOperationId(`${service} ${request.key}`), {
+    find: async () => (claim === undefined ? undefined : books.entry(claim.entryId)),
+    prepare: async () => undefined,
+    commit: () => book(books, make(), request),
+  });
 }
 
 async function mannerOf<E extends Reservation | Credit>(
@@ -127,7 +144,7 @@ async function book<E extends Reservation | Credit>(
   books: EntryBooks<E>,
   entry: E,
   request: KeyedRequest | undefined,
-): Promise<E | 'mismatch' | undefined> {
+): Promise<Placed<E>> {
   if ((await books.add(entry, request)) === 'added') {
     return entry;
   }

@@ -1,3 +1,4 @@
+import type { OperationRunner } from '../lambdas/once/use/operation-runner.ts';
 import type { Books } from './books.ts';
 import type { Task } from './tasks.ts';
 
@@ -6,6 +7,8 @@ export interface SandboxWorld {
   readonly books: Books;
   readonly tasks: Tasks;
   readonly callbacks: Callbacks;
+  /** Runs each request with a key, each change of a charge and each delivery once. */
+  readonly runner: OperationRunner;
   readonly nowMs: () => number;
   readonly newId: (prefix: 'ch_' | 're_' | 'dp_' | 'evt_' | 'rsv_' | 'crd_' | 'eml_') => string;
   readonly wait: (milliseconds: number) => Promise<void>;

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { baseAddress } from '../../sandbox/base-address.ts';
 import { createMemoryBooks } from '../../sandbox/memory-books.ts';
 import { createSandbox } from '../../sandbox/routes.ts';
@@ -243,6 +244,7 @@ describe('the address under which the sandbox is called', () => {
     const world = {
       books,
       tasks: { enqueue: async () => {} },
+      runner: idempotentRunner,
       callbacks: { address: async () => undefined, secret: async () => 's' },
       nowMs: () => 0,
       newId: (prefix: string) => `${prefix}1`,

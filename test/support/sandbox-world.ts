@@ -1,4 +1,5 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { Books } from '../../sandbox/books.ts';
 import { type ApiHandler, createHandler } from '../../sandbox/entry.ts';
 import { createMemoryBooks } from '../../sandbox/memory-books.ts';
@@ -57,6 +58,7 @@ export function createTestSandbox(books: Books = createMemoryBooks(), tasks?: Ta
         waiting.push(added);
       },
     },
+    runner: idempotentRunner,
     callbacks: { address: async () => sandbox.address, secret: async () => SANDBOX_SECRET },
     nowMs: () => nowMs,
     newId: (prefix) => {
