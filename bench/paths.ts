@@ -1,7 +1,11 @@
 import type { DynamoDBClient, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import type { StoreTables } from '../lambdas/once/store/transact-items.ts';
-import { createPayment } from '../lambdas/payments/use/create-payment.ts';
-import type { CreatePayment, CreatePaymentOutcome } from '../lambdas/payments/use/create-payment-types.ts';
+import {
+  type CreatePayment,
+  type CreatePaymentOutcome,
+  createPayment,
+} from '../lambdas/payments/use/create-payment.ts';
+
 import { engineProcess } from '../test/support/bench-engine.ts';
 import { type MeteredCall, meteredClient } from '../test/support/bench-metered-client.ts';
 import { payNaively } from '../test/support/bench-naive-payment.ts';

@@ -4,12 +4,13 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { awaitFirst } from '../../lambdas/once/use/await-first.ts';
-import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
-import type {
-  CreatePayment,
-  CreatePaymentOutcome,
-  CreatePaymentTools,
-} from '../../lambdas/payments/use/create-payment-types.ts';
+import {
+  type CreatePayment,
+  type CreatePaymentOutcome,
+  type CreatePaymentTools,
+  createPayment,
+} from '../../lambdas/payments/use/create-payment.ts';
+
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 import { MemoryStore } from '../payments/memory-store.ts';

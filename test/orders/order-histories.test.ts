@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
-import type { CreateOrder } from '../../lambdas/orders/use/create-order-types.ts';
+import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
 import { orderRequest } from '../support/order-desk.ts';
 import {
   brokenOrderPromises,

@@ -3,7 +3,7 @@ import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { paymentOfOrder } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import type { CreateOrder } from '../../lambdas/orders/use/create-order-types.ts';
+import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
 import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';

@@ -7,8 +7,8 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
-import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
-import type { CreatePaymentTools } from '../../lambdas/payments/use/create-payment-types.ts';
+import { type CreatePaymentTools, createPayment } from '../../lambdas/payments/use/create-payment.ts';
+
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { engineProcess } from '../support/bench-engine.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { isUnderWay } from '../../lambdas/payments/domain/change.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
-import type { ChangePayment, ChangePaymentOutcome } from '../../lambdas/payments/use/change-payment-types.ts';
+import type { ChangePayment, ChangePaymentOutcome } from '../../lambdas/payments/use/change-payment.ts';
 import type { ChangeOrder } from '../../lambdas/payments/use/processor.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { callback } from '../support/callback-desk.ts';

@@ -199,7 +199,7 @@ describe('two keys', () => {
     expect(firstBrokenLink(systemDigest, transitions)).toBeUndefined();
   });
 
-  test('without end: after five rounds the caller is asked to come back, and nothing is written', async () => {
+  test('without end: after eight rounds the caller is asked to come back, and nothing is written', async () => {
     let rivals = 0;
     const change = { kind: 'post' as const, legs: [] };
     const crowded = storeWithRival(() => {
@@ -208,7 +208,7 @@ describe('two keys', () => {
     }, 99);
 
     await expect(run('b', {}, crowded)).rejects.toMatchObject({ name: 'RetryableError', code: 'contention' });
-    expect(rivals).toBe(5);
+    expect(rivals).toBe(8);
     expect((await run('b')).kind).toBe('first');
   });
 });

@@ -3,7 +3,7 @@ import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { chargeOperation, returnOperation } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
-import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { createMemoryProcessor } from '../payments/memory-processor.ts';

@@ -5,7 +5,7 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
-import type { CreatePaymentTools } from '../../lambdas/payments/use/create-payment-types.ts';
+import type { CreatePaymentTools } from '../../lambdas/payments/use/create-payment.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 
 /** One process of the engine on the DynamoDB API: the real clock, the real store, a processor in memory. */

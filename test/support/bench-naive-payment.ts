@@ -2,7 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
-import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 
 let attempts = 0;

@@ -1,7 +1,7 @@
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemClock, systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 import type { MemoryIds } from '../processors/memory-charge-books.ts';
 import { paymentIdFor } from './payment-fixtures.ts';

@@ -6,8 +6,12 @@ import {
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
-import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
-import type { CreatePayment, CreatePaymentTools } from '../../lambdas/payments/use/create-payment-types.ts';
+import {
+  type CreatePayment,
+  type CreatePaymentTools,
+  createPayment,
+} from '../../lambdas/payments/use/create-payment.ts';
+
 import type { CallbackEvent } from '../../lambdas/payments/use/effect-store.ts';
 import { type PaymentChain, readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import {

@@ -7,8 +7,8 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
 import { assertBalanced } from '../../lambdas/payments/domain/posting.ts';
 import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
-import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
-import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
+import { type CreatePayment, createPayment } from '../../lambdas/payments/use/create-payment.ts';
+
 import type { CallbackEvent, EffectStore } from '../../lambdas/payments/use/effect-store.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';

@@ -4,9 +4,13 @@ import { type ChangeKind, deriveChangeId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { ChangeCommand } from '../../lambdas/payments/domain/change.ts';
-import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
-import type { ChangePayment, ChangePaymentOutcome } from '../../lambdas/payments/use/change-payment-types.ts';
-import type { CreatePayment, CreatePaymentTools } from '../../lambdas/payments/use/create-payment-types.ts';
+import {
+  type ChangePayment,
+  type ChangePaymentOutcome,
+  changePayment,
+} from '../../lambdas/payments/use/change-payment.ts';
+
+import type { CreatePayment, CreatePaymentTools } from '../../lambdas/payments/use/create-payment.ts';
 import {
   type Resolved,
   type ResolveTools,

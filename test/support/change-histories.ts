@@ -7,10 +7,10 @@ import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
 import { isUnderWay } from '../../lambdas/payments/domain/change.ts';
 import { assertBalanced, netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
-import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
-import type { ChangePayment } from '../../lambdas/payments/use/change-payment-types.ts';
-import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
-import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
+import { type ChangePayment, changePayment } from '../../lambdas/payments/use/change-payment.ts';
+
+import { type CreatePayment, createPayment } from '../../lambdas/payments/use/create-payment.ts';
+
 import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';

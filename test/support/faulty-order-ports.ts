@@ -1,5 +1,5 @@
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
-import type { OrderTools } from '../../lambdas/orders/use/create-order-types.ts';
+import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
 import type { Mailer, ReferralProgram, StockKeeper } from '../../lambdas/orders/use/order-parties.ts';
 import type { OrderStore } from '../../lambdas/orders/use/order-store.ts';
 import type { Actor, FaultVoice } from './fault-plan.ts';

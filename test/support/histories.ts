@@ -1,5 +1,5 @@
 import pMap from 'p-map';
-import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import { FAULT_KINDS, type FaultKind, FaultPlan, type PlannedFault } from './fault-plan.ts';
 import type { World } from './world.ts';
 

@@ -1,7 +1,7 @@
 import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
-import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import type { Actor, FaultVoice } from './fault-plan.ts';
 import { processorOf } from './faulty-ports.ts';
 import { type Seen, World } from './world.ts';

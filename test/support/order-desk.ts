@@ -5,8 +5,9 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { Order } from '../../lambdas/orders/domain/order.ts';
 import type { OrderTransition } from '../../lambdas/orders/domain/order-transition.ts';
-import { createOrder } from '../../lambdas/orders/use/create-order.ts';
-import type { CreateOrder, CreateOrderOutcome, OrderTools } from '../../lambdas/orders/use/create-order-types.ts';
+import { type CreateOrder, type CreateOrderOutcome, createOrder } from '../../lambdas/orders/use/create-order.ts';
+
+import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
 import type { PaymentChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import type { ResolveTools } from '../../lambdas/resolving/use/resolve.ts';

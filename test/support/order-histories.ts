@@ -1,7 +1,7 @@
 import pMap from 'p-map';
 import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
-import type { CreateOrder } from '../../lambdas/orders/use/create-order-types.ts';
+import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
 import { Actor, Crash, FAULT_KINDS, FaultPlan, type PlannedFault } from './fault-plan.ts';
 import type { OrderDesk } from './order-desk.ts';
 

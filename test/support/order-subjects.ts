@@ -4,8 +4,9 @@ import { paymentOfOrder, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { isSettled } from '../../lambdas/orders/domain/order.ts';
 import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
-import { createOrder } from '../../lambdas/orders/use/create-order.ts';
-import type { CreateOrder, OrderTools } from '../../lambdas/orders/use/create-order-types.ts';
+import { type CreateOrder, createOrder } from '../../lambdas/orders/use/create-order.ts';
+
+import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
 import { type ACCOUNTS, netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { Actor, FaultVoice } from './fault-plan.ts';
 import { orderToolsOf, partiesOf } from './faulty-order-ports.ts';

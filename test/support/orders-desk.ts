@@ -4,7 +4,7 @@ import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { orderOperation, parseOrderId } from '../../lambdas/kernel/ids.ts';
 import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
-import type { OrderTools } from '../../lambdas/orders/use/create-order-types.ts';
+import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
 import { OrderDesk } from './order-desk.ts';
 import { API_KEY, ApiDesk, type Asked, type Reply } from './payments-desk.ts';
 

@@ -3,12 +3,13 @@ import type { Entropy } from '../../lambdas/kernel/world.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
 import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlement.ts';
-import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
-import type {
-  CreatePayment,
-  CreatePaymentOutcome,
-  CreatePaymentTools,
-} from '../../lambdas/payments/use/create-payment-types.ts';
+import {
+  type CreatePayment,
+  type CreatePaymentOutcome,
+  type CreatePaymentTools,
+  createPayment,
+} from '../../lambdas/payments/use/create-payment.ts';
+
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';

@@ -12,7 +12,7 @@ import { create } from '../../lambdas/payments/domain/payment.ts';
 import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { firstTransition, nextTransition } from '../../lambdas/payments/domain/transition.ts';
-import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 
 const T0 = Date.UTC(2026, 2, 1, 12);
 const TENANT = tenantId('ten_fixture');

@@ -4,8 +4,8 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
 import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlement.ts';
 import { firstBrokenLink, type Transition } from '../../lambdas/payments/domain/transition.ts';
-import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
-import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
+import { type CreatePayment, createPayment } from '../../lambdas/payments/use/create-payment.ts';
+
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { countingEntropy } from './counting-entropy.ts';

@@ -10,7 +10,7 @@ import type { Context } from 'aws-lambda';
 import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { chargeOperation, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
-import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import type { Seen } from './world.ts';
 

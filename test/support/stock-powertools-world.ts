@@ -2,7 +2,7 @@ import { DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
-import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import type { Actor, FaultPlan } from './fault-plan.ts';
 import { clientOf } from './faulty-client.ts';
 import { processorOf } from './faulty-ports.ts';

@@ -1,7 +1,7 @@
 import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
-import type { CreatePayment } from '../../lambdas/payments/use/create-payment-types.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import {
   createMemoryProcessor,
   type MemoryProcessor,

@@ -2,27 +2,21 @@ import type { Answer } from '../../kernel/answer.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { compareFingerprints } from '../../kernel/fingerprint.ts';
-import type { PaymentId } from '../../kernel/ids.ts';
 import type { IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
 import { isExpired, isLeased } from '../domain/idempotency.ts';
-
-/** What happened on the way, for logs and metrics. */
-export interface RunNotes {
-  /** A stale or lost claim was taken over. */
-  takenOver: boolean;
-  /** The claim was lost to another owner before the commit. */
-  fenced: boolean;
-}
 
 /** What a request comes to whose key was used before. */
 export type RepeatOutcome =
   /** The stored answer, verbatim. */
   | { readonly kind: 'replay'; readonly answer: Answer; readonly source: 'store' | 'cache' }
   | { readonly kind: 'in_progress'; readonly leaseExpiresAtMs: number }
-  | { readonly kind: 'payload_mismatch' }
-  | { readonly kind: 'key_expired'; readonly paymentId: PaymentId };
+  | { readonly kind: 'payload_mismatch' };
 
-export type Judgement = RepeatOutcome | { readonly kind: 'stale'; readonly record: OpenRecord };
+type Judgement =
+  | RepeatOutcome
+  /** Beyond what is kept: the key is refused, never run again. */
+  | { readonly kind: 'key_expired' }
+  | { readonly kind: 'stale'; readonly record: OpenRecord };
 
 /** What a record that stands in the way means for this request, in documented precedence. */
 export function judgeRecord(
@@ -30,8 +24,7 @@ export function judgeRecord(
   request: { readonly fingerprint: Fingerprint },
   nowMs: number,
 ): Judgement {
-  if (record.status === 'COMPLETED' && isExpired(record, nowMs))
-    return { kind: 'key_expired', paymentId: record.paymentId };
+  if (record.status === 'COMPLETED' && isExpired(record, nowMs)) return { kind: 'key_expired' };
   if (!isSameRequest(record.fingerprint, request.fingerprint)) return { kind: 'payload_mismatch' };
   if (record.status === 'COMPLETED') return { kind: 'replay', answer: record.answer, source: 'store' };
   if (isLeased(record, nowMs)) return { kind: 'in_progress', leaseExpiresAtMs: record.leaseExpiresAtMs };

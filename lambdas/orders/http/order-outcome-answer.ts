@@ -2,7 +2,7 @@ import { problemAnswer } from '../../http/http-answer.ts';
 import { inProgress, payloadMismatch, replayed } from '../../http/keyed-request.ts';
 import { problem } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
-import type { CreateOrderOutcome } from '../use/create-order-types.ts';
+import type { CreateOrderOutcome } from '../use/create-order.ts';
 
 /** What a client is answered when it has asked for an order; for a first execution and a replay, the stored answer as it is. */
 export function orderOutcomeAnswer(outcome: CreateOrderOutcome, requestId: string): Answer {

@@ -8,10 +8,11 @@ import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import { deriveOrderId, orderOperation } from '../../kernel/ids.ts';
 import type { RequestCount } from '../../kernel/platform/telemetry.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
-import type { RunNotes } from '../../once/use/judge-record.ts';
+import type { RunNotes } from '../../once/use/execute-once.ts';
 import { orderObject } from '../domain/order-answer.ts';
-import { createOrder } from '../use/create-order.ts';
-import type { CreateOrder, CreateOrderOutcome, OrderTools } from '../use/create-order-types.ts';
+import { type CreateOrder, type CreateOrderOutcome, createOrder } from '../use/create-order.ts';
+
+import type { OrderTools } from '../use/order-calls.ts';
 import { readOrder } from '../use/read-order.ts';
 import { orderOutcomeAnswer } from './order-outcome-answer.ts';
 import { createOrderBody } from './order-schemas.ts';

@@ -1,43 +1,177 @@
-import { RetryableError } from '../../kernel/faults.ts';
-import { orderOperation } from '../../kernel/ids.ts';
-import { isExpired } from '../../once/domain/idempotency.ts';
-import { judgeRecord, type RunNotes } from '../../once/use/judge-record.ts';
+import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
+import type { Fingerprint } from '../../kernel/fingerprint.ts';
+import { type Mode, type OrderId, orderOperation, paymentOfOrder, type TenantId } from '../../kernel/ids.ts';
+import type { CompletedRecord, OpenRecord } from '../../once/domain/idempotency.ts';
+import {
+  type Attempt,
+  type ClaimedKey,
+  type Conclusion,
+  type Executed,
+  executeOnce,
+  type Held,
+  type LostRecord,
+  type Operation,
+  type RunNotes,
+} from '../../once/use/execute-once.ts';
+import { isSameRequest } from '../../once/use/judge-record.ts';
+import type { CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
+import { createOrderDraft, isSettled } from '../domain/order.ts';
+import { orderAnswer } from '../domain/order-answer.ts';
+import { saysProcessing } from '../domain/order-steps.ts';
+import {
+  firstOrderTransition,
+  nextOrderTransitions,
+  type OrderLine,
+  type OrderTransition,
+} from '../domain/order-transition.ts';
+import { type Driven, driveOrder, keepLearnt, mustRead, openOrder, raiseAlarms } from './drive-order.ts';
+import { NothingBegun, type OrderTools } from './order-calls.ts';
+import { lengthened, type OrderChain, orderChainOf } from './order-chain.ts';
+import type { OrderAppend } from './order-store.ts';
 
-import type { CreateOrder, CreateOrderOutcome, OrderTools } from './create-order-types.ts';
-import { OrderRun } from './order-run.ts';
+export interface CreateOrder {
+  /** Derived from tenant, mode, method, path and idempotency key. */
+  readonly orderId: OrderId;
+  readonly tenantId: TenantId;
+  readonly mode: Mode;
+  readonly fingerprint: Fingerprint;
+  readonly requestId: string;
+  /** When the client asked, on this process's clock: its time runs from here. @default now */
+  readonly receivedAtMs?: number;
+  /** Minor units. */
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly source: string;
+  readonly items: readonly OrderLine[];
+  readonly email: string;
+  readonly referrer?: string;
+}
+
+type Refusal = { readonly kind: 'order_key_expired'; readonly orderId: OrderId };
+
+/** A first execution is `unknown` when the order could not be brought to its end in time. */
+export type CreateOrderOutcome = Executed<Refusal>;
+
+/** Kept free at the end of a request for the commit and its bounded retries. Milliseconds. */
+const COMMIT_RESERVE_MS = 3_000;
 
 /**
- * Makes an order so that each of its steps happens once in effect, and so that it ends fulfilled or wholly undone: claim,
- * charge, reserve, confirm, credit, commit. Called again with the same key, at the same time or years later, nothing of it
+ * Makes an order so that each of its steps happens once in effect, and so that it ends fulfilled or wholly undone: charge,
+ * reserve, confirm and credit are the call. Called again with the same key, at the same time or years later, nothing of it
  * happens again.
  *
- * @throws RetryableError when nothing happened and the same key may be used again
- * @throws AmbiguousError when the store did not say whether it wrote; the same key finds out
+ * @throws as `executeOnce`
  */
 export async function createOrder(
   tools: OrderTools,
   request: CreateOrder,
-  notes: RunNotes = { takenOver: false, fenced: false },
+  notes?: RunNotes,
 ): Promise<CreateOrderOutcome> {
-  const operationId = orderOperation(request.orderId);
-  const warm = tools.replays.get(operationId);
-  if (warm !== undefined && !isExpired(warm, tools.clock.nowMs())) {
-    const outcome = judgeRecord(warm, request, tools.clock.nowMs());
-    if (outcome.kind === 'replay') return { ...outcome, source: 'cache' };
-    if (outcome.kind === 'payload_mismatch') return outcome;
-  }
-  const unready = await processorUnready(tools, request);
-  // The breaker is open: what was begun goes on, and nothing new is begun.
-  if (unready !== undefined && (await tools.store.readRecord(operationId)) === undefined) throw unready;
-  return tools.runner.run(operationId, new OrderRun(tools, request, notes));
+  return executeOnce(tools, new OrderOperation(tools, request), notes);
 }
 
-async function processorUnready(tools: OrderTools, request: CreateOrder): Promise<RetryableError | undefined> {
-  try {
-    await (tools.choose?.(request) ?? tools.processor).ready();
-    return undefined;
-  } catch (error) {
-    if (error instanceof RetryableError) return error;
-    throw error;
+class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refusal> {
+  readonly key: ClaimedKey;
+  readonly expired: Refusal;
+  readonly breaker: { readonly look: () => Promise<void>; readonly begun: 'continued' };
+  readonly #tools: OrderTools;
+  readonly #request: CreateOrder;
+  readonly #untilMs: number;
+
+  constructor(tools: OrderTools, request: CreateOrder) {
+    const { orderId, fingerprint } = request;
+    const paymentId = paymentOfOrder(tools.digest, orderId);
+    this.key = { operationId: orderOperation(orderId), paymentId, fingerprint };
+    this.expired = { kind: 'order_key_expired', orderId };
+    const processor = tools.choose?.(request) ?? tools.processor;
+    this.breaker = { look: () => processor.ready(), begun: 'continued' };
+    this.#tools = tools;
+    this.#request = request;
+    const receivedAtMs = request.receivedAtMs ?? tools.clock.nowMs();
+    this.#untilMs = receivedAtMs + REQUEST_BUDGET_SECONDS * 1000 - COMMIT_RESERVE_MS;
+  }
+
+  async claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<OrderChain, Refusal>> {
+    const nowMs = this.#tools.clock.nowMs();
+    const record = open(nowMs, nowMs);
+    const first = this.#first(nowMs);
+    const outcome = await this.#tools.orders.claimOrder({ record, first });
+    switch (outcome.kind) {
+      case 'claimed':
+        return { kind: 'claimed', record, subject: orderChainOf([first]) };
+      case 'record_exists':
+        return outcome;
+      case 'transition_exists':
+        return { kind: 'begun', subject: await this.read() };
+    }
+  }
+
+  lostRecord({ order, details }: OrderChain): LostRecord {
+    return {
+      isAnswered: order.answered,
+      isSameRequest: () => isSameRequest(details.fingerprint, this.#request.fingerprint),
+      claimedAtMs: order.createdAtMs,
+    };
+  }
+
+  async claimAgain(record: OpenRecord): Promise<boolean> {
+    return (await this.#tools.orders.claimOrder({ record })).kind === 'claimed';
+  }
+
+  async read(): Promise<OrderChain> {
+    return mustRead(this.#tools, this.#request.orderId);
+  }
+
+  async call({ subject, sent }: Held<OrderChain>): Promise<Driven> {
+    return driveOrder(this.#tools, subject, { untilMs: this.#untilMs, nothingSent: sent === 'nothing' });
+  }
+
+  /** Any other error may come after a call that was sent: of the payment, or of another party. */
+  unsent(error: unknown): unknown {
+    return error instanceof NothingBegun ? error.cause : undefined;
+  }
+
+  conclude(driven: Driven, nowMs: number): Conclusion<OrderAppend> {
+    const drafts = [...driven.drafts];
+    const said = driven.concluded ? undefined : saysProcessing(drafts.at(-1)?.order ?? driven.chain.order);
+    if (said !== undefined) drafts.push(said);
+    raiseAlarms(this.#tools, drafts);
+    const transitions = nextOrderTransitions(this.#tools.digest, driven.chain.newest, drafts, nowMs);
+    const chain = lengthened(driven.chain, transitions);
+    return {
+      answer: orderAnswer(chain.order, chain.details),
+      unknown: chain.order.status === 'processing',
+      // Each step was written before it was asked for: what it came to holds without the record, too.
+      isRefusal: false,
+      write: { transitions, ...(isSettled(chain.order) ? {} : { open: openOrder(chain) }) },
+    };
+  }
+
+  async commit(record: CompletedRecord, expects: ExpectedRecord, write: OrderAppend): Promise<CommitOutcome> {
+    return this.#tools.orders.commitOrder({ record, expects, ...write });
+  }
+
+  async decideAgain({ learnt }: Driven): Promise<Driven> {
+    return driveOrder(this.#tools, await this.read(), { untilMs: 0, nothingSent: false, learnt });
+  }
+
+  async keep(driven: Driven): Promise<void> {
+    await keepLearnt(this.#tools, driven);
+  }
+
+  #first(createdAtMs: number): OrderTransition {
+    const { orderId, tenantId, mode, amountMinor, currency, requestId, fingerprint } = this.#request;
+    const { source, items, email, referrer } = this.#request;
+    const { paymentId } = this.key;
+    const order = { id: orderId, tenantId, mode, amountMinor, currency, paymentId, createdAtMs };
+    const details = {
+      requestId,
+      fingerprint,
+      source,
+      items,
+      email,
+      ...(referrer === undefined ? {} : { referrer }),
+    };
+    return firstOrderTransition(this.#tools.digest, createOrderDraft(order, referrer), details, createdAtMs);
   }
 }

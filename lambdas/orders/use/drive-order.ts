@@ -1,12 +1,13 @@
 import { invariant } from '../../kernel/invariant.ts';
+import { rounds } from '../../once/use/rounds.ts';
 import type { OpenOrder } from '../../payments/use/payment-store.ts';
 import type { Order, OrderDraft } from '../domain/order.ts';
 import { isSettled } from '../domain/order.ts';
 import { decideOrder, type OrderFact } from '../domain/order-facts.ts';
 import { nextOrderStep, type OrderCall } from '../domain/order-steps.ts';
 import { nextOrderTransitions } from '../domain/order-transition.ts';
-import type { OrderTools } from './create-order-types.ts';
-import { callForOrder, type OrderCallLimits } from './order-calls.ts';
+import { callForOrder, type OrderCallLimits, type OrderTools } from './order-calls.ts';
+
 import { lengthened, type OrderChain, readOrderChain } from './order-chain.ts';
 
 export interface Drive extends OrderCallLimits {
@@ -146,9 +147,6 @@ export function raiseAlarms({ alarm }: Pick<OrderTools, 'alarm'>, drafts: readon
   if (drafts.some(({ type }) => type === 'order.review_required')) alarm?.('order_needs_review');
 }
 
-/** Races are decided again this often. */
-const MAX_ROUNDS = 5;
-
 /**
  * Keeps what a driver has learnt that is not the order's driver any more: a reservation that it alone knows of must be
  * released by whoever comes next.
@@ -157,15 +155,16 @@ const MAX_ROUNDS = 5;
  *   owner      └─ refused, given back, canceled ─┘
  */
 export async function keepLearnt(tools: OrderTools, { chain, learnt }: Driven): Promise<void> {
-  for (let round = 0; round < MAX_ROUNDS && learnt.length > 0; round += 1) {
+  if (learnt.length === 0) return;
+  await rounds('this order', async () => {
     const now = await mustRead(tools, chain.order.id);
     const drafts: OrderDraft[] = [];
     for (const fact of learnt) {
       const draft = decideOrder(fact, drafts.at(-1)?.order ?? now.order, tools.clock.nowMs());
       if (draft !== undefined) drafts.push(draft);
     }
-    if (drafts.length === 0 || (await appendDrafts(tools, now, drafts)) !== undefined) return;
-  }
+    return drafts.length === 0 || (await appendDrafts(tools, now, drafts)) !== undefined ? 'kept' : 'again';
+  });
 }
 
 export function openOrder({ order, newest }: OrderChain): OpenOrder {

@@ -1,14 +1,18 @@
+import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
+import type { TenantId } from '../../kernel/ids.ts';
 import { chargeOperation, orderOperation, orderStepOperation, reversalOfOrder } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { changeOf } from '../../payments/domain/change.ts';
 import { isUnresolved } from '../../payments/domain/payment.ts';
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import { changePayment } from '../../payments/use/change-payment.ts';
+import type { CreatePaymentTools } from '../../payments/use/create-payment.ts';
 import { createPayment } from '../../payments/use/create-payment.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
+import type { Processor } from '../../payments/use/processor.ts';
 import type { Order, ReversalWay } from '../domain/order.ts';
 import { referralCreditMinor } from '../domain/order.ts';
 import type { OrderFact } from '../domain/order-facts.ts';
@@ -16,7 +20,21 @@ import { CONFIRMATION_TAG, confirmationLetter } from '../domain/order-letter.ts'
 import { CHARGE_WINDOW_MS, NEVER_CHARGED_AFTER_MS, PAYER_BOUND_MS } from '../domain/order-limits.ts';
 import type { OrderCall } from '../domain/order-steps.ts';
 import type { OrderDetails } from '../domain/order-transition.ts';
-import type { OrderTools } from './create-order-types.ts';
+import type { Mailer, ReferralProgram, StockKeeper } from './order-parties.ts';
+import type { OrderStore } from './order-store.ts';
+
+export interface OrderTools extends CreatePaymentTools {
+  readonly orders: OrderStore;
+  readonly stock: StockKeeper;
+  readonly referrals: ReferralProgram;
+  readonly mailer: Mailer;
+  /** Where a new payment goes. @default to the one processor */
+  readonly choose?: (payment: { readonly tenantId: TenantId; readonly currency: string }) => Processor;
+  /** Told of what a party answered that trying again cannot help. */
+  readonly report: (error: unknown) => void;
+  /** Told, perhaps more than once, of what needs a person. @default nobody is */
+  readonly alarm?: (what: AlarmMetric) => void;
+}
 
 export interface OrderCallLimits {
   /** No call lasts beyond this. Unix milliseconds. */

@@ -3,7 +3,7 @@ import { problem } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import type { ChangeKind } from '../../kernel/ids.ts';
 import type { ChangeRefusal } from '../domain/change.ts';
-import type { ChangePaymentOutcome } from '../use/change-payment-types.ts';
+import type { ChangePaymentOutcome } from '../use/change-payment.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
 
 /** Most changes that are under way end within this. Seconds. */

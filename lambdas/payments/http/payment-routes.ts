@@ -7,11 +7,11 @@ import { type Parsed, problem, valid } from '../../http/problems.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { type ChangeKind, deriveChangeId, type PaymentId, parsePaymentId } from '../../kernel/ids.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
-import type { RunNotes } from '../../once/use/judge-record.ts';
+import type { RunNotes } from '../../once/use/execute-once.ts';
 import type { ChangeCommand } from '../domain/change.ts';
-import { changePayment } from '../use/change-payment.ts';
-import type { ChangePayment } from '../use/change-payment-types.ts';
-import type { CreatePaymentTools } from '../use/create-payment-types.ts';
+import { type ChangePayment, changePayment } from '../use/change-payment.ts';
+
+import type { CreatePaymentTools } from '../use/create-payment.ts';
 import { changeOutcomeAnswer } from './change-outcome-answer.ts';
 import { getPayment, getTransitions } from './get-payment.ts';
 import { getRefund, getRefunds } from './get-refund.ts';

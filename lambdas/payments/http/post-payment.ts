@@ -5,9 +5,9 @@ import { type Parsed, valid } from '../../http/problems.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { chargeOperation, derivePaymentId, type TenantId } from '../../kernel/ids.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
-import type { RunNotes } from '../../once/use/judge-record.ts';
-import { createPayment } from '../use/create-payment.ts';
-import type { CreatePayment, CreatePaymentTools } from '../use/create-payment-types.ts';
+import type { RunNotes } from '../../once/use/execute-once.ts';
+import { type CreatePayment, type CreatePaymentTools, createPayment } from '../use/create-payment.ts';
+
 import type { Processor } from '../use/processor.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
 import { createPaymentBody } from './payment-schemas.ts';

@@ -1,7 +1,7 @@
 import type { RequestCount } from '../../kernel/platform/telemetry.ts';
-import type { RunNotes } from '../../once/use/judge-record.ts';
-import type { ChangePaymentOutcome } from '../use/change-payment-types.ts';
-import type { CreatePaymentOutcome } from '../use/create-payment-types.ts';
+import type { RunNotes } from '../../once/use/execute-once.ts';
+import type { ChangePaymentOutcome } from '../use/change-payment.ts';
+import type { CreatePaymentOutcome } from '../use/create-payment.ts';
 
 /** What is counted of a request under a key. */
 export function runCounts(

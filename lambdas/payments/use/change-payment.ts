@@ -1,27 +1,218 @@
-import { isExpired } from '../../once/domain/idempotency.ts';
-import { judgeRecord, type RunNotes } from '../../once/use/judge-record.ts';
-import type { ChangePayment, ChangePaymentOutcome } from './change-payment-types.ts';
-import { ChangeRun } from './change-run.ts';
-import type { CreatePaymentTools } from './create-payment-types.ts';
+import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
+import { RetryableError } from '../../kernel/faults.ts';
+import { type Fingerprint, unprinted } from '../../kernel/fingerprint.ts';
+import type { Mode, OperationId, PaymentId, TenantId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import type { CompletedRecord, OpenRecord } from '../../once/domain/idempotency.ts';
+import {
+  type Attempt,
+  type ClaimedKey,
+  type Conclusion,
+  type Executed,
+  executeOnce,
+  type Held,
+  type LostRecord,
+  type Operation,
+  type RunNotes,
+} from '../../once/use/execute-once.ts';
+import { isSameRequest } from '../../once/use/judge-record.ts';
+import type { CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
+import {
+  answeredAsPending,
+  askedBy,
+  begunAtMs,
+  type ChangeCommand,
+  type ChangeRefusal,
+  changeOf,
+  decideChange,
+  isUnderWay,
+} from '../domain/change.ts';
+import { changeAnswer } from '../domain/change-answer.ts';
+import type { Decision } from '../domain/decide.ts';
+import type { HoldChange, Refund, TransitionDraft } from '../domain/payment.ts';
+import { evolve, type PaymentState } from '../domain/payment-state.ts';
+import { isSendWindowClosed } from '../domain/settlement.ts';
+import { detailsOf, nextTransition } from '../domain/transition.ts';
+import type { CreatePaymentTools } from './create-payment.ts';
+import { decideNeverAsked, findOutChange } from './find-out-change.ts';
+import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
+import type { Commit } from './payment-store.ts';
+import { pinnedProcessor } from './pinned-processor.ts';
+
+export interface ChangePayment {
+  /** Derived from tenant, mode, method, resolved path and idempotency key; it names the payment. */
+  readonly operationId: OperationId;
+  readonly paymentId: PaymentId;
+  readonly tenantId: TenantId;
+  readonly mode: Mode;
+  readonly fingerprint: Fingerprint;
+  readonly requestId: string;
+  /** When the client asked, on this process's clock: its time runs from here. @default now */
+  readonly receivedAtMs?: number;
+  readonly command: ChangeCommand;
+}
+
+type Refusal =
+  | { readonly kind: 'not_found' }
+  /** It cannot begin. Nothing is stored: the same key may succeed later. */
+  | { readonly kind: 'refused'; readonly refusal: ChangeRefusal }
+  | { readonly kind: 'key_expired'; readonly paymentId: PaymentId };
+
+export type ChangePaymentOutcome = Executed<Refusal>;
 
 /**
- * Captures, cancels or refunds so that it happens once in effect, and never beyond what was captured: claim with a pending
- * transition that reserves, ask the processor, commit.
+ * Captures, cancels or refunds so that it happens once in effect, and never beyond what was captured: the pending transition
+ * reserves the amount.
  *
- * @throws RetryableError when nothing happened and the same key may be used again
- * @throws AmbiguousError when the store did not say whether it wrote; the same key finds out
+ * @throws as `executeOnce`
  */
 export async function changePayment(
   tools: CreatePaymentTools,
   request: ChangePayment,
-  notes: RunNotes = { takenOver: false, fenced: false },
+  notes?: RunNotes,
 ): Promise<ChangePaymentOutcome> {
-  const { operationId } = request;
-  const warm = tools.replays.get(operationId);
-  if (warm !== undefined && !isExpired(warm, tools.clock.nowMs())) {
-    const outcome = judgeRecord(warm, request, tools.clock.nowMs());
-    if (outcome.kind === 'replay') return { ...outcome, source: 'cache' };
-    if (outcome.kind === 'payload_mismatch') return outcome;
+  return executeOnce(tools, new ChangeOperation(tools, request), notes);
+}
+
+interface Work {
+  /** What was found out, as a word on the payment as it then stands; undefined when nothing had to be found out. */
+  readonly word: Awaited<ReturnType<typeof findOutChange>> | undefined;
+  readonly chain: PaymentChain;
+}
+
+type Write = Omit<Commit, 'record' | 'expects'>;
+
+class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
+  readonly key: ClaimedKey;
+  readonly expired: Refusal;
+  readonly #tools: CreatePaymentTools;
+  readonly #request: ChangePayment;
+  readonly #answerByMs: number;
+
+  constructor(tools: CreatePaymentTools, request: ChangePayment) {
+    const { operationId, paymentId, fingerprint } = request;
+    this.key = { operationId, paymentId, fingerprint };
+    this.expired = { kind: 'key_expired', paymentId };
+    this.#tools = tools;
+    this.#request = request;
+    this.#answerByMs = (request.receivedAtMs ?? tools.clock.nowMs()) + REQUEST_BUDGET_SECONDS * 1000;
   }
-  return tools.runner.run(operationId, new ChangeRun(tools, request, notes));
+
+  async claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<PaymentChain, Refusal>> {
+    const { store, digest, clock } = this.#tools;
+    const { operationId, command, fingerprint } = this.#request;
+    const chain = await this.#readOwnChain();
+    if (chain === undefined) return { kind: 'refused', outcome: { kind: 'not_found' } };
+    if (changeOf(chain.state, operationId) !== undefined) return { kind: 'begun', subject: chain };
+    const nowMs = clock.nowMs();
+    const decision = decideChange(command, operationId, chain.state, nowMs);
+    if (decision.kind !== 'begin') return { kind: 'refused', outcome: { kind: 'refused', refusal: decision } };
+    // A look at the breaker before anything is claimed: what cannot be asked now does not use up its key.
+    const processor = pinnedProcessor(this.#tools, chain.first);
+    if (processor === undefined) throw elsewhere();
+    await processor.ready();
+    const pending = nextTransition(digest, chain.newest, askedBy(decision.draft, fingerprint), nowMs);
+    const record = open(nowMs, nowMs);
+    const outcome = await store.claim({ record, pending });
+    if (outcome.kind === 'claimed') {
+      return { kind: 'claimed', record, subject: chainOf([...chain.transitions, pending]) };
+    }
+    return outcome.kind === 'record_exists' ? outcome : 'again';
+  }
+
+  lostRecord({ state, transitions }: PaymentChain): LostRecord {
+    const { operationId, command, fingerprint } = this.#request;
+    const change = this.#changeIn(state);
+    const { request, amountMinor } = change;
+    return {
+      isAnswered: change.answered === true || !isUnderWay(change, state),
+      // A change that does not know its request was written before changes did: its amount must do.
+      isSameRequest: () =>
+        request === undefined
+          ? command.kind === 'cancel' || command.amountMinor === undefined || command.amountMinor === amountMinor
+          : isSameRequest(unprinted(request), fingerprint),
+      claimedAtMs: begunAtMs(transitions, operationId) ?? this.#tools.clock.nowMs(),
+    };
+  }
+
+  async claimAgain(record: OpenRecord): Promise<boolean> {
+    return (await this.#tools.store.claim({ record })).kind === 'claimed';
+  }
+
+  async read(): Promise<PaymentChain> {
+    const chain = await this.#readOwnChain();
+    invariant(chain !== undefined, 'a payment whose change was claimed is there');
+    return chain;
+  }
+
+  async call({ subject: chain, claimedAtMs, sent }: Held<PaymentChain>): Promise<Work> {
+    const { clock, entropy } = this.#tools;
+    const change = this.#changeIn(chain.state);
+    // A callback, or a rival, has brought it to its end: only its answer is missing.
+    if (!isUnderWay(change, chain.state)) return { word: undefined, chain };
+    const processor = pinnedProcessor(this.#tools, chain.first);
+    if (processor === undefined) {
+      if (sent === 'maybe') return { word: undefined, chain };
+      if (!isSendWindowClosed({ nowMs: clock.nowMs(), claimedAtMs })) throw elsewhere();
+      return { word: ({ state }) => decideNeverAsked(change, state), chain };
+    }
+    const underway = { claimedAtMs, sent, answerByMs: this.#answerByMs };
+    return { word: await findOutChange({ processor, clock, entropy }, change, chain, underway), chain };
+  }
+
+  conclude({ word, chain }: Work, nowMs: number, { claimedAtMs }: Held<PaymentChain>): Conclusion<Write> {
+    const { operationId, paymentId, requestId } = this.#request;
+    const decision = word?.(chain);
+    const draft = this.#ending(decision, chain.state) ?? this.#notKnownYet(chain.state);
+    const transition = draft === undefined ? undefined : nextTransition(this.#tools.digest, chain.newest, draft, nowMs);
+    const state = transition === undefined ? chain.state : evolve(chain.state, transition);
+    const unknown = isUnderWay(this.#changeIn(state), state);
+    return {
+      answer: changeAnswer(operationId, state, detailsOf(chain.first), requestId),
+      unknown,
+      isRefusal: decision?.kind === 'append' && decision.draft.type.endsWith('.failed'),
+      write: {
+        ...(transition === undefined ? {} : { transition }),
+        ...(unknown ? { inquiry: { operationId, paymentId, claimedAtMs } } : {}),
+      },
+    };
+  }
+
+  async commit(record: CompletedRecord, expects: ExpectedRecord, write: Write): Promise<CommitOutcome> {
+    return this.#tools.store.commit({ record, expects, ...write });
+  }
+
+  async decideAgain({ word }: Work): Promise<Work> {
+    return { word, chain: await this.read() };
+  }
+
+  /** What brings the change to its end. News of anything else is for a callback to bring. */
+  #ending(decision: Decision | undefined, before: PaymentState): TransitionDraft | undefined {
+    if (decision?.kind !== 'append') return undefined;
+    const after = evolve(before, decision.draft);
+    return isUnderWay(this.#changeIn(after), after) ? undefined : decision.draft;
+  }
+
+  #notKnownYet(state: PaymentState): TransitionDraft | undefined {
+    const change = this.#changeIn(state);
+    return isUnderWay(change, state) ? answeredAsPending(change, state) : undefined;
+  }
+
+  #changeIn(state: PaymentState): HoldChange | Refund {
+    const change = changeOf(state, this.#request.operationId);
+    invariant(change !== undefined, 'a change that was claimed is in the chain');
+    return change;
+  }
+
+  /** What is not the caller's does not exist. */
+  async #readOwnChain(): Promise<PaymentChain | undefined> {
+    const { paymentId, tenantId, mode } = this.#request;
+    const chain = await readChain(this.#tools.store, paymentId);
+    const payment = chain?.first.payment;
+    return payment?.tenantId === tenantId && payment.mode === mode ? chain : undefined;
+  }
+}
+
+function elsewhere(): RetryableError {
+  return new RetryableError('processor_elsewhere', 'this deployment does not call the payment’s processor');
 }

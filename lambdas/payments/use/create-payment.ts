@@ -1,57 +1,249 @@
+import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
+import type { Digest } from '../../kernel/digest.ts';
 import { RetryableError } from '../../kernel/faults.ts';
-import type { OperationId } from '../../kernel/ids.ts';
+import type { Fingerprint } from '../../kernel/fingerprint.ts';
+import type { Mode, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { chargeOperation } from '../../kernel/ids.ts';
-import { isExpired } from '../../once/domain/idempotency.ts';
-import { judgeRecord, type RunNotes } from '../../once/use/judge-record.ts';
-import type { CreatePayment, CreatePaymentOutcome, CreatePaymentTools } from './create-payment-types.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import type { CompletedRecord, OpenRecord } from '../../once/domain/idempotency.ts';
+import {
+  type Attempt,
+  type ClaimedKey,
+  type Conclusion,
+  type Executed,
+  type ExecuteTools,
+  executeOnce,
+  type Held,
+  type LostRecord,
+  type Operation,
+  type RunNotes,
+} from '../../once/use/execute-once.ts';
+import { isSameRequest } from '../../once/use/judge-record.ts';
+import type { CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
+import { decide } from '../domain/decide.ts';
+import type { ChargeFact } from '../domain/facts.ts';
+import type { CaptureMode, Payment } from '../domain/payment.ts';
+import { create, freesReference, isAwaited, isUnresolved } from '../domain/payment.ts';
+import { creationAnswer } from '../domain/payment-answer.ts';
+import { isSendWindowClosed } from '../domain/settlement.ts';
+import type { FirstDetails, Transition } from '../domain/transition.ts';
+import { detailsOf, firstTransition, nextTransition } from '../domain/transition.ts';
+import { settleCharge } from './find-out.ts';
+import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
+import type { Claim, Commit, Inquiry, PaymentStore } from './payment-store.ts';
+import { type KnownProcessors, pinnedProcessor } from './pinned-processor.ts';
+import type { ChargeOrder } from './processor.ts';
+import { chargesToReturn, holdToEnd } from './queued-with.ts';
 
-import { PaymentRun } from './payment-run.ts';
-import type { Processor } from './processor.ts';
+export interface CreatePaymentTools extends ExecuteTools, KnownProcessors {
+  readonly store: PaymentStore;
+  readonly digest: Digest;
+}
+
+export interface CreatePayment {
+  /** Derived from tenant, mode, method, path and idempotency key. */
+  readonly paymentId: PaymentId;
+  readonly tenantId: TenantId;
+  readonly mode: Mode;
+  readonly fingerprint: Fingerprint;
+  readonly requestId: string;
+  /** When the client asked, on this process's clock: its time runs from here. @default now */
+  readonly receivedAtMs?: number;
+  /** Claim time of the enclosing order; sends stop 15 minutes after it. Unix milliseconds. @default now */
+  readonly claimedAtMs?: number;
+  /** Minor units. */
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly source: string;
+  readonly capture: CaptureMode;
+  readonly reference?: string;
+  readonly description?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+type Refusal =
+  | { readonly kind: 'key_expired'; readonly paymentId: PaymentId }
+  | { readonly kind: 'reference_used'; readonly paymentId: PaymentId };
+
+export type CreatePaymentOutcome = Executed<Refusal>;
 
 /**
- * Takes a payment so that it happens once in effect: claim, ask the processor, commit. Called again with the same key,
- * at the same time or years later, it never charges again.
+ * Takes a payment so that it happens once in effect. Called again with the same key, at the same time or years later, it
+ * never charges again.
  *
- * @throws RetryableError when nothing happened and the same key may be used again
- * @throws AmbiguousError when the store did not say whether it wrote; the same key finds out
+ * @throws as `executeOnce`
  */
 export async function createPayment(
   tools: CreatePaymentTools,
   request: CreatePayment,
-  notes: RunNotes = { takenOver: false, fenced: false },
+  notes?: RunNotes,
 ): Promise<CreatePaymentOutcome> {
-  const operationId = chargeOperation(request.paymentId);
-  const warm = tools.replays.get(operationId);
-  if (warm !== undefined && !isExpired(warm, tools.clock.nowMs())) {
-    const outcome = judgeRecord(warm, request, tools.clock.nowMs());
-    if (outcome.kind === 'replay') return { ...outcome, source: 'cache' };
-    if (outcome.kind === 'payload_mismatch') return outcome;
-  }
-  const unready = await processorUnready(tools.processor);
-  if (unready !== undefined) return answerWithoutProcessor(tools, request, operationId, unready);
-  return tools.runner.run(operationId, new PaymentRun(tools, request, notes));
+  return executeOnce(tools, new PaymentOperation(tools, request), notes);
 }
 
-async function processorUnready(processor: Processor): Promise<RetryableError | undefined> {
-  try {
-    await processor.ready();
-    return undefined;
-  } catch (error) {
-    if (error instanceof RetryableError) return error;
-    throw error;
+/** What the processor said, on the payment as it was then known; no fact when it had to be asked nothing. */
+interface Work {
+  readonly fact: ChargeFact | undefined;
+  readonly chain: PaymentChain;
+}
+
+type Write = Omit<Commit, 'record' | 'expects'>;
+
+class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> {
+  readonly key: ClaimedKey;
+  readonly expired: Refusal;
+  readonly breaker: { readonly look: () => Promise<void>; readonly begun: 'answered' };
+  readonly #tools: CreatePaymentTools;
+  readonly #request: CreatePayment;
+  readonly #answerByMs: number;
+  /** The failed or canceled payment that holds the reference. */
+  #replaces: PaymentId | undefined;
+
+  constructor(tools: CreatePaymentTools, request: CreatePayment) {
+    const { paymentId, fingerprint } = request;
+    this.key = { operationId: chargeOperation(paymentId), paymentId, fingerprint };
+    this.expired = { kind: 'key_expired', paymentId };
+    this.breaker = { look: () => tools.processor.ready(), begun: 'answered' };
+    this.#tools = tools;
+    this.#request = request;
+    this.#answerByMs = (request.receivedAtMs ?? tools.clock.nowMs()) + REQUEST_BUDGET_SECONDS * 1000;
+  }
+
+  async claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<PaymentChain, Refusal>> {
+    const { store, clock } = this.#tools;
+    const nowMs = clock.nowMs();
+    const pending = this.#pending(nowMs);
+    const record = open(this.#claimedAt(nowMs), nowMs);
+    const outcome = await store.claim({ record, pending, ...this.#reference() });
+    switch (outcome.kind) {
+      case 'claimed':
+        return { kind: 'claimed', record, subject: chainOf([pending]) };
+      case 'record_exists':
+        return outcome;
+      case 'transition_exists':
+        return { kind: 'begun', subject: await this.read() };
+      case 'reference_taken': {
+        const { paymentId } = outcome;
+        // Our own claim by another hand: its record is there by now.
+        if (paymentId === this.#request.paymentId) return 'again';
+        const holder = await store.readPayment(paymentId);
+        if (holder !== undefined && !freesReference(holder.newest.payment)) {
+          return { kind: 'refused', outcome: { kind: 'reference_used', paymentId } };
+        }
+        this.#replaces = paymentId;
+        return 'again';
+      }
+    }
+  }
+
+  lostRecord({ first, newest, state }: PaymentChain): LostRecord {
+    return {
+      // "Unknown" was an answer too, and was stored.
+      isAnswered: !isUnresolved(newest.payment) || state.saidProcessing,
+      isSameRequest: () => isSameRequest(detailsOf(first).fingerprint, this.#request.fingerprint),
+      claimedAtMs: this.#claimedAt(first.occurredAtMs),
+    };
+  }
+
+  async claimAgain(record: OpenRecord): Promise<boolean> {
+    return (await this.#tools.store.claim({ record })).kind === 'claimed';
+  }
+
+  async read(): Promise<PaymentChain> {
+    const chain = await readChain(this.#tools.store, this.#request.paymentId);
+    invariant(chain !== undefined, 'a payment whose first transition was refused as existing must be readable');
+    return chain;
+  }
+
+  async call({ subject: chain, claimedAtMs, sent }: Held<PaymentChain>): Promise<Work> {
+    const { clock } = this.#tools;
+    // The claim was stale and something else, a callback, has settled the payment since: only its answer is missing.
+    if (!isUnresolved(chain.newest.payment)) return { fact: undefined, chain };
+    const processor = pinnedProcessor(this.#tools, chain.first);
+    if (processor === undefined) {
+      // It was to be sent to a place that this deployment does not call: no yes and no silence from here is of it.
+      if (sent === 'maybe') return { fact: { kind: 'unknown' }, chain };
+      if (isSendWindowClosed({ nowMs: clock.nowMs(), claimedAtMs })) return { fact: { kind: 'not_attempted' }, chain };
+      throw new RetryableError('processor_elsewhere', 'this deployment does not call the payment’s processor');
+    }
+    const order = this.#order(chain.first);
+    const underway = { order, claimedAtMs, sent, answerByMs: this.#answerByMs };
+    return { fact: await settleCharge({ ...this.#tools, processor }, underway), chain };
+  }
+
+  conclude({ fact, chain }: Work, nowMs: number, { claimedAtMs }: Held<PaymentChain>): Conclusion<Write> {
+    // Whoever has settled it since has looked at the processor's books after our answer was given: ours is the older word.
+    const counts = fact !== undefined && isUnresolved(chain.state.payment);
+    const decision = counts ? decide(fact, chain.state) : undefined;
+    const transitions =
+      decision?.kind === 'append' ? [nextTransition(this.#tools.digest, chain.newest, decision.draft, nowMs)] : [];
+    const [transition] = transitions;
+    const { payment } = transition ?? chain.newest;
+    return {
+      answer: creationAnswer(payment, detailsOf(chain.first)),
+      unknown: isUnresolved(payment),
+      isRefusal: fact?.kind === 'declined' || fact?.kind === 'rejected' || fact?.kind === 'not_attempted',
+      write: {
+        ...(transition === undefined ? {} : { transition, toReturn: chargesToReturn(transitions) }),
+        ...holdToEnd(transitions),
+        ...(isAwaited(payment) ? { inquiry: inquiryAbout(payment, claimedAtMs) } : {}),
+      },
+    };
+  }
+
+  async commit(record: CompletedRecord, expects: ExpectedRecord, write: Write): Promise<CommitOutcome> {
+    return this.#tools.store.commit({ record, expects, ...write });
+  }
+
+  async decideAgain({ fact }: Work): Promise<Work> {
+    return { fact, chain: await this.read() };
+  }
+
+  #pending(nowMs: number): Transition {
+    const { digest, processor } = this.#tools;
+    const { paymentId, tenantId, mode, amountMinor, currency, source, capture, reference } = this.#request;
+    const { description, metadata, requestId, fingerprint } = this.#request;
+    const draft = create({
+      id: paymentId,
+      tenantId,
+      mode,
+      amountMinor,
+      currency,
+      source,
+      capture,
+      ...(reference === undefined ? {} : { reference }),
+      processorName: processor.name,
+      createdAtMs: nowMs,
+    });
+    const details: FirstDetails = {
+      ...(description === undefined ? {} : { description }),
+      ...(metadata === undefined ? {} : { metadata }),
+      requestId,
+      fingerprint,
+      processor: { account: processor.account, endpoint: processor.endpoint, apiVersion: processor.apiVersion },
+    };
+    return firstTransition(digest, draft, details, nowMs);
+  }
+
+  #reference(): Pick<Claim, 'reference'> {
+    const { tenantId, mode, reference } = this.#request;
+    if (reference === undefined) return {};
+    const name = { tenantId, mode, reference };
+    return { reference: this.#replaces === undefined ? { name } : { name, replaces: this.#replaces } };
+  }
+
+  /** The window of an enclosing order is the payment's too: it is never lengthened. */
+  #claimedAt(ownMs: number): number {
+    return Math.min(ownMs, this.#request.claimedAtMs ?? ownMs);
+  }
+
+  #order(first: Transition): ChargeOrder {
+    const { id, amountMinor, currency, source, capture } = first.payment;
+    return { operationId: this.key.operationId, paymentId: id, amountMinor, currency, source, capture };
   }
 }
 
-/** The breaker is open: what was answered before is still answered, and nothing new is begun. */
-async function answerWithoutProcessor(
-  tools: CreatePaymentTools,
-  request: CreatePayment,
-  operationId: OperationId,
-  unready: RetryableError,
-): Promise<CreatePaymentOutcome> {
-  const record = await tools.store.readRecord(operationId);
-  if (record === undefined) throw unready;
-  const judged = judgeRecord(record, request, tools.clock.nowMs());
-  if (judged.kind === 'stale') throw unready;
-  return judged;
+function inquiryAbout(payment: Payment, claimedAtMs: number): Inquiry {
+  const inquiry = { operationId: chargeOperation(payment.id), paymentId: payment.id, claimedAtMs };
+  return isUnresolved(payment) ? inquiry : { ...inquiry, waitsFor: 'payer' };
 }

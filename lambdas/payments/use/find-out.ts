@@ -1,6 +1,8 @@
 import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
 import type { CallLimit, Clock, Entropy } from '../../kernel/world.ts';
+import type { ChargeFact } from '../domain/facts.ts';
 import { nextStep, type ProcessorAbilities } from '../domain/settlement.ts';
+import type { ChargeOrder, ChargeOutcome, Processor } from './processor.ts';
 
 /** One send gets this long, so that two of them, a look-up and the commit fit into a request. Milliseconds. */
 const SEND_TIMEOUT_MS = 8_000;
@@ -119,4 +121,29 @@ async function look<Answer>(
 
 function isAbsent(seen: unknown): seen is { readonly kind: 'absent' } {
   return typeof seen === 'object' && seen !== null && 'kind' in seen && seen.kind === 'absent';
+}
+
+// ------------------------------------------------------------------------------------------------------------- a charge
+
+export interface SettlementTools {
+  readonly processor: Processor;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+}
+
+export interface ChargeUnderway extends Underway {
+  readonly order: ChargeOrder;
+}
+
+/** Finds out what becomes of a charge. @throws RetryableError when nothing was sent at all, by anyone */
+export async function settleCharge(
+  { processor, clock, entropy }: SettlementTools,
+  { order, ...underway }: ChargeUnderway,
+): Promise<ChargeFact> {
+  const found = await findOut<ChargeOutcome>({ abilities: processor.abilities, clock, entropy }, underway, {
+    send: (limit) => processor.charge(order, limit),
+    look: (limit) => processor.findCharge(order, limit),
+    isRefusal: ({ kind }) => kind === 'declined' || kind === 'rejected',
+  });
+  return found.kind === 'answer' ? found.answer : { kind: found.kind };
 }

@@ -1,6 +1,6 @@
 import type { Job, JobCounts } from '../../jobs/use/job.ts';
 import { type Piece, piecesJob } from '../../jobs/use/pieces-job.ts';
-import type { OrderTools } from '../../orders/use/create-order-types.ts';
+import type { OrderTools } from '../../orders/use/order-calls.ts';
 import { type Resolved, type ResolveTools, resolveClaims, resolveInquiries } from './resolve.ts';
 import { finishOrderClaim, resolveOrders } from './resolve-orders.ts';
 import { returnCharges } from './return-charges.ts';

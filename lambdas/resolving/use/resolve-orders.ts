@@ -3,9 +3,9 @@ import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import { isSettled } from '../../orders/domain/order.ts';
 import { isOrderDue, REVIEW_WATCH_MS } from '../../orders/domain/order-limits.ts';
 import { createOrder } from '../../orders/use/create-order.ts';
-import type { OrderTools } from '../../orders/use/create-order-types.ts';
 import { appendDrafts, driveOrder, keepLearnt, mustRead } from '../../orders/use/drive-order.ts';
-import { NothingBegun } from '../../orders/use/order-calls.ts';
+import { NothingBegun, type OrderTools } from '../../orders/use/order-calls.ts';
+
 import { type Came, cameOfClaim, each, type Resolved, type ResolveTools } from './resolve.ts';
 
 /** One order gets as long as a request would. Milliseconds. */

@@ -3,18 +3,23 @@ import { inquiryOperation, type OperationId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { fromTurn, isInquiryDue } from '../../kernel/looks.ts';
 import { effectExpirySeconds, type OpenRecord } from '../../once/domain/idempotency.ts';
-import type { CreateOrderOutcome } from '../../orders/use/create-order-types.ts';
+import type { CreateOrderOutcome } from '../../orders/use/create-order.ts';
 import { type ChangeCommand, changeOf, isUnderWay } from '../../payments/domain/change.ts';
 import { type Decision, decide } from '../../payments/domain/decide.ts';
 import type { HoldChange, Refund } from '../../payments/domain/payment.ts';
 import { isAwaited } from '../../payments/domain/payment.ts';
 import { SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
 import { detailsOf, nextTransition } from '../../payments/domain/transition.ts';
-import { changePayment } from '../../payments/use/change-payment.ts';
-import type { ChangePaymentOutcome } from '../../payments/use/change-payment-types.ts';
-import { createPayment } from '../../payments/use/create-payment.ts';
-import type { CreatePaymentOutcome, CreatePaymentTools } from '../../payments/use/create-payment-types.ts';
+import { type ChangePaymentOutcome, changePayment } from '../../payments/use/change-payment.ts';
+
+import {
+  type CreatePaymentOutcome,
+  type CreatePaymentTools,
+  createPayment,
+} from '../../payments/use/create-payment.ts';
+
 import type { EffectStore } from '../../payments/use/effect-store.ts';
+import { settleCharge } from '../../payments/use/find-out.ts';
 import { findOutChange } from '../../payments/use/find-out-change.ts';
 import { chainOf, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { Inquiry } from '../../payments/use/payment-store.ts';
@@ -23,7 +28,6 @@ import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import { queuedWith } from '../../payments/use/queued-with.ts';
 import { type AlarmTools, raiseAlarms } from '../../payments/use/raise-alarms.ts';
 import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
-import { settleCharge } from '../../payments/use/settle-charge.ts';
 import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
 
 export interface ResolveTools extends CreatePaymentTools, AlarmTools {
