@@ -15,7 +15,7 @@ export function report({ engine, others, overhead, throughput, weight }: Measure
   return `# Benchmarks
 
 Written by \`npm run bench\`. Counts are DynamoDB's own (\`ReturnConsumedCapacity\`, indexes included), as the local emulator
-keeps them. Ratios are medians of rounds that take turns, in one run on one store. Neither says how fast a machine is.
+counts them. Ratios are medians of alternating rounds, in one run on one store. Neither depends on the speed of the machine.
 
 ## What a payment costs
 
@@ -23,23 +23,23 @@ keeps them. Ratios are medians of rounds that take turns, in one run on one stor
 |---|---|---|---|---|
 ${rows(engine, costCells)}
 
-Budgets: a first execution is two durable writes and at most 11 write units, 13 with a reference or a hold; a cold replay is one call that
-is refused, a warm one is none. A refused call does not say what it cost: DynamoDB charges it for the items that stood in its way, here
-two of at most a kilobyte, 4 units (three and 6 with a reference).
+Budgets: a first execution is two durable writes and at most 11 write units, 13 with a reference or a hold. A cold replay is one rejected
+call, a warm replay none. A rejected call does not report its cost. DynamoDB charges it for the items whose conditions failed: here two items
+of at most one kilobyte, 4 units (three items and 6 units with a reference).
 
-Beside it, for the same payment:
+For comparison, the same payment without the engine:
 
 | path | outcome | calls | durable writes | request units |
 |---|---|---|---|---|
 ${rows(others, costCells)}
 
-They cost less because they leave out what makes a payment happen once: transactions, which cost double, the pending transition,
-and the indexes by which open claims and recent outcomes are found. \`test/powertools\` and the feature of the race show what
-becomes of money without these.
+They cost less because they omit what makes a payment happen once: transactions, which cost double, the pending transition, and
+the indexes of open claims and recent outcomes. \`test/once/stock-layer-*.test.ts\` and \`npm run demo\` show what happens to
+money without these.
 
 ## Overhead
 
-The time of one payment through the engine, with the processor in memory, one at a time.
+The time of one payment through the engine, sequentially, with the processor in memory.
 
 | against | engine's time over theirs |
 |---|---|
@@ -47,7 +47,7 @@ ${rows(overhead, ({ subject, timeRatio }) => [subject, timeRatio.toFixed(2)])}
 
 ## Throughput
 
-Payments that are finished in the same time, 32 in flight, on the same store in the same run.
+Payments completed in the same time, with 32 in flight, on the same store in the same run.
 
 | beside | engine's throughput over theirs |
 |---|---|
@@ -59,7 +59,7 @@ ${rows(throughput, ({ subject, timeRatio }) => [subject, (1 / timeRatio).toFixed
 |---|---|
 ${rows([...weight.kilobytes], ([name, kilobytes]) => [name, kilobytes.toFixed(0)])}
 
-The CPU time to import the payments function, beside a handler with the SDK's DynamoDB client alone:
+The CPU time to import the payments function, relative to a handler with only the SDK's DynamoDB client:
 
 | the client | ratio |
 |---|---|

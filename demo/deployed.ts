@@ -126,9 +126,7 @@ async function eventBusOf({ awsEndpoint: endpoint, region }: LocalAws): Promise<
   );
   const bus = outputs.find(({ OutputKey }) => OutputKey === StackOutput.eventBus)?.OutputValue;
   if (bus === undefined) {
-    throw new StartFailure(
-      'What runs was deployed before there were events: "npm stop", then "npm start -- --detach".',
-    );
+    throw new StartFailure('The running stack has no events. Run "npm stop", then "npm start -- --detach".');
   }
   return bus;
 }

@@ -29,7 +29,7 @@ try {
   console.log(`\nCounts are charges (or refunds) / postings / events / effects.\n\n${plainTable(findings)}\n`);
   if (write) writeFileSync(PAGE, page(findings));
   process.exitCode = exitCode(findings);
-  console.log(process.exitCode === 0 ? 'Payonce: exactly once, every time.' : 'Payonce was NOT exactly once.');
+  console.log(process.exitCode === 0 ? 'Payonce: exactly once in every scenario.' : 'Payonce was NOT exactly once.');
 } catch (error) {
   console.error(
     error instanceof StartFailure ? error.message : (error instanceof Error && error.stack) || lineOf(error),

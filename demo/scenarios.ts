@@ -30,7 +30,7 @@ const REFUND = 7_000;
 export const SCENARIOS: readonly Scenario[] = [
   {
     id: 'three',
-    trouble: 'three posts of one key, one after the other',
+    trouble: 'three sequential requests with one key',
     moves: 'charge',
     provoke: async (side, key) => {
       for (let post = 0; post < 3; post += 1) await side.payUntilAnswered(key);
@@ -39,7 +39,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     id: 'fifty',
-    trouble: `${AT_ONCE} posts of one key at once`,
+    trouble: `${AT_ONCE} concurrent requests with one key`,
     moves: 'charge',
     provoke: async (side, key) => {
       await Promise.all(Array.from({ length: AT_ONCE }, () => side.payUntilAnswered(key)));
@@ -48,7 +48,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     id: 'lost-answer',
-    trouble: 'the client gives up before the answer, and tries again',
+    trouble: 'the client times out before the answer and retries',
     moves: 'charge',
     provoke: async (side, key) => {
       const body = { source: 'tok_slow' };
@@ -67,7 +67,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     id: 'crash',
-    trouble: 'the function is killed between charge and save, and the client tries again',
+    trouble: 'the function is killed between charge and save, and the client retries',
     moves: 'charge',
     turn: 2,
     provoke: async (side, key) => {
@@ -82,7 +82,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     id: 'callback',
-    trouble: 'the processor calls back twice at once',
+    trouble: 'the processor sends two concurrent callbacks',
     moves: 'charge',
     provoke: async (side, key) => {
       const payment = side.config.paymentOf(key);
@@ -96,7 +96,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     id: 'published-again',
-    trouble: 'the event is published again, as by a publisher that died before it knew that it had',
+    trouble: 'the event is published again, as after a crash of the publisher',
     moves: 'charge',
     provoke: async (side, key) => {
       const payment = side.config.paymentOf(key);
@@ -108,7 +108,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     id: 'redelivery',
-    trouble: 'the consumer is killed between its effect and its acknowledgement, and the event is delivered again',
+    trouble: 'the consumer is killed between its effect and its acknowledgement, and the event is redelivered',
     moves: 'charge',
     // A consumer takes along whatever it holds when it dies: as yet it holds nothing else.
     turn: 1,
@@ -122,7 +122,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     id: 'refunds',
-    trouble: 'two refunds of 70 out of 100 at once',
+    trouble: 'two concurrent refunds of 70 out of 100',
     moves: 'refund',
     provoke: async (side, key) => {
       const payment = side.config.paymentOf(key);
@@ -150,5 +150,5 @@ async function until(what: string, isThere: () => Promise<boolean>): Promise<voi
     if (await isThere()) return;
     await sleep(LOOK_EVERY_MS);
   }
-  throw new Error(`${what} did not come`);
+  throw new Error(`timed out waiting for ${what}`);
 }

@@ -29,7 +29,7 @@ export async function sideBySide(
     report(`Payonce: ${scenario.trouble}`);
     provoked.set(scenario, { naive, payonce: await provokeOn(sides.payonce, scenario, key) });
   }
-  report('waiting until nothing moves any more');
+  report('waiting until all counts are stable');
   return Promise.all(
     scenarios.map(async (scenario) => {
       const subjects = provoked.get(scenario);

@@ -1,17 +1,17 @@
 import type { LocalAws } from './local-aws.ts';
 
-/** What a person needs to take the first payment. */
+/** The information for a first payment. */
 export function announcement(aws: LocalAws): string {
   return `
-Payonce runs on this machine.
+Payonce is running on this machine.
 
   API      ${aws.apiUrl}
   Docs     ${aws.apiUrl}/docs
   Sandbox  ${aws.sandboxUrl}
   API key  ${aws.apiKey}
-  (all of it, and an operator's key: .payonce/local.json)
+  (.payonce/local.json contains these values and an operator's key)
 
-Take a payment; run it twice, and it is still one:
+Create a payment. Run the command twice: there is one charge.
 
 ${curlLine(aws)}
 `;

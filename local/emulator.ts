@@ -58,7 +58,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   const endpoint = `http://127.0.0.1:${port}`;
   if (!(await isReady(endpoint, logFile, ended.signal))) {
     await stopKept(keeperPid);
-    throw new StartFailure(`The local AWS did not come up; its last words are: ${lastLine(logFile)} (see ${logFile})`);
+    throw new StartFailure(`The local AWS did not start. Its last log line: ${lastLine(logFile)} (see ${logFile})`);
   }
   return {
     endpoint,

@@ -75,7 +75,7 @@ export async function findPython(
   }
   const seen = found.length === 0 ? 'none was found' : `found only ${found.join(', ')}`;
   throw new StartFailure(
-    `Python 3.${OLDEST_MINOR} or newer is needed for the local AWS, and ${seen}: install it from python.org.`,
+    `The local AWS needs Python 3.${OLDEST_MINOR} or newer, and ${seen}: install it from python.org.`,
   );
 }
 
@@ -88,5 +88,5 @@ async function step(what: string, command: readonly string[]): Promise<void> {
   const { code, lines } = await runKept({ command, environment: process.env, directory: PROJECT });
   if (code === 0) return;
   rmSync(VENV, { recursive: true, force: true });
-  throw new StartFailure(`Could not ${what}: ${lines.at(-1) ?? 'it gave no reason'}`);
+  throw new StartFailure(`Could not ${what}: ${lines.at(-1) ?? 'no reason given'}`);
 }

@@ -45,7 +45,7 @@ async function start({ detach, fresh, port, directory }: Options): Promise<void>
   console.log(announcement(aws));
   if (emulator === undefined) return;
   if (detach) {
-    console.log('It goes on in the background; "npm stop" ends it.');
+    console.log('Payonce runs in the background. "npm stop" stops it.');
     emulator.detach();
     return;
   }
@@ -58,9 +58,9 @@ async function bringUpOrFind(
   { fresh, port, directory }: { readonly fresh: boolean; readonly port: number; readonly directory: string },
 ): Promise<{ readonly aws: LocalAws; readonly emulator?: Emulator }> {
   const running = await state.running();
-  if (running !== undefined && fresh) throw new StartFailure('It is running: end it with "npm stop" first.');
+  if (running !== undefined && fresh) throw new StartFailure('Payonce is running. Stop it with "npm stop" first.');
   if (running !== undefined) {
-    console.log('It is running already ("npm stop" ends it).');
+    console.log('Payonce is already running ("npm stop" stops it).');
     return { aws: running };
   }
   // What was killed in the middle may have left something behind.
@@ -73,7 +73,7 @@ async function bringUpOrFind(
     state.write(begun.aws);
     return begun;
   } catch (error) {
-    if (again) console.error('If nothing else helps: "npm start -- --fresh" begins with empty tables.');
+    if (again) console.error('If the problem persists, "npm start -- --fresh" starts with empty tables.');
     throw error;
   }
 }
@@ -81,7 +81,7 @@ async function bringUpOrFind(
 function portOf(text: string): number {
   const port = Number(text);
   if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
-  throw new StartFailure(`--port is ${text}, but must be a number from 1 to 65535.`);
+  throw new StartFailure(`--port is ${text}; it must be a number from 1 to 65535.`);
 }
 
 /** The steps as they come: what is next is known only to whoever takes it. On a terminal with the CLI's own words below. */
@@ -104,7 +104,7 @@ async function bringUp(directory: string, port: number, state: StateFile): Promi
       },
     },
   ]).run();
-  if (result === undefined) throw new StartFailure('It did not start.');
+  if (result === undefined) throw new StartFailure('Payonce did not start.');
   return result;
 }
 
@@ -115,7 +115,7 @@ function titleOf(step: string, detail = ''): string {
 async function stayInForeground(emulator: Emulator, state: StateFile): Promise<void> {
   const asked = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => asked.abort());
-  console.log('The functions’ logs follow; Ctrl-C ends everything.\n');
+  console.log('The logs of the functions follow. Ctrl-C stops Payonce.\n');
   await followLogs(
     emulator.endpoint,
     ({ timestampMs, functionName, text }) => {
@@ -123,9 +123,9 @@ async function stayInForeground(emulator: Emulator, state: StateFile): Promise<v
     },
     AbortSignal.any([asked.signal, emulator.ended]),
   );
-  if (asked.signal.aborted) console.log('\nEnding…');
+  if (asked.signal.aborted) console.log('\nStopping…');
   await emulator.stop();
   state.remove();
   // By "npm stop", or by some fault of its own.
-  if (!asked.signal.aborted) console.log('\nThe local AWS has ended; its last words are in emulator.log.');
+  if (!asked.signal.aborted) console.log('\nThe local AWS has stopped unexpectedly. See emulator.log.');
 }

@@ -52,14 +52,14 @@ export class StateFile {
     const isStarting = ({ pid, commandLine }: RunningProcess): boolean =>
       pid === holder && commandLine.includes('local/start');
     if (holder !== process.pid && runningProcesses().some(isStarting)) {
-      throw new StartFailure(`It is just being started (by process ${holder}): wait until that is done.`);
+      throw new StartFailure(`Process ${holder} is starting Payonce. Wait until it has finished.`);
     }
     // One that was killed has left its claim behind.
     rmSync(this.#claim, { force: true });
     try {
       writeFileSync(this.#claim, String(process.pid), { flag: 'wx' });
     } catch {
-      throw new StartFailure('It is just being started by another process: wait until that is done.');
+      throw new StartFailure('Another process is starting Payonce. Wait until it has finished.');
     }
   }
 

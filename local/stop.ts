@@ -13,8 +13,8 @@ const state = new StateFile(directory);
 const pid = state.read()?.keeperPid ?? 0;
 if (isKept(pid)) {
   await stopKept(pid);
-  console.log('Payonce has ended; its tables and keys are there for the next start.');
+  console.log('Payonce stopped. Its tables and keys are kept for the next start.');
 } else {
-  console.log('Nothing was running.');
+  console.log('Payonce is not running.');
 }
 state.remove();

@@ -92,13 +92,13 @@ describe('the local AWS', () => {
     expect(again.stdout).toContain('running already');
     expect(details()).toEqual(aws);
 
-    expect((await stop()).stdout).toContain('Payonce has ended');
+    expect((await stop()).stdout).toContain('Payonce stopped');
     expect(await untilGone()).toEqual([]);
     expect(existsSync(join(directory, 'local.json'))).toBe(false);
-    expect((await stop()).stdout).toContain('Nothing was running');
+    expect((await stop()).stdout).toContain('Payonce is not running');
 
     const foreground = startInForeground();
-    await foreground.untilItSays('logs follow');
+    await foreground.untilItSays('logs of the functions follow');
     expect(details().apiKey).toBe(aws.apiKey);
     expect(await pay(details())).toEqual({ status: 201, replayed: 'true' });
     // The functions' logs, with the time and the function.
@@ -119,7 +119,7 @@ describe('the local AWS', () => {
 
   test('killed outright while it runs, it leaves nothing running and nothing that confuses the next start', async () => {
     const foreground = startInForeground();
-    await foreground.untilItSays('logs follow');
+    await foreground.untilItSays('logs of the functions follow');
     await pay(details());
     foreground.child.kill('SIGKILL');
     expect(await untilGone()).toEqual([]);
@@ -131,6 +131,6 @@ describe('the local AWS', () => {
 
   test('a file that says nonsense is no obstacle', async () => {
     writeFileSync(join(directory, 'local.json'), '{"keeperPid": 1');
-    expect((await stop()).stdout).toContain('Nothing was running');
+    expect((await stop()).stdout).toContain('Payonce is not running');
   });
 });

@@ -23,7 +23,7 @@ describe('Python', () => {
 
   test('missing or too old is one line that says what to do', async () => {
     await expect(findPython(machineWith({}))).rejects.toThrow(
-      'Python 3.10 or newer is needed for the local AWS, and none was found: install it from python.org.',
+      'The local AWS needs Python 3.10 or newer, and none was found: install it from python.org.',
     );
     await expect(findPython(machineWith({ python3: 'Python 3.8.10\n' }))).rejects.toThrow('found only Python 3.8.10');
   });
