@@ -61,17 +61,24 @@ export function callbacksFunction(scope: Construct, parts: ServiceParts): Payonc
   return callbacks;
 }
 
-/** The books: it reads all of them, and appends what an operator sets right. */
-export function ledgerFunction(scope: Construct, parts: ServiceParts): PayonceFunction {
-  const { settings, data } = parts;
-  const ledger = engineFunction(scope, 'LedgerApi', parts, {
+/** The books: it lists them, and appends what an operator sets right. It calls no processor. */
+export function ledgerFunction(scope: Construct, { settings, data }: ServiceParts): PayonceFunction {
+  const ledger = new PayonceFunction(scope, 'LedgerApi', {
     folder: 'ledger',
     timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
     memoryMb: settings.memoryMb,
+    logRetentionDays: settings.logRetentionDays,
+    retainLogs: settings.retainData,
+    environment: {
+      [Environment.idempotencyTable]: data.idempotency.tableName,
+      [Environment.ledgerTable]: data.ledger.table.tableName,
+      [Environment.registryTable]: data.registry.tableName,
+    },
   });
+  data.ledger.grantAppend(ledger.role);
+  data.ledger.grantRead(ledger.role);
   allow(ledger, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
   allowRows(ledger, data.registry, 'ReadApiKeys', ['dynamodb:GetItem'], [RegistryRow.apiKey]);
-  data.ledger.grantScan(ledger.role);
   return ledger;
 }
 

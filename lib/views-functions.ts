@@ -13,7 +13,7 @@ import type { ServiceParts } from './service-functions.ts';
 
 /** Kinds of rows in the Views, by the beginning of their partitions. */
 const PAYMENT_ROWS = [ViewsRow.payment, ViewsRow.reference];
-const BOOK_ROWS = [ViewsRow.book, ViewsRow.total];
+const BOOK_ROWS = [ViewsRow.book, ViewsRow.total, ViewsRow.mismatch];
 const EVENT_ROWS = [ViewsRow.event];
 
 /** Writes the Views, and nothing else: it reads no Ledger and knows no key. */
@@ -67,7 +67,7 @@ export function allowPaymentLists(payments: PayonceFunction, { views }: DataStac
   allowLists(payments, views, PAYMENT_ROWS);
 }
 
-/** Lets the ledger function list entries and add them up. */
+/** Lets the ledger function list entries and mismatches, and add entries up. */
 export function allowBookLists(ledger: PayonceFunction, { views }: DataStack): void {
   allowLists(ledger, views, BOOK_ROWS);
 }

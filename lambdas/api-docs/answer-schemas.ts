@@ -184,6 +184,7 @@ export const correction = z
 
 const mismatch = z
   .looseObject({
+    id: z.string().meta({ description: '`mis_…`' }),
     object: z.literal('mismatch'),
     payment: z.string().nullable().meta({
       description: 'As the charge names it, also when there is no such payment; null when it names none.',
@@ -207,13 +208,6 @@ const mismatch = z
         '`missing_in_ledger`: nothing was ever posted. `missing_at_processor`: no charge there has taken money. ' +
         '`amounts_differ`: both know of it.',
     }),
-  })
-  .meta({ id: 'Mismatch' });
-
-const openMismatch = z
-  .looseObject({
-    id: z.string().meta({ description: '`mis_…`' }),
-    ...mismatch.shape,
     processor: z.string(),
     account: z.string().meta({ description: 'At the processor.' }),
     status: z.enum(['suspected', 'confirmed']).meta({
@@ -224,29 +218,15 @@ const openMismatch = z
     first_seen: unixSeconds,
     last_seen: unixSeconds,
   })
-  .meta({ id: 'OpenMismatch' });
-
-/** Asked for without a time. */
-export const openMismatchList = z
-  .looseObject({
-    object: z.literal('list'),
-    data: z.array(openMismatch).meta({ description: 'Newest payment first.' }),
-    has_more: z.boolean(),
-  })
-  .meta({ id: 'OpenMismatchList' });
+  .meta({ id: 'Mismatch' });
 
 export const mismatchList = z
   .looseObject({
     object: z.literal('list'),
-    data: z.array(mismatch).meta({ description: 'By payment and currency; charges without a payment last.' }),
-    has_more: z.boolean().meta({ description: 'Whether there are more mismatches than `limit`.' }),
-    compared: z
-      .looseObject({ charges: z.int().min(0), payments: z.int().min(0) })
-      .meta({ description: 'How much was looked at, so that an empty list says something.' }),
+    data: z.array(mismatch).meta({ description: 'Newest payment first.' }),
+    has_more: z.boolean(),
   })
   .meta({ id: 'MismatchList' });
-
-export const mismatches = z.union([openMismatchList, mismatchList]).meta({ id: 'Mismatches' });
 
 const codes = z.enum(Object.keys(PROBLEMS));
 

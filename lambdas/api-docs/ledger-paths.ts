@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
 import { correctionBody, decisionBody, entriesQuery, mismatchesQuery } from '../reconciling/http/ledger-schemas.ts';
-import { balanceList, correction, ledgerEntryList, mismatches, payment } from './answer-schemas.ts';
+import { balanceList, correction, ledgerEntryList, mismatchList, payment } from './answer-schemas.ts';
 import {
   balanceExamples,
   correctionExamples,
@@ -105,16 +105,14 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       operationId: 'listMismatches',
       summary: 'Where the Ledger and the processor’s books differ',
       description:
-        'Without a time: what is open, by the comparisons that the clock runs, every hour with the last day and every night ' +
-        'with the last week. With one: the two are compared now, both ways: every charge that was made in the time asked for, ' +
-        'and every payment whose `processor_clearing` was posted to in it; each payment so found is compared whole, currency ' +
-        'by currency. A payment that moves at this moment may show up, and be gone when asked again. A time that holds more ' +
-        'than 500 payments is refused: ask for a shorter one. Only your own payments, and charges that belong to no payment ' +
-        'that is known. Needs the scope `admin`.',
+        'The differences that are open. They are found by comparisons that the clock runs, every hour with the last day and every ' +
+        'night with the last week. To compare now, start a run of the job `reconcile-recent`: it compares the 25 hours before the ' +
+        'time that it is for. Shown are differences of your own payments, and charges that belong to no payment that is known. ' +
+        'Needs the scope `admin`.',
       requestParams: { query: mismatchesQuery },
       responses: {
-        200: shown('Where the two differ.', mismatches, mismatchExamples),
-        ...problemResponses([...ALWAYS, 'invalid_request', 'processor_unavailable', 'ledger_too_large']),
+        200: shown('Where the two differ.', mismatchList, mismatchExamples),
+        ...problemResponses([...ALWAYS, 'invalid_request']),
       },
     },
   },

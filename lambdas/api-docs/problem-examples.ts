@@ -179,7 +179,6 @@ const PROBLEM_DETAILS: Readonly<Record<ProblemCode, ProblemExample>> = {
   temporarily_unavailable: {
     detail: 'This cannot be done now. Ask again with the same Idempotency-Key: nothing happens twice.',
   },
-  ledger_too_large: { detail: 'The Ledger is too large to be read as a whole. Ask for the entries of one payment.' },
   timeout: { detail: 'No answer in time. Ask again with the same key: nothing happens twice.' },
 };
 

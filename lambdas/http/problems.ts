@@ -249,11 +249,6 @@ export const PROBLEMS = {
     title: 'Temporarily unavailable',
     meaning: 'The request could not be served now. Ask again with the same key after Retry-After.',
   },
-  ledger_too_large: {
-    status: 503,
-    title: 'Ledger too large',
-    meaning: 'The Ledger holds more than one request may read. Ask for one payment; asking again does not help.',
-  },
   timeout: {
     status: 504,
     title: 'Gateway timeout',

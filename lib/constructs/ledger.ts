@@ -69,13 +69,6 @@ export class Ledger extends Construct {
     );
   }
 
-  /** Lets `grantee` read all of it, page by page: a comparison with the processor’s books needs every row as it stands. */
-  grantScan(grantee: IGrantable): void {
-    grantee.grantPrincipal.addToPrincipalPolicy(
-      new PolicyStatement({ sid: 'LedgerScan', actions: ['dynamodb:Scan'], resources: [this.table.tableArn] }),
-    );
-  }
-
   /** Stands whatever else is allowed, now or by a later mistake. */
   #denyChanges(grantee: IGrantable): void {
     grantee.grantPrincipal.addToPrincipalPolicy(

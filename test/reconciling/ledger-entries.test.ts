@@ -132,22 +132,6 @@ describe('the entries of the Ledger', () => {
     }
   });
 
-  test('of a Ledger that is too large are 503 with a word of what helps', async () => {
-    const large = new LedgerDesk({
-      ledger: {
-        entries: () => Promise.reject(new RetryableError('ledger_too_large', 'too many rows')),
-        balances: () => Promise.reject(new RetryableError('ledger_too_large', 'too many rows')),
-      },
-    });
-
-    for (const path of [PATH, '/v1/balances', '/v1/admin/mismatches?created_from=1772366000']) {
-      const reply = await large.get(path);
-      expect(reply.status).toBe(503);
-      expect(reply.body).toMatchObject({ code: 'ledger_too_large', detail: expect.stringContaining('one payment') });
-    }
-    expect(large.faults).toEqual([]);
-  });
-
   test('that cannot be read now are 503, to be asked for again', async () => {
     const away = new LedgerDesk({
       ledger: {

@@ -5,7 +5,6 @@ const GOOD = {
   LEDGER_TABLE: 'Ledger-1',
   REGISTRY_TABLE: 'Registry-1',
   VIEWS_TABLE: 'Views-1',
-  PROCESSOR_URL: 'https://processor.example',
 };
 const TOUCHED = [...Object.keys(GOOD), 'POWERTOOLS_IDEMPOTENCY_DISABLED'];
 

@@ -12,7 +12,6 @@ import { nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { LEDGER_ROUTES, type LedgerTools } from '../../lambdas/reconciling/http/ledger-routes.ts';
 import { ViewLedgerReader } from '../../lambdas/views/use/view-ledger-reader.ts';
-import { MemoryLedgerReader } from '../views/memory-ledger-reader.ts';
 import { MemoryViews } from '../views/memory-views.ts';
 import { countingEntropy } from './counting-entropy.ts';
 import { API_KEY, ApiDesk, type Asked, PaymentsDesk, type Reply } from './payments-desk.ts';
@@ -21,7 +20,6 @@ import { ProjectedViews } from './projected-views.ts';
 /** The ledger API beside a payments API, on one store, one processor and one clock. */
 export class LedgerDesk extends ApiDesk {
   readonly payments: PaymentsDesk;
-  readonly reader: MemoryLedgerReader;
   /** What comparisons have found; all else is projected when it is asked for. */
   readonly views = new MemoryViews();
   readonly #changes: Partial<LedgerTools>;
@@ -31,18 +29,15 @@ export class LedgerDesk extends ApiDesk {
     super();
     this.#changes = changes;
     this.payments = payments;
-    this.reader = new MemoryLedgerReader(() => payments.store.allTransitions());
     this.registerKey(API_KEY, { scopes: ALL_SCOPES });
   }
 
   protected open(): (event: GatewayEvent) => Promise<GatewayResult> {
-    const { store, processor, clock } = this.payments;
+    const { store, clock } = this.payments;
     return authenticatedApi<LedgerTools>(LEDGER_ROUTES, {
-      ledger: new ViewLedgerReader(new ProjectedViews(store), this.reader),
-      wholeLedger: this.#changes.ledger ?? this.reader,
+      ledger: new ViewLedgerReader(new ProjectedViews(store)),
       views: this.views,
       effects: store,
-      books: [processor],
       runner: idempotentRunner,
       clock,
       entropy: countingEntropy(),
@@ -61,11 +56,6 @@ export class LedgerDesk extends ApiDesk {
     invariant(id !== undefined, `no payment was made: ${reply.text}`);
     this.payments.clock.advance(1000);
     return id;
-  }
-
-  /** Asks where the books differ now. */
-  compare(): Promise<Reply> {
-    return this.get('/v1/admin/mismatches?created_from=1772366000');
   }
 
   /** Corrects the books, by default as an operator who gives a reason. */

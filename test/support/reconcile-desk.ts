@@ -1,4 +1,8 @@
+import { type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
+import type { Mismatch } from '../../lambdas/reconciling/domain/compare-books.ts';
 import {
   type MismatchCounts,
   type OpenMismatch,
@@ -8,12 +12,12 @@ import { type ReconcileTools, reconcileDays, reconcileRecent } from '../../lambd
 import { ALL_MISMATCHES } from '../../lambdas/views/domain/views.ts';
 import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { type FinishedJob, finishJob } from './finish-job.ts';
-import { MismatchDesk } from './mismatch-desk.ts';
+import { LedgerDesk } from './ledger-desk.ts';
 
 const MINUTE_MS = 60_000;
 
-/** The comparisons that the clock runs, on the desk's store, processor and clock. */
-export class ReconcileDesk extends MismatchDesk {
+/** The comparisons that the clock runs, on the desk's store, processor and clock, and somebody who changes things at the processor. */
+export class ReconcileDesk extends LedgerDesk {
   readonly told: string[] = [];
   readonly counted: MismatchCounts[] = [];
 
@@ -41,6 +45,31 @@ export class ReconcileDesk extends MismatchDesk {
 
   days(changes: Partial<ReconcileTools> = {}, options: Parameters<typeof finishJob>[2] = {}): Promise<FinishedJob> {
     return finishJob(reconcileDays(this.tools(changes)), this.#scheduled(), options);
+  }
+
+  get inside() {
+    return this.payments.processor.inside;
+  }
+
+  chargeOf(payment: PaymentId): ProcessorCharge {
+    const [charge] = this.payments.processor.charges(payment);
+    invariant(charge !== undefined, 'the payment was charged');
+    return charge;
+  }
+
+  /** A charge that somebody made beside us. */
+  chargeBeside(paymentId: PaymentId, amountMinor: number, currency = 'EUR'): ProcessorCharge {
+    const operationId = storedOperationId(`by-hand-${amountMinor}-${currency}`);
+    const order = { operationId, paymentId, amountMinor, currency, source: 'tok_ok', capture: 'automatic' as const };
+    return this.inside.add(order, 'succeeded');
+  }
+
+  /** Compares the last day, an hour after the comparison before it. @returns what the two books say differently */
+  async mismatches(): Promise<readonly Mismatch[]> {
+    this.wait(60);
+    const { done, left, failed } = await this.recent();
+    invariant(done > 0 && left === 0 && failed === 0, 'all was compared');
+    return this.differences().map(({ mismatch }) => mismatch);
   }
 
   wait(minutes: number): void {

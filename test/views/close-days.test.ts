@@ -11,7 +11,6 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import { eventsOf } from '../support/event-fixtures.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { takenAt } from './ledger-reader-suite.ts';
-import { MemoryLedgerReader } from './memory-ledger-reader.ts';
 import { MemoryViews } from './memory-views.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -44,7 +43,7 @@ async function told(): Promise<{ readonly payable: number; readonly read: number
       return rows;
     },
   };
-  const balances = await new ViewLedgerReader(counting, new MemoryLedgerReader(() => [])).balances(owner);
+  const balances = await new ViewLedgerReader(counting).balances(owner);
   return { payable: balances.find(({ account }) => account === 'merchant_payable')?.creditMinor ?? 0, read };
 }
 

@@ -11,7 +11,6 @@ import { eventsOf } from '../support/event-fixtures.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { describeLedgerReader } from './ledger-reader-suite.ts';
-import { MemoryLedgerReader } from './memory-ledger-reader.ts';
 import { describeViewStore } from './view-store-suite.ts';
 
 let table: string;
@@ -30,7 +29,7 @@ describeViewStore('dynamodb', async () => views());
 describeLedgerReader('the views on dynamodb', async () => {
   const written: Transition[] = [];
   return {
-    reader: new ViewLedgerReader(views(), new MemoryLedgerReader(() => written)),
+    reader: new ViewLedgerReader(views()),
     write: async (transitions) => {
       written.push(...transitions);
       for (const event of eventsOf(systemDigest, transitions))

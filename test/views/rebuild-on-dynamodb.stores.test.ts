@@ -61,7 +61,7 @@ test('views that are gone are made again from the Ledger, what never happened go
   const compared = await rebuildViews(tools, rebuildBegin(2, 'compare_ledger'), async () => undefined);
 
   const oracle = new MemoryLedgerReader(() => [...old, ...fresh].flat());
-  const reader = new ViewLedgerReader(views, oracle);
+  const reader = new ViewLedgerReader(views);
   expect(rebuilt.counts.removed).toBeGreaterThan(0);
   expect(rebuilt.counts.daysClosed).toBeGreaterThan(0);
   expect([rebuilt.differences, compared.differences]).toEqual([[], []]);

@@ -8,7 +8,6 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import { eventsOf } from '../support/event-fixtures.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { describeLedgerReader } from './ledger-reader-suite.ts';
-import { MemoryLedgerReader } from './memory-ledger-reader.ts';
 import { MemoryViews } from './memory-views.ts';
 
 /** @param clockMs the closers' time; what was before is closed after every write */
@@ -17,7 +16,7 @@ function describeViews(name: string, clockMs?: number): void {
     const written: Transition[] = [];
     const views = new MemoryViews();
     return {
-      reader: new ViewLedgerReader(views, new MemoryLedgerReader(() => written)),
+      reader: new ViewLedgerReader(views),
       write: async (transitions) => {
         written.push(...transitions);
         for (const event of eventsOf(systemDigest, transitions)) {

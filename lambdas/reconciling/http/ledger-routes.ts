@@ -10,21 +10,25 @@ import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import type { Digest } from '../../kernel/digest.ts';
+import { TerminalError } from '../../kernel/faults.ts';
 import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
 import type { BooksOwner, LedgerEntry, LedgerReader } from '../../views/use/ledger-reader.ts';
 import { listEntries } from '../../views/use/list-entries.ts';
 import { readBalances, type ToldBalance } from '../../views/use/read-balances.ts';
+import type { ViewStore } from '../../views/use/view-store.ts';
+import type { OpenMismatch } from '../domain/mismatch-view.ts';
+import { listMismatches } from '../use/mismatch-view.ts';
 import { entryId, parseEntryId } from './entry-id.ts';
-import { getMismatches, type MismatchTools, readable } from './get-mismatches.ts';
-import { entriesQuery } from './ledger-schemas.ts';
+import { entriesQuery, mismatchesQuery } from './ledger-schemas.ts';
 import { postCorrection } from './post-correction.ts';
 import { postDecision } from './post-decision.ts';
 
-export type LedgerTools = MismatchTools &
-  KeyedEffectTools & {
-    /** For lists and sums: from the Views, seconds behind. */
-    readonly ledger: LedgerReader;
-  };
+export interface LedgerTools extends KeyedEffectTools {
+  /** For lists and sums: from the Views, seconds behind. */
+  readonly ledger: LedgerReader;
+  /** For what the comparisons of the clock have found. */
+  readonly views: Pick<ViewStore, 'range'>;
+}
 
 type Call = CallWith<LedgerTools>;
 type Route = RouteWith<LedgerTools>;
@@ -33,10 +37,10 @@ const getEntries: Route = {
   method: 'GET',
   path: '/v1/ledger/entries',
   scope: Scopes.paymentsRead,
-  handle: (call) => readable(call, () => list(call)),
+  handle: listEntriesOf,
 };
 
-async function list(call: Call): Promise<Handled> {
+async function listEntriesOf(call: Call): Promise<Handled> {
   const { tools, caller, request } = call;
   const query = validateQuery(entriesQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
@@ -79,14 +83,21 @@ const getBalances: Route = {
   method: 'GET',
   path: '/v1/balances',
   scope: Scopes.paymentsRead,
-  handle: (call) => readable(call, () => show(call)),
+  handle: showBalances,
 };
 
-async function show({ tools, caller, request }: Call): Promise<Handled> {
+async function showBalances({ tools, caller, request }: Call): Promise<Handled> {
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
-  const balances = await readBalances(tools.ledger, caller);
-  return found({ object: 'list', data: balances.map(balanceObject), has_more: false });
+  try {
+    const balances = await readBalances(tools.ledger, caller);
+    return found({ object: 'list', data: balances.map(balanceObject), has_more: false });
+  } catch (error) {
+    if (!(error instanceof TerminalError) || error.code !== 'balance_too_large') throw error;
+    // Asking again is in vain.
+    const detail = 'A sum is beyond 2^53 - 1 and would lose digits as a JSON number. Add up the entries instead.';
+    return refusal(problem('balance_too_large', detail), request);
+  }
 }
 
 /** Amounts in minor units. */
@@ -107,5 +118,46 @@ function noSuchPayment({ request }: Call): Handled {
   return refusal(problem('not_found', 'There is no such payment.'), request);
 }
 
-/** The ledger API on any store and books. */
+const getMismatches: Route = {
+  method: 'GET',
+  path: '/v1/admin/mismatches',
+  scope: Scopes.admin,
+  handle: listOpenMismatches,
+};
+
+/** What the comparisons of the clock have left open. */
+async function listOpenMismatches({ tools, caller, request }: Call): Promise<Handled> {
+  const query = validateQuery(mismatchesQuery, request.query);
+  if (query.kind === 'refused') return refusal(query.problem, request);
+  const { limit = DEFAULT_PAGE, starting_after: after } = query.value;
+  const listed = await listMismatches(tools.views, caller, { limit, ...(after === undefined ? {} : { after }) });
+  if (listed.kind === 'unknown_cursor') {
+    return refusal(problem('invalid_request', `${listed.param} must be the id of a mismatch.`, listed.param), request);
+  }
+  return found({ object: 'list', data: listed.open.map(mismatchObject), has_more: listed.hasMore });
+}
+
+/** Amounts in minor units. */
+function mismatchObject(open: OpenMismatch): Record<string, unknown> {
+  const { paymentId, paymentStatus, currency, processorMinor, ledgerMinor, chargeIds, kind } = open.mismatch;
+  return {
+    id: open.id,
+    object: 'mismatch',
+    payment: paymentId ?? null,
+    payment_status: paymentStatus ?? null,
+    currency,
+    processor_amount: processorMinor,
+    ledger_amount: ledgerMinor,
+    difference: processorMinor - ledgerMinor,
+    charges: chargeIds,
+    kind,
+    processor: open.books.name,
+    account: open.books.account,
+    status: open.status,
+    first_seen: Math.floor(open.firstSeenAtMs / 1000),
+    last_seen: Math.floor(open.lastSeenAtMs / 1000),
+  };
+}
+
+/** The ledger API on any store. */
 export const LEDGER_ROUTES: readonly Route[] = [getEntries, getBalances, postCorrection, getMismatches, postDecision];

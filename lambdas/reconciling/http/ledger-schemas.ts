@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { pageLimit } from '../../http/lists.ts';
-import { wholeNumber } from '../../http/validate.ts';
 import { CURRENCIES, largestAmountMinor } from '../../kernel/currency.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
 
@@ -9,8 +8,6 @@ import { ACCOUNTS } from '../../payments/domain/posting.ts';
 /** A transition has at most six digits in its key. */
 const MAX_SEQUENCE = 999_999;
 const MAX_LEGS = 10;
-/** Unix seconds have ten digits until the year 2286. */
-const LAST_SECOND = 9_999_999_999;
 const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(code) ?? 0));
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -50,28 +47,14 @@ export const entriesQuery = z.strictObject({
     .meta({ description: 'The `id` of the last entry that you have: the page begins after it.' }),
 });
 
-export const mismatchesQuery = z
-  .strictObject({
-    created_from: wholeNumber(
-      0,
-      LAST_SECOND,
-      'Compare now, from then on. Unix seconds, inclusive; a day before `created_to` when that alone is given.',
-    ),
-    created_to: wholeNumber(
-      0,
-      LAST_SECOND,
-      'Compare now, until then. Unix seconds, exclusive; now when `created_from` alone is given. At most 31 days after it.',
-    ),
-    limit: pageLimit('mismatches'),
-    starting_after: z.string().max(100, 'must be the id of a mismatch').optional().meta({
-      description: 'The `id` of the last open mismatch that you have: the page begins after it. Not with a time.',
-    }),
-  })
-  .refine(
-    ({ created_from: from, created_to: to, starting_after: after }) =>
-      after === undefined || (from === undefined && to === undefined),
-    { path: ['starting_after'], message: 'must not be given together with a time' },
-  );
+export const mismatchesQuery = z.strictObject({
+  limit: pageLimit('mismatches'),
+  starting_after: z
+    .string()
+    .max(100, 'must be the id of a mismatch')
+    .optional()
+    .meta({ description: 'The `id` of the last mismatch that you have: the page begins after it.' }),
+});
 
 const text = (max: number) =>
   z.string('must be a string').regex(/\S/, 'must not be blank').max(max, `must be at most ${max} characters`);

@@ -46,7 +46,7 @@ const RECENT_MS = DAY_MS + 60 * MINUTE_MS;
  * A processor gives up on a callback after three days at most (Stripe documentation, "Webhooks: Retry behavior"), so what the
  * Ledger has not heard of a charge by then, it will not hear; a week also covers a weekend on which nobody looks. Refunds
  * may come for months and disputes for four of them: they are outcomes of the day on which they come, whatever the age of
- * their payment, and those that came without a callback are found by comparing older times on request.
+ * their payment. One that came without a callback, of a charge that is older, is found by a run for an earlier time.
  */
 const WHOLE_DAYS = 7;
 

@@ -27,7 +27,6 @@ export interface LedgerEntry extends EntryPosition, Posting {
 }
 
 export interface EntryQuery extends BooksOwner {
-  readonly paymentId?: PaymentId;
   readonly account?: Account;
   /** Unix milliseconds, inclusive. */
   readonly fromMs?: number;
@@ -47,9 +46,9 @@ export interface Balance {
   readonly creditMinor: number;
 }
 
-/** The postings of the Ledger, added up or one by one; a balance is never anything but the sum of its entries. */
+/** The postings of the Ledger, added up or one by one. A balance is the sum of its entries. */
 export interface LedgerReader {
-  /** In the order of their positions. @throws RetryableError when they cannot be read now, or are too many to be read */
+  /** In the order of their positions. @throws RetryableError when they cannot be read now */
   entries(query: EntryQuery): Promise<readonly LedgerEntry[]>;
   /** @throws as `entries` */
   balances(owner: BooksOwner): Promise<readonly Balance[]>;

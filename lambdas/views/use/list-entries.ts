@@ -1,8 +1,17 @@
 import { parsePaymentId } from '../../kernel/ids.ts';
 import type { Account } from '../../payments/domain/posting.ts';
+import type { Transition } from '../../payments/domain/transition.ts';
+import { readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import type { Caller } from '../../tenants/authenticate.ts';
-import type { EntryPosition, LedgerEntry, LedgerReader } from './ledger-reader.ts';
+import {
+  type BooksOwner,
+  byPosition,
+  type EntryPosition,
+  type EntryQuery,
+  type LedgerEntry,
+  type LedgerReader,
+} from './ledger-reader.ts';
 
 export interface ListEntriesTools {
   readonly ledger: LedgerReader;
@@ -26,7 +35,7 @@ export type ListEntriesOutcome =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'found'; readonly entries: readonly LedgerEntry[]; readonly hasMore: boolean };
 
-/** A page of the caller's entries, oldest first. @throws as {@link LedgerReader.entries} */
+/** A page of the caller's entries, oldest first. Those of one payment are read from the Ledger, where they are one partition. @throws as {@link LedgerReader.entries} */
 export async function listEntries(
   { ledger, effects }: ListEntriesTools,
   caller: Caller,
@@ -36,12 +45,26 @@ export async function listEntries(
   const query = { tenantId, mode, ...rest, limit: limit + 1 };
   if (payment === undefined) return paged(await ledger.entries(query), limit);
   const paymentId = parsePaymentId(payment);
-  const [first] =
-    paymentId === undefined ? [] : await effects.listTransitions(paymentId, { afterSequence: 0, limit: 1 });
-  if (first === undefined || first.payment.tenantId !== tenantId || first.payment.mode !== mode) {
-    return { kind: 'not_found' };
-  }
-  return paged(await ledger.entries({ ...query, paymentId: first.payment.id }), limit);
+  const chain = paymentId === undefined ? undefined : await readChain(effects, paymentId);
+  const owner = chain?.first.payment;
+  if (chain === undefined || owner?.tenantId !== tenantId || owner.mode !== mode) return { kind: 'not_found' };
+  return paged(entriesOf(chain.transitions, query), limit);
+}
+
+/** The entries that a query asks for, in the order of their positions. */
+export function entriesOf(
+  transitions: readonly Transition[],
+  { account, fromMs = -Infinity, untilMs = Infinity, after, limit }: Omit<EntryQuery, keyof BooksOwner>,
+): readonly LedgerEntry[] {
+  return transitions
+    .filter(({ occurredAtMs }) => occurredAtMs >= fromMs && occurredAtMs < untilMs)
+    .flatMap(({ payment, sequence, type, occurredAtMs, postings }) =>
+      postings.map((posting, leg) => ({ ...posting, paymentId: payment.id, sequence, type, occurredAtMs, leg })),
+    )
+    .filter((entry) => account === undefined || entry.account === account)
+    .filter((entry) => after === undefined || byPosition(after, entry) < 0)
+    .sort(byPosition)
+    .slice(0, limit);
 }
 
 /** One more than asked for tells whether there are more. */

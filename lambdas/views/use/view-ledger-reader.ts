@@ -14,21 +14,17 @@ import type { ViewStore } from './view-store.ts';
 
 /**
  * Reads the books from the Views: a page of entries costs about its own size, a balance the totals of the closed days and
- * the entries of the others. Both lag behind the Ledger by as long as an event travels. One payment's entries are read
- * from the Ledger, where they are one partition.
+ * the entries of the others. Both lag behind the Ledger by as long as an event travels.
  */
 export class ViewLedgerReader implements LedgerReader {
   readonly #views: Pick<ViewStore, 'range'>;
-  readonly #ledger: Pick<LedgerReader, 'entries'>;
 
-  constructor(views: Pick<ViewStore, 'range'>, ledger: Pick<LedgerReader, 'entries'>) {
+  constructor(views: Pick<ViewStore, 'range'>) {
     this.#views = views;
-    this.#ledger = ledger;
   }
 
   async entries(query: EntryQuery): Promise<readonly LedgerEntry[]> {
-    const { paymentId, account, fromMs, untilMs, after, limit } = query;
-    if (paymentId !== undefined) return this.#ledger.entries(query);
+    const { account, fromMs, untilMs, after, limit } = query;
     const begin = fromMs === undefined ? FIRST_PLACE : placeOf(fromMs);
     // The cursor's own set of postings may have legs behind it.
     const resumed = after === undefined ? FIRST_PLACE : bookPlace(after);
