@@ -23,7 +23,7 @@ const ROOMS = [
   'functions',
 ];
 
-const TOOLS = '^(bin|lib|local|operator|cli|test|bench|demo)/';
+const TOOLS = '^(bin|lib|local|cli|test|bench|demo)/';
 /** What synthesis and run time must agree on: names of tables, rows, metrics, environment variables, jobs. */
 const CONTRACT = ['^lambdas/kernel/contract/', '^lambdas/.+/contract\\.ts$'];
 /** Processors with their code left out, which is loaded when it is needed: the list of them is read at synth too. */
@@ -63,7 +63,7 @@ module.exports = {
     {
       name: 'functions-are-imported-by-nobody',
       severity: 'error',
-      from: { path: '^(lambdas|sandbox|lib|bin|local|operator|cli)/' },
+      from: { path: '^(lambdas|sandbox|lib|bin|local|cli)/' },
       to: { path: '^lambdas/functions/' },
     },
     {
@@ -106,7 +106,7 @@ module.exports = {
     {
       name: 'a-processor-is-seen-through-its-descriptor',
       severity: 'error',
-      from: { path: '^(lambdas|lib|local|operator|cli)/', pathNot: '^lambdas/processors/([^/]+)/' },
+      from: { path: '^(lambdas|lib|local|cli)/', pathNot: '^lambdas/processors/([^/]+)/' },
       to: {
         path: '^lambdas/processors/[^/]+/',
         pathNot: [...CONTRACT, ...DESCRIPTORS, '^lambdas/processors/signatures/'],
@@ -153,7 +153,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^(bin|lib)/' },
       to: {
-        path: '^(lambdas|sandbox|local|operator|cli|test|bench|demo)/',
+        path: '^(lambdas|sandbox|local|cli|test|bench|demo)/',
         pathNot: [...CONTRACT, ...DESCRIPTORS, SCHEDULES],
       },
     },
@@ -167,7 +167,7 @@ module.exports = {
       name: 'functions-of-the-demo-are-functions',
       severity: 'error',
       from: { path: '^demo/functions/' },
-      to: { path: ['^(bin|lib|local|operator|cli|test|bench)/', ...packages('aws-cdk-lib', 'constructs')] },
+      to: { path: ['^(bin|lib|local|cli|test|bench)/', ...packages('aws-cdk-lib', 'constructs')] },
     },
   ],
   options: {

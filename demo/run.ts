@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { PAYONCE_DIRECTORY } from '../local/directories.ts';
-import { lineOf, StartFailure } from '../local/failure.ts';
 import { type LocalAws, startLocalAws } from '../local/local-aws.ts';
 import { StateFile } from '../local/state-file.ts';
 import { deployDemo, removeDemo } from './deployed.ts';
@@ -23,21 +21,16 @@ const { write } = new Command('npm run demo --')
   .parse()
   .opts<{ readonly write: boolean }>();
 
-const directory = mkdtempSync(join(tmpdir(), 'payonce-demo-'));
-try {
-  const findings = await onLocalAws(demonstrate);
-  console.log(`\nCounts are charges (or refunds) / postings / events / effects.\n\n${plainTable(findings)}\n`);
-  if (write) writeFileSync(PAGE, page(findings));
-  process.exitCode = exitCode(findings);
-  console.log(process.exitCode === 0 ? 'Payonce: exactly once in every scenario.' : 'Payonce was NOT exactly once.');
-} catch (error) {
-  console.error(
-    error instanceof StartFailure ? error.message : (error instanceof Error && error.stack) || lineOf(error),
-  );
-  process.exitCode = 1;
-} finally {
-  rmSync(directory, { recursive: true, force: true });
-}
+/** Of this program alone. After a failure it says what happened. */
+const directory = join(PAYONCE_DIRECTORY, 'demo');
+rmSync(directory, { recursive: true, force: true });
+mkdirSync(directory, { recursive: true });
+const findings = await onLocalAws(demonstrate);
+rmSync(directory, { recursive: true, force: true });
+console.log(`\nCounts are charges (or refunds) / postings / events / effects.\n\n${plainTable(findings)}\n`);
+if (write) writeFileSync(PAGE, page(findings));
+process.exitCode = exitCode(findings);
+console.log(process.exitCode === 0 ? 'Payonce: exactly once in every scenario.' : 'Payonce was NOT exactly once.');
 
 function progress(text: string): void {
   console.log(`… ${text}`);

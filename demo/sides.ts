@@ -2,6 +2,8 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { type AwsTarget, stackOutputs } from '../cli/deployment.ts';
+import { republishRange } from '../cli/republishing.ts';
 import { PAYMENT_SCOPES } from '../lambdas/kernel/contract/api.ts';
 import { parseIdempotencyKey } from '../lambdas/kernel/idempotency-key.ts';
 import { derivePaymentId, type PaymentId, type TenantId } from '../lambdas/kernel/ids.ts';
@@ -12,8 +14,6 @@ import { paymentPartition as ledgerPartition, parseTransition } from '../lambdas
 import { TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
 import { CREDENTIALS } from '../local/emulator-environment.ts';
 import type { LocalAws } from '../local/local-aws.ts';
-import { type AwsTarget, serviceOutput } from '../operator/deployment.ts';
-import { republishRange } from '../operator/republishing.ts';
 import { type EventKind, paymentPartition, ReceiptRow, SHOP_EVENT_SOURCE, SHOP_POSTING } from './contract.ts';
 import type { DeployedDemo } from './deployed.ts';
 import type { Delivery } from './functions/deliveries.ts';
@@ -92,7 +92,7 @@ function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: Payo
     publishAgain: async () => {
       // Of a range, not of one payment: all events of this run come again.
       const range = { sinceMs: begunMs, untilMs: Date.now() + 1_000 };
-      const functionName = await serviceOutput(target, 'republishFunction');
+      const [functionName] = await stackOutputs(target, 'service', ['republishFunction']);
       await republishRange(new LambdaClient(target), functionName, range, () => undefined);
     },
   });

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DeleteBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';
 import { BINARIES, PROJECT } from './directories.ts';
@@ -9,8 +9,8 @@ import { runKept } from './kept-process.ts';
 /** The bucket that `cdk bootstrap` makes when it is given no qualifier of its own. */
 const ASSETS_BUCKET = `cdk-hnb659fds-assets-${ACCOUNT}-${REGION}`;
 
-/** Lines of a failed run that are shown. */
-const LAST_WORDS = 30;
+/** Below the directory of a run: all that the CLI said in a run that failed. */
+const LOG = 'cdk.log';
 
 export interface CdkRun {
   readonly endpoint: string;
@@ -89,7 +89,7 @@ export async function deploy(run: CdkRun, app: CdkApp = PAYONCE): Promise<StackO
   return JSON.parse(readFileSync(outputs, 'utf8')) as StackOutputs;
 }
 
-/** @throws StartFailure with the CLI's own words */
+/** @throws StartFailure with the CLI's own last word on what failed, and where the others are */
 async function cdk(
   run: Omit<CdkRun, 'endpoint'>,
   parameters: readonly string[],
@@ -105,5 +105,10 @@ async function cdk(
   };
   const command = [join(BINARIES, 'cdk'), ...parameters, '--no-notices'];
   const { code, lines } = await runKept({ command, environment, directory: PROJECT }, run.report);
-  if (code !== 0) throw new StartFailure(`cdk ${parameters[0]} failed:\n${lines.slice(-LAST_WORDS).join('\n')}`);
+  if (code === 0) return;
+  const log = join(run.directory, LOG);
+  mkdirSync(run.directory, { recursive: true });
+  writeFileSync(log, `${lines.join('\n')}\n`);
+  const telling = lines.findLast((line) => /❌|error|fail|must be/i.test(line)) ?? lines.at(-1) ?? 'it said nothing';
+  throw new StartFailure(`cdk ${parameters[0]} failed: ${telling.trim()} (all that it said: ${log})`);
 }

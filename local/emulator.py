@@ -1,9 +1,9 @@
-"""Starts the emulator, with a scheduler that says which time it fires for.
+"""Starts the emulator, with message move tasks of SQS, and a scheduler that says which time it fires for.
 
 EventBridge Scheduler replaces context attributes such as <aws.scheduler.scheduled-time> in a target's input (EventBridge
 Scheduler user guide, "Adding context attributes"), evaluates `cron` in the schedule's time zone, and invokes a function
 asynchronously, so that one that fails is tried again. The emulator does none of that: only its look at what is due is
-replaced here, and everything else is the emulator's own.
+replaced here. message_move.py adds actions of SQS. Everything else is the emulator's own.
 """
 
 import importlib.metadata
@@ -14,9 +14,10 @@ import uuid
 from datetime import datetime, timezone
 from zoneinfo import ZoneInfo
 
+import message_move
 from ministack.services import eventbridge, lambda_svc, scheduler
 
-# What is replaced and called here are its internals: whoever bumps it reads its services/scheduler.py again.
+# What is replaced and called here are its internals: whoever bumps it reads its services/scheduler.py and services/sqs.py again.
 MADE_FOR = "1.5.33"
 LOOK_EVERY_SECONDS = 1
 
@@ -126,13 +127,14 @@ def with_context_attributes(schedule, due):
     return {**target, "Input": text}
 
 
-def _replace_look():
+def _extend():
     found = importlib.metadata.version("ministack")
     if found != MADE_FOR:
-        raise SystemExit(f"local/emulator.py is made for ministack {MADE_FOR}, and this is {found}: compare the schedulers")
+        raise SystemExit(f"local/emulator.py is made for ministack {MADE_FOR}, and this is {found}: compare what is replaced")
     used = {
         scheduler: ["_tick_schedules", "_ticker_loop", "_SCHEDULE_TICK_INTERVAL", "_schedules", "_to_epoch"],
         eventbridge: ["_parse_rate_seconds", "_parse_cron_fields", "_cron_next_fire", "_invoke_target"],
+        **message_move.USED,
         lambda_svc: ["_get_func_record_for_ref", "_execution_record_for_config", "invoke_async_with_retry"],
     }
     missing = [f"{module.__name__}.{name}" for module, names in used.items() for name in names if not hasattr(module, name)]
@@ -140,10 +142,11 @@ def _replace_look():
         raise SystemExit(f"local/emulator.py does not find {', '.join(missing)}")
     scheduler._tick_schedules = look
     scheduler._SCHEDULE_TICK_INTERVAL = LOOK_EVERY_SECONDS
+    message_move.install()
 
 
 if __name__ == "__main__":
-    _replace_look()
+    _extend()
     from ministack.app import main
 
     main()

@@ -2,8 +2,3 @@
 export class StartFailure extends Error {
   override readonly name = 'StartFailure';
 }
-
-/** One line for a failure of any kind. */
-export function lineOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

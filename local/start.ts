@@ -3,10 +3,11 @@ import { Listr } from 'listr2';
 import { announcement } from './announcement.ts';
 import { PAYONCE_DIRECTORY } from './directories.ts';
 import type { Emulator } from './emulator.ts';
-import { lineOf, StartFailure } from './failure.ts';
+import { StartFailure } from './failure.ts';
 import { followLogs } from './function-logs.ts';
 import { stopKept } from './kept-process.ts';
 import { type LocalAws, type LocalAwsOptions, type RunningLocalAws, startLocalAws } from './local-aws.ts';
+import { sentenceOf } from './sentence.mjs';
 import { StateFile } from './state-file.ts';
 
 const USUAL_PORT = 4566;
@@ -27,14 +28,7 @@ const options = new Command('npm start --')
   .parse()
   .opts<Options>();
 
-try {
-  await start(options);
-} catch (error) {
-  console.error(
-    `\n${error instanceof StartFailure ? error.message : (error instanceof Error && error.stack) || lineOf(error)}`,
-  );
-  process.exitCode = 1;
-}
+await start(options);
 
 async function start({ detach, fresh, port, directory }: Options): Promise<void> {
   const state = new StateFile(directory);
@@ -73,8 +67,9 @@ async function bringUpOrFind(
     state.write(begun.aws);
     return begun;
   } catch (error) {
-    if (again) console.error('If the problem persists, "npm start -- --fresh" starts with empty tables.');
-    throw error;
+    if (!again) throw error;
+    const hint = 'if the problem persists, "npm start -- --fresh" starts with empty tables';
+    throw new StartFailure(`${sentenceOf(error)} (${hint})`, { cause: error });
   }
 }
 
@@ -92,18 +87,21 @@ async function bringUp(directory: string, port: number, state: StateFile): Promi
   if (!process.stdout.isTTY) return begin((step, detail) => step !== '' && console.log(titleOf(step, detail)));
 
   let result: RunningLocalAws | undefined;
-  await new Listr([
-    {
-      title: 'Starting',
-      task: async (_context, task) => {
-        result = await begin((step, detail = '') => {
-          if (step === '') task.output = detail;
-          else task.title = titleOf(step, detail);
-        });
-        task.title = 'Ready';
+  await new Listr(
+    [
+      {
+        title: 'Starting',
+        task: async (_context, task) => {
+          result = await begin((step, detail = '') => {
+            if (step === '') task.output = detail;
+            else task.title = titleOf(step, detail);
+          });
+          task.title = 'Ready';
+        },
       },
-    },
-  ]).run();
+    ],
+    { rendererOptions: { showErrorMessage: false } },
+  ).run();
   if (result === undefined) throw new StartFailure('Payonce did not start.');
   return result;
 }

@@ -21,7 +21,7 @@ const redrive = await configuredRedrive(config, {
 });
 const tools = { ...redrive, clock: systemClock, report: (error: unknown) => telemetry.fault('redrive', error) };
 
-/** Lists the calls that were given up, or makes them again: for an operator, by `npm run letters`. */
+/** Lists the calls that were given up, or makes them again: for an operator, by `payonce letters`. */
 export const handler = idempotently(
   { unit: 'a dead letter', record: 'the letter, which is removed once its call has ended' },
   (runner) =>

@@ -1,8 +1,8 @@
 import { CreateQueueCommand, GetQueueAttributesCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { expect, test } from '@jest/globals';
+import { redrive } from '../../cli/redriving.ts';
 import { SqsParking } from '../../lambdas/events/store/sqs-parking.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { redrive } from '../../operator/redriving.ts';
 import { localAws } from '../support/local-aws.ts';
 
 test('a redrive works on what waits, once each, and only what was done goes', async () => {

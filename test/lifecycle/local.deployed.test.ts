@@ -14,16 +14,22 @@ const directory = mkdtempSync(join(tmpdir(), 'payonce-lifecycle-'));
 const run = promisify(execFile);
 const PORT = 14_766;
 
+const command = (script: string, ...parameters: string[]) => [
+  join('local', 'launch.mjs'),
+  join('local', script),
+  '--directory',
+  directory,
+  ...parameters,
+];
 const local = (script: string, ...parameters: string[]) =>
-  run(process.execPath, [join(PROJECT, 'local', script), '--directory', directory, ...parameters], { cwd: PROJECT });
-const start = () => local('start.mjs', '--detach', '--port', String(PORT));
+  run(process.execPath, command(script, ...parameters), { cwd: PROJECT });
+const start = () => local('start.ts', '--detach', '--port', String(PORT));
 /** As a person has it, with what it says. */
 function startInForeground() {
-  const child = spawn(
-    process.execPath,
-    [join(PROJECT, 'local', 'start.mjs'), '--directory', directory, '--port', String(PORT)],
-    { cwd: PROJECT, stdio: ['ignore', 'pipe', 'inherit'] },
-  );
+  const child = spawn(process.execPath, command('start.ts', '--port', String(PORT)), {
+    cwd: PROJECT,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   begun.push(child);
   const ended = once(child, 'close');
   let said = '';

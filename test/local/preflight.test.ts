@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { curlLine } from '../../local/announcement.ts';
 import { emulatorEnvironment } from '../../local/emulator-environment.ts';
 import { freePort } from '../../local/free-port.ts';
@@ -29,17 +29,40 @@ describe('Python', () => {
   });
 });
 
-describe('a checkout whose packages are not installed', () => {
-  test('is one line that says what to do', async () => {
-    const checkout = mkdtempSync(join(tmpdir(), 'payonce-bare-'));
-    const script = join(checkout, 'start.mjs');
-    copyFileSync(join(import.meta.dirname, '..', '..', 'local', 'start.mjs'), script);
-    await expect(promisify(execFile)(process.execPath, [script])).rejects.toMatchObject({
-      code: 1,
+describe('a program of the project that fails', () => {
+  const project = join(import.meta.dirname, '..', '..');
+  const run = promisify(execFile);
+  let directory = '';
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'payonce-bare-'));
+  });
+  afterEach(() => rmSync(directory, { recursive: true }));
+
+  test.each([
+    ['local/launch.mjs', 1],
+    ['cli/payonce.mjs', 3],
+  ])('says what to do when the packages are not installed: %s', async (script, code) => {
+    for (const file of ['local/launch.mjs', 'local/sentence.mjs', 'cli/payonce.mjs'])
+      cpSync(join(project, file), join(directory, file), { recursive: true });
+    await expect(run(process.execPath, [join(directory, script), 'local/start.ts'])).rejects.toMatchObject({
+      code,
       stdout: '',
       stderr: 'The packages are not installed: run "npm ci" first.\n',
     });
-    rmSync(checkout, { recursive: true });
+  });
+
+  test.each([
+    ['throws while it is loaded', "throw new Error('No port is free.\\n    at code');"],
+    ['throws later', "setTimeout(() => { throw new Error('No port is free.'); });"],
+    ['leaves a promise rejected', "void Promise.reject(new Error('No port is free.'));"],
+  ])('says one sentence when it %s', async (_, code) => {
+    const program = join(directory, 'program.ts');
+    writeFileSync(program, code);
+    await expect(run(process.execPath, [join(project, 'local', 'launch.mjs'), program])).rejects.toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: 'No port is free.\n',
+    });
   });
 });
 

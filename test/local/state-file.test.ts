@@ -89,7 +89,7 @@ describe('what is on file about a local AWS', () => {
 
 describe('a start', () => {
   test('is refused while another one is at work in the same directory, and only then', () => {
-    writeFileSync(join(directory, 'starting.pid'), String(processNamed('local/start.mjs')));
+    writeFileSync(join(directory, 'starting.pid'), String(processNamed('local/start.ts')));
     expect(() => state.claim()).toThrow(/Process \d+ is starting Payonce/);
     writeFileSync(join(directory, 'starting.pid'), String(NO_PROCESS));
     state.claim();

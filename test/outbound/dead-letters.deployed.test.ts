@@ -33,7 +33,7 @@ async function letters(...words: readonly string[]): Promise<{ readonly code: nu
     AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
   };
   try {
-    const { stdout } = await promisify(execFile)(process.execPath, ['operator/letters.ts', ...words], {
+    const { stdout } = await promisify(execFile)(process.execPath, ['cli/payonce.mjs', 'letters', ...words], {
       cwd: ROOT,
       env,
     });
@@ -80,13 +80,13 @@ describe('dead letters on the deployed stack', () => {
     const of = (said: string, id: string) => said.split('\n').find((line) => line.endsWith(id)) ?? 'nothing';
 
     const listed = await letters('list');
-    expect(of(listed.said, sent)).toMatch(/^kept {2}postmark {2}email\.send {2}postmark_account {2}not applied/);
+    expect(of(listed.said, sent)).toMatch(/^kept +postmark +email\.send +postmark_account +not applied /);
     expect(listed.said).not.toContain('ada@');
 
     const redriven = await letters('redrive');
     expect([sent, copy].map((id) => of(redriven.said, id).split(' ')[0])).toEqual(['applied', 'applied']);
-    expect(of(redriven.said, stuck)).toMatch(/^stays {2}postmark {2}email\.send {2}postmark_account/);
-    expect(of(redriven.said, poison)).toMatch(/^stays {2}unknown {2}unknown {2}letter_unreadable/);
+    expect(of(redriven.said, stuck)).toMatch(/^stays +postmark +email\.send +postmark_account/);
+    expect(of(redriven.said, poison)).toMatch(/^stays +unknown +unknown +letter_unreadable/);
     expect(redriven.code).toBe(1);
     expect([await emailsOf(first), await emailsOf(second)]).toEqual([1, 0]);
 
@@ -103,8 +103,8 @@ describe('dead letters on the deployed stack', () => {
 
   test('a number that is none is refused before anything is asked', async () => {
     expect(await letters('redrive', '--most', '0')).toMatchObject({
-      code: 1,
+      code: 2,
       said: expect.stringContaining('1 to 100'),
     });
-  });
+  }, 60_000);
 });

@@ -50,7 +50,14 @@ function rebuild(...options: readonly string[]): Promise<{ readonly code: number
     AWS_ACCESS_KEY_ID: 'test',
     AWS_SECRET_ACCESS_KEY: 'test',
   };
-  const command = [resolve('operator/views-rebuild.ts'), '--state', join(directory, 'state.json'), ...options];
+  const command = [
+    resolve('cli/payonce.mjs'),
+    'views',
+    'rebuild',
+    '--state',
+    join(directory, 'state.json'),
+    ...options,
+  ];
   return new Promise((done) => {
     execFile(process.execPath, command, { env: environment }, (error, stdout, stderr) => {
       done({ code: error === null ? 0 : 1, output: stdout + stderr });
@@ -120,6 +127,6 @@ test('what is lost from the views is named by a comparison, and there again afte
   expect(lost).toBeGreaterThan(0);
   expect(compared.output).toContain('compare_views: 2 of 2 segments done');
   expect([compared.code, compared.output]).toEqual([1, expect.stringContaining(`PAYMENT#${tenant}#test#all#`)]);
-  expect([rebuilt.code, rebuilt.output]).toEqual([0, expect.stringContaining('The Views are what the Ledger says.')]);
+  expect([rebuilt.code, rebuilt.output]).toEqual([0, expect.stringContaining('The Views agree with the Ledger.')]);
   expect((await api.send('GET', '/v1/payments?limit=100')).text).toBe(before);
 });

@@ -1,7 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { ConditionalCheckFailedException, TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { PutCommand, ScanCommand, TransactWriteCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import {
+  PutCommand,
+  paginateScan,
+  type ScanCommandInput,
+  TransactWriteCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import type { Scope } from '../../kernel/contract/api.ts';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
@@ -34,6 +40,13 @@ export interface ApiKeySummary {
   readonly revokedAtMs?: number;
 }
 
+export interface TenantSummary {
+  readonly id: TenantId;
+  readonly name: string;
+  readonly createdAtMs: number;
+}
+
+const tenantItem = z.object({ name: z.string(), createdAtMs: z.int() });
 const apiKeySummaryItem = z.object({
   mode: z.string(),
   scopes: z.array(z.string()),
@@ -42,7 +55,7 @@ const apiKeySummaryItem = z.object({
   revokedAtMs: z.int().exactOptional(),
 });
 
-class UnknownTenantError extends Error {
+export class UnknownTenantError extends Error {
   override readonly name = 'UnknownTenantError';
 
   constructor(id: TenantId) {
@@ -129,23 +142,34 @@ export class TenantAdministration {
     }
   }
 
-  /** All keys of a tenant, by a scan: an operator's rare question is not worth an index. */
+  /** By a scan, as the keys: an operator's rare question is not worth an index. */
+  async listTenants(): Promise<readonly TenantSummary[]> {
+    const items = await this.#scan({
+      FilterExpression: 'begins_with(#pk, :prefix) AND #sk = :tenant',
+      ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
+      ExpressionAttributeValues: { ':prefix': RegistryRow.tenant, ':tenant': 'TENANT' },
+    });
+    const tenants = items.map((item) => {
+      const id = tenantId(String(item[KeyAttribute.partition]).slice(RegistryRow.tenant.length));
+      return { id, ...tenantItem.parse(item) };
+    });
+    return tenants.toSorted((left, right) => left.createdAtMs - right.createdAtMs);
+  }
+
+  /** All keys of a tenant, by a scan. */
   async listApiKeys(owner: TenantId): Promise<readonly ApiKeySummary[]> {
-    const found: ApiKeySummary[] = [];
-    let start: Record<string, unknown> | undefined;
-    do {
-      const page = await this.#client.send(
-        new ScanCommand({
-          TableName: this.#table,
-          FilterExpression: 'begins_with(#pk, :prefix) AND tenantId = :tenant',
-          ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
-          ExpressionAttributeValues: { ':prefix': RegistryRow.apiKey, ':tenant': owner },
-          ...(start === undefined ? {} : { ExclusiveStartKey: start }),
-        }),
-      );
-      for (const item of page.Items ?? []) found.push(summaryOf(item));
-      start = page.LastEvaluatedKey;
-    } while (start !== undefined);
+    const items = await this.#scan({
+      FilterExpression: 'begins_with(#pk, :prefix) AND tenantId = :tenant',
+      ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
+      ExpressionAttributeValues: { ':prefix': RegistryRow.apiKey, ':tenant': owner },
+    });
+    return items.map(summaryOf);
+  }
+
+  async #scan(filter: Omit<ScanCommandInput, 'TableName'>): Promise<readonly Record<string, unknown>[]> {
+    const found: Record<string, unknown>[] = [];
+    for await (const { Items = [] } of paginateScan({ client: this.#client }, { TableName: this.#table, ...filter }))
+      found.push(...Items);
     return found;
   }
 }

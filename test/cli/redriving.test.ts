@@ -1,6 +1,6 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, test } from '@jest/globals';
-import { parkedWork, redrive } from '../../operator/redriving.ts';
+import { parkedWork, redrive } from '../../cli/redriving.ts';
 
 describe('what was parked', () => {
   test('is given to the relay once more when it is a whole record', () => {

@@ -1,5 +1,6 @@
 import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
 import type { RepublishAnswer, RepublishRequest } from '../lambdas/events/contract.ts';
+import { CliFailure, ExitCode } from './failure.ts';
 
 /** Without progress, this often: the bus is down. */
 const MAX_STANDSTILLS = 5;
@@ -8,7 +9,7 @@ const MAX_STANDSTILLS = 5;
  * Publishes a range again, run after run, until all of it is done.
  *
  * @param told after each run
- * @throws Error when the function failed, or makes no progress
+ * @throws CliFailure when the function failed, or makes no progress
  */
 export async function republishRange(
   client: LambdaClient,
@@ -30,10 +31,13 @@ export async function republishRange(
     standstills = answer.nextMs > sinceMs ? 0 : standstills + 1;
     sinceMs = answer.nextMs;
   }
-  throw new Error(`The bus does not take events. Go on later with --since ${new Date(sinceMs).toISOString()}.`);
+  throw new CliFailure(
+    ExitCode.incomplete,
+    `The bus does not take events: go on later with --since ${new Date(sinceMs).toISOString()}.`,
+  );
 }
 
-/** @throws Error with the function's own words when it failed */
+/** @throws CliFailure with the function's own words when it failed */
 export async function invoke<Answer>(client: LambdaClient, functionName: string, payload: unknown): Promise<Answer> {
   const { FunctionError, Payload } = await client.send(
     new InvokeCommand({ FunctionName: functionName, Payload: JSON.stringify(payload) }),
@@ -41,5 +45,5 @@ export async function invoke<Answer>(client: LambdaClient, functionName: string,
   const answer = JSON.parse(Buffer.from(Payload ?? []).toString('utf8')) as unknown;
   if (FunctionError === undefined) return answer as Answer;
   const { errorMessage = FunctionError } = answer as { errorMessage?: string };
-  throw new Error(`${functionName}: ${errorMessage}`);
+  throw new CliFailure(ExitCode.refused, `The function ${functionName} failed: ${errorMessage}`);
 }

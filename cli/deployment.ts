@@ -1,0 +1,67 @@
+import {
+  CloudFormationClient,
+  DescribeStacksCommand,
+  paginateListStackResources,
+} from '@aws-sdk/client-cloudformation';
+import { StackName, StackOutput } from '../lambdas/kernel/contract/api.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+
+/** Where AWS is and who asks. Empty: the region and credentials of the environment. */
+export interface AwsTarget {
+  readonly endpoint?: string;
+  readonly region?: string;
+  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
+}
+
+type Stack = keyof typeof StackName;
+type Output = keyof typeof StackOutput;
+
+/**
+ * Outputs of a deployed stack, in the order in which they are asked for.
+ *
+ * @throws CliFailure naming the stack or the output that is missing, followed by `otherwise`
+ */
+export async function stackOutputs<const Names extends readonly Output[]>(
+  target: AwsTarget,
+  stack: Stack,
+  names: Names,
+  otherwise = 'deploy this version of Payonce.',
+): Promise<{ readonly [Index in keyof Names]: string }> {
+  const client = new CloudFormationClient(target);
+  const name = StackName[stack];
+  const { Stacks = [] } = await client.send(new DescribeStacksCommand({ StackName: name })).catch(async (error) => {
+    throw await withoutStack(client, name, error);
+  });
+  const outputs = Stacks[0]?.Outputs ?? [];
+  const found = names.map((output) => {
+    const value = outputs.find(({ OutputKey }) => OutputKey === StackOutput[output])?.OutputValue;
+    if (value !== undefined) return value;
+    throw new CliFailure(ExitCode.notFound, `The stack ${name} has no output ${StackOutput[output]}: ${otherwise}`);
+  });
+  return found as { readonly [Index in keyof Names]: string };
+}
+
+async function withoutStack(client: CloudFormationClient, name: string, error: unknown): Promise<unknown> {
+  if (!(error instanceof Error) || !error.message.includes('does not exist')) return error;
+  const region = await client.config.region();
+  return new CliFailure(
+    ExitCode.notFound,
+    `There is no stack ${name} in ${region}: deploy it with "npx cdk deploy --all", or set AWS_REGION or AWS_PROFILE to where it is.`,
+    { cause: error },
+  );
+}
+
+/** The addresses of all queues of the service. */
+export async function serviceQueues(target: AwsTarget): Promise<readonly string[]> {
+  const found: string[] = [];
+  const pages = paginateListStackResources(
+    { client: new CloudFormationClient(target) },
+    { StackName: StackName.service },
+  );
+  for await (const { StackResourceSummaries = [] } of pages) {
+    for (const { ResourceType, PhysicalResourceId } of StackResourceSummaries) {
+      if (ResourceType === 'AWS::SQS::Queue' && PhysicalResourceId !== undefined) found.push(PhysicalResourceId);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LambdaClient } from '@aws-sdk/client-lambda';
+import { type Message, SQSClient } from '@aws-sdk/client-sqs';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type AwsTarget, serviceQueues, stackOutputs } from './deployment.ts';
+import { CliFailure, ExitCode, endingOf } from './failure.ts';
+import { moveBack, redrivePairs } from './moving.ts';
+import { parkedWork, redrive } from './redriving.ts';
+import { invoke, republishRange } from './republishing.ts';
+import { type Session, table } from './session.ts';
+
+/** Younger events may still be on their way. Milliseconds. */
+const ON_ITS_WAY_MS = 5 * 60_000;
+/** Between two looks at a task of SQS. Milliseconds. */
+const LOOK_AGAIN_MS = 1_000;
+
+interface Range {
+  readonly since: number;
+  readonly until?: number;
+}
+
+interface RedrivenQueue {
+  readonly queue: string;
+  readonly redriven: number;
+  readonly failed: number;
+  /** Why some failed, one sentence each. */
+  readonly reasons: readonly string[];
+}
+
+/** `payonce events`. */
+export function addEvents(program: Command, session: Session): void {
+  const events = program.command('events').description('publishes events again, and redrives what failed');
+
+  events
+    .command('republish')
+    .description('publishes the events of a range again from the Ledger; consumers recognize them by their ids')
+    .requiredOption('--since <time>', 'the beginning, as 2026-03-01T12:00Z; at most two weeks ago', readTime)
+    .option('--until <time>', 'the end; five minutes ago when left out', readTime)
+    .action(async ({ since: sinceMs, until: untilMs = Date.now() - ON_ITS_WAY_MS }: Range) => {
+      if (untilMs <= sinceMs) throw new CliFailure(ExitCode.usage, '--until must be later than --since.');
+      const target = await session.aws();
+      const [functionName] = await stackOutputs(target, 'service', ['republishFunction']);
+      const { found, published, unpublishable } = await session.during('Publishing events again', (report) =>
+        republishRange(new LambdaClient(target), functionName, { sinceMs, untilMs }, ({ nextMs }) => {
+          if (nextMs !== undefined) report(`published up to ${new Date(nextMs).toISOString()}`);
+        }),
+      );
+      session.show({ found, published, unpublishable }, [`${published} of ${found} events published.`]);
+      if (unpublishable > 0)
+        throw new CliFailure(
+          ExitCode.incomplete,
+          `${unpublishable} events cannot be published: the log of ${functionName} says why.`,
+        );
+    });
+
+  events
+    .command('redrive')
+    .description('redrives what the relay parked and what consumers gave up, after the fix; each takes effect once')
+    .action(async () => {
+      const target = await session.aws();
+      const data = await session.during('Redriving', (report) => redriveAll(target, report));
+      const rows = data.map(({ queue, redriven, failed }) => [queue, String(redriven), String(failed)]);
+      session.show({ data }, table(['QUEUE', 'REDRIVEN', 'FAILED'], rows));
+      const [first] = data.flatMap(({ queue, reasons }) => reasons.map((reason) => `${queue}: ${reason}`));
+      if (first === undefined) return;
+      const failed = data.reduce((sum, queue) => sum + queue.failed, 0);
+      throw new CliFailure(ExitCode.incomplete, `${failed} messages stay; the first reason is ${first}`);
+    });
+}
+
+async function redriveAll(target: AwsTarget, report: (text: string) => void): Promise<readonly RedrivenQueue[]> {
+  const sqs = new SQSClient(target);
+  const [parked, relay, republisher] = await stackOutputs(target, 'service', [
+    'parkedRecordsQueue',
+    'relayFunction',
+    'republishFunction',
+  ]);
+  const reasons: string[] = [];
+  report('parked records');
+  const { done, failed } = await redrive(
+    sqs,
+    parked,
+    relayAgain(new LambdaClient(target), relay, republisher),
+    (error) => void reasons.push(endingOf(error).sentence ?? ''),
+  );
+  const results: RedrivenQueue[] = [{ queue: 'parked records', redriven: done, failed, reasons }];
+  for (const pair of await redrivePairs(sqs, await serviceQueues(target))) {
+    if (pair.waiting === 0) {
+      results.push({ queue: pair.name, redriven: 0, failed: 0, reasons: [] });
+      continue;
+    }
+    const { moved, failure } = await moveBack(sqs, pair, {
+      wait: () => sleep(LOOK_AGAIN_MS),
+      report: ({ moved: soFar, toMove }) => report(`${pair.name}: ${soFar} of ${toMove || pair.waiting} moved`),
+    });
+    results.push({
+      queue: pair.name,
+      redriven: moved,
+      failed: failure === undefined ? 0 : Math.max(1, pair.waiting - moved),
+      reasons: failure === undefined ? [] : [failure],
+    });
+  }
+  return results;
+}
+
+/** A record goes to the relay as the Stream would bring it; of a batch that is lost, the Ledger has all. */
+function relayAgain(lambda: LambdaClient, relay: string, republisher: string): (message: Message) => Promise<void> {
+  return async ({ Body = '' }) => {
+    const work = parkedWork(Body);
+    if (work.kind === 'republish') {
+      const { unpublishable } = await republishRange(lambda, republisher, work, () => undefined);
+      if (unpublishable === 0) return;
+      throw new CliFailure(
+        ExitCode.incomplete,
+        `${unpublishable} of its events cannot be published: the log of ${republisher} says why.`,
+      );
+    }
+    const { batchItemFailures } = await invoke<{ readonly batchItemFailures: readonly unknown[] }>(lambda, relay, {
+      Records: [work.record],
+    });
+    if (batchItemFailures.length > 0) throw new CliFailure(ExitCode.incomplete, 'the relay could not publish it.');
+  };
+}
+
+function readTime(text: string): number {
+  const time = Date.parse(text);
+  if (Number.isNaN(time)) throw new InvalidArgumentError(`${text} is no time; as 2026-03-01T12:00Z.`);
+  return time;
+}

@@ -1,0 +1,111 @@
+import { types } from 'node:util';
+import { CommanderError } from 'commander';
+import { sentenceOf } from '../local/sentence.mjs';
+
+/** How the command ends; docs/cli.md documents each. */
+export const ExitCode = {
+  done: 0,
+  /** Something of the work is left: it was told which. */
+  incomplete: 1,
+  /** Unknown command or option, or a value that is not allowed. */
+  usage: 2,
+  /** No region, no credentials, no API key, or ones that are not known. */
+  settings: 3,
+  /** What the command works on is not there: no stack, nothing running locally, no such tenant. */
+  notFound: 4,
+  /** AWS or the API refused. */
+  refused: 5,
+  /** AWS or the API cannot be reached. */
+  unreachable: 6,
+  /** A fault of the command itself. */
+  internal: 70,
+} as const;
+
+export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
+
+/** A failure whose message is the sentence that is shown. */
+export class CliFailure extends Error {
+  override readonly name = 'CliFailure';
+  readonly exitCode: ExitCode;
+
+  constructor(exitCode: ExitCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
+}
+
+interface Ending {
+  readonly exitCode: ExitCode;
+  /** Undefined when nothing is to be said, as after `--help`. */
+  readonly sentence: string | undefined;
+}
+
+/** What is said of a failure of any kind, and the exit code. */
+export function endingOf(error: unknown): Ending {
+  if (error instanceof CommanderError) return endingOfUsage(error);
+  if (error instanceof CliFailure) return { exitCode: error.exitCode, sentence: sentenceOf(error) };
+  const known = knownFailure(error);
+  if (known !== undefined) return { exitCode: known[0], sentence: known[1] };
+  return {
+    exitCode: ExitCode.internal,
+    sentence: `This should not happen: ${sentenceOf(error)} (NODE_DEBUG=payonce shows where).`,
+  };
+}
+
+function endingOfUsage({ code, message }: CommanderError): Ending {
+  if (code === 'commander.helpDisplayed' || code === 'commander.version')
+    return { exitCode: ExitCode.done, sentence: undefined };
+  const said = message
+    .replace(/^error: /, '')
+    .replace(/ argument '.*' is invalid\. /, ': ')
+    .replaceAll('\n', ' ');
+  return { exitCode: ExitCode.usage, sentence: said };
+}
+
+const CREDENTIALS_REFUSED =
+  /^(ExpiredToken(Exception)?|InvalidClientTokenId|UnrecognizedClientException|InvalidAccessKeyId|SignatureDoesNotMatch|InvalidSignatureException|AuthFailure|TokenRefreshRequired)$/;
+const NO_CREDENTIALS = /^(CredentialsProviderError|TokenProviderError)$/;
+const UNREACHABLE =
+  /^(ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|UND_ERR_.*|CERT_.*)$/;
+
+/** Failures of AWS and of the way there, as the SDK and `fetch` report them. */
+function knownFailure(error: unknown): readonly [ExitCode, string] | undefined {
+  if (!types.isNativeError(error)) return undefined;
+  const said = sentenceOf(error);
+  if (said === 'Region is missing')
+    return [
+      ExitCode.settings,
+      'No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile that has one; --local is for what "npm start" runs.',
+    ];
+  if (NO_CREDENTIALS.test(error.name))
+    return [
+      ExitCode.settings,
+      `No AWS credentials were found (${said}): set AWS_PROFILE, or log in; --local is for what "npm start" runs.`,
+    ];
+  if (CREDENTIALS_REFUSED.test(error.name)) return [ExitCode.settings, `AWS does not accept the credentials: ${said}`];
+  const code = causeCode(error);
+  if (UNREACHABLE.test(code) || error.name === 'TimeoutError' || error.message === 'fetch failed')
+    return [ExitCode.unreachable, `The service cannot be reached: ${code === '' ? said : reasonOf(error)}`];
+  if (error.name === 'ResourceNotFoundException' || /Stack with id .* does not exist/.test(said))
+    return [ExitCode.notFound, `AWS does not have it: ${said}`];
+  if ('$metadata' in error) return [ExitCode.refused, `AWS refused (${error.name}): ${said}`];
+  return undefined;
+}
+
+/** `fetch` puts the code on the cause, the SDK on the error, and an error for several addresses on each of these. */
+function causeCode(error: Error): string {
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  const inner = innerError(error);
+  return inner === undefined ? '' : causeCode(inner);
+}
+
+function reasonOf(error: Error): string {
+  const inner = innerError(error);
+  return inner !== undefined && causeCode(inner) !== '' ? reasonOf(inner) : sentenceOf(error);
+}
+
+function innerError(error: Error): Error | undefined {
+  const [first] = 'errors' in error && Array.isArray(error.errors) ? (error.errors as readonly unknown[]) : [];
+  const inner = error.cause ?? first;
+  return types.isNativeError(inner) ? inner : undefined;
+}

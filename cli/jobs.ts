@@ -1,0 +1,167 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import * as z from 'zod';
+import { stackOutputs } from './deployment.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+import { type Session, table } from './session.ts';
+
+interface ApiAccess {
+  /** Without a trailing slash. */
+  readonly url: string;
+  /** An operator's, with the scope `admin`. */
+  readonly key: string;
+}
+
+interface Named {
+  readonly url?: string;
+  readonly key?: string;
+}
+
+/** A request is answered within twenty seconds, or not at all. Milliseconds. */
+const TIMEOUT_MS = 30_000;
+const MOST_RUNS = 100;
+
+/** `payonce jobs`. */
+export function addJobs(program: Command, session: Session): void {
+  const jobs = program
+    .command('jobs')
+    .description('lists the scheduled jobs and their runs, and starts a run, with an API key of scope admin')
+    .option('--url <address>', 'of the API; found by the stack when left out', withoutSlash)
+    .option('--key <key>', 'the API key; the variable PAYONCE_API_KEY when left out');
+  const ask = async (method: 'GET' | 'POST', path: string, body?: object): Promise<unknown> =>
+    askApi(await locate(session, jobs.opts<Named>()), method, path, { freshKey: session.freshKey, body });
+
+  jobs
+    .command('list')
+    .description('lists the jobs: schedule, last run, next run')
+    .action(async () => {
+      const document = await ask('GET', '/v1/admin/jobs');
+      const rows = jobList
+        .parse(document)
+        .data.map(({ id, schedule, time_zone: zone, last_run: last, next_run: next }) => [
+          id,
+          zone === null || zone === 'UTC' ? schedule : `${schedule} ${zone}`,
+          last === null ? 'never ran' : `${last.scheduled_for} ${last.status}`,
+          next ?? 'not known yet',
+        ]);
+      session.show(document, table(['JOB', 'SCHEDULE', 'LAST RUN', 'NEXT RUN'], rows));
+    });
+
+  jobs
+    .command('run <id>')
+    .description('starts a run of a job, for now or for a time that was missed; there is one run for each time')
+    .option('--at <time>', 'the time that the run is for, as 2026-03-01T12:00:00Z; now when left out', readTime)
+    .action(async (id: string, { at }: { at?: string }) => {
+      const document = await ask('POST', runsOf(id), at === undefined ? {} : { scheduled_for: at });
+      session.show(document, runLines([jobRun.parse(document)]));
+    });
+
+  jobs
+    .command('runs <id>')
+    .description('lists the runs of a job, the latest first')
+    .option('--most <n>', `how many, 1 to ${MOST_RUNS}`, readCount, 10)
+    .action(async (id: string, { most }: { most: number }) => {
+      const document = await ask('GET', `${runsOf(id)}?limit=${most}`);
+      session.show(document, runLines(jobRunList.parse(document).data));
+    });
+}
+
+function runsOf(id: string): string {
+  return `/v1/admin/jobs/${encodeURIComponent(id)}/runs`;
+}
+
+async function locate(session: Session, { url, key = process.env['PAYONCE_API_KEY'] }: Named): Promise<ApiAccess> {
+  const local = await session.local();
+  if (local !== undefined) return { url: url ?? local.apiUrl, key: key ?? local.adminApiKey };
+  if (key === undefined)
+    throw new CliFailure(
+      ExitCode.settings,
+      'No API key is set: name one with the scope admin in PAYONCE_API_KEY or --key.',
+    );
+  if (url !== undefined) return { url, key };
+  const [apiUrl] = await stackOutputs({}, 'service', ['apiUrl'], 'name the address of the API with --url.');
+  return { url: withoutSlash(apiUrl), key };
+}
+
+const jobRun = z.object({
+  id: z.string(),
+  scheduled_for: z.string(),
+  status: z.string(),
+  duration: z.number().nullable(),
+  done: z.int(),
+  left: z.int(),
+  failed: z.int(),
+  set_aside: z.int(),
+  reason: z.string().nullable(),
+});
+const jobRunList = z.object({ data: z.array(jobRun) });
+const jobList = z.object({
+  data: z.array(
+    z.object({
+      id: z.string(),
+      schedule: z.string(),
+      time_zone: z.string().nullable(),
+      last_run: jobRun.nullable(),
+      next_run: z.string().nullable(),
+    }),
+  ),
+});
+
+function runLines(runs: readonly z.infer<typeof jobRun>[]): readonly string[] {
+  if (runs.length === 0) return ['No runs.'];
+  const rows = runs.map(({ id, status, duration, done, left, failed, set_aside: setAside, reason }) => [
+    id,
+    status,
+    duration === null ? '' : `${duration} s`,
+    ...[done, left, failed, setAside].map(String),
+    reason ?? '',
+  ]);
+  return table(['RUN', 'STATUS', 'TOOK', 'DONE', 'LEFT', 'FAILED', 'SET ASIDE', 'REASON'], rows);
+}
+
+interface Request {
+  readonly freshKey: () => string;
+  readonly body?: object | undefined;
+}
+
+const problem = z.object({ code: z.string(), detail: z.string() });
+
+/** @throws CliFailure in the API's own words when it refuses */
+async function askApi(
+  { url, key }: ApiAccess,
+  method: 'GET' | 'POST',
+  path: string,
+  { freshKey, body }: Request,
+): Promise<unknown> {
+  const posting = { 'content-type': 'application/json', 'idempotency-key': freshKey() };
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...(method === 'POST' ? posting : {}) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (response.ok) return answer;
+  const { data } = problem.safeParse(answer);
+  throw new CliFailure(
+    response.status === 404 ? ExitCode.notFound : ExitCode.refused,
+    data === undefined ? `The API answered ${response.status}.` : `${data.code}: ${data.detail}`,
+  );
+}
+
+const time = z.iso.datetime({ offset: true });
+
+function readTime(text: string): string {
+  if (time.safeParse(text).success) return text;
+  throw new InvalidArgumentError(`${text} is no time; as 2026-03-01T12:00:00Z.`);
+}
+
+function withoutSlash(address: string): string {
+  if (!URL.canParse(address)) throw new InvalidArgumentError(`${address} is no address; as https://api.example.`);
+  return address.replace(/\/+$/, '');
+}
+
+function readCount(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count >= 1 && count <= MOST_RUNS) return count;
+  throw new InvalidArgumentError(`${text} is not a number from 1 to ${MOST_RUNS}.`);
+}

@@ -1,0 +1,132 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { ALL_SCOPES, PAYMENT_SCOPES, type Scope } from '../lambdas/kernel/contract/api.ts';
+import { type Mode, type TenantId, tenantId } from '../lambdas/kernel/ids.ts';
+import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
+import { TenantAdministration, UnknownTenantError } from '../lambdas/tenants/store/tenant-administration.ts';
+import { stackOutputs } from './deployment.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+import { type Session, table } from './session.ts';
+
+interface NamedTable {
+  readonly table?: string;
+}
+
+/** `payonce tenants`. */
+export function addTenants(program: Command, session: Session): void {
+  const tenants = program
+    .command('tenants')
+    .description('lists and creates tenants')
+    .option('--table <name>', 'the Registry table; found by the stack when left out');
+  const open = async (): Promise<TenantAdministration> => administration(session, tenants.opts<NamedTable>());
+
+  tenants
+    .command('list')
+    .description('lists the tenants')
+    .action(async () => {
+      const found = await (await open()).listTenants();
+      const rows = found.map(({ id, name, createdAtMs }) => [id, isoTime(createdAtMs), name]);
+      session.show(
+        { data: found.map(({ id, name, createdAtMs }) => ({ id, name, created: seconds(createdAtMs) })) },
+        found.length === 0 ? ['No tenants.'] : table(['TENANT', 'CREATED', 'NAME'], rows),
+      );
+    });
+
+  tenants
+    .command('create <name>')
+    .description('creates a tenant and shows its id')
+    .action(async (name: string) => {
+      const id = await (await open()).createTenant(name);
+      session.show({ id, name }, [id]);
+    });
+}
+
+/** `payonce keys`. */
+export function addKeys(program: Command, session: Session): void {
+  const keys = program
+    .command('keys')
+    .description('lists, creates and revokes the API keys of a tenant')
+    .option('--table <name>', 'the Registry table; found by the stack when left out');
+  const open = async (): Promise<TenantAdministration> => administration(session, keys.opts<NamedTable>());
+
+  keys
+    .command('create')
+    .description('creates an API key and shows it, once')
+    .requiredOption('--tenant <id>', 'the tenant that owns the key', readTenant)
+    .addOption(new Option('--mode <mode>', 'of the key').choices(['test', 'live']).default('test'))
+    .option('--scopes <list>', `comma-separated: ${ALL_SCOPES.join(', ')}`, readScopes, PAYMENT_SCOPES)
+    .action(async (options: { tenant: TenantId; mode: Mode; scopes: readonly Scope[] }) => {
+      const { tenant, mode, scopes } = options;
+      const key = await (await open()).createApiKey({ tenantId: tenant, mode, scopes }).catch((error: unknown) => {
+        if (!(error instanceof UnknownTenantError)) throw error;
+        throw new CliFailure(ExitCode.notFound, error.message, { cause: error });
+      });
+      session.show({ key, tenant, mode, scopes }, [key]);
+    });
+
+  keys
+    .command('revoke <key>')
+    .description('revokes a key; it is refused everywhere within ten seconds')
+    .action(async (key: string) => {
+      const revoked = await (await open()).revokeApiKey(key);
+      if (!revoked) throw new CliFailure(ExitCode.notFound, 'There is no such key in use.');
+      session.show({ revoked }, ['Revoked.']);
+    });
+
+  keys
+    .command('list')
+    .description('lists the keys of a tenant, without the keys themselves')
+    .requiredOption('--tenant <id>', 'the tenant that owns the keys', readTenant)
+    .action(async ({ tenant }: { tenant: TenantId }) => {
+      const found = await (await open()).listApiKeys(tenant);
+      const rows = found.map(({ hint, mode, scopes, createdAtMs, revokedAtMs }) => [
+        `…${hint}`,
+        mode,
+        isoTime(createdAtMs),
+        revokedAtMs === undefined ? 'in use' : `revoked ${isoTime(revokedAtMs)}`,
+        scopes.join(','),
+      ]);
+      session.show(
+        {
+          data: found.map(({ hint, mode, scopes, createdAtMs, revokedAtMs }) => ({
+            hint,
+            mode,
+            scopes,
+            created: seconds(createdAtMs),
+            revoked: revokedAtMs === undefined ? null : seconds(revokedAtMs),
+          })),
+        },
+        found.length === 0 ? ['No keys.'] : table(['KEY', 'MODE', 'CREATED', 'STATE', 'SCOPES'], rows),
+      );
+    });
+}
+
+async function administration(session: Session, { table: named }: NamedTable): Promise<TenantAdministration> {
+  const target = await session.aws();
+  const [registry] =
+    named === undefined
+      ? await stackOutputs(target, 'data', ['registryTable'], 'name the table with --table.')
+      : ([named] as const);
+  return new TenantAdministration(documentClient(new DynamoDBClient(target)), registry);
+}
+
+function readTenant(text: string): TenantId {
+  if (!/^ten_\w+$/.test(text)) throw new InvalidArgumentError(`${text} is no tenant; an id is like ten_….`);
+  return tenantId(text);
+}
+
+function readScopes(text: string): readonly Scope[] {
+  return text.split(',').map((name) => {
+    const scope = ALL_SCOPES.find((known) => known === name.trim());
+    if (scope === undefined) throw new InvalidArgumentError(`${name} is no scope; there are ${ALL_SCOPES.join(', ')}.`);
+    return scope;
+  });
+}
+
+function isoTime(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}
+
+function seconds(timeMs: number): number {
+  return Math.floor(timeMs / 1000);
+}

@@ -1,0 +1,90 @@
+import {
+  CancelMessageMoveTaskCommand,
+  GetQueueAttributesCommand,
+  ListMessageMoveTasksCommand,
+  type ListMessageMoveTasksResultEntry,
+  type SQSClient,
+  StartMessageMoveTaskCommand,
+} from '@aws-sdk/client-sqs';
+import * as z from 'zod';
+
+/** A queue of work, and the queue that keeps what it gave up. */
+export interface RedrivePair {
+  /** Of the dead-letter queue. */
+  readonly name: string;
+  readonly deadLettersArn: string;
+  readonly queueArn: string;
+  /** Messages in the dead-letter queue, approximately. */
+  readonly waiting: number;
+}
+
+export interface Moved {
+  readonly moved: number;
+  /** Why the task ended early; undefined when it moved all. */
+  readonly failure: string | undefined;
+}
+
+const redrivePolicy = z.object({ deadLetterTargetArn: z.string() });
+
+/** Those of the queues that have a dead-letter queue among them. */
+export async function redrivePairs(client: SQSClient, queueUrls: readonly string[]): Promise<readonly RedrivePair[]> {
+  const queues = await Promise.all(
+    queueUrls.map(async (QueueUrl) => {
+      const { Attributes = {} } = await client.send(
+        new GetQueueAttributesCommand({
+          QueueUrl,
+          AttributeNames: ['QueueArn', 'RedrivePolicy', 'ApproximateNumberOfMessages'],
+        }),
+      );
+      return Attributes;
+    }),
+  );
+  return queues.flatMap(({ QueueArn: queueArn = '', RedrivePolicy }) => {
+    if (RedrivePolicy === undefined) return [];
+    const { deadLetterTargetArn: deadLettersArn } = redrivePolicy.parse(JSON.parse(RedrivePolicy));
+    const deadLetters = queues.find(({ QueueArn }) => QueueArn === deadLettersArn);
+    if (deadLetters === undefined) return [];
+    const name = deadLettersArn.slice(deadLettersArn.lastIndexOf(':') + 1);
+    return [{ name, deadLettersArn, queueArn, waiting: Number(deadLetters['ApproximateNumberOfMessages'] ?? 0) }];
+  });
+}
+
+/**
+ * Moves a queue's dead letters back to it, by a task of SQS, and waits for its end. The task is ended once it has moved twice
+ * what was there at its start: what fails again comes back to the dead-letter queue while the task runs.
+ *
+ * @param wait between two looks at the task
+ */
+export async function moveBack(
+  client: SQSClient,
+  { deadLettersArn: SourceArn, queueArn: DestinationArn }: RedrivePair,
+  { wait, report }: { readonly wait: () => Promise<void>; readonly report: (task: Progress) => void },
+): Promise<Moved> {
+  // The destination is named: consumers park messages themselves, and of such a message SQS does not know where it came from.
+  const { TaskHandle } = await client.send(new StartMessageMoveTaskCommand({ SourceArn, DestinationArn }));
+  for (let isCanceled = false; ; await wait()) {
+    const { Results: [task] = [] } = await client.send(new ListMessageMoveTasksCommand({ SourceArn, MaxResults: 1 }));
+    const progress = progressOf(task);
+    report(progress);
+    const { moved, toMove } = progress;
+    if (task?.Status === 'COMPLETED' || task?.Status === 'CANCELLED') return { moved, failure: undefined };
+    if (task?.Status !== 'RUNNING' && task?.Status !== 'CANCELLING')
+      return { moved, failure: task?.FailureReason ?? `the task is ${task?.Status ?? 'gone'}` };
+    if (isCanceled || toMove === 0 || moved < 2 * toMove) continue;
+    await client.send(new CancelMessageMoveTaskCommand({ TaskHandle }));
+    isCanceled = true;
+  }
+}
+
+interface Progress {
+  readonly moved: number;
+  /** 0 while SQS has not counted yet. */
+  readonly toMove: number;
+}
+
+function progressOf(task: ListMessageMoveTasksResultEntry | undefined): Progress {
+  return {
+    moved: task?.ApproximateNumberOfMessagesMoved ?? 0,
+    toMove: task?.ApproximateNumberOfMessagesToMove ?? 0,
+  };
+}

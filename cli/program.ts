@@ -1,0 +1,45 @@
+import { Command } from 'commander';
+import { PAYONCE_DIRECTORY } from '../local/directories.ts';
+import { addEvents } from './events.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+import { addJobs } from './jobs.ts';
+import { addKeys, addTenants } from './keys.ts';
+import { addLetters } from './letters.ts';
+import { Session, type Surroundings } from './session.ts';
+import { addViews } from './views.ts';
+
+/** The command line. It throws what fails: a CommanderError for what cannot be read, and what its commands throw. */
+export function payonceProgram(surroundings: Surroundings): Command {
+  const program = new Command('payonce')
+    .description('Operates a deployed Payonce, with the AWS credentials and the region of the environment.')
+    .option('--local', 'work on what "npm start" runs on this machine')
+    .option('--json', 'print one JSON document')
+    .option('--directory <path>', 'where "npm start" keeps its files', PAYONCE_DIRECTORY)
+    .addHelpText('after', '\nExit codes: docs/cli.md');
+  const session = new Session(program, surroundings);
+  for (const add of [addKeys, addTenants, addLetters, addJobs, addEvents, addViews]) add(program, session);
+  for (const command of withDescendants(program))
+    command
+      .exitOverride((error) => {
+        throw error.code === 'commander.help' && error.exitCode !== 0 ? withoutCommand(command) : error;
+      })
+      .configureHelp({ showGlobalOptions: true })
+      .configureOutput({ writeOut: (text) => surroundings.print(text.trimEnd()), writeErr: () => undefined });
+  return program;
+}
+
+/** Commands that do something, by their words, for example `keys create`. */
+export function commandsOf(program: Command): readonly string[] {
+  return program.commands.flatMap((group) => group.commands.map((command) => `${group.name()} ${command.name()}`));
+}
+
+/** A group was named without a command of it. */
+function withoutCommand(group: Command): CliFailure {
+  const path = group.parent === null ? group.name() : `${group.parent.name()} ${group.name()}`;
+  const names = group.commands.map((command) => command.name()).join(', ');
+  return new CliFailure(ExitCode.usage, `${path} needs a command: ${names}; --help tells more.`);
+}
+
+function withDescendants(command: Command): readonly Command[] {
+  return [command, ...command.commands.flatMap(withDescendants)];
+}

@@ -1,0 +1,96 @@
+import type { Command } from 'commander';
+import { Listr } from 'listr2';
+import { StateFile } from '../local/state-file.ts';
+import type { AwsTarget } from './deployment.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+
+/** What a command takes from the world around it. */
+export interface Surroundings {
+  /** To standard output, a line or a document. */
+  readonly print: (text: string) => void;
+  /** Whether a person watches: progress is shown in place. */
+  readonly isTerminal: boolean;
+  readonly freshKey: () => string;
+}
+
+interface Options {
+  readonly local?: boolean;
+  readonly json?: boolean;
+  readonly directory: string;
+}
+
+/** What `npm start` brought up, as far as commands use it. */
+type LocalStack = NonNullable<ReturnType<StateFile['read']>>;
+
+/** One call of the command line: where it goes, and how it answers. */
+export class Session {
+  readonly freshKey: () => string;
+  readonly #program: Command;
+  readonly #surroundings: Surroundings;
+
+  constructor(program: Command, surroundings: Surroundings) {
+    this.#program = program;
+    this.#surroundings = surroundings;
+    this.freshKey = surroundings.freshKey;
+  }
+
+  get #options(): Options {
+    return this.#program.opts<Options>();
+  }
+
+  /** The local stack with `--local`, else undefined. @throws CliFailure when none runs */
+  async local(): Promise<LocalStack | undefined> {
+    const { local = false, directory } = this.#options;
+    if (!local) return undefined;
+    const running = await new StateFile(directory).running();
+    if (running !== undefined) return running;
+    throw new CliFailure(ExitCode.notFound, `Nothing runs locally in ${directory}: start it with "npm start".`);
+  }
+
+  async aws(): Promise<AwsTarget> {
+    const local = await this.local();
+    if (local === undefined) return {};
+    const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+    return { endpoint: local.awsEndpoint, region: local.region, credentials };
+  }
+
+  /** Shows the result: one JSON document with `--json`, else lines for people. */
+  show(document: unknown, lines: readonly string[]): void {
+    const { json = false } = this.#options;
+    this.#surroundings.print(json ? JSON.stringify(document, null, 2) : lines.join('\n'));
+  }
+
+  /** Runs long work, whose progress people see and programs do not. */
+  async during<Result>(title: string, work: (report: (progress: string) => void) => Promise<Result>): Promise<Result> {
+    const { json = false } = this.#options;
+    if (json) return work(() => undefined);
+    const { print, isTerminal } = this.#surroundings;
+    if (!isTerminal) return work((progress) => print(`… ${progress}`));
+    const results: Result[] = [];
+    const task = {
+      title,
+      task: async (_: unknown, shown: { output: string }) => {
+        results.push(
+          await work((progress) => {
+            shown.output = progress;
+          }),
+        );
+      },
+    };
+    await new Listr([task], { rendererOptions: { showErrorMessage: false } }).run();
+    const [result] = results;
+    return result as Result;
+  }
+}
+
+/** Rows under headings, each column as wide as its widest cell. */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const all = [headings, ...rows];
+  const widths = headings.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  return all.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,139 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { type Command, InvalidArgumentError } from 'commander';
+import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
+import { systemClock, systemDigest, systemEntropy } from '../lambdas/kernel/platform/platform.ts';
+import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
+import { DynamoDbLedgerWalk } from '../lambdas/views/store/dynamodb-ledger-walk.ts';
+import { DynamoDbViews } from '../lambdas/views/store/dynamodb-views.ts';
+import { type Difference, type RebuildState, rebuildBegin, rebuildViews } from '../lambdas/views/use/rebuild-views.ts';
+import { PAYONCE_DIRECTORY } from '../local/directories.ts';
+import { stackOutputs } from './deployment.ts';
+import { CliFailure, ExitCode } from './failure.ts';
+import type { Session } from './session.ts';
+
+interface Options {
+  readonly compare?: boolean;
+  readonly segments: number;
+  readonly settle: number;
+  readonly state?: string;
+}
+
+const MAX_SEGMENTS = 64;
+const LONGEST_SETTLE_SECONDS = 900;
+/** More than a person reads at once; the JSON document has them all. */
+const MOST_SHOWN = 50;
+
+/** `payonce views`. */
+export function addViews(program: Command, session: Session): void {
+  const views = program
+    .command('views')
+    .description('rebuilds the Views, which lists, entries and balances are read from');
+
+  views
+    .command('rebuild')
+    .description('writes the Views again from the Ledger while traffic goes on, and compares the two')
+    .option('--compare', 'compare only, and write nothing')
+    .option('--segments <count>', `segments of the tables that are read at once, 1 to ${MAX_SEGMENTS}`, readSegments, 4)
+    .option(
+      '--settle <seconds>',
+      `how long a difference may take to come right, as events travel, 0 to ${LONGEST_SETTLE_SECONDS}`,
+      readSettle,
+      25,
+    )
+    .option(
+      '--state <file>',
+      'where progress is kept; an interrupted rebuild continues from there (default: in .payonce)',
+    )
+    .action((options: Options) => rebuild(session, options));
+}
+
+async function rebuild(session: Session, { compare = false, segments, settle, state }: Options): Promise<void> {
+  const target = await session.aws();
+  const [idempotency, ledger, registry, views] = await stackOutputs(target, 'data', [
+    'idempotencyTable',
+    'ledgerTable',
+    'registryTable',
+    'viewsTable',
+  ]);
+  const documents = documentClient(new DynamoDBClient({ ...target, maxAttempts: 1 }));
+  const pacing = { clock: systemClock, entropy: systemEntropy };
+  // One file per Ledger: progress on one says nothing about another.
+  const file = state ?? join(PAYONCE_DIRECTORY, `views-rebuild-${ledger}.json`);
+  mkdirSync(dirname(file), { recursive: true });
+  const begin = compare ? rebuildBegin(segments, 'compare_ledger') : savedState(file, segments);
+  const { counts, differences } = await session.during('Rebuilding the Views', (report) => {
+    if (!compare && existsSync(file)) report(`continuing from ${file}`);
+    return rebuildViews(
+      {
+        views: new DynamoDbViews(documents, views, pacing),
+        ledger: new DynamoDbLedgerWalk(documents, ledger, pacing),
+        store: new DynamoDbStore(documents, { idempotency, ledger, registry }, pacing),
+        digest: systemDigest,
+        settleMs: settle * 1000,
+        ...pacing,
+      },
+      begin,
+      async (reached) => {
+        if (!compare) writeFileSync(file, JSON.stringify(reached));
+        report(progressLine(reached));
+      },
+    );
+  });
+  session.show(
+    {
+      projected: counts.projected,
+      removed: counts.removed,
+      days_closed: counts.daysClosed,
+      compared: counts.compared,
+      differences,
+    },
+    [
+      `${counts.projected} payments written, ${counts.removed} stray rows removed, ${counts.daysClosed} days closed, ` +
+        `${counts.compared} payments compared.`,
+      ...differences.slice(0, MOST_SHOWN).map(differenceLine),
+      ...(differences.length === 0 ? ['The Views agree with the Ledger.'] : []),
+    ],
+  );
+  if (differences.length > 0)
+    throw new CliFailure(ExitCode.incomplete, `The Views differ from the Ledger in ${differences.length} places.`);
+  if (!compare) rmSync(file, { force: true });
+}
+
+/** @throws CliFailure when the file holds no progress of a rebuild */
+function savedState(file: string, segments: number): RebuildState {
+  if (!existsSync(file)) return rebuildBegin(segments);
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as RebuildState;
+  } catch (cause) {
+    throw new CliFailure(ExitCode.settings, `${file} holds no progress of a rebuild: remove it to begin anew.`, {
+      cause,
+    });
+  }
+}
+
+function progressLine({ phase, walked, counts }: RebuildState): string {
+  const done = walked.filter((position) => position === null).length;
+  return `${phase}: ${done} of ${walked.length} segments done, ${counts.projected} payments, ${counts.compared} compared`;
+}
+
+function differenceLine({ kind, paymentId, key }: Difference): string {
+  return `${kind}  ${paymentId ?? ''}  ${key?.partition ?? ''}  ${key?.sort ?? ''}`;
+}
+
+function readSegments(text: string): number {
+  return readWhole(text, 1, MAX_SEGMENTS);
+}
+
+function readSettle(text: string): number {
+  return readWhole(text, 0, LONGEST_SETTLE_SECONDS);
+}
+
+function readWhole(text: string, least: number, most: number): number {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < least || count > most) {
+    throw new InvalidArgumentError(`${text} is not a whole number from ${least} to ${most}.`);
+  }
+  return count;
+}

@@ -1,0 +1,182 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { ExitCode, endingOf } from '../../cli/failure.ts';
+import { commandsOf, payonceProgram } from '../../cli/program.ts';
+import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';
+
+const PAYONCE = resolve(import.meta.dirname, '..', '..', 'cli', 'payonce.mjs');
+
+const directory = mkdtempSync(join(tmpdir(), 'payonce-cli-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** Of a person who has set up nothing. */
+const BARE = {
+  PATH: process.env['PATH'] ?? '',
+  AWS_CONFIG_FILE: '/nonexistent/config',
+  AWS_SHARED_CREDENTIALS_FILE: '/nonexistent/credentials',
+  AWS_EC2_METADATA_DISABLED: 'true',
+};
+const SOMEBODY = { AWS_ACCESS_KEY_ID: 'AKIATEST', AWS_SECRET_ACCESS_KEY: 'secret', AWS_REGION: 'eu-west-1' };
+
+const { env } = process;
+afterEach(() => {
+  process.env = env;
+});
+
+/** Runs the command line in this process, with an environment of its own. */
+async function payonce(words: string, environment: Readonly<Record<string, string>> = {}) {
+  process.env = { ...BARE, ...environment };
+  const printed: string[] = [];
+  const program = payonceProgram({ print: (text) => printed.push(text), isTerminal: false, freshKey: () => 'key' });
+  const error: unknown = await program
+    .parseAsync(['--directory', directory, ...words.split(' ').filter(Boolean)], { from: 'user' })
+    .catch((thrown: unknown) => thrown);
+  const { exitCode: code, sentence = '' } = endingOf(error);
+  expect(sentence).not.toContain('\n');
+  return { code, sentence, printed };
+}
+
+test.each([
+  {
+    words: ['tenants', 'list', '--local', '--json'],
+    code: ExitCode.notFound,
+    sentence: `Nothing runs locally in ${directory}: start it with "npm start".`,
+  },
+  {
+    words: ['tenants', 'list'],
+    code: ExitCode.unreachable,
+    sentence: 'The service cannot be reached: connect ECONNREFUSED 127.0.0.1:65111',
+  },
+])(
+  'the process ends with $code, and one sentence on standard error alone',
+  async ({ words, code, sentence }) => {
+    await expect(
+      promisify(execFile)(process.execPath, [PAYONCE, '--directory', directory, ...words], {
+        env: { ...BARE, ...SOMEBODY, AWS_ENDPOINT_URL: 'http://127.0.0.1:65111' },
+      }),
+    ).rejects.toMatchObject({ code, stdout: '', stderr: `${sentence}\n` });
+  },
+  60_000,
+);
+
+describe('every command fails with one sentence and the documented exit code', () => {
+  const arguments_: Readonly<Record<string, string>> = {
+    'keys create': '--tenant ten_a',
+    'keys list': '--tenant ten_a',
+    'keys revoke': 'sk_test_a',
+    'tenants create': 'Shop',
+    'jobs run': 'resolve',
+    'jobs runs': 'resolve',
+    'events republish': '--since 2026-03-01T12:00Z',
+  };
+  const commands = commandsOf(payonceProgram({ print: () => undefined, isTerminal: false, freshKey: () => '' })).map(
+    (words) => `${words} ${arguments_[words] ?? ''}`.trim(),
+  );
+
+  test.each(commands)('payonce %s --local --json, and nothing runs locally', async (command) => {
+    expect(await payonce(`${command} --local --json`)).toEqual({
+      code: ExitCode.notFound,
+      sentence: `Nothing runs locally in ${directory}: start it with "npm start".`,
+      printed: [],
+    });
+  });
+
+  test.each(commands)('payonce %s, and nothing is set', async (command) => {
+    const { code, sentence, printed } = await payonce(command);
+    expect({ code, printed }).toEqual({ code: ExitCode.settings, printed: [] });
+    expect(sentence).toMatch(/^No (AWS region|API key) is set: .+\.$/);
+  });
+});
+
+describe('payonce', () => {
+  test.each([
+    ['no credentials', { AWS_REGION: 'eu-west-1' }, 'No AWS credentials were found'],
+    ['an unknown profile', { AWS_REGION: 'eu-west-1', AWS_PROFILE: 'nobody' }, 'No AWS credentials were found'],
+  ])('tells of %s', async (_, environment, sentence) => {
+    const ended = await payonce('tenants list', environment);
+    expect(ended).toMatchObject({ code: ExitCode.settings, printed: [] });
+    expect(ended.sentence).toMatch(new RegExp(`^${sentence}.+\\.$`));
+  });
+
+  test('tells when the API does not answer', async () => {
+    expect(await payonce('jobs list --key sk --url http://127.0.0.1:65111')).toEqual({
+      code: ExitCode.unreachable,
+      sentence: 'The service cannot be reached: connect ECONNREFUSED 127.0.0.1:65111',
+      printed: [],
+    });
+  });
+
+  test.each([
+    ['', 'payonce needs a command: keys, tenants, letters, jobs, events, views; --help tells more.'],
+    ['keys', 'payonce keys needs a command: create, revoke, list; --help tells more.'],
+    ['kyes', "unknown command 'kyes' (Did you mean keys?)"],
+    ['keys list', "required option '--tenant <id>' not specified"],
+    ['keys list --tenant x', "option '--tenant <id>': x is no tenant; an id is like ten_…."],
+    [
+      'keys create --tenant ten_a --scopes root',
+      "option '--scopes <list>': root is no scope; there are payments:read,",
+    ],
+    ['views rebuild --segments 0', "option '--segments <count>': 0 is not a whole number from 1 to 64."],
+    ['events republish --since then', "option '--since <time>': then is no time; as 2026-03-01T12:00Z."],
+    ['events republish --since 2026-03-02T12:00Z --until 2026-03-01T12:00Z', '--until must be later than --since.'],
+    ['tenants list --all', "unknown option '--all'"],
+  ])('"%s" is refused', async (words, sentence) => {
+    const ended = await payonce(words);
+    expect(ended).toMatchObject({ code: ExitCode.usage, printed: [] });
+    expect(ended.sentence).toContain(sentence);
+  });
+});
+
+describe('what AWS answers', () => {
+  let endpoint = '';
+  let answer: { readonly status: number; readonly code: string; readonly message: string };
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(answer.status, { 'content-type': 'text/xml' });
+    response.end(
+      `<ErrorResponse><Error><Code>${answer.code}</Code><Message>${answer.message}</Message></Error></ErrorResponse>`,
+    );
+  });
+  beforeAll(async () => {
+    endpoint = await listenOnLoopback(server);
+  });
+  afterAll(() => stopListening(server));
+
+  test.each([
+    [
+      'ValidationError',
+      'Stack with id PayonceData does not exist',
+      ExitCode.notFound,
+      'There is no stack PayonceData in eu-west-1: deploy it',
+    ],
+    [
+      'ExpiredToken',
+      'The security token included in the request is expired',
+      ExitCode.settings,
+      'AWS does not accept the credentials: The security',
+    ],
+    [
+      'AccessDenied',
+      'User ada is not authorized',
+      ExitCode.refused,
+      'AWS refused (AccessDenied): User ada is not authorized',
+    ],
+  ])('%s is one sentence', async (code, message, exitCode, sentence) => {
+    answer = { status: 400, code, message };
+    const ended = await payonce('tenants list', { ...SOMEBODY, AWS_ENDPOINT_URL: endpoint });
+    expect(ended).toMatchObject({ code: exitCode, printed: [] });
+    expect(ended.sentence).toContain(sentence);
+  });
+
+  test('a fault of the command itself is one sentence too', () => {
+    expect(endingOf(new TypeError('x is not a function\n    at code'))).toEqual({
+      exitCode: ExitCode.internal,
+      sentence: 'This should not happen: x is not a function (NODE_DEBUG=payonce shows where).',
+    });
+  });
+});

@@ -1,0 +1,118 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ExitCode, endingOf } from '../../cli/failure.ts';
+import { payonceProgram } from '../../cli/program.ts';
+import { JobsDesk } from '../support/jobs-desk.ts';
+import { API_KEY } from '../support/payments-desk.ts';
+import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';
+
+let desk: JobsDesk;
+let url: string;
+let printed: string[];
+
+/** The API of jobs over HTTP. */
+async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+  const body = await text(request);
+  const event = { body: body === '' ? null : body, headers, multiValueHeaders: {} };
+  const reply = await desk.ask(request.method ?? '', request.url ?? '', { event });
+  response.writeHead(reply.status, reply.headers).end(reply.text);
+}
+const server = createServer((request, response) => void serve(request, response));
+
+beforeAll(async () => {
+  url = await listenOnLoopback(server);
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  await stopListening(server);
+});
+beforeEach(() => {
+  desk = new JobsDesk();
+  printed = [];
+});
+
+async function run(...args: readonly string[]): Promise<readonly string[]> {
+  const program = payonceProgram({
+    print: (lines) => printed.push(...lines.split('\n')),
+    isTerminal: false,
+    freshKey: () => `key-${printed.length}-${desk.reports.length}`,
+  });
+  await program.parseAsync(['jobs', '--url', `${url}/`, '--key', API_KEY, ...args], { from: 'user' });
+  return printed;
+}
+
+const T1 = '2026-03-01T11:00:00Z';
+/** Cells of a line of a table. */
+const cells = (line: string | undefined): readonly string[] => line?.split(/ {2,}/) ?? [];
+const NOTHING = ['0', '0', '0', '0'];
+/** How a command ends that is refused. */
+const ending = async (...args: readonly string[]) => endingOf(await run(...args).catch((error: unknown) => error));
+
+describe('payonce jobs', () => {
+  test('list shows every job with its last run and its next', async () => {
+    await run('run', 'close-days', '--at', T1);
+    printed = [];
+    const lines = (await run('list')).map(cells);
+    expect(lines[0]).toEqual(['JOB', 'SCHEDULE', 'LAST RUN', 'NEXT RUN']);
+    expect(lines).toContainEqual(['close-days', 'cron(20 1 * * ? *)', `${T1} accepted`, '2026-03-02T01:20:00Z']);
+    expect(lines).toContainEqual(['resolve', 'rate(1 minute)', 'never ran', 'not known yet']);
+  });
+
+  test('run asks for a run, for now or for a time, and runs shows them', async () => {
+    expect(cells((await run('run', 'close-days'))[1])).toEqual([
+      'close-days:2026-03-01T12:00:00Z',
+      'accepted',
+      ...NOTHING,
+    ]);
+    printed = [];
+    expect(cells((await run('run', 'close-days', '--at', T1))[1])).toEqual([
+      `close-days:${T1}`,
+      'accepted',
+      ...NOTHING,
+    ]);
+    printed = [];
+    const runs = await run('runs', 'close-days', '--most', '1');
+    expect(runs).toHaveLength(2);
+    expect(cells(runs[1])).toEqual(['close-days:2026-03-01T12:00:00Z', 'accepted', ...NOTHING]);
+    printed = [];
+    expect(await run('runs', 'resolve')).toEqual(['No runs.']);
+  });
+
+  test('prints the document of the API with --json', async () => {
+    const shown: unknown = JSON.parse((await run('runs', 'resolve', '--json')).join('\n'));
+    expect(shown).toEqual({ object: 'list', data: [], has_more: false });
+  });
+
+  test('says what the API says when it refuses', async () => {
+    expect(await ending('run', 'close-weeks')).toEqual({
+      exitCode: ExitCode.notFound,
+      sentence: 'not_found: There is no such job.',
+    });
+    const future = await ending('run', 'close-days', '--at', '2026-03-01T12:10:00Z');
+    expect(future.exitCode).toBe(ExitCode.refused);
+    expect(future.sentence).toContain('invalid_request: scheduled_for must not lie in the future');
+    expect((await ending('--key', 'nonsense', 'list')).sentence).toContain('unauthorized: Send a valid API key');
+    expect(await ending('runs', '../payments')).toMatchObject({ exitCode: ExitCode.notFound });
+  });
+
+  test.each([
+    [
+      ['run', 'close-days', '--at', 'yesterday'],
+      "option '--at <time>': yesterday is no time; as 2026-03-01T12:00:00Z.",
+    ],
+    [
+      ['run', 'close-days', '--at', '2026-03-01'],
+      "option '--at <time>': 2026-03-01 is no time; as 2026-03-01T12:00:00Z.",
+    ],
+    [['runs', 'close-days', '--most', '0'], "option '--most <n>': 0 is not a number from 1 to 100."],
+    [['runs', 'close-days', '--most', '1.5'], "option '--most <n>': 1.5 is not a number from 1 to 100."],
+    [['run'], "missing required argument 'id'"],
+    [['stop'], "unknown command 'stop'"],
+  ])('%j is refused before anything is asked', async (args, sentence) => {
+    expect(await ending(...args)).toEqual({ exitCode: ExitCode.usage, sentence });
+    expect(desk.reports).toEqual([]);
+    expect(printed).toEqual([]);
+  });
+});
