@@ -1,14 +1,15 @@
 import type { StackProps } from 'aws-cdk-lib';
 import { CfnOutput, Stack } from 'aws-cdk-lib';
-import { ProjectionType } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { StackOutput } from '../lambdas/kernel/contract/api.ts';
-import { IdempotencyTable, KeyAttribute } from '../lambdas/kernel/contract/tables.ts';
-import { DataTable, number } from './constructs/data-table.ts';
+import { KeyAttribute } from '../lambdas/kernel/contract/tables.ts';
+import { DataTable } from './constructs/data-table.ts';
 import { EventBus } from './constructs/event-bus.ts';
+import { Idempotency } from './constructs/idempotency.ts';
 import { Ledger } from './constructs/ledger.ts';
 import { LetterQueue } from './constructs/letter-queue.ts';
 import { ProcessorSecret } from './constructs/processor-secret.ts';
+import { Registry } from './constructs/registry.ts';
 import { processorSecrets, type SecretsOfProcessors } from './processors.ts';
 import type { Settings } from './settings.ts';
 
@@ -21,9 +22,9 @@ export interface DataStackProps extends StackProps {
  * given up. Nothing here is ever replaced by a deploy of the service.
  */
 export class DataStack extends Stack {
-  readonly idempotency: DataTable;
+  readonly idempotency: Idempotency;
   readonly ledger: Ledger;
-  readonly registry: DataTable;
+  readonly registry: Registry;
   readonly views: DataTable;
   readonly events: EventBus;
   /** From it the secrets of merchants' webhook endpoints are derived: none of them is stored. */
@@ -40,10 +41,14 @@ export class DataStack extends Stack {
   constructor(scope: Construct, id: string, props: DataStackProps) {
     super(scope, id, { ...props, terminationProtection: props.settings.retainData });
     const retain = props.settings.retainData;
-    this.idempotency = idempotencyTable(this, retain);
+    this.idempotency = new Idempotency(this, 'Idempotency', { retain });
     this.ledger = new Ledger(this, 'Ledger', { retain });
-    this.registry = keyedTable(this, 'Registry', retain, IdempotencyTable.timeToLiveAttribute);
-    this.views = keyedTable(this, 'Views', retain);
+    this.registry = new Registry(this, 'Registry', { retain });
+    this.views = new DataTable(this, 'Views', {
+      partitionKey: KeyAttribute.partition,
+      sortKey: KeyAttribute.sort,
+      retain,
+    });
     this.events = new EventBus(this, 'Events', { retain, archive: props.settings.eventArchive });
     this.processors = processorSecrets(this, props.settings.processors, retain);
     this.webhookRoot = new ProcessorSecret(this, 'WebhookRoot', {
@@ -72,29 +77,4 @@ export class DataStack extends Stack {
     new CfnOutput(this, StackOutput.viewsTable, { value: this.views.tableName });
     new CfnOutput(this, StackOutput.eventBus, { value: this.events.bus.eventBusName });
   }
-}
-
-function idempotencyTable(scope: Construct, retain: boolean): DataTable {
-  const table = new DataTable(scope, 'Idempotency', {
-    partitionKey: IdempotencyTable.partitionKey,
-    timeToLiveAttribute: IdempotencyTable.timeToLiveAttribute,
-    retain,
-  });
-  table.addGlobalSecondaryIndex({
-    indexName: IdempotencyTable.openClaimsIndex.name,
-    partitionKey: number(IdempotencyTable.openClaimsIndex.partitionKey),
-    sortKey: number(IdempotencyTable.openClaimsIndex.sortKey),
-    projectionType: ProjectionType.KEYS_ONLY,
-  });
-  return table;
-}
-
-/** @param timeToLiveAttribute of rows that end by themselves, as deliveries do; most have none and stay */
-function keyedTable(scope: Construct, id: string, retain: boolean, timeToLiveAttribute?: string): DataTable {
-  return new DataTable(scope, id, {
-    partitionKey: KeyAttribute.partition,
-    sortKey: KeyAttribute.sort,
-    ...(timeToLiveAttribute === undefined ? {} : { timeToLiveAttribute }),
-    retain,
-  });
 }

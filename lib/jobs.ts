@@ -1,26 +1,122 @@
-import type { Stack } from 'aws-cdk-lib';
-import { JOBS } from '../lambdas/kernel/contract/jobs.ts';
+import { Duration } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import {
+  EXECUTOR_TIMEOUT_SECONDS,
+  JOB_WORKER_TIMEOUT_SECONDS,
+  JOBS_API_TIMEOUT_SECONDS,
+} from '../lambdas/jobs/contract.ts';
+import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { JOBS, type JobWorkerName } from '../lambdas/kernel/contract/jobs.ts';
+import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
+import { EngineFunction, engineTables } from './constructs/engine-function.ts';
 import type { HttpApi } from './constructs/http-api.ts';
+import { JobWorker } from './constructs/job-worker.ts';
+import { type FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
 import { ScheduledJobs } from './constructs/scheduled-jobs.ts';
-import { executorFunction, type JobQueues, jobsApiFunction } from './job-functions.ts';
-import type { ServiceParts } from './service-functions.ts';
+import type { DataStack } from './data-stack.ts';
+import type { Processors } from './processors.ts';
+
+export interface JobsProps {
+  readonly data: Pick<DataStack, 'idempotency' | 'jobCredential' | 'ledger' | 'registry'>;
+  readonly processors: Processors;
+  readonly http: HttpApi;
+  readonly logs: FunctionLogs;
+  /** Of the workers; in MB, 128 to 10240. */
+  readonly memoryMb: number;
+}
 
 const PATHS = ['/v1/admin/jobs', '/v1/admin/jobs/{id}/runs', '/v1/admin/jobs/{id}/runs/{run}'];
 
-interface JobsSurroundings {
-  readonly http: HttpApi;
-  readonly queues: JobQueues;
-}
+/** The variable that names the queue of each worker. */
+const QUEUE_VARIABLES = {
+  payments: Environment.paymentJobsQueueUrl,
+  upkeep: Environment.upkeepJobsQueueUrl,
+} as const satisfies Record<JobWorkerName, string>;
 
-/** How runs come about: the schedules, the executor that they fire, and the routes that it asks, and operators too. */
-export function addJobs(
-  stack: Stack,
-  parts: Pick<ServiceParts, 'settings' | 'data'>,
-  { http, queues }: JobsSurroundings,
-): ScheduledJobs {
-  const api = jobsApiFunction(stack, parts, queues);
-  for (const path of PATHS) http.route(path, api.function);
-  // It is no part of the API, so it may know the API's address without a circle.
-  const executor = executorFunction(stack, parts, http.url);
-  return new ScheduledJobs(stack, 'Jobs', { jobs: JOBS, executor: executor.function });
+/**
+ * Jobs that the clock runs: their schedules, the executor that asks for runs, the API that accepts them, and a worker for each
+ * set of rights. What a job may reach, the room that it belongs to grants to its worker.
+ */
+export class Jobs extends Construct {
+  readonly workers: Readonly<Record<JobWorkerName, PayonceFunction>>;
+  readonly schedules: ScheduledJobs;
+  readonly #props: JobsProps;
+
+  constructor(scope: Construct, id: string, props: JobsProps) {
+    super(scope, id);
+    this.#props = props;
+    const { data, processors, http, logs, memoryMb } = props;
+    const own = { ...logs, timeout: Duration.seconds(JOB_WORKER_TIMEOUT_SECONDS), memoryMb };
+    this.workers = {
+      // It moves money.
+      payments: new EngineFunction(this, 'Payments', { ...own, folder: 'payment-jobs', data, processors }),
+      // It keeps house, and appends nothing to the Ledger.
+      upkeep: new PayonceFunction(this, 'Upkeep', { ...own, folder: 'upkeep-jobs', environment: engineTables(data) }),
+    };
+    const queues = {
+      payments: this.#queueOf('payments', 'PaymentRuns'),
+      upkeep: this.#queueOf('upkeep', 'UpkeepRuns'),
+    } satisfies Record<JobWorkerName, IQueue>;
+    const api = this.#api(Object.entries(queues) as [JobWorkerName, IQueue][]);
+    for (const path of PATHS) http.route(path, api.function);
+    this.schedules = new ScheduledJobs(this, 'Default', { jobs: JOBS, executor: this.#executor().function });
+  }
+
+  /** The queue of a worker's runs, and the rows of its runs and of the locks under which it works at them. */
+  #queueOf(name: JobWorkerName, id: string): IQueue {
+    const { registry } = this.#props.data;
+    const worker = this.workers[name];
+    registry.grantRows(worker, 'Runs', ['dynamodb:GetItem', 'dynamodb:PutItem'], [RegistryRow.jobRuns]);
+    registry.grantRows(worker, 'Locks', ['dynamodb:UpdateItem'], [RegistryRow.jobLock]);
+    const { queue } = new JobWorker(this, id, { worker });
+    worker.tell({ [QUEUE_VARIABLES[name]]: queue.queueUrl });
+    return queue;
+  }
+
+  /** Accepts runs and shows them: it writes a run that is new, and changes none. */
+  #api(queues: readonly (readonly [JobWorkerName, IQueue])[]): PayonceFunction {
+    const { data, logs } = this.#props;
+    const api = new PayonceFunction(this, 'Api', {
+      ...logs,
+      folder: 'jobs',
+      timeout: Duration.seconds(JOBS_API_TIMEOUT_SECONDS),
+      memoryMb: 256,
+      environment: {
+        [Environment.idempotencyTable]: data.idempotency.tableName,
+        [Environment.registryTable]: data.registry.tableName,
+        [Environment.jobCredentialSecretId]: data.jobCredential.arn,
+      },
+    });
+    for (const [name, queue] of queues) api.tell({ [QUEUE_VARIABLES[name]]: queue.queueUrl });
+    data.idempotency.grantCommit(api, 'acceptedRun');
+    data.registry.grantRows(api, 'ReadRows', ['dynamodb:GetItem'], [RegistryRow.apiKey, RegistryRow.jobRuns]);
+    const actions = ['dynamodb:Query', 'dynamodb:PutItem'];
+    data.registry.grantRows(api, 'ListAndAcceptRuns', actions, [RegistryRow.jobRuns]);
+    data.jobCredential.grantReadTo(api);
+    const resources = queues.map(([, queue]) => queue.queueArn);
+    api.role.addToPrincipalPolicy(new PolicyStatement({ sid: 'Enqueue', actions: ['sqs:SendMessage'], resources }));
+    return api;
+  }
+
+  /** Asks for the runs that schedules fire for; it reaches no job and no row of one. */
+  #executor(): PayonceFunction {
+    const { data, http, logs } = this.#props;
+    const executor = new PayonceFunction(this, 'Executor', {
+      ...logs,
+      folder: 'cron-executor',
+      timeout: Duration.seconds(EXECUTOR_TIMEOUT_SECONDS),
+      memoryMb: 256,
+      environment: {
+        [Environment.idempotencyTable]: data.idempotency.tableName,
+        [Environment.jobCredentialSecretId]: data.jobCredential.arn,
+        // It is no part of the API, so it may know the API's address without a circle.
+        [Environment.apiUrl]: http.url,
+      },
+    });
+    data.idempotency.grantCommit(executor, 'askedRun');
+    data.jobCredential.grantReadTo(executor);
+    return executor;
+  }
 }

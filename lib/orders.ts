@@ -1,42 +1,44 @@
-import { CfnOutput, Duration, type Stack } from 'aws-cdk-lib';
-import { StackOutput } from '../lambdas/kernel/contract/api.ts';
+import { Duration } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
+import { EngineFunction } from './constructs/engine-function.ts';
 import type { HttpApi } from './constructs/http-api.ts';
-import { NeedsAPerson } from './constructs/needs-a-person.ts';
-import type { PayonceFunction } from './constructs/payonce-function.ts';
-import { connectParties } from './parties.ts';
-import { allow, allowRows, engineFunction, type ServiceParts } from './service-functions.ts';
+import type { FunctionLogs } from './constructs/payonce-function.ts';
+import type { DataStack } from './data-stack.ts';
+import type { Parties } from './parties.ts';
+import type { Processors } from './processors.ts';
 
-const PATHS = ['/v1/orders', '/v1/orders/{id}'];
-
-interface OrderPaths {
+export interface OrdersProps {
+  readonly data: Pick<DataStack, 'idempotency' | 'ledger' | 'registry'>;
+  readonly processors: Processors;
+  readonly parties: Parties;
   readonly http: HttpApi;
-  /** Goes on with orders where others have stopped. */
-  readonly paymentJobs: PayonceFunction;
+  readonly logs: FunctionLogs;
+  /** In MB, 128 to 10240. */
+  readonly memoryMb: number;
 }
 
-/** Orders are taken where they have parties; it claims, appends and completes as payments do, and asks the parties. */
-export function addOrders(stack: Stack, parts: ServiceParts, { http, paymentJobs }: OrderPaths): void {
-  const { settings, data } = parts;
-  if (data.deadLetters === undefined) return;
-  const orders = engineFunction(stack, 'Orders', parts, {
-    folder: 'orders',
-    timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
-    memoryMb: settings.memoryMb,
-  });
-  allow(orders, data.idempotency, 'Claims', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']);
-  allowRows(orders, data.registry, 'ReadApiKeys', ['dynamodb:GetItem'], [RegistryRow.apiKey]);
-  allowRows(
-    orders,
-    data.registry,
-    'Queue',
-    ['dynamodb:PutItem'],
-    [RegistryRow.return, RegistryRow.inquiry, RegistryRow.openOrder, RegistryRow.hold],
-  );
-  connectParties(orders, parts);
-  connectParties(paymentJobs, parts);
-  for (const path of PATHS) http.route(path, orders.function);
-  new NeedsAPerson(stack, 'OrdersNeedAPerson', { services: { order_needs_review: ['orders', 'payment-jobs'] } });
-  new CfnOutput(stack, StackOutput.ordersFunction, { value: orders.function.functionName });
+/** Takes orders: it claims, appends and completes as payments do, and calls the parties. */
+export class Orders extends Construct {
+  readonly api: EngineFunction;
+
+  constructor(scope: Construct, id: string, props: OrdersProps) {
+    super(scope, id);
+    const { data, processors, parties, http, logs, memoryMb } = props;
+    this.api = new EngineFunction(this, 'Default', {
+      ...logs,
+      folder: 'orders',
+      timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
+      memoryMb,
+      data,
+      processors,
+    });
+    data.idempotency.grantClaim(this.api);
+    data.registry.grantReadApiKeys(this.api);
+    const { return: giveBack, inquiry, openOrder, hold } = RegistryRow;
+    data.registry.grantRows(this.api, 'Queue', ['dynamodb:PutItem'], [giveBack, inquiry, openOrder, hold]);
+    parties.grantCall(this.api);
+    for (const path of ['/v1/orders', '/v1/orders/{id}']) http.route(path, this.api.function);
+  }
 }

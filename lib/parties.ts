@@ -1,14 +1,32 @@
-import { CfnOutput, Duration, type Stack } from 'aws-cdk-lib';
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
-import { REDRIVE_TIMEOUT_MINUTES, SANDBOX_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
-import { PartiesEnvironment, VENDORS } from '../lambdas/orders/contract.ts';
-import { ofRows } from './constructs/data-table.ts';
-import { PayonceFunction } from './constructs/payonce-function.ts';
-import { VendorTrouble } from './constructs/vendor-trouble.ts';
-import type { ServiceParts } from './service-functions.ts';
+import { SANDBOX_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
+import { PartiesEnvironment } from '../lambdas/orders/contract.ts';
+import type { LetterQueue } from './constructs/letter-queue.ts';
+import type { PayonceFunction } from './constructs/payonce-function.ts';
+import type { ProcessorSecret } from './constructs/processor-secret.ts';
+import type { Registry } from './constructs/registry.ts';
+
+export interface PartiesProps {
+  readonly addresses: PartyAddresses;
+  /** Remembers what was sent to vendors that do not deduplicate. */
+  readonly registry: Registry;
+  /** Takes the calls that were given up. */
+  readonly deadLetters: LetterQueue;
+}
+
+/** Where the parties of orders are. */
+type PartyAddresses =
+  /** The sandbox plays all of them. @param sandboxUrl without a trailing slash */
+  | { readonly sandboxUrl: string }
+  | {
+      /** Base address of the shop's stock and referrals (kernel/contract/shop-api.ts), without a trailing slash. */
+      readonly shopUrl: string;
+      /** Whom e-mails come from: a sender that Postmark knows. */
+      readonly emailSender: string;
+      /** The token of the Postmark server. */
+      readonly postmarkToken: ProcessorSecret;
+    };
 
 const POSTMARK_URL = 'https://api.postmarkapp.com';
 
@@ -18,81 +36,48 @@ const SANDBOX_SENDER = 'shop@payonce.example';
 /** What is sent to the sandbox is booked before its function is ended, and its search is strong. Seconds. */
 const SANDBOX_LAG_SECONDS = SANDBOX_TIMEOUT_SECONDS + 1;
 
-/**
- * Tells a function who an order's parties are, and lets it call them: their addresses, the token of the e-mail service, its
- * memory of what was sent, and the box of what was given up. `readPartiesConfig` is the other end of it.
- *
- * @returns whether there are any: without the sandbox, only where the settings name them
- */
-export function connectParties(target: PayonceFunction, parts: ServiceParts): boolean {
-  const { data } = parts;
-  const addresses = partyAddresses(parts);
-  if (addresses === undefined || data.deadLetters === undefined) return false;
-  const variables = {
-    ...addresses,
-    [Environment.registryTable]: data.registry.tableName,
-    [PartiesEnvironment.deadLettersQueueUrl]: data.deadLetters.queueUrl,
-  };
-  for (const [name, value] of Object.entries(variables)) target.function.addEnvironment(name, value);
-  data.postmarkToken?.grantReadTo(target.role);
-  target.role.addToPrincipalPolicy(
-    new PolicyStatement({
-      sid: 'RememberWhatWasSent',
-      actions: ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'],
-      resources: [data.registry.tableArn],
-      conditions: ofRows([RegistryRow.sending]),
-    }),
-  );
-  target.role.addToPrincipalPolicy(
-    new PolicyStatement({
-      sid: 'SetAside',
-      actions: ['sqs:SendMessage'],
-      resources: [data.deadLetters.queueArn],
-    }),
-  );
-  return true;
+/** The parties of orders: stock, referrals and e-mail. */
+export class Parties {
+  /** The queue of calls to them that were given up. */
+  readonly deadLetters: LetterQueue;
+  readonly #props: PartiesProps;
+
+  constructor(props: PartiesProps) {
+    this.#props = props;
+    this.deadLetters = props.deadLetters;
+  }
+
+  /**
+   * Tells `grantee` who the parties are, and lets it call them: their addresses, the token of the e-mail service, its memory of
+   * what was sent, and the queue of what was given up. `readPartiesConfig` is the other end of it.
+   */
+  grantCall(grantee: PayonceFunction): void {
+    const { addresses, registry, deadLetters } = this.#props;
+    grantee.tell({
+      ...variablesOf(addresses),
+      [Environment.registryTable]: registry.tableName,
+      [PartiesEnvironment.deadLettersQueueUrl]: deadLetters.queueUrl,
+    });
+    if ('postmarkToken' in addresses) addresses.postmarkToken.grantReadTo(grantee);
+    const actions = ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'];
+    registry.grantRows(grantee, 'RememberWhatWasSent', actions, [RegistryRow.sending]);
+    grantee.allow('DeadLetter', 'sqs:SendMessage', deadLetters.queueArn);
+  }
 }
 
-function partyAddresses({ settings, data, sandbox }: ServiceParts): Record<string, string> | undefined {
-  const { shopUrl, emailSender } = settings;
-  if (sandbox !== undefined) {
+function variablesOf(addresses: PartyAddresses): Readonly<Record<string, string>> {
+  if ('sandboxUrl' in addresses) {
     return {
-      [PartiesEnvironment.shopUrl]: sandbox.url,
-      [PartiesEnvironment.postmarkUrl]: sandbox.url,
+      [PartiesEnvironment.shopUrl]: addresses.sandboxUrl,
+      [PartiesEnvironment.postmarkUrl]: addresses.sandboxUrl,
       [PartiesEnvironment.postmarkLagSeconds]: String(SANDBOX_LAG_SECONDS),
       [PartiesEnvironment.emailSender]: SANDBOX_SENDER,
     };
   }
-  if (shopUrl === undefined || emailSender === undefined || data.postmarkToken === undefined) return undefined;
   return {
-    [PartiesEnvironment.shopUrl]: shopUrl,
+    [PartiesEnvironment.shopUrl]: addresses.shopUrl,
     [PartiesEnvironment.postmarkUrl]: POSTMARK_URL,
-    [PartiesEnvironment.postmarkTokenSecretId]: data.postmarkToken.arn,
-    [PartiesEnvironment.emailSender]: emailSender,
+    [PartiesEnvironment.postmarkTokenSecretId]: addresses.postmarkToken.arn,
+    [PartiesEnvironment.emailSender]: addresses.emailSender,
   };
-}
-
-/** What looks after calls that were given up: the function that makes them again when an operator asks, and the alarms. */
-export function addDeadLetters(stack: Stack, parts: ServiceParts): void {
-  const { settings, data } = parts;
-  const { deadLetters } = data;
-  if (deadLetters === undefined) return;
-  const redrive = new PayonceFunction(stack, 'Redrive', {
-    folder: 'dead-letters',
-    timeout: Duration.minutes(REDRIVE_TIMEOUT_MINUTES),
-    memoryMb: 256,
-    logRetentionDays: settings.logRetentionDays,
-    retainLogs: settings.retainData,
-    environment: {},
-  });
-  connectParties(redrive, parts);
-  redrive.role.addToPrincipalPolicy(
-    new PolicyStatement({
-      sid: 'TakeLetters',
-      actions: ['sqs:ReceiveMessage', 'sqs:ChangeMessageVisibility', 'sqs:DeleteMessage'],
-      resources: [deadLetters.queueArn],
-    }),
-  );
-  new VendorTrouble(stack, 'VendorTrouble', { vendors: VENDORS, deadLetters });
-  new CfnOutput(stack, StackOutput.deadLettersFunction, { value: redrive.function.functionName });
 }

@@ -1,9 +1,12 @@
-import type { Role } from 'aws-cdk-lib/aws-iam';
-import type { Construct } from 'constructs';
-import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { Duration } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import { Environment, type RoutingRule } from '../lambdas/kernel/contract/environment.ts';
 import type { CallbackSource, ProcessorContract, SecretConstruct } from '../lambdas/processors/contract.ts';
+import type { PayonceFunction } from './constructs/payonce-function.ts';
+import { vendorMetric } from './constructs/payonce-metric.ts';
 import { ProcessorSecret } from './constructs/processor-secret.ts';
-import type { CalledProcessor, Settings } from './settings.ts';
+import { RunbookAlarm } from './constructs/runbook-alarm.ts';
+import type { CalledProcessor } from './settings.ts';
 
 /** The secrets of a processor that is called. */
 export interface ProcessorSecrets {
@@ -42,44 +45,72 @@ export function secretsOf(secrets: SecretsOfProcessors, { name }: Pick<Processor
   return found;
 }
 
-/** What the functions are told of processors, and may read of their secrets. */
-export interface ProcessorParts {
-  readonly settings: Pick<Settings, 'processors' | 'routes'>;
-  readonly data: { readonly processors: SecretsOfProcessors };
-  /** The sandbox, where it is deployed. */
+export interface ProcessorsProps {
+  /** Those that are called. */
+  readonly called: readonly CalledProcessor[];
+  readonly secrets: SecretsOfProcessors;
+  /** Which processor new payments go to; the first rule that fits counts. @default all to the first processor */
+  readonly routes?: readonly RoutingRule[];
+  /** Where the sandbox is, without a trailing slash. @default it is not deployed */
   readonly sandbox?: { readonly url: string };
 }
 
-/** What `readPaymentsConfig` reads of processors: their settings, the names of their secrets, and the rules for new payments. */
-export function processorEnvironment({ settings, data, ...stacks }: ProcessorParts): Record<string, string> {
-  const variables = settings.processors.flatMap(({ processor, settings: chosen }) => {
-    const given = processor.deployedBy === undefined ? undefined : stacks[processor.deployedBy];
-    const values: Readonly<Record<string, string | undefined>> = { ...chosen, ...given };
-    const { client } = secretsOf(data.processors, processor);
-    return [
-      ...Object.entries(processor.settings).map(([name, { variable }]) => [variable, values[name]] as const),
-      ...Object.entries(processor.secrets).map(([name, { variable }]) => [variable, client[name]?.arn] as const),
-    ];
-  });
-  const set = variables.filter((each): each is readonly [string, string] => each[1] !== undefined);
-  return { ...Object.fromEntries(set), [Environment.processorRoutes]: JSON.stringify(settings.routes) };
-}
+const PERIOD = Duration.minutes(5);
 
-/** Lets a function read what the clients of processors need. */
-export function grantClientSecrets({ data }: ProcessorParts, role: Role): void {
-  for (const { client } of data.processors.values()) {
-    for (const secret of Object.values(client)) secret.grantReadTo(role);
+/** The processors of a deployment: who may call them, who takes their callbacks, and an alarm for each that is away. */
+export class Processors extends Construct {
+  /** Of those that are called. */
+  readonly names: readonly string[];
+  readonly #props: ProcessorsProps;
+
+  /** @throws Error when a route leads to a processor that is not called */
+  constructor(scope: Construct, id: string, props: ProcessorsProps) {
+    super(scope, id);
+    this.#props = props;
+    this.names = props.called.map(({ processor }) => processor.name);
+    const lost = props.routes?.find(({ processor }) => !this.names.includes(processor));
+    if (lost !== undefined) {
+      throw new Error(`a route leads to the processor ${lost.processor}; only ${this.names.join(', ')} are called`);
+    }
+    for (const name of this.names) {
+      new RunbookAlarm(this, `${name}-BreakerOpened`, {
+        description: `The circuit breaker of the processor ${name} opened because calls fail.`,
+        entry: 'a-processor-is-away',
+        metric: vendorMetric(name, 'outbound_breaker_opened', PERIOD),
+        threshold: 1,
+      });
+    }
   }
-}
 
-/** Lets the callbacks function read what callbacks are signed with. */
-export function grantCallbackSecrets({ data }: ProcessorParts, role: Role): void {
-  for (const { callbacks } of data.processors.values()) callbacks.grantReadTo(role);
-}
+  /** Tells `grantee` what `readPaymentsConfig` reads of processors, and lets it read what their clients need. */
+  grantCall(grantee: PayonceFunction): void {
+    const { called, secrets, routes = [], ...stacks } = this.#props;
+    for (const { processor, settings } of called) {
+      const given = processor.deployedBy === undefined ? undefined : stacks[processor.deployedBy];
+      const values: Readonly<Record<string, string | undefined>> = { ...settings, ...given };
+      for (const [name, { variable }] of Object.entries(processor.settings)) {
+        const value = values[name];
+        if (value !== undefined) grantee.tell({ [variable]: value });
+      }
+      const { client } = secretsOf(secrets, processor);
+      for (const [name, { variable }] of Object.entries(processor.secrets)) {
+        const secret = client[name];
+        if (secret === undefined) throw new Error(`the processor ${processor.name} has no secret ${name}`);
+        grantee.tell({ [variable]: secret.arn });
+        secret.grantReadTo(grantee);
+      }
+    }
+    grantee.tell({ [Environment.processorRoutes]: JSON.stringify(routes) });
+  }
 
-/** What `readCallbacksConfig` reads: whose callbacks are taken, and how they are verified. */
-export function callbackSources({ settings, data }: ProcessorParts): readonly CallbackSource[] {
-  return settings.processors.map(({ processor, scheme }) => {
-    return { name: processor.name, scheme, secretId: secretsOf(data.processors, processor).callbacks.arn };
-  });
+  /** Lets `grantee` verify callbacks: it is told whose are taken, and may read what they are signed with. */
+  grantVerifyCallbacks(grantee: PayonceFunction): void {
+    const { called, secrets } = this.#props;
+    const sources = called.map(({ processor, scheme }): CallbackSource => {
+      const { callbacks } = secretsOf(secrets, processor);
+      callbacks.grantReadTo(grantee);
+      return { name: processor.name, scheme, secretId: callbacks.arn };
+    });
+    grantee.tell({ [Environment.callbackSources]: JSON.stringify(sources) });
+  }
 }

@@ -5,22 +5,27 @@ import type { Construct } from 'constructs';
 import { CALLBACK_ADDRESS_PARAMETER, StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { callbackPath } from '../lambdas/processors/contract.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
-import { EventRelay } from './constructs/event-relay.ts';
+import { ApiDocs } from './api-docs.ts';
+import { Callbacks } from './callbacks.ts';
 import { HttpApi } from './constructs/http-api.ts';
 import { NeedsAPerson } from './constructs/needs-a-person.ts';
-import { PayonceFunction } from './constructs/payonce-function.ts';
 import { RequestFirewall } from './constructs/request-firewall.ts';
 import { Watch } from './constructs/watch.ts';
-import { Webhooks } from './constructs/webhooks.ts';
 import type { DataStack } from './data-stack.ts';
-import { addEventConsumers } from './event-consumers.ts';
-import { paymentJobs, upkeepJobs } from './job-workers.ts';
-import { addJobs } from './jobs.ts';
-import { addOrders } from './orders.ts';
-import { addDeadLetters } from './parties.ts';
-import { callbacksFunction, ledgerFunction, paymentsFunction } from './service-functions.ts';
+import { keepDeployedIds } from './deployed-ids.ts';
+import { Events } from './events.ts';
+import { FollowUps } from './follow-ups.ts';
+import { Jobs } from './jobs.ts';
+import { Orders } from './orders.ts';
+import { Outbound } from './outbound.ts';
+import { Parties } from './parties.ts';
+import { Payments } from './payments.ts';
+import { Processors } from './processors.ts';
+import { Reconciling } from './reconciling.ts';
+import { Resolving } from './resolving.ts';
 import type { Settings } from './settings.ts';
-import { allowBookLists, allowPaymentLists, eventsFunction, projector } from './views-functions.ts';
+import { Views } from './views.ts';
+import { Webhooks } from './webhooks.ts';
 
 export interface ServiceStackProps extends StackProps {
   readonly settings: Settings;
@@ -29,84 +34,104 @@ export interface ServiceStackProps extends StackProps {
   readonly sandbox?: { readonly url: string };
 }
 
-/** What the ledger function answers. */
-const LEDGER_PATHS = [
-  '/v1/ledger/entries',
-  '/v1/balances',
-  '/v1/admin/corrections',
-  '/v1/admin/mismatches',
-  '/v1/admin/payments/{id}/resolve',
-];
-
-/** Everything that a deploy may replace: the API and its functions. */
+/** Everything that a deploy may replace: the API and its functions. It puts rooms together, and each grants what it has. */
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, props: ServiceStackProps) {
     super(scope, id, props);
-    const { settings } = props;
-    const payments = paymentsFunction(this, props);
-    const callbacks = callbacksFunction(this, props);
-    const moneyJobs = paymentJobs(this, props);
-    const ledger = ledgerFunction(this, props);
-    const documents = this.#documentsFunction(settings);
-    allowPaymentLists(payments, props.data);
-    allowBookLists(ledger, props.data);
-    const events = eventsFunction(this, props);
-    projector(this, props);
-    addEventConsumers(this, props);
-    const relay = new EventRelay(this, 'Events', props);
+    const { settings, data, sandbox } = props;
+    const { memoryMb, reservedConcurrency } = settings;
+    const logs = { logRetentionDays: settings.logRetentionDays, retainLogs: settings.retainData };
+    const processors = new Processors(this, 'Processors', {
+      called: settings.processors,
+      secrets: data.processors,
+      routes: settings.routes,
+      ...(sandbox === undefined ? {} : { sandbox }),
+    });
+    const parties = partiesOf(props);
+    const ofOrders = parties === undefined ? {} : { parties };
+
+    const payments = new Payments(this, 'Payments', {
+      data,
+      processors,
+      logs,
+      memoryMb,
+      ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
+    });
     const http = new HttpApi(this, 'Http', {
       description: 'Payonce payments',
       settings,
-      fallback: payments.function,
+      fallback: payments.api.function,
     });
-    for (const path of ['/docs', '/docs/{asset}', '/v1/openapi.json']) http.route(path, documents.function);
-    for (const path of LEDGER_PATHS) http.route(path, ledger.function);
-    for (const path of ['/v1/events', '/v1/events/{id}']) http.route(path, events.function);
-    http.route('/callbacks/{processor}', callbacks.function);
-    addOrders(this, props, { http, paymentJobs: moneyJobs.worker });
-    const webhooks = new Webhooks(this, 'Webhooks', { ...props, http });
-    const houseJobs = upkeepJobs(this, props, { webhookTasks: webhooks.queue });
-    addJobs(this, props, { http, queues: { payments: moneyJobs.queue, upkeep: houseJobs.queue } });
+    const room = { data, processors, http, logs, memoryMb };
+    const callbacks = new Callbacks(this, 'Callbacks', room);
+    const jobs = new Jobs(this, 'Jobs', room);
+    const { payments: moneyJobs, upkeep } = jobs.workers;
+
+    const events = new Events(this, 'Events', {
+      ...room,
+      lostAfter: Duration.seconds(settings.eventsLostAfterSeconds),
+    });
+    events.grantRepublishLost(upkeep);
+
+    const orders = parties === undefined ? undefined : new Orders(this, 'Orders', { ...room, parties });
+
+    const reconciling = new Reconciling(this, 'Reconciling', room);
+    reconciling.grantCompare(upkeep);
+
+    const views = new Views(this, 'Views', { data, logs });
+    views.grantListPayments(payments.api);
+    views.grantReadBooks(reconciling.api);
+    views.grantListEvents(events.api);
+    views.grantKeep(upkeep);
+
+    const webhooks = new Webhooks(this, 'Webhooks', { ...room, allowLoopback: settings.allowLoopbackWebhooks });
+    webhooks.grantSweep(upkeep);
+
+    new Resolving(this, 'Resolving', { data, ...ofOrders }).grantResolve(moneyJobs);
+    new FollowUps(this, 'FollowUps', { data, logs, ...ofOrders }).grantRelease(upkeep);
+    const outbound = parties === undefined ? undefined : new Outbound(this, 'Outbound', { parties, logs });
+
+    new ApiDocs(this, 'ApiDocuments', { http, logs });
     if (settings.firewall) new RequestFirewall(this, 'Firewall', { stage: http.api.deploymentStage, settings });
-    if (settings.sandbox) {
-      new StringParameter(this, 'CallbackAddress', {
-        parameterName: CALLBACK_ADDRESS_PARAMETER,
-        description: 'Where the sandbox processor sends its callbacks.',
-        stringValue: `${http.url}${callbackPath(sandboxContract)}`,
-      });
-    }
-    new NeedsAPerson(this, 'NeedsAPerson', {
-      services: {
-        // The relay sees what every other function writes, a request that takes over an old key among them.
-        late_success: ['callbacks', 'payment-jobs', 'outbox-relay'],
-        contradiction: ['callbacks', 'payment-jobs'],
-        undecidable: ['payment-jobs'],
-      },
-    });
-
-    addDeadLetters(this, props);
+    if (settings.sandbox) tellCallbackAddress(this, http);
+    new NeedsAPerson(this, 'NeedsAPerson', { orders: orders !== undefined });
     // The last: it looks after all that is there.
-    new Watch(this, 'Watch', { ...props, api: http.api });
+    new Watch(this, 'Watch', { settings, data, api: http.api, processors: processors.names });
+    keepDeployedIds(this);
 
+    const functions = {
+      [StackOutput.paymentsFunction]: payments.api,
+      [StackOutput.callbacksFunction]: callbacks.api,
+      [StackOutput.paymentJobsFunction]: moneyJobs,
+      [StackOutput.upkeepJobsFunction]: upkeep,
+      [StackOutput.webhookSenderFunction]: webhooks.sender,
+      [StackOutput.relayFunction]: events.relay,
+      [StackOutput.republishFunction]: events.republisher,
+      ...(orders === undefined ? {} : { [StackOutput.ordersFunction]: orders.api }),
+      ...(outbound === undefined ? {} : { [StackOutput.deadLettersFunction]: outbound.redrive }),
+    };
+    for (const [name, made] of Object.entries(functions)) {
+      new CfnOutput(this, name, { value: made.function.functionName });
+    }
     new CfnOutput(this, StackOutput.apiUrl, { value: http.url });
-    new CfnOutput(this, StackOutput.paymentsFunction, { value: payments.function.functionName });
-    new CfnOutput(this, StackOutput.callbacksFunction, { value: callbacks.function.functionName });
-    new CfnOutput(this, StackOutput.paymentJobsFunction, { value: moneyJobs.worker.function.functionName });
-    new CfnOutput(this, StackOutput.upkeepJobsFunction, { value: houseJobs.worker.function.functionName });
-    new CfnOutput(this, StackOutput.webhookSenderFunction, { value: webhooks.sender.function.functionName });
-    new CfnOutput(this, StackOutput.relayFunction, { value: relay.relay.function.functionName });
-    new CfnOutput(this, StackOutput.republishFunction, { value: relay.republisher.function.functionName });
-    new CfnOutput(this, StackOutput.parkedRecordsQueue, { value: relay.parked.queueUrl });
+    new CfnOutput(this, StackOutput.parkedRecordsQueue, { value: events.parked.queueUrl });
   }
+}
 
-  #documentsFunction(settings: Settings): PayonceFunction {
-    return new PayonceFunction(this, 'ApiDocuments', {
-      folder: 'api-documents',
-      timeout: Duration.seconds(5),
-      memoryMb: 256,
-      logRetentionDays: settings.logRetentionDays,
-      retainLogs: settings.retainData,
-      environment: {},
-    });
-  }
+/** @returns undefined without the sandbox, unless the settings name them: then no orders are taken */
+function partiesOf({ settings, data, sandbox }: ServiceStackProps): Parties | undefined {
+  const { registry, deadLetters, postmarkToken } = data;
+  if (deadLetters === undefined) return undefined;
+  if (sandbox !== undefined) return new Parties({ addresses: { sandboxUrl: sandbox.url }, registry, deadLetters });
+  const { shopUrl, emailSender } = settings;
+  if (shopUrl === undefined || emailSender === undefined || postmarkToken === undefined) return undefined;
+  return new Parties({ addresses: { shopUrl, emailSender, postmarkToken }, registry, deadLetters });
+}
+
+function tellCallbackAddress(scope: Construct, http: HttpApi): void {
+  new StringParameter(scope, 'CallbackAddress', {
+    parameterName: CALLBACK_ADDRESS_PARAMETER,
+    description: 'Where the sandbox processor sends its callbacks.',
+    stringValue: `${http.url}${callbackPath(sandboxContract)}`,
+  });
 }

@@ -1,6 +1,7 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import type { Attribute, TableProps } from 'aws-cdk-lib/aws-dynamodb';
 import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
+import { type IGrantable, PolicyStatement, type PolicyStatementProps } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 
 export interface DataTableProps extends Pick<TableProps, 'stream' | 'timeToLiveAttribute'> {
@@ -29,15 +30,34 @@ export class DataTable extends Table {
       removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
   }
+
+  /** Allows actions on all rows of the table. */
+  grantActions(grantee: IGrantable, sid: string, actions: readonly string[]): void {
+    allow(grantee, { sid, actions: [...actions], resources: [this.tableArn] });
+  }
+
+  /**
+   * Allows actions on the rows of some kinds: a function that takes payments can make no API key, whatever it is made to do.
+   *
+   * @param rows how their partitions begin, or whole names of partitions (kernel/contract/rows.ts); at least one
+   */
+  grantRows(grantee: IGrantable, sid: string, actions: readonly string[], rows: readonly string[]): void {
+    allow(grantee, { sid, actions: [...actions], resources: [this.tableArn], conditions: ofRows(sid, rows) });
+  }
+
+  /** Allows queries of an index. */
+  grantIndex(grantee: IGrantable, sid: string, index: string): void {
+    allow(grantee, { sid, actions: ['dynamodb:Query'], resources: [`${this.tableArn}/index/${index}`] });
+  }
 }
 
-/**
- * The condition under which a policy reaches rows of some kinds only. Every read and write carries its key, so that
- * `ForAllValues` never holds for want of a value.
- *
- * @param rows how their partitions begin, or whole names of partitions (kernel/contract/rows.ts)
- */
-export function ofRows(rows: readonly string[]): Record<string, Record<string, string[]>> {
+function allow({ grantPrincipal }: IGrantable, statement: PolicyStatementProps): void {
+  grantPrincipal.addToPrincipalPolicy(new PolicyStatement(statement));
+}
+
+/** Every read and write carries its key, so that `ForAllValues` never holds for want of a value. */
+function ofRows(sid: string, rows: readonly string[]): Record<string, Record<string, string[]>> {
+  if (rows.length === 0) throw new Error(`${sid} is granted for no kind of rows; give at least one`);
   const partitions = rows.map((row) => (/[#_]$/.test(row) ? `${row}*` : row));
   return { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } };
 }

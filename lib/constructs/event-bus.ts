@@ -1,5 +1,6 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { Archive, EventBus as Bus, type CfnArchive } from 'aws-cdk-lib/aws-events';
+import { type IGrantable, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { EVENT_SOURCE, REPLAY_HORIZON_DAYS } from '../../lambdas/kernel/contract/events.ts';
 
@@ -27,5 +28,13 @@ export class EventBus extends Construct {
       retention: Duration.days(REPLAY_HORIZON_DAYS),
     });
     (archive.node.defaultChild as CfnArchive).applyRemovalPolicy(removal);
+  }
+
+  /** Lets `grantee` put events on the bus. */
+  grantPublish({ grantPrincipal }: IGrantable): void {
+    const { eventBusArn } = this.bus;
+    grantPrincipal.addToPrincipalPolicy(
+      new PolicyStatement({ sid: 'PutEvents', actions: ['events:PutEvents'], resources: [eventBusArn] }),
+    );
   }
 }

@@ -1,10 +1,10 @@
 import { Duration } from 'aws-cdk-lib';
-import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import { JOB_DIMENSION, JOB_SERVICE, JobMetric, type JobMetricName } from '../../lambdas/jobs/contract.ts';
 import { nextScheduled, readSchedule } from '../../lambdas/jobs/schedules.ts';
 import type { JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
-import { METRIC_NAMESPACE } from '../../lambdas/kernel/contract/metrics.ts';
+import { payonceMetric } from './payonce-metric.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
 export interface JobAlarmsProps {
@@ -58,14 +58,8 @@ export class JobAlarms extends Construct {
   }
 }
 
-export function jobMetric({ id }: Pick<JobEntry, 'id'>, metricName: JobMetricName, period: Duration): Metric {
-  return new Metric({
-    namespace: METRIC_NAMESPACE,
-    metricName,
-    dimensionsMap: { service: JOB_SERVICE, [JOB_DIMENSION]: id },
-    statistic: 'Sum',
-    period,
-  });
+export function jobMetric({ id }: Pick<JobEntry, 'id'>, name: JobMetricName, period: Duration): Metric {
+  return payonceMetric({ service: JOB_SERVICE, name, period, of: { [JOB_DIMENSION]: id } });
 }
 
 /** As long as a run may take, and one period more. */

@@ -60,13 +60,17 @@ export class Ledger extends Construct {
 
   /** Lets `grantee` read a payment's transitions. */
   grantRead(grantee: IGrantable): void {
-    grantee.grantPrincipal.addToPrincipalPolicy(
-      new PolicyStatement({
-        sid: 'LedgerRead',
-        actions: ['dynamodb:GetItem', 'dynamodb:Query'],
-        resources: [this.table.tableArn],
-      }),
-    );
+    this.table.grantActions(grantee, 'LedgerRead', ['dynamodb:GetItem', 'dynamodb:Query']);
+  }
+
+  /** Lets `grantee` read transitions whose places it knows, and no others. */
+  grantReadTransitions(grantee: IGrantable): void {
+    this.table.grantActions(grantee, 'ReadTransitions', ['dynamodb:GetItem']);
+  }
+
+  /** Lets `grantee` find the outcomes of a time, by their places. */
+  grantFindOutcomes(grantee: IGrantable): void {
+    this.table.grantIndex(grantee, 'FindOutcomes', LedgerTable.recentOutcomesIndex.name);
   }
 
   /** Stands whatever else is allowed, now or by a later mistake. */

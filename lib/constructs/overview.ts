@@ -15,18 +15,13 @@ import { Construct } from 'constructs';
 import { JobMetric, type JobMetricName } from '../../lambdas/jobs/contract.ts';
 import { EventMetric } from '../../lambdas/kernel/contract/events.ts';
 import type { JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
-import {
-  METRIC_NAMESPACE,
-  OUTBOUND_SERVICE,
-  type OutboundMetric,
-  VENDOR_DIMENSION,
-} from '../../lambdas/kernel/contract/metrics.ts';
+import type { OutboundMetric } from '../../lambdas/kernel/contract/metrics.ts';
 import { BOOKS_SERVICE, BooksMetric } from '../../lambdas/reconciling/contract.ts';
-import { BacklogMetric } from '../../lambdas/resolving/contract.ts';
+import { BACKLOG_SERVICE, BacklogMetric, type BacklogMetricName } from '../../lambdas/resolving/contract.ts';
 import { jobMetric } from './job-alarms.ts';
 import type { PayonceFunction } from './payonce-function.ts';
+import { payonceMetric, vendorMetric } from './payonce-metric.ts';
 import type { RunbookAlarm } from './runbook-alarm.ts';
-import { backlogMetric, breakerMetric } from './state-alarms.ts';
 
 export interface OverviewProps {
   readonly api: RestApi;
@@ -86,8 +81,12 @@ function requests({ api, vendors, processors }: OverviewProps): IWidget[] {
       api.metricLatency({ period: PERIOD, statistic: 'p99', label: 'p99' }),
     ]),
     graph('Vendors and processors', [
-      ...vendors.flatMap((vendor) => calls.map((name) => vendorMetric(vendor, name))),
-      ...[...vendors, ...processors].map((name) => breakerMetric(name).with({ label: `${name} breaker opened` })),
+      ...vendors.flatMap((vendor) =>
+        calls.map((name) => vendorMetric(vendor, name, PERIOD).with({ label: `${vendor} ${name}` })),
+      ),
+      ...[...vendors, ...processors].map((name) =>
+        vendorMetric(name, 'outbound_breaker_opened', PERIOD).with({ label: `${name} breaker opened` }),
+      ),
     ]),
   ];
 }
@@ -181,25 +180,10 @@ function counted(service: string, names: readonly string[]): Metric[] {
   return names.map((name) => metric(service, name, 'Sum'));
 }
 
-function metric(service: string, metricName: string, statistic: string): Metric {
-  const label = `${metricName} (${service})`;
-  return new Metric({
-    namespace: METRIC_NAMESPACE,
-    metricName,
-    dimensionsMap: { service },
-    statistic,
-    period: PERIOD,
-    label,
-  });
+function backlogMetric(name: BacklogMetricName): Metric {
+  return payonceMetric({ service: BACKLOG_SERVICE, name, statistic: 'Maximum', period: PERIOD });
 }
 
-function vendorMetric(vendor: string, metricName: OutboundMetric): Metric {
-  return new Metric({
-    namespace: METRIC_NAMESPACE,
-    metricName,
-    dimensionsMap: { service: OUTBOUND_SERVICE, [VENDOR_DIMENSION]: vendor },
-    statistic: 'Sum',
-    period: PERIOD,
-    label: `${vendor} ${metricName}`,
-  });
+function metric(service: string, name: string, statistic: 'Sum' | 'Maximum'): Metric {
+  return payonceMetric({ service, name, statistic, period: PERIOD }).with({ label: `${name} (${service})` });
 }

@@ -1,6 +1,6 @@
 import type { Duration } from 'aws-cdk-lib';
 import { Stack, Validations } from 'aws-cdk-lib';
-import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type IGrantable, type IPrincipal, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Function, LoggingFormat, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { Environment } from '../../lambdas/kernel/contract/environment.ts';
@@ -9,6 +9,9 @@ import { lambdaCode } from '../lambda-code.ts';
 import { RetainedLogGroup } from './retained-log-group.ts';
 
 type EnvironmentName = (typeof Environment)[keyof typeof Environment];
+
+/** How long the logs of a function are kept, and whether they outlive its stack. */
+export type FunctionLogs = Pick<PayonceFunctionProps, 'logRetentionDays' | 'retainLogs'>;
 
 export interface PayonceFunctionProps {
   /** The folder under `lambdas` that holds its handler. */
@@ -25,9 +28,10 @@ export interface PayonceFunctionProps {
 }
 
 /** A function as all of ours are: Node 24 on arm64, its own role that may write its own log and nothing else, its own log group. */
-export class PayonceFunction extends Construct {
+export class PayonceFunction extends Construct implements IGrantable {
   readonly function: Function;
   readonly role: Role;
+  readonly grantPrincipal: IPrincipal;
 
   constructor(scope: Construct, id: string, props: PayonceFunctionProps) {
     super(scope, id);
@@ -38,6 +42,7 @@ export class PayonceFunction extends Construct {
     this.role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
     });
+    this.grantPrincipal = this.role;
     this.role.addToPrincipalPolicy(
       new PolicyStatement({
         sid: 'OwnLog',
@@ -60,6 +65,16 @@ export class PayonceFunction extends Construct {
       environment: { ...props.environment, NODE_OPTIONS: '--enable-source-maps' },
     });
     this.#acknowledge();
+  }
+
+  /** Allows one action on one resource. */
+  allow(sid: string, action: string, resource: string): void {
+    this.role.addToPrincipalPolicy(new PolicyStatement({ sid, actions: [action], resources: [resource] }));
+  }
+
+  /** Sets variables of its environment, beside those that it was made with. */
+  tell(variables: Readonly<Record<string, string>>): void {
+    for (const [name, value] of Object.entries(variables)) this.function.addEnvironment(name, value);
   }
 
   #acknowledge(): void {

@@ -1,5 +1,5 @@
 import { RemovalPolicy, Validations } from 'aws-cdk-lib';
-import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
+import { type IGrantable, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { type CfnSecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
 
@@ -46,8 +46,8 @@ export class ProcessorSecret extends Secret {
   }
 
   /** Lets a function read it, and nothing else. */
-  grantReadTo(role: Role): void {
-    role.addToPrincipalPolicy(
+  grantReadTo({ grantPrincipal }: IGrantable): void {
+    grantPrincipal.addToPrincipalPolicy(
       new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [this.arn] }),
     );
   }

@@ -1,14 +1,8 @@
 import { Duration } from 'aws-cdk-lib';
-import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import {
-  METRIC_NAMESPACE,
-  OUTBOUND_SERVICE,
-  type OutboundMetric,
-  VENDOR_DIMENSION,
-} from '../../lambdas/kernel/contract/metrics.ts';
 import type { VendorName } from '../../lambdas/orders/contract.ts';
+import { vendorMetric } from './payonce-metric.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
 export interface VendorTroubleProps {
@@ -31,13 +25,13 @@ export class VendorTrouble extends Construct {
       new RunbookAlarm(this, `${vendor}-BreakerOpened`, {
         description: `The circuit breaker of ${vendor} opened because calls fail.`,
         entry: 'a-vendor-is-away',
-        metric: counted(vendor, 'outbound_breaker_opened'),
+        metric: vendorMetric(vendor, 'outbound_breaker_opened', PERIOD),
         threshold: 1,
       });
       new RunbookAlarm(this, `${vendor}-GaveUp`, {
         description: `Many calls to ${vendor} ended without success.`,
         entry: 'a-vendor-is-away',
-        metric: counted(vendor, 'outbound_gave_up'),
+        metric: vendorMetric(vendor, 'outbound_gave_up', PERIOD),
         threshold: MANY_GIVEN_UP,
       });
     }
@@ -55,14 +49,4 @@ export class VendorTrouble extends Construct {
       threshold: OLD.toSeconds(),
     });
   }
-}
-
-function counted(vendor: VendorName, metricName: OutboundMetric): Metric {
-  return new Metric({
-    namespace: METRIC_NAMESPACE,
-    metricName,
-    dimensionsMap: { service: OUTBOUND_SERVICE, [VENDOR_DIMENSION]: vendor },
-    statistic: 'Sum',
-    period: PERIOD,
-  });
 }

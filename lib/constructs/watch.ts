@@ -12,31 +12,30 @@ import { JobAlarms } from './job-alarms.ts';
 import { Overview } from './overview.ts';
 import { PayonceFunction } from './payonce-function.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
-import { StateAlarms } from './state-alarms.ts';
 
 export interface WatchProps {
-  readonly settings: Settings;
+  readonly settings: Pick<Settings, 'alarmEmail' | 'alarmTopicArn'>;
   readonly data: DataStack;
   readonly api: RestApi;
+  /** Those that are called, by their names. */
+  readonly processors: readonly string[];
 }
 
 /**
- * Looks after a whole stack: alarms of every function, every job and everything that must not stay as it is; a dashboard; and
+ * Looks after a whole stack: alarms of every function and every job; a dashboard; and
  * somebody who is told. It is made last, because it looks after what is there. Parts with trouble of their own, such as
  * queues with dead letters, have their own alarms; those are told of too.
  */
 export class Watch extends Construct {
-  constructor(scope: Construct, id: string, { settings, data, api }: WatchProps) {
+  constructor(scope: Construct, id: string, { settings, data, api, processors }: WatchProps) {
     super(scope, id);
     const { alarmEmail, alarmTopicArn } = settings;
     const stack = Stack.of(this);
     const functions = named(stack, (node) => node instanceof PayonceFunction);
     const queues = named(stack, (node) => node instanceof Queue);
     if (data.deadLetters !== undefined) queues.set('Vendors-DeadLetters', data.deadLetters);
-    const processors = settings.processors.map(({ processor }) => processor.name);
     new FunctionAlarms(this, 'Functions', { functions });
     new JobAlarms(this, 'Jobs', { jobs: JOBS });
-    new StateAlarms(this, 'States', { processors });
     new Overview(this, 'Overview', {
       api,
       functions,
@@ -60,5 +59,11 @@ export class Watch extends Construct {
 /** All parts of one kind, each by its path in the stack. */
 function named<Part extends IConstruct>(stack: Stack, isOne: (node: IConstruct) => node is Part): Map<string, Part> {
   const parts = stack.node.findAll().filter(isOne);
-  return new Map(parts.map((part) => [part.node.path.split('/').slice(1).join('-'), part]));
+  return new Map(parts.map((part) => [nameOf(part), part]));
+}
+
+/** `Default` is no name: it is what a room's one function is called, which goes by the name of the room. */
+function nameOf({ node }: IConstruct): string {
+  const [, ...ids] = node.path.split('/');
+  return ids.filter((id) => id !== 'Default').join('-');
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
-import { ALARM_METRICS } from '../../lambdas/kernel/contract/metrics.ts';
+import { ALARMS, type AlarmMetric } from '../../lambdas/kernel/contract/metrics.ts';
 import { schemeNames } from '../../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../../lambdas/processors/registry.ts';
 import { synthesize } from '../support/synth.ts';
@@ -70,19 +70,22 @@ describe('what needs a person', () => {
     order_needs_review: 'payment-jobs',
   } as const;
 
-  test.each(ALARM_METRICS)('raises an alarm at its first %s, and none while nothing is told', (metric) => {
-    service.hasResourceProperties('AWS::CloudWatch::Alarm', {
-      Namespace: 'Payonce',
-      MetricName: metric,
-      Dimensions: [{ Name: 'service', Value: TOLD_BY[metric] }],
-      Statistic: 'Sum',
-      Period: 60,
-      EvaluationPeriods: 1,
-      Threshold: 1,
-      ComparisonOperator: 'GreaterThanOrEqualToThreshold',
-      TreatMissingData: 'notBreaching',
-    });
-  });
+  test.each(Object.keys(ALARMS) as AlarmMetric[])(
+    'raises an alarm at its first %s, and none while nothing is told',
+    (metric) => {
+      service.hasResourceProperties('AWS::CloudWatch::Alarm', {
+        Namespace: 'Payonce',
+        MetricName: metric,
+        Dimensions: [{ Name: 'service', Value: TOLD_BY[metric] }],
+        Statistic: 'Sum',
+        Period: 60,
+        EvaluationPeriods: 1,
+        Threshold: 1,
+        ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+        TreatMissingData: 'notBreaching',
+      });
+    },
+  );
 
   test('is watched in every function that can find money where none may be', () => {
     expect(watched).toEqual(expect.arrayContaining(['late_success of callbacks', 'late_success of payment-jobs']));

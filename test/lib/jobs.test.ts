@@ -8,10 +8,10 @@ import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
 import { HttpApi } from '../../lib/constructs/http-api.ts';
 import { PayonceFunction } from '../../lib/constructs/payonce-function.ts';
 import { ScheduledJobs } from '../../lib/constructs/scheduled-jobs.ts';
-import { TaskQueue } from '../../lib/constructs/task-queue.ts';
 import { DataStack } from '../../lib/data-stack.ts';
-import { addJobs } from '../../lib/jobs.ts';
+import { Jobs } from '../../lib/jobs.ts';
 import { PayonceRules } from '../../lib/policies/payonce-rules.ts';
+import { Processors } from '../../lib/processors.ts';
 import { readSettings } from '../../lib/settings.ts';
 import { present, routesOf, type Statement, statementsByOwner } from './templates.ts';
 import { testApp } from './test-app.ts';
@@ -20,7 +20,7 @@ const { context: flags } = JSON.parse(readFileSync(new URL('../../cdk.json', imp
   context: Record<string, unknown>;
 };
 
-/** The jobs in a stack of their own, with the queues that their workers take from. Nag's findings are thrown. */
+/** The jobs in a stack of their own. Nag's findings are thrown. */
 function synthesized(): Template {
   const app = testApp(flags);
   Validations.of(app).addPlugins(
@@ -36,13 +36,15 @@ function synthesized(): Template {
   const timeout = Duration.seconds(5);
   const fallback = new PayonceFunction(stack, 'Fallback', { folder: 'payments', timeout, ...own }).function;
   const http = new HttpApi(stack, 'Http', { description: 'Test', settings, fallback });
-  const queues = {
-    payments: new TaskQueue(stack, 'PaymentJobs', { handlerTimeout: Duration.seconds(90) }).queue,
-    upkeep: new TaskQueue(stack, 'UpkeepJobs', { handlerTimeout: Duration.seconds(90) }).queue,
-  };
-  addJobs(stack, { settings, data }, { http, queues });
+  const logs = { logRetentionDays: 90, retainLogs: false };
+  const processors = new Processors(stack, 'Processors', {
+    called: settings.processors,
+    secrets: data.processors,
+    sandbox: { url: 'https://processor.example' },
+  });
+  const jobs = new Jobs(stack, 'Jobs', { data, processors, http, logs, memoryMb: 256 });
   const assembly = app.synth();
-  const found = assembly.stacks.find(({ stackName }) => stackName === 'Service');
+  const found = assembly.stacks.find(({ stackName }) => stackName === jobs.node.scope?.node.id);
   return present(found === undefined ? undefined : Template.fromJSON(found.template as Record<string, unknown>));
 }
 
@@ -136,8 +138,8 @@ const listOf = (value: string | readonly string[]): readonly string[] => (typeof
 
 function told({ Action, Resource, Condition = {} }: Statement): string {
   const text = JSON.stringify(Resource);
-  const names = ['Idempotency', 'Registry', 'JobCredential', 'JobsMissed', 'Logs', 'CronExecutor'];
-  const queues = text.includes('PaymentJobs') && text.includes('UpkeepJobs') ? 'both queues' : undefined;
+  const names = ['Idempotency', 'Registry', 'JobCredential', 'JobsMissed', 'Logs', 'JobsExecutor'];
+  const queues = text.includes('PaymentRuns') && text.includes('UpkeepRuns') ? 'both queues' : undefined;
   const on = queues ?? names.find((name) => text.includes(name)) ?? text;
   const rows = listOf(Condition['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? []);
   return `${listOf(Action).join(', ')} on ${on}${rows.length === 0 ? '' : ` of ${rows.join(', ')}`}`;
@@ -162,7 +164,7 @@ describe('the role of', () => {
       ],
     ],
     [
-      'CronExecutor',
+      'JobsExecutor',
       [
         ...ALWAYS,
         'dynamodb:GetItem, dynamodb:PutItem on Idempotency of OP#rca_*',
@@ -170,7 +172,7 @@ describe('the role of', () => {
         'sqs:GetQueueAttributes, sqs:GetQueueUrl, sqs:SendMessage on JobsMissed',
       ],
     ],
-    ['Jobs', ['lambda:InvokeFunction on CronExecutor', 'sqs:SendMessage on JobsMissed']],
+    ['Jobs', ['lambda:InvokeFunction on JobsExecutor', 'sqs:SendMessage on JobsMissed']],
   ])('%s may do exactly what its path needs', (owner, own) => {
     expect((roles.get(owner) ?? []).map(told).sort()).toEqual([...own].sort());
   });

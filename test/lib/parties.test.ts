@@ -21,7 +21,7 @@ function variablesOf(template: Template, name: string): Readonly<Record<string, 
 
 describe('the parties of orders', () => {
   test('are the sandbox where there is one, which takes any token and shows what it sent at once', () => {
-    const variables = variablesOf(present(withSandbox.service), 'Redrive');
+    const variables = variablesOf(present(withSandbox.service), 'OutboundRedrive');
     expect(JSON.stringify(variables['SHOP_URL'])).toContain('PayonceSandbox');
     expect(variables['POSTMARK_URL']).toEqual(variables['SHOP_URL']);
     expect(variables).toMatchObject({ POSTMARK_LAG_SECONDS: '30', EMAIL_SENDER: 'shop@payonce.example' });
@@ -31,7 +31,7 @@ describe('the parties of orders', () => {
 
   test('are the shop and Postmark where the settings name them, with a token that only who calls may read', () => {
     const service = present(withShop.service);
-    const variables = variablesOf(service, 'Redrive');
+    const variables = variablesOf(service, 'OutboundRedrive');
     expect(variables).toMatchObject({
       SHOP_URL: 'https://shop.example/api',
       POSTMARK_URL: 'https://api.postmarkapp.com',
@@ -43,7 +43,12 @@ describe('the parties of orders', () => {
     const readers = [...statementsByOwner(service)].filter(([, statements]) =>
       JSON.stringify(statements).includes('PostmarkToken'),
     );
-    expect(readers.map(([owner]) => owner)).toEqual(['PaymentJobs', 'ReceiptConsumer', 'Orders', 'Redrive']);
+    expect(readers.map(([owner]) => owner)).toEqual([
+      'JobsPayments',
+      'Orders',
+      'FollowUpsReceiptConsumer',
+      'OutboundRedrive',
+    ]);
   });
 
   test('are none without both: no function, no queue, no alarm, no secret', () => {

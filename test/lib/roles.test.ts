@@ -62,7 +62,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     ],
   ],
   [
-    'PaymentJobs',
+    'JobsPayments',
     [
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       'dynamodb:Query on Idempotency',
@@ -90,7 +90,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     ],
   ],
   [
-    'LedgerApi',
+    'ReconcilingApi',
     [
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
@@ -123,8 +123,8 @@ describe.each(ROLES)('the role of %s', (owner, own) => {
   });
 });
 
-test('the role of Redrive may call the parties of orders, and take letters out of their box', () => {
-  expect(allowed(roles.get('Redrive'))).toEqual(
+test('the role of OutboundRedrive may call the parties of orders, and take letters out of their box', () => {
+  expect(allowed(roles.get('OutboundRedrive'))).toEqual(
     [
       'logs:CreateLogStream, logs:PutLogEvents on Logs',
       'xray:PutTelemetryRecords, xray:PutTraceSegments on "*"',
@@ -145,7 +145,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
     ],
   ],
   [
-    'CommissionConsumer',
+    'FollowUpsCommissionConsumer',
     [
       `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#biz_*')}`,
       `dynamodb:PutItem ${rows('COMMISSION#*', 'COMMISSION_ORDER#*')}`,
@@ -153,7 +153,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
     ],
   ],
   [
-    'ReceiptConsumer',
+    'FollowUpsReceiptConsumer',
     [
       `dynamodb:PutItem ${onlyRows('Idempotency', 'OP#biz_*')}`,
       `dynamodb:DeleteItem, dynamodb:PutItem, dynamodb:UpdateItem ${rows('SENDING#*')}`,
@@ -167,8 +167,8 @@ test.each(VIEWERS)('the role of %s reaches these tables in these ways, and no ot
   expect(reached).toEqual([...own].sort());
 });
 
-test('the role of UpkeepJobs takes, keeps and purges what is its own, and appends nothing to the Ledger', () => {
-  const reached = allowed(roles.get('UpkeepJobs')).filter((line) => line.startsWith('dynamodb:'));
+test('the role of JobsUpkeep takes, keeps and purges what is its own, and appends nothing to the Ledger', () => {
+  const reached = allowed(roles.get('JobsUpkeep')).filter((line) => line.startsWith('dynamodb:'));
   expect(reached).toEqual(
     [
       'dynamodb:DeleteItem, dynamodb:DescribeTimeToLive, dynamodb:Scan on Idempotency',
@@ -178,10 +178,12 @@ test('the role of UpkeepJobs takes, keeps and purges what is its own, and append
       'dynamodb:DescribeTable on LedgerTable',
       'dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query on Views',
       'dynamodb:DescribeTimeToLive on Registry',
-      `dynamodb:Query ${rows('WEBHOOK_DUE#*', 'COMMISSION_DUE#*', 'OWNERS')}`,
-      `dynamodb:DeleteItem ${rows('COMMISSION_DUE#*')}`,
-      `dynamodb:GetItem ${rows('JOB_MARK#*', 'COMMISSION#*')}`,
-      `dynamodb:PutItem ${rows('JOB_MARK#*', 'COMMISSION#*', 'COMMISSION_ORDER#*')}`,
+      `dynamodb:Query ${rows('OWNERS')}`,
+      `dynamodb:Query ${rows('WEBHOOK_DUE#*')}`,
+      `dynamodb:DeleteItem, dynamodb:Query ${rows('COMMISSION_DUE#*')}`,
+      `dynamodb:GetItem, dynamodb:PutItem ${rows('JOB_MARK#*')}`,
+      `dynamodb:GetItem ${rows('COMMISSION#*')}`,
+      `dynamodb:PutItem ${rows('COMMISSION#*', 'COMMISSION_ORDER#*')}`,
       ...WORKS_AT_RUNS.filter((line) => line.startsWith('dynamodb:')),
     ].sort(),
   );
@@ -192,7 +194,7 @@ describe('all other roles', () => {
     const others = [...roles].filter(
       ([owner]) =>
         ![...ROLES, ...VIEWERS].some(([name]) => name === owner) &&
-        !/^(?:Events|Redrive|Webhooks|UpkeepJobs|JobsApi|CronExecutor)/.test(owner),
+        !/^(?:Events|Outbound|Webhooks|JobsUpkeep|JobsApi|JobsExecutor)/.test(owner),
     );
     expect(others.map(([owner]) => owner).sort()).toEqual(['ApiDocuments', 'Jobs']);
     expect(JSON.stringify(others)).not.toMatch(/dynamodb:|secretsmanager:/);
@@ -209,8 +211,8 @@ describe('all other roles', () => {
 
 test('nobody but the job that purges may walk through a table of the service', () => {
   const walkers = [...roles].filter(([, statements]) => JSON.stringify(statements).includes('dynamodb:Scan'));
-  expect(walkers.map(([owner]) => owner)).toEqual(['UpkeepJobs']);
-  expect(allowed(roles.get('UpkeepJobs')).filter((line) => line.includes('dynamodb:Scan'))).toEqual([
+  expect(walkers.map(([owner]) => owner)).toEqual(['JobsUpkeep']);
+  expect(allowed(roles.get('JobsUpkeep')).filter((line) => line.includes('dynamodb:Scan'))).toEqual([
     'dynamodb:DeleteItem, dynamodb:DescribeTimeToLive, dynamodb:Scan on Idempotency',
   ]);
 });

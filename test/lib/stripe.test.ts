@@ -14,7 +14,7 @@ describe('a deployment that calls Stripe', () => {
     present(data).resourceCountIs('AWS::SecretsManager::Secret', 5);
   });
 
-  test.each(['Payments', 'Callbacks', 'PaymentJobs', 'UpkeepJobs', 'LedgerApi'])(
+  test.each(['Payments', 'Callbacks', 'JobsPayments', 'JobsUpkeep'])(
     'tells %s whose account it is, and where new payments go',
     (name) => {
       const functions = present(service).findResources('AWS::Lambda::Function');

@@ -40,8 +40,8 @@ test('whoever may send to the queue that it takes from is let go on: Lambda stop
     )
     .map(({ Properties }) => Properties.FunctionName.Ref);
   expect(wakingThemselves.map((id) => id.replace(/Function.*/, '')).sort()).toEqual([
-    'PaymentJobs',
-    'UpkeepJobs',
+    'JobsPayments',
+    'JobsUpkeep',
     'WebhooksSender',
   ]);
   const letGoOn = Object.keys(functions).filter((id) => functions[id]?.Properties.RecursiveLoop === 'Allow');

@@ -1,19 +1,48 @@
 /** Metrics, as the functions count them and the stacks watch them. */
 export const METRIC_NAMESPACE = 'Payonce';
 
-/** Each names something that must not happen, and that a person must hear of when it does. */
-export const ALARM_METRICS = [
-  /** Money was taken for a payment that had ended, or twice: it is recorded, and queued to be sent back. */
-  'late_success',
-  /** A processor says what cannot be, of which nothing was made; or that what was given up has been done, which was booked. */
-  'contradiction',
-  /** Nobody can find out what became of a capture, cancellation or refund, or money that must go back does not: a person decides. */
-  'undecidable',
-  /** What became of an order's payment, or of the undoing of an order, is for a person. */
-  'order_needs_review',
-] as const;
+/** A metric that raises an alarm whenever it is counted. */
+export interface AlarmEntry {
+  /** What it means, in sentences that end with a full stop. */
+  readonly description: string;
+  /** The entry of docs/runbook.md that says what to do: its heading in lower case, with hyphens. */
+  readonly entry: string;
+  /** Which functions count it, by the names that their telemetry gives them. */
+  readonly countedBy: readonly string[];
+  /** Only where orders are taken. @default everywhere */
+  readonly ofOrders?: true;
+}
 
-export type AlarmMetric = (typeof ALARM_METRICS)[number];
+/** Each names something that must not happen, and that an operator must hear of when it does. An alarm is added here. */
+export const ALARMS = {
+  /** It is recorded, and queued to be sent back. */
+  late_success: {
+    description: 'A processor took money for a payment that had ended, or took it twice. The resolver sends it back.',
+    entry: 'late-success',
+    // The relay sees what every other function writes, a request that takes over an old key among them.
+    countedBy: ['callbacks', 'payment-jobs', 'outbox-relay'],
+  },
+  /** Nothing was made of it; or what was given up has been done, and that was booked. */
+  contradiction: {
+    description: 'A processor reported a fact that contradicts the payment.',
+    entry: 'contradiction',
+    countedBy: ['callbacks', 'payment-jobs'],
+  },
+  undecidable: {
+    description:
+      'The outcome of a change cannot be determined, or a processor does not accept the return of late money.',
+    entry: 'undecidable',
+    countedBy: ['payment-jobs'],
+  },
+  order_needs_review: {
+    description: 'The outcome of an order’s payment cannot be determined, or the order’s reversal does not complete.',
+    entry: 'order-in-review',
+    countedBy: ['orders', 'payment-jobs'],
+    ofOrders: true,
+  },
+} as const satisfies Readonly<Record<string, AlarmEntry>>;
+
+export type AlarmMetric = keyof typeof ALARMS;
 
 /** What is counted for each vendor that is called. */
 export type OutboundMetric =

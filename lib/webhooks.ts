@@ -1,29 +1,26 @@
 import { Duration, Validations } from 'aws-cdk-lib';
-import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { Environment } from '../../lambdas/kernel/contract/environment.ts';
-import { CONSUMER_TIMEOUT_SECONDS } from '../../lambdas/kernel/contract/events.ts';
-import { METRIC_NAMESPACE } from '../../lambdas/kernel/contract/metrics.ts';
-import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
-import { LedgerTable } from '../../lambdas/kernel/contract/tables.ts';
-import { PAYMENTS_TIMEOUT_SECONDS, WEBHOOK_SENDER_TIMEOUT_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
-import type { DataStack } from '../data-stack.ts';
-import { allow, allowRows } from '../service-functions.ts';
-import type { Settings } from '../settings.ts';
-import { EventConsumer } from './event-consumer.ts';
-import type { HttpApi } from './http-api.ts';
-import { PayonceFunction, type PayonceFunctionProps } from './payonce-function.ts';
-import { RunbookAlarm } from './runbook-alarm.ts';
-import { TaskQueue } from './task-queue.ts';
-import { wakesItself } from './wakes-itself.ts';
+import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/events.ts';
+import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
+import { PAYMENTS_TIMEOUT_SECONDS, WEBHOOK_SENDER_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
+import { EventConsumer } from './constructs/event-consumer.ts';
+import type { HttpApi } from './constructs/http-api.ts';
+import { type FunctionLogs, PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
+import { payonceMetric } from './constructs/payonce-metric.ts';
+import { RunbookAlarm } from './constructs/runbook-alarm.ts';
+import { TaskQueue } from './constructs/task-queue.ts';
+import { wakesItself } from './constructs/wakes-itself.ts';
+import type { DataStack } from './data-stack.ts';
 
 export interface WebhooksProps {
-  readonly settings: Settings;
-  readonly data: DataStack;
+  readonly data: Pick<DataStack, 'events' | 'idempotency' | 'ledger' | 'registry' | 'webhookRoot'>;
   readonly http: HttpApi;
+  readonly logs: FunctionLogs;
+  /** Let webhooks go to loopback addresses, over plain HTTP too: for a receiver on the same machine. @default false */
+  readonly allowLoopback?: boolean;
 }
 
 const PATHS = [
@@ -83,13 +80,7 @@ export class Webhooks extends Construct {
     new RunbookAlarm(this, 'EndpointDisabled', {
       description: 'A merchant’s webhook endpoint failed for three days or answered 410, and was disabled.',
       entry: 'a-webhook-endpoint-was-disabled',
-      metric: new Metric({
-        namespace: METRIC_NAMESPACE,
-        metricName: 'webhook_endpoint_disabled',
-        dimensionsMap: { service: 'webhook-sender' },
-        statistic: 'Sum',
-        ...EVERY_MINUTE,
-      }),
+      metric: payonceMetric({ service: 'webhook-sender', name: 'webhook_endpoint_disabled', ...EVERY_MINUTE }),
       threshold: 1,
     });
   }
@@ -101,13 +92,13 @@ export class Webhooks extends Construct {
       timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
       environment: this.#calling(),
     });
-    allow(api, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
-    allowRows(api, data.registry, 'ReadRows', ['dynamodb:GetItem'], [RegistryRow.apiKey, ...BOOKS, ...DELIVERIES]);
-    allowRows(api, data.registry, 'ListDeliveries', ['dynamodb:Query'], DELIVERIES);
+    data.idempotency.grantCommit(api);
+    data.registry.grantRows(api, 'ReadRows', ['dynamodb:GetItem'], [RegistryRow.apiKey, ...BOOKS, ...DELIVERIES]);
+    data.registry.grantRows(api, 'ListDeliveries', ['dynamodb:Query'], DELIVERIES);
     const written = [...BOOKS, ...DELIVERIES, ...REPLAYS, ...DUE];
-    allowRows(api, data.registry, 'WriteRows', ['dynamodb:PutItem'], written);
-    allowRows(api, data.registry, 'MoveDue', ['dynamodb:DeleteItem'], DUE);
-    data.webhookRoot.grantReadTo(api.role);
+    data.registry.grantRows(api, 'WriteRows', ['dynamodb:PutItem'], written);
+    data.registry.grantRows(api, 'MoveDue', ['dynamodb:DeleteItem'], DUE);
+    data.webhookRoot.grantReadTo(api);
     return api;
   }
 
@@ -117,9 +108,9 @@ export class Webhooks extends Construct {
       folder: 'webhook-fan-out',
       timeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS),
     });
-    allow(fanOut, data.idempotency, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem']);
-    allowRows(fanOut, data.registry, 'ReadRows', ['dynamodb:GetItem'], [...BOOKS, ...DELIVERIES]);
-    allowRows(fanOut, data.registry, 'WriteRows', ['dynamodb:PutItem'], [...DELIVERIES, ...DUE]);
+    data.idempotency.grantCommit(fanOut);
+    data.registry.grantRows(fanOut, 'ReadRows', ['dynamodb:GetItem'], [...BOOKS, ...DELIVERIES]);
+    data.registry.grantRows(fanOut, 'WriteRows', ['dynamodb:PutItem'], [...DELIVERIES, ...DUE]);
     return fanOut;
   }
 
@@ -135,20 +126,14 @@ export class Webhooks extends Construct {
       },
     });
     const rows = [...BOOKS, ...DELIVERIES, ...REPLAYS];
-    allowRows(sender, data.registry, 'ReadRows', ['dynamodb:GetItem'], rows);
-    allowRows(sender, data.registry, 'ListDeliveries', ['dynamodb:Query'], DELIVERIES);
-    allowRows(sender, data.registry, 'WriteRows', ['dynamodb:PutItem'], [...rows, ...DUE]);
-    allowRows(sender, data.registry, 'MoveDue', ['dynamodb:DeleteItem'], DUE);
-    data.webhookRoot.grantReadTo(sender.role);
+    data.registry.grantRows(sender, 'ReadRows', ['dynamodb:GetItem'], rows);
+    data.registry.grantRows(sender, 'ListDeliveries', ['dynamodb:Query'], DELIVERIES);
+    data.registry.grantRows(sender, 'WriteRows', ['dynamodb:PutItem'], [...rows, ...DUE]);
+    data.registry.grantRows(sender, 'MoveDue', ['dynamodb:DeleteItem'], DUE);
+    data.webhookRoot.grantReadTo(sender);
     // A replay walks through what happened.
-    data.ledger.grantRead(sender.role);
-    sender.role.addToPrincipalPolicy(
-      new PolicyStatement({
-        sid: 'FindOutcomes',
-        actions: ['dynamodb:Query'],
-        resources: [`${data.ledger.table.tableArn}/index/${LedgerTable.recentOutcomesIndex.name}`],
-      }),
-    );
+    data.ledger.grantRead(sender);
+    data.ledger.grantFindOutcomes(sender);
     const { queue } = this.#tasks;
     sender.function.addEventSource(
       new SqsEventSource(queue, { batchSize: BATCH, reportBatchItemFailures: true, maxConcurrency: SENDERS }),
@@ -163,10 +148,10 @@ export class Webhooks extends Construct {
   }
 
   #calling(): NonNullable<PayonceFunctionProps['environment']> {
-    const { settings, data } = this.#props;
+    const { data, allowLoopback = false } = this.#props;
     return {
       [Environment.webhookRootSecretId]: data.webhookRoot.arn,
-      [Environment.webhookLoopback]: String(settings.allowLoopbackWebhooks),
+      [Environment.webhookLoopback]: String(allowLoopback),
     };
   }
 
@@ -175,13 +160,12 @@ export class Webhooks extends Construct {
     id: string,
     { environment = {}, ...own }: Pick<PayonceFunctionProps, 'folder' | 'timeout'> & Partial<PayonceFunctionProps>,
   ): PayonceFunction {
-    const { settings, data } = this.#props;
+    const { data, logs } = this.#props;
     const { queue } = this.#tasks;
     const made = new PayonceFunction(this, id, {
       memoryMb: 256,
+      ...logs,
       ...own,
-      logRetentionDays: settings.logRetentionDays,
-      retainLogs: settings.retainData,
       environment: {
         [Environment.idempotencyTable]: data.idempotency.tableName,
         [Environment.registryTable]: data.registry.tableName,
@@ -189,9 +173,14 @@ export class Webhooks extends Construct {
         ...environment,
       },
     });
-    made.role.addToPrincipalPolicy(
-      new PolicyStatement({ sid: 'Tasks', actions: ['sqs:SendMessage'], resources: [queue.queueArn] }),
-    );
+    made.allow('Tasks', 'sqs:SendMessage', queue.queueArn);
     return made;
+  }
+
+  /** Lets a worker of jobs find webhooks that are due and put them into the queue again. */
+  grantSweep(worker: PayonceFunction): void {
+    worker.tell({ [Environment.webhookTasksQueueUrl]: this.queue.queueUrl });
+    worker.allow('Webhooks', 'sqs:SendMessage', this.queue.queueArn);
+    this.#props.data.registry.grantRows(worker, 'FindDueWebhooks', ['dynamodb:Query'], DUE);
   }
 }

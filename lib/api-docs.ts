@@ -1,0 +1,26 @@
+import { Duration } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import type { HttpApi } from './constructs/http-api.ts';
+import { type FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
+
+export interface ApiDocsProps {
+  readonly http: HttpApi;
+  readonly logs: FunctionLogs;
+}
+
+/** The description of the API, and a page that shows it. It reads nothing but its own files. */
+export class ApiDocs extends Construct {
+  readonly api: PayonceFunction;
+
+  constructor(scope: Construct, id: string, { http, logs }: ApiDocsProps) {
+    super(scope, id);
+    this.api = new PayonceFunction(this, 'Default', {
+      ...logs,
+      folder: 'api-documents',
+      timeout: Duration.seconds(5),
+      memoryMb: 256,
+      environment: {},
+    });
+    for (const path of ['/docs', '/docs/{asset}', '/v1/openapi.json']) http.route(path, this.api.function);
+  }
+}

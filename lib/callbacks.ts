@@ -1,0 +1,40 @@
+import { Duration } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
+import { CALLBACKS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
+import { EngineFunction } from './constructs/engine-function.ts';
+import type { HttpApi } from './constructs/http-api.ts';
+import type { FunctionLogs } from './constructs/payonce-function.ts';
+import type { DataStack } from './data-stack.ts';
+import type { Processors } from './processors.ts';
+
+export interface CallbacksProps {
+  readonly data: Pick<DataStack, 'idempotency' | 'ledger' | 'registry'>;
+  readonly processors: Processors;
+  readonly http: HttpApi;
+  readonly logs: FunctionLogs;
+  /** In MB, 128 to 10240. */
+  readonly memoryMb: number;
+}
+
+/** Where processors call back: it records, appends and reads, and changes nothing. */
+export class Callbacks extends Construct {
+  readonly api: EngineFunction;
+
+  constructor(scope: Construct, id: string, { data, processors, http, logs, memoryMb }: CallbacksProps) {
+    super(scope, id);
+    this.api = new EngineFunction(this, 'Default', {
+      ...logs,
+      folder: 'callbacks',
+      timeout: Duration.seconds(CALLBACKS_TIMEOUT_SECONDS),
+      memoryMb,
+      data,
+      processors,
+    });
+    processors.grantVerifyCallbacks(this.api);
+    data.idempotency.grantCommit(this.api);
+    const { orphan, return: giveBack, openOrder, hold } = RegistryRow;
+    data.registry.grantRows(this.api, 'ShelveOrphans', ['dynamodb:PutItem'], [orphan, giveBack, openOrder, hold]);
+    http.route('/callbacks/{processor}', this.api.function);
+  }
+}

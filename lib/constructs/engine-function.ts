@@ -1,0 +1,30 @@
+import type { Construct } from 'constructs';
+import { Environment } from '../../lambdas/kernel/contract/environment.ts';
+import type { DataStack } from '../data-stack.ts';
+import type { Processors } from '../processors.ts';
+import { PayonceFunction, type PayonceFunctionProps } from './payonce-function.ts';
+
+export interface EngineFunctionProps extends Omit<PayonceFunctionProps, 'environment'> {
+  readonly data: Pick<DataStack, 'idempotency' | 'ledger' | 'registry'>;
+  /** Those that it may call. @default it calls none */
+  readonly processors?: Processors;
+}
+
+/** A function that appends to the Ledger. What it may claim or queue is granted to it besides. */
+export class EngineFunction extends PayonceFunction {
+  constructor(scope: Construct, id: string, { data, processors, ...own }: EngineFunctionProps) {
+    super(scope, id, { ...own, environment: engineTables(data) });
+    data.ledger.grantAppend(this);
+    data.ledger.grantRead(this);
+    processors?.grantCall(this);
+  }
+}
+
+/** The tables that `readPaymentsConfig` asks for. */
+export function engineTables({ idempotency, ledger, registry }: EngineFunctionProps['data']) {
+  return {
+    [Environment.idempotencyTable]: idempotency.tableName,
+    [Environment.ledgerTable]: ledger.table.tableName,
+    [Environment.registryTable]: registry.tableName,
+  };
+}

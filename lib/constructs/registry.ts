@@ -1,0 +1,28 @@
+import type { IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { Construct } from 'constructs';
+import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
+import { IdempotencyTable, KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
+import { DataTable } from './data-table.ts';
+
+export interface RegistryProps {
+  /** Keep the table when its stack goes, and refuse to delete it. */
+  readonly retain: boolean;
+}
+
+/** The table of what is known only here and changes: keys, references, queues of unfinished work, endpoints, runs of jobs. */
+export class Registry extends DataTable {
+  constructor(scope: Construct, id: string, { retain }: RegistryProps) {
+    super(scope, id, {
+      partitionKey: KeyAttribute.partition,
+      sortKey: KeyAttribute.sort,
+      // Of rows that end by themselves, as deliveries do; most have none and stay.
+      timeToLiveAttribute: IdempotencyTable.timeToLiveAttribute,
+      retain,
+    });
+  }
+
+  /** Lets `grantee` find out whose an API key is. */
+  grantReadApiKeys(grantee: IGrantable): void {
+    this.grantRows(grantee, 'ReadApiKeys', ['dynamodb:GetItem'], [RegistryRow.apiKey]);
+  }
+}

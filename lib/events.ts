@@ -1,0 +1,232 @@
+import { Duration, Validations } from 'aws-cdk-lib';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
+import { FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-lambda';
+import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { REPUBLISH_TIMEOUT_SECONDS } from '../lambdas/events/contract.ts';
+import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { EventMetric } from '../lambdas/kernel/contract/events.ts';
+import { LedgerRow, RegistryRow } from '../lambdas/kernel/contract/rows.ts';
+import { KeyAttribute, LedgerTable } from '../lambdas/kernel/contract/tables.ts';
+import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
+import type { HttpApi } from './constructs/http-api.ts';
+import { type FunctionLogs, PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
+import { payonceMetric } from './constructs/payonce-metric.ts';
+import { RunbookAlarm } from './constructs/runbook-alarm.ts';
+import type { DataStack } from './data-stack.ts';
+
+export interface EventsProps {
+  readonly data: Pick<DataStack, 'events' | 'ledger' | 'registry'>;
+  readonly http: HttpApi;
+  readonly logs: FunctionLogs;
+  /** Of the function that shows events; in MB, 128 to 10240. */
+  readonly memoryMb: number;
+  /** An event that the projector has not seen for so long is published again; 10 seconds to an hour. @default 3 minutes */
+  readonly lostAfter?: Duration;
+}
+
+/** Ten calls of the bus with ten entries each. */
+const BATCH = 100;
+/** Three tries of ten calls, each a second or two when the bus stumbles. */
+const TIMEOUT = Duration.minutes(1);
+/** A batch that kills the function is halved until the culprit is alone; then it has so many tries. */
+const RETRIES = 20;
+/** The Stream forgets after 24 hours: before that, what is stuck must be known by its place. */
+const LONGEST_TRIED = Duration.hours(20);
+/** From the commit to the bus it takes a second: a minute is trouble. */
+const LATE = Duration.minutes(1);
+const SOON = Duration.minutes(5);
+/** Lambda waits longer and longer between tries of a batch: minutes of silence in between are no recovery. */
+const MINUTES_OF_TROUBLE = { evaluationPeriods: 15, datapointsToAlarm: 3 };
+
+/** The outbox: every outcome of the Ledger goes to the bus, and what cannot go is set aside, whole. */
+export class Events extends Construct {
+  readonly relay: PayonceFunction;
+  /** Publishes a range of the Ledger again. */
+  readonly republisher: PayonceFunction;
+  readonly parked: Queue;
+  /** Shows events: it reads, and writes nothing. What it lists, the Views grant it. */
+  readonly api: PayonceFunction;
+  readonly #props: EventsProps;
+
+  constructor(scope: Construct, id: string, props: EventsProps) {
+    super(scope, id);
+    this.#props = props;
+    const lostAfterSeconds = props.lostAfter?.toSeconds();
+    if (lostAfterSeconds !== undefined && (lostAfterSeconds < 10 || lostAfterSeconds > 3_600)) {
+      throw new Error(`${id}: lostAfter is ${lostAfterSeconds} s, but must be 10 s to an hour`);
+    }
+    this.parked = new Queue(this, 'Parked', {
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      retentionPeriod: Duration.days(14),
+    });
+    const reason = 'It is where records are set aside: there is no further place.';
+    Validations.of(this.parked).acknowledge(
+      { id: 'AwsSolutions::AwsSolutions-SQS3', reason },
+      { id: 'Serverless::Serverless-SQSRedrivePolicy', reason },
+    );
+    this.relay = this.#publisher('Relay', {
+      folder: 'outbox-relay',
+      timeout: TIMEOUT,
+      environment: { [Environment.parkingQueueUrl]: this.parked.queueUrl },
+    });
+    this.relay.allow('ParkRecords', 'sqs:SendMessage', this.parked.queueArn);
+    this.#readStream(props.data);
+    this.republisher = this.#publisher('Republisher', {
+      folder: 'republish-range',
+      timeout: Duration.seconds(REPUBLISH_TIMEOUT_SECONDS),
+      environment: {},
+    });
+    props.data.ledger.grantFindOutcomes(this.republisher);
+    this.api = this.#eventsApi();
+    this.#watch();
+    this.#watchStates();
+  }
+
+  #readStream({ ledger }: EventsProps['data']): void {
+    this.relay.function.addEventSource(
+      // The class and its interface differ in an optional property.
+      new DynamoEventSource(ledger.table as unknown as ITable, {
+        // A relay that is deployed anew misses nothing that the Stream still has.
+        startingPosition: StartingPosition.TRIM_HORIZON,
+        batchSize: BATCH,
+        reportBatchItemFailures: true,
+        bisectBatchOnError: true,
+        retryAttempts: RETRIES,
+        maxRecordAge: LONGEST_TRIED,
+        // A pointer into the Stream, no more: the redrive publishes its time range again.
+        onFailure: new SqsDlq(this.parked),
+        filters: [
+          FilterCriteria.filter({
+            eventName: FilterRule.isEqual('INSERT') as readonly string[],
+            dynamodb: {
+              Keys: { [KeyAttribute.partition]: { S: FilterRule.beginsWith(LedgerRow.payment) } },
+              // Only outcomes are in this index.
+              NewImage: { [LedgerTable.recentOutcomesIndex.partitionKey]: { S: FilterRule.exists() } },
+            },
+          }),
+          // Rows are only ever put: whoever changes or removes one is told of.
+          FilterCriteria.filter({ eventName: FilterRule.notEquals('INSERT') as readonly object[] }),
+        ],
+      }),
+    );
+  }
+
+  #watch(): void {
+    new RunbookAlarm(this, 'RecordsParked', {
+      description: 'Ledger records could not be published and were parked.',
+      entry: 'parked-records',
+      metric: this.parked.metricApproximateNumberOfMessagesVisible({
+        period: Duration.minutes(1),
+        statistic: 'Maximum',
+      }),
+      threshold: 1,
+    });
+    new RunbookAlarm(this, 'PublishingFails', {
+      description: 'The event bus has accepted no events for several minutes.',
+      entry: 'the-relay-is-behind',
+      metric: this.#metric(EventMetric.publishFailed, 'Sum'),
+      threshold: 1,
+      ...MINUTES_OF_TROUBLE,
+    });
+    new RunbookAlarm(this, 'EventsLate', {
+      description: 'Events reach the event bus late.',
+      entry: 'the-relay-is-behind',
+      metric: this.#metric(EventMetric.age, 'Maximum'),
+      threshold: LATE.toMilliseconds(),
+      ...MINUTES_OF_TROUBLE,
+    });
+    new RunbookAlarm(this, 'StreamLate', {
+      description: 'The relay reads the Ledger’s Stream late or not at all.',
+      entry: 'the-relay-is-behind',
+      metric: this.relay.function.metric('IteratorAge', { period: Duration.minutes(1), statistic: 'Maximum' }),
+      threshold: LATE.toMilliseconds(),
+      ...MINUTES_OF_TROUBLE,
+    });
+  }
+
+  /** What the relay and the jobs have seen that must not be, or that a person must decide. */
+  #watchStates(): void {
+    const states = {
+      PaymentToReview: {
+        description: 'The outcome of a payment cannot be determined. An operator must decide it.',
+        entry: 'a-payment-needs-review',
+        service: 'outbox-relay',
+        name: EventMetric.toReview,
+      },
+      LedgerChanged: {
+        description: 'A row of the Ledger was changed or removed.',
+        entry: 'the-ledger-was-changed',
+        service: 'outbox-relay',
+        name: EventMetric.tampered,
+      },
+      EventsBeyondReach: {
+        description: 'Events that are too old to be republished may be lost.',
+        entry: 'events-beyond-reach',
+        service: 'upkeep-jobs',
+        name: EventMetric.beyondReach,
+      },
+    };
+    for (const [id, { service, name, ...alarm }] of Object.entries(states)) {
+      new RunbookAlarm(this, id, { ...alarm, metric: payonceMetric({ service, name, period: SOON }), threshold: 1 });
+    }
+  }
+
+  /** Lets a worker of jobs publish again what the projector has not seen. */
+  grantRepublishLost(worker: PayonceFunction): void {
+    const { data, lostAfter = Duration.minutes(3) } = this.#props;
+    const { events, ledger, registry } = data;
+    worker.tell({
+      [Environment.eventBus]: events.bus.eventBusName,
+      [Environment.lostAfterSeconds]: String(lostAfter.toSeconds()),
+    });
+    events.grantPublish(worker);
+    ledger.grantRead(worker);
+    ledger.grantFindOutcomes(worker);
+    worker.allow('AgeOfLedger', 'dynamodb:DescribeTable', ledger.table.tableArn);
+    registry.grantRows(worker, 'Marks', ['dynamodb:GetItem', 'dynamodb:PutItem'], [RegistryRow.jobMark]);
+  }
+
+  #metric(name: string, statistic: 'Sum' | 'Maximum') {
+    return payonceMetric({ service: 'outbox-relay', name, statistic, period: Duration.minutes(1) });
+  }
+
+  #eventsApi(): PayonceFunction {
+    const { data, http, logs, memoryMb } = this.#props;
+    const api = new PayonceFunction(this, 'Api', {
+      ...logs,
+      folder: 'events',
+      timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
+      memoryMb,
+      environment: {
+        [Environment.ledgerTable]: data.ledger.table.tableName,
+        [Environment.registryTable]: data.registry.tableName,
+      },
+    });
+    data.ledger.grantReadTransitions(api);
+    data.registry.grantReadApiKeys(api);
+    for (const path of ['/v1/events', '/v1/events/{id}']) http.route(path, api.function);
+    return api;
+  }
+
+  /** A function that reads transitions and puts events on the bus, and writes nothing. */
+  #publisher(id: string, own: Pick<PayonceFunctionProps, 'folder' | 'timeout' | 'environment'>): PayonceFunction {
+    const { data, logs } = this.#props;
+    const made = new PayonceFunction(this, id, {
+      ...logs,
+      folder: own.folder,
+      timeout: own.timeout,
+      memoryMb: 256,
+      environment: {
+        [Environment.ledgerTable]: data.ledger.table.tableName,
+        [Environment.eventBus]: data.events.bus.eventBusName,
+        ...own.environment,
+      },
+    });
+    data.events.grantPublish(made);
+    data.ledger.grantReadTransitions(made);
+    return made;
+  }
+}

@@ -1,0 +1,85 @@
+import { Duration } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { CONSUMER_TIMEOUT_SECONDS, LETTER_TRIES } from '../lambdas/kernel/contract/events.ts';
+import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
+import { EventConsumer } from './constructs/event-consumer.ts';
+import { type FunctionLogs, PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
+import type { DataStack } from './data-stack.ts';
+import type { Parties } from './parties.ts';
+
+export interface FollowUpsProps {
+  readonly data: Pick<DataStack, 'events' | 'idempotency' | 'registry'>;
+  /** Send the receipts. @default no receipts are sent */
+  readonly parties?: Parties;
+  readonly logs: FunctionLogs;
+}
+
+const { commission: COMMISSION, commissionOfOrder: COMMISSION_OF_ORDER, commissionDue: COMMISSION_DUE } = RegistryRow;
+
+/** What follows from a payment beside views and webhooks: its receipt, and the commission of the affiliate who brought the customer. */
+export class FollowUps extends Construct {
+  readonly #props: FollowUpsProps;
+
+  constructor(scope: Construct, id: string, props: FollowUpsProps) {
+    super(scope, id);
+    this.#props = props;
+    this.#commissions();
+    if (props.parties !== undefined) this.#receipts(props.parties);
+  }
+
+  /** Lets a worker of jobs release commissions whose time for refunds is over. */
+  grantRelease(worker: PayonceFunction): void {
+    const { idempotency, registry } = this.#props.data;
+    idempotency.grantCommit(worker, 'businessKey');
+    const actions = ['dynamodb:Query', 'dynamodb:DeleteItem'];
+    registry.grantRows(worker, 'TakeDueCommissions', actions, [COMMISSION_DUE]);
+    registry.grantRows(worker, 'ReadCommissions', ['dynamodb:GetItem'], [COMMISSION]);
+    registry.grantRows(worker, 'KeepCommissions', ['dynamodb:PutItem'], [COMMISSION, COMMISSION_OF_ORDER]);
+  }
+
+  /** Reads no payment and pays nobody out. */
+  #commissions(): void {
+    const { events, idempotency, registry } = this.#props.data;
+    const consumer = this.#consumer('CommissionConsumer', {
+      folder: 'commission-consumer',
+      environment: { [Environment.registryTable]: registry.tableName },
+    });
+    idempotency.grantCommit(consumer, 'businessKey');
+    registry.grantRows(consumer, 'KeepCommissions', ['dynamodb:PutItem'], [COMMISSION, COMMISSION_OF_ORDER]);
+    registry.grantRows(consumer, 'QueueCommissions', ['dynamodb:PutItem', 'dynamodb:DeleteItem'], [COMMISSION_DUE]);
+    new EventConsumer(this, 'CommissionEvents', {
+      bus: events.bus,
+      consumer,
+      types: ['payment.completed', 'refund.completed', 'refund.failed', 'dispute.closed'],
+    });
+  }
+
+  /** Claims, writes to the payer, completes. */
+  #receipts(parties: Parties): void {
+    const { events, idempotency } = this.#props.data;
+    const consumer = this.#consumer('ReceiptConsumer', { folder: 'receipt-consumer' });
+    idempotency.grantClaimOf(consumer, 'businessKey');
+    parties.grantCall(consumer);
+    new EventConsumer(this, 'ReceiptEvents', {
+      bus: events.bus,
+      consumer,
+      types: ['payment.completed'],
+      tries: LETTER_TRIES,
+    });
+  }
+
+  #consumer(
+    id: string,
+    { folder, environment = {} }: Pick<PayonceFunctionProps, 'folder'> & Partial<PayonceFunctionProps>,
+  ): PayonceFunction {
+    const { data, logs } = this.#props;
+    return new PayonceFunction(this, id, {
+      ...logs,
+      folder,
+      timeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS),
+      memoryMb: 256,
+      environment: { [Environment.idempotencyTable]: data.idempotency.tableName, ...environment },
+    });
+  }
+}

@@ -1,0 +1,41 @@
+import { Duration } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
+import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
+import { EngineFunction } from './constructs/engine-function.ts';
+import type { FunctionLogs } from './constructs/payonce-function.ts';
+import type { DataStack } from './data-stack.ts';
+import type { Processors } from './processors.ts';
+
+export interface PaymentsProps {
+  readonly data: Pick<DataStack, 'idempotency' | 'ledger' | 'registry'>;
+  readonly processors: Processors;
+  readonly logs: FunctionLogs;
+  /** In MB, 128 to 10240. */
+  readonly memoryMb: number;
+  /** Payments at once, 1 to 10000, reserved out of the account's limit. @default no reservation */
+  readonly reservedConcurrency?: number;
+}
+
+/** Takes payments and changes them: it claims, calls the processor and commits. */
+export class Payments extends Construct {
+  readonly api: EngineFunction;
+
+  constructor(scope: Construct, id: string, props: PaymentsProps) {
+    super(scope, id);
+    const { data, processors, logs, memoryMb, reservedConcurrency } = props;
+    this.api = new EngineFunction(this, 'Default', {
+      ...logs,
+      folder: 'payments',
+      timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
+      memoryMb,
+      ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
+      data,
+      processors,
+    });
+    data.idempotency.grantClaim(this.api);
+    data.registry.grantReadApiKeys(this.api);
+    const { reference, hold, inquiry, return: giveBack } = RegistryRow;
+    data.registry.grantRows(this.api, 'WriteReferences', ['dynamodb:PutItem'], [reference, giveBack, inquiry, hold]);
+  }
+}

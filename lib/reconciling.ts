@@ -1,0 +1,87 @@
+import { Duration } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
+import { BOOKS_SERVICE, BooksMetric } from '../lambdas/reconciling/contract.ts';
+import { EngineFunction } from './constructs/engine-function.ts';
+import type { HttpApi } from './constructs/http-api.ts';
+import type { FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
+import { payonceMetric } from './constructs/payonce-metric.ts';
+import { RunbookAlarm } from './constructs/runbook-alarm.ts';
+import type { DataStack } from './data-stack.ts';
+import type { Processors } from './processors.ts';
+
+export interface ReconcilingProps {
+  readonly data: Pick<DataStack, 'idempotency' | 'ledger' | 'registry'>;
+  readonly processors: Processors;
+  readonly http: HttpApi;
+  readonly logs: FunctionLogs;
+  /** In MB, 128 to 10240. */
+  readonly memoryMb: number;
+}
+
+const PATHS = [
+  '/v1/ledger/entries',
+  '/v1/balances',
+  '/v1/admin/corrections',
+  '/v1/admin/mismatches',
+  '/v1/admin/payments/{id}/resolve',
+];
+
+/** The books are compared every hour at least. */
+const COMPARED = Duration.hours(2);
+/** Told of every night. */
+const NIGHTLY = Duration.days(1);
+
+/** Compares the books of processors with the Ledger, lists what differs, and takes what an operator sets right. */
+export class Reconciling extends Construct {
+  readonly api: EngineFunction;
+  readonly #props: ReconcilingProps;
+
+  constructor(scope: Construct, id: string, props: ReconcilingProps) {
+    super(scope, id);
+    this.#props = props;
+    const { data, http, logs, memoryMb } = props;
+    this.api = new EngineFunction(this, 'Api', {
+      ...logs,
+      folder: 'ledger',
+      timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
+      memoryMb,
+      data,
+    });
+    data.idempotency.grantCommit(this.api);
+    data.registry.grantReadApiKeys(this.api);
+    for (const path of PATHS) http.route(path, this.api.function);
+    new RunbookAlarm(this, 'BooksDiffer', {
+      description: 'The books of a processor and the Ledger differ, and a second comparison confirmed it.',
+      entry: 'the-books-differ',
+      metric: payonceMetric({
+        service: BOOKS_SERVICE,
+        name: BooksMetric.mismatches,
+        statistic: 'Maximum',
+        period: COMPARED,
+      }),
+      threshold: 1,
+    });
+    new RunbookAlarm(this, 'TimeToLive', {
+      description: 'Time to live is disabled for a table or does not keep up.',
+      entry: 'time-to-live-does-not-work',
+      metric: payonceMetric({
+        service: BOOKS_SERVICE,
+        name: BooksMetric.ttlNotWorking,
+        statistic: 'Maximum',
+        period: NIGHTLY,
+      }),
+      threshold: 1,
+    });
+  }
+
+  /** Lets a worker of jobs compare books and delete expired records. It appends nothing to the Ledger. */
+  grantCompare(worker: PayonceFunction): void {
+    const { data, processors } = this.#props;
+    processors.grantCall(worker);
+    data.ledger.grantRead(worker);
+    data.ledger.grantFindOutcomes(worker);
+    data.idempotency.grantPurge(worker);
+    data.registry.grantActions(worker, 'TimeToLive', ['dynamodb:DescribeTimeToLive']);
+  }
+}
