@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { documentsApi } from '../api-docs/documents-api.ts';
 
+/** Not wrapped in `idempotently`: it only reads. */
 export const handler = documentsApi((name) => readFile(new URL(name, import.meta.url), 'utf8'));

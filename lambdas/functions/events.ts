@@ -12,6 +12,7 @@ const { tables } = readEventsConfig(process.env);
 const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
 
+/** Not wrapped in `idempotently`: it only reads. */
 export const handler = authenticatedApi(EVENT_ROUTES, {
   transitions: new LedgerTransitions(client, tables.ledger, pacing),
   views: new DynamoDbViews(client, tables.views, pacing),

@@ -1,0 +1,151 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import ts from 'typescript';
+import { Environment, POWERTOOLS_IDEMPOTENCY_DISABLED } from '../../lambdas/kernel/contract/environment.ts';
+import { PartiesEnvironment } from '../../lambdas/orders/contract.ts';
+
+const FUNCTIONS = [...globSync('lambdas/functions/*.ts'), 'sandbox/handler.ts'].sort();
+const READ_ONLY = ['api-documents.ts', 'events.ts'];
+const EXCEPTION = '/** Not wrapped in `idempotently`: it only reads. */';
+const WRAPPED = FUNCTIONS.filter((file) => !READ_ONLY.includes(basename(file)));
+
+interface Export {
+  readonly name: string;
+  /** With its comment. */
+  readonly text: string;
+  readonly value: ts.Expression | undefined;
+}
+
+function exportsOf(file: string): readonly Export[] {
+  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
+  return source.statements.flatMap((statement): readonly Export[] => {
+    if (ts.isExportAssignment(statement) || ts.isExportDeclaration(statement)) {
+      return [{ name: '?', text: statement.getFullText(), value: undefined }];
+    }
+    const modifiers = ts.canHaveModifiers(statement) ? ts.getModifiers(statement) : undefined;
+    if (modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) !== true) return [];
+    const text = statement.getFullText();
+    if (!ts.isVariableStatement(statement)) return [{ name: '?', text, value: undefined }];
+    const { declarations } = statement.declarationList;
+    return declarations.map(({ name, initializer }) => ({ name: name.getText(), text, value: initializer }));
+  });
+}
+
+/** @returns what is missing for the unit of work to be run once */
+function faultsOf(value: ts.Expression | undefined): readonly string[] {
+  if (value === undefined || !ts.isCallExpression(value) || value.expression.getText() !== 'idempotently') {
+    return ['the handler is not the result of idempotently(…)'];
+  }
+  const [work, build] = value.arguments;
+  const faults: string[] = [];
+  const texts = work !== undefined && ts.isObjectLiteralExpression(work) ? work.properties : [];
+  for (const name of ['unit', 'record']) {
+    const property = texts.find((each) => each.name?.getText() === name);
+    const isTold =
+      property !== undefined && ts.isPropertyAssignment(property) && ts.isStringLiteral(property.initializer);
+    if (!isTold) faults.push(`${name} is not stated`);
+  }
+  if (build === undefined || !ts.isArrowFunction(build)) return [...faults, 'nothing is built'];
+  const [runner] = build.parameters;
+  const name = runner?.name.getText();
+  if (name === undefined || !usesName(build.body, name)) faults.push('the runner is not used');
+  return faults;
+}
+
+function usesName(node: ts.Node, name: string): boolean {
+  if (ts.isIdentifier(node) && node.text === name) return true;
+  return ts.forEachChild(node, (child) => usesName(child, name)) ?? false;
+}
+
+test('there are functions to look at', () => {
+  expect(FUNCTIONS.length).toBeGreaterThan(18);
+});
+
+describe.each(FUNCTIONS)('%s', (file) => {
+  test('exports its handler, and nothing else', () => {
+    expect(exportsOf(file).map(({ name }) => name)).toEqual(['handler']);
+  });
+
+  test('runs its unit of work by idempotently, or says that it only reads', () => {
+    const [handler] = exportsOf(file);
+    const isException = handler?.text.includes(EXCEPTION) === true;
+    expect(isException).toBe(READ_ONLY.includes(basename(file)));
+    expect(isException ? [] : faultsOf(handler?.value)).toEqual([]);
+  });
+});
+
+describe('the check of a handler', () => {
+  const faultsIn = (text: string) => {
+    const source = ts.createSourceFile('x.ts', `const x = ${text};`, ts.ScriptTarget.Latest, true);
+    const [statement] = source.statements;
+    if (statement === undefined || !ts.isVariableStatement(statement)) throw new Error('a test needs a value');
+    return faultsOf(statement.declarationList.declarations[0]?.initializer);
+  };
+
+  test.each([
+    ['jobsApi({ runner })', 'the handler is not the result of idempotently(…)'],
+    ['idempotently({ unit: "a run", record: "its row" }, () => worker(tools))', 'the runner is not used'],
+    ['idempotently({ unit: "a run", record: "its row" }, (runner) => worker(tools))', 'the runner is not used'],
+    ['idempotently({ unit: "a run" }, (runner) => worker({ runner }))', 'record is not stated'],
+  ])('finds the fault of %s', (text, fault) => {
+    expect(faultsIn(text)).toEqual([fault]);
+  });
+
+  test('passes one that is wrapped', () => {
+    expect(faultsIn('idempotently({ unit: "a run", record: "its row" }, (runner) => worker({ runner }))')).toEqual([]);
+  });
+});
+
+describe('every function', () => {
+  const queue = 'https://sqs.eu-west-1.amazonaws.com/1/queue';
+  const good: Readonly<Record<string, string>> = {
+    AWS_REGION: 'eu-west-1',
+    [Environment.idempotencyTable]: 'Idempotency',
+    [Environment.ledgerTable]: 'Ledger',
+    [Environment.registryTable]: 'Registry',
+    [Environment.viewsTable]: 'Views',
+    PROCESSOR_URL: 'https://processor.example',
+    [Environment.callbackSources]: '[]',
+    [Environment.eventBus]: 'bus',
+    [Environment.lostAfterSeconds]: '180',
+    [Environment.parkingQueueUrl]: queue,
+    [Environment.webhookTasksQueueUrl]: queue,
+    [Environment.webhookRootSecretId]: 'root',
+    [Environment.webhookLoopback]: 'false',
+    [Environment.jobCredentialSecretId]: 'credential',
+    [Environment.apiUrl]: 'https://api.example',
+    [Environment.paymentJobsQueueUrl]: queue,
+    [Environment.upkeepJobsQueueUrl]: queue,
+    [Environment.sandboxTable]: 'Sandbox',
+    [Environment.sandboxTasksQueueUrl]: queue,
+    [Environment.sandboxSecretId]: 'sandbox',
+    [Environment.callbackAddressParameter]: 'address',
+    [PartiesEnvironment.shopUrl]: 'https://shop.example',
+    [PartiesEnvironment.postmarkUrl]: 'https://mail.example',
+    [PartiesEnvironment.emailSender]: 'shop@example.com',
+    [PartiesEnvironment.deadLettersQueueUrl]: queue,
+  };
+  const before = { ...process.env };
+
+  beforeAll(() => void Object.assign(process.env, good));
+  afterAll(() => {
+    process.env = before;
+  });
+
+  /** As Lambda starts a new process: the module is evaluated anew. */
+  const start = (file: string, how: string): Promise<unknown> => import(`../../${file}?${how}`);
+
+  test.each(WRAPPED)('of %s refuses to start when idempotency is switched off', async (file) => {
+    process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = 'true';
+    try {
+      await expect(start(file, 'disabled')).rejects.toThrow(`${POWERTOOLS_IDEMPOTENCY_DISABLED} is set`);
+    } finally {
+      delete process.env[POWERTOOLS_IDEMPOTENCY_DISABLED];
+    }
+  });
+
+  test.each(FUNCTIONS)('of %s starts on what it is deployed with, and calls nobody to do so', async (file) => {
+    expect(await start(file, 'started')).toEqual(expect.objectContaining({ handler: expect.any(Function) }));
+  });
+});
