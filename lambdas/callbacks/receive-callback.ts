@@ -1,11 +1,11 @@
 import type { Digest } from '../kernel/digest.ts';
-import { RetryableError } from '../kernel/faults.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../kernel/ids.ts';
 import { adoptionOperation, callbackOperation } from '../kernel/ids.ts';
 import type { Clock, Entropy } from '../kernel/world.ts';
 import type { EffectRecord } from '../once/domain/idempotency.ts';
 import { effectExpirySeconds } from '../once/domain/idempotency.ts';
-import type { EffectSteps, OperationRunner } from '../once/use/operation-runner.ts';
+import { commitOnce, type Effect, type Written } from '../once/use/execute-once.ts';
+import type { OperationRunner } from '../once/use/operation-runner.ts';
 import type { TransitionType } from '../payments/domain/payment.ts';
 import type { ProcessorCharge } from '../payments/domain/processor-charge.ts';
 import type { Transition } from '../payments/domain/transition.ts';
@@ -47,8 +47,6 @@ const READ_TIMEOUT_MS = 5_000;
  * items in one (Amazon DynamoDB developer guide, "TransactWriteItems"). A late success brings a queue entry with it.
  */
 const MAX_TOGETHER = 40;
-/** Races are decided again, and parts written, this often before the processor is asked to deliver again. */
-const MAX_ROUNDS = 20;
 
 /**
  * Takes in what a processor says, once in effect. The event only tells where to look: what is decided on is the charge as
@@ -58,38 +56,44 @@ const MAX_ROUNDS = 20;
  */
 export async function receiveCallback(tools: ReceiveCallbackTools, event: CallbackEvent): Promise<CallbackOutcome> {
   const operationId = callbackOperation(tools.digest, event.processorName, event.eventId);
-  return tools.runner.record(operationId, new CallbackRun(tools, operationId, event));
+  return commitOnce(tools.runner, new CallbackEffect(tools, operationId, event));
 }
 
 /** Tries an orphan again; when it has found its payment, it leaves the shelf with the effect. @throws as `receiveCallback` */
 export async function adoptOrphan(tools: ReceiveCallbackTools, orphan: OrphanedCallback): Promise<CallbackOutcome> {
   const operationId = adoptionOperation(tools.digest, orphan.operationId);
-  return tools.runner.record(operationId, new CallbackRun(tools, operationId, orphan.event, orphan));
+  return commitOnce(tools.runner, new CallbackEffect(tools, operationId, orphan.event, orphan));
 }
 
-class CallbackRun implements EffectSteps<PaymentId | undefined, CallbackOutcome> {
+/** Which payment it may be about, and what of its news is written already. */
+interface Progress {
+  readonly paymentId: PaymentId | undefined;
+  readonly written: readonly Transition[];
+}
+
+class CallbackEffect implements Effect<Progress, CallbackOutcome> {
   readonly #tools: ReceiveCallbackTools;
-  readonly #operationId: OperationId;
+  readonly operationId: OperationId;
   readonly #event: CallbackEvent;
   readonly #adopted: OrphanedCallback | undefined;
   readonly #owner: OwnerToken;
 
   constructor(tools: ReceiveCallbackTools, operationId: OperationId, event: CallbackEvent, adopted?: OrphanedCallback) {
     this.#tools = tools;
-    this.#operationId = operationId;
+    this.operationId = operationId;
     this.#event = event;
     this.#adopted = adopted;
     this.#owner = tools.entropy.ownerToken();
   }
 
   async find(): Promise<CallbackOutcome | undefined> {
-    const record = await this.#tools.effects.readEffect(this.#operationId);
+    const record = await this.#tools.effects.readEffect(this.operationId);
     return record === undefined ? undefined : { kind: 'redelivered' };
   }
 
-  /** Which payment it may be about: the event's own word saves a look, and is not believed further than that. */
-  async prepare(): Promise<PaymentId | undefined> {
-    return this.#event.paymentId ?? (await this.#readCharge())?.paymentId;
+  /** The event's own word of its payment saves a look, and is not believed further than that. */
+  async prepare(): Promise<Progress> {
+    return { paymentId: this.#event.paymentId ?? (await this.#readCharge())?.paymentId, written: [] };
   }
 
   /**
@@ -99,42 +103,34 @@ class CallbackRun implements EffectSteps<PaymentId | undefined, CallbackOutcome>
    *   A ── chain n ── charge (old) ────────────────────── append n + 1 ✗ ── chain n + 1 ── charge (new) ── nothing new
    *   B ──────────────── chain n ── charge (new) ── n + 1 ✓
    */
-  async commit(hinted: PaymentId | undefined): Promise<CallbackOutcome> {
-    const { effects, clock } = this.#tools;
-    const done: Transition[] = [];
-    let paymentId = hinted;
-    for (let round = 0; round < MAX_ROUNDS; round += 1) {
-      const chain = paymentId === undefined ? undefined : await readChain(effects, paymentId);
-      const charge = await this.#readCharge();
-      if (charge === undefined) return this.#shelve('charge_unknown');
-      if (charge.paymentId !== paymentId) {
-        // The event named another payment than the charge does: the charge is the truth.
-        paymentId = charge.paymentId;
-        if (paymentId !== undefined) continue;
-      }
-      if (paymentId === undefined || chain === undefined) return this.#shelve('payment_unknown');
-      if (!this.#isOfThisAccount(chain)) return this.#shelve('other_account');
-      const { transitions, contradictions } = decideAll(this.#tools.digest, charge, chain, clock.nowMs());
-      raiseAlarms(this.#tools, transitions, contradictions);
-      const part = transitions.slice(0, MAX_TOGETHER);
-      const isLast = part.length === transitions.length;
-      const outcome = await effects.recordEffect({
-        record: isLast ? this.#record(paymentId) : this.#partRecord(paymentId, part),
-        transitions: part,
-        ...queuedWith(this.#tools.digest, chain.first, part),
-        ...(isLast && this.#adopted !== undefined ? { adopted: this.#adopted } : {}),
-      });
-      if (isLast && outcome.kind === 'recorded_before') return { kind: 'redelivered' };
-      if (outcome.kind !== 'recorded') continue;
-      done.push(...part);
-      if (isLast) {
-        const types = done.map(({ type }) => type);
-        return { kind: 'taken_in', paymentId, transitions: types, contradictions };
-      }
+  async write({ paymentId, written }: Progress): Promise<Written<Progress, CallbackOutcome>> {
+    const { effects, clock, digest } = this.#tools;
+    const chain = paymentId === undefined ? undefined : await readChain(effects, paymentId);
+    const charge = await this.#readCharge();
+    if (charge === undefined) return this.#shelve('charge_unknown');
+    if (charge.paymentId !== paymentId && charge.paymentId !== undefined) {
+      // The event named another payment than the charge does: the charge is the truth.
+      return { kind: 'again', prepared: { paymentId: charge.paymentId, written } };
     }
-    throw new RetryableError('contention', 'too many rivals, or too much news, at once for this payment', {
-      retryAfterSeconds: 1,
+    if (charge.paymentId === undefined || chain === undefined) return this.#shelve('payment_unknown');
+    if (!this.#isOfThisAccount(chain)) return this.#shelve('other_account');
+    const { id } = chain.first.payment;
+    const { transitions, contradictions } = decideAll(digest, charge, chain, clock.nowMs());
+    raiseAlarms(this.#tools, transitions, contradictions);
+    const part = transitions.slice(0, MAX_TOGETHER);
+    const isLast = part.length === transitions.length;
+    const outcome = await effects.recordEffect({
+      record: isLast ? this.#record(id) : this.#partRecord(id, part),
+      transitions: part,
+      ...queuedWith(digest, chain.first, part),
+      ...(isLast && this.#adopted !== undefined ? { adopted: this.#adopted } : {}),
     });
+    if (isLast && outcome.kind === 'recorded_before') return { kind: 'done', outcome: { kind: 'redelivered' } };
+    if (outcome.kind !== 'recorded') return { kind: 'again', prepared: { paymentId, written } };
+    const all = [...written, ...part];
+    if (!isLast) return { kind: 'part', prepared: { paymentId, written: all } };
+    const types = all.map(({ type }) => type);
+    return { kind: 'done', outcome: { kind: 'taken_in', paymentId: id, transitions: types, contradictions } };
   }
 
   /** The event alone proves nothing: the processor's books do. */
@@ -149,16 +145,17 @@ class CallbackRun implements EffectSteps<PaymentId | undefined, CallbackOutcome>
   }
 
   /** Kept, so that it may be acknowledged; never posted. One that was on the shelf already stays there. */
-  async #shelve(reason: OrphanedCallback['reason']): Promise<CallbackOutcome> {
-    if (this.#adopted !== undefined) return { kind: 'orphaned', reason };
+  async #shelve(reason: OrphanedCallback['reason']): Promise<{ kind: 'done'; outcome: CallbackOutcome }> {
+    const orphaned = { kind: 'done', outcome: { kind: 'orphaned', reason } } as const;
+    if (this.#adopted !== undefined) return orphaned;
     const orphan: OrphanedCallback = {
-      operationId: this.#operationId,
+      operationId: this.operationId,
       event: this.#event,
       reason,
       receivedAtMs: this.#tools.clock.nowMs(),
     };
     const outcome = await this.#tools.effects.recordEffect({ record: this.#record(), transitions: [], orphan });
-    return outcome.kind === 'recorded' ? { kind: 'orphaned', reason } : { kind: 'redelivered' };
+    return outcome.kind === 'recorded' ? orphaned : { kind: 'done', outcome: { kind: 'redelivered' } };
   }
 
   /** Of a part that is not the last: its name is its place in the chain, which can be taken once. */
@@ -171,7 +168,7 @@ class CallbackRun implements EffectSteps<PaymentId | undefined, CallbackOutcome>
   #record(paymentId?: PaymentId): EffectRecord {
     const nowMs = this.#tools.clock.nowMs();
     return {
-      operationId: this.#operationId,
+      operationId: this.operationId,
       ...(paymentId === undefined ? {} : { paymentId }),
       owner: this.#owner,
       recordedAtMs: nowMs,

@@ -1,12 +1,7 @@
 import type { PayonceEvent } from '../events/domain/event.ts';
-import {
-  type Consumed,
-  type Consumer,
-  type ConsumeTools,
-  consumeEvent,
-  inOurTables,
-} from '../once/use/consume-event.ts';
+import { type Consumer, type ConsumeTools, consumeEvent, inOurTables } from '../once/use/consume-event.ts';
 import type { ConsumerWrite, RowCondition } from '../once/use/consumer-records.ts';
+import { type Consumed } from '../once/use/execute-once.ts';
 import { type Commission, type CommissionedPayment, commissionAfter, orderOf, released } from './commission.ts';
 import { commissionDueKey, commissionKeys } from './commission-rows.ts';
 

@@ -1,11 +1,11 @@
 import { type Job, type JobCounts, ONE_DONE, ONE_LEFT } from '../jobs/use/job.ts';
 import type { Digest } from '../kernel/digest.ts';
-import { RetryableError } from '../kernel/faults.ts';
 import { businessOperation, parsePaymentId } from '../kernel/ids.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { Clock, Entropy } from '../kernel/world.ts';
 import { effectExpirySeconds } from '../once/domain/idempotency.ts';
 import type { ConsumerEffects } from '../once/use/consumer-records.ts';
+import { rounds } from '../once/use/rounds.ts';
 import { readChain } from '../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../payments/use/payment-store.ts';
 import { isDue } from './commission.ts';
@@ -22,8 +22,6 @@ export interface ReleaseCommissionsTools {
   readonly digest: Digest;
 }
 
-/** Races are decided again this often before it is left to the next run. */
-const MAX_ROUNDS = 5;
 /** Canceled, or released, since the page was read: whoever did it has taken it out of the queue. */
 const NOTHING: JobCounts = { done: 0, left: 0, failed: 0 };
 
@@ -58,7 +56,7 @@ async function release(
 ): Promise<JobCounts> {
   const { tenantId, mode, orderId } = due;
   const operationId = businessOperation(digest, 'release-commissions', { tenantId, mode, businessKey: orderId });
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  return rounds<JobCounts>('this commission', async () => {
     const commission = await book.readCommission(due);
     if (commission?.status !== 'locked') return NOTHING;
     const paymentId = parsePaymentId(commission.paymentId);
@@ -69,7 +67,6 @@ async function release(
     const expiresAtSeconds = effectExpirySeconds(recordedAtMs, entropy.fraction());
     const record = { operationId, owner: entropy.ownerToken(), recordedAtMs, expiresAtSeconds };
     const { kind } = await records.recordOnce(record, releaseWrites(commission));
-    if (kind === 'recorded') return ONE_DONE;
-  }
-  throw new RetryableError('contention', 'too many rivals at once for this commission', { retryAfterSeconds: 1 });
+    return kind === 'recorded' ? ONE_DONE : 'again';
+  });
 }

@@ -1,5 +1,6 @@
 import type { PayonceEvent } from '../events/domain/event.ts';
-import { type Consumed, type Consumer, type ConsumeTools, consumeEvent, outside } from '../once/use/consume-event.ts';
+import { type Consumer, type ConsumeTools, consumeEvent, outside } from '../once/use/consume-event.ts';
+import { type Consumed } from '../once/use/execute-once.ts';
 import type { LetterOutcome, Mailer } from '../orders/use/order-parties.ts';
 import { type PaidPayment, RECEIPT_TAG, type ReceiptAddress, receiptAddress, receiptLetter } from './receipt.ts';
 

@@ -3,15 +3,9 @@ import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import {
-  type Consumed,
-  type Consumer,
-  consumeEvent,
-  inOurTables,
-  type OutsideCall,
-  outside,
-} from '../../lambdas/once/use/consume-event.ts';
+import { type Consumer, consumeEvent, inOurTables, outside } from '../../lambdas/once/use/consume-event.ts';
 import type { ConsumerWrite } from '../../lambdas/once/use/consumer-records.ts';
+import { type Consumed, type OutsideCall } from '../../lambdas/once/use/execute-once.ts';
 import { paidEvent } from '../support/consumer-world.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -166,7 +160,7 @@ describe('an effect in our tables', () => {
     expect(desk.records.row(HEAD)).toEqual({ sequence: 6 });
   });
 
-  test('is given up for now after five rivals, and nothing is remembered', async () => {
+  test('is given up for now after eight rivals, and nothing is remembered', async () => {
     const desk = new Desk();
     await desk.consume({ handler: 'before', handle: inOurTables<PayonceEvent>(async () => [head(5)]) });
     const handle = inOurTables<PayonceEvent>(async () => [head(1)]);

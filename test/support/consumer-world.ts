@@ -2,7 +2,6 @@ import { eventOf, type PayonceEvent } from '../../lambdas/events/domain/event.ts
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import {
-  type Consumed,
   type Consumer,
   type ConsumeTools,
   consumeEvent,
@@ -10,6 +9,7 @@ import {
   outside,
 } from '../../lambdas/once/use/consume-event.ts';
 import type { ConsumerClaims, ConsumerEffects, ConsumerWrite } from '../../lambdas/once/use/consumer-records.ts';
+import { type Consumed } from '../../lambdas/once/use/execute-once.ts';
 import { detailsOf } from '../../lambdas/payments/domain/transition.ts';
 import { MemoryConsumerRecords } from '../once/memory-consumer-records.ts';
 import { countingEntropy } from './counting-entropy.ts';

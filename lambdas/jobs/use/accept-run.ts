@@ -3,11 +3,11 @@ import { RUN_RETENTION_DAYS } from '../../kernel/contract/jobs.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
-import { invariant } from '../../kernel/invariant.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { type EffectRecord, runExpirySeconds } from '../../once/domain/idempotency.ts';
-import { isSameRequest } from '../../once/use/judge-record.ts';
-import type { EffectSteps, OperationRunner } from '../../once/use/operation-runner.ts';
+import { commitOnce, type Effect, type Written } from '../../once/use/execute-once.ts';
+import { judgeEffect } from '../../once/use/judge-record.ts';
+import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { acceptedRun, isEnded, type JobRun, type RunId, runIdOf } from '../domain/job-run.ts';
 import { acceptedAnswer } from '../domain/job-run-object.ts';
 import type { JobRunStore, JobTasks } from './job-runs.ts';
@@ -57,7 +57,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * @throws AmbiguousError when the store did not say whether it wrote; the same key finds out
  */
 export async function acceptRun(tools: AcceptRunTools, request: AcceptRun): Promise<AcceptRunOutcome> {
-  const outcome = await tools.runner.record(request.operationId, new AcceptSteps(tools, request));
+  const outcome = await commitOnce(tools.runner, new Acceptance(tools, request));
   if (outcome.kind !== 'first' && outcome.kind !== 'replay') return outcome;
   // A crash before this line leaves an accepted run that nobody works at: who asks again brings it here.
   const run = await tools.runs.readRun(request.jobId, outcome.runId);
@@ -69,13 +69,15 @@ type Prepared = { readonly kind: 'accept'; readonly run: JobRun; readonly answer
 type Refused = Extract<AcceptRunOutcome, { kind: 'too_old' | 'in_the_future' }>;
 
 /** Commit-only: the record and the run are one write, so there is nothing to claim. */
-class AcceptSteps implements EffectSteps<Prepared, AcceptRunOutcome> {
+class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
+  readonly operationId: OperationId;
   readonly #tools: AcceptRunTools;
   readonly #request: AcceptRun;
 
   constructor(tools: AcceptRunTools, request: AcceptRun) {
     this.#tools = tools;
     this.#request = request;
+    this.operationId = request.operationId;
   }
 
   async find(): Promise<AcceptRunOutcome | undefined> {
@@ -95,8 +97,8 @@ class AcceptSteps implements EffectSteps<Prepared, AcceptRunOutcome> {
   }
 
   /** Two deliveries of one request, milliseconds apart: the store finds the other's record, and its answer is given. */
-  async commit(prepared: Prepared): Promise<AcceptRunOutcome> {
-    if (prepared.kind !== 'accept') return prepared;
+  async write(prepared: Prepared): Promise<Written<Prepared, AcceptRunOutcome>> {
+    if (prepared.kind !== 'accept') return { kind: 'done', outcome: prepared };
     const { runs, clock, entropy } = this.#tools;
     const { operationId, fingerprint } = this.#request;
     const { run, answer } = prepared;
@@ -111,13 +113,13 @@ class AcceptSteps implements EffectSteps<Prepared, AcceptRunOutcome> {
       },
       run,
     );
-    return outcome.kind === 'recorded' ? { kind: 'first', runId: run.runId, answer } : this.#judge(outcome.record);
+    const first = { kind: 'first' as const, runId: run.runId, answer };
+    return { kind: 'done', outcome: outcome.kind === 'recorded' ? first : this.#judge(outcome.record) };
   }
 
-  #judge({ request }: EffectRecord): AcceptRunOutcome {
-    invariant(request !== undefined, 'an acceptance is recorded with its request');
-    if (!isSameRequest(request.fingerprint, this.#request.fingerprint)) return { kind: 'payload_mismatch' };
-    return { kind: 'replay', runId: this.#runIdIn(request.answer), answer: request.answer };
+  #judge(record: EffectRecord): AcceptRunOutcome {
+    const judged = judgeEffect(record, this.#request.fingerprint);
+    return judged.kind === 'replay' ? { ...judged, runId: this.#runIdIn(judged.answer) } : judged;
   }
 
   /** The record keeps the time that was now for the first request: as the id of the run in its answer. */

@@ -1,21 +1,31 @@
 import type { Answer } from '../../kernel/answer.ts';
+import { CONSUMER_LEASE_SECONDS } from '../../kernel/contract/events.ts';
 import { LEASE_SECONDS } from '../../kernel/contract/timing.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
-import {
-  type CompletedRecord,
-  type IdempotencyRecord,
-  isExpired,
-  type OpenRecord,
-  paymentExpirySeconds,
-} from '../domain/idempotency.ts';
+import { type Consumption, isUnderWay, type OpenConsumption } from '../domain/consumption.ts';
+import type { CompletedRecord, EffectRecord, IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
+import { isExpired, paymentExpirySeconds } from '../domain/idempotency.ts';
+import type { ConsumerClaims } from './consumer-records.ts';
 import { judgeRecord, type RepeatOutcome } from './judge-record.ts';
 import type { ClaimStep, OperationRunner, OperationSteps, ReplayCache } from './operation-runner.ts';
 import type { CommitOutcome, ExpectedRecord, RecordStore } from './record-store.ts';
 import { contention, rounds } from './rounds.ts';
+
+/*
+ * Everything that happens once happens here, in one of three modes:
+ *
+ *   claim, call, commit     a request under an idempotency key whose effect is asked of another system    executeOnce
+ *   commit only             an effect in our own tables                                                   commitOnce
+ *   claim, call, complete   an effect outside that no client waits for                                    completeOnce
+ *
+ * Each runs inside Powertools' `makeIdempotent`, by the runner that its function was given.
+ */
+
+// ------------------------------------------------------------------------------------------------ claim, call, commit
 
 /**
  * Claim, call, commit: the one way in which a request under an idempotency key takes effect once when its effect is asked of
@@ -367,4 +377,170 @@ async function refusalOf(look: () => Promise<void>): Promise<RetryableError | un
 
 function retryable(error: unknown): RetryableError | undefined {
   return error instanceof RetryableError ? error : undefined;
+}
+
+// ------------------------------------------------------------------------------------------------------- commit only
+
+/**
+ * An effect in our own tables: the record and the rows are one write, so there is nothing to claim.
+ *
+ *   A ── find ── read ── decide T4 ── record A ✓ T4 ✓
+ *   A again ── find ── read ── decide T4 ── record A ✗: done before
+ *   B ──── find ── read ── decide T4 ──── T4 ✗ ── read ── decide again ── record B ✓ T5 ✓
+ */
+export interface Effect<Prepared, Outcome> {
+  readonly operationId: OperationId;
+  /** What an earlier run came to. */
+  find(): Promise<Outcome | undefined>;
+  /** Reads what is decided on. */
+  prepare(): Promise<Prepared>;
+  /** Decides, and writes the record and the rows together. */
+  write(prepared: Prepared): Promise<Written<Prepared, Outcome>>;
+}
+
+export type Written<Prepared, Outcome> =
+  /** Written, written before, or refused. */
+  | { readonly kind: 'done'; readonly outcome: Outcome }
+  /** A rival was faster: decide again on what it has left. */
+  | { readonly kind: 'again'; readonly prepared: Prepared }
+  /** A part is written, and the record comes with the last one. */
+  | { readonly kind: 'part'; readonly prepared: Prepared };
+
+/** Of one effect; each is a transaction of up to a hundred rows. */
+const MAX_PARTS = 20;
+
+/** Commits an effect once. @throws as {@link executeOnce} */
+export async function commitOnce<Prepared, Outcome>(
+  runner: OperationRunner,
+  effect: Effect<Prepared, Outcome>,
+): Promise<Outcome> {
+  return runner.record<Prepared, Outcome>(effect.operationId, {
+    find: () => effect.find(),
+    prepare: () => effect.prepare(),
+    commit: async (prepared) => {
+      let next = prepared;
+      for (let part = 0; part < MAX_PARTS; part += 1) {
+        const written = await rounds<Exclude<Written<Prepared, Outcome>, { kind: 'again' }>>(
+          'this effect',
+          async () => {
+            const came = await effect.write(next);
+            if (came.kind === 'done') return came;
+            next = came.prepared;
+            return came.kind === 'again' ? 'again' : came;
+          },
+        );
+        if (written.kind === 'done') return written.outcome;
+      }
+      throw contention('this effect');
+    },
+  });
+}
+
+// ---------------------------------------------------------------------------------------------- claim, call, complete
+
+/** What a call outside must carry, so that one that is made again takes effect once. */
+export interface OutsideCall {
+  /** The same on every attempt, for ever: the key at the vendor. */
+  readonly operationId: OperationId;
+  /** 1 for the first; of a later one, an earlier one may have reached its goal. */
+  readonly attempt: number;
+}
+
+export type Consumed =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'done_before' }
+  /** Another delivery is at it; this one must come again. */
+  | { readonly kind: 'busy' };
+
+export interface CompleteTools {
+  readonly records: ConsumerClaims;
+  readonly runner: OperationRunner;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+}
+
+/**
+ * An effect outside that no client waits for: claim, call, complete. A call that threw is made again by the next delivery, and
+ * one whose process died when its lease has ended, so it must be idempotent by the operation id that it is given.
+ *
+ * @param completed the record that says that it is done
+ * @throws what the call throws: the delivery must come again
+ */
+export async function completeOnce(
+  tools: CompleteTools,
+  operationId: OperationId,
+  call: (call: OutsideCall) => Promise<void>,
+  completed: () => EffectRecord,
+): Promise<Consumed> {
+  return tools.runner.run(operationId, new Completion(tools, operationId, call, completed));
+}
+
+class Completion implements OperationSteps<true, Consumed> {
+  readonly #tools: CompleteTools;
+  readonly #call: (call: OutsideCall) => Promise<void>;
+  readonly #completed: () => EffectRecord;
+  #pending: OpenConsumption;
+
+  constructor(
+    tools: CompleteTools,
+    operationId: OperationId,
+    call: (call: OutsideCall) => Promise<void>,
+    completed: () => EffectRecord,
+  ) {
+    this.#tools = tools;
+    this.#call = call;
+    this.#completed = completed;
+    const claimedAtMs = tools.clock.nowMs();
+    this.#pending = {
+      status: 'pending',
+      operationId,
+      owner: tools.entropy.ownerToken(),
+      attempt: 1,
+      claimedAtMs,
+      leaseExpiresAtMs: claimedAtMs + CONSUMER_LEASE_SECONDS * 1000,
+    };
+  }
+
+  /**
+   * Of two that find the same stale claim one gets it, because it is replaced only while it is the one that was read.
+   *
+   *   A ── claim ✓ ── call ── ✗ (dies)
+   *   B ──────────────── claim ✗ (A's, stale) ── replace A's ✓ ── call
+   *   C ───────────────────── claim ✗ (A's, stale) ── replace A's ✗: busy
+   */
+  async claim(): Promise<ClaimStep<Consumed>> {
+    const { records, clock } = this.#tools;
+    const first = await records.claim(this.#pending);
+    if (first.kind === 'claimed') return first;
+    const blocked = refusalOfClaim(first.found, clock.nowMs());
+    if (blocked !== undefined || first.found === undefined || first.found.status === 'completed') {
+      return { kind: 'refused', outcome: blocked ?? { kind: 'busy' } };
+    }
+    this.#pending = { ...this.#pending, attempt: first.found.attempt + 1 };
+    const second = await records.claim(this.#pending, first.found);
+    if (second.kind === 'claimed') return second;
+    return { kind: 'refused', outcome: refusalOfClaim(second.found, clock.nowMs()) ?? { kind: 'busy' } };
+  }
+
+  async execute(): Promise<true> {
+    const { operationId, attempt } = this.#pending;
+    await this.#call({ operationId, attempt });
+    return true;
+  }
+
+  /** Fenced: the owner that took over makes the same call with the same key, and completes it. */
+  async commit(): Promise<Consumed> {
+    const completed = await this.#tools.records.complete({ ...this.#completed(), owner: this.#pending.owner });
+    return completed ? { kind: 'done' } : { kind: 'busy' };
+  }
+
+  async release(): Promise<void> {
+    // Where this is lost, the lease lets the next delivery in.
+    await this.#tools.records.fail(this.#pending).catch(() => undefined);
+  }
+}
+
+function refusalOfClaim(found: Consumption | undefined, nowMs: number): Consumed | undefined {
+  if (found?.status === 'completed') return { kind: 'done_before' };
+  return found !== undefined && isUnderWay(found, nowMs) ? { kind: 'busy' } : undefined;
 }

@@ -2,7 +2,8 @@ import type { Answer } from '../../kernel/answer.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { compareFingerprints } from '../../kernel/fingerprint.ts';
-import type { IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import type { EffectRecord, IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
 import { isExpired, isLeased } from '../domain/idempotency.ts';
 
 /** What a request comes to whose key was used before. */
@@ -29,6 +30,16 @@ export function judgeRecord(
   if (record.status === 'COMPLETED') return { kind: 'replay', answer: record.answer, source: 'store' };
   if (isLeased(record, nowMs)) return { kind: 'in_progress', leaseExpiresAtMs: record.leaseExpiresAtMs };
   return { kind: 'stale', record };
+}
+
+/** What an effect that was recorded with a request's answer means for this request. */
+export function judgeEffect(
+  { request }: Pick<EffectRecord, 'request'>,
+  mine: Fingerprint,
+): { readonly kind: 'replay'; readonly answer: Answer } | { readonly kind: 'payload_mismatch' } {
+  invariant(request !== undefined, 'an effect of a request is recorded with its answer');
+  if (!isSameRequest(request.fingerprint, mine)) return { kind: 'payload_mismatch' };
+  return { kind: 'replay', answer: request.answer };
 }
 
 /** @throws RetryableError when the stored fingerprint was made by a rule that this code does not know: newer code decides */

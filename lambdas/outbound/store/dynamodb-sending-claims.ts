@@ -3,15 +3,12 @@ import { DeleteCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
-import { RetryableError } from '../../kernel/faults.ts';
 import { type OwnerToken, ownerToken } from '../../kernel/ids.ts';
 import { type Pacing, type WriteResult, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { itemOf } from '../../once/store/transact-items.ts';
+import { rounds } from '../../once/use/rounds.ts';
 import type { SendingClaim, SendingClaims, SendingOwner } from '../use/sending-claims.ts';
-
-/** Each look at a rival's row is a round; so many rivals in a row on one e-mail are a fault of somebody else's. */
-const MAX_ROUNDS = 5;
 
 const sendingItem = z.object({
   status: z.literal('sending'),
@@ -56,7 +53,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
    */
   async begin(key: string, leaseMs: number): Promise<SendingClaim> {
     const owner = this.#pacing.entropy.ownerToken();
-    for (let round = 1; round <= MAX_ROUNDS; round += 1) {
+    return rounds<SendingClaim>('this message', async () => {
       const nowMs = this.#pacing.clock.nowMs();
       const leaseExpiresAtMs = nowMs + leaseMs;
       const found = await this.#putNew(key, { owner, leaseExpiresAtMs });
@@ -68,9 +65,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
         const { mayHaveSentUntilMs, sender } = found;
         return { kind: 'sending_before', owner, mayHaveSentUntilMs, isOver: sender === undefined };
       }
-    }
-    throw new RetryableError('sending_claim_contended', 'Too many want to send the same thing at once.', {
-      retryAfterSeconds: 1,
+      return 'again';
     });
   }
 

@@ -1,9 +1,9 @@
 import type { Digest } from '../../kernel/digest.ts';
-import { RetryableError } from '../../kernel/faults.ts';
 import { inquiryOperation, type OperationId, type PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { effectExpirySeconds } from '../../once/domain/idempotency.ts';
+import { rounds } from '../../once/use/rounds.ts';
 import type { ProcessorCharge } from '../domain/processor-charge.ts';
 import { decideAll } from './decide-all.ts';
 import type { EffectStore } from './effect-store.ts';
@@ -20,9 +20,6 @@ export interface RecordChargeTools extends AlarmTools {
   readonly clock: Clock;
   readonly entropy: Entropy;
 }
-
-/** Races are decided again this often. */
-const MAX_ROUNDS = 5;
 
 const READ_TIMEOUT_MS = 5_000;
 
@@ -47,7 +44,7 @@ export async function recordCharge(
   read: () => Promise<ProcessorCharge>,
 ): Promise<ProcessorCharge> {
   const { store, effects, digest, clock, entropy } = tools;
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  return rounds<ProcessorCharge>('this payment', async () => {
     const chain = await readChain(store, paymentId);
     invariant(chain !== undefined, 'a charge that is looked at has its payment');
     const charge = await read();
@@ -66,7 +63,6 @@ export async function recordCharge(
       transitions,
       ...queuedWith(digest, chain.first, transitions),
     });
-    if (outcome.kind === 'recorded') return charge;
-  }
-  throw new RetryableError('contention', 'too many rivals at once for this payment', { retryAfterSeconds: 1 });
+    return outcome.kind === 'recorded' ? charge : 'again';
+  });
 }

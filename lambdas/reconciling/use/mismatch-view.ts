@@ -1,5 +1,5 @@
 import type { Digest } from '../../kernel/digest.ts';
-import { RetryableError } from '../../kernel/faults.ts';
+import { rounds } from '../../once/use/rounds.ts';
 import {
   ALL_MISMATCHES,
   FIRST_PLACE,
@@ -27,9 +27,6 @@ export interface MismatchViewTools {
   readonly digest: Pick<Digest, 'sha256'>;
 }
 
-/** Two comparisons at once decide again this often. */
-const MAX_ROUNDS = 8;
-
 /**
  * Puts what a look has found into the view. Doing it twice, at once or after one another, is doing it once: the row is
  * replaced only as it was read, and a look that began before the row's own is passed over.
@@ -49,26 +46,27 @@ export async function keepLook(
   nowMs: number,
 ): Promise<{ readonly change: MismatchChange; readonly open: OpenMismatch } | undefined> {
   const key = mismatchKey(digest, about);
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const row = await views.read(key);
-    const found = row === undefined ? undefined : openMismatchOf(row);
-    if (mismatch === undefined) {
-      if (row === undefined || found === undefined || nowMs < found.lastSeenAtMs) return undefined;
-      const [, copy] = mismatchRows(found);
-      if (await views.exchange([{ key, from: row }, { key: copy }])) return { change: 'gone', open: found };
-      continue;
-    }
-    const open = seenAgain(digest, found, about, mismatch, nowMs);
-    if (open === found) return undefined;
-    const [own, copy] = mismatchRows(open);
-    const kept = await views.exchange([
-      { key, from: row ?? null, to: own },
-      { key: copy, to: copy },
-    ]);
-    if (!kept) continue;
-    return open.status === found?.status ? undefined : { change: open.status, open };
-  }
-  throw new RetryableError('contention', 'too many rivals at once for a mismatch', { retryAfterSeconds: 1 });
+  return rounds<{ readonly change: MismatchChange; readonly open: OpenMismatch } | undefined>(
+    'this mismatch',
+    async () => {
+      const row = await views.read(key);
+      const found = row === undefined ? undefined : openMismatchOf(row);
+      if (mismatch === undefined) {
+        if (row === undefined || found === undefined || nowMs < found.lastSeenAtMs) return undefined;
+        const [, copy] = mismatchRows(found);
+        return (await views.exchange([{ key, from: row }, { key: copy }])) ? { change: 'gone', open: found } : 'again';
+      }
+      const open = seenAgain(digest, found, about, mismatch, nowMs);
+      if (open === found) return undefined;
+      const [own, copy] = mismatchRows(open);
+      const kept = await views.exchange([
+        { key, from: row ?? null, to: own },
+        { key: copy, to: copy },
+      ]);
+      if (!kept) return 'again';
+      return open.status === found?.status ? undefined : { change: open.status, open };
+    },
+  );
 }
 
 /** Of all owners, oldest payment first. @param after the place of the last one that was had */

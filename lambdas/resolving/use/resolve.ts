@@ -1,8 +1,9 @@
-import { RetryableError, TerminalError } from '../../kernel/faults.ts';
+import { TerminalError } from '../../kernel/faults.ts';
 import { inquiryOperation, type OperationId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { fromTurn, isInquiryDue } from '../../kernel/looks.ts';
 import { effectExpirySeconds, type OpenRecord } from '../../once/domain/idempotency.ts';
+import { rounds } from '../../once/use/rounds.ts';
 import type { CreateOrderOutcome } from '../../orders/use/create-order.ts';
 import { type ChangeCommand, changeOf, isUnderWay } from '../../payments/domain/change.ts';
 import { type Decision, decide } from '../../payments/domain/decide.ts';
@@ -148,13 +149,10 @@ export async function resolveInquiries(
   });
 }
 
-/** Races are decided again this often. */
-const MAX_ROUNDS = 5;
-
 /** @returns `finished` when it is known now how it ended, or a payment that nobody can find out about waits for a person */
 async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
   const { store, effects, digest, clock, entropy } = tools;
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  return rounds<Came>('this payment', async () => {
     const chain = await readChain(store, inquiry.paymentId);
     invariant(chain !== undefined, 'what is inquired about is there');
     if (!isOpen(inquiry.operationId, chain)) return 'finished';
@@ -177,10 +175,9 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
       transitions: [transition],
       ...queuedWith(digest, chain.first, [transition]),
     });
-    if (outcome.kind !== 'recorded') continue;
+    if (outcome.kind !== 'recorded') return 'again';
     return isOpen(inquiry.operationId, chainOf([...chain.transitions, transition])) ? 'waiting' : 'finished';
-  }
-  throw new RetryableError('contention', 'too many rivals at once for this payment', { retryAfterSeconds: 1 });
+  });
 }
 
 function isOpen(operationId: OperationId, { state }: PaymentChain): boolean {

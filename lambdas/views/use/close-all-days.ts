@@ -10,7 +10,7 @@ export interface CloseAllDaysTools extends CloseDaysTools {
 /** A day of the usual size is added up in well under a second, and the time is looked at in between. */
 const DAYS_AT_ONCE = 5;
 /** Five years, for an owner whose days were never closed. */
-const MAX_ROUNDS = 400;
+const MAX_BATCHES = 400;
 
 /** Closes the days that are over, of all tenants and modes, owner by owner. It counts days. */
 export function closeAllDays(tools: CloseAllDaysTools): Job<ViewOwner> {
@@ -23,7 +23,7 @@ export function closeAllDays(tools: CloseAllDaysTools): Job<ViewOwner> {
     },
     handle: async (owner, { deadlineMs }) => {
       let done = 0;
-      for (let round = 0; round < MAX_ROUNDS && tools.clock.nowMs() < deadlineMs; round += 1) {
+      for (let batch = 0; batch < MAX_BATCHES && tools.clock.nowMs() < deadlineMs; batch += 1) {
         const { closed, more } = await closeDays(tools, owner, DAYS_AT_ONCE);
         done += closed;
         if (!more) return { done, left: 0, failed: 0 };

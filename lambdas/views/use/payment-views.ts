@@ -1,7 +1,7 @@
 import { eventOf } from '../../events/domain/event.ts';
 import type { Digest } from '../../kernel/digest.ts';
-import { RetryableError } from '../../kernel/faults.ts';
 import type { PaymentId } from '../../kernel/ids.ts';
+import { rounds } from '../../once/use/rounds.ts';
 import { PENDING_TYPES } from '../../payments/domain/payment.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
@@ -70,9 +70,6 @@ export async function isImplied(
   return false;
 }
 
-/** Races are decided again this often. */
-const MAX_ROUNDS = 8;
-
 /**
  * Writes a payment's head and its copies again, also where the head is right and a copy is lost. One that is newer than what
  * was read is left alone: the projector was faster. One that the Ledger never implied, as another version of the code has
@@ -83,14 +80,14 @@ export async function restoreHead(views: ViewStore, { owner, events }: PaymentVi
   const heads = events[0]?.heads ?? [];
   const [head] = heads;
   if (head === undefined) return;
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  await rounds('the head of a payment', async () => {
     const found = await views.read(head);
-    if (found !== undefined && found.sequence > head.sequence) return;
+    if (found !== undefined && found.sequence > head.sequence) return 'newer';
     const known = found !== undefined && events.some((event) => event.heads.some((each) => sameRow(each, found)));
     const [change, ...copies] = headChanges(owner, known ? found : undefined, heads);
-    if (change === undefined || (await views.exchange([{ ...change, from: found ?? null }, ...copies]))) return;
-  }
-  throw new RetryableError('contention', 'too many rivals at once for the head of a payment');
+    if (change === undefined) return 'right';
+    return (await views.exchange([{ ...change, from: found ?? null }, ...copies])) ? 'restored' : 'again';
+  });
 }
 
 function sameRow(left: ViewRow, right: ViewRow): boolean {

@@ -1,7 +1,7 @@
 import type { PayonceEvent } from '../../events/domain/event.ts';
-import { RetryableError } from '../../kernel/faults.ts';
 import { projectionOperation } from '../../kernel/ids.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
+import { rounds } from '../../once/use/rounds.ts';
 import { dayOf, type EventViews, headRows, totalKey, type ViewOwner, type ViewRow, viewsOf } from '../domain/views.ts';
 import type { RowChange, ViewStore } from './view-store.ts';
 
@@ -9,9 +9,6 @@ export interface ProjectTools {
   readonly views: ViewStore;
   readonly runner: OperationRunner;
 }
-
-/** Races are decided again this often before the event has to come again. */
-const MAX_ROUNDS = 8;
 
 /**
  * Writes what an event says into the Views: the same rows, in whatever order the events come, and however often. Its record
@@ -55,23 +52,21 @@ export async function writeViews({ views }: Pick<ProjectTools, 'views'>, said: E
  */
 export async function reopenDay(views: ViewStore, owner: ViewOwner, occurredAtMs: number): Promise<void> {
   const key = totalKey(owner, dayOf(occurredAtMs));
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  await rounds('the total of a day', async () => {
     const total = await views.read(key);
-    if (total === undefined || (await views.exchange([{ key, from: total }]))) return;
-  }
-  throw contention('the total of a day');
+    return total === undefined || (await views.exchange([{ key, from: total }])) ? 'gone' : 'again';
+  });
 }
 
 /** Newer wins; the copies change together with the head, so that no list shows a payment twice or not at all. */
 async function advanceHead(views: ViewStore, { owner, heads }: EventViews): Promise<void> {
   const [head] = heads;
   if (head === undefined) return;
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  await rounds('the head of a payment', async () => {
     const found = await views.read(head);
-    if (found !== undefined && found.sequence >= head.sequence) return;
-    if (await views.exchange(headChanges(owner, found, heads))) return;
-  }
-  throw contention('the head of a payment');
+    if (found !== undefined && found.sequence >= head.sequence) return 'newer';
+    return (await views.exchange(headChanges(owner, found, heads))) ? 'advanced' : 'again';
+  });
 }
 
 /** @param found the head as it is, to be replaced only if it still is */
@@ -89,8 +84,4 @@ export function headChanges(
     ...copies.map((copy) => ({ key: copy, to: copy })),
     ...outdated.map((copy) => ({ key: copy })),
   ];
-}
-
-function contention(what: string): RetryableError {
-  return new RetryableError('contention', `too many rivals at once for ${what}`, { retryAfterSeconds: 1 });
 }

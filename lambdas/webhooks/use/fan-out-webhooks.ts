@@ -1,9 +1,9 @@
 import { type PayonceEvent, PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
 import type { Digest } from '../../kernel/digest.ts';
-import { RetryableError } from '../../kernel/faults.ts';
 import { type OperationId, storedOperationId } from '../../kernel/ids.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { effectExpirySeconds } from '../../once/domain/idempotency.ts';
+import { commitOnce, type Written } from '../../once/use/execute-once.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { type Delivery, newDelivery, type WebhookMessage } from '../domain/webhook-delivery.ts';
 import { type EndpointBook, wants } from '../domain/webhook-endpoint.ts';
@@ -22,8 +22,6 @@ export interface FanOutTools {
 
 const PUBLIC: ReadonlySet<string> = new Set(PUBLIC_EVENT_TYPES);
 
-const MAX_ROUNDS = 5;
-
 /**
  * Makes a delivery for each endpoint that asks for the event. They are written with the record that says that the event was
  * taken in, so that there are all of them or none, and none twice; those that are due are in the due queue with them.
@@ -33,10 +31,11 @@ const MAX_ROUNDS = 5;
 export async function fanOut(tools: FanOutTools, event: PayonceEvent): Promise<'fanned_out' | 'before' | 'not_public'> {
   if (!PUBLIC.has(event.event.type)) return 'not_public';
   const operationId = fanOutOperation(event.event.id);
-  return tools.runner.record<undefined, 'fanned_out' | 'before'>(operationId, {
+  return commitOnce<{ readonly isFirst: boolean }, 'fanned_out' | 'before'>(tools.runner, {
+    operationId,
     find: async () => ((await tools.webhooks.readEffect(operationId)) === undefined ? undefined : 'before'),
-    prepare: async () => undefined,
-    commit: () => writeDeliveries(tools, operationId, event),
+    prepare: async () => ({ isFirst: true }),
+    write: ({ isFirst }) => writeDeliveries(tools, operationId, event, isFirst),
   });
 }
 
@@ -44,34 +43,31 @@ async function writeDeliveries(
   tools: FanOutTools,
   operationId: OperationId,
   event: PayonceEvent,
-): Promise<'fanned_out' | 'before'> {
+  isFirst: boolean,
+): Promise<Written<{ readonly isFirst: boolean }, 'fanned_out' | 'before'>> {
   const { webhooks, clock, entropy, digest } = tools;
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const nowMs = clock.nowMs();
-    const wanted = deliveriesFor(
-      digest,
-      await webhooks.readBook({ tenantId: event.tenant, mode: event.mode }),
-      messageOf(event),
-      nowMs,
-    );
-    // On the first round nearly always all are new; what a replay made before, or a fan-out whose record has expired, stays.
-    const deliveries = round === 0 ? wanted : await absent(webhooks, wanted);
-    const outcome = await webhooks.write({
-      record: {
-        operationId,
-        owner: entropy.ownerToken(),
-        recordedAtMs: nowMs,
-        expiresAtSeconds: effectExpirySeconds(nowMs, entropy.fraction()),
-      },
-      deliveries: deliveries.map((now) => ({ now })),
-    });
-    if (outcome.kind === 'recorded_before') return 'before';
-    if (outcome.kind === 'written') {
-      await enqueueAtOnce(tools, deliveries.map(attemptOf));
-      return 'fanned_out';
-    }
-  }
-  throw new RetryableError('contention', 'too many changes at once');
+  const nowMs = clock.nowMs();
+  const wanted = deliveriesFor(
+    digest,
+    await webhooks.readBook({ tenantId: event.tenant, mode: event.mode }),
+    messageOf(event),
+    nowMs,
+  );
+  // On the first round nearly always all are new; what a replay made before, or a fan-out whose record has expired, stays.
+  const deliveries = isFirst ? wanted : await absent(webhooks, wanted);
+  const outcome = await webhooks.write({
+    record: {
+      operationId,
+      owner: entropy.ownerToken(),
+      recordedAtMs: nowMs,
+      expiresAtSeconds: effectExpirySeconds(nowMs, entropy.fraction()),
+    },
+    deliveries: deliveries.map((now) => ({ now })),
+  });
+  if (outcome.kind === 'recorded_before') return { kind: 'done', outcome: 'before' };
+  if (outcome.kind !== 'written') return { kind: 'again', prepared: { isFirst: false } };
+  await enqueueAtOnce(tools, deliveries.map(attemptOf));
+  return { kind: 'done', outcome: 'fanned_out' };
 }
 
 export function deliveriesFor(

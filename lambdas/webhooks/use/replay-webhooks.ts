@@ -1,9 +1,9 @@
 import type { PayonceEvent } from '../../events/domain/event.ts';
 import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
 import type { Digest } from '../../kernel/digest.ts';
-import { RetryableError } from '../../kernel/faults.ts';
 import { replayOperation } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
+import { commitOnce } from '../../once/use/execute-once.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { type Delivery, newDelivery, replayed } from '../domain/webhook-delivery.ts';
 import { endpointOf, type WebhookEndpoint, wants } from '../domain/webhook-endpoint.ts';
@@ -70,7 +70,6 @@ export interface ReplayTools {
 
 /** With its due row each is three writes: a page stays below the hundred of a transaction. */
 const EVENTS_PER_PAGE = 25;
-const MAX_ROUNDS = 5;
 
 type PageOutcome = 'nothing_due' | 'page' | 'ended';
 
@@ -82,20 +81,17 @@ type PageOutcome = 'nothing_due' | 'page' | 'ended';
  */
 export function replayPage(tools: ReplayTools, replayId: string): Promise<PageOutcome> {
   let was: WebhookReplay | undefined;
-  return tools.runner.record<undefined, PageOutcome>(replayOperation(replayId), {
+  return commitOnce<WebhookReplay | undefined, PageOutcome>(tools.runner, {
+    operationId: replayOperation(replayId),
     find: async () => {
       was = await readRunning(tools, replayId);
       return was === undefined ? 'nothing_due' : undefined;
     },
-    prepare: async () => undefined,
-    commit: async () => {
-      for (let round = 0; round < MAX_ROUNDS; round += 1) {
-        if (round > 0) was = await readRunning(tools, replayId);
-        if (was === undefined) return 'nothing_due';
-        const outcome = await writePage(tools, was);
-        if (outcome !== 'changed') return outcome;
-      }
-      throw new RetryableError('contention', 'too many changes at once');
+    prepare: async () => was,
+    write: async (running) => {
+      const outcome = running === undefined ? 'nothing_due' : await writePage(tools, running);
+      if (outcome !== 'changed') return { kind: 'done', outcome };
+      return { kind: 'again', prepared: await readRunning(tools, replayId) };
     },
   });
 }

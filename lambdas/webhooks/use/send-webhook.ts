@@ -3,6 +3,7 @@ import { attemptOperation } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import type { ClaimStep, OperationRunner, OperationSteps } from '../../once/use/operation-runner.ts';
+import { rounds } from '../../once/use/rounds.ts';
 import {
   type AttemptResult,
   afterAttempt,
@@ -53,8 +54,6 @@ export type SendOutcome =
 
 /** What waits longer is brought back by the sweep. AWS: "Amazon SQS delay queues", at most 15 minutes. */
 const LONGEST_DELAY_SECONDS = 900;
-
-const MAX_ROUNDS = 5;
 
 /** Of an endpoint's deliveries, before it is held for one that takes nothing: one page. */
 const LATEST_LOOKED_AT = 100;
@@ -166,7 +165,7 @@ async function record(
   const nowMs = clock.nowMs();
   const { delivery, disable: reason } = afterAttempt(taken, attempt, nowMs, entropy.fraction());
   const disable = reason === 'failing' && (await takesOthers(webhooks, taken, nowMs)) ? undefined : reason;
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  return rounds<SendOutcome>('these endpoints', async () => {
     const disabling = disable === undefined ? {} : await disabled(tools, taken, { atMs: nowMs, reason: disable });
     const told = disabling.deliveries ?? [];
     const outcome = await webhooks.write({ ...disabling, deliveries: [{ was: taken, now: delivery }, ...told] });
@@ -180,9 +179,8 @@ async function record(
     }
     // With a book in the change it may be the book that has changed: only the delivery's own place fences us.
     const found = disable === undefined ? undefined : await webhooks.readDelivery(taken.endpointId, taken.id);
-    if (found?.revision !== taken.revision) return 'superseded';
-  }
-  return 'superseded';
+    return found?.revision === taken.revision ? 'again' : 'superseded';
+  });
 }
 
 function outcomeOf(delivery: Delivery, result: AttemptResult, disable: Disabled['reason'] | undefined): SendOutcome {

@@ -1,11 +1,10 @@
 import type { Answer } from '../../kernel/answer.ts';
-import { RetryableError } from '../../kernel/faults.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
-import { invariant } from '../../kernel/invariant.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
-import { isSameRequest } from '../../once/use/judge-record.ts';
+import { commitOnce } from '../../once/use/execute-once.ts';
+import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { unsealed } from './sealed-secret.ts';
 import type { WebhookChange, WebhookSecrets, WebhookStore } from './webhooks.ts';
@@ -42,9 +41,6 @@ export type WebhookEffectOutcome<Refusal> =
   | { readonly kind: 'payload_mismatch' }
   | Refusal;
 
-/** Races are decided again this often before the caller is asked to come back. */
-const MAX_ROUNDS = 5;
-
 /**
  * Takes effect once: record and rows are written together. A refusal is answered and not kept, so the same key may succeed
  * later.
@@ -61,35 +57,34 @@ export async function takeWebhookEffect<Refusal extends { readonly kind: string 
 ): Promise<WebhookEffectOutcome<Refusal>> {
   const { webhooks, secrets, clock, entropy } = tools;
   const { operationId, fingerprint } = effect;
-  const judge = async ({ request }: EffectRecord): Promise<WebhookEffectOutcome<Refusal>> => {
-    invariant(request !== undefined, 'a request under a key is recorded with its answer');
-    if (!isSameRequest(request.fingerprint, fingerprint)) return { kind: 'payload_mismatch' };
-    return { kind: 'replay', answer: await unsealed(secrets, request.answer) };
+  const judge = async (record: EffectRecord): Promise<WebhookEffectOutcome<Refusal>> => {
+    const judged = judgeEffect(record, fingerprint);
+    return judged.kind === 'replay' ? { ...judged, answer: await unsealed(secrets, judged.answer) } : judged;
   };
-  return tools.runner.record<undefined, WebhookEffectOutcome<Refusal>>(operationId, {
+  const done = (outcome: WebhookEffectOutcome<Refusal>) => ({ kind: 'done' as const, outcome });
+  return commitOnce<undefined, WebhookEffectOutcome<Refusal>>(tools.runner, {
+    operationId,
     find: async () => {
       const record = await webhooks.readEffect(operationId);
       return record === undefined ? undefined : judge(record);
     },
     prepare: async () => undefined,
-    commit: async () => {
-      for (let round = 0; round < MAX_ROUNDS; round += 1) {
-        const decided = await effect.decide();
-        if (!isChange(decided)) return decided;
-        // Before the write: a secret that cannot be shown must not come into force.
-        const answer = await unsealed(secrets, decided.answer);
-        const record = {
-          operationId,
-          owner: entropy.ownerToken(),
-          recordedAtMs: clock.nowMs(),
-          // Never forgotten: its key must not make a second one when the first has been deleted.
-          request: { fingerprint, answer: decided.answer },
-        };
-        const outcome = await webhooks.write({ ...decided.change, record });
-        if (outcome.kind === 'written') return { kind: 'first', answer };
-        if (outcome.kind === 'recorded_before') return judge(outcome.record);
-      }
-      throw new RetryableError('contention', 'too many changes at once', { retryAfterSeconds: 1 });
+    write: async () => {
+      const decided = await effect.decide();
+      if (!isChange(decided)) return done(decided);
+      // Before the write: a secret that cannot be shown must not come into force.
+      const answer = await unsealed(secrets, decided.answer);
+      const record = {
+        operationId,
+        owner: entropy.ownerToken(),
+        recordedAtMs: clock.nowMs(),
+        // Never forgotten: its key must not make a second one when the first has been deleted.
+        request: { fingerprint, answer: decided.answer },
+      };
+      const outcome = await webhooks.write({ ...decided.change, record });
+      if (outcome.kind === 'written') return done({ kind: 'first', answer });
+      if (outcome.kind === 'recorded_before') return done(await judge(outcome.record));
+      return { kind: 'again', prepared: undefined };
     },
   });
 }

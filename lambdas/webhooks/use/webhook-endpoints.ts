@@ -1,8 +1,8 @@
 import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
-import { RetryableError } from '../../kernel/faults.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
+import { rounds } from '../../once/use/rounds.ts';
 import type { Caller } from '../../tenants/authenticate.ts';
 import {
   type EndpointBook,
@@ -132,8 +132,6 @@ export interface EndpointChange {
 
 export type UpdateOutcome = { readonly kind: 'updated'; readonly endpoint: WebhookEndpoint } | NotFound | UrlRefused;
 
-const MAX_ROUNDS = 5;
-
 /** Says how things are to be: made twice, it comes to the same. @throws RetryableError, AmbiguousError: it may be made again */
 export async function updateEndpoint(
   tools: {
@@ -144,16 +142,15 @@ export async function updateEndpoint(
   { owner, endpointId, change }: { owner: WebhookOwner; endpointId: string; change: EndpointChange },
 ): Promise<UpdateOutcome> {
   const reason = change.url === undefined ? undefined : await tools.addresses.refusal(change.url);
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  return rounds<UpdateOutcome>('these endpoints', async () => {
     const book: EndpointBook = await tools.webhooks.readBook(owner);
     const known = endpointOf(book, endpointId);
     if (known === undefined) return { kind: 'not_found' };
     if (reason !== undefined) return { kind: 'url_refused', reason };
     const endpoint = changed(known, change, tools.clock.nowMs());
     const outcome = await tools.webhooks.write({ book: { was: book, now: withEndpoint(book, endpoint) } });
-    if (outcome.kind === 'written') return { kind: 'updated', endpoint };
-  }
-  throw new RetryableError('contention', 'too many changes at once', { retryAfterSeconds: 1 });
+    return outcome.kind === 'written' ? { kind: 'updated', endpoint } : 'again';
+  });
 }
 
 function changed(known: WebhookEndpoint, change: EndpointChange, nowMs: number): WebhookEndpoint {
