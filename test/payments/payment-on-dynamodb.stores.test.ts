@@ -11,6 +11,7 @@ import { type MakeWorld, survey } from '../support/histories.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { paymentIdFor, paymentRequest } from '../support/payment-fixtures.ts';
 import { PaymentWorld } from '../support/payment-world.ts';
+import { whole } from '../support/prove.ts';
 
 /** Worlds at once: they share no item, so they cannot disturb each other. */
 const CONCURRENCY = 8;
@@ -56,11 +57,11 @@ describe('a payment, its retry and a rival on the DynamoDB API keep every promis
   });
 
   // Every pair with every rival is run on the memory store, which the same suite proves.
-  test('with every pair of faults at every two calls of the store and the processor, alone and with a takeover', async () => {
+  test('with pairs of faults at every two calls of the store and the processor, alone and with a takeover', async () => {
     const make = worldOn((actor, truth) => storeOf(actor, truth));
     const races = [{}, { rivalAt: 2, leaseEnded: true }, { rivalAt: 3, leaseEnded: true }];
-    const found = await survey(make, { faults: 2, races, concurrency: CONCURRENCY });
+    const found = await survey(make, { faults: 2, races, concurrency: CONCURRENCY, oneOf: whole(1, { slice: 7 }) });
     expect(found.findings.slice(0, 3)).toEqual([]);
-    expect(found.histories).toBeGreaterThan(1_500);
+    expect(found.histories).toBeGreaterThan(whole(1_500, { slice: 250 }));
   });
 });

@@ -14,6 +14,7 @@ import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 import { callback } from './callback-desk.ts';
 import { countingEntropy } from './counting-entropy.ts';
+import { everyNth } from './fault-histories.ts';
 import { Actor, Crash, FAULT_KINDS, FaultPlan, type PlannedFault } from './fault-plan.ts';
 import { booksOf } from './faulty-ports.ts';
 import { SimulatedClock } from './simulated-clock.ts';
@@ -156,6 +157,8 @@ interface SurveyOptions {
   readonly faults: number;
   /** Also with a rival before each call. @default true */
   readonly rivals?: boolean;
+  /** Of the histories with the most faults, one of so many is run, evenly spread. @default 1: every one */
+  readonly oneOf?: number;
   readonly concurrency?: number;
 }
 
@@ -163,13 +166,14 @@ interface SurveyOptions {
 export async function surveyCallbacks(
   make: () => CallbackWorld,
   how: TakeIn,
-  { faults, rivals = true, concurrency = 1 }: SurveyOptions,
+  { faults, rivals = true, concurrency = 1, oneOf = 1 }: SurveyOptions,
 ): Promise<CallbackSurvey> {
   const findings: Finding[] = [];
   let histories = 0;
   let generation: readonly History[] = rivals ? EVERY_RIVAL : [{ faults: [] }];
   for (let count = 0; count <= faults; count += 1) {
-    const runs = await pMap(generation, (history) => runHistory(make, how, history), { concurrency });
+    const part = count === faults ? everyNth(generation, oneOf) : generation;
+    const runs = await pMap(part, (history) => runHistory(make, how, history), { concurrency });
     histories += runs.length;
     findings.push(...runs.filter(({ violations }) => violations.length > 0));
     generation = runs.flatMap(({ history, calls }) => {

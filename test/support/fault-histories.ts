@@ -52,6 +52,11 @@ export async function surveyFaults(
   return { histories, findings };
 }
 
+/** A slice of an enumeration: one of so many, evenly spread over all of it. */
+export function everyNth<Item>(all: readonly Item[], nth: number): readonly Item[] {
+  return all.filter((_, index) => index % nth === 0);
+}
+
 /** The same faults and one more, at each call behind the last of them. */
 function struckFurther(
   faults: readonly PlannedFault[],

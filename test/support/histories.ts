@@ -1,5 +1,6 @@
 import pMap from 'p-map';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import { everyNth } from './fault-histories.ts';
 import { FAULT_KINDS, type FaultKind, FaultPlan, type PlannedFault } from './fault-plan.ts';
 import type { World } from './world.ts';
 
@@ -36,6 +37,8 @@ export interface SurveyOptions {
   readonly kinds?: readonly FaultKind[];
   /** @default every shape of race */
   readonly races?: readonly Race[];
+  /** Of the histories with the most faults, one of so many is run, evenly spread. @default 1: every one */
+  readonly oneOf?: number;
   /** How many worlds run at once. @default 1 */
   readonly concurrency?: number;
 }
@@ -101,12 +104,13 @@ async function runHistory(make: MakeWorld, history: History): Promise<Finding> {
  * the strike brings about are struck in turn, so that nothing is left out and nothing is run twice.
  */
 export async function survey(make: MakeWorld, options: SurveyOptions): Promise<Survey> {
-  const { kinds = FAULT_KINDS, races = EVERY_RACE, concurrency = 1 } = options;
+  const { kinds = FAULT_KINDS, races = EVERY_RACE, concurrency = 1, oneOf = 1 } = options;
   const findings: Finding[] = [];
   let histories = 0;
   let generation: readonly History[] = races.map((race) => ({ ...race, faults: [] }));
   for (let faults = 0; faults <= options.faults; faults += 1) {
-    const runs = await pMap(generation, (history) => runHistory(make, history), { concurrency });
+    const part = faults === options.faults ? everyNth(generation, oneOf) : generation;
+    const runs = await pMap(part, (history) => runHistory(make, history), { concurrency });
     histories += runs.length;
     findings.push(...runs.filter(({ violations }) => violations.length > 0));
     generation = runs.flatMap((run) => oneFaultMore(run, kinds));
