@@ -2,6 +2,7 @@ import pMap from 'p-map';
 import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
+import { everyNth } from './fault-histories.ts';
 import { Actor, Crash, FAULT_KINDS, FaultPlan, type PlannedFault } from './fault-plan.ts';
 import type { OrderDesk } from './order-desk.ts';
 
@@ -179,16 +180,24 @@ export function rivalled(calls: number): readonly Race[] {
   ]);
 }
 
+interface SurveyOptions {
+  readonly faults: number;
+  readonly races: readonly Race[];
+  /** Of the histories with the most faults, one of so many is run, evenly spread. @default 1: every one */
+  readonly oneOf?: number;
+}
+
 /** Every history with up to `faults` faults: each call of each run is struck with each kind, and what that brings about in turn. */
 export async function surveyOrders(
   make: () => OrderSubject | Promise<OrderSubject>,
-  { faults, races }: { readonly faults: number; readonly races: readonly Race[] },
+  { faults, races, oneOf = 1 }: SurveyOptions,
 ): Promise<OrderSurvey> {
   const findings: Finding[] = [];
   let histories = 0;
   let generation: readonly History[] = races.map((race) => ({ ...race, faults: [] }));
   for (let count = 0; count <= faults; count += 1) {
-    const runs = await pMap(generation, async (history) => new OrderHistory(await make(), history).run(), {
+    const part = count === faults ? everyNth(generation, oneOf) : generation;
+    const runs = await pMap(part, async (history) => new OrderHistory(await make(), history).run(), {
       concurrency: 1,
     });
     histories += runs.length;
