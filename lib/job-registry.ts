@@ -6,6 +6,8 @@ import { JOB_PAGE_SECONDS, type JobEntry } from '../lambdas/kernel/contract/jobs
 const ID = /^[a-z](?:-?[a-z0-9]){1,49}$/;
 /** A run that takes longer than a day is still at it when the next night's is due. Seconds. */
 const LONGEST_RUN_SECONDS = 24 * 60 * 60;
+/** An alarm looks back a week at most (CloudWatch PutMetricAlarm, "EvaluationPeriods"). Seconds. */
+const RAREST_SECONDS = 7 * 24 * 60 * 60;
 const WORKERS: readonly string[] = ['payments', 'upkeep'];
 const OVERLAPS: readonly string[] = ['forbid', 'allow'];
 
@@ -50,11 +52,17 @@ function faultsOf(entry: JobEntry, earlier: readonly JobEntry[]): readonly strin
 
 type Check = (holds: boolean, field: keyof JobEntry, allowed: string) => void;
 
-function checkTiming({ schedule, timeZone }: JobEntry, check: Check): void {
+function checkTiming({ schedule, timeZone, every }: JobEntry, check: Check): void {
   const isZone = timeZone === undefined || isTimeZone(timeZone);
   check(isZone, 'timeZone', 'must be a name of the IANA time zone database, for example Europe/Berlin');
   const read = readSchedule(schedule, isZone ? timeZone : undefined);
   if (read.kind === 'invalid') check(false, 'schedule', read.reason);
-  const isRate = read.kind === 'read' && read.schedule.kind === 'rate';
-  check(!isRate || timeZone === undefined, 'timeZone', 'must be left out: a rate has none');
+  check(
+    Number.isInteger(every) && every > 0 && every <= RAREST_SECONDS,
+    'every',
+    `must be a whole number of seconds up to ${RAREST_SECONDS}, a week`,
+  );
+  const rate = read.kind === 'read' && read.schedule.kind === 'rate' ? read.schedule.everyMs / 1000 : undefined;
+  check(rate === undefined || rate === every, 'every', `must be ${rate}, as the rate says`);
+  check(rate === undefined || timeZone === undefined, 'timeZone', 'must be left out: a rate has none');
 }

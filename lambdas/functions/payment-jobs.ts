@@ -6,6 +6,7 @@ import { DynamoDbJobRuns } from '../jobs/store/dynamodb-job-runs.ts';
 import { configuredJobTasks } from '../jobs/store/sqs-job-tasks.ts';
 import type { Job } from '../jobs/use/job.ts';
 import { workRun } from '../jobs/use/work-run.ts';
+import type { JobOf } from '../kernel/contract/jobs.ts';
 import type { AlarmMetric } from '../kernel/contract/metrics.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
@@ -68,9 +69,7 @@ export const handler = idempotently(
   },
 );
 
-function paymentJobs(
-  runner: OperationRunner,
-): Readonly<Record<'resolve' | 'retry-orphans' | 'expire-authorizations', Job>> {
+function paymentJobs(runner: OperationRunner) {
   const store = new DynamoDbStore(client, tables, pacing);
   const effects = new DynamoDbEffects(client, tables, pacing, store, unreadable);
   const payments = {
@@ -102,7 +101,7 @@ function paymentJobs(
       ...payments,
       holds: new DynamoDbDueQueue({ client, table: tables.registry, pacing, unreadable }, HOLDS),
     }),
-  };
+  } satisfies Readonly<Record<JobOf<'payments'>, Job>>;
 }
 
 function tellResolved(queue: string, resolved: Resolved, inReview: number): void {

@@ -12,7 +12,7 @@ import { configuredJobTasks } from '../jobs/store/sqs-job-tasks.ts';
 import type { Job } from '../jobs/use/job.ts';
 import { workRun } from '../jobs/use/work-run.ts';
 import { EventMetric } from '../kernel/contract/events.ts';
-import type { JobId } from '../kernel/contract/jobs.ts';
+import type { JobOf } from '../kernel/contract/jobs.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
@@ -59,7 +59,7 @@ export const handler = idempotently(
     const tools = {
       runs: new DynamoDbJobRuns(client, tables, pacing),
       tasks: configuredJobTasks({ upkeep: queueUrl }),
-      jobs: { ...sweepingJobs(runner), ...bookkeepingJobs() },
+      jobs: { ...sweepingJobs(runner), ...bookkeepingJobs() } satisfies Readonly<Record<JobOf<'upkeep'>, Job>>,
       observer: jobs,
       runner,
       clock: systemClock,
@@ -108,7 +108,7 @@ function sweepingJobs(runner: OperationRunner) {
       digest: systemDigest,
       ...pacing,
     }),
-  } satisfies Partial<Record<JobId, Job>>;
+  } satisfies Partial<Record<JobOf<'upkeep'>, Job>>;
 }
 
 function bookkeepingJobs() {
@@ -136,5 +136,5 @@ function bookkeepingJobs() {
       clock: systemClock,
       observer,
     }),
-  } satisfies Partial<Record<JobId, Job>>;
+  } satisfies Partial<Record<JobOf<'upkeep'>, Job>>;
 }

@@ -7,7 +7,6 @@ import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { type JobFiring, SCHEDULED_TIME_ATTRIBUTE } from '../../lambdas/jobs/contract.ts';
-import { readSchedule } from '../../lambdas/jobs/schedules.ts';
 import type { JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
 import { checkJobs } from '../job-registry.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
@@ -112,10 +111,6 @@ export class ScheduledJobs extends Construct {
 }
 
 /** Until the next one is due, which does the same; an hour at most. */
-function usefulFor({ schedule }: JobEntry): Duration {
-  const read = readSchedule(schedule);
-  if (read.kind === 'invalid' || read.schedule.kind === 'cron') return LATEST;
-  const { everyMs } = read.schedule;
-  const seconds = Math.min(LATEST.toSeconds(), Math.max(SOONEST_GIVEN_UP.toSeconds(), everyMs / 1000));
-  return Duration.seconds(seconds);
+function usefulFor({ every }: JobEntry): Duration {
+  return Duration.seconds(Math.min(LATEST.toSeconds(), Math.max(SOONEST_GIVEN_UP.toSeconds(), every)));
 }

@@ -8,6 +8,8 @@ export interface JobEntry {
   readonly why: string;
   /** As EventBridge Scheduler writes it: `rate(5 minutes)`, `cron(15 2 * * ? *)` (EventBridge Scheduler user guide, "Schedule types"). */
   readonly schedule: string;
+  /** The longest time from one of its scheduled times to the next: an alarm tells when no run comes for longer. Seconds, a week at most. */
+  readonly every: number;
   /** The admin route that accepts a run of it. */
   readonly path: string;
   /** What the credential may do with which its run is asked for. */
@@ -26,6 +28,8 @@ export type JobWorkerName = 'payments' | 'upkeep';
 
 const runsOf = (id: string): string => `/v1/admin/jobs/${id}/runs`;
 const MINUTES = 60;
+const HOURS = 60 * MINUTES;
+const DAYS = 24 * HOURS;
 
 /** All of them. Each sweeps whatever is due, so that a run that was missed needs no catching up. */
 export const JOBS = [
@@ -33,6 +37,7 @@ export const JOBS = [
     id: 'resolve',
     why: 'Finishes stale claims, finds out unknown outcomes, sends back what may not be kept, goes on with open orders.',
     schedule: 'rate(1 minute)',
+    every: 1 * MINUTES,
     path: runsOf('resolve'),
     scopes: [Scopes.jobsRun],
     maxDuration: 10 * MINUTES,
@@ -42,6 +47,7 @@ export const JOBS = [
     id: 'retry-orphans',
     why: 'Tries callbacks again that found no payment when they came.',
     schedule: 'rate(1 minute)',
+    every: 1 * MINUTES,
     path: runsOf('retry-orphans'),
     scopes: [Scopes.jobsRun],
     maxDuration: 10 * MINUTES,
@@ -51,6 +57,7 @@ export const JOBS = [
     id: 'expire-authorizations',
     why: 'Ends holds that nobody captured in time, so that payers get back what was set aside.',
     schedule: 'rate(1 hour)',
+    every: 1 * HOURS,
     path: runsOf('expire-authorizations'),
     scopes: [Scopes.jobsRun],
     worker: 'payments',
@@ -59,6 +66,7 @@ export const JOBS = [
     id: 'sweep-webhooks',
     why: 'Brings webhooks back whose wait has ended, or whose message was lost.',
     schedule: 'rate(1 minute)',
+    every: 1 * MINUTES,
     path: runsOf('sweep-webhooks'),
     scopes: [Scopes.jobsRun],
     maxDuration: 10 * MINUTES,
@@ -68,6 +76,7 @@ export const JOBS = [
     id: 'republish-events',
     why: 'Publishes again what the projector has not seen: what an outage, or a stopped relay, has lost.',
     schedule: 'rate(5 minutes)',
+    every: 5 * MINUTES,
     path: runsOf('republish-events'),
     scopes: [Scopes.jobsRun],
     worker: 'upkeep',
@@ -76,6 +85,7 @@ export const JOBS = [
     id: 'reconcile-recent',
     why: 'Compares the last day of the processor’s books with the Ledger, so that a difference is known within the hour.',
     schedule: 'cron(10 * * * ? *)',
+    every: 1 * HOURS,
     path: runsOf('reconcile-recent'),
     scopes: [Scopes.jobsRun],
     worker: 'upkeep',
@@ -84,6 +94,7 @@ export const JOBS = [
     id: 'reconcile-days',
     why: 'Compares whole days once more when refunds and disputes have come, and clears differences that are gone.',
     schedule: 'cron(15 2 * * ? *)',
+    every: 1 * DAYS,
     path: runsOf('reconcile-days'),
     scopes: [Scopes.jobsRun],
     maxDuration: 240 * MINUTES,
@@ -93,6 +104,7 @@ export const JOBS = [
     id: 'close-days',
     why: 'Adds up the days that are over, so that a balance reads a row for a day instead of its entries.',
     schedule: 'cron(20 1 * * ? *)',
+    every: 1 * DAYS,
     path: runsOf('close-days'),
     scopes: [Scopes.jobsRun],
     maxDuration: 240 * MINUTES,
@@ -102,6 +114,7 @@ export const JOBS = [
     id: 'purge-expired',
     why: 'Deletes the expired records that time to live has left, and tells when it has stopped working.',
     schedule: 'cron(30 3 * * ? *)',
+    every: 1 * DAYS,
     path: runsOf('purge-expired'),
     scopes: [Scopes.jobsRun],
     maxDuration: 240 * MINUTES,
@@ -111,6 +124,7 @@ export const JOBS = [
     id: 'release-commissions',
     why: 'Lets affiliates have commissions whose time for refunds is over.',
     schedule: 'cron(40 * * * ? *)',
+    every: 1 * HOURS,
     path: runsOf('release-commissions'),
     scopes: [Scopes.jobsRun],
     worker: 'upkeep',
@@ -118,6 +132,9 @@ export const JOBS = [
 ] as const satisfies readonly JobEntry[];
 
 export type JobId = (typeof JOBS)[number]['id'];
+
+/** The jobs of one worker: what it works at is a record of exactly these, or does not compile. */
+export type JobOf<Worker extends JobWorkerName> = Extract<(typeof JOBS)[number], { readonly worker: Worker }>['id'];
 
 /** @returns undefined when nothing of that name is declared */
 export function jobEntry(id: string): (JobEntry & { readonly id: JobId }) | undefined {
