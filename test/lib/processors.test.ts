@@ -1,0 +1,100 @@
+import { describe, expect, test } from '@jest/globals';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { StackName } from '../../lambdas/kernel/contract/api.ts';
+import { PROCESSORS } from '../../lambdas/processors/registry.ts';
+import { buildStacks } from '../../lib/stacks.ts';
+import { tillhouse } from '../processors/tillhouse/descriptor.ts';
+import { type Statement, statementsByOwner } from './templates.ts';
+import { testApp } from './test-app.ts';
+
+const REGISTRY = [...PROCESSORS, tillhouse];
+const CHOSEN = { 'payonce:tillhouseUrl': 'https://tillhouse.example', 'payonce:tillhouseShop': 'shop-7' };
+const ROUTES = [{ currency: 'CHF', processor: 'tillhouse' }];
+
+function synthesized(context: Record<string, unknown>) {
+  const app = testApp(context);
+  buildStacks(app, REGISTRY);
+  const assembly = app.synth();
+  const templateOf = (name: string) =>
+    Template.fromJSON(assembly.getStackByName(name).template as Record<string, unknown>);
+  return { data: templateOf(StackName.data), service: templateOf(StackName.service) };
+}
+
+describe('a processor of the registry, in a deployment that chooses it', () => {
+  const { data, service } = synthesized({ ...CHOSEN, 'payonce:routes': JSON.stringify(ROUTES) });
+  const roles = statementsByOwner(service);
+  const secretsReadBy = (owner: string): string =>
+    JSON.stringify(
+      (roles.get(owner) ?? [])
+        .filter(({ Action }: Statement) => [Action].flat().includes('secretsmanager:GetSecretValue'))
+        .map(({ Resource }) => Resource),
+    );
+  const variablesOf = (owner: string): Readonly<Record<string, unknown>> => {
+    const functions = Object.entries(service.findResources('AWS::Lambda::Function'));
+    const [, found] = functions.find(([id]) => id.startsWith(`${owner}Function`)) ?? [];
+    return (found as { Properties: { Environment: { Variables: Record<string, unknown> } } }).Properties.Environment
+      .Variables;
+  };
+
+  test('has its secrets in the data stack, for the owner to put in', () => {
+    for (const { construct, description } of [tillhouse.secrets['key'], tillhouse.callbacks.secret].flatMap(
+      (each) => each ?? [],
+    )) {
+      const found = data.findResources('AWS::SecretsManager::Secret', { Properties: { Description: description } });
+      expect(Object.keys(found)).toEqual([expect.stringContaining(construct)]);
+    }
+  });
+
+  test.each(['Payments', 'Callbacks', 'Orders', 'LedgerApi', 'PaymentJobs', 'UpkeepJobs'])(
+    '%s is told of its settings and where its key is, and may read the key',
+    (owner) => {
+      expect(variablesOf(owner)).toMatchObject({
+        TILLHOUSE_URL: 'https://tillhouse.example',
+        TILLHOUSE_SHOP: 'shop-7',
+        TILLHOUSE_KEY_SECRET_ID: expect.anything(),
+        PROCESSOR_ROUTES: JSON.stringify(ROUTES),
+      });
+      expect(variablesOf(owner)).not.toHaveProperty('TILLHOUSE_LABEL');
+      expect(secretsReadBy(owner)).toContain('TillhouseKey');
+    },
+  );
+
+  test('is a source of callbacks, and only the callbacks function may read what they are signed with', () => {
+    const sources = JSON.stringify(variablesOf('Callbacks')['CALLBACK_SOURCES']).replaceAll('\\"', '"');
+    expect(sources).toContain('{"name":"tillhouse","scheme":"tillhouse-seal","secretId":"');
+    expect(sources).toContain('TillhouseSeal');
+    const readers = [...roles.keys()].filter((owner) => secretsReadBy(owner).includes('TillhouseSeal'));
+    expect(readers).toEqual(['Callbacks']);
+  });
+
+  test('has an alarm for the time when it is away', () => {
+    service.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      MetricName: 'outbound_breaker_opened',
+      Dimensions: Match.arrayWith([{ Name: 'vendor', Value: 'tillhouse' }]),
+    });
+  });
+});
+
+describe('its settings', () => {
+  test.each<[Record<string, unknown>, string]>([
+    [
+      { 'payonce:tillhouseUrl': 'https://tillhouse.example' },
+      'payonce:tillhouseUrl is https://tillhouse.example, so payonce:tillhouseShop must be the number of a shop, shop-…',
+    ],
+    [{ ...CHOSEN, 'payonce:tillhouseShop': '7' }, 'payonce:tillhouseShop is "7", but must be the number of a shop'],
+    [
+      { 'payonce:routes': JSON.stringify(ROUTES) },
+      'payonce:routes sends payments to tillhouse, but there is no payonce:tillhouseUrl',
+    ],
+    [
+      { 'payonce:stripeReturnUrl': 'https://shop.example' },
+      'so payonce:stripeAccount must be the id of a Stripe account',
+    ],
+  ])('%j stops the synth', (context, message) => {
+    expect(() => buildStacks(testApp(context), REGISTRY)).toThrow(message);
+  });
+
+  test('are no settings where the registry does not have it', () => {
+    expect(() => buildStacks(testApp(CHOSEN))).toThrow('there is no setting payonce:tillhouseUrl');
+  });
+});

@@ -1,0 +1,147 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { callbacksApi } from '../../lambdas/callbacks/callbacks-api.ts';
+import { systemDigest, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { configuredSources, connectProcessors } from '../../lambdas/processors/configured-processors.ts';
+import { describeProcessor, type ProcessorDescriptor } from '../../lambdas/processors/descriptor.ts';
+import { PROCESSORS } from '../../lambdas/processors/registry.ts';
+import { readCallbacksConfig } from '../../lambdas/processors/settings.ts';
+import { MemoryStore } from '../payments/memory-store.ts';
+import { gatewayEvent, PaymentsDesk } from '../support/payments-desk.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { tillhouseContract } from './tillhouse/contract.ts';
+import { tillhouse } from './tillhouse/descriptor.ts';
+import { createTillhouseBooks } from './tillhouse/tillhouse-books.ts';
+import { createTillhouseClient } from './tillhouse/tillhouse-client.ts';
+import { serveTillhouse, type TillhouseDouble } from './tillhouse/tillhouse-double.ts';
+import { readTillhouseNotice } from './tillhouse/tillhouse-notice.ts';
+import { tillhouseSeal } from './tillhouse/tillhouse-seal.ts';
+
+/** The one line. */
+const REGISTRY: readonly ProcessorDescriptor[] = [...PROCESSORS, tillhouse];
+
+const SECRETS: Readonly<Record<string, string>> = { 'till-key': 'the-key', 'till-seal': 'the-seal' };
+const secrets = { active: async (id: string) => [SECRETS[id] ?? ''], renewed: async () => undefined };
+
+/** What the stacks would set: `test/lib/processors.test.ts` shows that they do. */
+const environment = (url: string) => ({
+  IDEMPOTENCY_TABLE: 'Idempotency',
+  LEDGER_TABLE: 'Ledger',
+  REGISTRY_TABLE: 'Registry',
+  PROCESSOR_URL: 'http://127.0.0.1:1',
+  TILLHOUSE_URL: url,
+  TILLHOUSE_SHOP: 'shop-7',
+  TILLHOUSE_KEY_SECRET_ID: 'till-key',
+  PROCESSOR_ROUTES: JSON.stringify([{ currency: 'CHF', processor: 'tillhouse' }]),
+  CALLBACK_SOURCES: JSON.stringify([{ name: 'tillhouse', scheme: 'tillhouse-seal', secretId: 'till-seal' }]),
+});
+
+/** The payments API and the callbacks API of one deployment, on one store. */
+async function deployed(double: TillhouseDouble) {
+  const config = readCallbacksConfig(environment(double.url), REGISTRY);
+  const clock = new SimulatedClock();
+  const store = new MemoryStore();
+  const processors = await connectProcessors(config, { clock, secrets, breakerOpened: () => undefined });
+  const desk = new PaymentsDesk({ store, clock, ...processors });
+  const callbacks = callbacksApi({
+    sources: await configuredSources(config.sources, processors.books, REGISTRY),
+    secrets,
+    effects: store,
+    runner: idempotentRunner,
+    telemetry: { request: () => undefined, run: () => undefined, fault: () => undefined },
+    clock,
+    entropy: systemEntropy,
+    digest: systemDigest,
+  });
+  const deliver = async (body: string, headers: Readonly<Record<string, string>>) =>
+    (await callbacks({ ...gatewayEvent('POST', '/callbacks/tillhouse', headers), body })).statusCode;
+  return { desk, deliver, clock };
+}
+
+let double: TillhouseDouble;
+let desk: PaymentsDesk;
+let deliver: Awaited<ReturnType<typeof deployed>>['deliver'];
+let clock: SimulatedClock;
+
+beforeEach(async () => {
+  double = await serveTillhouse({ shop: 'shop-7', key: 'the-key', sealSecret: 'the-seal' });
+  ({ desk, deliver, clock } = await deployed(double));
+});
+afterEach(async () => {
+  await double[Symbol.asyncDispose]();
+});
+
+const francs = (source: string) => ({ currency: 'CHF', source });
+
+describe('a processor that is one folder and one line of the registry', () => {
+  test('takes a payment once, is told of it by a callback, and gives a part of it back once', async () => {
+    const created = await desk.pay('k', francs('till_later'));
+    expect(created).toMatchObject({ status: 202, body: { status: 'processing', processor: { name: 'tillhouse' } } });
+    const id = String(created.body['id']);
+    const [sale] = double.sales;
+    expect(sale).toMatchObject({ payment: id, cents: 1000, currency: 'CHF', state: 'waiting' });
+
+    const { body, headers } = double.paid(sale?.id ?? '', clock.nowMs());
+    expect(await Promise.all([deliver(body, headers), deliver(body, headers)])).toEqual([200, 200]);
+    expect((await desk.get(`/v1/payments/${id}`)).body).toMatchObject({ status: 'succeeded', amount: 1000 });
+
+    const refund = await desk.change(`${id}/refunds`, 'r', { amount: 300 });
+    expect(refund).toMatchObject({ status: 201, body: { status: 'succeeded', amount: 300 } });
+    expect((await desk.change(`${id}/refunds`, 'r', { amount: 300 })).text).toBe(refund.text);
+    expect((await desk.get(`/v1/payments/${id}`)).body).toMatchObject({ amount_refunded: 300 });
+
+    expect((await desk.pay('k', francs('till_later'))).text).toBe(created.text);
+    expect(double.sales).toMatchObject([{ state: 'paid', returns: [{ cents: 300 }] }]);
+  });
+
+  test('answers at once where the payer’s bank does', async () => {
+    expect(await desk.pay('paid', francs('till_now'))).toMatchObject({ status: 201, body: { status: 'succeeded' } });
+    expect(await desk.pay('no', francs('till_refused'))).toMatchObject({ status: 402 });
+  });
+
+  test('signs in its own way: what is not sealed by it changes nothing', async () => {
+    const created = await desk.pay('k', francs('till_later'));
+    const { body, headers } = double.paid(double.sales[0]?.id ?? '', clock.nowMs());
+    expect(await deliver(`${body} `, headers)).toBe(401);
+    expect(await deliver(body, {})).toBe(401);
+    expect((await desk.get(`/v1/payments/${String(created.body['id'])}`)).body).toMatchObject({ status: 'processing' });
+  });
+
+  test('is not called by a deployment that does not set it', () => {
+    const { TILLHOUSE_URL, TILLHOUSE_SHOP, TILLHOUSE_KEY_SECRET_ID, ...without } = environment(double.url);
+    const called = readCallbacksConfig(without, REGISTRY).processors.map(({ processor }) => processor.name);
+    expect(called).toEqual(['sandbox']);
+    for (const name of [{ TILLHOUSE_URL }, { TILLHOUSE_SHOP }, { TILLHOUSE_KEY_SECRET_ID }]) {
+      expect(() => readCallbacksConfig({ ...without, ...name }, REGISTRY)).toThrow(/TILLHOUSE_\w+ is not set/);
+    }
+  });
+});
+
+describe('a descriptor', () => {
+  const code = {
+    client: async () => createTillhouseClient,
+    books: async () => createTillhouseBooks,
+    signature: async () => tillhouseSeal,
+    readEvent: async () => readTillhouseNotice,
+  };
+  const { url, shop } = tillhouseContract.settings;
+
+  test('compiles when all of it is there, and not without a part, or with a setting that nobody reads', () => {
+    const { signature: _, ...unsigned } = code;
+    const colour = { context: 'tillhouseColour', variable: 'TILLHOUSE_COLOUR', form: 'address' } as const;
+    const described = [
+      describeProcessor(tillhouseContract, code),
+      // @ts-expect-error it has no signature scheme
+      describeProcessor(tillhouseContract, unsigned),
+      // @ts-expect-error its scheme is not the one that the contract names
+      describeProcessor({ ...tillhouseContract, callbacks: { ...tillhouseContract.callbacks, scheme: 'seal' } }, code),
+      // @ts-expect-error nobody reads the colour
+      describeProcessor({ ...tillhouseContract, settings: { url, shop, colour } }, code),
+      // @ts-expect-error the client needs a shop
+      describeProcessor({ ...tillhouseContract, settings: { url } }, code),
+      // @ts-expect-error the client needs a key
+      describeProcessor({ ...tillhouseContract, secrets: {} }, code),
+    ];
+    expect(described.map(({ name }) => name)).toEqual(described.map(() => 'tillhouse'));
+  });
+});

@@ -1,0 +1,42 @@
+import type { ProcessorContract } from '../../../lambdas/processors/contract.ts';
+
+/**
+ * A made-up processor for tests, with an API, settings and signatures of its own: it sells at once or later, gives money back, and
+ * holds nothing. This folder and one line of a registry are all that it takes to add it.
+ */
+export const tillhouseContract = {
+  name: 'tillhouse',
+  settings: {
+    url: { context: 'tillhouseUrl', variable: 'TILLHOUSE_URL', form: 'address' },
+    shop: {
+      context: 'tillhouseShop',
+      variable: 'TILLHOUSE_SHOP',
+      form: { pattern: /^shop-[0-9]{1,9}$/, allowed: 'the number of a shop, shop-…' },
+    },
+    label: {
+      context: 'tillhouseLabel',
+      variable: 'TILLHOUSE_LABEL',
+      form: { pattern: /^[A-Za-z0-9 ]{1,20}$/, allowed: '1 to 20 letters, digits and spaces' },
+      optional: true,
+    },
+  },
+  secrets: {
+    key: {
+      construct: 'TillhouseKey',
+      description: 'The key of the Tillhouse shop.',
+      variable: 'TILLHOUSE_KEY_SECRET_ID',
+    },
+  },
+  callbacks: {
+    scheme: 'tillhouse-seal',
+    secret: { construct: 'TillhouseSeal', description: 'Seals the notices of Tillhouse.' },
+  },
+  abilities: {
+    lookup: { kind: 'strong' },
+    keyRetentionMs: 30 * 24 * 60 * 60 * 1_000,
+    partialCapture: false,
+    partialRefund: true,
+    holdValidityMs: 0,
+  },
+  source: { pattern: /^till_[a-z]{1,20}$/, allowed: 'a token of Tillhouse: till_ and 1 to 20 small letters' },
+} as const satisfies ProcessorContract;
