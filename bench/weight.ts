@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,10 +7,11 @@ import { buildSync } from 'esbuild';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { bundle } from '../lib/lambda-code.ts';
+import { startSize } from '../test/support/start-size.ts';
 import { median } from './median.ts';
 
 export interface Weight {
-  /** Minified, in kilobytes of 1,000 bytes, by the function's folder. */
+  /** What is read at the start, minified, in kilobytes of 1,000 bytes, by the function's folder. */
   readonly kilobytes: ReadonlyMap<string, number>;
   /** CPU time to import the payments function, over that of a handler with the SDK's DynamoDB client alone. */
   readonly imports: readonly ImportRatio[];
@@ -55,7 +56,7 @@ export function measureWeight(progress: (text: string) => void): Weight {
       sdkWithOurCredentials,
     ]);
     return {
-      kilobytes: new Map(FUNCTIONS.map((name) => [name, statSync(join(directory, name, 'index.mjs')).size / 1000])),
+      kilobytes: new Map(FUNCTIONS.map((name) => [name, startSize(join(directory, name)) / 1000])),
       imports: [
         { beside: 'as it comes, with every way to find credentials', ratio: payments / alone },
         { beside: 'with credentials from the environment only, as ours', ratio: payments / ours },

@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bundle } from '../../lib/lambda-code.ts';
 import { gatewayEvent } from '../support/payments-desk.ts';
+import { startFiles, startSize } from '../support/start-size.ts';
 
 let directory: string;
 
@@ -16,11 +17,31 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test('the payments function is at most 800 kB, a third of it for Stripe, and does not carry the documents', () => {
-  const file = join(directory, 'payments', 'index.mjs');
+test('the payments function starts with at most 500 kB, which are neither the documents nor a processor', () => {
+  const folder = join(directory, 'payments');
 
-  expect(statSync(file).size).toBeLessThanOrEqual(800_000);
-  expect(readFileSync(file, 'utf8')).not.toContain('openapi:"3.1');
+  expect(startSize(folder)).toBeLessThanOrEqual(500_000);
+  const files = startFiles(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
+  expect(files.join('')).not.toContain('openapi:"3.1');
+});
+
+test.each(['payments', 'callbacks', 'orders', 'payment-jobs', 'upkeep-jobs'])(
+  'the function %s has Stripe’s package, and does not read it when it starts',
+  (name) => {
+    const folder = join(directory, name);
+    const holdsStripe = (file: string) => readFileSync(join(folder, file), 'utf8').includes('api.stripe.com');
+
+    expect(readdirSync(folder).some((file) => file.endsWith('.mjs') && holdsStripe(file))).toBe(true);
+    expect(startFiles(folder).filter(holdsStripe)).toEqual([]);
+  },
+);
+
+test('no other function has it', () => {
+  for (const name of readdirSync(directory)) {
+    const folder = join(directory, name);
+    if (readdirSync(folder).length > 4) continue;
+    expect(readFileSync(join(folder, 'index.mjs'), 'utf8')).not.toContain('api.stripe.com');
+  }
 });
 
 test('the documents function finds its files beside it', async () => {
