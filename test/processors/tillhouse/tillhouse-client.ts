@@ -86,7 +86,8 @@ function wanted({ paymentId, amountMinor, currency }: ChargeOrder) {
 }
 
 function chargeOutcome(order: ChargeOrder, made: Sale): ChargeOutcome {
-  const asOrdered = Object.entries(wanted(order)).every(([name, value]) => Object(made)[name] === value);
+  const { payment, cents, currency } = wanted(order);
+  const asOrdered = made.payment === payment && made.cents === cents && made.currency === currency;
   if (!asOrdered) throw mismatch('the sale is not what was ordered');
   const { id: chargeId } = made;
   switch (made.state) {

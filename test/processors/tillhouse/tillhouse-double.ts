@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listenOnLoopback, stopListening } from '../../support/sandbox-listen.ts';
 import type { Sale } from './tillhouse-api.ts';
 import { seal } from './tillhouse-seal.ts';
@@ -26,13 +26,13 @@ const NOT_FOUND: Reply = { status: 404, body: {} };
 /** Tillhouse's API in this process, with books of its own. A name that is known is answered with what it made. */
 export async function serveTillhouse({ shop, key, sealSecret }: Keys): Promise<TillhouseDouble> {
   const sales = new Map<string, Sale>();
-  const server = createServer((request, response) => {
-    void textOf(request).then((text) => {
-      const known = request.headers['till-shop'] === shop && request.headers['till-key'] === key;
-      const { status, body } = known ? replyTo(sales, request, text) : { status: 401, body: {} };
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-    });
-  });
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const text = await textOf(request);
+    const known = request.headers['till-shop'] === shop && request.headers['till-key'] === key;
+    const { status, body } = known ? replyTo(sales, request, text) : { status: 401, body: {} };
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  };
+  const server = createServer((request, response) => void answer(request, response));
   return {
     url: await listenOnLoopback(server),
     get sales() {
