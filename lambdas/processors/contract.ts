@@ -1,4 +1,4 @@
-import type { Processor } from '../payments/use/processor.ts';
+import type { Processor, SourceForm } from '../payments/use/processor.ts';
 
 /**
  * What a processor is, without any of its code: what synthesis makes settings, secrets, environment variables, permissions and
@@ -14,7 +14,7 @@ export interface ProcessorContract {
   readonly callbacks: ProcessorCallbacks;
   /** What it can do, as data: the engine asks here, and never by name. */
   readonly abilities: Processor['abilities'];
-  /** What a payment may name as its `source` when it goes there. */
+  /** What a new payment may name as its `source` when it goes there, of all that the API takes. */
   readonly source: SourceForm;
   /**
    * The setting under which this processor is a stack of ours, which then gives its settings and signs in the processor's own way.
@@ -56,12 +56,6 @@ interface ProcessorCallbacks {
   readonly schemeSetting?: string;
   /** What it signs with. */
   readonly secret: SecretConstruct;
-}
-
-interface SourceForm {
-  readonly pattern: RegExp;
-  /** In words: `must be …`. */
-  readonly allowed: string;
 }
 
 /** A processor that may call back: at `POST /callbacks/<name>`. */

@@ -73,7 +73,7 @@ export function describeProcessor<const Contract extends ProcessorContract, Clie
       const [client, books] = await Promise.all([code.client(), code.books()]);
       // `readProcessors` has read the settings and the secrets by this very contract.
       const connection = { ...settings, ...secrets, clock, onBreakerOpened } as ClientOptions & BooksOptions;
-      return { client: client(connection), books: books(connection) };
+      return { client: { ...client(connection), source: contract.source }, books: books(connection) };
     },
     signature: code.signature,
     eventReader: async () => {

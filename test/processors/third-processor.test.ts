@@ -99,6 +99,16 @@ describe('a processor that is one folder and one line of the registry', () => {
     expect(await desk.pay('no', francs('till_refused'))).toMatchObject({ status: 402 });
   });
 
+  test('refuses a source that is none of its own before anything is claimed, and keeps to what was begun', async () => {
+    const refused = await desk.pay('k', francs('tok_ok'));
+    expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_request', param: 'source' } });
+    expect(double.sales).toEqual([]);
+    // The key is not burnt.
+    expect(await desk.pay('k', francs('till_now'))).toMatchObject({ status: 201 });
+    // The same key with another source is another request, whatever the processor takes.
+    expect(await desk.pay('k', francs('tok_ok'))).toMatchObject({ status: 422 });
+  });
+
   test('signs in its own way: what is not sealed by it changes nothing', async () => {
     const created = await desk.pay('k', francs('till_later'));
     const { body, headers } = double.paid(double.sales[0]?.id ?? '', clock.nowMs());

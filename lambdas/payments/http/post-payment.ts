@@ -1,7 +1,8 @@
 import { type Call, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { readKeyedRequest } from '../../http/keyed-request.ts';
 import { preferenceApplied, preferredWaitSeconds } from '../../http/prefer-wait.ts';
-import { type Parsed, valid } from '../../http/problems.ts';
+import { type Parsed, problem, valid } from '../../http/problems.ts';
+import type { Problem } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { chargeOperation, derivePaymentId, type TenantId } from '../../kernel/ids.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
@@ -30,6 +31,11 @@ async function handle(call: Call<PaymentsTools>): Promise<Handled> {
   const wait = preferredWaitSeconds(request.header('prefer'));
   const notes: RunNotes = { takenOver: false, fenced: false };
   const processor = tools.choose?.(parsed.value) ?? tools.processor;
+  const misfit = sourceProblem(processor, parsed.value.source);
+  // What was begun goes on, and is answered as before: only a payment that is not there yet is refused.
+  if (misfit !== undefined && (await tools.store.readRecord(call.seen.operationId)) === undefined) {
+    return refusal(misfit, request);
+  }
   const outcome = await awaitFirst(tools, call.seen.operationId, (wait ?? 0) * 1000, () =>
     createPayment({ ...tools, processor }, parsed.value, notes),
   );
@@ -38,6 +44,12 @@ async function handle(call: Call<PaymentsTools>): Promise<Handled> {
     outcome: outcome.kind,
     counts: runCounts(outcome, notes),
   };
+}
+
+/** The processor that a payment goes to may take less than the API does. */
+function sourceProblem({ source: form }: Processor, source: string): Problem | undefined {
+  if (form === undefined || form.pattern.test(source)) return undefined;
+  return problem('invalid_request', `source must be ${form.allowed}.`, 'source');
 }
 
 function readRequest({ tools: { digest }, caller, request, receivedAtMs }: Call<PaymentsTools>): Parsed<CreatePayment> {

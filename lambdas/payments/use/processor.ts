@@ -60,6 +60,13 @@ export interface HoldAbilities {
   readonly holdValidityMs: number;
 }
 
+/** What a processor takes as the `source` of a payment. */
+export interface SourceForm {
+  readonly pattern: RegExp;
+  /** In words: `must be …`. */
+  readonly allowed: string;
+}
+
 export interface Processor {
   readonly name: string;
   readonly account: string;
@@ -67,6 +74,8 @@ export interface Processor {
   readonly apiVersion: string;
   /** What it can do, as data: the engine asks here, and never by name. */
   readonly abilities: ProcessorAbilities & ChangeAbilities & HoldAbilities;
+  /** What it takes as a `source`. @default all that the API takes */
+  readonly source?: SourceForm;
   /**
    * A look at the circuit breaker before anything is claimed; costs nothing while it is closed, and one read, never a
    * charge, when it is half open.
