@@ -2,13 +2,13 @@ import * as z from 'zod';
 import { RUN_RETENTION_DAYS } from '../../kernel/contract/jobs.ts';
 import { RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
-import type { Item } from '../../kernel/platform/items.ts';
+import { type Item, itemSchema } from '../../kernel/platform/items.ts';
 import { type JobRun, RUN_STATUSES, type RunId, runIdOf } from '../domain/job-run.ts';
 import type { JobLock } from '../use/job-runs.ts';
 
 const RETENTION_SECONDS = RUN_RETENTION_DAYS * 24 * 60 * 60;
 
-const runItem = z.object({
+const runItem = itemSchema<JobRun>()({
   jobId: z.string(),
   runId: z.string().transform((id) => id as RunId),
   scheduledForMs: z.int(),

@@ -2,18 +2,19 @@ import * as z from 'zod';
 import { LedgerRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type OrderId, type PaymentId, type TenantId } from '../../kernel/ids.ts';
-import { type Item } from '../../kernel/platform/items.ts';
+import { type Item, itemSchema } from '../../kernel/platform/items.ts';
 import { transitionSort } from '../../payments/store/items.ts';
 import {
   CHARGE_STATUSES,
   EMAIL_STATUSES,
   ORDER_STATUSES,
   ORDER_TRANSITION_TYPES,
+  type Order,
   REFERRAL_STATUSES,
   RESERVATION_STATUSES,
   REVERSAL_WAYS,
 } from '../domain/order.ts';
-import type { OrderTransition } from '../domain/order-transition.ts';
+import type { OrderDetails, OrderTransition } from '../domain/order-transition.ts';
 
 const bytes = z.instanceof(Uint8Array);
 const milliseconds = z.int();
@@ -23,7 +24,7 @@ const step = <Status extends string>(statuses: readonly [Status, ...Status[]]) =
   sinceMs: milliseconds,
 });
 
-const orderItem = z.object({
+const orderItem = itemSchema<Order>()({
   id: orderId,
   tenantId: z.string().transform((id) => id as TenantId),
   mode: z.enum(['test', 'live']),
@@ -31,35 +32,36 @@ const orderItem = z.object({
   amountMinor: z.int().min(1),
   currency: z.string(),
   paymentId: z.string().transform((id) => id as PaymentId),
-  charge: z.object({
+  charge: itemSchema<Order['charge']>()({
     ...step(CHARGE_STATUSES),
     attempt: z.int().min(1).exactOptional(),
     by: z.enum(REVERSAL_WAYS).exactOptional(),
   }),
-  reservation: z.object({ ...step(RESERVATION_STATUSES), reservationId: z.string().exactOptional() }),
-  email: z.object(step(EMAIL_STATUSES)),
-  referral: z.object(step(REFERRAL_STATUSES)),
+  reservation: itemSchema<Order['reservation']>()({
+    ...step(RESERVATION_STATUSES),
+    reservationId: z.string().exactOptional(),
+  }),
+  email: itemSchema<Order['email']>()(step(EMAIL_STATUSES)),
+  referral: itemSchema<Order['referral']>()(step(REFERRAL_STATUSES)),
   failure: z.object({ code: z.string(), message: z.string() }).exactOptional(),
   failedAtMs: milliseconds.exactOptional(),
   answered: z.boolean(),
   createdAtMs: milliseconds,
 });
 
-const orderTransitionItem = z.object({
+const orderTransitionItem = itemSchema<OrderTransition>()({
   sequence: z.int().min(1),
   type: z.enum(ORDER_TRANSITION_TYPES),
   occurredAtMs: milliseconds,
   order: orderItem,
-  first: z
-    .object({
-      requestId: z.string(),
-      fingerprint: z.object({ version: z.int(), sha256: bytes }),
-      source: z.string(),
-      items: z.array(z.object({ sku: z.string(), quantity: z.int().min(1) })),
-      email: z.string(),
-      referrer: z.string().exactOptional(),
-    })
-    .exactOptional(),
+  first: itemSchema<OrderDetails>()({
+    requestId: z.string(),
+    fingerprint: z.object({ version: z.int(), sha256: bytes }),
+    source: z.string(),
+    items: z.array(z.object({ sku: z.string(), quantity: z.int().min(1) })),
+    email: z.string(),
+    referrer: z.string().exactOptional(),
+  }).exactOptional(),
   prevHash: bytes,
   hash: bytes,
 });

@@ -2,12 +2,22 @@ import * as z from 'zod';
 import { LedgerRow, RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
 import { KeyAttribute, LedgerTable } from '../../kernel/contract/tables.ts';
 import type { PaymentId, TenantId } from '../../kernel/ids.ts';
-import { type Item, shardOf } from '../../kernel/platform/items.ts';
+import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
+import type {
+  Correction,
+  Dispute,
+  Failure,
+  HoldChange,
+  OperatorDecision,
+  Payment,
+  Refund,
+  StrayCharge,
+} from '../domain/payment.ts';
 import { CANCEL_REASONS, PAYMENT_STATUSES, PENDING_TYPES, TRANSITION_TYPES } from '../domain/payment.ts';
-import { ACCOUNTS } from '../domain/posting.ts';
-import type { Transition } from '../domain/transition.ts';
+import { ACCOUNTS, type Posting } from '../domain/posting.ts';
+import type { FirstDetails, Transition } from '../domain/transition.ts';
 import type { ReferenceName } from '../use/payment-store.ts';
 
 /** What the store holds of payments, checked when read: a row that this code cannot understand must never be acted on. */
@@ -16,8 +26,8 @@ import type { ReferenceName } from '../use/payment-store.ts';
 
 const bytes = z.instanceof(Uint8Array);
 const minorUnits = z.int().min(0);
-const failureItem = z.object({ code: z.string(), message: z.string() });
-const paymentItem = z.object({
+const failureItem = itemSchema<Failure>()({ code: z.string(), message: z.string() });
+const paymentItem = itemSchema<Payment>()({
   id: z.string().transform((id) => id as PaymentId),
   tenantId: z.string().transform((id) => id as TenantId),
   mode: z.enum(['test', 'live']),
@@ -38,7 +48,7 @@ const paymentItem = z.object({
   createdAtMs: z.int(),
 });
 
-const decisionItem = z.object({
+const decisionItem = itemSchema<OperatorDecision>()({
   kind: z.literal('decision'),
   decisionId: z.string(),
   reason: z.string(),
@@ -52,7 +62,7 @@ const requestFields = {
 };
 
 const subjectItem = z.discriminatedUnion('kind', [
-  z.object({
+  itemSchema<Refund>()({
     kind: z.literal('refund'),
     refundId: z.string(),
     chargeId: z.string(),
@@ -65,7 +75,7 @@ const subjectItem = z.discriminatedUnion('kind', [
     decision: decisionItem.exactOptional(),
   }),
   ...(['capture', 'void'] as const).map((kind) =>
-    z.object({
+    itemSchema<HoldChange>()({
       kind: z.literal(kind),
       operationId: z.string(),
       amountMinor: minorUnits,
@@ -76,21 +86,21 @@ const subjectItem = z.discriminatedUnion('kind', [
       decision: decisionItem.exactOptional(),
     }),
   ),
-  z.object({
+  itemSchema<Dispute>()({
     kind: z.literal('dispute'),
     disputeId: z.string(),
     chargeId: z.string(),
     amountMinor: minorUnits,
     status: z.enum(['open', 'won', 'lost']),
   }),
-  z.object({
+  itemSchema<StrayCharge>()({
     kind: z.literal('stray_charge'),
     chargeId: z.string(),
     amountMinor: minorUnits,
     currency: z.string(),
     status: z.enum(['authorized', 'captured']),
   }),
-  z.object({
+  itemSchema<Correction>()({
     kind: z.literal('correction'),
     correctionId: z.string(),
     reason: z.string(),
@@ -100,13 +110,13 @@ const subjectItem = z.discriminatedUnion('kind', [
   decisionItem,
 ]);
 
-const transitionItem = z.object({
+const transitionItem = itemSchema<Transition>()({
   sequence: z.int().min(1),
   type: z.enum(TRANSITION_TYPES),
   occurredAtMs: z.int(),
   payment: paymentItem,
   postings: z.array(
-    z.object({
+    itemSchema<Posting>()({
       account: z.enum(ACCOUNTS),
       direction: z.enum(['debit', 'credit']),
       amountMinor: minorUnits,
@@ -114,15 +124,13 @@ const transitionItem = z.object({
     }),
   ),
   subject: subjectItem.exactOptional(),
-  first: z
-    .object({
-      description: z.string().exactOptional(),
-      metadata: z.record(z.string(), z.string()).exactOptional(),
-      requestId: z.string(),
-      fingerprint: z.object({ version: z.int(), sha256: bytes }),
-      processor: z.object({ account: z.string(), endpoint: z.string(), apiVersion: z.string() }),
-    })
-    .exactOptional(),
+  first: itemSchema<FirstDetails>()({
+    description: z.string().exactOptional(),
+    metadata: z.record(z.string(), z.string()).exactOptional(),
+    requestId: z.string(),
+    fingerprint: z.object({ version: z.int(), sha256: bytes }),
+    processor: z.object({ account: z.string(), endpoint: z.string(), apiVersion: z.string() }),
+  }).exactOptional(),
   prevHash: bytes,
   hash: bytes,
 });

@@ -3,11 +3,11 @@ import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { DUE_SHARDS, dueSort } from '../../kernel/due-sort.ts';
 import { type OperationId, type OrderId, orderOperation, type PaymentId } from '../../kernel/ids.ts';
-import { type Item, shardOf } from '../../kernel/platform/items.ts';
+import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
 import { type DueRows, QUEUE_SHARDS } from '../../kernel/platform/queue-rows.ts';
 
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
-import type { OrphanedCallback } from '../use/effect-store.ts';
+import type { CallbackEvent, OrphanedCallback } from '../use/effect-store.ts';
 import type { ChargeToReturn, Hold, Inquiry, OpenOrder } from '../use/payment-store.ts';
 
 /** The queues of what is not finished: each entry is written with what made it necessary. */
@@ -19,9 +19,9 @@ export const ORPHAN_SHARDS = 4;
 /** Milliseconds since 1970 have 13 digits until the year 2286. */
 const TIME_DIGITS = 13;
 
-const orphanItem = z.object({
+const orphanItem = itemSchema<OrphanedCallback>()({
   operationId: z.string().transform((id) => id as OperationId),
-  event: z.object({
+  event: itemSchema<CallbackEvent>()({
     processorName: z.string(),
     eventId: z.string(),
     type: z.string(),
@@ -67,7 +67,7 @@ export function parseOrphan(item: Item): OrphanedCallback {
 
 // --------------------------------------------------------------------------------------------------- unfinished work
 
-const chargeToReturnItem = z.object({
+const chargeToReturnItem = itemSchema<ChargeToReturn>()({
   paymentId: z.string().transform((id) => id as PaymentId),
   chargeId: z.string(),
   by: z.enum(['refund', 'void']),
@@ -100,7 +100,7 @@ export function parseChargeToReturn(item: Item): ChargeToReturn {
   return chargeToReturnItem.parse(item);
 }
 
-const inquiryFields = z.object({
+const inquiryFields = itemSchema<Inquiry>()({
   operationId: z.string().transform((id) => id as OperationId),
   paymentId: z.string().transform((id) => id as PaymentId),
   claimedAtMs: z.int(),
@@ -126,7 +126,7 @@ export function parseInquiry(item: Item): Inquiry {
   return inquiryFields.parse(item);
 }
 
-const holdFields = z.object({
+const holdFields = itemSchema<Hold>()({
   paymentId: z.string().transform((id) => id as PaymentId),
   authorizedAtMs: z.int(),
 });
@@ -146,7 +146,7 @@ export function holdItem({ registry }: StoreTables, hold: Hold): TransactItem {
 
 // ------------------------------------------------------------------------------------------------------- orders to go on with
 
-const openOrderItem = z.object({
+const openOrderItem = itemSchema<OpenOrder>()({
   orderId: z.string().transform((id) => id as OrderId),
   createdAtMs: z.int(),
   sequence: z.int().min(1),

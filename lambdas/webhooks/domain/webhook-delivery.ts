@@ -19,7 +19,7 @@ export type AttemptResult =
   /** No answer, or none that was waited for: `timeout`, `address_not_allowed`, `connection_failed`, … */
   | { readonly kind: 'unanswered'; readonly error: string };
 
-interface Attempt {
+export interface Attempt {
   readonly startedAtMs: number;
   readonly durationMs: number;
   readonly status?: number;

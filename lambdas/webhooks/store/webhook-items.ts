@@ -2,9 +2,15 @@ import * as z from 'zod';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
 import { tenantId } from '../../kernel/ids.ts';
-import { type Item, shardOf } from '../../kernel/platform/items.ts';
-import { DELIVERY_KEPT_SECONDS, type Delivery } from '../domain/webhook-delivery.ts';
-import { type EndpointBook, WEBHOOK_EVENT_TYPES, type WebhookOwner } from '../domain/webhook-endpoint.ts';
+import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
+import { type Attempt, DELIVERY_KEPT_SECONDS, type Delivery } from '../domain/webhook-delivery.ts';
+import {
+  type Disabled,
+  type EndpointBook,
+  WEBHOOK_EVENT_TYPES,
+  type WebhookEndpoint,
+  type WebhookOwner,
+} from '../domain/webhook-endpoint.ts';
 import type { WebhookReplay } from '../domain/webhook-replay.ts';
 import type { WebhookTask } from '../use/webhooks.ts';
 
@@ -15,23 +21,26 @@ const TIME_DIGITS = 13;
 const owner = { tenantId: z.string().transform(tenantId), mode: z.enum(['test', 'live']) };
 const wanted = z.array(z.enum([...WEBHOOK_EVENT_TYPES, '*']));
 
-const bookItem = z.object({
+const bookItem = itemSchema<EndpointBook>()({
   ...owner,
   revision: z.int().min(1),
   endpoints: z.array(
-    z.object({
+    itemSchema<WebhookEndpoint>()({
       id: z.string(),
       url: z.string(),
       events: wanted,
       description: z.string().exactOptional(),
-      disabled: z.object({ atMs: z.int(), reason: z.enum(['requested', 'gone', 'failing']) }).exactOptional(),
+      disabled: itemSchema<Disabled>()({
+        atMs: z.int(),
+        reason: z.enum(['requested', 'gone', 'failing']),
+      }).exactOptional(),
       secrets: z.array(z.object({ root: z.string(), version: z.int(), expiresAtMs: z.int().exactOptional() })),
       createdAtMs: z.int(),
     }),
   ),
 });
 
-const deliveryItem = z.object({
+const deliveryItem = itemSchema<Delivery>()({
   ...owner,
   id: z.string(),
   endpointId: z.string(),
@@ -46,7 +55,7 @@ const deliveryItem = z.object({
   extra: z.literal(true).exactOptional(),
   running: z.literal(true).exactOptional(),
   attempts: z.array(
-    z.object({
+    itemSchema<Attempt>()({
       startedAtMs: z.int(),
       durationMs: z.int(),
       status: z.int().exactOptional(),
@@ -58,7 +67,7 @@ const deliveryItem = z.object({
   deliveredAtMs: z.int().exactOptional(),
 });
 
-const replayItem = z.object({
+const replayItem = itemSchema<WebhookReplay>()({
   ...owner,
   id: z.string(),
   endpointId: z.string(),

@@ -1,0 +1,26 @@
+import { describe, expect, test } from '@jest/globals';
+import * as z from 'zod';
+import { itemSchema } from '../../lambdas/kernel/platform/items.ts';
+
+interface Money {
+  readonly amountMinor: number;
+  readonly note?: string;
+}
+
+describe('the schema of an item', () => {
+  test('reads each field of its type', () => {
+    const item = itemSchema<Money>()({ amountMinor: z.int(), note: z.string().exactOptional() });
+    const read: Money = item.parse({ amountMinor: 1, note: 'two', pk: 'left out' });
+    expect(read).toEqual({ amountMinor: 1, note: 'two' });
+  });
+
+  test('does not compile without a field of its type, optional or not, nor with one of no type', () => {
+    // @ts-expect-error a field that is optional is missing: it would be lost when the row is read
+    itemSchema<Money>()({ amountMinor: z.int() });
+    // @ts-expect-error a field that is required is missing
+    itemSchema<Money>()({ note: z.string().exactOptional() });
+    // @ts-expect-error the type has no such field
+    itemSchema<Money>()({ amountMinor: z.int(), note: z.string().exactOptional(), currency: z.string() });
+    expect.assertions(0);
+  });
+});
