@@ -4,7 +4,7 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/events.ts';
-import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
+import { RegistryRow, ViewsRow } from '../lambdas/kernel/contract/rows.ts';
 import { PAYMENTS_TIMEOUT_SECONDS, WEBHOOK_SENDER_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import { EventConsumer } from './constructs/event-consumer.ts';
 import type { HttpApi } from './constructs/http-api.ts';
@@ -16,7 +16,7 @@ import { wakesItself } from './constructs/wakes-itself.ts';
 import type { DataStack } from './data-stack.ts';
 
 export interface WebhooksProps {
-  readonly data: Pick<DataStack, 'events' | 'idempotency' | 'ledger' | 'registry' | 'webhookRoot'>;
+  readonly data: Pick<DataStack, 'events' | 'idempotency' | 'registry' | 'views' | 'webhookRoot'>;
   readonly http: HttpApi;
   readonly logs: FunctionLogs;
   /** Let webhooks go to loopback addresses, over plain HTTP too: for a receiver on the same machine. @default false */
@@ -121,7 +121,7 @@ export class Webhooks extends Construct {
       timeout: Duration.seconds(WEBHOOK_SENDER_TIMEOUT_SECONDS),
       environment: {
         ...this.#calling(),
-        [Environment.ledgerTable]: data.ledger.table.tableName,
+        [Environment.viewsTable]: data.views.tableName,
         [Environment.nodeThreads]: String(THREADS),
       },
     });
@@ -131,9 +131,8 @@ export class Webhooks extends Construct {
     data.registry.grantRows(sender, 'WriteRows', ['dynamodb:PutItem'], [...rows, ...DUE]);
     data.registry.grantRows(sender, 'MoveDue', ['dynamodb:DeleteItem'], DUE);
     data.webhookRoot.grantReadTo(sender);
-    // A replay walks through what happened.
-    data.ledger.grantRead(sender);
-    data.ledger.grantFindOutcomes(sender);
+    // A replay reads the tenant's own events.
+    data.views.grantRows(sender, 'ListEvents', ['dynamodb:Query'], [ViewsRow.event]);
     const { queue } = this.#tasks;
     sender.function.addEventSource(
       new SqsEventSource(queue, { batchSize: BATCH, reportBatchItemFailures: true, maxConcurrency: SENDERS }),

@@ -3,24 +3,26 @@ import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
-import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
+import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
+import { eventsOfRange } from '../views/use/read-event.ts';
 import { runWebhookTasks } from '../webhooks/http/webhook-tasks.ts';
 import { readSenderConfig } from '../webhooks/settings.ts';
 import { DynamoDbWebhooks } from '../webhooks/store/dynamodb-webhooks.ts';
 import { systemResolve } from '../webhooks/transport/addresses.ts';
 import { configuredSecrets, configuredTasks } from '../webhooks/transport/webhook-clients.ts';
 import { webhookTransport } from '../webhooks/transport/webhook-transport.ts';
-import { ledgerPastEvents } from '../webhooks/use/past-events.ts';
+import type { PastEvents } from '../webhooks/use/webhooks.ts';
 
 const config = readSenderConfig(process.env);
 const { allowLoopback } = config;
 const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const telemetry = standardTelemetry('webhook-sender');
-const transitions = new LedgerTransitions(client, config.ledgerTable, pacing);
+const views = new DynamoDbViews(client, config.viewsTable, pacing);
+const pastEvents: PastEvents = (range) => eventsOfRange(views, range);
 const tools = {
   webhooks: new DynamoDbWebhooks(client, config.tables, pacing),
-  pastEvents: ledgerPastEvents(transitions, systemDigest, (error) => telemetry.fault('past events', error)),
+  pastEvents,
   secrets: configuredSecrets(config, systemClock),
   transport: webhookTransport({ allowLoopback, resolve: systemResolve }),
   tasks: configuredTasks(config),

@@ -13,7 +13,7 @@ const calling = base.extend({
   [Environment.webhookRootSecretId]: z.string('is not set').min(1, 'must be the id of a secret'),
   [Environment.webhookLoopback]: z.enum(['true', 'false'], 'must be true or false'),
 });
-const reading = calling.extend({ [Environment.ledgerTable]: tableName });
+const reading = calling.extend({ [Environment.viewsTable]: tableName });
 
 export interface WebhookConfig {
   readonly tables: { readonly idempotency: string; readonly registry: string };
@@ -36,9 +36,9 @@ export function readCallingConfig(environment: Variables): CallingConfig {
 }
 
 /** @throws Error as {@link readWebhookConfig} */
-export function readSenderConfig(environment: Variables): CallingConfig & { readonly ledgerTable: string } {
+export function readSenderConfig(environment: Variables): CallingConfig & { readonly viewsTable: string } {
   const data = readVariables(reading, environment);
-  return { ...callingOf(data), ledgerTable: data[Environment.ledgerTable] };
+  return { ...callingOf(data), viewsTable: data[Environment.viewsTable] };
 }
 
 function callingOf(data: z.infer<typeof calling>): CallingConfig {

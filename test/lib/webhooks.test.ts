@@ -10,8 +10,7 @@ const listOf = (value: string | readonly string[]): readonly string[] => (typeof
 function told({ Action, Resource, Condition = {} }: Statement): string {
   const text = JSON.stringify(Resource);
   const names = [
-    'recent-outcomes',
-    'LedgerTable',
+    'Views',
     'Idempotency',
     'Registry',
     'WebhookRoot',
@@ -61,8 +60,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:PutItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*, WEBHOOK_DUE#*',
       'dynamodb:DeleteItem on Registry of WEBHOOK_DUE#*',
       'dynamodb:Query on Registry of WEBHOOK_DELIVERY#*',
-      'dynamodb:GetItem, dynamodb:Query on LedgerTable',
-      'dynamodb:Query on recent-outcomes',
+      'dynamodb:Query on Views of EVENT#*',
       'secretsmanager:GetSecretValue on WebhookRoot',
       TAKES_MESSAGES,
     ],

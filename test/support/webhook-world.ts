@@ -4,7 +4,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { AttemptResult, Delivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import type { WebhookEndpoint, WebhookOwner } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
-import { fanOut } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { fanOut, messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { replayPage } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import { type SendOutcome, sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
 import { sweepWebhooks } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
@@ -226,7 +226,7 @@ export class WebhookWorld {
 
   /** Two events to a page. */
   #pastOf(actor: Actor): PastEvents {
-    const page: PastEvents['page'] = async ({ fromMs, untilMs, tenantId, mode, cursor = '0' }) => {
+    const page: PastEvents = async ({ fromMs, untilMs, tenantId, mode, cursor = '0' }) => {
       const owned = this.past.filter(
         (event) =>
           event.tenant === tenantId &&
@@ -235,9 +235,9 @@ export class WebhookWorld {
           event.occurredAtMs < untilMs,
       );
       const from = Number(cursor);
-      const events = owned.slice(from, from + 2);
+      const events = owned.slice(from, from + 2).map(messageOf);
       return from + 2 < owned.length ? { events, cursor: String(from + 2) } : { events };
     };
-    return { page: (query) => actor.call('past', VOICE, () => page(query)) };
+    return (query) => actor.call('past', VOICE, () => page(query));
   }
 }

@@ -240,6 +240,11 @@ export function placeOf(ms: number, id?: string): string {
   return id === undefined ? time : `${time}#${id}`;
 }
 
+/** @returns the Unix milliseconds of a place */
+export function timeOf(place: string): number {
+  return Number(place.slice(0, TIME_DIGITS));
+}
+
 function sequenceDigits(sequence: number): string {
   return String(sequence).padStart(6, '0');
 }

@@ -1,14 +1,12 @@
-import type { PayonceEvent } from '../../events/domain/event.ts';
-import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { replayOperation } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
-import { type Delivery, newDelivery, replayed } from '../domain/webhook-delivery.ts';
+import { type Delivery, newDelivery, replayed, type WebhookMessage } from '../domain/webhook-delivery.ts';
 import { endpointOf, type WebhookEndpoint, wants } from '../domain/webhook-endpoint.ts';
 import { replayObject, replays, type WebhookReplay } from '../domain/webhook-replay.ts';
-import { attemptOf, enqueueAtOnce, messageOf } from './fan-out-webhooks.ts';
+import { attemptOf, enqueueAtOnce } from './fan-out-webhooks.ts';
 import type { AskTools, ResendRefusal } from './resend-webhook.ts';
 import { takeWebhookEffect, type WebhookEffectOutcome } from './webhook-effect.ts';
 import { answerOf, type KeyedRequest } from './webhook-endpoints.ts';
@@ -108,7 +106,7 @@ async function writePage(tools: ReplayTools, was: WebhookReplay): Promise<PageOu
     await webhooks.write({ replay: { was, now: ended(was, 'canceled') } });
     return 'ended';
   }
-  const page = await tools.pastEvents.page({ ...ranged(was), limit: EVENTS_PER_PAGE });
+  const page = await tools.pastEvents({ ...ranged(was), limit: EVENTS_PER_PAGE });
   const deliveries = await deliveriesOf(tools, was, endpoint, page.events);
   const sent = was.sent + deliveries.length;
   const now: WebhookReplay =
@@ -126,21 +124,17 @@ function ranged({ tenantId, mode, fromMs, untilMs, cursor }: WebhookReplay) {
   return { tenantId, mode, fromMs, untilMs, ...(cursor === undefined ? {} : { cursor }) };
 }
 
-const PUBLIC: ReadonlySet<string> = new Set(PUBLIC_EVENT_TYPES);
-
 async function deliveriesOf(
   { webhooks, clock, digest }: ReplayTools,
   replay: WebhookReplay,
   endpoint: WebhookEndpoint,
-  events: readonly PayonceEvent[],
+  events: readonly WebhookMessage[],
 ): Promise<readonly Revised<Delivery>[]> {
-  const wanted = events.filter(
-    ({ event: { type } }) => PUBLIC.has(type) && wants(endpoint, type) && replays(replay, type),
-  );
+  const wanted = events.filter(({ type }) => wants(endpoint, type) && replays(replay, type));
   const nowMs = clock.nowMs();
   const all = await Promise.all(
-    wanted.map(async (event) => {
-      const fresh = newDelivery(digest, replay, endpoint, messageOf(event), nowMs);
+    wanted.map(async (message) => {
+      const fresh = newDelivery(digest, replay, endpoint, message, nowMs);
       const was = await webhooks.readDelivery(endpoint.id, fresh.id);
       return was === undefined ? { now: fresh } : { was, now: replayed(was, nowMs) };
     }),

@@ -1,7 +1,7 @@
-import type { PayonceEvent } from '../../events/domain/event.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
-import type { AttemptResult, Delivery } from '../domain/webhook-delivery.ts';
+import type { EventRange } from '../../views/use/read-event.ts';
+import type { AttemptResult, Delivery, WebhookMessage } from '../domain/webhook-delivery.ts';
 import type { EndpointBook, SecretVersion, WebhookOwner } from '../domain/webhook-endpoint.ts';
 import type { WebhookReplay } from '../domain/webhook-replay.ts';
 
@@ -93,23 +93,9 @@ export interface WebhookSecrets {
   ): string;
 }
 
-export interface PastEventsQuery extends WebhookOwner {
-  /** Unix milliseconds, inclusive. */
-  readonly fromMs: number;
-  /** Unix milliseconds, exclusive. */
-  readonly untilMs: number;
-  readonly cursor?: string;
-  /** Of events in the page; a page may have fewer, or none, and yet not be the last. */
-  readonly limit: number;
-}
-
-export interface PastEventsPage {
-  readonly events: readonly PayonceEvent[];
+/** A page of an owner's events of a range of time. */
+export type PastEvents = (range: EventRange) => Promise<{
+  readonly events: readonly WebhookMessage[];
   /** Left out at the end. */
   readonly cursor?: string;
-}
-
-/** A tenant's events of a range of time, in about their order. Bounded work for each page. */
-export interface PastEvents {
-  page(query: PastEventsQuery): Promise<PastEventsPage>;
-}
+}>;
