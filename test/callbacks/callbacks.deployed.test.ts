@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import {
   GetSecretValueCommand,
@@ -21,12 +22,25 @@ import { until } from '../support/until.ts';
 let aws: LocalAws;
 let api: ApiClient;
 let operator: ApiClient;
+/** A charge in nobody's name, and when it was asked for: the last test looks for it. */
+let nobodys: { readonly id: string; readonly madeAtMs: number };
+
+const MINUTE_MS = 60_000;
 let secret: string;
 beforeAll(async () => {
   aws = localAws();
   api = new ApiClient(aws, aws.apiKey);
   operator = new ApiClient(aws, aws.adminApiKey);
   secret = (await readSecret())['current'] ?? '';
+  const madeAtMs = Date.now();
+  const made = await postToSandbox('/charges', {
+    amount: 4321,
+    currency: 'EUR',
+    source: 'tok_ok',
+    capture: 'automatic',
+    metadata: {},
+  });
+  nobodys = { ...((await made.json()) as { id: string }), madeAtMs };
 });
 
 const secretsManager = () =>
@@ -278,19 +292,14 @@ describe('callbacks that nobody may send', () => {
 
 describe('a callback for a payment that nobody knows', () => {
   test('is kept without a posting, shows as a mismatch, and finds its payment by the clock', async () => {
-    const behind = await postToSandbox('/charges', {
-      amount: 4321,
-      currency: 'EUR',
-      source: 'tok_ok',
-      capture: 'automatic',
-      metadata: {},
-    });
-    const { id } = (await behind.json()) as { id: string };
+    const { id, madeAtMs } = nobodys;
     await until(async () => {
       const answer = await fetch(`${aws.sandboxUrl}/events?charge=${id}`);
       const { data } = (await answer.json()) as { data: { delivered: boolean }[] };
       return data.length > 0 && data.every(({ delivered }) => delivered) ? true : undefined;
     });
+    // A comparison is of whole minutes.
+    await sleep(Math.max(0, Math.floor(madeAtMs / MINUTE_MS) * MINUTE_MS + MINUTE_MS + 1_000 - Date.now()));
     const comparison = await runJob(aws, 'reconcile-recent');
     expect([comparison.status, comparison.failed]).toEqual(['succeeded', 0]);
     const { json } = await operator.send('GET', '/v1/admin/mismatches?limit=100');
