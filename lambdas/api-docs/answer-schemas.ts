@@ -1,76 +1,11 @@
 import * as z from 'zod';
 import { PROBLEMS } from '../http/problems.ts';
-import { CANCEL_REASONS, PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
+import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
 import { ACCOUNTS } from '../payments/domain/posting.ts';
+import { payment, refund, shownAmount, unixSeconds } from '../payments/http/payment-objects.ts';
 import { order } from './order-schema.ts';
 
 /** What the API answers, for its documents. Objects are open: a client must pass over fields that it does not know. */
-
-const amount = (description: string) =>
-  z
-    .int()
-    .min(0)
-    .meta({ description: `${description}, in minor units.` });
-const unixSeconds = z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 });
-
-export const payment = z
-  .looseObject({
-    id: z
-      .string()
-      .regex(/^pay_[a-z2-7]{32}$/)
-      .meta({ example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp' }),
-    object: z.literal('payment'),
-    amount: amount('What was asked for'),
-    amount_captured: amount('What was taken'),
-    amount_refunded: amount('What was given back'),
-    currency: z.string().meta({ example: 'EUR' }),
-    status: z
-      .enum(PAYMENT_STATUSES)
-      .meta({ description: '`processing` means that the outcome is not known yet: ask again with GET.' }),
-    source: z.string(),
-    capture: z.enum(['automatic', 'manual']),
-    next_action: z
-      .looseObject({ type: z.literal('redirect'), url: z.string() })
-      .optional()
-      .meta({ description: 'What the payer must do; only while the status is `requires_action`.' }),
-    processor: z.looseObject({
-      name: z.string(),
-      charge_id: z.string().nullable(),
-      fee: amount('What the processor keeps; left out until it has said so').optional(),
-    }),
-    failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
-    cancellation_reason: z
-      .enum(CANCEL_REASONS)
-      .optional()
-      .meta({ description: 'Why it was let go; only while the status is `canceled`.' }),
-    reference: z.string().nullable(),
-    description: z.string().nullable(),
-    metadata: z.record(z.string(), z.string()),
-    created: unixSeconds,
-    livemode: z.boolean(),
-  })
-  .meta({ id: 'Payment' });
-
-export const refund = z
-  .looseObject({
-    id: z.string().meta({
-      description: '`ref_…`; the processor’s own of one that was made there.',
-      example: 'ref_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp2wq7hzd4ynrk5xcb3tmvja6ofe',
-    }),
-    object: z.literal('refund'),
-    payment: payment.shape.id,
-    amount: amount('What is given back'),
-    currency: z.string().meta({ example: 'EUR' }),
-    status: z
-      .enum(['pending', 'succeeded', 'failed'])
-      .meta({ description: '`pending` means that the outcome is not known yet. Also a success may fail days later.' }),
-    reason: z.string().nullable().meta({ description: 'Why, in your words.' }),
-    failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
-    created: unixSeconds.nullable().meta({
-      description: 'Unix time in seconds; null of one that was made at the processor.',
-    }),
-  })
-  .meta({ id: 'Refund' });
 
 export const refundList = z
   .looseObject({
@@ -84,7 +19,7 @@ const posting = z
   .looseObject({
     account: z.string().meta({ example: 'merchant_payable' }),
     direction: z.enum(['debit', 'credit']),
-    amount: amount('Always positive'),
+    amount: shownAmount('Always positive'),
     currency: z.string(),
   })
   .meta({ id: 'Posting' });
@@ -123,7 +58,7 @@ const ledgerEntry = z
     type: z.enum(TRANSITION_TYPES).meta({ description: 'Of that transition.' }),
     account,
     direction: z.enum(['debit', 'credit']),
-    amount: amount('Always positive'),
+    amount: shownAmount('Always positive'),
     currency: z.string(),
     created: unixSeconds,
   })
@@ -142,8 +77,8 @@ const balance = z
     object: z.literal('balance'),
     account,
     currency: z.string(),
-    debit: amount('The sum of all debits'),
-    credit: amount('The sum of all credits'),
+    debit: shownAmount('The sum of all debits'),
+    credit: shownAmount('The sum of all credits'),
     normal_balance: z.enum(['debit', 'credit']).meta({
       description:
         'The side on which the account grows: `credit` for `merchant_payable` and `late_receipts`, `debit` for the others.',
@@ -248,7 +183,7 @@ export const problem = z
       .int()
       .optional()
       .meta({ description: 'From when on a person may decide about the change; Unix seconds.' }),
-    amount_left: amount('What is left').optional(),
+    amount_left: shownAmount('What is left').optional(),
     payment: payment
       .optional()
       .meta({ description: 'The payment that failed or was let go; after a change that failed, as it still is.' }),

@@ -2,8 +2,9 @@ import * as z from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
 import type { ProblemCode } from '../http/problems.ts';
 import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
+import { payment, refund } from '../payments/http/payment-objects.ts';
 import { cancelBody, captureBody, refundBody } from '../payments/http/payment-schemas.ts';
-import { payment, refund, refundList } from './answer-schemas.ts';
+import { refundList } from './answer-schemas.ts';
 import {
   cancelExamples,
   cancelRequestExamples,

@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
+import { payment } from '../payments/http/payment-objects.ts';
 import { correctionBody, decisionBody, entriesQuery, mismatchesQuery } from '../reconciling/http/ledger-schemas.ts';
-import { balanceList, correction, ledgerEntryList, mismatchList, payment } from './answer-schemas.ts';
+import { balanceList, correction, ledgerEntryList, mismatchList } from './answer-schemas.ts';
 import {
   balanceExamples,
   correctionExamples,

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { PUBLIC_EVENT_TYPES } from '../events/domain/event.ts';
-import { payment } from './answer-schemas.ts';
+import { payment } from '../payments/http/payment-objects.ts';
 
 /** What the lists answer that are shown newest first. */
 

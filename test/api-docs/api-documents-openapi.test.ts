@@ -5,9 +5,7 @@ import {
   correction,
   ledgerEntryList,
   mismatchList,
-  payment,
   problem,
-  refund,
   refundList,
   transitionList,
 } from '../../lambdas/api-docs/answer-schemas.ts';
@@ -22,6 +20,7 @@ import { startRunBody } from '../../lambdas/jobs/http/job-schemas.ts';
 import { CURRENCIES } from '../../lambdas/kernel/currency.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { createOrderBody } from '../../lambdas/orders/http/order-schemas.ts';
+import { payment, refund } from '../../lambdas/payments/http/payment-objects.ts';
 import { cancelBody, captureBody, createPaymentBody, refundBody } from '../../lambdas/payments/http/payment-schemas.ts';
 import { correctionBody, decisionBody } from '../../lambdas/reconciling/http/ledger-schemas.ts';
 import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';

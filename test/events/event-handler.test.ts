@@ -70,7 +70,12 @@ describe('a batch of events', () => {
     ['what is no envelope', '[]', 'malformed', 'the event'],
     ['an envelope without a detail', '{}', 'malformed', 'the event'],
     ['an event without a version', envelope({ ...EVENT, version: undefined }), 'malformed', 'version'],
-    ['an event without its payment', envelope({ ...EVENT, payment: { id: 'pay_1' } }), 'malformed', 'payment.object'],
+    [
+      'an event without its payment',
+      envelope({ ...EVENT, payment: { id: EVENT.payment.id } }),
+      'malformed',
+      'payment.object',
+    ],
     [
       'an event about something else',
       envelope({ ...EVENT, event: { ...EVENT.event, data: { object: { object: 'x' } } } }),

@@ -9,15 +9,7 @@ const listOf = (value: string | readonly string[]): readonly string[] => (typeof
 
 function told({ Action, Resource, Condition = {} }: Statement): string {
   const text = JSON.stringify(Resource);
-  const names = [
-    'Views',
-    'Idempotency',
-    'Registry',
-    'WebhookRoot',
-    'DeadLetters',
-    'Tasks',
-    'Logs',
-  ];
+  const names = ['Views', 'Idempotency', 'Registry', 'WebhookRoot', 'DeadLetters', 'Tasks', 'Logs'];
   const on = names.find((name) => text.includes(name)) ?? text;
   const rows = listOf(Condition['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? []);
   return `${listOf(Action).join(', ')} on ${on}${rows.length === 0 ? '' : ` of ${rows.join(', ')}`}`;

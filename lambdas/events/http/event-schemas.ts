@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { Mode, TenantId } from '../../kernel/ids.ts';
-import { PAYMENT_STATUSES, type TransitionType } from '../../payments/domain/payment.ts';
+import type { TransitionType } from '../../payments/domain/payment.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
+import { payment, refund } from '../../payments/http/payment-objects.ts';
 import type { EventObject, PayonceEvent } from '../domain/event.ts';
 
 /**
@@ -10,41 +11,6 @@ import type { EventObject, PayonceEvent } from '../domain/event.ts';
  */
 
 const minorUnits = z.int().min(0);
-const failure = z.looseObject({ code: z.string(), message: z.string() }).nullable();
-
-const payment = z.looseObject({
-  id: z.string(),
-  object: z.literal('payment'),
-  amount: minorUnits,
-  amount_captured: minorUnits,
-  amount_refunded: minorUnits,
-  currency: z.string(),
-  status: z.enum(PAYMENT_STATUSES),
-  source: z.string(),
-  capture: z.enum(['automatic', 'manual']),
-  processor: z.looseObject({ name: z.string(), charge_id: z.string().nullable(), fee: minorUnits.exactOptional() }),
-  failure,
-  cancellation_reason: z.string().exactOptional(),
-  reference: z.string().nullable(),
-  description: z.string().nullable(),
-  metadata: z.record(z.string(), z.string()),
-  /** Unix seconds. */
-  created: z.int(),
-  livemode: z.boolean(),
-});
-
-const refund = z.looseObject({
-  id: z.string(),
-  object: z.literal('refund'),
-  payment: z.string(),
-  amount: minorUnits,
-  currency: z.string(),
-  status: z.enum(['pending', 'succeeded', 'failed']),
-  reason: z.string().nullable(),
-  failure,
-  /** Unix seconds. */
-  created: z.int().nullable(),
-});
 
 const dispute = z.looseObject({
   id: z.string(),
