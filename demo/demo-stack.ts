@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import { EventBus, Rule } from 'aws-cdk-lib/aws-events';
@@ -17,7 +18,8 @@ import { bundleEach } from '../lib/lambda-code.ts';
 import type { Settings } from '../lib/settings.ts';
 import { DemoEnvironment, DemoOutput, RECEIPTS_TIMEOUT_SECONDS, SHOP_AT_ONCE, SHOP_EVENT_SOURCE } from './contract.ts';
 
-const OUTPUT = resolve(import.meta.dirname, '..', 'dist', 'demo');
+/** Of this process alone, as the stacks keep copies. */
+const OUTPUT = resolve(import.meta.dirname, '..', 'dist', `demo-${process.pid}`);
 const FUNCTIONS = ['naive-shop', 'naive-receipts', 'payonce-receipts'] as const;
 type FunctionName = (typeof FUNCTIONS)[number];
 
@@ -40,6 +42,7 @@ export class DemoStack extends Stack {
   constructor(scope: Construct, id: string, props: DemoStackProps) {
     super(scope, id, { description: 'Payonce: a naive shop to put beside it' });
     bundleEach(new Map(FUNCTIONS.map((name) => [name, `demo/functions/${name}.ts`])), OUTPUT);
+    process.once('exit', () => rmSync(OUTPUT, { recursive: true, force: true }));
     this.callbackSecret = new ProcessorSecret(this, 'CallbackSecret', {
       description: 'Signs the callbacks to the naive shop.',
       retain: false,

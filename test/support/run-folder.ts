@@ -57,7 +57,7 @@ function bundles(): readonly string[] {
 
 /** Bundles carry the number of the process that made them; another run's may be at work beside this one. */
 function isOfRunning(bundle: string): boolean {
-  const pid = Number(/^lambdas-(\d+)$/.exec(bundle)?.[1]);
+  const pid = Number(/-(\d+)$/.exec(bundle)?.[1]);
   return runningProcesses().some((each) => each.pid === pid);
 }
 
