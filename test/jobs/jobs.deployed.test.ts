@@ -131,7 +131,7 @@ describe('jobs on the deployed stack', () => {
   });
 
   test('run once for a time that fires twice at once, and whose executor is killed on its way', async () => {
-    const executor = await functionNamed('CronExecutor');
+    const executor = await functionNamed('JobsExecutor');
     const at = `${new Date(Date.now() - MINUTE_MS).toISOString().slice(0, 16)}:07Z`;
     const firings = [fire(executor, 'close-days', at), fire(executor, 'close-days', at)];
     await sleep(50);
