@@ -7,13 +7,22 @@ import { SSMClient } from '@aws-sdk/client-ssm';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
+import { queueUrl, readVariables, secretId, tableName } from '../lambdas/kernel/platform/variables.ts';
 import { idempotently } from '../lambdas/once/idempotently.ts';
 import { createAwsCallbacks } from './aws-callbacks.ts';
 import { createDynamoDbBooks } from './dynamodb-books.ts';
 import { createHandler } from './entry.ts';
 import { createSqsTasks } from './sqs-tasks.ts';
 
-const setting = (name: string) => z.string(`${name} is not set`).min(1).parse(process.env[name]);
+const settings = readVariables(
+  z.object({
+    [Environment.sandboxTable]: tableName,
+    [Environment.sandboxTasksQueueUrl]: queueUrl,
+    [Environment.sandboxSecretId]: secretId,
+    [Environment.callbackAddressParameter]: z.string('is not set').min(1, 'must be the name of a parameter'),
+  }),
+  process.env,
+);
 const nowMs = Date.now;
 
 /** The e-mail service alone has no keys, as the one that it stands in for. */
@@ -27,15 +36,15 @@ export const handler = idempotently(
       runner,
       books: createDynamoDbBooks({
         client: DynamoDBDocumentClient.from(new DynamoDBClient()),
-        tableName: setting(Environment.sandboxTable),
+        tableName: settings[Environment.sandboxTable],
         wait,
       }),
-      tasks: createSqsTasks(new SQSClient(), setting(Environment.sandboxTasksQueueUrl)),
+      tasks: createSqsTasks(new SQSClient(), settings[Environment.sandboxTasksQueueUrl]),
       callbacks: createAwsCallbacks({
         ssm: new SSMClient(),
         secrets: new SecretsManagerClient(),
-        addressParameter: setting(Environment.callbackAddressParameter),
-        secretId: setting(Environment.sandboxSecretId),
+        addressParameter: settings[Environment.callbackAddressParameter],
+        secretId: settings[Environment.sandboxSecretId],
         nowMs,
       }),
       nowMs,

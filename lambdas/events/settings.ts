@@ -52,3 +52,11 @@ export function readRelayConfig(environment: Variables): PublisherConfig & Pick<
   const data = readVariables(z.object({ [Environment.parkingQueueUrl]: queueUrl }), environment);
   return { ...readPublisherConfig(environment), parkingQueueUrl: data[Environment.parkingQueueUrl] };
 }
+
+const seconds = z.coerce.number('must be seconds').int('must be whole seconds').min(1, 'must be a second or more');
+
+/** What publishes lost events again was deployed with: an event that the projector has not seen for so long is lost. @throws Error as {@link readPublisherConfig} */
+export function readLostEventsConfig(environment: Variables): PublisherConfig & { readonly lostAfterSeconds: number } {
+  const data = readVariables(z.object({ [Environment.lostAfterSeconds]: seconds }), environment);
+  return { ...readPublisherConfig(environment), lostAfterSeconds: data[Environment.lostAfterSeconds] };
+}

@@ -1,3 +1,4 @@
+import { readLostEventsConfig } from '../events/settings.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { republishLostEvents } from '../events/use/republish-lost-events.ts';
@@ -25,21 +26,23 @@ import { configuredProcessors } from '../processors/configured-processors.ts';
 import { PROCESSORS } from '../processors/registry.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
 import { booksTelemetry } from '../reconciling/http/books-telemetry.ts';
-import { readUpkeepSweepsConfig } from '../reconciling/settings.ts';
 import { DynamoDbExpiredRecords, DynamoDbTimeToLive } from '../reconciling/store/dynamodb-expired-records.ts';
 import { purgeExpired } from '../reconciling/use/purge-expired.ts';
 import { reconcileDays, reconcileRecent } from '../reconciling/use/reconcile.ts';
 import { DynamoDbOwners } from '../tenants/store/tenant-owners.ts';
+import { readViewsTable } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import { closeAllDays } from '../views/use/close-all-days.ts';
 import { ProjectedEvents } from '../views/use/seen-events.ts';
+import { readWebhookConfig } from '../webhooks/settings.ts';
 import { DynamoDbWebhooks } from '../webhooks/store/dynamodb-webhooks.ts';
 import { configuredTasks } from '../webhooks/transport/webhook-clients.ts';
 import { sweepWebhooksJob } from '../webhooks/use/sweep-webhooks.ts';
 
 const NAME = 'upkeep-jobs';
 const payments = readPaymentsConfig(process.env, PROCESSORS);
-const sweeps = readUpkeepSweepsConfig(process.env);
+const webhooks = readWebhookConfig(process.env);
+const lostEvents = readLostEventsConfig(process.env);
 const { queueUrl, parkingQueueUrl } = readJobWorkerConfig(process.env, 'upkeep');
 const { tables } = payments;
 const client = documentClient();
@@ -50,7 +53,7 @@ const report = (error: unknown): void => telemetry.fault(NAME, error);
 const { books } = await configuredProcessors(payments, systemClock);
 const store = new DynamoDbStore(client, tables, pacing);
 const transitions = new LedgerTransitions(client, tables.ledger, pacing);
-const views = new DynamoDbViews(client, sweeps.viewsTable, pacing);
+const views = new DynamoDbViews(client, readViewsTable(process.env), pacing);
 
 /** Works on the jobs that append nothing to the Ledger. */
 export const handler = idempotently(
@@ -75,7 +78,6 @@ export const handler = idempotently(
 const MINUTE_MS = 60_000;
 
 function sweepingJobs(runner: OperationRunner) {
-  const { webhooks, publisher } = sweeps;
   return {
     'sweep-webhooks': sweepWebhooksJob(
       {
@@ -88,9 +90,9 @@ function sweepingJobs(runner: OperationRunner) {
     'republish-events': republishLostEvents({
       transitions,
       age: transitions,
-      lostAfterMs: sweeps.lostAfterSeconds * 1000,
+      lostAfterMs: lostEvents.lostAfterSeconds * 1000,
       seen: new ProjectedEvents(views),
-      publisher: new EventBridgePublisher(eventBridgeClient(), publisher.eventBus),
+      publisher: new EventBridgePublisher(eventBridgeClient(), lostEvents.eventBus),
       marks: new DynamoDbJobMarks(client, tables.registry, pacing),
       runner,
       digest: systemDigest,

@@ -1,16 +1,12 @@
 import * as z from 'zod';
 import { Environment } from '../kernel/contract/environment.ts';
 import type { JobWorkerName } from '../kernel/contract/jobs.ts';
-import { queueUrl, readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
-
-const secretId = z.string('is not set').min(1, 'must be the id of a secret');
+import { baseUrl, queueUrl, readVariables, secretId, tableName, type Variables } from '../kernel/platform/variables.ts';
 
 const executor = z.object({
   [Environment.idempotencyTable]: tableName,
   [Environment.jobCredentialSecretId]: secretId,
-  [Environment.apiUrl]: z
-    .url({ protocol: /^https?$/, error: 'must be an http or https address' })
-    .refine((text) => !text.endsWith('/'), 'must not end with a slash'),
+  [Environment.apiUrl]: baseUrl,
 });
 const api = z.object({
   [Environment.idempotencyTable]: tableName,
@@ -18,12 +14,6 @@ const api = z.object({
   [Environment.jobCredentialSecretId]: secretId,
   [Environment.paymentJobsQueueUrl]: queueUrl,
   [Environment.upkeepJobsQueueUrl]: queueUrl,
-});
-
-const worker = z.object({
-  [Environment.parkingQueueUrl]: queueUrl,
-  [Environment.paymentJobsQueueUrl]: queueUrl.exactOptional(),
-  [Environment.upkeepJobsQueueUrl]: queueUrl.exactOptional(),
 });
 
 /** What the executor was deployed with. */
@@ -74,8 +64,10 @@ const OWN_QUEUES = {
 
 /** @throws Error as {@link readExecutorConfig} */
 export function readJobWorkerConfig(environment: Variables, name: JobWorkerName): JobWorkerConfig {
-  const data = readVariables(worker, environment);
-  const own = data[OWN_QUEUES[name]];
-  if (own === undefined) throw new Error(`the environment variable ${OWN_QUEUES[name]} is not set`);
-  return { queueUrl: own, parkingQueueUrl: data[Environment.parkingQueueUrl] };
+  const own = z.object({ [OWN_QUEUES[name]]: queueUrl }).transform((data) => data[OWN_QUEUES[name]] ?? '');
+  const parking = z.object({ [Environment.parkingQueueUrl]: queueUrl });
+  return {
+    queueUrl: readVariables(own, environment),
+    parkingQueueUrl: readVariables(parking, environment)[Environment.parkingQueueUrl],
+  };
 }

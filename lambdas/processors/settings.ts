@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Environment } from '../kernel/contract/environment.ts';
-import { readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
+import { baseUrl, readVariables, secretId, tableName, type Variables } from '../kernel/platform/variables.ts';
 import type { ConfiguredProcessor, ProcessorsConfig } from './configured-processors.ts';
 import { type CallbackSource, type ProcessorContract, type ProcessorSetting, schemeNames } from './contract.ts';
 import type { ProcessorDescriptor } from './descriptor.ts';
@@ -10,11 +10,6 @@ export interface PaymentsConfig extends ProcessorsConfig {
   /** By their names. */
   readonly tables: { readonly idempotency: string; readonly ledger: string; readonly registry: string };
 }
-
-const address = z
-  .string('is not set')
-  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), 'must be an http or https address')
-  .refine((text) => !text.endsWith('/'), 'must not end with a slash');
 
 /** Text that holds JSON of this shape. */
 const json = <Value>(schema: z.ZodType<Value>) =>
@@ -89,10 +84,8 @@ function readProcessor(processor: ProcessorDescriptor, environment: Variables): 
   return { processor, settings: Object.fromEntries(settings), secretIds: Object.fromEntries(secrets) };
 }
 
-const secretId = z.string('is not set').min(1, 'must be the id of a secret');
-
 function valueOf({ form }: ProcessorSetting): z.ZodType<string> {
-  return form === 'address' ? address : z.string('is not set').regex(form.pattern, `must be ${form.allowed}`);
+  return form === 'address' ? baseUrl : z.string('is not set').regex(form.pattern, `must be ${form.allowed}`);
 }
 
 function readVariable(name: string, schema: z.ZodType<string>, environment: Variables): string {
@@ -122,10 +115,6 @@ export function readCallbacksConfig(
   processors: readonly ProcessorDescriptor[],
 ): CallbacksConfig {
   const config = readPaymentsConfig(environment, processors);
-  const parsed = callbackSources(processors).safeParse(environment[Environment.callbackSources]);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new Error(`the environment variable ${Environment.callbackSources} ${issue?.message ?? 'is wrong'}`);
-  }
-  return { ...config, sources: parsed.data };
+  const schema = z.object({ [Environment.callbackSources]: callbackSources(processors) });
+  return { ...config, sources: readVariables(schema, environment)[Environment.callbackSources] };
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Environment } from '../kernel/contract/environment.ts';
-import { queueUrl, readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
+import { queueUrl, readVariables, secretId, tableName, type Variables } from '../kernel/platform/variables.ts';
 
 /** What the functions of webhooks were deployed with; each has only what it uses. */
 
@@ -10,7 +10,7 @@ const base = z.object({
   [Environment.webhookTasksQueueUrl]: queueUrl,
 });
 const calling = base.extend({
-  [Environment.webhookRootSecretId]: z.string('is not set').min(1, 'must be the id of a secret'),
+  [Environment.webhookRootSecretId]: secretId,
   [Environment.webhookLoopback]: z.enum(['true', 'false'], 'must be true or false'),
 });
 const reading = calling.extend({ [Environment.viewsTable]: tableName });

@@ -9,6 +9,11 @@ export const tableName = z
   .string('is not set')
   .regex(/^[A-Za-z0-9_.-]{3,255}$/, 'must be the name of a DynamoDB table');
 export const queueUrl = z.url('must be the address of an SQS queue');
+export const baseUrl = z
+  .string('is not set')
+  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), 'must be an http or https address')
+  .refine((text) => !text.endsWith('/'), 'must not end with a slash');
+export const secretId = z.string('is not set').min(1, 'must be the id of a secret');
 
 /** @throws Error naming the variable that is missing or wrong */
 export function readVariables<Value>(schema: z.ZodType<Value>, environment: Variables): Value {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { Environment } from '../../kernel/contract/environment.ts';
+import { baseUrl, readVariables, secretId, tableName, type Variables } from '../../kernel/platform/variables.ts';
 import { PartiesEnvironment } from '../contract.ts';
 
 /** The parties of an order as a function was deployed with them. */
@@ -21,16 +22,10 @@ export interface PartiesConfig {
   readonly deadLettersQueueUrl: string;
 }
 
-const name = z.string('is not set').min(1, 'is empty');
-const baseUrl = z
-  .string('is not set')
-  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), 'must be an http or https address')
-  .refine((text) => !text.endsWith('/'), 'must not end with a slash');
-
 const partiesEnvironment = z.object({
   [PartiesEnvironment.shopUrl]: baseUrl,
   [PartiesEnvironment.postmarkUrl]: baseUrl,
-  [PartiesEnvironment.postmarkTokenSecretId]: name.exactOptional(),
+  [PartiesEnvironment.postmarkTokenSecretId]: secretId.exactOptional(),
   [PartiesEnvironment.postmarkLagSeconds]: z
     .string()
     .regex(/^\d{1,5}$/, 'must be whole seconds')
@@ -38,7 +33,7 @@ const partiesEnvironment = z.object({
     .exactOptional(),
   [PartiesEnvironment.emailSender]: z.email('must be an e-mail address'),
   [PartiesEnvironment.deadLettersQueueUrl]: z.url('is not set'),
-  [Environment.registryTable]: name,
+  [Environment.registryTable]: tableName,
 });
 
 /**
@@ -47,16 +42,9 @@ const partiesEnvironment = z.object({
  * @returns undefined when none of it is set: this deployment takes no orders
  * @throws Error naming the variable that is missing or wrong
  */
-export function readPartiesConfig(
-  environment: Readonly<Record<string, string | undefined>>,
-): PartiesConfig | undefined {
+export function readPartiesConfig(environment: Variables): PartiesConfig | undefined {
   if (Object.values(PartiesEnvironment).every((variable) => environment[variable] === undefined)) return undefined;
-  const parsed = partiesEnvironment.safeParse(environment);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new Error(`the environment variable ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is wrong'}`);
-  }
-  const { data } = parsed;
+  const data = readVariables(partiesEnvironment, environment);
   const tokenSecretId = data[PartiesEnvironment.postmarkTokenSecretId];
   const lagSeconds = data[PartiesEnvironment.postmarkLagSeconds];
   return {
