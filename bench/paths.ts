@@ -6,6 +6,7 @@ import {
   createPayment,
 } from '../lambdas/payments/use/create-payment.ts';
 
+import { payByHand } from '../test/support/bench-by-hand.ts';
 import { engineProcess } from '../test/support/bench-engine.ts';
 import { type MeteredCall, meteredClient } from '../test/support/bench-metered-client.ts';
 import { payNaively } from '../test/support/bench-naive-payment.ts';
@@ -29,6 +30,8 @@ interface Path {
   /** The attempt before the measured one, if any: in the same process or in another. @default none */
   readonly after?: 'same process' | 'other process';
 }
+
+const BY_HAND = 'the same calls by hand';
 
 const PATHS: readonly Path[] = [
   { name: 'first execution' },
@@ -59,6 +62,13 @@ export async function measureEngine(config: DynamoDBClientConfig, tables: StoreT
     costs.push({ path: name, outcome: told(outcome), ...costOf(measured.calls.slice(callsBefore)) });
   }
   return costs;
+}
+
+/** The same payment by the skeleton's own calls, made by hand: what the skeleton adds is the difference. */
+export async function measureByHand(config: DynamoDBClientConfig, tables: StoreTables): Promise<PathCost> {
+  const { client, calls } = meteredClient(config);
+  await payByHand(engineProcess(client, tables, typicalProcessor()), typicalPayment('bench-by-hand'));
+  return { path: BY_HAND, outcome: 'first', ...costOf(calls) };
 }
 
 /** The same payment through the handlers that the engine is put beside. */

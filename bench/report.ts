@@ -4,14 +4,17 @@ import type { Weight } from './weight.ts';
 
 export interface Measurements {
   readonly engine: readonly PathCost[];
+  readonly byHand: PathCost;
   readonly others: readonly PathCost[];
+  /** The skeleton's time over that of the same calls by hand. */
+  readonly skeletonRatio: number;
   readonly overhead: readonly SpeedRatio[];
   readonly throughput: readonly SpeedRatio[];
   readonly weight: Weight;
 }
 
 /** The page of figures: counts, and ratios within one run. Nothing here depends on how fast the machine is. */
-export function report({ engine, others, overhead, throughput, weight }: Measurements): string {
+export function report({ engine, byHand, others, skeletonRatio, overhead, throughput, weight }: Measurements): string {
   return `# Benchmarks
 
 Written by \`npm run bench\`. Counts are DynamoDB's own (\`ReturnConsumedCapacity\`, indexes included), as the local emulator
@@ -26,6 +29,24 @@ ${rows(engine, costCells)}
 Budgets: a first execution is two durable writes and at most 11 write units, 13 with a reference or a hold. A cold replay is one rejected
 call, a warm replay none. A rejected call does not report its cost. DynamoDB charges it for the items whose conditions failed: here two items
 of at most one kilobyte, 4 units (three items and 6 units with a reference).
+
+## What the skeleton costs
+
+A payment through \`executeOnce\` and Powertools' \`makeIdempotent\`, and the same claim, charge and commit called directly, in turn.
+
+| path | calls | durable writes | request units | time |
+|---|---|---|---|---|
+${rows([byHand, ...engine.slice(0, 1)], (cost) => [
+  cost.path,
+  cost.calls,
+  cost.durableWrites,
+  cost.units ?? 'refused',
+  cost === byHand ? '1.00' : skeletonRatio.toFixed(2),
+])}
+
+The budget is no call, no write unit, and 2 % of the time.
+
+## Without the engine
 
 For comparison, the same payment without the engine:
 

@@ -1,22 +1,29 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { Command } from 'commander';
+import { PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { CREDENTIALS } from '../local/emulator-environment.ts';
-import { StartFailure } from '../local/failure.ts';
-import { startLocalAws } from '../local/local-aws.ts';
-import { measureEngine, measureOthers } from './paths.ts';
+import { type LocalAws, startLocalAws } from '../local/local-aws.ts';
+import { measureByHand, measureEngine, measureOthers } from './paths.ts';
 import { report } from './report.ts';
-import { measureSpeed } from './speed.ts';
+import { FULL, measureSpeed, SHORT, type Size } from './speed.ts';
 import { measureWeight } from './weight.ts';
 
 const PAGE = resolve(import.meta.dirname, '..', 'docs', 'benchmarks.md');
 /** Neither the port that people use nor that of the tests; another is taken when it is not free. */
 const BENCH_PORT = 14_666;
 
+const { short } = new Command('npm run bench --')
+  .description('Measures what a payment costs, and writes docs/benchmarks.md.')
+  .option('--short', 'measure little and write nothing: to see that it works', false)
+  .parse()
+  .opts<{ readonly short: boolean }>();
+
 const progress = (text: string): void => console.log(`… ${text}`);
 
 /** Everything on a local AWS of its own, which ends with this run. */
-async function measureOn(directory: string): Promise<string> {
+async function measureOn(directory: string, size: Size): Promise<string> {
   const { aws, emulator } = await startLocalAws({
     directory,
     port: BENCH_PORT,
@@ -29,23 +36,35 @@ async function measureOn(directory: string): Promise<string> {
     const config = { endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS };
     progress('calls and capacity of every path');
     const engine = await measureEngine(config, aws.tables);
+    const byHand = await measureByHand(config, aws.tables);
     const others = await measureOthers(config, aws.tables);
-    const speed = await measureSpeed(config, aws.tables, progress);
-    return report({ engine, others, ...speed, weight: measureWeight(progress) });
+    const speed = await measureSpeed(config, aws.tables, { size, progress });
+    const weight = measureWeight({ environment: await environmentOf(aws), starts: size.starts, progress });
+    return report({ engine, byHand, others, ...speed, weight });
   } finally {
     await emulator.stop();
   }
 }
 
-const directory = mkdtempSync(join(tmpdir(), 'payonce-bench-'));
-try {
-  const page = await measureOn(directory);
-  writeFileSync(PAGE, page);
-  console.log(`\n${page}`);
-} catch (error) {
-  if (!(error instanceof StartFailure)) throw error;
-  console.error(error.message);
-  process.exitCode = 1;
-} finally {
-  rmSync(directory, { recursive: true, force: true });
+/** What the payments function is deployed with, and nothing of this process's own environment. */
+async function environmentOf(aws: LocalAws): Promise<Readonly<Record<string, string>>> {
+  const client = new LambdaClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS });
+  const { Environment } = await client.send(
+    new GetFunctionConfigurationCommand({ FunctionName: aws.paymentsFunction }),
+  );
+  return {
+    ...Environment?.Variables,
+    AWS_REGION: aws.region,
+    AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
+  };
 }
+
+/** Of this program alone. After a failure it says what happened. */
+const directory = join(PAYONCE_DIRECTORY, 'bench');
+rmSync(directory, { recursive: true, force: true });
+mkdirSync(directory, { recursive: true });
+const page = await measureOn(directory, short ? SHORT : FULL);
+rmSync(directory, { recursive: true, force: true });
+if (!short) writeFileSync(PAGE, page);
+console.log(`\n${page}`);

@@ -1,11 +1,9 @@
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
-import { Environment } from '../lambdas/kernel/contract/environment.ts';
-import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { bundle } from '../lib/lambda-code.ts';
 import { startSize } from '../test/support/start-size.ts';
 import { median } from './median.ts';
@@ -22,23 +20,18 @@ interface ImportRatio {
   readonly ratio: number;
 }
 
-const STARTS = 9;
 const FUNCTIONS = ['payments', 'api-documents', 'sandbox-processor'];
 const ROOT = resolve(import.meta.dirname, '..');
 
-/** What the payments function needs to start, and nothing of this process's own environment. */
-const ENVIRONMENT = {
-  AWS_REGION: 'us-east-1',
-  AWS_ACCESS_KEY_ID: 'test',
-  AWS_SECRET_ACCESS_KEY: 'test',
-  [Environment.idempotencyTable]: 'bench-idempotency',
-  [Environment.ledgerTable]: 'bench-ledger',
-  [Environment.registryTable]: 'bench-registry',
-  [sandboxContract.settings.url.variable]: 'https://processor.example',
-};
+interface WeightOptions {
+  /** Of the deployed payments function: without its settings it does not start. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly starts: number;
+  readonly progress: (text: string) => void;
+}
 
 /** Bundles the functions as they are deployed, and starts each in fresh processes. */
-export function measureWeight(progress: (text: string) => void): Weight {
+export function measureWeight({ environment, starts, progress }: WeightOptions): Weight {
   const directory = mkdtempSync(join(tmpdir(), 'payonce-weight-'));
   try {
     progress('bundle sizes');
@@ -47,14 +40,13 @@ export function measureWeight(progress: (text: string) => void): Weight {
     const sdkWithOurCredentials = join(directory, 'sdk-with-our-credentials.mjs');
     bundleSdkAlone(sdkAlone, {});
     bundleSdkAlone(sdkWithOurCredentials, {
-      '@aws-sdk/credential-provider-node': join(ROOT, 'lambdas', 'runtime', 'environment-credentials.ts'),
+      '@aws-sdk/credential-provider-node': join(ROOT, 'lambdas', 'kernel', 'platform', 'environment-credentials.ts'),
     });
-    progress(`import CPU time, ${STARTS} starts each`);
-    const [payments = NaN, alone = NaN, ours = NaN] = importCpuMs([
-      join(directory, 'payments', 'index.mjs'),
-      sdkAlone,
-      sdkWithOurCredentials,
-    ]);
+    progress(`import CPU time, ${starts} starts each`);
+    const [payments = NaN, alone = NaN, ours = NaN] = importCpuMs(
+      [join(directory, 'payments', 'index.mjs'), sdkAlone, sdkWithOurCredentials],
+      { starts, environment },
+    );
     return {
       kilobytes: new Map(FUNCTIONS.map((name) => [name, startSize(join(directory, name)) / 1000])),
       imports: [
@@ -87,16 +79,24 @@ function bundleSdkAlone(outfile: string, alias: Record<string, string>): void {
 }
 
 /** Median CPU time to import each file; the files take turns, each start is a process of its own. Milliseconds. */
-function importCpuMs(files: readonly string[]): readonly number[] {
-  const rounds = Array.from({ length: STARTS }, () => files.map(importOnce));
+function importCpuMs(
+  files: readonly string[],
+  { starts, environment }: Pick<WeightOptions, 'starts' | 'environment'>,
+): readonly number[] {
+  const rounds = Array.from({ length: starts }, () => files.map((file) => importOnce(file, environment)));
   return files.map((_, index) => median(rounds.map((round) => round[index] ?? NaN)));
 }
 
-function importOnce(file: string): number {
+/** @throws Error with the function's own word when it does not start */
+function importOnce(file: string, environment: Readonly<Record<string, string>>): number {
   const script = `const before = process.cpuUsage();
     await import(${JSON.stringify(pathToFileURL(file).href)});
     const { user, system } = process.cpuUsage(before);
     process.stdout.write(String((user + system) / 1000));`;
   const arguments_ = ['--input-type=module', '-e', script];
-  return Number(execFileSync(process.execPath, arguments_, { encoding: 'utf8', env: ENVIRONMENT }));
+  const { status, stdout, stderr } = spawnSync(process.execPath, arguments_, { encoding: 'utf8', env: environment });
+  if (status === 0) return Number(stdout);
+  // Node shows the line of the bundle first, which is all of it.
+  const reason = stderr.split('\n').find((line) => /^\w*(Error|Failure)\b/.test(line)) ?? 'it did not say why';
+  throw new Error(`${file.split('/').at(-2)} does not start: ${reason}`);
 }

@@ -79,6 +79,8 @@ function environmentOf({ port, persist, directory }: EmulatorOptions, temporary:
     STATE_DIR: join(directory, STATE_DIRECTORY),
     TMPDIR: temporary,
     PYTHONUNBUFFERED: '1',
+    // Nothing compiled is left in the tree.
+    PYTHONDONTWRITEBYTECODE: '1',
   };
 }
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { median } from '../../bench/median.ts';
-import { measureEngine, measureOthers, type PathCost } from '../../bench/paths.ts';
+import { measureByHand, measureEngine, measureOthers, type PathCost } from '../../bench/paths.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
 
 const counts = ({ path, outcome, calls, durableWrites, units }: PathCost) => [
@@ -33,6 +33,10 @@ describe('the benchmark counts', () => {
       ['replay, cold process', 'replay 201', 1, 0, undefined],
       ['replay, warm process', 'replay 201', 0, 0, 0],
     ]);
+  });
+
+  test('the skeleton adds no call, no write and no unit to the same calls by hand', async () => {
+    expect(counts(await measureByHand(config(), tables)).slice(1)).toEqual(['first', 2, 2, 11]);
   });
 
   test('those of the handlers beside it', async () => {

@@ -1,0 +1,60 @@
+import { LEASE_SECONDS, REQUEST_BUDGET_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
+import { chargeOperation } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { decide } from '../../lambdas/payments/domain/decide.ts';
+import { create } from '../../lambdas/payments/domain/payment.ts';
+import { creationAnswer } from '../../lambdas/payments/domain/payment-answer.ts';
+import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
+import { detailsOf, firstTransition, nextTransition } from '../../lambdas/payments/domain/transition.ts';
+import type { CreatePayment, CreatePaymentTools } from '../../lambdas/payments/use/create-payment.ts';
+import { settleCharge } from '../../lambdas/payments/use/find-out.ts';
+
+const WEEK_SECONDS = 7 * 24 * 60 * 60;
+
+/**
+ * A payment by the same calls that `createPayment` makes, one after the other: the same claim, the same question to the processor,
+ * the same commit. What the skeleton adds, takeover, replay and rivals, is left out; what it costs is the difference.
+ */
+export async function payByHand(tools: CreatePaymentTools, request: CreatePayment): Promise<void> {
+  const { store, processor, digest, clock, entropy } = tools;
+  const { paymentId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, capture } = request;
+  const { description = '', metadata = {} } = request;
+  const claimedAtMs = clock.nowMs();
+  const operationId = chargeOperation(paymentId);
+  const draft = create({
+    id: paymentId,
+    tenantId,
+    mode,
+    amountMinor,
+    currency,
+    source,
+    capture,
+    processorName: processor.name,
+    createdAtMs: claimedAtMs,
+  });
+  const { account, endpoint, apiVersion } = processor;
+  const details = { description, metadata, requestId, fingerprint, processor: { account, endpoint, apiVersion } };
+  const pending = firstTransition(digest, draft, details, claimedAtMs);
+  const key = { operationId, paymentId, fingerprint };
+  const owner = entropy.ownerToken();
+  const leaseExpiresAtMs = claimedAtMs + LEASE_SECONDS * 1000;
+  const record = { status: 'INPROGRESS' as const, ...key, owner, claimedAtMs, leaseExpiresAtMs, released: false };
+  const claim = await store.claim({ record, pending });
+  invariant(claim.kind === 'claimed', `the claim by hand was refused: ${claim.kind}`);
+
+  const order = { operationId, paymentId, amountMinor, currency, source, capture };
+  const answerByMs = claimedAtMs + REQUEST_BUDGET_SECONDS * 1000;
+  const fact = await settleCharge(tools, { order, claimedAtMs, sent: 'nothing', answerByMs });
+  const decision = decide(fact, stateAfter([pending]));
+  invariant(decision.kind === 'append', 'the charge must cause a transition');
+  const nowMs = clock.nowMs();
+  const transition = nextTransition(digest, pending, decision.draft, nowMs);
+  const answer = creationAnswer(transition.payment, detailsOf(pending));
+  const expiresAtSeconds = Math.ceil(nowMs / 1000) + WEEK_SECONDS;
+  const commit = await store.commit({
+    record: { status: 'COMPLETED', ...key, owner, claimedAtMs, answer, expiresAtSeconds },
+    expects: 'open',
+    transition,
+  });
+  invariant(commit.kind === 'committed', `the commit by hand was refused: ${commit.kind}`);
+}
