@@ -95,7 +95,7 @@ describe('the local AWS', () => {
     expect(await pay(aws)).toEqual({ status: 201, replayed: null });
 
     const again = await start();
-    expect(again.stdout).toContain('running already');
+    expect(again.stdout).toContain('already running');
     expect(details()).toEqual(aws);
 
     expect((await stop()).stdout).toContain('Payonce stopped');
@@ -131,7 +131,7 @@ describe('the local AWS', () => {
     expect(await untilGone()).toEqual([]);
 
     expect(existsSync(join(directory, 'local.json'))).toBe(true);
-    expect((await start()).stdout).not.toContain('running already');
+    expect((await start()).stdout).not.toContain('already running');
     await stop();
   });
 
