@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import { copyFileSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import type { Node } from 'constructs';
@@ -8,60 +8,26 @@ const ROOT = resolve(import.meta.dirname, '..');
 /** Of this process alone: two may synthesize at once. The stacks keep copies. */
 const OUTPUT = join(ROOT, 'dist', `lambdas-${process.pid}`);
 
-/** The functions: each is a file of `lambdas/functions`; the sandbox processor is one beside them. */
-export type FunctionName =
-  | 'payments'
-  | 'callbacks'
-  | 'orders'
-  | 'payment-jobs'
-  | 'upkeep-jobs'
-  | 'ledger'
-  | 'outbox-relay'
-  | 'republish-range'
-  | 'dead-letters'
-  | 'webhooks'
-  | 'webhook-fan-out'
-  | 'webhook-sender'
-  | 'views-projector'
-  | 'receipt-consumer'
-  | 'commission-consumer'
-  | 'events'
-  | 'jobs'
-  | 'cron-executor'
-  | 'api-documents'
-  | 'sandbox-processor';
+const FUNCTIONS = join('lambdas', 'functions');
+/** The source of each function: a file of `lambdas/functions`, and the sandbox processor beside them. */
+const SOURCES: ReadonlyMap<string, string> = new Map([
+  ...readdirSync(join(ROOT, FUNCTIONS)).map((file) => [basename(file, '.ts'), join(FUNCTIONS, file)] as const),
+  ['sandbox-processor', join('sandbox', 'handler.ts')],
+]);
 
 /** Files that a function reads beside its code, from packages that are not worth bundling. */
-const FILES: Readonly<Record<FunctionName, readonly string[]>> = {
-  payments: [],
-  callbacks: [],
-  orders: [],
-  'payment-jobs': [],
-  'upkeep-jobs': [],
-  ledger: [],
-  'outbox-relay': [],
-  'republish-range': [],
-  'dead-letters': [],
-  webhooks: [],
-  'webhook-fan-out': [],
-  'webhook-sender': [],
-  'views-projector': [],
-  'receipt-consumer': [],
-  'commission-consumer': [],
-  events: [],
-  jobs: [],
-  'cron-executor': [],
-  'api-documents': ['swagger-ui-bundle.js', 'swagger-ui.css'].map((file) =>
-    join(ROOT, 'node_modules', 'swagger-ui-dist', file),
-  ),
-  'sandbox-processor': [],
-};
+const FILES: ReadonlyMap<string, readonly string[]> = new Map([
+  [
+    'api-documents',
+    ['swagger-ui-bundle.js', 'swagger-ui.css'].map((file) => join(ROOT, 'node_modules', 'swagger-ui-dist', file)),
+  ],
+]);
 
 /**
  * The functions that call processors. The code of each processor is in chunks of its own, which a function reads where it calls
  * that processor: most deployments never read Stripe's package, a third of the whole.
  */
-const CALL_PROCESSORS: readonly FunctionName[] = ['payments', 'callbacks', 'orders', 'payment-jobs', 'upkeep-jobs'];
+const CALL_PROCESSORS: readonly string[] = ['payments', 'callbacks', 'orders', 'payment-jobs', 'upkeep-jobs'];
 
 const OPTIONS = {
   absWorkingDir: ROOT,
@@ -86,8 +52,14 @@ let bundled = false;
 /**
  * The code of a function. All functions are bundled once per synth, and by one call but for those with chunks: a call each
  * takes half a second more for every function. The output depends on the sources alone, so that unchanged sources are not deployed again.
+ *
+ * @param name a file of `lambdas/functions` without its ending, or `sandbox-processor`
+ * @throws Error when there is no such function
  */
-export function lambdaCode(node: Node, name: FunctionName): Code {
+export function lambdaCode(node: Node, name: string): Code {
+  if (!SOURCES.has(name)) {
+    throw new Error(`${name} is not a function; the functions are ${[...SOURCES.keys()].sort().join(', ')}`);
+  }
   // What `cdk list` and template tests do not need, they do not wait for.
   const stacks: unknown = node.tryGetContext('aws:cdk:bundling-stacks');
   if (Array.isArray(stacks) && stacks.length === 0) return Code.fromInline('// not bundled');
@@ -101,25 +73,19 @@ export function lambdaCode(node: Node, name: FunctionName): Code {
 
 /** Bundles all functions into `directory`, a folder each. */
 export function bundle(directory: string): void {
-  const together = Object.keys(FILES).filter((name) => !CALL_PROCESSORS.some((each) => each === name));
-  bundleEach(new Map(together.map((name) => [name, sourceOf(name)])), directory);
+  bundleEach(new Map([...SOURCES].filter(([name]) => !CALL_PROCESSORS.includes(name))), directory);
   for (const name of CALL_PROCESSORS) {
     buildSync({
       ...OPTIONS,
-      entryPoints: [{ in: sourceOf(name), out: 'index' }],
+      entryPoints: [{ in: join(FUNCTIONS, `${name}.ts`), out: 'index' }],
       outdir: join(directory, name),
       splitting: true,
       chunkNames: '[name]-[hash]',
     });
   }
-  for (const [name, files] of Object.entries(FILES)) {
-    mkdirSync(join(directory, name), { recursive: true });
+  for (const [name, files] of FILES) {
     for (const file of files) copyFileSync(file, join(directory, name, basename(file)));
   }
-}
-
-function sourceOf(name: string): string {
-  return name === 'sandbox-processor' ? join('sandbox', 'handler.ts') : join('lambdas', 'functions', `${name}.ts`);
 }
 
 /** Bundles each source, a path from the project's root, into the folder of its name, as `index.mjs`. */

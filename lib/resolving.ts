@@ -30,7 +30,7 @@ export class Resolving extends Construct {
     super(scope, id);
     this.#props = props;
     new RunbookAlarm(this, 'ClaimOpen', {
-      description: 'A claim stays open, and the resolver does not get it answered.',
+      description: 'A claim stays open and the resolver cannot finish it.',
       entry: 'a-claim-stays-open',
       metric: backlogMetric(BacklogMetric.oldestClaim),
       threshold: CLAIM_OPEN.toMilliseconds(),

@@ -4,7 +4,6 @@ import { type IGrantable, type IPrincipal, PolicyStatement, Role, ServicePrincip
 import { Architecture, Function, LoggingFormat, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { Environment } from '../../lambdas/kernel/contract/environment.ts';
-import type { FunctionName } from '../lambda-code.ts';
 import { lambdaCode } from '../lambda-code.ts';
 import { RetainedLogGroup } from './retained-log-group.ts';
 
@@ -14,8 +13,8 @@ type EnvironmentName = (typeof Environment)[keyof typeof Environment];
 export type FunctionLogs = Pick<PayonceFunctionProps, 'logRetentionDays' | 'retainLogs'>;
 
 export interface PayonceFunctionProps {
-  /** The folder under `lambdas` that holds its handler. */
-  readonly folder: FunctionName;
+  /** The file of `lambdas/functions` that exports its handler, without `.ts`. */
+  readonly folder: string;
   readonly timeout: Duration;
   /** In MB; CPU comes with it. */
   readonly memoryMb: number;
