@@ -3,12 +3,12 @@ import { reversed, transfer } from './posting.ts';
 import type { Posts } from './state-tables.ts';
 
 export interface Booked {
-  /** Minor units; of a fee, what it grew by, which may be negative. */
+  /** Minor units. For a fee, the increase, which may be negative. */
   readonly amountMinor: number;
   readonly currency: string;
-  /** Of a receipt: what the processor keeps of it. Minor units. */
+  /** The processor's fee for a receipt. Minor units. */
   readonly feeMinor?: number;
-  /** Which account bears what is given back. @default refunds */
+  /** The account that is debited for refunded money. @default refunds */
   readonly account?: 'refunds' | 'late_receipts';
 }
 

@@ -24,10 +24,10 @@ export function refundObject(refund: Refund, payment: Payment): Record<string, u
 }
 
 /**
- * The answer to the request that asked for this change, from the payment's state alone: whoever renders it, the owner, a
- * retry or a sweeper.
+ * The answer to the request for this change. It depends on the payment's state alone, so the owner, a retry and the
+ * resolver render the same answer.
  *
- * @param requestId of the request, for a refusal's body
+ * @param requestId the id of the request, for the body of a refusal
  */
 export function changeAnswer(
   operationId: OperationId,
@@ -36,7 +36,7 @@ export function changeAnswer(
   requestId: string,
 ): Answer {
   const change = changeOf(state, operationId);
-  invariant(change !== undefined, 'a change that is answered has begun');
+  invariant(change !== undefined, 'an answered change is in the chain');
   return change.kind === 'refund'
     ? refundAnswer(change, state, requestId)
     : holdAnswer(change, state, details, requestId);

@@ -6,16 +6,16 @@ import type { Failure, HoldChange, Payment, Refund, TransitionDraft } from './pa
 import type { PaymentState } from './payment-state.ts';
 import type { Transition } from './transition.ts';
 
-/** What a merchant may ask for once a charge is there. */
+/** A requested change of an existing payment. Amounts in minor units. */
 export type ChangeCommand =
-  /** @default all that was set aside */
+  /** `amountMinor` defaults to the authorized amount. */
   | { readonly kind: 'capture'; readonly amountMinor?: number }
-  /** @param reason given only by ourselves, of a hold that nobody captured in time */
+  /** `reason` is set only by Payonce, when it voids a hold that was not captured in time. */
   | { readonly kind: 'cancel'; readonly reason?: 'expired' }
-  /** @default all that is left */
+  /** `amountMinor` defaults to the amount that is left. */
   | { readonly kind: 'refund'; readonly amountMinor?: number; readonly reason?: string };
 
-/** In order of precedence. Nothing of a refusal is stored: the same key may succeed later. */
+/** In order of precedence. A refusal is not stored: the same key may succeed later. */
 export type ChangeRefusal =
   | { readonly kind: 'wrong_status'; readonly status: Payment['status'] }
   /** Another capture or cancellation of the payment is under way. */
@@ -25,11 +25,11 @@ export type ChangeRefusal =
 
 export type ChangeDecision = { readonly kind: 'begin'; readonly draft: TransitionDraft } | ChangeRefusal;
 
-/** What was asked of the processor by a pending transition; it says all that a later attempt needs. */
+/** A change that has begun and not ended. It holds everything that a later attempt needs. */
 export type PendingChange = (HoldChange | Refund) & { readonly status: 'pending' };
 
 /**
- * Whether a change may begin. The pending transition that it brings reserves: two refunds of 70 out of 100 cannot both
+ * Decides whether a change may begin. Its pending transition makes a reservation: two refunds of 70 out of 100 cannot both
  * begin, and a capture and a cancellation exclude each other.
  */
 export function decideChange(
@@ -72,7 +72,7 @@ function decideCancel(
   return begin('void.pending', payment, reason === undefined ? subject : { ...subject, reason });
 }
 
-/** Whether a capture or a cancellation is under way, which keeps others out. */
+/** Whether a capture or a cancellation is under way. It excludes other changes of the hold. */
 export function isHoldChanging({ holdChanges }: PaymentState): boolean {
   return [...holdChanges.values()].some(({ status }) => status === 'pending');
 }
@@ -100,7 +100,7 @@ function decideRefund(
   return begin('refund.pending', payment, reason === undefined ? refund : { ...refund, reason });
 }
 
-/** What was captured and is neither given back, nor about to be, nor taken back by the payer's bank. Minor units. */
+/** The captured amount, less refunds, pending refunds and disputes that are open or lost. Minor units. */
 function refundableMinor({ payment, refunds, disputes }: PaymentState): number {
   const sum = (amounts: readonly number[]) => amounts.reduce((total, amount) => total + amount, 0);
   const own = <Sub extends { chargeId: string }>(all: ReadonlyMap<string, Sub>) =>
@@ -115,29 +115,29 @@ function refundableMinor({ payment, refunds, disputes }: PaymentState): number {
   );
 }
 
-/** The change of this operation as it stands in the chain; undefined when it never began. */
+/** The current state of the operation's change. @returns undefined when it never began */
 export function changeOf(state: PaymentState, operationId: OperationId): HoldChange | Refund | undefined {
   return state.refunds.get(operationId) ?? state.holdChanges.get(operationId);
 }
 
-/** Whether the processor may still be asked about it. A hold that was captured or let go by anybody has had its end. */
+/** Whether the outcome of the change is still open. A change of a hold ends when any actor captures or voids the hold. */
 export function isUnderWay(change: HoldChange | Refund, { payment }: PaymentState): change is PendingChange {
   if (change.status !== 'pending') return false;
   if (change.kind === 'refund') return true;
   return payment.status === 'requires_capture' || payment.status === 'requires_action';
 }
 
-/** What it means that the processor refused, or was provably never asked. What has come about meanwhile by itself stands. */
+/** The decision when the processor refused, or was provably never called. An ended change keeps its outcome. */
 export function decideChangeFailed(change: PendingChange, failure: Failure, state: PaymentState): Decision {
   const now = changeOf(state, operationIdOf(change));
-  if (now === undefined || !isUnderWay(now, state)) return { kind: 'nothing', because: 'it has had its end' };
+  if (now === undefined || !isUnderWay(now, state)) return { kind: 'nothing', because: 'the change has ended' };
   if (now.kind === 'refund') return decide({ ...now, status: 'failed', failure }, state);
   const subject: HoldChange = { ...now, status: 'failed', failure };
   const type = now.kind === 'capture' ? 'capture.failed' : 'void.failed';
   return { kind: 'append', draft: { type, payment: state.payment, postings: [], subject } };
 }
 
-/** The pending transition with the request that asked for it: should its record be lost, the request is known again. */
+/** Adds the request fingerprint to a pending transition, so that the request is recognized if its record is lost. */
 export function askedBy(draft: TransitionDraft, fingerprint: Fingerprint): TransitionDraft {
   const { subject } = draft;
   const isChange = subject?.kind === 'refund' || subject?.kind === 'capture' || subject?.kind === 'void';
@@ -145,15 +145,15 @@ export function askedBy(draft: TransitionDraft, fingerprint: Fingerprint): Trans
 }
 
 /**
- * Says that "not known yet" was stored as its answer, in the transaction that stores it: whatever becomes of the record, a
- * second and different answer is never given.
+ * The transition that marks a change as answered with 202. It is written in the transaction that stores the answer, so
+ * that a second, different answer is never given, even if the record is lost.
  */
 export function answeredAsPending(change: PendingChange, { payment }: PaymentState): TransitionDraft {
   const type = `${change.kind}.pending` as const;
   return { type, payment, postings: [], subject: { ...change, answered: true } };
 }
 
-/** When a change was asked for; undefined when it never was. Unix milliseconds. */
+/** When a change was requested. Unix milliseconds. @returns undefined when the chain has no such change */
 export function begunAtMs(transitions: readonly Transition[], operationId: OperationId): number | undefined {
   return transitions.find(({ subject }) => {
     if (subject?.kind !== 'refund' && subject?.kind !== 'capture' && subject?.kind !== 'void') return false;

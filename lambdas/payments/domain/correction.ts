@@ -6,33 +6,33 @@ import type { PaymentState } from './payment-state.ts';
 import { netDebitMinor, type Posting, reversed } from './posting.ts';
 import type { Transition } from './transition.ts';
 
-/** What an operator asks for: to undo one set of postings, or to add a set of his own. */
+/** An operator's correction: it reverses one set of postings, or adds a new set. */
 export interface CorrectionRequest {
   readonly correctionId: string;
   readonly reason: string;
-  /** Who answers for it. */
+  /** The name of the operator who is responsible for the correction. */
   readonly operator: string;
   readonly change:
     | { readonly kind: 'reverse'; readonly sequence: number }
-    /** In the payment's currency. */
+    /** Amounts in minor units of the payment's currency. */
     | { readonly kind: 'post'; readonly legs: readonly Omit<Posting, 'currency'>[] };
 }
 
 /** In order of precedence. */
 export type CorrectionDecision =
-  /** It is in the chain. */
+  /** The chain contains this correction. */
   | { readonly kind: 'made_before' }
   /** There is no such transition, or it posted nothing. */
   | { readonly kind: 'nothing_to_reverse' }
-  /** A set is undone once; the correction that undid it can be undone in its turn. */
+  /** A set of postings can be reversed once. The correction that reversed it can itself be reversed. */
   | { readonly kind: 'already_reversed'; readonly correctionId: string }
   /** Debits less credits; minor units. */
   | { readonly kind: 'unbalanced'; readonly byMinor: number }
   | { readonly kind: 'append'; readonly draft: TransitionDraft };
 
 /**
- * What a correction adds to the books. The payment is not changed by it: what was charged and given back is what the
- * processor did, and no entry alters that.
+ * Decides what a correction posts. A correction does not change the payment: the captured and refunded amounts are what
+ * the processor did.
  */
 export function decideCorrection(
   { correctionId, reason, operator, change }: CorrectionRequest,
@@ -59,7 +59,7 @@ export function decideCorrection(
 
 /** The answer to the request that made this correction; amounts in minor units, the time in Unix seconds. */
 export function correctionAnswer({ sequence, payment, postings, subject, occurredAtMs }: Transition): Answer {
-  invariant(subject?.kind === 'correction', 'a correction tells what it is about');
+  invariant(subject?.kind === 'correction', 'a correction’s transition has the correction as its subject');
   const body = {
     id: subject.correctionId,
     object: 'correction',

@@ -12,18 +12,18 @@ export type Decision =
   | {
       readonly kind: 'append';
       readonly draft: TransitionDraft;
-      /** It is true and booked, and against what was said before: somebody is told. */
+      /** The fact is posted although it contradicts what the merchant was told. An alarm reports it. */
       readonly contradicts?: string;
     }
   | { readonly kind: 'nothing'; readonly because: string }
-  /** The processor says what cannot be: nothing is booked, somebody is told. */
+  /** The fact is impossible. Nothing is posted, and an alarm reports it. */
   | { readonly kind: 'review'; readonly because: string };
 
 type Append = Extract<Cell, { does: 'append' }>;
 
 /**
- * What a fact means for a payment: the cell of the state tables, with what it needs filled in. What is known already
- * changes nothing, whatever it came by; a contradiction never moves a payment backwards.
+ * Decides what a fact changes: looks up the cell of the state tables and fills in amounts and postings. A known fact
+ * changes nothing, whatever its source. A contradiction never moves a payment backwards.
  */
 export function decide(fact: Fact, state: PaymentState): Decision {
   switch (fact.kind) {
@@ -59,7 +59,7 @@ function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
   if (isOfAnotherCharge(fact, payment)) return decideForeign(asForeign(fact, payment), state);
   const cell = CHARGE_TABLE[rowOf(fact, payment)][payment.status];
   if (cell.does !== 'append') return passOn(cell);
-  if (isWithAPerson(fact, payment)) return { kind: 'nothing', because: 'a person looks at this very charge' };
+  if (isInReview(fact, payment)) return { kind: 'nothing', because: 'an operator reviews this charge' };
   if (cell.type === 'payment.late_success') return strayFound(cell, asForeign(fact, payment), state);
   if (cell.type === 'payment.processing' && !saysMore(fact, state)) return KNOWN;
   const after = settled(payment, cell, asMeant(fact, state));
@@ -74,7 +74,7 @@ function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
 function rowOf(fact: ChargeFact, payment: Payment): ChargeRow {
   if (fact.kind === 'rejected') return 'declined';
   if (fact.kind === 'not_attempted' && payment.chargeId !== undefined) return 'vanished';
-  // The processor has it, and says later how it went: there is nothing that a person could find out before.
+  // The processor has the charge and reports its result later. An operator could not find out more before that.
   if (fact.kind === 'undecidable' && payment.chargeId !== undefined) return 'unknown';
   if (fact.kind === 'declined' && fact.chargeId !== undefined && fact.chargeId === payment.chargeId) return 'revoked';
   return fact.kind === 'succeeded' && !isAsOrdered(fact, payment) ? 'wrong_amount' : fact.kind;
@@ -82,7 +82,7 @@ function rowOf(fact: ChargeFact, payment: Payment): ChargeRow {
 
 type Succeeded = Extract<ChargeFact, { kind: 'succeeded' }>;
 
-/** All of it, or what was captured of an authorization; once taken, that and nothing else. */
+/** Whether currency and amount fit: the full amount, a part of a hold, or the amount that was captured before. */
 function isAsOrdered({ capturedMinor, currency }: Succeeded, payment: Payment): boolean {
   if (currency !== undefined && currency !== payment.currency) return false;
   const captured = capturedMinor ?? payment.amountMinor;
@@ -92,13 +92,13 @@ function isAsOrdered({ capturedMinor, currency }: Succeeded, payment: Payment): 
     : captured === payment.amountMinor;
 }
 
-/** A key that the processor honoured no longer makes a second charge, which is not the payment's own. */
+/** Whether the fact is about a second charge. One is made when the processor no longer recognizes a repeated key. */
 function isOfAnotherCharge(fact: ChargeFact, { chargeId }: Payment): boolean {
   return 'chargeId' in fact && fact.chargeId !== undefined && chargeId !== undefined && fact.chargeId !== chargeId;
 }
 
-/** Its own amount brought the payment to review: what becomes of the money is for a person to say. */
-function isWithAPerson(fact: ChargeFact, { status, failure, chargeId }: Payment): boolean {
+/** Whether the payment is in review because of this charge's amount. Only an operator decides about the money then. */
+function isInReview(fact: ChargeFact, { status, failure, chargeId }: Payment): boolean {
   const same = fact.kind === 'succeeded' && fact.chargeId === chargeId;
   return same && status === 'needs_review' && failure?.code === WRONG_AMOUNT;
 }
@@ -115,19 +115,19 @@ function asForeign(fact: ChargeFact, payment: Payment): ForeignChargeFact {
   };
 }
 
-/** "Not known yet" is said once, and once more when the processor has given the charge a name. */
+/** `payment.processing` is recorded once, and once more when the charge id becomes known. */
 function saysMore(fact: ChargeFact, { payment, saidProcessing }: PaymentState): boolean {
   return !saidProcessing || (fact.kind === 'pending' && payment.chargeId === undefined);
 }
 
-/** A processor has no word for why we let a hold go: our own pending transition has, whoever brings the news. */
+/** A processor does not know that Payonce voided an expired hold. The pending transition holds that reason. */
 function asMeant(fact: ChargeFact, { holdChanges }: PaymentState): ChargeFact {
   if (fact.kind !== 'voided' || fact.reason !== 'requested') return fact;
   const isOurs = [...holdChanges.values()].some(({ status, reason }) => status === 'pending' && reason === 'expired');
   return isOurs ? { ...fact, reason: 'expired' } : fact;
 }
 
-/** The payment as the fact leaves it; what held only for the status before is gone. */
+/** The payment after the fact, without the fields that apply only to its previous status. */
 function settled(payment: Payment, { status = payment.status }: Append, fact: ChargeFact): Payment {
   const { actionUrl: _actionUrl, cancelReason: _cancelReason, failure: _failure, ...lasting } = payment;
   const chargeId = 'chargeId' in fact && fact.chargeId !== undefined ? { chargeId: fact.chargeId } : {};
@@ -186,7 +186,7 @@ function decideFee({ chargeId, feeMinor }: FeeFact, { payment }: PaymentState): 
 
 function decideForeign(fact: ForeignChargeFact, state: PaymentState): Decision {
   const { chargeId } = state.payment;
-  // Its metadata was changed at the processor: it is still the payment's own.
+  // The charge's metadata was changed at the processor. By its id it is still the payment's own charge.
   if (fact.chargeId === chargeId && fact.status !== 'none') return decideCharge(asOwn(fact), state);
   const row = fact.status === 'none' ? 'stray_nothing' : 'stray_money';
   const cell = CHARGE_TABLE[row][state.payment.status];
@@ -199,7 +199,7 @@ function asOwn({ chargeId, status, amountMinor, currency }: ForeignChargeFact): 
     : { kind: 'authorized', chargeId };
 }
 
-/** Recorded once as held and once as taken, so that whoever sends it back knows how. */
+/** Records a stray charge once as authorized and once as captured, so that the return is a void or a refund. */
 function strayFound(cell: Append, fact: ForeignChargeFact, { payment, strayCharges }: PaymentState): Decision {
   const { chargeId, amountMinor, currency } = fact;
   const status = fact.status === 'captured' ? 'captured' : 'authorized';
@@ -207,7 +207,7 @@ function strayFound(cell: Append, fact: ForeignChargeFact, { payment, strayCharg
   if (known?.status === 'captured' || known?.status === status) return KNOWN;
   if (amountMinor <= 0) return { kind: 'nothing', because: 'no money' };
   const subject: StrayCharge = { kind: 'stray_charge', chargeId, amountMinor, currency, status };
-  // What is only held is not ours yet.
+  // A hold is not posted: no money has moved.
   const postings = status === 'captured' ? book(cell.posts, { amountMinor, currency }) : [];
   const after: Payment =
     cell.status === undefined ? payment : { ...payment, status: cell.status, failure: LATE_SUCCESS };
@@ -232,7 +232,7 @@ function decideRefund(fact: Refund, state: PaymentState): Decision {
   const postings = book(cell.posts, { amountMinor, currency, account });
   const givenMinor = netDebitMinor('refunds', payment.currency, postings);
   const after: Payment = { ...payment, amountRefundedMinor: payment.amountRefundedMinor + givenMinor };
-  // What held only while it was pending is gone: a refund that has ended is never taken up again.
+  // The fields of a pending refund are removed: a refund that has ended is never resumed.
   const { failure: _failure, request: _request, answered: _answered, ...lasting } = known ?? fact;
   return appended(cell, after, postings, { ...lasting, ...fact });
 }
@@ -241,7 +241,7 @@ function refundRowOf({ status, failure }: Refund): Exclude<RefundStatus, 'none'>
   return status === 'failed' && failure !== undefined && isOwnWord(failure) ? 'given_up' : status;
 }
 
-/** What is left to give back of a charge, and which account bears it. */
+/** The amount of a charge that can still be refunded, in minor units, and the account that is debited. */
 function capturedOf(
   chargeId: string,
   { payment, strayCharges, refunds }: PaymentState,

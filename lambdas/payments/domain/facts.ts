@@ -1,18 +1,18 @@
 import type { CancelReason, Dispute, Failure, Refund } from './payment.ts';
 
 /**
- * What became known about a payment: by the processor's answer, by a look-up, by a callback, or by time. A fact says how
- * things are and not what to do about it: that is for the state tables.
+ * Information about a payment from the processor's answer, a look-up, a callback or the passing of time. A fact describes
+ * a state. The state tables define its effect.
  */
 export type ChargeFact =
-  /** Accepted; the processor says later how it went. */
+  /** Accepted. The processor reports the result later. */
   | { readonly kind: 'pending'; readonly chargeId: string }
   | { readonly kind: 'action_required'; readonly chargeId: string; readonly actionUrl: string }
   | { readonly kind: 'authorized'; readonly chargeId: string }
   | {
       readonly kind: 'succeeded';
       readonly chargeId: string;
-      /** Minor units. @default what was asked for */
+      /** Minor units. @default the requested amount */
       readonly capturedMinor?: number;
       /** Minor units. */
       readonly feeMinor?: number;
@@ -21,24 +21,24 @@ export type ChargeFact =
     }
   | { readonly kind: 'declined' | 'rejected'; readonly chargeId?: string; readonly failure: Failure }
   | { readonly kind: 'voided'; readonly chargeId: string; readonly reason: CancelReason }
-  /** Asked, and no answer could be had in the time that a client waits. */
+  /** The processor was called and did not answer in time. */
   | { readonly kind: 'unknown' }
-  /** Proven: nothing was ever sent, or nothing arrived and nothing can arrive any more. */
+  /** Proven: no request was sent, or none arrived and none can arrive any more. */
   | { readonly kind: 'not_attempted' }
-  /** Neither proof can ever be had: a person decides. */
+  /** Neither the charge nor its absence can be proven: an operator decides. */
   | { readonly kind: 'undecidable' };
 
-/** A charge that carries the payment's name and was not made by its own operation. */
+/** A charge with the payment's id in its metadata that the payment's own operation did not make. */
 export interface ForeignChargeFact {
   readonly kind: 'foreign_charge';
   readonly chargeId: string;
   readonly status: 'authorized' | 'captured' | 'none';
-  /** Set aside or taken; minor units. */
+  /** The authorized or captured amount. Minor units. */
   readonly amountMinor: number;
   readonly currency: string;
 }
 
-/** The processor's fee for the payment's own charge, as it stands now. Minor units. */
+/** The processor's current fee for the payment's own charge. Minor units. */
 export interface FeeFact {
   readonly kind: 'fee';
   readonly chargeId: string;

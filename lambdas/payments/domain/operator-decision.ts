@@ -7,39 +7,39 @@ import { DECIDED_BY_OPERATOR, WRONG_AMOUNT } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import { FIND_OUT_MS } from './settlement.ts';
 
-/** What an operator says of what waits for a person, having looked where no program could. */
+/** An operator's decision about a payment in review or an open change, after an inquiry outside Payonce. */
 export interface DecisionRequest {
   readonly decisionId: string;
   readonly outcome: 'succeeded' | 'failed';
-  /** The capture, cancellation or refund that it is about. @default the payment itself */
+  /** The capture, cancellation or refund to decide about. @default the payment itself */
   readonly change?: OperationId;
-  /** The charge that was found; needed when the payment does not know it. */
+  /** The charge that the operator found. Required when the payment has no charge id. */
   readonly chargeId?: string;
-  /** What was taken; needed when it is not what was asked for. Minor units. @default what was asked for */
+  /** The captured amount. Required when it differs from the requested amount. Minor units. @default the requested amount */
   readonly takenMinor?: number;
   readonly reason: string;
-  /** Who answers for it. */
+  /** The name of the operator who is responsible for the decision. */
   readonly operator: string;
 }
 
 /** In order of precedence. */
 export type DecisionOutcome =
-  /** It is in the chain. */
+  /** The chain contains this decision. */
   | { readonly kind: 'made_before' }
   | { readonly kind: 'not_in_review'; readonly status: Payment['status'] }
   | { readonly kind: 'change_not_found' }
   | { readonly kind: 'change_ended' }
-  /** Programs still ask; before that, what a person says could be overtaken. */
+  /** The resolver still asks the processor until `fromMs` (Unix milliseconds); its result could contradict the decision. */
   | { readonly kind: 'change_too_young'; readonly fromMs: number }
-  /** The books do not allow what was found: something else is wrong, too. */
+  /** The decision contradicts the Ledger, which indicates a further error. */
   | { readonly kind: 'impossible'; readonly because: string }
-  /** A success is of a charge, and nobody has said of which. */
+  /** The payment succeeded, and neither the payment nor the request has a charge id. */
   | { readonly kind: 'charge_unnamed' }
-  /** Another amount was taken than was asked for, and nobody has said how much. */
+  /** The captured amount differs from the requested amount, and the request does not give it. */
   | { readonly kind: 'amount_unnamed' }
   | { readonly kind: 'append'; readonly draft: TransitionDraft };
 
-/** A person's word settles what no evidence has; it is recorded with the name of who gave it. */
+/** Ends a payment in review by an operator's decision, which is recorded with the operator's name. */
 export function decideByOperator(request: DecisionRequest, state: PaymentState): DecisionOutcome {
   const { decisionId, outcome, chargeId, takenMinor, reason, operator } = request;
   const { payment, decisions } = state;
@@ -62,9 +62,9 @@ export function decideByOperator(request: DecisionRequest, state: PaymentState):
 }
 
 /**
- * The same of a change of which nobody could find out: it has the effect that the processor's own word would have had.
+ * Ends a change whose outcome could not be determined. The effect is the same as if the processor had reported the outcome.
  *
- * @param begunAtMs when it was asked for; Unix milliseconds
+ * @param begunAtMs when the change was requested; Unix milliseconds
  */
 export function decideChangeByOperator(
   { decisionId, outcome, change: operationId, reason, operator }: DecisionRequest & { readonly change: OperationId },
@@ -97,7 +97,7 @@ function decideDone(change: PendingChange, state: PaymentState): Decision {
     : decide({ kind: 'voided', chargeId, reason: 'requested' }, state);
 }
 
-/** A transition is about one thing: where that is the change, the change carries who decided. */
+/** A transition has one subject. When the subject is the change, the decision is stored inside the change. */
 function signed(draft: TransitionDraft, decision: OperatorDecision): TransitionDraft {
   const { subject } = draft;
   const isChange = subject?.kind === 'refund' || subject?.kind === 'capture' || subject?.kind === 'void';

@@ -4,8 +4,8 @@ import { NOT_ATTEMPTED } from './payment.ts';
 import type { FirstDetails } from './transition.ts';
 
 /**
- * A payment as the API shows it; amounts in minor units, times in Unix seconds. What few payments have is left out of the
- * others, because every stored answer must stay below a kilobyte.
+ * A payment as the API shows it; amounts in minor units, times in Unix seconds. Fields that few payments have are omitted
+ * from the others, because every stored answer must stay below one kilobyte.
  */
 export function paymentObject(payment: Payment, details: FirstDetails): Record<string, unknown> {
   return {
@@ -28,7 +28,7 @@ export function paymentObject(payment: Payment, details: FirstDetails): Record<s
     ...(payment.cancelReason === undefined ? {} : { cancellation_reason: payment.cancelReason }),
     reference: payment.reference ?? null,
     description: details.description ?? null,
-    // In an order of our own: a store gives back a map's keys in any.
+    // Sorted, because DynamoDB does not keep the order of a map's keys.
     metadata: Object.fromEntries(
       Object.entries(details.metadata ?? {}).sort(([left], [right]) => (left < right ? -1 : 1)),
     ),
@@ -38,8 +38,8 @@ export function paymentObject(payment: Payment, details: FirstDetails): Record<s
 }
 
 /**
- * The answer to the request that made this payment, from its state alone: whoever renders it, the owner, a retry or a
- * sweeper, gets the same bytes.
+ * The answer to the request that created this payment. It depends on the payment's state alone, so the owner, a retry and
+ * the resolver render the same bytes.
  */
 export function creationAnswer(payment: Payment, details: FirstDetails): Answer {
   const location = { location: `/v1/payments/${payment.id}` };

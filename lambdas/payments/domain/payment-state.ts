@@ -2,12 +2,12 @@ import { invariant } from '../../kernel/invariant.ts';
 import type { Correction, Dispute, HoldChange, OperatorDecision, Payment, Refund, StrayCharge } from './payment.ts';
 import type { Transition } from './transition.ts';
 
-/** A payment with all that hangs on it: what the next fact is decided on. */
+/** A payment with its refunds, disputes and other parts. The next fact is decided on this state. */
 export interface PaymentState {
   readonly payment: Payment;
-  /** Whether "not known yet" was said: an answer that says so may be stored. */
+  /** Whether `payment.processing` was recorded: a 202 answer may be stored. */
   readonly saidProcessing: boolean;
-  /** By their ids, as are the others. */
+  /** Keyed by id, as are the other maps. */
   readonly refunds: ReadonlyMap<string, Refund>;
   readonly holdChanges: ReadonlyMap<string, HoldChange>;
   readonly disputes: ReadonlyMap<string, Dispute>;
@@ -62,7 +62,7 @@ const NOTHING_YET = {
   decisions: new Map(),
 };
 
-/** @param transitions all of one payment's, oldest first; at least one */
+/** @param transitions all transitions of one payment, oldest first; at least one */
 export function stateAfter(transitions: readonly Step[]): PaymentState {
   let state: PaymentState | undefined;
   for (const transition of transitions) state = evolve(state, transition);

@@ -3,16 +3,16 @@ import type { Mode, PaymentId, TenantId } from '../../kernel/ids.ts';
 import type { Posting } from './posting.ts';
 
 export const PAYMENT_STATUSES = [
-  /** Not asked yet, or asked and not known: nothing may be concluded from it. */
+  /** The processor was not called yet, or the outcome is not known yet. */
   'processing',
-  /** The payer must do something, on a page of the processor. */
+  /** The payer must approve the charge on a page of the processor. */
   'requires_action',
-  /** The money is set aside and not taken yet. */
+  /** The money is authorized and not captured yet. */
   'requires_capture',
   'succeeded',
   'failed',
   'canceled',
-  /** What became of it cannot be found out: it leaves by evidence, or by a person's decision. */
+  /** The outcome cannot be determined. Later evidence or an operator's decision ends this status. */
   'needs_review',
 ] as const;
 
@@ -25,21 +25,21 @@ export interface Failure {
   readonly message: string;
 }
 
-/** The failure code of a payment that was never sent to the processor, or provably never arrived there. */
+/** The failure code of a payment or a change that was never sent to the processor, or provably never arrived there. */
 export const NOT_ATTEMPTED = 'not_attempted';
 
-/** The failure code of what a person said had not been done. */
+/** The failure code of a payment or a change that an operator decided as failed. */
 export const DECIDED_BY_OPERATOR = 'decided_by_operator';
 
-/** The failure code of a payment of which another amount, or another currency, was taken than was asked for. */
+/** The failure code of a payment whose captured amount or currency differs from the request. */
 export const WRONG_AMOUNT = 'wrong_amount';
 
-/** Whether it is our own conclusion: all other failures are a processor's word. */
+/** Whether the failure is a conclusion of Payonce. A processor reported all other failures. */
 export function isOwnWord({ code }: Failure): boolean {
   return code === NOT_ATTEMPTED || code === DECIDED_BY_OPERATOR;
 }
 
-/** A processor's word for a failure cannot be one of ours, which mean something else. */
+/** Prefixes a processor's failure code that equals a code of Payonce, so that the two stay distinct. */
 export function ofProcessor(failure: Failure): Failure {
   return isOwnWord(failure) ? { ...failure, code: `processor_${failure.code}` } : failure;
 }
@@ -47,7 +47,7 @@ export function ofProcessor(failure: Failure): Failure {
 export const CANCEL_REASONS = ['requested', 'expired', 'abandoned'] as const;
 export type CancelReason = (typeof CANCEL_REASONS)[number];
 
-/** A payment as it stands after a transition. What never changes and may be long is kept on the first transition only. */
+/** The payment after a transition. Long fields that never change are stored on the first transition only. */
 export interface Payment {
   readonly id: PaymentId;
   readonly tenantId: TenantId;
@@ -66,11 +66,11 @@ export interface Payment {
   readonly processorName: string;
   readonly chargeId?: string;
   readonly failure?: Failure;
-  /** Only while it is canceled. */
+  /** Present only while the status is `canceled`. */
   readonly cancelReason?: CancelReason;
-  /** Where the payer approves or refuses; only while that is required. */
+  /** The page where the payer approves or refuses. Present only while the status is `requires_action`. */
   readonly actionUrl?: string;
-  /** What the processor said that it keeps of it. Minor units. */
+  /** The processor's fee, once reported. Minor units. */
   readonly feeMinor?: number;
   readonly createdAtMs: number;
 }
@@ -84,7 +84,7 @@ export const TRANSITION_TYPES = [
   'payment.failed',
   'payment.canceled',
   'payment.review_required',
-  /** Money, or a hold on it, that turned up where none may be: recorded, to be sent back, and alarmed. */
+  /** A stray charge was found. It is recorded, returned, and reported by an alarm. */
   'payment.late_success',
   'payment.fee_reported',
   'capture.pending',
@@ -101,7 +101,7 @@ export const TRANSITION_TYPES = [
 
 export type TransitionType = (typeof TRANSITION_TYPES)[number];
 
-/** They say that something may be under way; all others are outcomes, and events. */
+/** The types that begin an operation. All other types are outcomes and are published as events. */
 export const PENDING_TYPES: ReadonlySet<TransitionType> = new Set([
   'payment.created',
   'capture.pending',
@@ -113,41 +113,41 @@ export const PENDING_TYPES: ReadonlySet<TransitionType> = new Set([
 
 export interface Refund {
   readonly kind: 'refund';
-  /** Ours, or the processor's when it was made there. */
+  /** Payonce's id, or the processor's for a refund that was made at the processor. */
   readonly refundId: string;
-  /** The charge that is given back. */
+  /** The refunded charge. */
   readonly chargeId: string;
   /** Minor units. */
   readonly amountMinor: number;
   readonly status: 'pending' | 'succeeded' | 'failed';
-  /** Why, in the merchant's words. */
+  /** The reason that the merchant gave. */
   readonly reason?: string;
   readonly failure?: Failure;
-  /** When it was asked for here; unknown of one that was made at the processor. */
+  /** When it was requested. Absent for a refund that was made at the processor. Unix milliseconds. */
   readonly createdAtMs?: number;
-  /** The request that asked for it here; unknown of one that was made at the processor, or of long ago. */
+  /** The fingerprint of the request. Absent for a refund that was made at the processor, and from old rows. */
   readonly request?: PrintedFingerprint;
-  /** "Not known yet" was stored as the answer to that request. */
+  /** The request was answered with 202, and that answer is stored. */
   readonly answered?: true;
-  /** When a person said how it ended. */
+  /** Present when an operator decided the outcome. */
   readonly decision?: OperatorDecision;
 }
 
-/** A capture or a cancellation that was asked for: while it is pending, it keeps others out. */
+/** A requested capture or cancellation. While it is pending, it excludes others. */
 export interface HoldChange {
   readonly kind: 'capture' | 'void';
   readonly operationId: string;
-  /** What is to be captured; of a void, what is let go. Minor units. */
+  /** The amount to capture, or for a void the amount of the hold. Minor units. */
   readonly amountMinor: number;
   readonly status: 'pending' | 'failed';
-  /** Of a void that nobody asked for: the hold is given back because nobody captured it in time. @default requested */
+  /** Present on a void by Payonce of a hold that was not captured in time. @default requested */
   readonly reason?: 'expired';
   readonly failure?: Failure;
-  /** The request that asked for it here; unknown of one of long ago. */
+  /** The fingerprint of the request. Absent from old rows. */
   readonly request?: PrintedFingerprint;
-  /** "Not known yet" was stored as the answer to that request. */
+  /** The request was answered with 202, and that answer is stored. */
   readonly answered?: true;
-  /** When a person said how it ended. */
+  /** Present when an operator decided the outcome. */
   readonly decision?: OperatorDecision;
 }
 
@@ -160,41 +160,41 @@ export interface Dispute {
   readonly status: 'open' | 'won' | 'lost';
 }
 
-/** A charge that its payment must not have: taken, or held, after the payment had ended, or beside its own. */
+/** A charge that its payment must not have: captured or authorized after the payment ended, or beside the payment's own. */
 export interface StrayCharge {
   readonly kind: 'stray_charge';
   readonly chargeId: string;
   /** Minor units. */
   readonly amountMinor: number;
-  /** Of the charge, which need not be the payment's. */
+  /** The currency of the charge, which may differ from the payment's. */
   readonly currency: string;
   readonly status: 'authorized' | 'captured';
 }
 
-/** What an operator set right, and why. */
+/** An operator's correction of the postings, with its reason. */
 export interface Correction {
   readonly kind: 'correction';
   readonly correctionId: string;
   readonly reason: string;
-  /** Who answers for it. */
+  /** The name of the operator who is responsible. */
   readonly operator: string;
-  /** The sequence of the transition whose postings it undoes. */
+  /** The sequence of the transition whose postings it reverses. */
   readonly reverses?: number;
 }
 
-/** What an operator decided about a payment, or a change of it, of which nobody could find out. */
+/** An operator's decision about a payment or a change whose outcome could not be determined. */
 export interface OperatorDecision {
   readonly kind: 'decision';
   readonly decisionId: string;
   readonly reason: string;
-  /** Who answers for it. */
+  /** The name of the operator who is responsible. */
   readonly operator: string;
 }
 
-/** What a transition is about beside the payment itself, as it stands after it. */
+/** What a transition is about besides the payment, in its state after the transition. */
 export type Subject = HoldChange | Refund | Dispute | StrayCharge | Correction | OperatorDecision;
 
-/** A transition before it has its place in the chain. */
+/** A transition without a position in the chain. */
 export interface TransitionDraft {
   readonly type: TransitionType;
   readonly payment: Payment;
@@ -202,12 +202,12 @@ export interface TransitionDraft {
   readonly subject?: Subject;
 }
 
-/** Whether a charge may still be under way: the only state that a retry may take over. */
+/** Whether a charge may still be under way. A retry may take over only in this state. */
 export function isUnresolved(payment: Payment): boolean {
   return payment.status === 'processing';
 }
 
-/** Whether the processor may yet tell how it ends, without being asked for anything more. */
+/** Whether the processor may still report an outcome without a further request. */
 export function isAwaited(payment: Payment): boolean {
   return isUnresolved(payment) || payment.status === 'requires_action';
 }
@@ -217,7 +217,7 @@ export function freesReference(payment: Payment): boolean {
   return payment.status === 'failed' || payment.status === 'canceled';
 }
 
-/** The first transition: it reserves the id and says that the processor may be asked. */
+/** The first transition. It is written before the processor is called, and takes the payment's id. */
 export function create(
   payment: Omit<Payment, 'status' | 'amountCapturedMinor' | 'amountRefundedMinor'>,
 ): TransitionDraft {

@@ -1,23 +1,23 @@
 import { invariant } from '../../kernel/invariant.ts';
 
 /**
- * The chart of accounts, per tenant, mode and currency. What the merchant may be paid is `merchant_payable` less
- * `refunds`, `fees` and `disputes`, which are kept apart so that each can be told by itself.
+ * The chart of accounts, per tenant, mode and currency. The balance due to the merchant is `merchant_payable` less
+ * `refunds`, `fees` and `disputes`, which are separate accounts so that each can be reported.
  */
 export const ACCOUNTS = [
-  /** What the processor holds for us. */
+  /** The money that the processor holds. */
   'processor_clearing',
-  /** What was taken for the merchant. */
+  /** The money that was captured for the merchant. */
   'merchant_payable',
-  /** What was given back to payers. */
+  /** The refunded money. */
   'refunds',
-  /** What the processor kept for its work. */
+  /** The processor's fees. */
   'fees',
-  /** What payers' banks took back. */
+  /** The money that payers' banks took back. */
   'disputes',
-  /** Money that arrived for a payment that had ended, or twice: owed back to the payer. */
+  /** The money of stray charges, owed to payers. */
   'late_receipts',
-  /** The other side of what an operator sets right. */
+  /** The contra account of corrections. */
   'corrections',
 ] as const;
 
@@ -49,7 +49,7 @@ export function assertBalanced(postings: readonly Posting[]): void {
   for (const [currency, sum] of sums) invariant(sum === 0, `postings in ${currency} are off balance by ${sum}`);
 }
 
-/** Moves an amount: what is debited to one account is credited to the other. */
+/** Debits one account and credits the other with the same amount, in minor units. */
 export function transfer(debit: Account, credit: Account, amountMinor: number, currency: string): readonly Posting[] {
   return [
     { account: debit, direction: 'debit', amountMinor, currency },
@@ -57,12 +57,12 @@ export function transfer(debit: Account, credit: Account, amountMinor: number, c
   ];
 }
 
-/** The same amounts the other way round. */
+/** The postings with debits and credits exchanged. */
 export function reversed(postings: readonly Posting[]): readonly Posting[] {
   return postings.map((posting) => ({ ...posting, direction: posting.direction === 'debit' ? 'credit' : 'debit' }));
 }
 
-/** What an account gained by these postings, debits less credits. Minor units. */
+/** The debits less the credits of an account in these postings. Minor units. */
 export function netDebitMinor(account: Account, currency: string, postings: readonly Posting[]): number {
   return postings
     .filter((posting) => posting.account === account && posting.currency === currency)

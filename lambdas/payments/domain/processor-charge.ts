@@ -4,12 +4,12 @@ import type { Fact } from './facts.ts';
 import type { CancelReason, Dispute, Failure, Refund } from './payment.ts';
 import { ofProcessor } from './payment.ts';
 
-/** A charge as it stands in the processor's books, in our words. Amounts in minor units. */
+/** A charge in the processor's books, in Payonce's terms. Amounts in minor units. */
 export interface ProcessorCharge {
   readonly chargeId: string;
-  /** What its metadata says of us; undefined when it was not made by us. */
+  /** The payment id in the charge's metadata; undefined when Payonce did not make the charge. */
   readonly paymentId?: PaymentId;
-  /** The operation that made it, by its metadata. */
+  /** The operation id in the charge's metadata. */
   readonly operationId?: string;
   readonly status: 'pending' | 'requires_action' | 'authorized' | 'succeeded' | 'declined' | 'voided';
   readonly amountMinor: number;
@@ -26,8 +26,8 @@ export interface ProcessorCharge {
 }
 
 /**
- * All that a charge tells about its payment, in the order in which it came to be: whatever callbacks were lost, doubled or
- * out of order, deciding these facts brings the payment to where the processor is.
+ * All facts of a charge about its payment, in the order in which they happened. Deciding them brings the payment to the
+ * processor's state, even if callbacks were lost, repeated or out of order.
  */
 export function factsOf(charge: ProcessorCharge, paymentId: PaymentId): readonly Fact[] {
   const own = charge.operationId === chargeOperation(paymentId);
@@ -44,7 +44,7 @@ function ownFacts(charge: ProcessorCharge): readonly Fact[] {
     case 'pending':
       return [{ kind: 'pending', chargeId }];
     case 'requires_action':
-      // Without an address nobody can be sent anywhere: it is only not settled yet.
+      // Without an address the payer cannot be redirected, so the charge counts as pending.
       return charge.actionUrl === undefined
         ? [{ kind: 'pending', chargeId }]
         : [{ kind: 'action_required', chargeId, actionUrl: charge.actionUrl }];

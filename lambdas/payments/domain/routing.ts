@@ -1,7 +1,7 @@
 import type { RoutingRule } from '../../kernel/contract/environment.ts';
 import type { TenantId } from '../../kernel/ids.ts';
 
-/** The first rule that fits counts; a payment that is there stays where it was sent, whatever the rules say by then. */
+/** The processor of a new payment, by the first matching rule. An existing payment stays at its processor. */
 export function routeTo(
   rules: readonly RoutingRule[],
   payment: { readonly tenantId: TenantId; readonly currency: string },

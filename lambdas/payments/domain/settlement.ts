@@ -1,46 +1,46 @@
 /**
- * How an operation finds out what became of its charge. A stale lease or a lost answer never means "run again": it means
- * "find out". Pure: what to do next follows from what was done and what the processor is able to tell.
+ * Determines the outcome of a charge. A stale lease or a lost answer never means "run again"; it means "find out". The
+ * functions are pure: the next step follows from the previous steps and from the processor's abilities.
  */
 
-/** What a processor can tell about a charge by our own key. */
+/** How a processor finds a charge by Payonce's own key. */
 export type Lookup =
-  /** What was accepted is found at once; not found means that it is not there. */
+  /** An accepted charge is found at once. Not found means absent. */
   | { readonly kind: 'strong' }
-  /** What was accepted is found after `maxLagMs` at the latest. */
+  /** An accepted charge is found after at most `maxLagMs`. Milliseconds. */
   | { readonly kind: 'eventual'; readonly maxLagMs: number }
   | { readonly kind: 'none' };
 
 export interface ProcessorAbilities {
   readonly lookup: Lookup;
-  /** How long the processor answers a repeated key with the first result; 0 when it knows no keys. Milliseconds. */
+  /** How long the processor answers a repeated key with the first result; 0 without idempotency keys. Milliseconds. */
   readonly keyRetentionMs: number;
 }
 
-/** Nobody sends later than this after the claim: nobody is charged next morning for a checkout that they left. Milliseconds. */
+/** The send window after a claim. A payer is not charged hours after leaving the checkout. Milliseconds. */
 export const SEND_WINDOW_MS = 15 * 60_000;
 
-/** Absence proves "never attempted" only this long after the last moment at which anyone may have sent. Wider than two clocks may differ. Milliseconds. */
+/** Absence proves "not attempted" only this long after the send window; longer than any clock skew. Milliseconds. */
 const ABSENCE_PROOF_MS = 30 * 60_000;
 
-/** After this long a processor that can be asked at once has told how it ended: what is open then may never be found out. Milliseconds. */
+/** A processor with a strong look-up has reported an outcome by then. After it, an operator may decide. Milliseconds. */
 export const FIND_OUT_MS = SEND_WINDOW_MS + ABSENCE_PROOF_MS;
 
-/** Within one request: the send and one more. */
+/** Sends within one request: the first and one more. */
 const MAX_SENDS = 2;
 
-/** Two workers' clocks may differ by this much in either direction; limits that rest on clocks keep this distance. Milliseconds. */
+/** The largest clock skew between two workers, in either direction. Milliseconds. */
 const CLOCK_MARGIN_MS = 10 * 60_000;
 
 export interface SettlementState {
   readonly nowMs: number;
   readonly claimedAtMs: number;
   readonly abilities: ProcessorAbilities;
-  /** Whether anything may have reached the processor, from any owner of this claim. */
+  /** Whether a request of any owner of this claim may have reached the processor. */
   readonly sent: 'nothing' | 'maybe';
-  /** How often this owner has sent. */
+  /** The number of sends of this owner. */
   readonly sends: number;
-  /** What the look-up since the last send said; undefined when none was made. */
+  /** The result of the look-up since the last send; undefined when there was none. */
   readonly looked: 'absent' | 'unavailable' | undefined;
   /** Whether there is time for one more send before the client must be answered. */
   readonly timeLeft: boolean;
@@ -53,7 +53,7 @@ export type SettlementStep =
 
 const conclude = (fact: 'unknown' | 'not_attempted' | 'undecidable'): SettlementStep => ({ do: 'conclude', fact });
 
-/** Whether nobody may send any more. */
+/** Whether the send window has closed: no owner may send any more. */
 export function isSendWindowClosed({ nowMs, claimedAtMs }: Pick<SettlementState, 'nowMs' | 'claimedAtMs'>): boolean {
   return nowMs > claimedAtMs + SEND_WINDOW_MS;
 }
@@ -66,7 +66,7 @@ export function nextStep(state: SettlementState): SettlementStep {
   return mayAskBySending(state) ? { do: 'send' } : conclude('unknown');
 }
 
-/** Within the key's retention, sending again with the same key is the question. */
+/** Within the retention of the key, sending again with the same key is safe and returns the first result. */
 function mayAskBySending(state: SettlementState): boolean {
   const keyHonoured = state.nowMs < state.claimedAtMs + state.abilities.keyRetentionMs - CLOCK_MARGIN_MS;
   return keyHonoured && state.sends < MAX_SENDS && state.timeLeft;

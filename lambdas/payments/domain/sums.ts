@@ -1,7 +1,7 @@
 import { TerminalError } from '../../kernel/faults.ts';
 import type { Account, Posting } from './posting.ts';
 
-/** What stands on an account in a currency. Minor units, in big integers: a sum that loses its last digits without a word is wrong. */
+/** The sums of an account in one currency. Minor units, as `bigint`, because a number would silently lose digits. */
 interface Sum {
   readonly account: Account;
   readonly currency: string;
@@ -9,7 +9,7 @@ interface Sum {
   readonly credit: bigint;
 }
 
-/** The sums of some postings; an account without any has none. */
+/** The sums of a set of postings. An account without postings has no entry. */
 export type Sums = ReadonlyMap<string, Sum>;
 
 export const NO_SUMS: Sums = new Map();
@@ -33,10 +33,10 @@ export function addedSums(left: Sums, right: Sums): Sums {
   return sums;
 }
 
-/** @throws TerminalError when the sum is beyond what a JSON number carries exactly */
+/** @throws TerminalError when the sum exceeds the largest safe integer of a JSON number */
 export function exactMinor(sum: bigint): number {
   if (sum > BigInt(Number.MAX_SAFE_INTEGER)) {
-    throw new TerminalError('balance_too_large', `the sum ${sum} is beyond what a number holds exactly`);
+    throw new TerminalError('balance_too_large', `the sum ${sum} exceeds the largest safe integer`);
   }
   return Number(sum);
 }

@@ -7,18 +7,18 @@ import type { Payment, Subject, TransitionDraft, TransitionType } from './paymen
 import type { Posting } from './posting.ts';
 import { assertBalanced } from './posting.ts';
 
-/** What is said once, on the first transition, because it is long or never changes. */
+/** Fields that are stored on the first transition only, because they are long or never change. */
 export interface FirstDetails {
   readonly description?: string;
   readonly metadata?: Readonly<Record<string, string>>;
-  /** The request that made the payment; answers rendered later carry it too, so that all answers are the same bytes. */
+  /** The id of the request that created the payment. Later answers contain it, so that all answers are the same bytes. */
   readonly requestId: string;
   readonly fingerprint: Fingerprint;
-  /** Where the charge was sent: later attempts go to the same place, whatever the settings say by then. */
+  /** The processor account that the charge was sent to. Later attempts use it even if the settings have changed. */
   readonly processor: { readonly account: string; readonly endpoint: string; readonly apiVersion: string };
 }
 
-/** One row of the Ledger: the state after it, its postings, its event and its link in the audit chain. */
+/** One row of the Ledger: the payment after it, its postings, its event and its link in the hash chain. */
 export interface Transition {
   /** 1 for the first. */
   readonly sequence: number;
@@ -28,13 +28,13 @@ export interface Transition {
   readonly postings: readonly Posting[];
   readonly subject?: Subject;
   readonly first?: FirstDetails;
-  /** SHA-256 of the transition before; 32 zero bytes for the first. */
+  /** The hash of the previous transition; 32 zero bytes for the first. */
   readonly prevHash: Uint8Array;
   /** SHA-256 over `prevHash` and all of the above. */
   readonly hash: Uint8Array;
 }
 
-/** Gives a first draft its place: number 1 of a new chain. */
+/** Makes a draft the first transition of a new chain. */
 export function firstTransition(
   digest: Digest,
   draft: TransitionDraft,
@@ -44,7 +44,7 @@ export function firstTransition(
   return seal(digest, { sequence: 1, ...draft, occurredAtMs, first }, NO_PREDECESSOR);
 }
 
-/** Gives a draft its place behind `newest`. */
+/** Appends a draft to the chain that ends with `newest`. */
 export function nextTransition(
   digest: Digest,
   newest: Transition,
@@ -71,13 +71,13 @@ function hashOf(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Uint8
 /**
  * Checks one payment's transitions, oldest first.
  *
- * @returns the sequence of the first transition whose link, hash or number does not hold, or undefined when all hold
+ * @returns the sequence of the first transition with a wrong link, hash or sequence, or undefined when all are right
  */
 export function firstBrokenLink(digest: Digest, transitions: readonly Transition[]): number | undefined {
   return brokenLink(transitions, ({ prevHash, hash: _claimed, ...unsealed }) => hashOf(digest, unsealed, prevHash));
 }
 
-/** @throws InvariantViolation when `transition` is not a payment's first */
+/** @throws InvariantViolation when `transition` is not a payment's first transition */
 export function detailsOf(transition: Transition): FirstDetails {
   invariant(transition.first !== undefined, `transition ${transition.sequence} carries no first details`);
   return transition.first;

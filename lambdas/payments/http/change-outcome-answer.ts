@@ -6,10 +6,10 @@ import type { ChangeRefusal } from '../domain/change.ts';
 import type { ChangePaymentOutcome } from '../use/change-payment.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
 
-/** Most changes that are under way end within this. Seconds. */
+/** `Retry-After` of a change in progress: most changes end within this time. Seconds. */
 const IN_PROGRESS_RETRY_SECONDS = 1;
 
-/** What a client is answered when it has asked for a change; for a first execution and a replay, the stored answer as it is. */
+/** The answer to a request for a change. A first execution and a replay return the stored answer unchanged. */
 export function changeOutcomeAnswer(kind: ChangeKind, outcome: ChangePaymentOutcome, requestId: string): Answer {
   switch (outcome.kind) {
     case 'not_found':

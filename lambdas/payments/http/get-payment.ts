@@ -56,7 +56,7 @@ function transitionObject({ sequence, type, occurredAtMs, postings }: Transition
   };
 }
 
-/** The same for one that does not exist and for one of another tenant or mode: the id is not repeated. */
+/** A missing payment and a payment of another tenant or mode get the same answer. It does not repeat the id. */
 function noSuchPayment(call: Call<ReadTools>): Handled {
   return refusal(problem('not_found', 'There is no such payment.'), call.request);
 }

@@ -26,7 +26,7 @@ export const getRefunds: Route<ReadTools> = {
   handle: list,
 };
 
-/** A refund names its payment, so it is found without an index. */
+/** A refund id contains its payment's id, so no index is needed. */
 async function show(call: Call<ReadTools>): Promise<Handled> {
   const query = validateQuery(emptyQuery, call.request.query);
   if (query.kind === 'refused') return refusal(query.problem, call.request);
@@ -39,7 +39,7 @@ async function show(call: Call<ReadTools>): Promise<Handled> {
   return found(refundObject(refund, chain.state.payment));
 }
 
-/** All of a payment's, in the order in which they became known; those that were made at the processor too. */
+/** The refunds of the payment's own charge in the order in which they became known, with those made at the processor. */
 async function list(call: Call<ReadTools>): Promise<Handled> {
   const query = validateQuery(emptyQuery, call.request.query);
   if (query.kind === 'refused') return refusal(query.problem, call.request);
@@ -50,7 +50,7 @@ async function list(call: Call<ReadTools>): Promise<Handled> {
   return found({ object: 'list', data: own.map((refund) => refundObject(refund, payment)), has_more: false });
 }
 
-/** What is not the caller's does not exist. */
+/** @returns undefined when there is no such payment, or it belongs to another tenant or mode */
 async function ownChain({ tools, caller }: Call<ReadTools>, id: string): Promise<PaymentChain | undefined> {
   const paymentId = parsePaymentId(id);
   const chain = paymentId === undefined ? undefined : await readChain(tools.store, paymentId);

@@ -4,7 +4,7 @@ import { problem } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import type { CreatePaymentOutcome } from '../use/create-payment.ts';
 
-/** What a client is answered when it has asked for a payment; for a first execution and a replay, the stored answer as it is. */
+/** The answer to a request for a payment. A first execution and a replay return the stored answer unchanged. */
 export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string): Answer {
   switch (outcome.kind) {
     case 'first':

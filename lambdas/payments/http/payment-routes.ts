@@ -61,7 +61,7 @@ const postRefund = route({
   }),
 });
 
-/** The payments API on any store and processor; the list of payments is one of the Views. */
+/** The routes of the payments API, for any store and processor. The list of payments belongs to the Views. */
 export const PAYMENT_ROUTES: readonly Route<PaymentsTools>[] = [
   postPayment,
   getPayment,
@@ -100,7 +100,7 @@ function readRequest<Body>(
   const read = readKeyedRequest(digest, request, schema, readOptionalJsonObject);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
-  // The resolved path, so that one key may be used for each payment, and for each kind of change of it.
+  // The resolved path, so that a caller may use one key for several payments and for several kinds of change.
   const scope = { ...caller, method: 'POST', path: `/v1/payments/${paymentId}/${step}`, key };
   return valid({
     ...caller,

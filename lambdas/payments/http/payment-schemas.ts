@@ -3,15 +3,15 @@ import { pageLimit } from '../../http/lists.ts';
 import { wholeNumber } from '../../http/validate.ts';
 import { CURRENCIES, isCurrency, largestAmountMinor } from '../../kernel/currency.ts';
 
-/** What the routes take. The API's documents are made from these same schemas. */
+/** The schemas of requests. The API documents are generated from them. */
 
 const MAX_METADATA_KEYS = 50;
 const MAX_METADATA_KEY_LENGTH = 40;
 const MAX_METADATA_VALUE_LENGTH = 500;
-/** All keys and values together, in UTF-8: the row that holds them must stay small. */
+/** All keys and values together, in UTF-8 bytes. It bounds the size of a payment's first row. */
 const MAX_METADATA_BYTES = 2_048;
 
-/** Of any currency; each has its own limit. Minor units. */
+/** The largest limit of all currencies. Minor units. Each currency has its own limit, checked below. */
 const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(code) ?? 0));
 
 const utf8 = new TextEncoder();
@@ -34,10 +34,10 @@ const currency = z
 const source = z
   .string('must be a string')
   .regex(/^[A-Za-z0-9_.-]{1,255}$/, 'must be a token of your processor: 1 to 255 letters, digits, dots, dashes or _')
-  .meta({ description: 'A token of the processor for what is charged. Never a card number.', example: 'tok_ok' });
+  .meta({ description: 'The processor’s token for a card or an account. Never a card number.', example: 'tok_ok' });
 
 const capture = z.enum(['automatic', 'manual'], 'must be automatic or manual').meta({
-  description: 'Take the money at once, or only reserve it. Automatic when left out.',
+  description: '`automatic` captures at once; `manual` only authorizes.',
   default: 'automatic',
 });
 
@@ -47,14 +47,14 @@ const reference = z
   .max(255, 'must be at most 255 characters')
   .meta({
     description:
-      'Your own name for what is paid. One payment at a time holds a reference; it is compared byte by byte.',
+      'Your name for the purchase. It is unique among payments that are not failed or canceled, and compared byte by byte.',
     example: 'order-6735',
   });
 
 const description = z
   .string('must be a string')
   .max(500, 'must be at most 500 characters')
-  .meta({ description: 'For people; kept as it is.', example: 'Two shirts' });
+  .meta({ description: 'Free text, stored unchanged.', example: 'Two shirts' });
 
 const metadata = z
   .record(
@@ -67,7 +67,7 @@ const metadata = z
   .meta({
     description:
       'Your own data: at most 50 keys of 1 to 40 characters with strings of at most 500, together at most 2048 bytes. ' +
-      'Two mean something here: `receipt_email` gets a receipt, and `affiliate` a commission, once the payment is taken.',
+      'After the capture, Payonce sends a receipt to `receipt_email` and records a commission for `affiliate`.',
     example: { order: '6735' },
   });
 
@@ -75,7 +75,7 @@ function utf8Bytes(value: Readonly<Record<string, string>>): number {
   return Object.entries(value).reduce((sum, [key, text]) => sum + utf8.encode(key + text).length, 0);
 }
 
-/** The fields in the order in which the first fault is reported. */
+/** The first invalid field is reported, in this order of fields. */
 export const createPaymentBody = z
   .strictObject({
     amount,
@@ -98,25 +98,25 @@ export const createPaymentBody = z
   .meta({ id: 'CreatePayment' });
 
 const partOf = (whole: string) =>
-  amount.optional().meta({ description: `In minor units; ${whole} when left out.`, example: 300 });
+  amount.optional().meta({ description: `In minor units. Defaults to ${whole}.`, example: 300 });
 
-export const captureBody = z.strictObject({ amount: partOf('all that was set aside') }).meta({ id: 'CapturePayment' });
+export const captureBody = z.strictObject({ amount: partOf('the authorized amount') }).meta({ id: 'CapturePayment' });
 
 export const cancelBody = z.strictObject({}).meta({ id: 'CancelPayment' });
 
 export const refundBody = z
   .strictObject({
-    amount: partOf('all that is left'),
+    amount: partOf('the amount that is left'),
     reason: z
       .string('must be a string')
       .min(1, 'must not be empty')
       .max(200, 'must be at most 200 characters')
       .optional()
-      .meta({ description: 'For people; kept as it is.', example: 'Returned' }),
+      .meta({ description: 'Free text, stored unchanged.', example: 'Returned' }),
   })
   .meta({ id: 'RefundPayment' });
 
-/** A sequence has at most six digits in its key. */
+/** The sort key of a transition has six digits. */
 const MAX_SEQUENCE = 999_999;
 
 export const transitionPageQuery = z.strictObject({

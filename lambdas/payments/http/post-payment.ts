@@ -17,7 +17,7 @@ import { runCounts } from './run-counts.ts';
 const PATH = '/v1/payments';
 
 export interface PaymentsTools extends CreatePaymentTools {
-  /** Where a new payment goes. @default to the one processor */
+  /** Selects the processor of a new payment. @default `processor` */
   readonly choose?: (payment: { readonly tenantId: TenantId; readonly currency: string }) => Processor;
 }
 
@@ -32,7 +32,7 @@ async function handle(call: Call<PaymentsTools>): Promise<Handled> {
   const notes: RunNotes = { takenOver: false, fenced: false };
   const processor = tools.choose?.(parsed.value) ?? tools.processor;
   const misfit = sourceProblem(processor, parsed.value.source);
-  // What was begun goes on, and is answered as before: only a payment that is not there yet is refused.
+  // Only a new payment is refused. A payment that has begun continues, and a retry gets its answer.
   if (misfit !== undefined && (await tools.store.readRecord(call.seen.operationId)) === undefined) {
     return refusal(misfit, request);
   }
@@ -46,7 +46,7 @@ async function handle(call: Call<PaymentsTools>): Promise<Handled> {
   };
 }
 
-/** The processor that a payment goes to may take less than the API does. */
+/** A processor may accept fewer forms of `source` than the API. */
 function sourceProblem({ source: form }: Processor, source: string): Problem | undefined {
   if (form === undefined || form.pattern.test(source)) return undefined;
   return problem('invalid_request', `source must be ${form.allowed}.`, 'source');

@@ -25,7 +25,7 @@ import {
   waitingOrphansPartition,
 } from './queue-items.ts';
 
-/** Effects of our own: the one durable write, and the shelf of callbacks that have found no payment. */
+/** Effects that need no claim, each one durable write; and the orphans. */
 export class DynamoDbEffects implements EffectStore, OrphanShelf {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -33,7 +33,7 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
   readonly #transitions: Pick<PaymentStore, 'listTransitions'>;
   readonly #unreadable: Unreadable;
 
-  /** @param unreadable told of orphans that cannot be read @default the reading fails */
+  /** @param unreadable called for each orphan that cannot be parsed @default the read throws */
   constructor(
     client: DynamoDBDocumentClient,
     tables: StoreTables,
@@ -49,13 +49,14 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
   }
 
   /**
-   * Closes the race of two deliveries, milliseconds apart, without a claim: both have decided the same transition, and one
-   * transaction finds the other's record.
+   * Closes the race of two deliveries of one callback without a claim. Both decide on the same transition; the second
+   * transaction finds the record of the first.
    *
    *   A ── read ── decide T3 ── record ✓ T3 ✓
    *   B ──── read ── decide T3 ──── record ✗: recorded before
    *
-   * … and of two events that tell the same: the second finds its place taken, reads again and has nothing to add.
+   * It also closes the race of two callbacks that report the same fact. The second finds its place in the chain taken,
+   * reads again and has nothing to add.
    *
    *   A ── read ── decide T3 ── record A ✓ T3 ✓
    *   B ──── read ── decide T3 ──── T3 ✗ ── read ── record B ✓
@@ -72,7 +73,7 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
     const existing = itemOf(recordReason);
     if (existing === undefined || !isRefused(recordReason)) return { kind: 'transition_exists' };
     const found = parseEffectRecord(existing);
-    // Our own: the first sending was applied and its answer was lost.
+    // Our own record: the first attempt of this write was applied and its response was lost.
     return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
   }
 

@@ -31,7 +31,7 @@ import {
 } from './items.ts';
 import { holdItem, inquiryItem, returnItem } from './queue-items.ts';
 
-/** The two durable writes, each one `TransactWriteItems`, and the reads, all consistent. */
+/** The two durable writes, each one `TransactWriteItems`, and the reads, which are all strongly consistent. */
 export class DynamoDbStore implements PaymentStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -44,7 +44,7 @@ export class DynamoDbStore implements PaymentStore {
   }
 
   /**
-   * Closes the race of two first attempts: both write, one finds the other's record.
+   * Closes the race of two first attempts. Both write; the second finds the record of the first.
    *
    *   A ── claim ✓ ────────────
    *   B ────── claim ✗ record of A
@@ -62,15 +62,15 @@ export class DynamoDbStore implements PaymentStore {
     const existing = itemOf(recordReason);
     if (existing !== undefined) {
       const found = parseRecord(existing);
-      // Our own: the first sending was applied and its answer was lost.
+      // Our own record: the first attempt of this write was applied and its response was lost.
       return found.owner === record.owner ? { kind: 'claimed' } : { kind: 'record_exists', record: found };
     }
     if (pending !== undefined && isRefused(others.shift())) return { kind: 'transition_exists' };
     const holder = itemOf(others[0]);
     if (holder !== undefined) return { kind: 'reference_taken', paymentId: parseReferenceHolder(holder) };
-    // The reference was to be replaced and is gone: nobody deletes references.
-    invariant(reference === undefined, 'a refused reference names its holder');
-    throw new Error('a claim was refused without a reason');
+    // The reference row to replace is missing. Reference rows are never deleted.
+    invariant(reference === undefined, 'a refused reference condition returns the row that holds the reference');
+    throw new Error('the claim was canceled, and no item of it was refused');
   }
 
   async takeOver({ stale, owner, leaseExpiresAtMs }: Takeover): Promise<TakeoverOutcome> {
@@ -98,7 +98,7 @@ export class DynamoDbStore implements PaymentStore {
     return { kind: 'changed', record };
   }
 
-  /** Answer, effect, posting and event together, while the owner still owns; see the time-lines above the caller. */
+  /** Writes the stored answer and the outcome only while the owner holds the claim. See the time-lines in `executeOnce`. */
   async commit({ record, expects, transition, toReturn = [], hold, inquiry }: Commit): Promise<CommitOutcome> {
     const items: TransactItem[] = [completionItem(this.#tables, record, expects)];
     if (transition !== undefined) items.push(appendItem(this.#tables, transition));
@@ -190,7 +190,7 @@ export class DynamoDbStore implements PaymentStore {
   ): Promise<readonly Transition[]> {
     const found: Transition[] = [];
     let from: Item | undefined;
-    // A page ends at a megabyte as well: one that is cut short must not be taken for the end of the chain.
+    // DynamoDB also ends a page at 1 MB. A short page with a `LastEvaluatedKey` is not the end of the chain.
     do {
       const output: QueryCommandOutput = await readWithRetries(this.#pacing, () =>
         this.#client.send(

@@ -20,7 +20,7 @@ import { ACCOUNTS, type Posting } from '../domain/posting.ts';
 import type { FirstDetails, Transition } from '../domain/transition.ts';
 import type { ReferenceName } from '../use/payment-store.ts';
 
-/** What the store holds of payments, checked when read: a row that this code cannot understand must never be acted on. */
+/** The rows of payments. Each row is parsed when it is read: code must not act on a row that it does not understand. */
 
 // ------------------------------------------------------------------------------------------------------------ transitions
 
@@ -55,7 +55,7 @@ const decisionItem = itemSchema<OperatorDecision>()({
   operator: z.string(),
 });
 
-/** Left out of what was written before they were. */
+/** Absent from rows that were written before these fields existed. */
 const requestFields = {
   request: z.object({ version: z.int(), sha256: z.string() }).exactOptional(),
   answered: z.literal(true).exactOptional(),
@@ -139,7 +139,7 @@ export function paymentPartition(paymentId: PaymentId): string {
   return `${LedgerRow.payment}${paymentId}`;
 }
 
-/** Six digits: text that sorts as the number does, for the million transitions that no payment ever has. */
+/** Six digits, so that the text sorts in numeric order. No payment reaches a million transitions. */
 export function transitionSort(sequence: number): string {
   return `${SortKey.transition}${String(sequence).padStart(6, '0')}`;
 }
@@ -161,7 +161,7 @@ function outcomeAttributes({ payment, sequence, occurredAtMs }: Transition): Ite
   };
 }
 
-/** A transition's place in the chain can be taken once. */
+/** The condition lets one writer take a place in the chain. */
 export function appendItem({ ledger }: StoreTables, transition: Transition): TransactItem {
   return { Put: { TableName: ledger, Item: transitionRow(transition), ConditionExpression: ROW_IS_NEW } };
 }

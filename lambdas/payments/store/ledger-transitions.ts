@@ -11,21 +11,21 @@ import type { Transition } from '../domain/transition.ts';
 import type { LedgerAge, OutcomePlace, RecentOutcomes, TransitionReader } from '../use/transition-reader.ts';
 import { parseTransition, paymentPartition, transitionSort } from './items.ts';
 
-/** Keys alone are a hundred bytes each, so a page holds ten thousand: no shard has so many in a minute. */
+/** The index projects keys only, about 100 bytes each. A page of 1 MB holds 10,000, more than a shard has in a minute. */
 const MAX_PAGES = 10;
 
-/** Clocks differ: who wrote the first outcomes may have been behind. Milliseconds. */
+/** The clock of the writer of the first outcomes may have been slow by this much. Milliseconds. */
 const SKEW_MS = 15 * 60_000;
 
 const { name: INDEX, partitionKey, sortKey } = LedgerTable.recentOutcomesIndex;
 const placeItem = z.object({ [sortKey]: z.string().regex(/^\d+#pay_[a-z2-7]{32}#\d+$/) });
 
-/** Reads single transitions, and finds those of a minute. */
+/** Reads a single transition, and lists the outcomes of a minute. */
 export class LedgerTransitions implements TransitionReader, RecentOutcomes, LedgerAge {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
   readonly #pacing: Pacing;
-  /** A table never grows younger. */
+  /** Cached: the creation time of a table does not change. */
   #emptyBeforeMs: number | undefined;
 
   constructor(client: DynamoDBDocumentClient, table: string, pacing: Pacing) {
@@ -51,7 +51,10 @@ export class LedgerTransitions implements TransitionReader, RecentOutcomes, Ledg
     return (await Promise.all(shards.map((shard) => this.#bucket(`${shard}#${minute}`)))).flat();
   }
 
-  /** When the table was made; one that was restored from a backup is older than itself. */
+  /**
+   * The creation time of the table, less the clock skew. A table restored from a backup holds rows older than its
+   * creation, so the result is 0. Unix milliseconds.
+   */
   async emptyBeforeMs(): Promise<number> {
     if (this.#emptyBeforeMs !== undefined) return this.#emptyBeforeMs;
     const { Table } = await readWithRetries(this.#pacing, () =>
@@ -83,7 +86,7 @@ export class LedgerTransitions implements TransitionReader, RecentOutcomes, Ledg
       from = output.LastEvaluatedKey;
       if (from === undefined) return found;
     }
-    invariant(false, `more outcomes in ${bucket} than there can be`);
+    invariant(false, `the index bucket ${bucket} has more than ${MAX_PAGES} pages`);
   }
 }
 

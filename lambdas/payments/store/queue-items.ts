@@ -10,11 +10,11 @@ import type { StoreTables, TransactItem } from '../../once/store/transact-items.
 import type { CallbackEvent, OrphanedCallback } from '../use/effect-store.ts';
 import type { ChargeToReturn, Hold, Inquiry, OpenOrder } from '../use/payment-store.ts';
 
-/** The queues of what is not finished: each entry is written with what made it necessary. */
+/** The queues of unfinished work. Each entry is written in the transaction that makes it necessary. */
 
 // ---------------------------------------------------------------------------------------------------------------- orphans
 
-/** Orphans are rare; a flood of them still spreads. */
+/** Orphans are rare. The shards spread the writes when many arrive at once. */
 export const ORPHAN_SHARDS = 4;
 /** Milliseconds since 1970 have 13 digits until the year 2286. */
 const TIME_DIGITS = 13;
@@ -43,7 +43,7 @@ export function waitingOrphanKey(orphan: OrphanedCallback): Item {
   return keyOf(waitingOrphansPartition(orphanShard(orphan)), orphan);
 }
 
-/** Given up: nothing tries it any more, and nothing forgets it. */
+/** The key of an orphan that was given up: it is never retried and never deleted. */
 export function keptOrphanKey(orphan: OrphanedCallback): Item {
   return keyOf(`${RegistryRow.keptOrphan}${orphanShard(orphan)}`, orphan);
 }
@@ -91,7 +91,7 @@ function chargeToReturnRow(charge: ChargeToReturn): Item {
   return { ...chargeToReturnKey(charge), ...charge };
 }
 
-/** The same charge found as held, then as taken, is one entry: the later word counts. */
+/** A charge that was found authorized and later captured has one entry. The later write replaces it. */
 export function returnItem({ registry }: StoreTables, charge: ChargeToReturn): TransactItem {
   return { Put: { TableName: registry, Item: chargeToReturnRow(charge) } };
 }
@@ -144,7 +144,7 @@ export function holdItem({ registry }: StoreTables, hold: Hold): TransactItem {
   return { Put: { TableName: registry, Item: { ...HOLDS.keyOf(hold), ...hold } } };
 }
 
-// ------------------------------------------------------------------------------------------------------- orders to go on with
+// ------------------------------------------------------------------------------------------------------------ open orders
 
 const openOrderItem = itemSchema<OpenOrder>()({
   orderId: z.string().transform((id) => id as OrderId),

@@ -47,22 +47,22 @@ export interface ChangePayment {
   readonly mode: Mode;
   readonly fingerprint: Fingerprint;
   readonly requestId: string;
-  /** When the client asked, on this process's clock: its time runs from here. @default now */
+  /** When the request arrived, on this process's clock: the time budget starts here. Unix milliseconds. @default now */
   readonly receivedAtMs?: number;
   readonly command: ChangeCommand;
 }
 
 type Refusal =
   | { readonly kind: 'not_found' }
-  /** It cannot begin. Nothing is stored: the same key may succeed later. */
+  /** The change cannot begin. Nothing is stored, so the same key may succeed later. */
   | { readonly kind: 'refused'; readonly refusal: ChangeRefusal }
   | { readonly kind: 'key_expired'; readonly paymentId: PaymentId };
 
 export type ChangePaymentOutcome = Executed<Refusal>;
 
 /**
- * Captures, cancels or refunds so that it happens once in effect, and never beyond what was captured: the pending transition
- * reserves the amount.
+ * Captures, cancels or refunds a payment, exactly once in effect. Refunds cannot exceed the captured amount, because the
+ * pending transition of each refund reserves its amount.
  *
  * @throws as `executeOnce`
  */
@@ -75,7 +75,7 @@ export async function changePayment(
 }
 
 interface Work {
-  /** What was found out, as a word on the payment as it then stands; undefined when nothing had to be found out. */
+  /** Decides on the found outcome, given the current chain. Undefined when there was nothing to find out. */
   readonly word: Awaited<ReturnType<typeof findOutChange>> | undefined;
   readonly chain: PaymentChain;
 }
@@ -107,7 +107,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     const nowMs = clock.nowMs();
     const decision = decideChange(command, operationId, chain.state, nowMs);
     if (decision.kind !== 'begin') return { kind: 'refused', outcome: { kind: 'refused', refusal: decision } };
-    // A look at the breaker before anything is claimed: what cannot be asked now does not use up its key.
+    // The breaker is checked before the claim: a request that cannot reach the processor does not use up its key.
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) throw elsewhere();
     await processor.ready();
@@ -126,7 +126,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     const { request, amountMinor } = change;
     return {
       isAnswered: change.answered === true || !isUnderWay(change, state),
-      // A change that does not know its request was written before changes did: its amount must do.
+      // A change without a stored fingerprint is an old row. Its amount is compared instead.
       isSameRequest: () =>
         request === undefined
           ? command.kind === 'cancel' || command.amountMinor === undefined || command.amountMinor === amountMinor
@@ -141,14 +141,14 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
 
   async read(): Promise<PaymentChain> {
     const chain = await this.#readOwnChain();
-    invariant(chain !== undefined, 'a payment whose change was claimed is there');
+    invariant(chain !== undefined, 'a payment with a claimed change exists');
     return chain;
   }
 
   async call({ subject: chain, claimedAtMs, sent }: Held<PaymentChain>): Promise<Work> {
     const { clock, entropy } = this.#tools;
     const change = this.#changeIn(chain.state);
-    // A callback, or a rival, has brought it to its end: only its answer is missing.
+    // A callback or a rival has ended the change. Only the answer is missing.
     if (!isUnderWay(change, chain.state)) return { word: undefined, chain };
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) {
@@ -186,7 +186,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     return { word, chain: await this.read() };
   }
 
-  /** What brings the change to its end. News of anything else is for a callback to bring. */
+  /** The draft, if it ends this change. A callback records every other fact. */
   #ending(decision: Decision | undefined, before: PaymentState): TransitionDraft | undefined {
     if (decision?.kind !== 'append') return undefined;
     const after = evolve(before, decision.draft);
@@ -200,11 +200,11 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
 
   #changeIn(state: PaymentState): HoldChange | Refund {
     const change = changeOf(state, this.#request.operationId);
-    invariant(change !== undefined, 'a change that was claimed is in the chain');
+    invariant(change !== undefined, 'a claimed change is in the chain');
     return change;
   }
 
-  /** What is not the caller's does not exist. */
+  /** @returns undefined when there is no such payment, or it belongs to another tenant or mode */
   async #readOwnChain(): Promise<PaymentChain | undefined> {
     const { paymentId, tenantId, mode } = this.#request;
     const chain = await readChain(this.#tools.store, paymentId);

@@ -11,10 +11,10 @@ import { type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from './ke
 
 export interface CorrectLedger extends Omit<CorrectionRequest, 'correctionId'> {
   readonly caller: Caller;
-  /** Derived from tenant, mode, method, path and idempotency key; names the correction as well. */
+  /** Derived from tenant, mode, method, path and idempotency key. It is also the id of the correction. */
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
-  /** As the client gave it. */
+  /** The payment id from the request, not yet parsed. */
   readonly payment: string;
 }
 
@@ -22,7 +22,7 @@ type CorrectionRefusal = Exclude<CorrectionDecision, { kind: 'append' | 'made_be
 
 export type CorrectLedgerOutcome = KeyedEffectOutcome<CorrectionRefusal>;
 
-/** Sets the books right, once in effect. @throws as `takeEffect` */
+/** Adds a correction to a payment's chain, exactly once. @throws as `takeEffect` */
 export async function correctLedger(tools: KeyedEffectTools, request: CorrectLedger): Promise<CorrectLedgerOutcome> {
   const { caller, operationId, fingerprint, payment } = request;
   return takeEffect<CorrectionRefusal>(tools, {

@@ -47,7 +47,7 @@ export interface CreatePayment {
   readonly mode: Mode;
   readonly fingerprint: Fingerprint;
   readonly requestId: string;
-  /** When the client asked, on this process's clock: its time runs from here. @default now */
+  /** When the request arrived, on this process's clock: the time budget starts here. Unix milliseconds. @default now */
   readonly receivedAtMs?: number;
   /** Claim time of the enclosing order; sends stop 15 minutes after it. Unix milliseconds. @default now */
   readonly claimedAtMs?: number;
@@ -68,8 +68,8 @@ type Refusal =
 export type CreatePaymentOutcome = Executed<Refusal>;
 
 /**
- * Takes a payment so that it happens once in effect. Called again with the same key, at the same time or years later, it
- * never charges again.
+ * Creates a payment, exactly once in effect. A repeated call with the same key never charges again, whether it is
+ * concurrent or years later.
  *
  * @throws as `executeOnce`
  */
@@ -81,7 +81,7 @@ export async function createPayment(
   return executeOnce(tools, new PaymentOperation(tools, request), notes);
 }
 
-/** What the processor said, on the payment as it was then known; no fact when it had to be asked nothing. */
+/** The processor's answer and the chain that it is applied to. No fact when there was nothing to ask. */
 interface Work {
   readonly fact: ChargeFact | undefined;
   readonly chain: PaymentChain;
@@ -124,7 +124,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
         return { kind: 'begun', subject: await this.read() };
       case 'reference_taken': {
         const { paymentId } = outcome;
-        // Our own claim by another hand: its record is there by now.
+        // A rival with the same key made the claim. The next round finds its record.
         if (paymentId === this.#request.paymentId) return 'again';
         const holder = await store.readPayment(paymentId);
         if (holder !== undefined && !freesReference(holder.newest.payment)) {
@@ -138,7 +138,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   lostRecord({ first, newest, state }: PaymentChain): LostRecord {
     return {
-      // "Unknown" was an answer too, and was stored.
+      // 202 `processing` counts as an answer: it was stored.
       isAnswered: !isUnresolved(newest.payment) || state.saidProcessing,
       isSameRequest: () => isSameRequest(detailsOf(first).fingerprint, this.#request.fingerprint),
       claimedAtMs: this.#claimedAt(first.occurredAtMs),
@@ -151,17 +151,17 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   async read(): Promise<PaymentChain> {
     const chain = await readChain(this.#tools.store, this.#request.paymentId);
-    invariant(chain !== undefined, 'a payment whose first transition was refused as existing must be readable');
+    invariant(chain !== undefined, 'a payment with a first transition is readable');
     return chain;
   }
 
   async call({ subject: chain, claimedAtMs, sent }: Held<PaymentChain>): Promise<Work> {
     const { clock } = this.#tools;
-    // The claim was stale and something else, a callback, has settled the payment since: only its answer is missing.
+    // The claim was stale, and a callback has ended the payment since. Only the answer is missing.
     if (!isUnresolved(chain.newest.payment)) return { fact: undefined, chain };
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) {
-      // It was to be sent to a place that this deployment does not call: no yes and no silence from here is of it.
+      // This deployment does not call the payment's processor, so it cannot learn the outcome.
       if (sent === 'maybe') return { fact: { kind: 'unknown' }, chain };
       if (isSendWindowClosed({ nowMs: clock.nowMs(), claimedAtMs })) return { fact: { kind: 'not_attempted' }, chain };
       throw new RetryableError('processor_elsewhere', 'this deployment does not call the payment’s processor');
@@ -172,7 +172,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
   }
 
   conclude({ fact, chain }: Work, nowMs: number, { claimedAtMs }: Held<PaymentChain>): Conclusion<Write> {
-    // Whoever has settled it since has looked at the processor's books after our answer was given: ours is the older word.
+    // A rival that ended the payment in the meantime read the processor's books after our answer: our fact is older.
     const counts = fact !== undefined && isUnresolved(chain.state.payment);
     const decision = counts ? decide(fact, chain.state) : undefined;
     const transitions =
@@ -232,7 +232,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     return { reference: this.#replaces === undefined ? { name } : { name, replaces: this.#replaces } };
   }
 
-  /** The window of an enclosing order is the payment's too: it is never lengthened. */
+  /** The send window of an enclosing order applies to its payment and is never extended. Unix milliseconds. */
   #claimedAt(ownMs: number): number {
     return Math.min(ownMs, this.#request.claimedAtMs ?? ownMs);
   }

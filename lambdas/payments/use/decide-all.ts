@@ -7,11 +7,11 @@ import type { PaymentChain } from './payment-chain.ts';
 
 export interface DecidedFacts {
   readonly transitions: readonly Transition[];
-  /** What the processor says and cannot be, or is against what was said before. */
+  /** Facts that are impossible, or that contradict what the merchant was told. */
   readonly contradictions: readonly string[];
 }
 
-/** All that a charge tells of a payment, one fact after the other, each decided on what the one before has left. */
+/** Decides on all facts of a charge, in order. Each decision sees the state after the previous one. */
 export function decideAll(digest: Digest, charge: ProcessorCharge, chain: PaymentChain, nowMs: number): DecidedFacts {
   const transitions: Transition[] = [];
   const contradictions: string[] = [];

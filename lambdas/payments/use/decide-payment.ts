@@ -17,10 +17,10 @@ import type { PaymentChain } from './payment-chain.ts';
 
 export interface DecidePayment extends Omit<DecisionRequest, 'decisionId'> {
   readonly caller: Caller;
-  /** Derived from tenant, mode, method, path and idempotency key; names the decision as well. */
+  /** Derived from tenant, mode, method, path and idempotency key. It is also the id of the decision. */
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
-  /** As the client gave it. */
+  /** The payment id from the request, not yet parsed. */
   readonly payment: string;
 }
 
@@ -29,8 +29,8 @@ type DecisionRefusal = Exclude<DecisionOutcome, { kind: 'append' | 'made_before'
 export type DecidePaymentOutcome = KeyedEffectOutcome<DecisionRefusal>;
 
 /**
- * Records what an operator decided about a payment that waits for a person, or about a change of it that nobody could find
- * out about, once in effect.
+ * Records an operator's decision about a payment in review, or about a change whose outcome could not be determined.
+ * Exactly once in effect.
  *
  * @throws as `takeEffect`
  */
@@ -57,7 +57,7 @@ export async function decidePayment(tools: KeyedEffectTools, request: DecidePaym
   });
 }
 
-/** What was decided about, as it stands then. */
+/** The refund, or the payment, as it is after the decision. */
 function decidedObject({ change }: DecidePayment, { first, state }: PaymentChain): Record<string, unknown> {
   const decided = change === undefined ? undefined : changeOf(state, change);
   return decided?.kind === 'refund'

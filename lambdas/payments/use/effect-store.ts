@@ -3,38 +3,38 @@ import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { ChargeToReturn, Hold, OpenOrder, PaymentStore } from './payment-store.ts';
 
-/** What was said of a charge that no payment of ours is known for. Kept, tried again for a day, and never posted. */
+/** A callback without a matching payment. It is stored, retried for 24 hours, and never posted. */
 export interface OrphanedCallback {
-  /** Of the callback. */
+  /** The operation id of the callback. */
   readonly operationId: OperationId;
   readonly event: CallbackEvent;
   readonly reason: 'charge_unknown' | 'payment_unknown' | 'other_account';
   readonly receivedAtMs: number;
 }
 
-/** A processor's message that something changed; what it is like now is read there. */
+/** A processor's message that a charge changed. Payonce reads the charge itself from the processor. */
 export interface CallbackEvent {
   readonly processorName: string;
-  /** The processor's own: the same for every delivery of one event. */
+  /** The processor's event id, the same for every delivery of one event. */
   readonly eventId: string;
-  /** In the processor's words. */
+  /** The processor's event type. */
   readonly type: string;
   readonly chargeId: string;
-  /** The payment that it names, if it names one. */
+  /** The payment id in the charge's metadata, if the callback carries it. */
   readonly paymentId?: PaymentId;
 }
 
 export interface Effect {
   readonly record: EffectRecord;
-  /** Of one payment, in their order; none when all was known already. */
+  /** The new transitions of one payment, in order. Empty when all facts were known. */
   readonly transitions: readonly Transition[];
-  /** Kept with the record. */
+  /** An orphan to store. */
   readonly orphan?: OrphanedCallback;
-  /** Taken off the shelf with the record: it has found its payment. */
+  /** An orphan to remove, because its payment was found. */
   readonly adopted?: OrphanedCallback;
   readonly toReturn?: readonly ChargeToReturn[];
   readonly hold?: Hold;
-  /** Whose money has come back: somebody must look at it again. */
+  /** An order to drive again, because a refund of its payment failed. */
   readonly reopened?: OpenOrder;
 }
 
@@ -44,7 +44,7 @@ export type EffectOutcome =
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
   | { readonly kind: 'transition_exists' };
 
-/** Effects that need no claim: dedup record and effect in one conditional transaction. */
+/** Effects that need no claim: the effect record and the effect are one conditional transaction. */
 export interface EffectStore extends Pick<PaymentStore, 'listTransitions'> {
   /** The one durable write. */
   recordEffect(effect: Effect): Promise<EffectOutcome>;

@@ -16,10 +16,10 @@ export interface FindOutChangeTools {
 }
 
 /**
- * Finds out what becomes of a change that is under way.
+ * Determines the outcome of a pending change at the processor.
  *
- * @returns what that means for the payment, as it stands when it is told
- * @throws RetryableError when nothing was sent at all, by anyone
+ * @returns a function that decides on the outcome, given the current state; undefined when there is nothing to record
+ * @throws RetryableError when no owner of the claim has sent a request
  */
 export async function findOutChange(
   { processor, clock, entropy }: FindOutChangeTools,
@@ -37,10 +37,10 @@ export async function findOutChange(
   return ({ state }) => decideFound(found, change, state);
 }
 
-/** Of the change as its pending transition has it: what was reserved is what is asked for, on every attempt. */
+/** Built from the pending transition: every attempt requests the reserved amount. */
 function changeOrder(change: PendingChange, { state: { payment } }: PaymentChain): ChangeOrder {
   const { chargeId } = payment;
-  invariant(chargeId !== undefined, 'a change is of a charge that has a name');
+  invariant(chargeId !== undefined, 'a payment with a change has a charge id');
   const { amountMinor } = change;
   return {
     operationId: operationIdOf(change),
@@ -69,7 +69,7 @@ function decideFound(found: Found<ChangeOutcome>, begun: PendingChange, state: P
   }
 }
 
-/** What it means that nothing of a change was sent, and that nobody may send it any more. */
+/** The decision when no request was sent and the send window has closed. */
 export function decideNeverAsked(change: PendingChange, state: PaymentState): Decision {
   return decideChangeFailed(change, { code: NOT_ATTEMPTED, message: 'The processor was never asked.' }, state);
 }

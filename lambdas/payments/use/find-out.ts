@@ -4,16 +4,16 @@ import type { ChargeFact } from '../domain/facts.ts';
 import { nextStep, type ProcessorAbilities } from '../domain/settlement.ts';
 import type { ChargeOrder, ChargeOutcome, Processor } from './processor.ts';
 
-/** One send gets this long, so that two of them, a look-up and the commit fit into a request. Milliseconds. */
+/** Timeout of one send: two sends, a look-up and the commit fit into a request. Milliseconds. */
 const SEND_TIMEOUT_MS = 8_000;
 const LOOKUP_TIMEOUT_MS = 2_000;
-/** Kept free at the end of a request for the commit and its bounded retries. Milliseconds. */
+/** Reserved at the end of a request for the commit and its bounded retries. Milliseconds. */
 const COMMIT_RESERVE_MS = 3_000;
-/** A send with less time than this is not worth starting. Milliseconds. */
+/** No send begins with less time than this. Milliseconds. */
 const SHORTEST_SEND_MS = 1_000;
 /** First rung of the retry ladder, with full jitter. Milliseconds. */
 const FIRST_WAIT_MS = 500;
-/** ask, send, ask, send, ask, conclude: no settlement is longer. */
+/** The longest sequence: ask, send, ask, send, ask, conclude. */
 const MAX_STEPS = 6;
 
 export interface FindOutTools {
@@ -26,15 +26,15 @@ export interface Underway {
   readonly claimedAtMs: number;
   /** Whether an earlier owner of this claim may have sent. */
   readonly sent: 'nothing' | 'maybe';
-  /** When whoever waits must have an answer. */
+  /** When the caller must have an answer. Unix milliseconds. */
   readonly answerByMs: number;
 }
 
-/** One operation at a processor: how to ask for it, and how to see whether it is there. */
+/** One operation at a processor: how to send it, and how to look it up. */
 export interface Question<Answer> {
   send(limit: CallLimit): Promise<Answer>;
   look(limit: CallLimit): Promise<Answer | { readonly kind: 'absent' }>;
-  /** Whether it is a no, which may speak of one attempt alone. */
+  /** Whether the processor refused. A refusal may apply to one attempt only. */
   isRefusal(answer: Answer): boolean;
 }
 
@@ -43,10 +43,10 @@ export type Found<Answer> =
   | { readonly kind: 'unknown' | 'not_attempted' | 'undecidable' };
 
 /**
- * Finds out what becomes of an operation: sends, looks, sends once more with the same key, and says `unknown` when time
- * is up. Never guesses.
+ * Determines the outcome of an operation: sends, looks it up, and sends once more with the same key. When the time is up
+ * the outcome is `unknown`; it is never guessed.
  *
- * @throws RetryableError when nothing was sent at all, by anyone: the claim may be released
+ * @throws RetryableError when no owner of the claim has sent a request, so that the claim may be released
  */
 export async function findOut<Answer>(
   tools: FindOutTools,
@@ -71,7 +71,7 @@ export async function findOut<Answer>(
       continue;
     }
     if (sent === 'nothing' && !timeLeft) {
-      throw new RetryableError('request_out_of_time', 'no time was left to ask the processor', {
+      throw new RetryableError('request_out_of_time', 'no time was left to call the processor', {
         retryAfterSeconds: 1,
       });
     }
@@ -86,8 +86,8 @@ export async function findOut<Answer>(
 }
 
 /**
- * A refusal counts only when it answers the first send ever made. After a send whose fate is unknown it may speak of
- * this attempt alone, so the look-up must confirm it.
+ * A refusal is final only as the answer to the first send. After a send with an unknown outcome, a refusal may apply to
+ * the later attempt only, so a look-up must confirm it.
  */
 async function send<Answer>(
   question: Question<Answer>,
@@ -135,7 +135,7 @@ export interface ChargeUnderway extends Underway {
   readonly order: ChargeOrder;
 }
 
-/** Finds out what becomes of a charge. @throws RetryableError when nothing was sent at all, by anyone */
+/** Determines the outcome of a charge. @throws RetryableError when no owner of the claim has sent a request */
 export async function settleCharge(
   { processor, clock, entropy }: SettlementTools,
   { order, ...underway }: ChargeUnderway,

@@ -20,22 +20,22 @@ export interface KeyedEffectTools {
   readonly digest: Digest;
 }
 
-/** A request under an idempotency key whose effect is one transition of ours: no claim is needed. */
+/** A keyed request whose effect is one transition and no call to another system. It needs no claim. */
 export interface KeyedEffect<Refusal> {
   readonly caller: Caller;
   /** Derived from tenant, mode, method, path and idempotency key. */
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
-  /** As the client gave it. */
+  /** The payment id from the request, not yet parsed. */
   readonly payment: string;
-  /** Pure; asked again on what a rival has left. */
+  /** Pure. It is called again on the new chain when a rival has appended. */
   readonly decide: (
     chain: PaymentChain,
   ) => { readonly kind: 'append'; readonly draft: TransitionDraft } | { readonly kind: 'made_before' } | Refusal;
   readonly answer: (transition: Transition, chain: PaymentChain) => Answer;
 }
 
-/** In order of precedence. What is not the caller's does not exist. */
+/** In order of precedence. A payment of another tenant or mode is `not_found`. */
 export type KeyedEffectOutcome<Refusal> =
   | { readonly kind: 'first'; readonly answer: Answer }
   /** The stored answer, verbatim. */
@@ -46,11 +46,11 @@ export type KeyedEffectOutcome<Refusal> =
   | Refusal;
 
 /**
- * Takes effect once: record and transition are written together. A refusal is answered and not kept, so the same key may
- * succeed later.
+ * Writes the effect record and the transition together, exactly once. A refusal is not stored, so the same key may succeed
+ * later.
  *
- * @throws RetryableError when nothing happened and the same key may be used again
- * @throws AmbiguousError when the store did not say whether it wrote; the same key finds out
+ * @throws RetryableError when nothing was written; the same key may be used again
+ * @throws AmbiguousError when it is unknown whether the store wrote; a retry with the same key finds out
  */
 export async function takeEffect<Refusal extends { readonly kind: string }>(
   { effects, runner, digest, clock, entropy }: KeyedEffectTools,
@@ -74,7 +74,7 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
       const recordedAtMs = clock.nowMs();
       const transition = nextTransition(digest, chain.newest, decision.draft, recordedAtMs);
       const answer = effect.answer(transition, chainOf([...chain.transitions, transition]));
-      // Never forgotten: its key must not make another one, of another payment, when the record is gone.
+      // The record does not expire: otherwise its key could later correct another payment.
       const request = { fingerprint, answer };
       const record = { operationId, paymentId, owner: entropy.ownerToken(), recordedAtMs, request };
       const outcome = await effects.recordEffect({ record, transitions: [transition] });

@@ -4,18 +4,18 @@ import { type PaymentState, stateAfter } from '../domain/payment-state.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { PaymentStore } from './payment-store.ts';
 
-/** All that is written of a payment, and what it adds up to. */
+/** All transitions of a payment, and the state that they add up to. */
 export interface PaymentChain {
-  /** Transition 1, which carries what later answers need. */
+  /** Transition 1. It carries the details that later answers need. */
   readonly first: Transition;
   readonly newest: Transition;
   readonly transitions: readonly Transition[];
   readonly state: PaymentState;
 }
 
-/** One page holds all of nearly every payment, and stays below the megabyte that a query gives at once. */
+/** Nearly every payment fits on one page. A page stays below the 1 MB that DynamoDB returns for one query. */
 const PAGE = 250;
-/** A thousand refunds of one payment, each with its pending transition, are far fewer. */
+/** 10,000 transitions. A thousand refunds of one payment need 2,000. */
 const MAX_PAGES = 40;
 
 export function chainOf(transitions: readonly Transition[]): PaymentChain {
@@ -25,7 +25,12 @@ export function chainOf(transitions: readonly Transition[]): PaymentChain {
   return { first, newest, transitions, state: stateAfter(transitions) };
 }
 
-/** Read consistently. @returns undefined when there is no such payment @throws RetryableError when it cannot be read now */
+/**
+ * Reads the whole chain, strongly consistent.
+ *
+ * @returns undefined when there is no such payment
+ * @throws RetryableError when the store is unavailable
+ */
 export async function readChain(
   store: Pick<PaymentStore, 'listTransitions'>,
   paymentId: PaymentId,
@@ -36,5 +41,5 @@ export async function readChain(
     transitions.push(...found);
     if (found.length < PAGE) return transitions.length === 0 ? undefined : chainOf(transitions);
   }
-  invariant(false, `the payment ${paymentId} has more transitions than are ever read`);
+  invariant(false, `the payment ${paymentId} has more than ${MAX_PAGES * PAGE} transitions`);
 }

@@ -8,7 +8,7 @@ import type {
 } from '../../once/use/record-store.ts';
 import type { Transition } from '../domain/transition.ts';
 
-/** The merchant's own name for a payment, unique per tenant and mode among payments that have not failed. */
+/** The merchant's name for a payment, unique per tenant and mode among payments that are not failed or canceled. */
 export interface ReferenceName {
   readonly tenantId: TenantId;
   readonly mode: Mode;
@@ -17,27 +17,27 @@ export interface ReferenceName {
 
 export interface Claim {
   readonly record: OpenRecord;
-  /** The pending transition; left out when it exists already and only its record was lost. */
+  /** The pending transition. Omitted when it exists and only the record was lost. */
   readonly pending?: Transition;
   readonly reference?: {
     readonly name: ReferenceName;
-    /** The failed or canceled payment that holds the reference; the claim replaces it only if it still does. */
+    /** The failed or canceled payment that holds the reference. The claim replaces it only while it holds the reference. */
     readonly replaces?: PaymentId;
   };
 }
 
-/** In order of precedence: what comes first is reported when several hold. */
+/** In order of precedence: the first that applies is reported. */
 export type ClaimOutcome = RecordClaimOutcome | { readonly kind: 'reference_taken'; readonly paymentId: PaymentId };
 
 export interface Commit {
   readonly record: CompletedRecord;
   readonly expects: ExpectedRecord;
-  /** The outcome; left out when the payment already stands where the answer says. */
+  /** The outcome. Omitted when the payment already has the answered state. */
   readonly transition?: Transition;
   /** The queue entries that go with the outcome. */
   readonly toReturn?: readonly ChargeToReturn[];
   readonly hold?: Hold;
-  /** Kept with an answer that is not the end: somebody must find out, should no callback come. */
+  /** Written with an answer that is not final: the resolver determines the outcome if no callback arrives. */
   readonly inquiry?: Inquiry;
 }
 
@@ -46,23 +46,23 @@ export interface PaymentHistory {
   readonly newest: Transition;
 }
 
-/** Idempotency records and transitions behind one port, because they are written in one transaction. */
+/** One port for idempotency records and transitions, because one transaction writes both. */
 export interface PaymentStore extends RecordStore {
-  /** Durable write one: record, pending transition and reference, all or nothing. */
+  /** First durable write: record, pending transition and reference in one transaction. */
   claim(claim: Claim): Promise<ClaimOutcome>;
-  /** Durable write two: stored answer and outcome, all or nothing, only while the owner still owns. */
+  /** Second durable write: stored answer and outcome in one transaction, only while the owner holds the claim. */
   commit(commit: Commit): Promise<CommitOutcome>;
-  /** Consistent: what was committed is there. */
+  /** A strongly consistent read. */
   readPayment(paymentId: PaymentId): Promise<PaymentHistory | undefined>;
-  /** Consistent, oldest first. */
+  /** A strongly consistent read, oldest first. */
   listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]>;
 }
 
-/** The queue entry for a charge that must be sent back, written with the transition that found it. */
+/** The queue entry for a stray charge to return, written with the transition that records the charge. */
 export interface ChargeToReturn {
   readonly paymentId: PaymentId;
   readonly chargeId: string;
-  /** Taken money is refunded, held money is let go. */
+  /** Captured money is refunded; a hold is voided. */
   readonly by: 'refund' | 'void';
   /** Minor units. */
   readonly amountMinor: number;
@@ -70,28 +70,31 @@ export interface ChargeToReturn {
   readonly foundAtMs: number;
 }
 
-/** The queue entry for money that is set aside, written with the transition that says so: somebody must end it. */
+/** The queue entry for an authorized payment, written with its transition. If no capture comes, the hold is voided. */
 export interface Hold {
   readonly paymentId: PaymentId;
   readonly authorizedAtMs: number;
 }
 
-/** The queue entry for an operation that was answered "not known yet", or for a payment that waits for its payer. */
+/** The queue entry for an operation that was answered 202, or for a payment that waits for its payer. */
 export interface Inquiry {
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
-  /** When the operation was claimed: nobody sends later than a quarter of an hour after it. */
+  /** When the operation was claimed. The send window ends 15 minutes later. Unix milliseconds. */
   readonly claimedAtMs: number;
-  /** The answer is known, and what the payer does after it is not: looked at less often. */
+  /** Set when only the payer's action is outstanding. Such a payment is looked up less often. */
   readonly waitsFor?: 'payer';
 }
 
-/** The queue entry for an order that was answered and is not settled, or whose money came back: it must be looked at again. */
+/** The queue entry for an order that was answered and is not settled, or that a failed refund opened again. */
 export interface OpenOrder {
   readonly orderId: OrderId;
-  /** Of the order, or of what has opened it since: the looks at it grow rarer from here on. Unix milliseconds. */
+  /** When the order was created, or opened again. It is driven less often with growing age. Unix milliseconds. */
   readonly createdAtMs: number;
-  /** Of the transition that left it open, or a time, where its payment opened it: an entry is closed only as it was read. */
+  /**
+   * The sequence of the transition that left the order open; for an order that its payment opened, a time in Unix
+   * milliseconds. An entry is deleted only while this value is unchanged.
+   */
   readonly sequence: number;
 }
 

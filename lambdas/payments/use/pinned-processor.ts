@@ -3,16 +3,16 @@ import { detailsOf } from '../domain/transition.ts';
 import type { Processor, ProcessorBooks } from './processor.ts';
 
 export interface KnownProcessors {
-  /** Where a new charge goes. */
+  /** The processor of new charges. */
   readonly processor: Processor;
-  /** Further ones, to which earlier payments may have been sent. @default none */
+  /** Further processors that earlier payments may have been sent to. @default none */
   readonly others?: readonly Processor[];
 }
 
 /**
- * Where a payment was sent, whatever the rules say by now: its charge is there and nowhere else.
+ * The processor that a payment was sent to. Its charge exists only there, even if the routing rules have changed since.
  *
- * @returns undefined when this deployment does not call it
+ * @returns undefined when this deployment does not call that processor, account and endpoint
  */
 export function pinnedProcessor({ processor, others = [] }: KnownProcessors, first: Transition): Processor | undefined {
   const { account, endpoint } = detailsOf(first).processor;
@@ -21,7 +21,7 @@ export function pinnedProcessor({ processor, others = [] }: KnownProcessors, fir
   );
 }
 
-/** The books of that place. @returns undefined when this deployment does not call it */
+/** The books of the payment's processor. @returns undefined when this deployment does not call that processor */
 export function pinnedBooks(
   tools: KnownProcessors & { readonly books: readonly ProcessorBooks[] },
   first: Transition,

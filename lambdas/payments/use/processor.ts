@@ -6,7 +6,7 @@ import type { ProcessorCharge } from '../domain/processor-charge.ts';
 import type { ProcessorAbilities } from '../domain/settlement.ts';
 
 export interface ChargeOrder {
-  /** The key at the processor: the same on every attempt, for ever. */
+  /** The idempotency key at the processor, the same for every attempt. */
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
   readonly amountMinor: number;
@@ -16,25 +16,25 @@ export interface ChargeOrder {
 }
 
 export type ChargeOutcome =
-  /** Accepted; a callback says how it went. */
+  /** Accepted. A callback or a look-up reports the result. */
   | { readonly kind: 'pending'; readonly chargeId: string }
   | { readonly kind: 'action_required'; readonly chargeId: string; readonly actionUrl: string }
   | { readonly kind: 'succeeded'; readonly chargeId: string; readonly feeMinor?: number }
   | { readonly kind: 'authorized'; readonly chargeId: string }
-  /** The payer's bank said no (402). */
+  /** The payer's bank refused (402). */
   | { readonly kind: 'declined'; readonly chargeId?: string; readonly failure: Failure }
-  /** The processor understood and refused the request itself (400, 404, 422). */
+  /** The processor refused the request itself (400, 404, 422). */
   | { readonly kind: 'rejected'; readonly chargeId?: string; readonly failure: Failure };
 
-/** What is asked of a charge that is there. */
+/** A change of an existing charge. */
 export type ChargeChange =
-  /** Takes what was set aside, or less of it; the rest is let go. */
+  /** Captures the authorized amount or a part of it. The rest is released. Minor units. */
   | { readonly kind: 'capture'; readonly amountMinor: number }
   | { readonly kind: 'void' }
   | { readonly kind: 'refund'; readonly amountMinor: number };
 
 export interface ChangeOrder {
-  /** The key at the processor, and the refund's name in its metadata: the same on every attempt, for ever. */
+  /** The idempotency key at the processor and the refund's id in its metadata, the same for every attempt. */
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
   readonly chargeId: string;
@@ -43,27 +43,27 @@ export interface ChangeOrder {
 }
 
 export type ChangeOutcome =
-  /** What became known by it; a refund goes by the operation that made it. */
+  /** The facts in the answer. A refund is identified by the operation id that made it. */
   | { readonly kind: 'applied'; readonly facts: readonly Fact[] }
-  /** The processor understood and refused: nothing has changed (400, 402, 404, 422). */
+  /** The processor refused, and nothing changed (400, 402, 404, 422). */
   | { readonly kind: 'refused'; readonly failure: Failure };
 
 export interface ChangeAbilities {
-  /** Whether less than what was set aside may be captured. */
+  /** Whether a part of the authorized amount may be captured. */
   readonly partialCapture: boolean;
-  /** Whether less than what was captured may be given back, and more than once. */
+  /** Whether a part of the captured amount may be refunded, and more than once. */
   readonly partialRefund: boolean;
 }
 
 export interface HoldAbilities {
-  /** How long it keeps money set aside that nobody captures; what it has not let go after that, we do. Milliseconds. */
+  /** How long the processor keeps an uncaptured hold. Payonce voids a hold that is older. Milliseconds. */
   readonly holdValidityMs: number;
 }
 
-/** What a processor takes as the `source` of a payment. */
+/** The form of `source` that a processor accepts. */
 export interface SourceForm {
   readonly pattern: RegExp;
-  /** In words: `must be …`. */
+  /** Completes the message `source must be …`. */
   readonly allowed: string;
 }
 
@@ -72,27 +72,27 @@ export interface Processor {
   readonly account: string;
   readonly endpoint: string;
   readonly apiVersion: string;
-  /** What it can do, as data: the engine asks here, and never by name. */
+  /** The abilities as data. No code checks the processor's name. */
   readonly abilities: ProcessorAbilities & ChangeAbilities & HoldAbilities;
-  /** What it takes as a `source`. @default all that the API takes */
+  /** The form of `source` that it accepts. @default every form that the API accepts */
   readonly source?: SourceForm;
   /**
-   * A look at the circuit breaker before anything is claimed; costs nothing while it is closed, and one read, never a
-   * charge, when it is half open.
+   * Checks the circuit breaker before the claim. It makes no call while the breaker is closed. While the breaker is half
+   * open it makes one read, never a charge.
    *
    * @throws RetryableError while the processor must not be called
    */
   ready(): Promise<void>;
   /**
    * @throws RetryableError when nothing was applied (401, 403, 429, unreachable, open breaker)
-   * @throws AmbiguousError when it may have been (timeout, 5xx, 409, unreadable answer)
+   * @throws AmbiguousError when it may have been applied (timeout, 5xx, 409, unreadable answer)
    */
   charge(order: ChargeOrder, limit: CallLimit): Promise<ChargeOutcome>;
-  /** Looks a charge up by our key. @throws RetryableError or AmbiguousError when it could not be looked up */
+  /** Looks a charge up by Payonce's own key. @throws RetryableError or AmbiguousError when the look-up failed */
   findCharge(order: ChargeOrder, limit: CallLimit): Promise<ChargeOutcome | { readonly kind: 'absent' }>;
-  /** Captures, lets go or gives back. @throws as `charge` */
+  /** Captures, voids or refunds. @throws as `charge` */
   change(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome>;
-  /** Whether that change is there, whoever asked for it. @throws as `findCharge` */
+  /** Looks up whether the change was applied, by any attempt or at the processor. @throws as `findCharge` */
   findChange(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome | { readonly kind: 'absent' }>;
 }
 
@@ -101,19 +101,19 @@ export interface ChargeWindow {
   readonly fromSeconds: number;
   /** Unix seconds, exclusive. */
   readonly untilSeconds: number;
-  /** Where the page before ended. */
+  /** The end of the previous page. */
   readonly cursor?: string;
 }
 
-/** The processor's own list: what really happened. All reads are strong: what was answered is there. */
+/** The processor's own list of charges. All reads are strongly consistent: an answered charge is in it. */
 export interface ProcessorBooks {
   readonly name: string;
   readonly account: string;
-  /** @throws RetryableError or AmbiguousError when it could not be read */
+  /** @throws RetryableError or AmbiguousError when the charge could not be read */
   readCharge(chargeId: string, limit: CallLimit): Promise<ProcessorCharge | undefined>;
-  /** Every charge that carries the payment's name. @throws as `readCharge` */
+  /** All charges with the payment's id in their metadata. @throws as `readCharge` */
   chargesOfPayment(paymentId: PaymentId, limit: CallLimit): Promise<readonly ProcessorCharge[]>;
-  /** By the time of their making, oldest first. @throws as `readCharge` */
+  /** A page of charges by creation time, oldest first. @throws as `readCharge` */
   listCharges(
     window: ChargeWindow,
     limit: CallLimit,

@@ -5,9 +5,9 @@ import type { Effect } from './effect-store.ts';
 import type { ChargeToReturn, Hold, OpenOrder } from './payment-store.ts';
 
 /**
- * The queue entries that are written together with these transitions, whoever writes them.
+ * The queue entries that every writer of these transitions must write with them.
  *
- * @param first of the payment's chain
+ * @param first the first transition of the payment's chain
  */
 export function queuedWith(
   digest: Digest,
@@ -22,7 +22,7 @@ export function queuedWith(
   };
 }
 
-/** The queue entries that go with these transitions: money that turned up where none may be is sent back. */
+/** The entries in the queue of returns: one for each stray charge that these transitions record. */
 export function chargesToReturn(transitions: readonly Transition[]): readonly ChargeToReturn[] {
   return transitions.flatMap(({ type, subject, payment, occurredAtMs }) => {
     if (type !== 'payment.late_success' || subject?.kind !== 'stray_charge') return [];
@@ -40,7 +40,7 @@ export function chargesToReturn(transitions: readonly Transition[]): readonly Ch
   });
 }
 
-/** The queue entry that goes with these transitions, when one of them sets money aside: nobody may come to capture it. */
+/** The queue entry of a hold, when one of these transitions authorizes. A hold that is never captured must be voided. */
 export function holdToEnd(transitions: readonly Transition[]): { readonly hold?: Hold } {
   const authorized = transitions.find(({ type }) => type === 'payment.authorized');
   if (authorized === undefined) return {};
@@ -48,18 +48,18 @@ export function holdToEnd(transitions: readonly Transition[]): { readonly hold?:
 }
 
 /**
- * The queue entry that goes with these transitions: an order may have been canceled because its money went back, and a bank
- * refuses a refund days later.
+ * The queue entry that opens an order again: its cancellation relied on a refund, and a bank can reject a refund days
+ * later.
  *
- * @param first of the payment's chain
- * @returns undefined when no refund failed, or the payment is no order's
+ * @param first the first transition of the payment's chain
+ * @returns undefined when no refund failed, or the payment does not belong to an order
  */
 function orderToReopen(digest: Digest, first: Transition, transitions: readonly Transition[]): OpenOrder | undefined {
   const failed = transitions.findLast(({ type }) => type === 'refund.failed');
   const orderId = parseOrderId(detailsOf(first).metadata?.['order'] ?? '');
   if (failed === undefined || orderId === undefined) return undefined;
-  // The metadata is the merchant's: it may name any order.
+  // The merchant chooses the metadata and may name any order.
   if (paymentOfOrder(digest, orderId) !== first.payment.id) return undefined;
-  // The time is no place in the order's chain: whoever closes an entry that he read before does not close this one.
+  // A time cannot equal a sequence of the order's chain, so a worker that read an older entry cannot delete this one.
   return { orderId, createdAtMs: failed.occurredAtMs, sequence: failed.occurredAtMs };
 }

@@ -2,13 +2,13 @@ import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import type { Transition } from '../domain/transition.ts';
 
 export interface AlarmTools {
-  /** Told of what a person must hear of, before it is written. @default nobody is told */
+  /** Raises an alarm for operators, before the write. @default no alarm */
   readonly alarm?: (what: AlarmMetric) => void;
 }
 
 /**
- * Tells of money that came too late and of what cannot be, whoever brings the news. Before the write: an alarm may be raised
- * twice, and must not be lost with the answer of a write that took effect.
+ * Raises the alarms for late successes and contradictions. Callers raise them before the write: an alarm may be raised
+ * twice, but must not be lost when the response to an applied write is lost.
  */
 export function raiseAlarms(
   { alarm }: AlarmTools,

@@ -5,7 +5,7 @@ import type { FirstDetails, Transition } from '../domain/transition.ts';
 import { detailsOf } from '../domain/transition.ts';
 import type { PaymentStore, TransitionPage } from './payment-store.ts';
 
-/** What is not the caller's does not exist: one outcome, so that nothing is learnt about it. */
+/** A missing payment and a payment of another tenant or mode are one outcome, so that callers cannot tell them apart. */
 export type ReadPaymentOutcome =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'found'; readonly payment: Payment; readonly details: FirstDetails };
@@ -14,7 +14,7 @@ export type ListTransitionsOutcome =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'found'; readonly transitions: readonly Transition[]; readonly hasMore: boolean };
 
-/** The payment as it stands, read consistently: what was answered is there. @throws RetryableError when it cannot be read now */
+/** The current payment, by a strongly consistent read. @throws RetryableError when the store is unavailable */
 export async function readPayment(store: PaymentStore, caller: Caller, id: string): Promise<ReadPaymentOutcome> {
   const paymentId = parsePaymentId(id);
   const history = paymentId === undefined ? undefined : await store.readPayment(paymentId);
@@ -22,7 +22,7 @@ export async function readPayment(store: PaymentStore, caller: Caller, id: strin
   return { kind: 'found', payment: history.newest.payment, details: detailsOf(history.first) };
 }
 
-/** A page of a payment's transitions, oldest first. @throws RetryableError when they cannot be read now */
+/** A page of a payment's transitions, oldest first. @throws RetryableError when the store is unavailable */
 export async function listTransitions(
   store: PaymentStore,
   caller: Caller,

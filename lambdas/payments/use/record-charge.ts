@@ -23,19 +23,19 @@ export interface RecordChargeTools extends AlarmTools {
 
 const READ_TIMEOUT_MS = 5_000;
 
-/** @throws RetryableError or AmbiguousError when it could not be read */
+/** @throws RetryableError or AmbiguousError when the charge could not be read */
 export async function readCharge(books: ProcessorBooks, chargeId: string): Promise<ProcessorCharge> {
   const charge = await books.readCharge(chargeId, { timeoutMs: READ_TIMEOUT_MS });
-  invariant(charge !== undefined, 'a charge does not vanish from the processor’s books');
+  invariant(charge !== undefined, 'a charge never disappears from the processor’s books');
   return charge;
 }
 
 /**
- * Appends all that a charge in the processor's books tells, as a callback would have brought it: the chain is read before
- * the charge, so that what is decided is never older than what it is decided on.
+ * Appends all facts of a charge in the processor's books, as a callback would. The chain is read before the charge, so
+ * that the facts are never older than the state that they are applied to.
  *
- * @param asked the operation for whose sake it is looked at
- * @throws RetryableError when rivals were faster each time
+ * @param asked the operation whose outcome is looked up
+ * @throws RetryableError when a rival was faster in every round
  */
 export async function recordCharge(
   tools: RecordChargeTools,
@@ -46,7 +46,7 @@ export async function recordCharge(
   const { store, effects, digest, clock, entropy } = tools;
   return rounds<ProcessorCharge>('this payment', async () => {
     const chain = await readChain(store, paymentId);
-    invariant(chain !== undefined, 'a charge that is looked at has its payment');
+    invariant(chain !== undefined, 'the payment of a looked-up charge exists');
     const charge = await read();
     const nowMs = clock.nowMs();
     const { transitions, contradictions } = decideAll(digest, charge, chain, nowMs);

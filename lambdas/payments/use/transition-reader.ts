@@ -1,29 +1,29 @@
 import type { PaymentId } from '../../kernel/ids.ts';
 import type { Transition } from '../domain/transition.ts';
 
-/** A transition's place. */
+/** The position of a transition in the Ledger. */
 export interface OutcomePlace {
   readonly paymentId: PaymentId;
   readonly sequence: number;
 }
 
 export interface TransitionReader {
-  /** Consistent: what was committed is there. */
+  /** A strongly consistent read. */
   readTransition(place: OutcomePlace): Promise<Transition | undefined>;
 }
 
 export interface RecentOutcomes {
-  /** All outcomes of one minute of UTC, in no order. An index tells, which may lag by seconds. */
+  /** All outcomes of one UTC minute, in no order. Read from an index that may lag by seconds. */
   outcomesOfMinute(minuteMs: number): Promise<readonly OutcomePlace[]>;
 }
 
 export interface LedgerAge {
-  /** Before this time there is no outcome, whatever clocks say; 0 when nobody can tell. Unix milliseconds. */
+  /** No outcome is older than this, clock skew included. 0 when it is not known. Unix milliseconds. */
   emptyBeforeMs(): Promise<number>;
 }
 
-/** What some consumer has taken in already. */
+/** The events that one consumer has processed. */
 export interface SeenEvents {
-  /** @returns those that it has not */
+  /** @returns the places that it has not processed */
   unseen(places: readonly OutcomePlace[]): Promise<readonly OutcomePlace[]>;
 }

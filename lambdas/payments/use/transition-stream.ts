@@ -1,21 +1,21 @@
 import type { Transition } from '../domain/transition.ts';
 
-/** A change of the Ledger as the Stream brings it. */
+/** A change of the Ledger, as delivered by the Stream. */
 export interface StreamRecord {
-  /** Where it stands in the Stream; the Stream is asked to begin again from here. */
+  /** The position in the Stream, from which delivery can begin again. */
   readonly position: string;
-  /** All of it, as it came, as JSON text: what is parked is complete. */
+  /** The complete record as JSON text, for parking. */
   readonly whole: string;
   readonly content:
     | { readonly kind: 'transition'; readonly transition: Transition }
-    /** Nothing that anybody is told of. */
+    /** A row that is not published. */
     | { readonly kind: 'no_event' }
-    /** A row was changed or removed, which nobody may. `how` is the change's name in the Stream, `row` its key. */
+    /** A row was changed or removed, which is not allowed. `how` is the event name in the Stream, `row` the key. */
     | { readonly kind: 'tampered'; readonly how: string; readonly row: string }
     | { readonly kind: 'unreadable'; readonly detail: string };
 }
 
-/** Sets something aside, whole and with its reason, where people look. */
+/** Stores a record that cannot be processed, complete and with the reason, for operators. */
 export interface Parking {
   park(parked: { readonly body: string; readonly reason: string; readonly detail: string }): Promise<void>;
 }

@@ -3,8 +3,8 @@ import type { OrphanedCallback } from './effect-store.ts';
 import type { ChargeToReturn, Inquiry } from './payment-store.ts';
 
 /**
- * What waits to be found out or sent back; each is in a queue that was written with what made it necessary. Where more waits
- * than `limit`, later readings begin elsewhere: what stays for ever does not hide the rest.
+ * The queues of the resolver. Each entry was written in the transaction that made it necessary. When a queue holds more
+ * than `limit` entries, later reads begin elsewhere, so that entries that stay do not hide the others.
  */
 export interface UnfinishedWork {
   /** Claims whose lease has ended. */
@@ -12,13 +12,13 @@ export interface UnfinishedWork {
   inquiries(limit: number): Promise<readonly Inquiry[]>;
   closeInquiry(inquiry: Inquiry): Promise<void>;
   chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]>;
-  /** Only as it was read: a hold that was queued again as money since stays. */
+  /** Deletes the entry only if it is unchanged: a hold that was captured and queued again since stays. */
   closeReturn(charge: ChargeToReturn): Promise<void>;
 }
 
 export interface OrphanShelf {
-  /** Those that wait to be tried again, oldest first in each part of the shelf; at most `limit` in all. */
+  /** The orphans to retry, oldest first in each shard; at most `limit` in all. */
   waiting(limit: number): Promise<readonly OrphanedCallback[]>;
-  /** Out of the way of those that wait, and kept for people to look at. */
+  /** Moves the orphan out of the queue and keeps it for operators. */
   giveUp(orphan: OrphanedCallback): Promise<void>;
 }
