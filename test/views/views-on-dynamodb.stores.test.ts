@@ -35,7 +35,7 @@ beforeAll(async () => {
 
 const calm = () => new DynamoDbViews(documentClient(dynamoDbClient()), table, pacing);
 
-/** As one process sees DynamoDB: every call of the SDK can be struck. */
+/** DynamoDB as one process sees it: a fault can be injected into every SDK call. */
 function struck(actor: Actor): ViewStore {
   const { awsEndpoint: endpoint } = localAws();
   const { requestHandler } = dynamoDbClient().config;

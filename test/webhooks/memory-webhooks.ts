@@ -13,7 +13,7 @@ import type {
   WebhookTask,
 } from '../../lambdas/webhooks/use/webhooks.ts';
 
-/** Webhooks in memory, for simulations: every call is one atomic step, as a DynamoDB transaction is. Proven by the same suite. */
+/** An in-memory WebhookStore for simulations. Every call is atomic, as a DynamoDB transaction is. The same contract suite tests it. */
 export class MemoryWebhooks implements WebhookStore, DueWebhooks {
   readonly #effects = new Map<OperationId, EffectRecord>();
   readonly #books = new Map<string, EndpointBook>();

@@ -4,7 +4,7 @@ import { webhookAddresses } from '../../lambdas/webhooks/transport/webhook-addre
 
 const PUBLIC_ONLY = { allowLoopback: false };
 
-describe('an address by its number', () => {
+describe('an IP address', () => {
   test.each([
     ['93.184.216.34', 'public'],
     ['1.1.1.1', 'public'],
@@ -51,7 +51,7 @@ describe('an address by its number', () => {
   });
 });
 
-describe('an address by its text', () => {
+describe('a URL by its text', () => {
   test.each([
     'https://example.com/hooks',
     'https://shop.co.uk:443/hooks?tenant=1',
@@ -122,14 +122,14 @@ describe('an address by its text', () => {
   );
 });
 
-describe('a name, when it is set', () => {
+describe('the host name of a new URL', () => {
   const standsFor =
     (...addresses: readonly string[]): Resolve =>
     async () =>
       addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
   const refusal = (resolve: Resolve) => webhookAddresses(resolve, PUBLIC_ONLY).refusal('https://shop.co.uk/hooks');
 
-  test('is good when all that it stands for is public', async () => {
+  test('is accepted when all its addresses are public', async () => {
     expect(await refusal(standsFor('93.184.216.34', '2606:4700:4700::1111'))).toBeUndefined();
   });
 
@@ -141,7 +141,7 @@ describe('a name, when it is set', () => {
     },
   );
 
-  test('is taken when nobody knows it now: it is judged again whenever it is called', async () => {
+  test('is accepted when it cannot be resolved now, because every call checks it again', async () => {
     const unknown: Resolve = async () => {
       throw new Error('ENOTFOUND');
     };

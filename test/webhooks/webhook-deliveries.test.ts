@@ -30,13 +30,13 @@ const deliveriesOf =
   () =>
     world.store.listDeliveries(endpoint.id, { limit: 100 });
 
-test('the waits of the schedule are three days together, and each is longer than the one before', () => {
+test('the waits of the schedule total three days, and each is longer than the previous one', () => {
   expect(RETRY_WAITS_SECONDS.reduce((sum, each) => sum + each, 0)).toBe(72 * 60 * 60);
   expect([...RETRY_WAITS_SECONDS].sort((left, right) => left - right)).toEqual(RETRY_WAITS_SECONDS);
 });
 
-describe('an endpoint that takes nothing', () => {
-  test('is tried ten times in three days and then switched off, and the others are told', async () => {
+describe('an endpoint that accepts nothing', () => {
+  test('is tried ten times in three days and then disabled, and the other endpoints are notified', async () => {
     const world = await worldWith(ENDPOINT, OTHER);
     world.answer = ({ url }) => ({ kind: 'answered', status: url === ENDPOINT.url ? 503 : 200, excerpt: '' });
     const beganAtMs = world.clock.nowMs();
@@ -58,7 +58,7 @@ describe('an endpoint that takes nothing', () => {
     });
   });
 
-  test('but takes the others goes on getting them: one event that it cannot take does not silence it', async () => {
+  test('stays enabled if it accepts other events', async () => {
     const world = await worldWith(ENDPOINT);
     const poison = eventNamed('poison', world.clock.nowMs());
     world.answer = ({ headers }) => ({
@@ -75,7 +75,7 @@ describe('an endpoint that takes nothing', () => {
     expect((await world.store.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
   });
 
-  test('gets nothing more once it is switched off, and what was due is canceled', async () => {
+  test('receives nothing after it is disabled, and due deliveries are canceled', async () => {
     const world = await worldWith(ENDPOINT);
     world.answer = refusing(500);
     await world.publish(eventNamed('first'));
@@ -90,7 +90,7 @@ describe('an endpoint that takes nothing', () => {
     expect(await world.store.due(Number.MAX_SAFE_INTEGER - 1, 10)).toEqual([]);
   });
 
-  test('that says 410 is switched off at once', async () => {
+  test('is disabled at once when it answers 410', async () => {
     const world = await worldWith(ENDPOINT);
     world.answer = refusing(410);
     await world.publish(eventNamed('gone'));
@@ -113,7 +113,7 @@ describe('an endpoint that takes nothing', () => {
   });
 });
 
-describe('a trouble of our own', () => {
+describe('a failure of Payonce', () => {
   test('uses up none of the ten attempts, however long it lasts', async () => {
     const world = await worldWith(ENDPOINT);
     const { secrets } = world;
@@ -134,10 +134,10 @@ describe('a trouble of our own', () => {
     expect((await world.store.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
   });
 
-  test('of which the merchant asks for an end leaves as many attempts', async () => {
+  test('leaves as many attempts when the merchant requests a resend', async () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('lost'));
-    // The process dies after it has taken the attempt.
+    // The process crashes after it has claimed the attempt.
     world.answer = () => {
       throw new Crash('sender');
     };
@@ -153,7 +153,7 @@ describe('a trouble of our own', () => {
   });
 });
 
-test('an event goes to those who ask for its type, and to nobody of another tenant or mode', async () => {
+test('an event goes to the endpoints that subscribe to its type, and to no other tenant or mode', async () => {
   const world = await worldWith(ENDPOINT, endpointNamed('failures', { events: ['payment.failed'] }));
   await world.addEndpoints([endpointNamed('live')], { ...OWNER, mode: 'live' });
   await world.publish(eventNamed('one'));
@@ -165,7 +165,7 @@ test('an event goes to those who ask for its type, and to nobody of another tena
   expect(world.arrivals.map(({ url }) => url)).toEqual([ENDPOINT.url]);
 });
 
-test('an endpoint switched off while an event is fanned out to sixteen costs the other fifteen nothing', async () => {
+test('disabling one endpoint during a fan-out to sixteen does not affect the other fifteen', async () => {
   const endpoints = Array.from({ length: 16 }, (_, index) => endpointNamed(`shop-${index}`));
   const world = await worldWith(...endpoints);
   world.answer = ({ url }) => ({ kind: 'answered', status: url === endpoints[0]?.url ? 410 : 200, excerpt: '' });
@@ -177,7 +177,7 @@ test('an endpoint switched off while an event is fanned out to sixteen costs the
   expect(world.arrivals.filter(({ body }) => body.includes('webhook_endpoint.disabled'))).toHaveLength(15);
 });
 
-describe('a delivery that is asked for again', () => {
+describe('a resend', () => {
   const ask = async (world: WebhookWorld, key: string) => {
     const [delivery] = await deliveriesOf(world)();
     return resendWebhook(world.tools(world.actor('api')), {
@@ -189,7 +189,7 @@ describe('a delivery that is asked for again', () => {
     });
   };
 
-  test('goes out once for each key, and stays delivered whatever comes of it', async () => {
+  test('makes one attempt per key, and the delivery stays delivered whatever its result', async () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('again'));
     await world.drain();
@@ -204,7 +204,7 @@ describe('a delivery that is asked for again', () => {
     expect([...world.successes.values()]).toEqual([1]);
   });
 
-  test('is only brought forward while it waits', async () => {
+  test('brings a waiting attempt forward', async () => {
     const world = await worldWith(ENDPOINT);
     world.answer = refusing(500);
     await world.publish(eventNamed('waits'));
@@ -217,7 +217,7 @@ describe('a delivery that is asked for again', () => {
   });
 });
 
-describe('a range that is asked for again', () => {
+describe('a range replay', () => {
   const replay = async (world: WebhookWorld, event: PayonceEvent): Promise<void> => {
     world.past = [event];
     await acceptReplay(world.tools(world.actor('api')), {
@@ -256,12 +256,12 @@ describe('a range that is asked for again', () => {
     expect((await deliveriesOf(world)())[0]?.status).toBe('delivered');
   });
 
-  test('is walked through to its end, each event once, whoever dies on the way', async () => {
+  test('delivers each event once, whichever process crashes', async () => {
     for (const point of Array.from({ length: 40 }, (_, index) => index + 1)) {
       const world = await worldWith(ENDPOINT);
       const beganAtMs = world.clock.nowMs();
       world.past = Array.from({ length: 5 }, (_, index) => eventNamed(`past-${index}`, beganAtMs + index));
-      // One of them was delivered long ago, and one is of a type that is not asked for.
+      // One of them was delivered long ago, and the endpoint does not subscribe to the type of another.
       await world.publish(world.past[0] ?? eventNamed('none'));
       await world.drain();
       const before = world.arrivals.length;

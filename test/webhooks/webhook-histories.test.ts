@@ -11,7 +11,7 @@ interface Told {
   readonly violations: readonly string[];
 }
 
-/** One event, one endpoint; the bus and the queue deliver everything twice, and time goes on until all is quiet. */
+/** One event, one endpoint. The bus and the queue deliver everything twice, and time advances until nothing is due. */
 async function history(faults: readonly PlannedFault[], answers: readonly number[] = []): Promise<Told> {
   const plan = new FaultPlan(faults);
   const world = new WebhookWorld(plan);
@@ -35,7 +35,7 @@ async function history(faults: readonly PlannedFault[], answers: readonly number
   const bodies = new Set(world.arrivals.map(({ body, headers }) => `${headers['webhook-id']} ${body}`));
   if (bodies.size !== 1) violations.push(`${bodies.size} different ids or bodies`);
   const accepted = world.arrivals.length - answers.length;
-  // Only where the end of a call was lost, or could not be recorded, may it be made again.
+  // A second call is allowed only if the result of the first was lost or could not be recorded.
   const posted = 1 + plan.calls.findIndex((call) => call.endsWith('.post'));
   const mayRepeat = faults.some(({ point }) => point >= posted);
   if (accepted < 1 || (accepted > 1 && !mayRepeat)) violations.push(`accepted ${accepted} times`);
@@ -86,8 +86,8 @@ describe('an event reaches a merchant, its success is recorded once, and nothing
   });
 });
 
-describe('whatever the queue does', () => {
-  test('a message that is lost is made up for by the sweep', async () => {
+describe('faults of the queue', () => {
+  test('the sweep recovers a lost message', async () => {
     const world = new WebhookWorld();
     await world.addEndpoints([ENDPOINT]);
     await world.publish(EVENT);
@@ -98,7 +98,7 @@ describe('whatever the queue does', () => {
     expect(world.arrivals).toHaveLength(1);
   });
 
-  test('two messages at once come to one attempt', async () => {
+  test('two concurrent messages make one attempt', async () => {
     const world = new WebhookWorld();
     await world.addEndpoints([ENDPOINT]);
     await world.publish(EVENT);
@@ -109,7 +109,7 @@ describe('whatever the queue does', () => {
   });
 });
 
-test('an owner that slept through its lease records nothing over the one that took over', async () => {
+test('an owner whose lease has ended cannot overwrite the record of its rival', async () => {
   const world = new WebhookWorld();
   await world.addEndpoints([ENDPOINT]);
   await world.publish(EVENT);

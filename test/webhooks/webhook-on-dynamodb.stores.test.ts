@@ -12,10 +12,10 @@ import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts'
 import { endpointNamed, eventNamed } from '../support/webhook-fixtures.ts';
 import { WebhookWorld } from '../support/webhook-world.ts';
 
-/** Waits between the tries of one call take no time of the world's. */
+/** Waits between the attempts of one call take no simulated time. */
 const STILL: Clock = { nowMs: () => 0, sleep: async () => undefined };
 const pacing = { clock: STILL, entropy: countingEntropy() };
-/** A lease and a retry fit in. */
+/** Long enough for a lease and a retry. */
 const MOST_MINUTES = 3;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
@@ -24,7 +24,7 @@ beforeAll(async () => {
   tables = await createTables('webhook-histories');
 });
 
-/** As one process sees DynamoDB: every call of the SDK can be struck. */
+/** DynamoDB as one process sees it: a fault can be injected into every SDK call. */
 function struck(actor: Actor): DynamoDbWebhooks {
   const { awsEndpoint: endpoint } = localAws();
   const { requestHandler } = dynamoDbClient().config;
@@ -33,7 +33,7 @@ function struck(actor: Actor): DynamoDbWebhooks {
   return new DynamoDbWebhooks(documentClient(client), tables, pacing);
 }
 
-/** One event, fanned out and sent, or sent again as a range that was missed: processes come and go until all is quiet. */
+/** One event, fanned out and sent, or sent by a range replay. Processes are replaced until nothing is due. */
 async function history(how: 'live' | 'replay', faults: readonly PlannedFault[]): Promise<HistoryRun> {
   made += 1;
   const owner = { tenantId: tenantId(`ten_hooks_${process.pid}_${made}`), mode: 'test' } as const;
@@ -50,7 +50,7 @@ async function history(how: 'live' | 'replay', faults: readonly PlannedFault[]):
     operationId: storedOperationId(`wh_${process.pid}_${made}`),
     fingerprint: { version: 1, sha256: new Uint8Array(32) },
     endpointId: endpoint.id,
-    // As derived ids do, it ends with a letter of base 32: the due queue goes by it.
+    // Ends with a base32 letter, as derived ids do: the shard of the due queue depends on it.
     replayId: `rpl_${process.pid}_${made}a`,
     fromMs: atMs,
     untilMs: atMs + 1,
@@ -71,10 +71,10 @@ async function history(how: 'live' | 'replay', faults: readonly PlannedFault[]):
   const end = (await told()).join();
   if (end !== 'delivered done') violations.push(`deliveries: ${end}`);
   if (new Set(world.arrivals.map(({ body }) => body)).size !== 1) violations.push('not one body has come');
-  // Only where the end of a call was lost, or could not be recorded, may it be made again.
+  // A second call is allowed only if the result of the first was lost or could not be recorded.
   const posted = 1 + plan.calls.findIndex((call) => call.endsWith('.post'));
   const mayRepeat = faults.some(({ point }) => point >= posted);
-  if (world.arrivals.length > 1 && !mayRepeat) violations.push(`it came ${world.arrivals.length} times`);
+  if (world.arrivals.length > 1 && !mayRepeat) violations.push(`it arrived ${world.arrivals.length} times`);
   return { calls: plan.calls.slice(0, calls), violations };
 }
 

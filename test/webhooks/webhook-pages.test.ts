@@ -10,8 +10,8 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { endpointNamed, eventNamed, OWNER } from '../support/webhook-fixtures.ts';
 
-/** A query stops at a megabyte, whatever its limit: bodies of seventeen kilobytes are possible, and a page has a hundred. */
-test('a page of deliveries is as long as it was asked for, in however many parts DynamoDB gives it', async () => {
+/** A query returns at most 1 MB, whatever its limit. A page has up to 100 deliveries, with bodies of up to 17 kB. */
+test('a page of deliveries has the requested length, however many queries it takes', async () => {
   const endpoint = endpointNamed('large');
   const deliveries = ['a', 'b', 'c', 'd', 'e'].map((name) =>
     newDelivery(systemDigest, OWNER, endpoint, messageOf(eventNamed(name)), 0),

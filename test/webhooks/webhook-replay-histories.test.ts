@@ -8,7 +8,7 @@ import { WebhookWorld } from '../support/webhook-world.ts';
 
 const ENDPOINT = endpointNamed('orders');
 
-/** Two events to a page; the first of all was delivered when it happened. A client asks until it is answered. */
+/** Two events per page. The first event was delivered when it occurred. The client retries until it gets an answer. */
 async function history(count: number, faults: readonly PlannedFault[]): Promise<HistoryRun> {
   const calm = new WebhookWorld();
   await calm.addEndpoints([ENDPOINT]);
@@ -40,7 +40,7 @@ async function history(count: number, faults: readonly PlannedFault[]): Promise<
   if (replay?.status !== 'completed') violations.push(`the replay is ${replay?.status ?? 'not there'}`);
   const times = events.map(({ event }) => world.arrivals.filter(({ headers }) => headers['webhook-id'] === event.id));
   if (times.some((arrivals) => arrivals.length === 0)) violations.push('an event is missing');
-  // Only where the end of a call was lost, or could not be recorded, may it be made again.
+  // A second call is allowed only if the result of the first was lost or could not be recorded.
   const mayRepeat = faults.some(({ point }) => {
     const call = plan.calls[point - 1] ?? '';
     return call.endsWith('.post') || call.startsWith('sender');
@@ -53,7 +53,7 @@ async function history(count: number, faults: readonly PlannedFault[]): Promise<
   return { calls: plan.calls.slice(0, calls), violations };
 }
 
-describe('a range that is asked for again comes as a whole, each event of it once', () => {
+describe('a range replay is complete, and delivers each event once', () => {
   test('with every single fault at every call of every page and every attempt', async () => {
     const { histories, findings } = await surveyFaults((faults) => history(3, faults), 1);
     expect(findings.slice(0, 3)).toEqual([]);

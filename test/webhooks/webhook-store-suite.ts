@@ -10,7 +10,7 @@ import { endpointNamed, eventNamed } from '../support/webhook-fixtures.ts';
 
 let made = 0;
 
-/** What every store of webhooks must do. */
+/** The contract of every WebhookStore. */
 export function describeWebhookStore(name: string, open: () => Promise<WebhookStore & DueWebhooks>): void {
   describe(`webhooks in ${name}`, () => {
     const nowMs = Date.UTC(2026, 2, 1, 12);
@@ -34,7 +34,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
     const mine = async () =>
       (await store.due(nowMs + 1_000, 8_000)).filter((task) => JSON.stringify(task).includes(endpointNamed(run).id));
 
-    test('a book is empty at first, and comes back as it was written', async () => {
+    test('a book is empty at first, and is read as it was written', async () => {
       const was = await store.readBook(owner);
       expect(was).toEqual({ ...owner, revision: 0, endpoints: [] });
       const endpoint = rotated(endpointNamed(run, { description: 'ü' }), 'abcdefabcdefabcd', nowMs, 60);
@@ -43,7 +43,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(await store.readBook(owner)).toEqual(now);
     });
 
-    test('of two changes of what both have read, one is refused', async () => {
+    test('of two changes based on the same revision, one fails', async () => {
       const was = await store.readBook(owner);
       const change = (url: string): EndpointBook => withEndpoint(was, endpointNamed(run, { url }));
       const outcomes = await Promise.all([
@@ -53,7 +53,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['changed', 'written']);
     });
 
-    test('all of a change is written, or nothing', async () => {
+    test('a change is written in full or not at all', async () => {
       const first = delivery('first');
       await store.write({ deliveries: [{ now: first }] });
       const outcome = await store.write({
@@ -65,7 +65,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(await store.readDelivery(first.endpointId, delivery('second').id)).toBeUndefined();
     });
 
-    test('a record is written once, and who comes second gets the first one', async () => {
+    test('a record is written once, and the second writer gets the first record', async () => {
       const [one, two] = [delivery('one'), delivery('two')];
       await store.write({ record: recordOf('once'), deliveries: [{ now: one }] });
       const outcome = await store.write({ record: recordOf('once', 'another'), deliveries: [{ now: two }] });
@@ -73,7 +73,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(await store.readDelivery(two.endpointId, two.id)).toBeUndefined();
     });
 
-    test('a delivery comes back as it was written, and is due from its time on', async () => {
+    test('a delivery is read as it was written, and is due from its due time', async () => {
       const now = delivery('due');
       await store.write({ deliveries: [{ now }] });
       expect(await store.readDelivery(now.endpointId, now.id)).toEqual(now);
@@ -81,7 +81,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(await mine()).toEqual([{ kind: 'attempt', endpointId: now.endpointId, deliveryId: now.id }]);
     });
 
-    test('the due queue follows its delivery, and forgets it with it', async () => {
+    test('the due row follows its delivery, and is removed with it', async () => {
       const was = delivery('moves');
       await store.write({ deliveries: [{ now: was }] });
       const later = { ...askedFor(was, nowMs + 5_000), attempts: [{ startedAtMs: nowMs, durationMs: 3, status: 500 }] };
@@ -95,7 +95,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(due).not.toContainEqual(expect.objectContaining({ deliveryId: done.id }));
     });
 
-    test('a delivery is listed newest event first, page by page', async () => {
+    test('deliveries are listed newest event first, page by page', async () => {
       const deliveries = [1, 2, 3].map((day) => delivery(`listed-${day}`, nowMs + day));
       for (const now of deliveries) await store.write({ deliveries: [{ now }] });
       const ids = deliveries.map(({ id }) => id).toReversed();
@@ -105,7 +105,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(rest.map(({ id }) => id)).toEqual(ids.slice(2));
     });
 
-    test('a replay comes back as it was written, and is due until it has ended', async () => {
+    test('a replay is read as it was written, and is due until it has ended', async () => {
       const was: WebhookReplay = {
         ...owner,
         id: `rpl_${run}a`,

@@ -26,7 +26,7 @@ afterEach(async () => {
 const request = (url: string) => ({ url, headers: { 'content-type': 'application/json' }, body: '{"a":"ü"}' });
 
 describe('a call', () => {
-  test('sends the body as it is, and tells the status and the beginning of the answer', async () => {
+  test('sends the body unchanged, and reports the status and the beginning of the answer', async () => {
     receiver.respond = (response) => response.writeHead(422).end('not now\u0007\u202e');
     const result = await onLoopback.post(request(receiver.url));
     expect(result).toEqual({ kind: 'answered', status: 422, excerpt: 'not now  ' });
@@ -45,7 +45,7 @@ describe('a call', () => {
     expect(result).toEqual({ kind: 'answered', status: 200, excerpt: 'x'.repeat(1_024) });
   });
 
-  test('takes an answer that breaks off for what it said first', async () => {
+  test('reports the status of a truncated answer', async () => {
     receiver.respond = (response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('half', () => response.destroy());
@@ -53,7 +53,7 @@ describe('a call', () => {
     expect(await onLoopback.post(request(receiver.url))).toMatchObject({ kind: 'answered', status: 200 });
   });
 
-  test('does not wait longer than its time, for the first byte or for the last', async () => {
+  test('does not exceed its timeout, before the first byte or the last', async () => {
     const impatient = webhookTransport({ allowLoopback: true, resolve: never, callMs: 100 });
     receiver.respond = () => undefined;
     expect(await impatient.post(request(receiver.url))).toEqual({ kind: 'unanswered', error: 'timeout' });
@@ -64,14 +64,14 @@ describe('a call', () => {
     expect(await impatient.post(request(receiver.url))).toEqual({ kind: 'answered', status: 200, excerpt: 'slow' });
   });
 
-  test('tells that nobody listens', async () => {
+  test('reports a refused connection', async () => {
     const { url } = receiver;
     await receiver[Symbol.asyncDispose]();
     expect(await onLoopback.post(request(url))).toEqual({ kind: 'unanswered', error: 'connection_refused' });
     receiver = await serveWebhookReceiver();
   });
 
-  test('tells that no TLS is spoken', async () => {
+  test('reports a server without TLS', async () => {
     const url = receiver.url.replace('http:', 'https:');
     const result = await onLoopback.post(request(url));
     expect(result.kind).toBe('unanswered');
@@ -103,14 +103,14 @@ describe('a call over TLS', () => {
   });
   const at = (host: string) => request(`https://${host}:${receiver.port}/hooks`);
 
-  test('goes to the address that was judged, under the name that the certificate is for', async () => {
+  test('goes to the checked address, under the host name of the certificate', async () => {
     expect(await named.post(at(HOST))).toEqual({ kind: 'answered', status: 204, excerpt: '' });
     expect(receiver.arrivals.map(({ headers, body }) => [headers.host, body])).toEqual([
       [`${HOST}:${receiver.port}`, '{"a":"ü"}'],
     ]);
   });
 
-  test('tells nothing to a server whose certificate is for another name, or from nobody that is known', async () => {
+  test('sends nothing to a server whose certificate is for another name or from an unknown authority', async () => {
     expect(await named.post(at('other.payonce-tests.net'))).toEqual({ kind: 'unanswered', error: 'tls_failed' });
     setDefaultCACertificates(trusted);
     expect(await named.post(at(HOST))).toEqual({ kind: 'unanswered', error: 'tls_failed' });
@@ -121,7 +121,7 @@ describe('a call over TLS', () => {
 describe('an address that is not allowed', () => {
   const url = () => `https://shop.co.uk:${receiver.port}/hooks`;
 
-  test('is not called by its number, nor by its name', async () => {
+  test('is not called, by IP address or by name', async () => {
     const strict = webhookTransport({
       allowLoopback: false,
       resolve: async () => [{ address: '127.0.0.1', family: 4 }],
@@ -131,7 +131,7 @@ describe('an address that is not allowed', () => {
     expect(await strict.post(request(url()))).toEqual(refused);
   });
 
-  test('is not called when a public one stands beside it', async () => {
+  test('is not called when the name also has a public address', async () => {
     const mixed: Resolve = async () => [
       { address: '93.184.216.34', family: 4 },
       { address: '169.254.169.254', family: 4 },
@@ -140,9 +140,9 @@ describe('an address that is not allowed', () => {
     expect(await strict.post(request(url()))).toEqual({ kind: 'unanswered', error: 'address_not_allowed' });
   });
 
-  test('has no second look-up to slip in by: the connection goes where the first one was judged to lead', async () => {
+  test('is not reached by a second look-up: the connection uses the checked addresses', async () => {
     const asked: string[] = [];
-    // Loopback first, which is allowed here; metadata from then on.
+    // The first look-up gives loopback, which is allowed here; later ones give the metadata address.
     const rebinding: Resolve = async (name) => {
       asked.push(name);
       return [{ address: asked.length === 1 ? '127.0.0.1' : '169.254.169.254', family: 4 }];
@@ -157,9 +157,9 @@ describe('an address that is not allowed', () => {
   });
 });
 
-describe('what a receiver gets', () => {
+describe('the request to a receiver', () => {
   const deliver = async (rotateAgoMs?: number): Promise<WebhookWorld> => {
-    // The package judges by the machine's clock.
+    // The package uses the system clock.
     const world = new WebhookWorld();
     world.clock.advance(Date.now() - world.clock.nowMs());
     const made = endpointNamed('orders', { url: receiver.url });
@@ -185,7 +185,7 @@ describe('what a receiver gets', () => {
     }
   };
 
-  test('is the event, signed as Standard Webhooks says, under the event’s id', async () => {
+  test('carries the event, signed per Standard Webhooks, under the event’s id', async () => {
     await deliver();
     expect(await verifies(1)).toBe(true);
     const [arrival] = receiver.arrivals;
@@ -194,7 +194,7 @@ describe('what a receiver gets', () => {
     expect(arrival?.headers['webhook-id']).toBe(event.id);
   });
 
-  test('is signed with both secrets while one takes the place of the other, and then with the new one alone', async () => {
+  test('is signed with both secrets during a rotation, and then with the new one alone', async () => {
     await deliver(60 * 60 * 1000);
     expect([await verifies(1), await verifies(2)]).toEqual([true, true]);
     await receiver[Symbol.asyncDispose]();

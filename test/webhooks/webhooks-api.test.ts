@@ -21,7 +21,7 @@ async function deliveryAt(desk: WebhookDesk, endpoint: string, name = 'shown', a
 }
 
 describe('an endpoint', () => {
-  test('is made once, and a replay of its request shows the same answer with the same secret', async () => {
+  test('is created once, and a replay returns the same answer with the same secret', async () => {
     const desk = new WebhookDesk();
     const first = await desk.create('k', { description: 'Orders' });
     const again = await desk.create('k', { description: 'Orders' });
@@ -33,7 +33,7 @@ describe('an endpoint', () => {
     expect((await desk.get('/v1/webhook_endpoints')).body['data']).toHaveLength(1);
   });
 
-  test('shows its secret nowhere else, and no row holds it', async () => {
+  test('shows its secret in no other answer, and no row contains it', async () => {
     const written: WebhookChange[] = [];
     const desk = new WebhookDesk();
     const watched = new WebhookDesk({
@@ -54,14 +54,14 @@ describe('an endpoint', () => {
     expect(JSON.stringify(written)).not.toContain('whsec_');
   });
 
-  test('is not made under a key that made another one', async () => {
+  test('is not created under a key that created another one', async () => {
     const desk = new WebhookDesk();
     await desk.create('k');
     const other = await desk.create('k', { events: ['payment.completed'] });
     expect([other.status, other.body['code']]).toEqual([422, 'idempotency_key_payload_mismatch']);
   });
 
-  test('is one of two when two keys race for the same book', async () => {
+  test('is created for each of two keys that race for the same book', async () => {
     const desk = new WebhookDesk();
     const replies = await Promise.all(['a', 'b', 'c'].map((key) => desk.create(key)));
     expect(replies.map(({ status }) => status)).toEqual([201, 201, 201]);
@@ -81,13 +81,13 @@ describe('an endpoint', () => {
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);
   });
 
-  test('that a refusal kept from being made can be made under the same key', async () => {
+  test('can be created under a key that was refused before', async () => {
     const desk = new WebhookDesk();
     expect((await desk.create('k', { url: 'https://10.0.0.1/' })).status).toBe(400);
     expect((await desk.create('k')).status).toBe(201);
   });
 
-  test('is changed and switched on and off by saying how it is to be', async () => {
+  test('is changed, disabled and enabled by PATCH', async () => {
     const desk = new WebhookDesk();
     const path = `/${idOf(await desk.create('k', { description: 'Orders' }))}`;
     const off = await desk.send('PATCH', path, undefined, { enabled: false, description: null });
@@ -98,7 +98,7 @@ describe('an endpoint', () => {
     expect(refused.body['code']).toBe('url_not_allowed');
   });
 
-  test('is deleted once, and a replay says so again', async () => {
+  test('is deleted once, and a replay returns the same answer', async () => {
     const desk = new WebhookDesk();
     const path = `/${idOf(await desk.create('k'))}`;
     const first = await desk.send('DELETE', path, 'd');
@@ -106,12 +106,12 @@ describe('an endpoint', () => {
     expect((await desk.send('DELETE', path, 'd')).text).toBe(first.text);
     expect((await desk.send('DELETE', path, 'another')).status).toBe(404);
     expect((await desk.get(`/v1/webhook_endpoints${path}`)).status).toBe(404);
-    // The key that made it makes no second one.
+    // The key that created it does not create a second one.
     expect(idOf(await desk.create('k'))).toBe(path.slice(1));
     expect((await desk.get('/v1/webhook_endpoints')).body['data']).toEqual([]);
   });
 
-  test('of another tenant is not there, whatever is asked of it', async () => {
+  test('of another tenant is not found by any request', async () => {
     const desk = new WebhookDesk();
     const path = `/${idOf(await desk.create('k'))}`;
     const { id } = await deliveryAt(desk, path.slice(1));
@@ -132,7 +132,7 @@ describe('an endpoint', () => {
 });
 
 describe('a rotation', () => {
-  test('shows a new secret once per key, and lets the old one sign for as long as is asked', async () => {
+  test('creates a secret once per key, and the old secret signs for the requested overlap', async () => {
     const desk = new WebhookDesk();
     const made = await desk.create('k');
     const path = `/${idOf(made)}`;
@@ -147,7 +147,7 @@ describe('a rotation', () => {
 });
 
 describe('deliveries', () => {
-  test('are listed newest first, in pages whose cursors are good for their endpoint alone', async () => {
+  test('are listed newest first, in pages whose cursors are valid for their endpoint only', async () => {
     const desk = new WebhookDesk();
     const endpoint = idOf(await desk.create('k'));
     const other = idOf(await desk.create('k-2'));
@@ -164,7 +164,7 @@ describe('deliveries', () => {
     expect([forged.status, forged.body['param']]).toEqual([400, 'starting_after']);
   });
 
-  test('are sent again once per key', async () => {
+  test('are resent once per key', async () => {
     const desk = new WebhookDesk();
     const endpoint = idOf(await desk.create('k'));
     const delivery = await deliveryAt(desk, endpoint);
@@ -178,7 +178,7 @@ describe('deliveries', () => {
   });
 });
 
-test('what cannot be the id of a delivery is not there, and no store is asked for it', async () => {
+test('a malformed delivery id is not found, and the store is not read', async () => {
   const desk = new WebhookDesk();
   const asked: string[] = [];
   const watched = new WebhookDesk({
@@ -193,7 +193,7 @@ test('what cannot be the id of a delivery is not there, and no store is asked fo
     }),
   });
   const endpoint = idOf(await watched.create('k'));
-  // DynamoDB takes no key that is empty, or longer than a kilobyte.
+  // DynamoDB accepts no key that is empty or longer than 1 kB.
   for (const id of ['', 'x'.repeat(2_000), 'dlv_1', 'ENDPOINTS']) {
     const reply = await watched.send('POST', `/${endpoint}/deliveries/${id}/resend`, 'r');
     expect([reply.status, reply.body['code']]).toEqual([404, 'not_found']);

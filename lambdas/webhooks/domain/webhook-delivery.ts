@@ -2,21 +2,21 @@ import type { Digest } from '../../kernel/digest.ts';
 import { base32 } from '../../kernel/digest.ts';
 import { type Disabled, ENDPOINT_DISABLED, type WebhookEndpoint, type WebhookOwner } from './webhook-endpoint.ts';
 
-/** What is delivered: an event, as it is at `GET /v1/events/{id}`. */
+/** The content of a delivery: an event in the form of `GET /v1/events/{id}`. */
 export interface WebhookMessage {
-  /** Of the event: the `webhook-id` of every attempt at every endpoint, so that receivers recognise what they have had. */
+  /** Sent as `webhook-id` with every attempt at every endpoint, so that receivers can recognize duplicates. */
   readonly eventId: string;
   readonly type: string;
   /** Unix milliseconds. */
   readonly occurredAtMs: number;
-  /** The body's text: the same bytes at every attempt. */
+  /** The same bytes at every attempt. */
   readonly body: string;
 }
 
 /** How one attempt ended. */
 export type AttemptResult =
   | { readonly kind: 'answered'; readonly status: number; readonly excerpt: string }
-  /** No answer, or none that was waited for: `timeout`, `address_not_allowed`, `connection_failed`, … */
+  /** No answer in time, or no call was made: `timeout`, `address_not_allowed`, `connection_failed`, … */
   | { readonly kind: 'unanswered'; readonly error: string };
 
 export interface Attempt {
@@ -27,21 +27,21 @@ export interface Attempt {
 }
 
 export interface Delivery extends WebhookOwner, WebhookMessage {
-  /** `dlv_…`: derived from endpoint and event, and in the order of the events' times. */
+  /** `dlv_…`: derived from endpoint and event. Ids sort by the time of the event. */
   readonly id: string;
   readonly endpointId: string;
-  /** 1 when it is made; each change makes the next, so that a late writer is refused. */
+  /** Starts at 1. Each write expects the revision that was read and stores the next, so a stale write fails. */
   readonly revision: number;
   readonly status: 'pending' | 'delivered' | 'failed' | 'canceled';
-  /** How many of the schedule's attempts were begun. */
+  /** Number of scheduled attempts that have started. */
   readonly tries: number;
-  /** Set while somebody is to try. While an attempt runs, when it counts as lost. Unix milliseconds. */
+  /** When the next attempt is due; while an attempt runs, the end of its lease. Absent when no attempt is due. Unix milliseconds. */
   readonly dueAtMs?: number;
-  /** The attempt that is due was asked for beside the schedule, and is not followed by others. */
+  /** The due attempt is a resend outside the schedule. No retry follows it. */
   readonly extra?: true;
-  /** An attempt was begun and has not told its end. */
+  /** An attempt has started and its result is not recorded. */
   readonly running?: true;
-  /** The latest, oldest first. */
+  /** The latest attempts, oldest first. */
   readonly attempts: readonly Attempt[];
   /** The beginning of the latest answer. */
   readonly excerpt?: string;
@@ -50,33 +50,33 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
 }
 
 /**
- * The waits after each failed attempt, together 72 hours: short ones for what passes, long ones for a weekend's outage
- * (after Standard Webhooks 1.0.0, "Deliverability and reliability"). Seconds.
+ * The waits between attempts, 72 hours in total: short ones for transient failures, long ones for a weekend's outage
+ * (Standard Webhooks 1.0.0, "Deliverability and reliability"). Seconds.
  */
 export const RETRY_WAITS_SECONDS: readonly number[] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 64_800, 80_695];
-/** Waits are shorter or longer by up to this share, so that what failed together does not come back together. */
+/** Each wait varies by up to this fraction, so that deliveries that failed together are not retried together. */
 const JITTER = 0.1;
-/** The least time that all attempts take. Milliseconds. */
+/** Minimum duration of a whole schedule, with the shortest jitter. Milliseconds. */
 const SHORTEST_SCHEDULE_MS = RETRY_WAITS_SECONDS.reduce((sum, each) => sum + each, 0) * 1000 * (1 - JITTER);
 
 /**
- * How long an attempt may take until another may begin: the ten seconds of the call, what is written before and after, and
- * room for clocks. An attempt that has not called by {@link LATEST_START_MS} does not call at all.
+ * Lease of one attempt: the ten seconds of the call, the writes before and after it, and a margin for clock differences.
+ * An attempt that has not sent its request within {@link LATEST_START_MS} of its claim does not send it.
  */
 const ATTEMPT_LEASE_MS = 60_000;
 export const LATEST_START_MS = 20_000;
 
-/** More were asked for by hand: only the latest are kept. */
+/** Resends can exceed the schedule; only the latest attempts are kept. */
 const MAX_ATTEMPTS_KEPT = 24;
 
-/** Longer than a merchant looks back, and than anything redelivers by itself. */
+/** Longer than any range replay or automatic redelivery reaches back. */
 export const DELIVERY_KEPT_SECONDS = 90 * 24 * 60 * 60;
 
 const TIME_DIGITS = 13;
 const DELIVERY_LETTERS = 32;
 const DELIVERY_ID = /^dlv_(?<at>\d{13})[a-z2-7]{32}$/;
 
-/** The same event at the same endpoint is one delivery, whatever brought it here. */
+/** The same event at the same endpoint is one delivery, whether a fan-out or a replay creates it. */
 function deriveDeliveryId(digest: Digest, endpointId: string, message: WebhookMessage): string {
   const letters = base32(digest.sha256(JSON.stringify(['webhook_delivery', endpointId, message.eventId])));
   return `dlv_${String(message.occurredAtMs).padStart(TIME_DIGITS, '0')}${letters.slice(0, DELIVERY_LETTERS)}`;
@@ -117,8 +117,8 @@ export function isDue({ dueAtMs }: Delivery, nowMs: number): boolean {
 }
 
 /**
- * Takes the attempt: whoever has read the same is refused, and whoever comes after the lease may try in its place. That is
- * the same try: what keeps *us* from making it, an outage or a crash, uses up nothing of the merchant's three days.
+ * Claims the attempt. A rival that read the same revision fails; after the lease a rival may take over. A takeover is counted
+ * as the same attempt, so a crash or an outage of Payonce does not use up the merchant's attempts.
  */
 export function begun(delivery: Delivery, nowMs: number): Delivery {
   const counted = delivery.extra === true || delivery.running === true;
@@ -126,14 +126,14 @@ export function begun(delivery: Delivery, nowMs: number): Delivery {
   return { ...delivery, revision: delivery.revision + 1, tries, dueAtMs: nowMs + ATTEMPT_LEASE_MS, running: true };
 }
 
-/** One more attempt now. One that waits for its turn is only brought forward; one that is under way is what was asked for. */
+/** Requests one more attempt now. A waiting attempt is brought forward. A running attempt already satisfies the request. */
 export function askedFor(delivery: Delivery, nowMs: number): Delivery {
   if (delivery.running === true && !isDue(delivery, nowMs)) return delivery;
   const next: Delivery = { ...delivery, revision: delivery.revision + 1, dueAtMs: nowMs };
   return delivery.status === 'pending' ? next : { ...next, extra: true };
 }
 
-/** As {@link askedFor}, but it goes through the whole schedule again: one bad moment must not lose what is sent again for good. */
+/** As {@link askedFor}, but restarts the whole schedule, so that one failed attempt does not lose a replayed event. */
 export function replayed(delivery: Delivery, nowMs: number): Delivery {
   const asked = askedFor(delivery, nowMs);
   if (asked === delivery || asked.status === 'pending') return asked;
@@ -141,27 +141,27 @@ export function replayed(delivery: Delivery, nowMs: number): Delivery {
   return { ...rest, status: 'pending', tries: 0 };
 }
 
-/** Its endpoint is gone or switched off: nothing is due any more. What was delivered stays so. */
+/** Its endpoint was deleted or disabled: no attempt is due. A delivered delivery stays `delivered`. */
 export function dropped(delivery: Delivery): Delivery {
   const { dueAtMs: _due, extra: _extra, running: _running, ...rest } = delivery;
   const status = delivery.status === 'pending' ? endOf(delivery, 'canceled') : delivery.status;
   return { ...rest, revision: delivery.revision + 1, status };
 }
 
-/** What was delivered once stays so, whatever becomes of its being sent again. */
+/** A delivery that succeeded once stays `delivered`, also when a later resend fails. */
 function endOf({ deliveredAtMs }: Delivery, end: 'canceled' | 'failed'): Delivery['status'] {
   return deliveredAtMs === undefined ? end : 'delivered';
 }
 
 export interface AfterAttempt {
   readonly delivery: Delivery;
-  /** Why its endpoint must get nothing more. */
+  /** Set when the endpoint must be disabled. */
   readonly disable?: Disabled['reason'];
 }
 
 /**
- * What an attempt's end means: 2xx is taken, 410 says never again, and everything else (a redirect too) is tried again
- * until the schedule ends.
+ * Applies the result of an attempt: 2xx is success, 410 disables the endpoint, and every other result (including a redirect)
+ * is retried until the schedule ends.
  *
  * @param random from 0 to 1
  */
@@ -194,13 +194,13 @@ function isTaken(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300;
 }
 
-/** Whether an endpoint has taken any of these in the time in which another was tried in vain. */
+/** Whether the endpoint accepted any of these deliveries within the length of one schedule. */
 export function takesSome(deliveries: readonly Delivery[], nowMs: number): boolean {
   const attempts = deliveries.flatMap((delivery) => delivery.attempts);
   return attempts.some(({ status, startedAtMs }) => isTaken(status) && startedAtMs > nowMs - SHORTEST_SCHEDULE_MS);
 }
 
-/** With the attempt, and with nothing due. */
+/** The delivery with the attempt appended and no attempt due. */
 function noted(
   delivery: Delivery,
   { startedAtMs, result }: { readonly startedAtMs: number; readonly result: AttemptResult },
@@ -220,7 +220,7 @@ function noted(
   };
 }
 
-/** What the other endpoints of the tenant are told when one is switched off. */
+/** The notification to the tenant's other endpoints when one endpoint is disabled. */
 export function disabledMessage(
   digest: Digest,
   endpoint: Pick<WebhookEndpoint, 'id' | 'url'>,
@@ -228,7 +228,7 @@ export function disabledMessage(
   disabled: Disabled,
 ): WebhookMessage {
   const letters = base32(digest.sha256(JSON.stringify([ENDPOINT_DISABLED, endpoint.id, disabled.atMs])));
-  // Of another form than payments' events: it is no transition and is not found among them.
+  // The id differs in form from those of payment events: this event is not a transition and `GET /v1/events` does not list it.
   const eventId = `evt_we_${letters.slice(0, DELIVERY_LETTERS)}`;
   const object = {
     id: endpoint.id,
@@ -249,7 +249,7 @@ export function disabledMessage(
   return { eventId, type: ENDPOINT_DISABLED, occurredAtMs: disabled.atMs, body };
 }
 
-/** As the API shows it; times in Unix seconds, but for how long an attempt took. */
+/** The API's representation. Times are Unix seconds; `duration_ms` is milliseconds. */
 export function deliveryObject(delivery: Delivery): Record<string, unknown> {
   const { id, endpointId, eventId, type, status, attempts, excerpt, dueAtMs, createdAtMs, deliveredAtMs } = delivery;
   return {

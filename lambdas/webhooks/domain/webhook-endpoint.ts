@@ -3,10 +3,10 @@ import type { Digest } from '../../kernel/digest.ts';
 import { base32 } from '../../kernel/digest.ts';
 import { type KeyScope, type Mode, type OperationId, storedOperationId, type TenantId } from '../../kernel/ids.ts';
 
-/** Told to a tenant's other endpoints when one is switched off; it is about no payment, so the Ledger knows nothing of it. */
+/** Sent to a tenant's other endpoints when one is disabled. It concerns no payment, so it is not in the Ledger. */
 export const ENDPOINT_DISABLED = 'webhook_endpoint.disabled';
 
-/** What an endpoint may ask for by name. */
+/** The event types to which an endpoint can subscribe. */
 export const WEBHOOK_EVENT_TYPES = [...PUBLIC_EVENT_TYPES, ENDPOINT_DISABLED] as const;
 export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number];
 
@@ -16,25 +16,25 @@ export interface WebhookOwner {
   readonly mode: Mode;
 }
 
-/** From which the signing secret is derived; the secret itself is stored nowhere. */
+/** The inputs from which a signing secret is derived. The secret itself is not stored. */
 export interface SecretVersion {
-  /** Names the root key that it is derived from. */
+  /** Name of the root key. */
   readonly root: string;
   /** 1 for the first. */
   readonly version: number;
-  /** Unix milliseconds; set once a newer one has taken its place. */
+  /** Set when a newer version replaces this one. Unix milliseconds. */
   readonly expiresAtMs?: number;
 }
 
-/** Why an endpoint gets nothing any more. */
+/** When and why an endpoint was disabled. */
 export interface Disabled {
   readonly atMs: number;
-  /** `requested` by its owner, `gone` by its own answer 410, `failing` for all the days that a delivery is tried. */
+  /** `requested`: by the merchant. `gone`: the endpoint answered 410. `failing`: every attempt of a delivery failed. */
   readonly reason: 'requested' | 'gone' | 'failing';
 }
 
 export interface WebhookEndpoint {
-  /** `we_…`: derived from the request that made it. */
+  /** `we_…`: derived from the key scope of the request that created it. */
   readonly id: string;
   readonly url: string;
   /** Types, or `*` alone. */
@@ -47,19 +47,19 @@ export interface WebhookEndpoint {
 }
 
 /**
- * All endpoints of one tenant in one mode: one row, because they are few, are needed all at once for every event, and are
- * limited in number. Each change makes the next revision, so that of two changes at once one must look again.
+ * All endpoints of one tenant in one mode, in one row: they are few and limited in number, and every event needs all of them.
+ * Each change stores the next revision, so of two concurrent changes one must read again.
  */
 export interface EndpointBook extends WebhookOwner {
-  /** 0 when there is none yet. */
+  /** 0 when the row does not exist. */
   readonly revision: number;
   readonly endpoints: readonly WebhookEndpoint[];
 }
 
-/** Each event costs a delivery at each; more receivers than this belong behind a bus of the merchant's own. */
+/** Each event costs one delivery per endpoint. A merchant with more receivers needs an event bus behind one endpoint. */
 export const MAX_ENDPOINTS = 16;
 
-/** Rotations faster than secrets run out keep this many: the signatures of all go into one header. */
+/** Limit of secrets that sign at the same time: all signatures share one header. */
 const MAX_SECRETS = 4;
 
 /** 160 bits. */
@@ -70,12 +70,12 @@ export function deriveEndpointId(digest: Digest, scope: KeyScope): string {
   return `we_${derivedLetters(digest, 'webhook_endpoint', scope)}`;
 }
 
-/** The operation that this request is, whatever it does to an endpoint, today and for ever. */
+/** The operation id of a keyed request to the webhook API. The same request always has the same id. */
 export function webhookOperation(digest: Digest, scope: KeyScope): OperationId {
   return storedOperationId(`wh_${derivedLetters(digest, 'webhook_request', scope)}`);
 }
 
-/** @param kind of what is made, so that no two kinds share an id */
+/** @param kind separates the ids of different kinds of objects */
 export function derivedLetters(digest: Digest, kind: string, scope: KeyScope): string {
   const { tenantId, mode, method, path, key } = scope;
   const bytes = digest.sha256(JSON.stringify([kind, tenantId, mode, method, path, key]));
@@ -90,7 +90,7 @@ export function endpointOf(book: EndpointBook, id: string): WebhookEndpoint | un
   return book.endpoints.find((endpoint) => endpoint.id === id);
 }
 
-/** The next revision, with this endpoint in the place of the one of its id, or at the end. */
+/** The next revision: replaces the endpoint with the same id, or appends it. */
 export function withEndpoint(book: EndpointBook, endpoint: WebhookEndpoint): EndpointBook {
   const known = endpointOf(book, endpoint.id) !== undefined;
   const endpoints = known
@@ -107,12 +107,12 @@ export function withoutEndpoint(book: EndpointBook, id: string): EndpointBook {
   };
 }
 
-/** Those that sign now, newest first. */
+/** The secrets that sign at `nowMs`, newest first. */
 export function activeSecrets({ secrets }: WebhookEndpoint, nowMs: number): readonly SecretVersion[] {
   return secrets.filter(({ expiresAtMs }) => expiresAtMs === undefined || expiresAtMs > nowMs);
 }
 
-/** A new secret signs at once; the one before goes on for as long as the receiver needs to switch over. */
+/** The new secret signs immediately. The previous one continues to sign during the overlap. */
 export function rotated(
   endpoint: WebhookEndpoint,
   root: string,
@@ -128,7 +128,7 @@ export function rotated(
   return { ...endpoint, secrets: [{ root, version }, ...older].slice(0, MAX_SECRETS) };
 }
 
-/** As the API shows it: never with a secret. Times in Unix seconds. */
+/** The API's representation, without secrets. Times are Unix seconds. */
 export function endpointObject(endpoint: WebhookEndpoint, { mode }: WebhookOwner): Record<string, unknown> {
   const { id, url, events, description, disabled, createdAtMs, secrets } = endpoint;
   const previous = secrets.find(({ expiresAtMs }) => expiresAtMs !== undefined);

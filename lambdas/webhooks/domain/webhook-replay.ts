@@ -2,12 +2,12 @@ import type { Digest } from '../../kernel/digest.ts';
 import type { KeyScope } from '../../kernel/ids.ts';
 import { derivedLetters, type WebhookEventType, type WebhookOwner } from './webhook-endpoint.ts';
 
-/** Sending again what happened in a range of time, page by page, each page once. */
+/** A range replay: it delivers all events of a range of time again, page by page, each page once. */
 export interface WebhookReplay extends WebhookOwner {
-  /** `rpl_…`: derived from the request that asked for it. */
+  /** `rpl_…`: derived from the key scope of the request. */
   readonly id: string;
   readonly endpointId: string;
-  /** 1 when it is made; each page makes the next. */
+  /** Starts at 1. Each page stores the next. */
   readonly revision: number;
   readonly status: 'running' | 'completed' | 'canceled';
   /** Unix milliseconds, inclusive. */
@@ -15,18 +15,18 @@ export interface WebhookReplay extends WebhookOwner {
   /** Unix milliseconds, exclusive. */
   readonly untilMs: number;
   readonly events?: readonly (WebhookEventType | '*')[];
-  /** Where the next page begins, in the words of whoever reads events. */
+  /** Start of the next page. Its format belongs to {@link PastEvents}. */
   readonly cursor?: string;
   readonly sent: number;
-  /** Set while a page is to be read. Unix milliseconds. */
+  /** Set while a page remains to be processed. Unix milliseconds. */
   readonly dueAtMs?: number;
   readonly createdAtMs: number;
 }
 
-/** A month, as long as deliveries are looked at. Seconds. */
+/** 31 days. Seconds. */
 export const LONGEST_REPLAY_SECONDS = 31 * 24 * 60 * 60;
 
-/** The same request makes the same replay. */
+/** The same request has the same replay id. */
 export function deriveReplayId(digest: Digest, scope: KeyScope): string {
   return `rpl_${derivedLetters(digest, 'webhook_replay', scope)}`;
 }
@@ -35,7 +35,7 @@ export function replays({ events }: WebhookReplay, type: string): boolean {
   return events === undefined || events.some((wanted) => wanted === '*' || wanted === type);
 }
 
-/** As the API shows it; times in Unix seconds. */
+/** The API's representation. Times are Unix seconds. */
 export function replayObject(replay: WebhookReplay): Record<string, unknown> {
   return {
     id: replay.id,

@@ -92,7 +92,7 @@ const patchEndpoint: Route = {
   handle: update,
 };
 
-/** Says how things are to be, so it needs no key: made twice, it comes to the same. */
+/** The request states the resulting values, so repeating it has the same effect and needs no idempotency key. */
 async function update(call: Call): Promise<Handled> {
   const { request, tools, caller, id } = call;
   const query = validateQuery(emptyQuery, request.query);
@@ -147,7 +147,7 @@ async function deliveries(call: Call): Promise<Handled> {
   if (query.kind === 'refused') return refusal(query.problem, request);
   if (endpointOf(await tools.webhooks.readBook(caller), id) === undefined) return handled(call, { kind: 'not_found' });
   const { limit = DEFAULT_PAGE, starting_after: after } = query.value;
-  // One of this endpoint, which is the caller's: what he was never shown is no place to begin at.
+  // The cursor must be a delivery of this endpoint, so a page cannot start at a delivery of another tenant.
   if (after !== undefined && (await tools.webhooks.readDelivery(id, after)) === undefined) {
     const detail = 'starting_after must be the id of a delivery that a page of this list has shown.';
     return refusal(problem('invalid_request', detail, 'starting_after'), request);
@@ -208,7 +208,7 @@ interface Keyed<Body> {
   readonly body: Body;
 }
 
-/** A body may be left out where all of it may be. */
+/** The body can be absent if the schema accepts an empty object. */
 function readKeyed<Body>(call: Call, method: 'POST' | 'DELETE', schema: z.ZodType<Body>): Parsed<Keyed<Body>> {
   const { request, caller, tools } = call;
   const read = readKeyedRequest(tools.digest, request, schema, readOptionalJsonObject);
@@ -227,7 +227,7 @@ type Outcome =
   | { readonly kind: 'url_refused'; readonly reason: string }
   | { readonly kind: 'limit_reached'; readonly limit: number };
 
-/** The one place where outcomes become answers. */
+/** Maps outcomes to answers. */
 function handled({ request: { requestId } }: Call, outcome: Outcome): Handled {
   return { answer: answerOf(outcome, requestId), outcome: outcome.kind, counts: keyedCounts(outcome) };
 }
@@ -256,7 +256,7 @@ function answerOf(outcome: Outcome, requestId: string): Answer {
   }
 }
 
-/** The API of webhook endpoints, on any store. */
+/** The routes of the webhook API. */
 export const WEBHOOK_ROUTES: readonly Route[] = [
   listEndpoints,
   postEndpoint,

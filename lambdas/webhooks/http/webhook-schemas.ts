@@ -3,11 +3,11 @@ import { pageLimit } from '../../http/lists.ts';
 import { isDeliveryId } from '../domain/webhook-delivery.ts';
 import { WEBHOOK_EVENT_TYPES } from '../domain/webhook-endpoint.ts';
 
-/** What the webhook routes take. The API's documents are made from these same schemas. */
+/** Schemas of the requests of the webhook API. The API documents are generated from them. */
 
 const LONGEST_URL = 2_048;
 const LAST_SECOND = 9_999_999_999;
-/** A week: longer than any switch-over, and short enough for a secret that leaked. */
+/** A week: enough to deploy a new secret, and a limit for the use of a leaked one. */
 const MAX_OVERLAP_SECONDS = 7 * 24 * 60 * 60;
 export const DEFAULT_OVERLAP_SECONDS = 24 * 60 * 60;
 
@@ -36,7 +36,7 @@ const description = z
   .max(500, 'must be at most 500 characters')
   .meta({ description: 'For people; kept as it is.', example: 'Order system' });
 
-/** The fields in the order in which the first fault is reported. */
+/** Validation reports the first invalid field in this order. */
 export const createEndpointBody = z
   .strictObject({ url, events, description: description.optional() })
   .meta({ id: 'CreateWebhookEndpoint' });

@@ -10,7 +10,7 @@ const taskMessage = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('replay'), replayId: z.string() }),
 ]);
 
-/** @throws when it is none: the queue sets it aside */
+/** @throws ZodError, SyntaxError when the message is malformed: after its redeliveries SQS moves it to the dead-letter queue */
 function parseWebhookTask(body: string): WebhookTask {
   return taskMessage.parse(JSON.parse(body));
 }
@@ -20,8 +20,8 @@ export interface TaskTools extends SendTools, Pick<ReplayTools, 'pastEvents'> {
 }
 
 /**
- * Does the tasks of a batch, all at once, because a receiver that is slow must not hold up the others. A task that fails comes
- * again, alone; what is no task at all comes until the queue sets it aside.
+ * Runs the tasks of a batch concurrently, so that a slow receiver does not delay the others. A failed task is redelivered
+ * alone. A malformed message is redelivered until SQS moves it to the dead-letter queue.
  */
 export async function runWebhookTasks(tools: TaskTools, { Records }: SQSEvent): Promise<SQSBatchResponse> {
   const { telemetry } = tools;

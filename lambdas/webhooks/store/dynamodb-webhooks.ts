@@ -40,17 +40,17 @@ import {
   replayRow,
 } from './webhook-items.ts';
 
-/** A query stops at a megabyte; a page of a hundred deliveries of at most twenty kilobytes takes two. */
+/** A query returns at most 1 MB. A page of a hundred deliveries of at most 20 kB takes two queries. */
 const MAX_QUERIES = 8;
 
-/** Endpoints, deliveries, replays and the due queue in the Registry; effect records in the Idempotency table. */
+/** Endpoints, deliveries, replays and the due queue are in the Registry table, effect records in the Idempotency table. */
 export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: Pick<StoreTables, 'idempotency' | 'registry'>;
   readonly #pacing: Pacing;
   readonly #unreadable: Unreadable;
 
-  /** @param unreadable told of rows of the due queue that cannot be read @default the reading fails */
+  /** @param unreadable receives rows of the due queue that cannot be parsed @default the read fails */
   constructor(
     client: DynamoDBDocumentClient,
     tables: Pick<StoreTables, 'idempotency' | 'registry'>,
@@ -64,7 +64,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   }
 
   /**
-   * Every row is conditioned on the revision that was read, so that of two that have read the same one is refused:
+   * Every write expects the revision that was read, so of two writers that read the same revision one fails:
    *
    *   A ── read rev 3 ── rev 4 ✓
    *   B ──── read rev 3 ──── rev 4 ✗: changed
@@ -81,7 +81,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     const existing = itemOf(reason);
     if (record === undefined || existing === undefined || !isRefused(reason)) return { kind: 'changed' };
     const found = parseEffectRecord(existing);
-    // Our own: the first sending was applied and its answer was lost.
+    // The record is ours: an earlier attempt of this call was applied and its answer was lost.
     return found.owner === record.owner ? { kind: 'written' } : { kind: 'recorded_before', record: found };
   }
 
@@ -117,7 +117,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
       next = page.LastEvaluatedKey;
       if (found.length >= limit || next === undefined) return found;
     }
-    invariant(false, `a page of ${limit} deliveries is larger than any ever is`);
+    invariant(false, `a page of ${limit} deliveries exceeds the maximum size`);
   }
 
   async readReplay(replayId: string): Promise<WebhookReplay | undefined> {
@@ -132,7 +132,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
         this.#page({
           KeyConditionExpression: '#pk = :pk AND #sk < :now',
           ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
-          // What is due at this very millisecond as well: its key goes on after the time.
+          // Includes rows that are due in this millisecond: their sort keys continue after the time.
           ExpressionAttributeValues: { ':pk': duePartition(shard), ':now': dueTime(nowMs + 1) },
           Limit: Math.max(1, Math.floor(limit / DUE_SHARDS)),
         }),
@@ -178,7 +178,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     };
   }
 
-  /** The due row goes where its row says that it is; the condition on the row holds for both. */
+  /** Moves the due row with its delivery or replay. The condition on that row guards both. */
   #dueItems(task: WebhookTask, { was, now }: Revised<{ readonly dueAtMs?: number }>): TransactItem[] {
     if (was?.dueAtMs === now.dueAtMs) return [];
     const { registry } = this.#tables;

@@ -14,7 +14,7 @@ import {
 import type { WebhookReplay } from '../domain/webhook-replay.ts';
 import type { WebhookTask } from '../use/webhooks.ts';
 
-/** Retries of a bad day are many, and are looked for every minute. */
+/** Shards of the due queue: an outage of receivers makes many due rows, and the sweep reads them every minute. */
 export const DUE_SHARDS = 8;
 const TIME_DIGITS = 13;
 
@@ -110,7 +110,7 @@ export function deliveryKey(delivery: Pick<Delivery, 'endpointId' | 'id'>): Item
   return { [KeyAttribute.partition]: deliveriesPartition(delivery.endpointId), [KeyAttribute.sort]: delivery.id };
 }
 
-/** Counted from what it last waits for: what is still to be tried is not forgotten. */
+/** The expiry counts from the latest due time, so a pending delivery does not expire. */
 export function deliveryRow(delivery: Delivery): Item {
   const fromMs = Math.max(delivery.createdAtMs, delivery.dueAtMs ?? 0);
   return { ...deliveryKey(delivery), ...delivery, ...expiry(fromMs) };
@@ -140,7 +140,7 @@ export function duePartition(shard: number): string {
   return `${RegistryRow.webhookDue}${shard}`;
 }
 
-/** Where in the due queue a row stands that is due at `dueAtMs`. */
+/** Key of the due row of a task that is due at `dueAtMs`. */
 export function dueKey(task: WebhookTask, dueAtMs: number): Item {
   const name = task.kind === 'attempt' ? `${task.endpointId}#${task.deliveryId}` : task.replayId;
   return {

@@ -1,29 +1,29 @@
 import { lookup as systemLookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 
-/** An address that a name stands for. */
+/** An address to which a host name resolves. */
 export interface Resolved {
   readonly address: string;
   readonly family: number;
 }
 
-/** All addresses of a name. @throws when it has none, or nobody can be asked */
+/** All addresses of a name. @throws when it has none, or no resolver answers */
 export type Resolve = (name: string) => Promise<readonly Resolved[]>;
 
 export const systemResolve: Resolve = (name) => systemLookup(name, { all: true, verbatim: true });
 
 /**
- * What is not the public internet, by the IANA registries of special-purpose addresses (RFC 6890 and its updates). Link-local
- * addresses hold the clouds' metadata; CGNAT and the rest lead into networks that trust their own.
+ * Networks that are not the public internet, from the IANA registries of special-purpose addresses (RFC 6890 and its updates).
+ * Link-local addresses serve cloud metadata; CGNAT and private networks lead to hosts that trust local callers.
  */
 const NOT_PUBLIC_V4: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8], // this network, unspecified
   ['10.0.0.0', 8], // private
-  ['100.64.0.0', 10], // CGNAT; Alibaba's metadata is in it
+  ['100.64.0.0', 10], // CGNAT; includes Alibaba's metadata
   ['127.0.0.0', 8], // loopback
   ['169.254.0.0', 16], // link-local, metadata
   ['172.16.0.0', 12], // private
-  ['192.0.0.0', 24], // protocol assignments; Oracle's metadata is in it
+  ['192.0.0.0', 24], // protocol assignments; includes Oracle's metadata
   ['192.0.2.0', 24], // documentation
   ['192.31.196.0', 24], // AS112
   ['192.52.193.0', 24], // AMT
@@ -35,14 +35,14 @@ const NOT_PUBLIC_V4: readonly (readonly [string, number])[] = [
   ['203.0.113.0', 24], // documentation
   ['224.0.0.0', 4], // multicast
   ['240.0.0.0', 4], // reserved, broadcast
-  ['168.63.129.16', 32], // Azure's own
+  ['168.63.129.16', 32], // Azure platform services
 ];
 
-/** Of IPv6 only global unicast is public, and not all of it. */
+/** Networks within IPv6 global unicast that are not public. */
 const NOT_PUBLIC_V6: readonly (readonly [string, number])[] = [
-  ['2001::', 23], // protocol assignments, Teredo and ORCHID among them
+  ['2001::', 23], // protocol assignments, including Teredo and ORCHID
   ['2001:db8::', 32], // documentation
-  ['2002::', 16], // 6to4: an IPv4 address in disguise
+  ['2002::', 16], // 6to4: embeds an IPv4 address
   ['2620:4f:8000::', 48], // AS112
   ['3fff::', 20], // documentation
 ];
@@ -60,10 +60,10 @@ function listOf(v4: readonly (readonly [string, number])[], v6: readonly (readon
 
 export type AddressClass = 'public' | 'loopback' | 'not_public';
 
-/** Of an address without brackets. What cannot be read is not public. */
+/** Class of an address without brackets. An address that cannot be parsed is `not_public`. */
 export function classOf(address: string): AddressClass {
   const family = isIP(address);
-  // With a zone it is on one of our own links.
+  // An address with a zone id is link-local.
   if (family === 0 || address.includes('%')) return 'not_public';
   if (family === 4) return classIn(address, 'ipv4');
   const written = new URL(`http://[${address}]`).hostname.slice(1, -1);
@@ -78,7 +78,7 @@ function classIn(address: string, family: 'ipv4' | 'ipv6'): AddressClass {
   return NOT_PUBLIC.check(address, family) ? 'not_public' : 'public';
 }
 
-/** `::ffff:a.b.c.d`, as the URL standard writes it: two groups of hexadecimal digits at the end. */
+/** `::ffff:a.b.c.d` as serialized by the URL standard, with two groups of hexadecimal digits at the end. */
 const MAPPED = /^::ffff:(?<high>[0-9a-f]{1,4}):(?<low>[0-9a-f]{1,4})$/;
 
 function mappedIpv4(written: string): string | undefined {
@@ -89,28 +89,28 @@ function mappedIpv4(written: string): string | undefined {
 }
 
 export interface AddressRulesOptions {
-  /** Loopback too, and plain HTTP to it: for the local stack, where the receiver is on the same machine. */
+  /** Also allows loopback, with plain HTTP. For the local stack, where the receiver runs on the same machine. */
   readonly allowLoopback: boolean;
 }
 
-/** Ports of other protocols are below it; 443 is the one of HTTPS. */
+/** Ports below it belong to other protocols; of those only 443 is allowed. */
 const FIRST_FREE_PORT = 1024;
 const HTTPS_PORT = 443;
 const LONGEST_URL = 2_048;
 
-/** Names that never lead to the public internet (RFC 6761, RFC 6762, RFC 8375, ICANN's `.internal`). */
+/** Names that never resolve to the public internet (RFC 6761, RFC 6762, RFC 8375, ICANN's `.internal`). */
 const PRIVATE_NAMES = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home\.arpa|onion|test|invalid|example)$/;
 
 export type UrlRuling =
   | { readonly kind: 'good'; readonly url: URL; readonly host: string }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** What can be told of an address without asking anybody: its form, its host's name or number, its port. */
+/** The checks that need no DNS: form, host and port. */
 export function ruleOnUrl(text: string, { allowLoopback }: AddressRulesOptions): UrlRuling {
   if (text.length > LONGEST_URL || !URL.canParse(text)) {
     return refused(`must be an https address of at most ${LONGEST_URL} characters`);
   }
-  // The URL standard has read 0x7f.1, 2130706433 and 0177.0.0.1 as 127.0.0.1 by now, and wide digits as plain ones.
+  // The URL parser normalizes 0x7f.1, 2130706433 and 0177.0.0.1 to 127.0.0.1, and full-width digits to ASCII.
   const url = new URL(text);
   if (url.username !== '' || url.password !== '') return refused('must not hold a user name or password');
   if (url.hash !== '') return refused('must not have a fragment');
@@ -133,12 +133,12 @@ function refused(reason: string): UrlRuling {
   return { kind: 'refused', reason };
 }
 
-/** Without brackets, and without the full stop that ends an absolute name. */
+/** Without brackets, and without the trailing dot of an absolute name. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
 
-/** Whether everything that a host stands for may be called: one private address among public ones is a trap. */
+/** Whether every address of a host is allowed. One private address among public ones refuses the host. */
 export function areAllowed(found: readonly Resolved[], { allowLoopback }: AddressRulesOptions): boolean {
   const allowed = (address: string): boolean => {
     const kind = classOf(address);

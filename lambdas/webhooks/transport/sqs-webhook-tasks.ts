@@ -1,10 +1,10 @@
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { WebhookTasks } from '../use/webhooks.ts';
 
-/** Calls under way at once: enough for the sweep to get through, few enough for one process. */
+/** Concurrent calls: enough for the sweep to finish in time, few enough for one process. */
 const MOST_AT_ONCE = 10;
 
-/** A message a call, so that none fails in part: what did not get through is swept. */
+/** One message per call, so that no batch fails in part. The sweep enqueues lost tasks again. */
 export function sqsWebhookTasks(client: SQSClient, queueUrl: string): WebhookTasks {
   return {
     enqueue: async (tasks, delaySeconds) => {

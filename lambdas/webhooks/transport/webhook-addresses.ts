@@ -2,12 +2,12 @@ import { isIP } from 'node:net';
 import type { WebhookAddresses } from '../use/webhooks.ts';
 import { type AddressRulesOptions, areAllowed, type Resolve, ruleOnUrl } from './addresses.ts';
 
-/** Long enough for any healthy resolver; a merchant waits for it. Milliseconds. */
+/** Enough for any healthy resolver; the caller waits for it. Milliseconds. */
 const LOOK_UP_MS = 3_000;
 
 /**
- * The rules when an address is set: by its text, and by what its name stands for now. A name that cannot be resolved now is
- * taken; the same rules hold again whenever it is called.
+ * The checks when a URL is set: of its text, and of the addresses to which its name resolves now. A name that cannot be
+ * resolved now is accepted, because every call checks it again.
  */
 export function webhookAddresses(resolve: Resolve, options: AddressRulesOptions): WebhookAddresses {
   return {

@@ -4,7 +4,7 @@ import { RetryableError } from '../../kernel/faults.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { WebhookSecrets } from '../use/webhooks.ts';
 
-/** Letters of hexadecimal: it tells root keys apart and tells nothing about them. */
+/** Hexadecimal digits of a root key's name: a hash prefix that identifies the key and does not reveal it. */
 const NAME_LETTERS = 16;
 const PREFIX = 'whsec_';
 
@@ -12,8 +12,8 @@ const PREFIX = 'whsec_';
 type RootKeys = () => Promise<readonly string[]>;
 
 /**
- * HMAC-SHA-256 of the endpoint and the number of its secret under a root key: 256 bits that nobody can guess who has not the
- * root key, and that need no place to be stored in. New secrets are derived from the last root key; the others go on signing.
+ * A secret is the HMAC-SHA-256 of the endpoint and the version under a root key: 256 bits that cannot be guessed without the
+ * root key and need not be stored. New secrets are derived from the last root key; existing secrets keep theirs.
  */
 export function webhookSecrets(rootKeys: RootKeys): WebhookSecrets {
   return {
@@ -24,7 +24,7 @@ export function webhookSecrets(rootKeys: RootKeys): WebhookSecrets {
     },
     secretOf: async (endpointId, { root, version }) => {
       const key = (await rootKeys()).find((each) => nameOf(each) === root);
-      // It may have been added a moment ago, by whoever made the secret: this process has not read it yet.
+      // The key may be new: another process derived the secret from it, and this process has not read it yet.
       if (key === undefined) throw new RetryableError('webhook_root_unknown', `the root key ${root} is not known here`);
       const bytes = createHmac('sha256', key)
         .update(JSON.stringify(['webhook_secret', endpointId, version]))
@@ -32,7 +32,7 @@ export function webhookSecrets(rootKeys: RootKeys): WebhookSecrets {
       return PREFIX + bytes.toString('base64');
     },
     sign: (secrets, { id, atMs, body }) => {
-      // The package wants whole seconds, as the header has them.
+      // Whole seconds, as in the `webhook-timestamp` header.
       const at = new Date(Math.floor(atMs / 1000) * 1000);
       return secrets.map((secret) => new Webhook(secret).sign(id, at, body)).join(' ');
     },

@@ -5,9 +5,9 @@ import type { AttemptResult } from '../domain/webhook-delivery.ts';
 import type { WebhookRequest, WebhookTransport } from '../use/webhooks.ts';
 import { type AddressRulesOptions, areAllowed, type Resolve, type Resolved, ruleOnUrl } from './addresses.ts';
 
-/** From the look-up of the name to the end of the answer. Milliseconds. */
+/** Timeout from the DNS look-up to the end of the answer. Milliseconds. */
 const CALL_MS = 10_000;
-/** So much of an answer is kept, for whoever looks for the fault; the rest is not even read. Bytes. */
+/** Stored beginning of an answer, for diagnosis. The rest is not read. Bytes. */
 const EXCERPT_BYTES = 1_024;
 
 export interface WebhookTransportOptions extends AddressRulesOptions {
@@ -17,9 +17,9 @@ export interface WebhookTransportOptions extends AddressRulesOptions {
 }
 
 /**
- * Calls receivers over HTTPS. The name is resolved once, all its addresses are judged, and the connection goes to those and
- * to no others: a name that says something else a moment later (DNS rebinding) has nobody to say it to. A redirect is an
- * answer like any other and leads nowhere; connections are not kept, so each call is judged by itself.
+ * Calls receivers over HTTPS. The name is resolved once, all its addresses are checked, and the connection uses only those, so
+ * a second look-up with another result (DNS rebinding) does not happen. Redirects are not followed. Connections are not
+ * reused, so each call is checked by itself.
  */
 export function webhookTransport(options: WebhookTransportOptions): WebhookTransport {
   return {
@@ -39,7 +39,7 @@ export function webhookTransport(options: WebhookTransportOptions): WebhookTrans
 }
 
 interface CallOptions {
-  /** All that the name stands for, judged; empty where the address has a number. */
+  /** The checked addresses of the name; empty when the host is an IP address. */
   readonly found: readonly Resolved[];
   readonly signal: AbortSignal;
 }
@@ -56,7 +56,7 @@ function call(url: URL, { headers, body }: WebhookRequest, options: CallOptions)
   };
   const request = url.protocol === 'https:' ? https.request(url, common) : http.request(url, common);
   request.on('error', reject);
-  // Switching protocols is nothing that was asked for.
+  // The request asks for no upgrade, so a 101 is a protocol error.
   request.on('upgrade', (_response, socket) => {
     socket.destroy();
     reject(new Error('the protocol was switched'));
@@ -71,7 +71,7 @@ function call(url: URL, { headers, body }: WebhookRequest, options: CallOptions)
   return promise;
 }
 
-/** Asks nobody: the connection goes where it was judged to go. */
+/** A look-up that returns the checked addresses without DNS. */
 function judged(found: readonly Resolved[]): LookupFunction {
   return (_hostname, { all }, callback) => {
     const [first] = found;
@@ -81,14 +81,14 @@ function judged(found: readonly Resolved[]): LookupFunction {
   };
 }
 
-/** @throws when time is up before it has come */
+/** @throws when the signal aborts first */
 async function inTime<Value>(signal: AbortSignal, coming: Promise<Value>): Promise<Value> {
   const { promise: over, reject } = Promise.withResolvers<never>();
   signal.addEventListener('abort', () => reject(new Error('time is up')), { once: true });
   return Promise.race([coming, over]);
 }
 
-/** The status is what counts: an answer that breaks off or does not end is told as far as it came. */
+/** Only the status matters: a truncated or endless answer is reported with the part that arrived. */
 function readExcerpt(response: http.IncomingMessage, signal: AbortSignal, done: (excerpt: string) => void): void {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -106,7 +106,7 @@ function readExcerpt(response: http.IncomingMessage, signal: AbortSignal, done: 
   signal.addEventListener('abort', finish, { once: true });
 }
 
-/** What a merchant's server says is shown to people: without what terminals and pages act on. */
+/** Removes control characters, because the excerpt is displayed in terminals and pages. */
 function printable(bytes: Buffer): string {
   return bytes.toString('utf8').replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\ufffd]/gu, ' ');
 }
@@ -115,7 +115,7 @@ function unanswered(error: string): AttemptResult {
   return { kind: 'unanswered', error };
 }
 
-/** Node's names for what went wrong, in words of our own: the text of an error may quote what a server sent. */
+/** Maps Node's error codes to Payonce's. The error's text is not used: it can quote data of the server. */
 function reasonOf(error: unknown): string {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
   if (code === 'ETIMEDOUT') return 'timeout';

@@ -16,17 +16,17 @@ export interface FanOutTools {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly digest: Digest;
-  /** A fault that does no harm: what was to be done at once is done within a minute. */
+  /** Reports a failed immediate enqueue. The sweep enqueues the task within a minute. */
   readonly report: (error: unknown) => void;
 }
 
 const PUBLIC: ReadonlySet<string> = new Set(PUBLIC_EVENT_TYPES);
 
 /**
- * Makes a delivery for each endpoint that asks for the event. They are written with the record that says that the event was
- * taken in, so that there are all of them or none, and none twice; those that are due are in the due queue with them.
+ * Creates a delivery for each endpoint that subscribes to the event. One transaction writes the deliveries, their due rows and
+ * the record of the event, so all deliveries are created, or none, and none twice.
  *
- * @throws RetryableError, AmbiguousError: the event may be taken in again
+ * @throws RetryableError, AmbiguousError: the event can be processed again
  */
 export async function fanOut(tools: FanOutTools, event: PayonceEvent): Promise<'fanned_out' | 'before' | 'not_public'> {
   if (!PUBLIC.has(event.event.type)) return 'not_public';
@@ -53,7 +53,8 @@ async function writeDeliveries(
     messageOf(event),
     nowMs,
   );
-  // On the first round nearly always all are new; what a replay made before, or a fan-out whose record has expired, stays.
+  // The first round assumes that all deliveries are new. Later rounds leave out those that exist already, from a replay or from
+  // a fan-out whose record has expired.
   const deliveries = isFirst ? wanted : await absent(webhooks, wanted);
   const outcome = await webhooks.write({
     record: {
@@ -89,7 +90,7 @@ export function attemptOf({ endpointId, id }: Delivery): WebhookTask {
   return { kind: 'attempt', endpointId, deliveryId: id };
 }
 
-/** Everything is in the due queue already: what fails here is only late. */
+/** The tasks are in the due queue already, so a failure here only delays them until the next sweep. */
 export async function enqueueAtOnce(
   { tasks, report }: Pick<FanOutTools, 'tasks' | 'report'>,
   due: readonly WebhookTask[],

@@ -22,7 +22,7 @@ export interface ReplayWebhooks extends KeyedRequest {
   readonly events?: WebhookReplay['events'];
 }
 
-/** Accepts it: the pages are walked through later. @throws as `takeWebhookEffect` */
+/** Accepts a range replay. The worker processes its pages later. @throws as `takeWebhookEffect` */
 export async function acceptReplay(
   tools: AskTools,
   request: ReplayWebhooks,
@@ -66,16 +66,16 @@ export interface ReplayTools {
   readonly report: (error: unknown) => void;
 }
 
-/** With its due row each is three writes: a page stays below the hundred of a transaction. */
+/** Each delivery takes up to three writes with its due rows, and a transaction is limited to 100 (DynamoDB, "TransactWriteItems"). */
 const EVENTS_PER_PAGE = 25;
 
 type PageOutcome = 'nothing_due' | 'page' | 'ended';
 
 /**
- * One page of a replay. The replay's own row is the record: the deliveries of a page and the place where the next page begins
- * are written together, so a page that is read twice is sent once.
+ * Processes one page of a replay. The replay's row is the record: one transaction writes the deliveries of a page and the
+ * cursor of the next page, so a page that is read twice is sent once.
  *
- * @throws RetryableError, AmbiguousError: the due queue brings it back
+ * @throws RetryableError, AmbiguousError: the sweep enqueues the replay again
  */
 export function replayPage(tools: ReplayTools, replayId: string): Promise<PageOutcome> {
   let was: WebhookReplay | undefined;
@@ -139,7 +139,7 @@ async function deliveriesOf(
       return was === undefined ? { now: fresh } : { was, now: replayed(was, nowMs) };
     }),
   );
-  // One that is under way is what was asked for.
+  // A running attempt already satisfies the replay, so its delivery stays unchanged.
   return all.filter((each) => !('was' in each) || each.was !== each.now);
 }
 

@@ -18,7 +18,7 @@ export interface ResendWebhook extends KeyedRequest {
 /** In order of precedence. */
 export type ResendRefusal = NotFound | { readonly kind: 'endpoint_disabled' };
 
-/** One more attempt now, whatever became of those before. @throws as `takeWebhookEffect` */
+/** Requests one more attempt of a delivery in any status. @throws as `takeWebhookEffect` */
 export async function resendWebhook(
   tools: AskTools,
   request: ResendWebhook,

@@ -3,23 +3,23 @@ import type { SecretVersion, WebhookEndpoint } from '../domain/webhook-endpoint.
 import type { WebhookSecrets } from './webhooks.ts';
 
 /**
- * A stored answer must hold what is shown once, and must not hold a secret. So it holds how the secret is derived, in its
- * place: whoever shows the answer, now or again, derives it and gets the same bytes.
+ * A replay must return the same secret as the first answer, and a stored answer must not contain a secret. The stored answer
+ * therefore contains the inputs of the derivation, and each reply derives the secret from them.
  */
 const SEALED = /^derived:(?<root>[0-9a-f]{16}):(?<version>[1-9]\d{0,8})$/;
 
-/** What stands in a stored answer for the newest secret. */
+/** The placeholder of the newest secret in a stored answer. */
 export function sealedSecret({ secrets: [newest] }: Pick<WebhookEndpoint, 'secrets'>): string {
   return newest === undefined ? '' : `derived:${newest.root}:${newest.version}`;
 }
 
-/** @throws TerminalError when the root key of its secret is there no more */
+/** @throws RetryableError when the root key of its secret is not known to this process */
 export async function unsealed(secrets: Pick<WebhookSecrets, 'secretOf'>, answer: Answer): Promise<Answer> {
   const body = JSON.parse(answer.body) as Record<string, unknown>;
   const { id, secret } = body;
   const version = typeof secret === 'string' ? parseSealed(secret) : undefined;
   if (version === undefined || typeof id !== 'string') return answer;
-  // Parsing keeps the order of the members, so the bytes are the same each time.
+  // JSON.parse keeps the order of members, so every replay has the same bytes.
   return { ...answer, body: JSON.stringify({ ...body, secret: await secrets.secretOf(id, version) }) };
 }
 

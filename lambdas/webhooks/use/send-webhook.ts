@@ -39,34 +39,34 @@ export interface SendTools {
 
 /** In order of precedence. */
 export type SendOutcome =
-  /** Delivered before, taken by another, or its time has not come: whatever message says so is done. */
+  /** Delivered already, claimed by a rival, or not yet due. The message is complete. */
   | 'nothing_due'
-  /** Its endpoint is gone or switched off. */
+  /** Its endpoint was deleted or disabled. */
   | 'dropped'
-  /** The attempt began too late to be sure to be alone: nothing was sent, and its lease brings it back. */
+  /** Too much of the lease had passed to send safely. Nothing was sent; the sweep retries when the lease ends. */
   | 'too_late'
-  /** Another has taken over since; what it finds is recorded, and this is not. */
+  /** A rival has taken over since. Its result is recorded; this one is not. */
   | 'superseded'
   | 'delivered'
   | 'tried_in_vain'
-  /** The last attempt was in vain, or the endpoint is gone for good: it was switched off. */
+  /** The last scheduled attempt failed, or the endpoint answered 410: the endpoint was disabled. */
   | 'disabled';
 
-/** What waits longer is brought back by the sweep. AWS: "Amazon SQS delay queues", at most 15 minutes. */
+/** SQS delays a message by at most 15 minutes (Amazon SQS, "Delay queues"). The sweep handles longer waits. Seconds. */
 const LONGEST_DELAY_SECONDS = 900;
 
-/** Of an endpoint's deliveries, before it is held for one that takes nothing: one page. */
+/** Number of the endpoint's latest deliveries that are checked for a success before it is disabled. */
 const LATEST_LOOKED_AT = 100;
 
 /**
- * One attempt of a delivery, if it is due: claim, send, commit. The delivery's own row is the record: of two messages at
- * once one claims the attempt. A sender that dies in between leaves the lease in the due queue, and the next attempt has the
- * same id and the same body.
+ * Makes one attempt of a delivery if it is due: claim, send, commit. The delivery's row is the record: of two concurrent
+ * messages one claims the attempt. If the sender crashes, the end of its lease is in the due queue, and the next attempt has
+ * the same id and the same body.
  *
  *   A ── claim (rev 2) ── send ── † …… lease ends
  *   B ──── claim ✗                        C ── claim (rev 3) ── send ── commit (rev 4)
  *
- * @throws RetryableError, AmbiguousError when the store fails: the due queue brings the delivery back
+ * @throws RetryableError, AmbiguousError when the store fails: the sweep enqueues the delivery again
  */
 export function sendWebhook(tools: SendTools, endpointId: string, deliveryId: string): Promise<SendOutcome> {
   return tools.runner.run(attemptOperation(endpointId, deliveryId), new AttemptSteps(tools, endpointId, deliveryId));
@@ -74,7 +74,7 @@ export function sendWebhook(tools: SendTools, endpointId: string, deliveryId: st
 
 /** An attempt that this process has claimed. */
 interface Claimed {
-  /** With its lease. */
+  /** As written by the claim, with its lease. */
   readonly delivery: Delivery;
   readonly endpoint: WebhookEndpoint;
   readonly atMs: number;
@@ -131,7 +131,7 @@ class AttemptSteps implements OperationSteps<Sent, SendOutcome> {
     return sent === 'too_late' ? sent : record(this.#tools, this.#attempt().delivery, sent);
   }
 
-  /** The lease ends by itself, and the due queue brings the delivery back. */
+  /** Nothing to write: the lease ends, and the sweep enqueues the delivery again. */
   async release(): Promise<void> {}
 
   #attempt(): Claimed {
@@ -140,7 +140,7 @@ class AttemptSteps implements OperationSteps<Sent, SendOutcome> {
   }
 }
 
-/** Standard Webhooks 1.0.0, "Webhook headers": signed anew at each attempt, under the id that stays. */
+/** Standard Webhooks 1.0.0, "Webhook headers": the signature is new at each attempt; the id stays the same. */
 function headersOf(
   signer: WebhookSecrets,
   secrets: readonly string[],
@@ -177,7 +177,7 @@ async function record(
       );
       return outcomeOf(delivery, attempt.result, disable);
     }
-    // With a book in the change it may be the book that has changed: only the delivery's own place fences us.
+    // If the change includes the book, the conflict can be in the book. Only a changed delivery means that a rival took over.
     const found = disable === undefined ? undefined : await webhooks.readDelivery(taken.endpointId, taken.id);
     return found?.revision === taken.revision ? 'again' : 'superseded';
   });
@@ -189,12 +189,12 @@ function outcomeOf(delivery: Delivery, result: AttemptResult, disable: Disabled[
   return taken && delivery.status === 'delivered' ? 'delivered' : 'tried_in_vain';
 }
 
-/** One event that a server cannot take must not cost it all the others. */
+/** Whether the endpoint accepts other events. One event that it cannot process must not disable it. */
 async function takesOthers(webhooks: WebhookStore, { endpointId }: Delivery, nowMs: number): Promise<boolean> {
   return takesSome(await webhooks.listDeliveries(endpointId, { limit: LATEST_LOOKED_AT }), nowMs);
 }
 
-/** Switches the endpoint off and tells the tenant's others, unless it was switched off or deleted meanwhile. */
+/** Disables the endpoint and notifies the tenant's other endpoints, unless it was disabled or deleted meanwhile. */
 async function disabled(
   { webhooks, digest }: SendTools,
   { tenantId, mode, endpointId }: Delivery,

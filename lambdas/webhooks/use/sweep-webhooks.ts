@@ -9,14 +9,14 @@ export interface SweepWebhooksTools {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** As many as the senders get through in a minute; the rest is due at the next run as well. */
+/** About the number of tasks that the senders process in a minute. The rest remains due for the next run. */
 const MAX_DUE = 4_000;
 
 /**
- * Brings what is due to whoever does it: retries whose wait was long, and all that was lost on its way. What is enqueued
- * twice is done once.
+ * Enqueues due tasks: retries with long waits, and tasks whose message was lost. A task that is enqueued twice takes effect
+ * once.
  *
- * @returns how many
+ * @returns the number of enqueued tasks
  */
 export async function sweepWebhooks(tools: SweepWebhooksTools): Promise<number> {
   const tasks = await tools.due.due(tools.clock.nowMs(), MAX_DUE);
@@ -24,7 +24,7 @@ export async function sweepWebhooks(tools: SweepWebhooksTools): Promise<number> 
   return tasks.length;
 }
 
-/** The same as a job. @param told how many it has brought */
+/** {@link sweepWebhooks} as a job. @param told receives the number of enqueued tasks */
 export function sweepWebhooksJob(tools: SweepWebhooksTools, told: (swept: number) => void): Job<string> {
   return piecesJob({
     due: async () => {

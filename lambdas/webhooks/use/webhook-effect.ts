@@ -17,7 +17,7 @@ export interface WebhookTools {
   readonly entropy: Entropy;
 }
 
-/** What a request under an idempotency key is to change, and the answer that is stored with it. */
+/** The change of a keyed request, and the answer that is stored with it. */
 interface Decided {
   readonly kind: 'change';
   readonly change: Omit<WebhookChange, 'record'>;
@@ -29,7 +29,7 @@ export interface WebhookEffect<Refusal> {
   /** Derived from tenant, mode, method, path and idempotency key. */
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
-  /** Reads and decides; asked again when what it read has changed. */
+  /** Reads and decides. Called again when a row that it read has changed. */
   readonly decide: () => Promise<Decided | Refusal>;
 }
 
@@ -42,14 +42,14 @@ export type WebhookEffectOutcome<Refusal> =
   | Refusal;
 
 /**
- * Takes effect once: record and rows are written together. A refusal is answered and not kept, so the same key may succeed
- * later.
+ * Executes a keyed request once: the record and the rows are written in one transaction. A refusal is not stored, so the same
+ * key can succeed later.
  *
  *   A ── read book 3 ── decide ── record A ✓ book 4 ✓
  *   B ──── read book 3 ── decide ──── book 4 ✗ ── read book 4 ── decide ── record B ✓ book 5 ✓
  *
- * @throws RetryableError when nothing happened and the same key may be used again
- * @throws AmbiguousError when the store did not say whether it wrote; the same key finds out
+ * @throws RetryableError when nothing was written; the caller can retry with the same key
+ * @throws AmbiguousError when the outcome of the write is unknown; a retry with the same key determines it
  */
 export async function takeWebhookEffect<Refusal extends { readonly kind: string }>(
   tools: WebhookTools,
@@ -72,13 +72,13 @@ export async function takeWebhookEffect<Refusal extends { readonly kind: string 
     write: async () => {
       const decided = await effect.decide();
       if (!isChange(decided)) return done(decided);
-      // Before the write: a secret that cannot be shown must not come into force.
+      // Derive before the write: a secret that cannot be shown must not become active.
       const answer = await unsealed(secrets, decided.answer);
       const record = {
         operationId,
         owner: entropy.ownerToken(),
         recordedAtMs: clock.nowMs(),
-        // Never forgotten: its key must not make a second one when the first has been deleted.
+        // The record has no expiry: its key must not create a second endpoint after the first was deleted.
         request: { fingerprint, answer: decided.answer },
       };
       const outcome = await webhooks.write({ ...decided.change, record });

@@ -75,7 +75,7 @@ export async function createEndpoint(
 
 export interface RotateSecret extends KeyedRequest {
   readonly endpointId: string;
-  /** How long the secret before it still signs. */
+  /** How long the previous secret continues to sign. */
   readonly overlapSeconds: number;
 }
 
@@ -101,7 +101,7 @@ export async function rotateSecret(
   });
 }
 
-/** What is still to be sent to it is dropped when its turn comes. @throws as `takeWebhookEffect` */
+/** Its pending deliveries are canceled when they become due. @throws as `takeWebhookEffect` */
 export async function deleteEndpoint(
   tools: WebhookTools,
   request: KeyedRequest & { readonly endpointId: string },
@@ -121,18 +121,18 @@ export async function deleteEndpoint(
   });
 }
 
-/** What is to be different; what is left out stays. */
+/** The fields to change. Absent fields stay as they are. */
 export interface EndpointChange {
   readonly url?: string;
   readonly events?: WebhookEndpoint['events'];
-  /** `null` takes it away. */
+  /** `null` removes it. */
   readonly description?: string | null;
   readonly enabled?: boolean;
 }
 
 export type UpdateOutcome = { readonly kind: 'updated'; readonly endpoint: WebhookEndpoint } | NotFound | UrlRefused;
 
-/** Says how things are to be: made twice, it comes to the same. @throws RetryableError, AmbiguousError: it may be made again */
+/** Naturally idempotent: the request states the resulting values. @throws RetryableError, AmbiguousError: the caller can repeat it */
 export async function updateEndpoint(
   tools: {
     readonly webhooks: WebhookStore;

@@ -5,16 +5,16 @@ import type { AttemptResult, Delivery, WebhookMessage } from '../domain/webhook-
 import type { EndpointBook, SecretVersion, WebhookOwner } from '../domain/webhook-endpoint.ts';
 import type { WebhookReplay } from '../domain/webhook-replay.ts';
 
-/** A row that is to become its next revision. */
+/** A row and its next revision. */
 export interface Revised<Row> {
-  /** As it was read; left out for a new one, which must not exist. */
+  /** The row that was read. Absent for a new row, which must not exist yet. */
   readonly was?: Row;
   readonly now: Row;
 }
 
-/** All or nothing: every row must still be as it was read. What is due goes into the due queue with its row. */
+/** One transaction: every row must still have the revision that was read. Due rows are written with their rows. */
 export interface WebhookChange {
-  /** Must not exist. */
+  /** Must not exist yet. */
   readonly record?: EffectRecord;
   readonly book?: Revised<EndpointBook>;
   readonly deliveries?: readonly Revised<Delivery>[];
@@ -25,14 +25,14 @@ export interface WebhookChange {
 export type WebhookChangeOutcome =
   | { readonly kind: 'written' }
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
-  /** A row is not as it was read: read again and decide again. */
+  /** A row has changed since it was read: read and decide again. */
   | { readonly kind: 'changed' };
 
-/** Endpoints, deliveries and replays, with the effect records that they are written with. Every read is consistent. */
+/** Stores endpoints, deliveries, replays and their effect records. Every read is strongly consistent. */
 export interface WebhookStore {
   write(change: WebhookChange): Promise<WebhookChangeOutcome>;
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
-  /** Of revision 0 when the tenant has none. */
+  /** An empty book of revision 0 when the tenant has none. */
   readBook(owner: WebhookOwner): Promise<EndpointBook>;
   readDelivery(endpointId: string, deliveryId: string): Promise<Delivery | undefined>;
   /** Newest event first. */
@@ -41,23 +41,23 @@ export interface WebhookStore {
 }
 
 export interface DeliveryPage {
-  /** The delivery after which the page begins. */
+  /** Id of the delivery after which the page begins. */
   readonly after?: string;
   readonly limit: number;
 }
 
-/** One thing to do: an attempt, or a page of a replay. Doing it twice is harmless. */
+/** An attempt of a delivery, or a page of a replay. Running it twice has one effect. */
 export type WebhookTask =
   | { readonly kind: 'attempt'; readonly endpointId: string; readonly deliveryId: string }
   | { readonly kind: 'replay'; readonly replayId: string };
 
-/** What is due and nobody has done: written with what made it due, so that none can be missing. */
+/** The due queue. Each due row is written in one transaction with its delivery or replay, so none can be missing. */
 export interface DueWebhooks {
-  /** Those whose time has come, oldest first in each part of the queue. */
+  /** The tasks that are due at `nowMs`, oldest first in each shard. */
   due(nowMs: number, limit: number): Promise<readonly WebhookTask[]>;
 }
 
-/** Gets what is due done at once. What does not get through is found in the due queue within a minute. */
+/** Enqueues tasks for immediate processing. The sweep finds a lost task in the due queue within a minute. */
 export interface WebhookTasks {
   /** @param delaySeconds at most 900 */
   enqueue(tasks: readonly WebhookTask[], delaySeconds: number): Promise<void>;
@@ -69,33 +69,33 @@ export interface WebhookRequest {
   readonly body: string;
 }
 
-/** Calls a receiver once: nothing is followed, nothing repeated, and no address is called that is not allowed. Never throws because of the receiver. */
+/** Calls a receiver once: no redirects, no retries, allowed addresses only. It reports a receiver's failure as a result and does not throw. */
 export interface WebhookTransport {
   post(request: WebhookRequest): Promise<AttemptResult>;
 }
 
-/** Where webhooks may go. */
+/** The addresses to which webhooks can be sent. */
 export interface WebhookAddresses {
-  /** @returns why not, in words for the merchant; undefined when it is allowed */
+  /** @returns the reason of the refusal, for the merchant; undefined when the URL is allowed */
   refusal(url: string): Promise<string | undefined>;
 }
 
-/** The secrets of endpoints, derived from root keys: none of them is stored. */
+/** The secrets of endpoints. They are derived from root keys and not stored. */
 export interface WebhookSecrets {
-  /** The root key that new secrets are derived from, by its name. */
+  /** Name of the root key from which new secrets are derived. */
   newestRoot(): Promise<string>;
-  /** `whsec_…`. @throws TerminalError when its root key is there no more */
+  /** `whsec_…`. @throws RetryableError when its root key is not known to this process */
   secretOf(endpointId: string, secret: SecretVersion): Promise<string>;
-  /** Standard Webhooks signatures of all secrets, in the form of the header. */
+  /** The value of `webhook-signature`: the Standard Webhooks signatures of all secrets. */
   sign(
     secrets: readonly string[],
     message: { readonly id: string; readonly atMs: number; readonly body: string },
   ): string;
 }
 
-/** A page of an owner's events of a range of time. */
+/** Reads one page of an account owner's events in a range of time. */
 export type PastEvents = (range: EventRange) => Promise<{
   readonly events: readonly WebhookMessage[];
-  /** Left out at the end. */
+  /** Absent on the last page. */
   readonly cursor?: string;
 }>;
