@@ -36,7 +36,7 @@ const packages = (...names) => names.map((name) => `^node_modules/${name}(/|$)`)
 
 const orderOfRooms = ROOMS.map((room, index) => ({
   name: `${room}-imports-only-rooms-above-it`,
-  severity: room === 'http' ? 'warn' : 'error',
+  severity: 'error',
   from: { path: `^lambdas/${room}/` },
   to: { path: '^lambdas/', pathNot: `^lambdas/(${ROOMS.slice(0, index + 1).join('|')})/` },
 }));
