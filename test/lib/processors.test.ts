@@ -45,7 +45,7 @@ describe('a processor of the registry, in a deployment that chooses it', () => {
     }
   });
 
-  test.each(['Payments', 'Callbacks', 'Orders', 'LedgerApi', 'PaymentJobs', 'UpkeepJobs'])(
+  test.each(['Payments', 'Callbacks', 'Orders', 'JobsPayments', 'JobsUpkeep'])(
     '%s is told of its settings and where its key is, and may read the key',
     (owner) => {
       expect(variablesOf(owner)).toMatchObject({
