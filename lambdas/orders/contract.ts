@@ -1,23 +1,23 @@
-/** Where the parties of an order are, as the stacks set it and the functions read it. */
+/** The environment variables of the parties of an order. The stacks set them, and the functions read them. */
 export const PartiesEnvironment = {
   /** Base address of the shop's stock and referrals (contract/shop-api.ts), without a trailing slash. */
   shopUrl: 'SHOP_URL',
-  /** Base address of Postmark, or of what speaks its dialect, without a trailing slash. */
+  /** Base address of Postmark, or of a server with the same API, without a trailing slash. */
   postmarkUrl: 'POSTMARK_URL',
-  /** The secret in Secrets Manager with the token of the Postmark server; not set where any token is taken. */
+  /** The secret in Secrets Manager with the token of the Postmark server. Not set when the server accepts any token. */
   postmarkTokenSecretId: 'POSTMARK_TOKEN_SECRET_ID',
   /**
-   * How long an e-mail may be under way to whose search finds at once what it has taken, as the sandbox's does. Seconds; not set
-   * where nothing is promised.
+   * How long a sent request may take to reach a mailer whose search is strongly consistent, as the sandbox's is. Seconds. Not
+   * set for Postmark, which guarantees no consistency.
    */
   postmarkLagSeconds: 'POSTMARK_LAG_SECONDS',
-  /** Whom e-mails come from: a sender that Postmark knows. */
+  /** The sender's address of e-mails. It must be registered at Postmark. */
   emailSender: 'EMAIL_SENDER',
-  /** The queue of calls that were given up. */
+  /** The queue of dead letters: calls that were given up. */
   deadLettersQueueUrl: 'DEAD_LETTERS_QUEUE_URL',
 } as const;
 
-/** The vendors that an order calls, as they are named in metrics, alarms, claims and dead letters. */
+/** The names of the vendors that an order calls, in metrics, alarms, claims and dead letters. */
 export const VENDORS = ['stock', 'referrals', 'postmark'] as const;
 
 export type VendorName = (typeof VENDORS)[number];

@@ -37,8 +37,8 @@ function shownReferral({ referral }: Order): (typeof SHOWN_REFERRAL)[number] {
 }
 
 /**
- * The answer to the request that made this order, from its state alone: whoever renders it, the owner, a retry or the
- * resolver, gets the same bytes.
+ * The answer to the request that created this order. It depends on the order's state alone, so the owner, a retry and the
+ * resolver render the same bytes.
  */
 export function orderAnswer(order: Order, details: OrderDetails): Answer {
   const body = orderObject(order, details);

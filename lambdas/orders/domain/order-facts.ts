@@ -2,25 +2,25 @@ import type { Failure, PaymentStatus } from '../../payments/domain/payment.ts';
 import { NOT_ATTEMPTED } from '../../payments/domain/payment.ts';
 import type { Order, OrderDraft, OrderTransitionType, ReversalWay } from './order.ts';
 
-/** What became known about one step of an order; it says how things are and not what to do about it. */
+/** Information about one step of an order. A fact describes a state, not an action. */
 export type OrderFact =
   | {
       readonly kind: 'payment';
       readonly status: PaymentStatus;
-      /** What was taken and is not given back. Minor units. */
+      /** The captured amount less refunds. Minor units. */
       readonly leftMinor: number;
       readonly failure?: Failure;
     }
-  /** Proven: there is none, and none can come any more. */
+  /** Proven: there is no payment, and none can begin any more. */
   | { readonly kind: 'payment_absent' }
-  /** The payer has had his time. */
+  /** The payer did not act within `PAYER_BOUND_MS`. */
   | { readonly kind: 'payment_abandoned' }
   | { readonly kind: 'reversed' }
-  /** Proven of this attempt: the next one needs a key of its own. */
+  /** Proven: this attempt failed. The next attempt needs another key. */
   | { readonly kind: 'reversal_failed'; readonly attempt: number; readonly by: ReversalWay }
-  /** What was held has been taken meanwhile: it can only be given back. */
+  /** The hold to void has been captured meanwhile: only a refund can reverse it. */
   | { readonly kind: 'reversal_turned' }
-  /** What had been given back is here again. */
+  /** The refund failed after it had succeeded, so the money is at the processor again. */
   | { readonly kind: 'reversal_undone' }
   | { readonly kind: 'reserved'; readonly reservationId: string }
   | { readonly kind: 'reservation_refused'; readonly failure: Failure }
@@ -28,7 +28,7 @@ export type OrderFact =
   | { readonly kind: 'email_sent' | 'email_refused' | 'email_unknown' | 'email_unanswered' }
   | { readonly kind: 'credited' | 'credit_refused' | 'credit_unanswered' };
 
-/** @returns undefined when it is known already, or comes too late to matter */
+/** Decides what a fact changes. @returns undefined when it is already known, or too late to matter */
 export function decideOrder(fact: OrderFact, order: Order, nowMs: number): OrderDraft | undefined {
   switch (fact.kind) {
     case 'payment':
@@ -98,7 +98,7 @@ function decidePayment(
   }
 }
 
-/** Nobody gets goods whose money has gone back. Once the customer has been told that they are his, it is a return of goods. */
+/** An order is not fulfilled once its payment is refunded. After the confirmation e-mail, a refund is a return of goods. */
 function decideRefunded(order: Order, nowMs: number): OrderDraft | undefined {
   const isInTime = order.failure === undefined && order.status !== 'completed' && order.email.status === 'none';
   if (!isInTime) return undefined;
@@ -131,7 +131,7 @@ function decideReversal(
       return charged('reversal.turned', { status: 'reversing', attempt: 1, by: 'refund' });
     case 'reversal_undone': {
       if (status !== 'reversed') return undefined;
-      // A refund that another has made used up none of ours.
+      // A refund by another actor does not count as an attempt of the order.
       const tried = by === 'cancel' || attempt === 0 ? {} : { attempt };
       const { type, order: open } = charged('reversal.undone', { status: 'reversal_failed', ...tried, by: 'refund' });
       return { type, order: { ...open, status: 'processing', failedAtMs: nowMs } };
@@ -140,8 +140,8 @@ function decideReversal(
 }
 
 /**
- * A reservation that turns up when the order can no longer have it, asked for by a driver that was held up, is released;
- * even when the order has had its end.
+ * A delayed driver can learn of a reservation when the order can no longer use it. That reservation is released, even
+ * after the order has ended.
  */
 function decideReserved(reservationId: string, order: Order, nowMs: number): OrderDraft | undefined {
   const { status, reservationId: known } = order.reservation;
@@ -167,16 +167,16 @@ function decideReservationRefused(failure: Failure, order: Order, nowMs: number)
   const { status, reservationId } = order.reservation;
   if (status === 'pending') {
     const refused: Order = { ...order, reservation: { status: 'refused', sinceMs: nowMs } };
-    // What was known first stays.
+    // The first failure is kept.
     if (order.failure !== undefined) return { type: 'reservation.refused', order: refused };
     return failed('reservation.refused', refused, failure, nowMs);
   }
-  // Asked for once more to be released: there is nothing to release.
+  // The repeated request, made to learn the reservation's id, was refused: there is nothing to release.
   const isNothing = status === 'releasing' && reservationId === undefined;
   return isNothing ? reservation('release.succeeded', order, 'released', nowMs) : undefined;
 }
 
-/** What was done late was done: it counts after we had given it up, too. */
+/** A late success counts, even after the e-mail was given up. */
 function decideEmail(kind: `email_${string}`, order: Order): OrderDraft | undefined {
   const { status, sinceMs } = order.email;
   const isOpen = status === 'pending' || status === 'delayed';

@@ -2,10 +2,10 @@ import { shownAmount } from '../../kernel/currency.ts';
 import type { Order } from './order.ts';
 import type { OrderDetails } from './order-transition.ts';
 
-/** What whoever counts e-mails knows the confirmation by. */
+/** The tag of confirmation e-mails in the mailer's statistics. */
 export const CONFIRMATION_TAG = 'order-confirmation';
 
-/** The e-mail that confirms an order, from what never changes: the same on every attempt. */
+/** The confirmation e-mail. It is built from fields that never change, so it is the same for every attempt. */
 export function confirmationLetter(
   { id, amountMinor, currency }: Order,
   { items }: OrderDetails,

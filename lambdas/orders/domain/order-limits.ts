@@ -6,41 +6,41 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** No payment is begun later than this after the order: nobody is charged for a checkout that they left. Milliseconds. */
+/** No payment begins later than this after the order: a payer is not charged long after leaving the checkout. Milliseconds. */
 export const CHARGE_WINDOW_MS = SEND_WINDOW_MS;
 
-/** That no payment is there proves "never charged" only now: wider than two clocks may differ. Milliseconds. */
+/** The absence of a payment proves "never charged" only after this time. It exceeds the clock skew. Milliseconds. */
 export const NEVER_CHARGED_AFTER_MS = CHARGE_WINDOW_MS + 30 * MINUTE_MS;
 
-/** How long a payer may take to approve; then the hold is let go and the order with it. Milliseconds. */
+/** How long a payer may take to approve. After that the payment is canceled, and the order with it. Milliseconds. */
 export const PAYER_BOUND_MS = DAY_MS;
 
-/** How long the stock is asked whether it has reserved; somebody has paid meanwhile, and waits. Milliseconds. */
+/** How long a reservation is retried, while a customer who has paid waits. Milliseconds. */
 export const STOCK_BOUND_MS = HOUR_MS;
 
-/** How long an e-mail and a credit are tried; whoever waits for them has asked by then. Milliseconds. */
+/** How long an e-mail and a credit are retried. By then the recipient has asked for them. Milliseconds. */
 export const LATE_BOUND_MS = 3 * DAY_MS;
 
-/** What is not undone by then needs a person; it is tried on all the same. Milliseconds. */
+/** An order that is not reversed by then needs an operator. The attempts continue. Milliseconds. */
 export const COMPENSATION_BOUND_MS = 3 * DAY_MS;
 
-/** Of each way, letting go and giving back. A processor that has refused so often will not change its mind by itself. */
+/** Attempts of each kind of reversal, void and refund. After as many refusals, the next attempt would be refused too. */
 export const MAX_REVERSALS = 5;
-/** After the first refused reversal; each later wait is twice as long. Milliseconds. */
+/** The wait after the first refused reversal. Each later wait is twice as long. Milliseconds. */
 export const REVERSAL_WAIT_MS = MINUTE_MS;
 
-/** How long an order that waits for a person is still looked at: what he does elsewhere is seen until then. Milliseconds. */
+/** How long an order in review is still driven, so that an operator's actions elsewhere take effect. Milliseconds. */
 export const REVIEW_WATCH_MS = 30 * DAY_MS;
 
-/** Growing waits between the looks at an open order, by its age: while somebody may wait, at every run. */
+/** The intervals between drives of an open order, by its age. In the first hour a client may wait: every run drives it. */
 const LOOKS: readonly (readonly [untilAgeMs: number, everyMinutes: number])[] = [
   [HOUR_MS, 1],
   [DAY_MS, 15],
 ];
-/** All later ones. */
+/** The interval at a greater age. Minutes. */
 const SELDOM_MINUTES = 60;
 
-/** Whether an open order is looked at in this minute. */
+/** Whether an open order is driven in this minute. Both times in Unix milliseconds. */
 export function isOrderDue(createdAtMs: number, nowMs: number): boolean {
   const ageMs = nowMs - createdAtMs;
   const every = LOOKS.find(([untilAgeMs]) => ageMs < untilAgeMs)?.[1] ?? SELDOM_MINUTES;

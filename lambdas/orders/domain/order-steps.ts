@@ -8,35 +8,35 @@ import {
 } from './order-limits.ts';
 
 /**
- * What an order does next: pure, from its newest transition alone, so that whoever drives it after a crash goes on where
- * the one before was stopped.
+ * The next step of an order: pure, from its newest transition alone, so that a driver after a crash continues where the
+ * previous driver stopped.
  */
 
-/** What somebody else must be asked. Each may be asked again under the same key, by anyone, at any time. */
+/** A call of another party. Any driver may repeat it at any time under the same key. */
 export type OrderCall =
-  /** Take the payment, or look how it stands. */
+  /** Create the payment, or read its state. */
   | 'charge'
   | 'reserve'
   | 'send_email'
   | 'credit'
-  /** Give the money back, or look whether it was. */
+  /** Refund or cancel the payment, or check whether that was done. */
   | 'reverse'
-  /** Ask for the reservation once more, to learn its name. */
+  /** Repeat the request for the reservation, to learn its id. */
   | 'find_reservation'
   | 'release';
 
 export type OrderStep =
   | { readonly do: 'call'; readonly call: OrderCall }
-  /** Written before the call that it announces. */
+  /** Append a transition. It is written before the call that it announces. */
   | { readonly do: 'append'; readonly draft: OrderDraft }
-  /** The end that a client may be told; what is late goes on after it. */
+  /** Append the result that the client is told. A delayed e-mail or credit continues after it. */
   | { readonly do: 'conclude'; readonly draft: OrderDraft }
-  /** Nothing more, now. */
+  /** There is nothing to do now. */
   | { readonly do: 'rest' };
 
 export interface Turn {
   readonly nowMs: number;
-  /** What was asked in this turn: each is asked once, and the next turn asks again. */
+  /** The calls of this turn. Each call is made once in a turn. */
   readonly tried: ReadonlySet<OrderCall>;
   /** Whether there is time for one more call. */
   readonly timeLeft: boolean;
@@ -58,17 +58,17 @@ export function nextOrderStep(order: Order, turn: Turn): OrderStep {
     case 'reversing':
     case 'reversal_failed':
     case 'reversed':
-      // Each of them comes with its failure.
+      // Not reached: these statuses are written together with `failure`.
       return REST;
   }
 }
 
-// ------------------------------------------------------------------------------------------------------------- the way on
+// ------------------------------------------------------------------------------------------------------------ fulfilment
 
 function fulfil(order: Order, turn: Turn): OrderStep {
   const { status, sinceMs } = order.reservation;
   const { nowMs } = turn;
-  // Driven on later, the money may have gone back meanwhile.
+  // Before the customer is told, the payment is read again: it may have been refunded meanwhile.
   const isUntold = order.status !== 'completed' && order.email.status === 'none';
   const look = isUntold ? ask('charge', turn) : undefined;
   if (look !== undefined) return look;
@@ -80,7 +80,7 @@ function fulfil(order: Order, turn: Turn): OrderStep {
     if (nowMs - sinceMs > STOCK_BOUND_MS) return append('reservation.given_up', givenUp(order, nowMs));
     return ask('reserve', turn) ?? REST;
   }
-  // Money and goods are settled; what may be late is tried once before the client hears, if there is time.
+  // Payment and reservation are done. E-mail and credit are tried once before the client is answered, if there is time.
   const late = finishLate(order, turn);
   if (late.do !== 'rest' || order.status === 'completed') return late;
   return conclude('order.completed', order, 'completed');
@@ -95,7 +95,7 @@ function givenUp(order: Order, nowMs: number): Order {
   };
 }
 
-/** The e-mail and then the credit: neither waits for the other, and neither undoes anything. */
+/** The e-mail, then the credit. Neither waits for the other, and a failure of either reverses nothing. */
 function finishLate(order: Order, turn: Turn): OrderStep {
   const email = sendEmail(order, turn);
   return email.do === 'rest' ? credit(order, turn) : email;
@@ -125,9 +125,9 @@ function credit(order: Order, turn: Turn): OrderStep {
   return ask('credit', turn) ?? REST;
 }
 
-// ----------------------------------------------------------------------------------------------------------- the way back
+// ---------------------------------------------------------------------------------------------------------- compensation
 
-/** Money first; what is reserved does not wait for it. Canceled only when both are undone. */
+/** The payment first; the release of the goods does not wait for it. The order is canceled when both are undone. */
 function compensate(order: Order, turn: Turn): OrderStep {
   const step = reverse(order, turn) ?? release(order, turn);
   if (step !== undefined) return step;
@@ -138,7 +138,7 @@ function compensate(order: Order, turn: Turn): OrderStep {
   return isForPerson ? conclude('order.review_required', order, 'needs_review') : REST;
 }
 
-/** Opened again after its end: what was given back may have come back. */
+/** The next step of a canceled order that was opened again: a refund may have failed after it had succeeded. */
 function lookAgain({ charge }: Order, turn: Turn): OrderStep {
   return (charge.status === 'reversed' ? ask('reverse', turn) : undefined) ?? REST;
 }
@@ -156,7 +156,7 @@ function reverse(order: Order, turn: Turn): OrderStep | undefined {
     case 'reversing':
       return ask('reverse', turn);
     case 'reversal_failed': {
-      // Somebody may have given it back by hand: then there is nothing left to try.
+      // An operator may have reversed the payment by hand. Then there is nothing left to do.
       const look = ask('reverse', turn);
       if (look !== undefined) return look;
       const isDue = turn.nowMs - sinceMs >= REVERSAL_WAIT_MS * 2 ** (attempt - 1);
@@ -209,7 +209,7 @@ function conclude(type: OrderTransitionType, order: Order, status: Order['status
   return { do: 'conclude', draft: { type, order: { ...order, status, answered: true } } };
 }
 
-/** "Not known yet" is an answer too, and what it was given on is kept. */
+/** The transition that records a 202 answer. @returns undefined when the order was answered before */
 export function saysProcessing(order: Order): OrderDraft | undefined {
   return order.answered ? undefined : { type: 'order.processing', order: { ...order, answered: true } };
 }

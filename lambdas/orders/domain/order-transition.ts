@@ -9,9 +9,9 @@ export interface OrderLine {
   readonly quantity: number;
 }
 
-/** What is said once, on the first transition, because it is long or never changes. */
+/** Fields that are stored on the first transition only, because they are long or never change. */
 export interface OrderDetails {
-  /** The request that made the order; answers rendered later carry it too, so that all answers are the same bytes. */
+  /** The id of the request that created the order. Later answers contain it, so that all answers are the same bytes. */
   readonly requestId: string;
   readonly fingerprint: Fingerprint;
   readonly source: string;
@@ -20,7 +20,7 @@ export interface OrderDetails {
   readonly referrer?: string;
 }
 
-/** One row of an order's chain in the Ledger: the order after it, and its link. Its money is booked by its payment's own chain. */
+/** One row of an order's chain in the Ledger: the order after it, and its link. The postings are in the payment's chain. */
 export interface OrderTransition {
   /** 1 for the first. */
   readonly sequence: number;
@@ -34,7 +34,7 @@ export interface OrderTransition {
 
 type Unsealed = Omit<OrderTransition, 'prevHash' | 'hash'>;
 
-/** Gives a first draft its place: number 1 of a new chain. */
+/** Makes a draft the first transition of a new chain. */
 export function firstOrderTransition(
   digest: Digest,
   draft: OrderDraft,
@@ -44,7 +44,7 @@ export function firstOrderTransition(
   return seal(digest, { sequence: 1, ...draft, occurredAtMs, first }, NO_PREDECESSOR);
 }
 
-/** Gives drafts their places behind `newest`, in their order. */
+/** Appends drafts, in order, to the chain that ends with `newest`. */
 export function nextOrderTransitions(
   digest: Digest,
   newest: OrderTransition,
@@ -70,14 +70,14 @@ function contentOf({ first, ...rest }: Unsealed): Readonly<Record<string, unknow
   return { ...rest, first: { ...first, fingerprint: { version, sha256: hex(sha256) } } };
 }
 
-/** Checks one order's transitions, oldest first. @returns the sequence of the first that does not hold */
+/** Checks one order's transitions, oldest first. @returns the sequence of the first wrong one, or undefined */
 export function firstBrokenOrderLink(digest: Digest, transitions: readonly OrderTransition[]): number | undefined {
   return brokenLink(transitions, ({ prevHash, hash: _claimed, ...unsealed }) =>
     linkHash(digest, contentOf(unsealed), prevHash),
   );
 }
 
-/** @throws InvariantViolation when `transition` is not an order's first */
+/** @throws InvariantViolation when `transition` is not an order's first transition */
 export function orderDetailsOf(transition: OrderTransition): OrderDetails {
   invariant(transition.first !== undefined, `transition ${transition.sequence} carries no first details`);
   return transition.first;

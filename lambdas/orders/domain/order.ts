@@ -2,13 +2,13 @@ import type { Mode, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
 
 export const ORDER_STATUSES = [
-  /** Not done yet, or being undone: nothing may be concluded from it. */
+  /** In progress or being reversed. The outcome is not known yet. */
   'processing',
-  /** Paid and reserved. What is late, the e-mail and the credit, never takes that back. */
+  /** Paid and reserved. A late or failed e-mail or credit does not change that. */
   'completed',
-  /** Nothing was charged, or all of it was given back; nothing is reserved. */
+  /** Nothing was charged, or everything was refunded or voided. Nothing is reserved. */
   'canceled',
-  /** What became of its payment, or of its undoing, cannot be found out: it leaves by evidence. */
+  /** The outcome of the payment or of its reversal cannot be determined. Later evidence ends this status. */
   'needs_review',
 ] as const;
 
@@ -16,7 +16,7 @@ type OrderStatus = (typeof ORDER_STATUSES)[number];
 
 interface Progress<Status extends string> {
   readonly status: Status;
-  /** When this began: limits in time run from here. Unix milliseconds. */
+  /** When this status began. Time limits start here. Unix milliseconds. */
   readonly sinceMs: number;
 }
 
@@ -33,9 +33,9 @@ export const REVERSAL_WAYS = ['cancel', 'refund'] as const;
 export type ReversalWay = (typeof REVERSAL_WAYS)[number];
 
 interface ChargeProgress extends Progress<(typeof CHARGE_STATUSES)[number]> {
-  /** Of the reversal: each has its own key, because the one before has provably failed. 1 for the first. */
+  /** The attempt of the reversal, from 1. Each has its own key, because the previous one has provably failed. */
   readonly attempt?: number;
-  /** By which way it was tried last: the attempts of each way are counted by themselves. */
+  /** The kind of the last reversal. The attempts of each kind are counted separately. */
   readonly by?: ReversalWay;
 }
 
@@ -55,11 +55,11 @@ interface ReservationProgress extends Progress<(typeof RESERVATION_STATUSES)[num
 export const EMAIL_STATUSES = ['none', 'pending', 'delayed', 'sent', 'failed', 'unknown'] as const;
 type EmailProgress = Progress<(typeof EMAIL_STATUSES)[number]>;
 
-/** `none`: nobody is to be credited; `due`: somebody is, once the goods are reserved. */
+/** `none`: there is no referrer to credit; `due`: the credit is due once the goods are reserved. */
 export const REFERRAL_STATUSES = ['none', 'due', 'pending', 'delayed', 'credited', 'failed'] as const;
 type ReferralProgress = Progress<(typeof REFERRAL_STATUSES)[number]>;
 
-/** An order as it stands after a transition. What never changes and may be long is kept on the first transition only. */
+/** The order after a transition. Long fields that never change are stored on the first transition only. */
 export interface Order {
   readonly id: OrderId;
   readonly tenantId: TenantId;
@@ -73,39 +73,39 @@ export interface Order {
   readonly reservation: ReservationProgress;
   readonly email: EmailProgress;
   readonly referral: ReferralProgress;
-  /** Why it cannot be fulfilled: from here on it is undone, and never fulfilled any more. */
+  /** Why it cannot be fulfilled. From here on the order is reversed and never fulfilled. */
   readonly failure?: Failure;
-  /** When that became known, or its undoing began anew. Unix milliseconds. */
+  /** When the failure became known, or the reversal began again. Unix milliseconds. */
   readonly failedAtMs?: number;
-  /** Whether an answer may be stored: then a lost record is never made again. */
+  /** Whether an answer may be stored. If so, a lost record is never replaced. */
   readonly answered: boolean;
   readonly createdAtMs: number;
 }
 
 export const ORDER_TRANSITION_TYPES = [
-  /** Says that the charge may be under way: it is that step's pending transition. */
+  /** Also the pending transition of the charge: the charge may be under way. */
   'order.created',
   'charge.succeeded',
   'charge.failed',
-  /** The payer did not do what was asked of him. */
+  /** The payer did not approve the payment in time. */
   'charge.abandoned',
-  /** All of it went back by the payment's own route, before the customer was told of anything. */
+  /** The payment was fully refunded by another actor before the confirmation e-mail. */
   'charge.refunded',
   'charge.review_required',
   'reversal.pending',
   'reversal.failed',
-  /** What was to be let go has been taken since: it is given back instead. */
+  /** The hold to void was captured meanwhile: the payment is refunded instead. */
   'reversal.turned',
-  /** What was given back has come back: it is tried again. */
+  /** A refund failed after it had succeeded: the reversal is tried again. */
   'reversal.undone',
   'reversal.succeeded',
   'reservation.pending',
   'reservation.succeeded',
   'reservation.refused',
-  /** Nobody could tell for too long: it is undone, whether it is there or not. */
+  /** The stock gave no usable answer in time: the reservation is released, whether it exists or not. */
   'reservation.given_up',
   'release.pending',
-  /** It is there after all, and has a name. */
+  /** The reservation to release exists, and its id is known now. */
   'release.found',
   'release.succeeded',
   'email.pending',
@@ -117,7 +117,7 @@ export const ORDER_TRANSITION_TYPES = [
   'referral.delayed',
   'referral.credited',
   'referral.failed',
-  /** "Not known yet" was answered. */
+  /** The request was answered with 202. */
   'order.processing',
   'order.completed',
   'order.canceled',
@@ -126,16 +126,16 @@ export const ORDER_TRANSITION_TYPES = [
 
 export type OrderTransitionType = (typeof ORDER_TRANSITION_TYPES)[number];
 
-/** A transition before it has its place in the chain. */
+/** A transition without a position in the chain. */
 export interface OrderDraft {
   readonly type: OrderTransitionType;
   readonly order: Order;
 }
 
-/** The credit for who brought the customer: five of a hundred. A constant until shops ask for a rule of their own. */
+/** The referrer's credit, in percent of the amount. A constant, because no shop needs another rule yet. */
 const REFERRAL_PERCENT = 5;
 
-/** Rounded down. Minor units. */
+/** The referrer's credit, rounded down. Minor units. */
 export function referralCreditMinor({ amountMinor }: Pick<Order, 'amountMinor'>): number {
   return Math.floor((amountMinor * REFERRAL_PERCENT) / 100);
 }
@@ -145,7 +145,7 @@ export type NewOrder = Pick<
   'id' | 'tenantId' | 'mode' | 'amountMinor' | 'currency' | 'paymentId' | 'createdAtMs'
 >;
 
-/** The first transition: it reserves the id and says that the payment may be taken. */
+/** The first transition. It is written before the payment begins, and takes the order's id. */
 export function createOrderDraft(order: NewOrder, referrer: string | undefined): OrderDraft {
   const sinceMs = order.createdAtMs;
   const isCredited = referrer !== undefined && referralCreditMinor(order) > 0;
@@ -163,7 +163,7 @@ export function createOrderDraft(order: NewOrder, referrer: string | undefined):
   };
 }
 
-/** Whether nothing of it is open any more: all was done, or all was undone. */
+/** Whether the order has no open steps: everything is done, or everything is reversed. */
 export function isSettled({ status, reservation, email, referral }: Order): boolean {
   switch (status) {
     case 'processing':

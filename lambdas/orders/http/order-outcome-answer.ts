@@ -4,7 +4,7 @@ import { problem } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import type { CreateOrderOutcome } from '../use/create-order.ts';
 
-/** What a client is answered when it has asked for an order; for a first execution and a replay, the stored answer as it is. */
+/** The answer to a request for an order. A first execution and a replay return the stored answer unchanged. */
 export function orderOutcomeAnswer(outcome: CreateOrderOutcome, requestId: string): Answer {
   switch (outcome.kind) {
     case 'first':

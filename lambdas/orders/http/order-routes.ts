@@ -78,14 +78,14 @@ const getOrder: Route<OrderTools> = {
   handle: show,
 };
 
-/** The orders API on any store, processor and parties. */
+/** The routes of the orders API, for any store, processor and parties. */
 export const ORDER_ROUTES = [postOrder, getOrder];
 
 async function show({ tools, caller, id, request }: Call<OrderTools>): Promise<Handled> {
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
   const chain = await readOrder(tools.orders, caller, id);
-  // The same for one that does not exist and for one of another tenant or mode: the id is not repeated.
+  // A missing order and an order of another tenant or mode get the same answer. It does not repeat the id.
   if (chain === undefined) return refusal(problem('not_found', 'There is no such order.'), request);
   return found(orderObject(chain.order, chain.details));
 }

@@ -10,13 +10,13 @@ const listedOrder = orderAnswer.extend({
   external_id: z.string().nullish(),
   external_order_id: z.string().nullish(),
 });
-/** The form of V2's errors; V3's have a `title`. */
+/** A V2 error is a list of messages. A V3 error has a `title`. */
 const errorAnswer = z.union([
   z.array(z.object({ message: z.string() })).min(1),
   z.object({ title: z.string() }).transform(({ title }) => [{ message: title }]),
 ]);
 
-/** Statuses by which BigCommerce says that it understood and refuses. */
+/** The statuses with which BigCommerce refuses a request. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 404, 409, 413, 415, 422]);
 
 /**
@@ -40,7 +40,11 @@ export function readCreateAnswer(vendor: string, answer: HttpAnswer, nowMs: numb
   throw refusedFor(vendor, answer, nowMs);
 }
 
-/** The answer to a list by our reference: 204 without a body is an empty one. @throws as `refusedFor`, and TerminalError when it is another list */
+/**
+ * The answer to a list by Payonce's reference. 204 without a body is an empty list.
+ *
+ * @throws as `refusedFor`, and TerminalError when the list contains other orders
+ */
 export function readFoundOrder(
   vendor: string,
   reference: string,
@@ -52,12 +56,12 @@ export function readFoundOrder(
   const orders = readJson(vendor, z.array(listedOrder), answer);
   const found = orders.find((order) => order.external_id === reference || order.external_order_id === reference);
   if (found !== undefined) return { kind: 'found', answer: { kind: 'sent', vendorId: String(found.id) } };
-  // Where the filter is not known, it is passed over, and everything is listed: then absence is no proof.
+  // An unknown filter is ignored and every order is listed. Then absence from the list proves nothing.
   if (orders.length > 0) throw new TerminalError(`${vendor}_filter_ignored`, 'The list holds orders not asked for.');
   return { kind: 'absent' };
 }
 
-/** The fault of an answer; BigCommerce tells in a header of its own when its quota is refreshed. */
+/** The fault of an answer. `x-rate-limit-time-reset-ms` gives the time until BigCommerce resets the quota. */
 export function refusedFor(vendor: string, answer: HttpAnswer, nowMs: number): Fault {
   const resetMs = z.coerce
     .number()

@@ -8,9 +8,9 @@ import { readCreateAnswer, readFoundOrder, refusedFor } from './bigcommerce-answ
 
 const line = z.string().min(1).max(255);
 
-/** What fulfilment needs; the money was taken elsewhere. */
+/** An order for fulfilment by the store. The payment was taken elsewhere. */
 export const storeOrderSchema = z.strictObject({
-  /** Ours: the same for every attempt to make this one order, for ever. */
+  /** Payonce's own reference, the same for every attempt to create this order. */
   reference: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
   billingAddress: z.strictObject({
     firstName: line,
@@ -29,7 +29,7 @@ export const storeOrderSchema = z.strictObject({
       z.strictObject({
         name: line,
         quantity: z.int().min(1).max(10_000),
-        /** Of one, tax included, in the store's currency: `19.99`. */
+        /** The price of one item, tax included, in the store's currency: `19.99`. */
         price: z.string().regex(/^\d{1,12}(\.\d{1,3})?$/),
       }),
     )
@@ -43,18 +43,18 @@ export interface BigCommerceOptions {
   /** Without a trailing slash. @default https://api.bigcommerce.com */
   readonly url?: string;
   readonly storeHash: string;
-  /** Asked for at every call, so that a new one is taken up. Scope: orders, modify. */
+  /** Called for every request, so that a rotated token takes effect. Required scope: orders, modify. */
   readonly token: () => Promise<string>;
   readonly policy: OutboundPolicy;
   readonly claims: SendingClaims;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** `none` for a store whose orders' references others may change. @default after fifteen minutes absence is a proof */
+  /** `none` for a store where other clients may change the orders' references. @default absence is proof after 15 minutes */
   readonly lookup?: { readonly kind: 'eventual'; readonly maxLagMs: number } | { readonly kind: 'none' };
 }
 
 export interface OrderMaker {
   /**
-   * Makes an order once, by its `reference`. A dead letter's payload is the order: send that to redrive it.
+   * Creates an order once, by its `reference`. The payload of a dead letter is the order; send it to redrive.
    *
    * @throws as `sendOnce`
    */
@@ -63,16 +63,16 @@ export interface OrderMaker {
 
 const BIGCOMMERCE_URL = 'https://api.bigcommerce.com';
 
-/** BigCommerce states no figure for how soon a list shows an order; a second parcel is worse than a late one. */
+/** BigCommerce documents no figure for the lag of the list. The value is long: a second parcel is worse than a late one. */
 const DEFAULT_LOOKUP = { kind: 'eventual', maxLagMs: 15 * 60 * 1_000 } as const;
 
 /** BigCommerce's order statuses: awaiting fulfilment. */
 const AWAITING_FULFILMENT = 11;
 
 /**
- * Orders in a BigCommerce store, whose API has nothing against doubles: two equal requests are two orders. Our reference
- * goes in three times: as `external_id`, which can never be changed; as `external_order_id`, the only one of our own
- * fields that its list can be filtered by; and in the notes, for the person who has to find it.
+ * Orders in a BigCommerce store. Its API has no idempotency keys: two equal requests create two orders. Payonce's
+ * reference is sent three times: as `external_id`, which cannot be changed; as `external_order_id`, the only such field
+ * that the list can be filtered by; and in the staff notes, for operators.
  */
 export function createBigCommerce(options: BigCommerceOptions): OrderMaker {
   const { url = BIGCOMMERCE_URL, storeHash, policy, claims, clock, lookup = DEFAULT_LOOKUP } = options;
@@ -117,7 +117,7 @@ export function createBigCommerce(options: BigCommerceOptions): OrderMaker {
   };
 }
 
-/** Counts the store's orders: tells that BigCommerce is there and lets us in. */
+/** Counts the store's orders, to test whether BigCommerce is available and accepts the token. */
 export async function probeBigCommerce(
   vendor: string,
   { url = BIGCOMMERCE_URL, storeHash, token }: Pick<BigCommerceOptions, 'url' | 'storeHash' | 'token'>,

@@ -20,7 +20,7 @@ import { probeShop } from './shop-call.ts';
 import { CREDITS_PATH, createShopReferrals } from './shop-referrals.ts';
 import { createShopStock, STOCK_PATH } from './shop-stock.ts';
 
-/** Whom orders need beside the payment. */
+/** The parties that orders need beside the payment. */
 export interface Parties {
   readonly stock: StockKeeper;
   readonly referrals: ReferralProgram;
@@ -35,17 +35,16 @@ export interface PartiesTools {
   readonly observer: OutboundObserver;
 }
 
-/** One call; a healthy party takes a fraction of it, and a request has time for several. Milliseconds. */
+/** Timeout of one call. A healthy party needs a fraction of it, and a request has time for several. Milliseconds. */
 const CALL_TIMEOUT_MS = 5_000;
 
 /**
- * The parties as a function was deployed with them: `readPartiesConfig` says with which, or that there are none. One set
- * per process: breakers and retry budgets are its memory. The token is read from Secrets Manager when it is needed.
+ * The parties that `readPartiesConfig` found. Make one set per process: it holds the state of breakers and retry budgets.
+ * The token is read from Secrets Manager when it is needed.
  *
- * What trying again cannot help (a TerminalError) of an e-mail, a credit or a release is set aside as a dead letter before
- * it is thrown, so that an operator can have it made again, once, when he has mended what is wrong; who asks again with
- * the same operation meanwhile is answered with what came of it. Everything else is thrown only: whoever asked asks again,
- * and it takes effect once.
+ * A TerminalError of an e-mail, a credit or a release is dead-lettered before it is thrown, so that an operator can redrive
+ * the call, once, after a fix. A later call with the same operation returns the result of the redrive. Every other error is
+ * only thrown: the caller retries, and the call takes effect once.
  */
 export async function configuredParties(config: PartiesConfig, tools: PartiesTools): Promise<Parties> {
   const letters = new SqsLetterBox(letterBoxClient(), config.deadLettersQueueUrl);
@@ -53,13 +52,13 @@ export async function configuredParties(config: PartiesConfig, tools: PartiesToo
   return { stock, referrals, mailer: createMailer(emails, { clock: tools.clock, givenUp: 'set_aside_terminal' }) };
 }
 
-/** The box of dead letters, and how the call of one is made again. */
+/** The dead letters, and the function that repeats the call of one. */
 export interface Redrive {
   readonly letters: LetterBox;
   readonly makeAgain: (letter: DeadLetter, limit: CallLimit) => ReturnType<typeof makeAgain>;
 }
 
-/** For the function that redrives. What is given up again is thrown, and its letter stays. */
+/** For the function that redrives. A call that is given up again throws, and its dead letter stays. */
 export async function configuredRedrive(config: PartiesConfig, tools: PartiesTools): Promise<Redrive> {
   const letters = new SqsLetterBox(letterBoxClient(), config.deadLettersQueueUrl);
   const parties = { ...connect(config, { ...tools, letters }, 'throw'), clock: tools.clock };
@@ -103,7 +102,7 @@ function connect(
       from: postmark.from,
       ...(postmark.maxLagMs === undefined
         ? {}
-        : // Set for the sandbox alone, whose search is strong.
+        : // Set only for the sandbox, whose search is strongly consistent.
           { maxLagMs: postmark.maxLagMs, isStrong: true }),
       policy: policyOf('postmark', (limit) => probePostmark('postmark', access, limit)),
       claims: new DynamoDbSendingClaims(client, registryTable, { clock, entropy }, 'postmark'),

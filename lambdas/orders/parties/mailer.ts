@@ -5,10 +5,10 @@ import type { SendOutcome } from '../../outbound/send-once.ts';
 import type { Letter, LetterOutcome, Mailer } from '../use/order-parties.ts';
 import type { Email, EmailSender } from './postmark.ts';
 
-/** The dead letters of this adapter; the payload is the e-mail. */
+/** The operation of this adapter's dead letters. The payload is the e-mail. */
 export const EMAIL_OPERATION = 'email.send';
 
-/** Letters as e-mails: the operation is the message's id, so that a letter goes out once whoever asks, and however often. */
+/** Sends letters as e-mails. The operation id is the message id, so repeated calls send a letter once. */
 export function createMailer(
   sender: EmailSender,
   { clock, givenUp = 'throw' }: { readonly clock: Pick<Clock, 'nowMs'>; readonly givenUp?: GivenUp },

@@ -7,7 +7,7 @@ import { type EmailSender, emailSchema } from './postmark.ts';
 import { CREDIT_OPERATION, creditOrderSchema } from './shop-referrals.ts';
 import { RELEASE_OPERATION, releaseSchema } from './shop-stock.ts';
 
-/** Whom dead letters are for. They throw what they give up: it stays the one letter that it is. */
+/** The parties of dead letters. A call that is given up again throws, so that no second dead letter is stored. */
 export interface LetterParties {
   readonly emails: EmailSender;
   readonly referrals: ReferralProgram;
@@ -21,10 +21,10 @@ type MadeAgain =
   | { readonly kind: 'stays'; readonly reason: string };
 
 /**
- * Makes the call of a dead letter again, by the key in its payload. Where the vendor knows no keys, the claim of the first
- * send decides: what may be applied is looked up before it is sent again (`sendOnce`).
+ * Repeats the call of a dead letter under the key in its payload. For a vendor without idempotency keys, the sending claim
+ * decides: a request that may have been applied is looked up before it is sent again (`sendOnce`).
  *
- * @throws RetryableError, AmbiguousError or TerminalError, as the call
+ * @throws RetryableError, AmbiguousError or TerminalError, as the call does
  */
 export async function makeAgain(parties: LetterParties, letter: DeadLetter, limit: CallLimit): Promise<MadeAgain> {
   const { emails, referrals, stock, clock } = parties;
@@ -60,10 +60,10 @@ function ended(outcome: Ended): MadeAgain {
   }
 }
 
-/** @throws TerminalError `letter_payload_unreadable`: it was written by other code than this */
+/** @throws TerminalError `letter_payload_unreadable` when another version of the code wrote the payload */
 function payloadOf<T>({ payload }: DeadLetter, schema: { safeParse: (value: unknown) => { data?: T } }): T {
   const { data } = schema.safeParse(payload);
   if (data !== undefined) return data;
-  // No cause: it would quote the payload.
+  // No `cause`, because it would quote the payload.
   throw new TerminalError('letter_payload_unreadable', 'The letter holds another payload than its operation needs.');
 }

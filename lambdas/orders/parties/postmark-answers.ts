@@ -5,7 +5,7 @@ import type { Found } from '../../outbound/outbound-calls.ts';
 import type { SendAnswer } from '../../outbound/send-once.ts';
 import { readJson, standardRetryAfter, tryReadJson, vendorFault } from '../../outbound/vendor-answers.ts';
 
-/** The metadata field that carries our message id. */
+/** The metadata field with Payonce's message id. */
 export const OUR_ID_FIELD = 'payonce';
 
 const errorAnswer = z.object({ ErrorCode: z.int(), Message: z.string() });
@@ -14,13 +14,13 @@ const searchAnswer = z.object({
   Messages: z.array(z.object({ MessageID: z.string().min(1), Metadata: z.record(z.string(), z.string()).optional() })),
 });
 
-/** The codes of Postmark's list that have a name here; the others keep their number. */
+/** Names for some of Postmark's error codes. The others keep their number. */
 const REFUSALS: ReadonlyMap<number, string> = new Map([
   [300, 'invalid_email_request'],
   [406, 'inactive_recipient'],
 ]);
 
-/** Wrong with our account or our sender, not with this e-mail: it is sent once a person has mended that. */
+/** Errors of the account or the sender, not of the e-mail. It can be sent after an operator has fixed them. */
 const ACCOUNT_ERRORS: ReadonlySet<number> = new Set([400, 401, 405, 412, 413]);
 
 /**
@@ -48,7 +48,7 @@ export function readSendAnswer(vendor: string, answer: HttpAnswer, nowMs: number
   throw vendorFault(vendor, answer, standardRetryAfter(answer, nowMs));
 }
 
-/** The answer to a search by our id. @throws as `vendorFault`, and AmbiguousError when it cannot be read */
+/** The answer to a search by the message id. @throws as `vendorFault`, and AmbiguousError when the answer is unreadable */
 export function readFoundEmail(
   vendor: string,
   messageId: string,
@@ -57,7 +57,7 @@ export function readFoundEmail(
 ): Found<{ readonly kind: 'sent'; readonly vendorId: string }> {
   if (answer.status !== 200) throw vendorFault(vendor, answer, standardRetryAfter(answer, nowMs));
   const { Messages: messages } = readJson(vendor, searchAnswer, answer);
-  // Whether the search compares whole values is not documented: compared here.
+  // Postmark does not document whether the search compares whole values, so the values are compared here.
   const found = messages.find(({ Metadata: metadata }) => metadata?.[OUR_ID_FIELD] === messageId);
   return found === undefined
     ? { kind: 'absent' }

@@ -7,9 +7,9 @@ import type { SendingClaims } from '../../outbound/use/sending-claims.ts';
 import { vendorFault } from '../../outbound/vendor-answers.ts';
 import { OUR_ID_FIELD, readFoundEmail, readSendAnswer } from './postmark-answers.ts';
 
-/** Postmark: a metadata name has at most 20 characters, a value at most 80, a tag 1,000, a subject 2,000. */
+/** Postmark's limits: 20 characters for a metadata name, 80 for a value, 1,000 for a tag, 2,000 for a subject. */
 export const emailSchema = z.strictObject({
-  /** Ours: the same for every attempt to send this one e-mail, for ever. */
+  /** Payonce's own id, the same for every attempt to send this e-mail. */
   messageId: z.string().regex(/^[A-Za-z0-9_-]{1,80}$/),
   to: z.email(),
   subject: z.string().min(1).max(2_000),
@@ -23,22 +23,22 @@ export type Email = Readonly<z.infer<typeof emailSchema>>;
 export interface PostmarkOptions {
   /** Without a trailing slash. @default https://api.postmarkapp.com */
   readonly url?: string;
-  /** The server token; asked for at every call, so that a new one is taken up. */
+  /** The server token. Called for every request, so that a rotated token takes effect. */
   readonly token: () => Promise<string>;
-  /** A sender that Postmark knows; its domain is the domain of our message ids. */
+  /** A sender that is registered at Postmark. Its domain is the domain of the message ids. */
   readonly from: string;
   readonly policy: OutboundPolicy;
   readonly claims: SendingClaims;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** How long a sent e-mail may be missing in Postmark's search. @default five minutes */
+  /** How long Postmark's search may miss a sent e-mail. Milliseconds. @default five minutes */
   readonly maxLagMs?: number;
-  /** Whether what is there by the name of Postmark finds at once what it has taken. @default false */
+  /** Whether the search of the server at `url` is strongly consistent. @default false */
   readonly isStrong?: boolean;
 }
 
 export interface EmailSender {
   /**
-   * Sends an e-mail once, by its `messageId`. A dead letter's payload is the e-mail: send that to redrive it.
+   * Sends an e-mail once, by its `messageId`. The payload of a dead letter is the e-mail; send it to redrive.
    *
    * @throws as `sendOnce`
    */
@@ -47,13 +47,16 @@ export interface EmailSender {
 
 const POSTMARK_URL = 'https://api.postmarkapp.com';
 
-/** Postmark states no figure. Far more than its search was ever seen to need: a second receipt is worse than a late one. */
+/**
+ * Postmark documents no figure. The value is far longer than any observed lag, because a second receipt is worse than a
+ * late one. Milliseconds.
+ */
 export const DEFAULT_MAX_LAG_MS = 5 * 60 * 1_000;
 
 /**
- * E-mail through Postmark, which takes our message id but sends as often as it is asked ("does not currently support an
- * idempotency key"). Our id goes in twice: as the `Message-ID` header, which `X-PM-KeepID` preserves, so that a mailbox
- * may recognise a double; and as metadata, which is what Postmark's search finds.
+ * E-mail through Postmark. Postmark accepts a message id but sends every request ("does not currently support an
+ * idempotency key"). Payonce's id is sent twice: as the `Message-ID` header, which `X-PM-KeepID` preserves, so that a
+ * mailbox can recognize a duplicate; and as metadata, which Postmark's search can find.
  */
 export function createPostmark(options: PostmarkOptions): EmailSender {
   const { url = POSTMARK_URL, policy, claims, clock, maxLagMs = DEFAULT_MAX_LAG_MS, isStrong = false } = options;
@@ -63,7 +66,7 @@ export function createPostmark(options: PostmarkOptions): EmailSender {
     const body = JSON.stringify(emailBody(options.from, email));
     return callOnce({ method: 'POST', url: `${url}/email`, headers, body, timeoutMs, party: policy.vendor });
   };
-  // One search takes one metadata field, and demands `count` and `offset`.
+  // A search accepts one metadata field, and requires `count` and `offset`.
   const search = async (messageId: string, { timeoutMs }: CallLimit): Promise<HttpAnswer> => {
     const query = new URLSearchParams({ count: '50', offset: '0', [`metadata_${OUR_ID_FIELD}`]: messageId });
     const headers = await authorized(options.token);
@@ -96,7 +99,7 @@ export function createPostmark(options: PostmarkOptions): EmailSender {
   };
 }
 
-/** Reads the server that the token belongs to: tells that Postmark is there and lets us in. */
+/** Reads the token's server, to test whether Postmark is available and accepts the token. */
 export async function probePostmark(
   vendor: string,
   { url = POSTMARK_URL, token }: Pick<PostmarkOptions, 'url' | 'token'>,

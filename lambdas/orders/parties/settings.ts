@@ -3,21 +3,21 @@ import { Environment } from '../../kernel/contract/environment.ts';
 import { baseUrl, readVariables, secretId, tableName, type Variables } from '../../kernel/platform/variables.ts';
 import { PartiesEnvironment } from '../contract.ts';
 
-/** The parties of an order as a function was deployed with them. */
+/** The settings of the parties of an order, as deployed. */
 export interface PartiesConfig {
-  /** Of stock and referrals; without a trailing slash. */
+  /** Base address of stock and referrals, without a trailing slash. */
   readonly shopUrl: string;
   readonly postmark: {
     /** Without a trailing slash. */
     readonly url: string;
-    /** @default any token is taken, as the sandbox does */
+    /** @default the server accepts any token, as the sandbox does */
     readonly tokenSecretId?: string;
     /** The sender's address. */
     readonly from: string;
-    /** How long an e-mail may be under way to whose search is strong. @default the search is Postmark's own */
+    /** How long a sent request may take to reach a mailer with a strong search. Milliseconds. @default Postmark's own search */
     readonly maxLagMs?: number;
   };
-  /** The table of what was sent. */
+  /** The table of sending claims. */
   readonly registryTable: string;
   readonly deadLettersQueueUrl: string;
 }
@@ -37,9 +37,9 @@ const partiesEnvironment = z.object({
 });
 
 /**
- * Reads whom orders need, once, at start.
+ * Reads the settings of the parties. Call it once, at start.
  *
- * @returns undefined when none of it is set: this deployment takes no orders
+ * @returns undefined when none of the variables is set: this deployment accepts no orders
  * @throws Error naming the variable that is missing or wrong
  */
 export function readPartiesConfig(environment: Variables): PartiesConfig | undefined {

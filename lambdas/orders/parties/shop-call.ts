@@ -13,17 +13,17 @@ export interface ShopOptions {
   readonly url: string;
   readonly policy: OutboundPolicy;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** What becomes of a call that may be made again at any later time. @default throw */
+  /** The handling of a call that is given up and could be repeated at any later time. @default throw */
   readonly givenUp?: GivenUp;
 }
 
-/** A call that changes something, by its key: the shop knows it for ever, so sending again is the question. */
+/** A call with an effect, under its key. The shop keeps keys permanently, so a repeated call returns the first result. */
 export async function postToShop<T>(
   { url, policy, clock }: Pick<ShopOptions, 'url' | 'policy' | 'clock'>,
   request: {
     readonly operation: string;
     readonly path: string;
-    /** @default none: what it asks for is so, or is made so, as often as it is asked for */
+    /** @default none: the call is idempotent by itself */
     readonly key?: string;
     readonly body?: object;
     readonly limit: CallLimit;
@@ -59,7 +59,7 @@ export async function postToShop<T>(
   throw new TerminalError(outcome.reason, `The call to the ${policy.vendor} is kept as a dead letter.`);
 }
 
-/** Asks for nothing that there is: a read, which tells that the service is there and answers. */
+/** Reads an order that does not exist, to test whether the service is available. */
 export async function probeShop(
   vendor: string,
   { url, path }: { readonly url: string; readonly path: string },
@@ -77,11 +77,11 @@ export async function probeShop(
 
 const errorAnswer = z.object({ error: z.object({ code: z.string().min(1), message: z.string() }) });
 
-/** Statuses by which the shop says that it understood and refuses. */
+/** The statuses with which the shop refuses a request. */
 const REFUSALS: ReadonlySet<number> = new Set([409, 422]);
 
 /**
- * What an answer says that is no success.
+ * The refusal in an answer that is not a success.
  *
  * | status                           | meaning                                                        |
  * |----------------------------------|----------------------------------------------------------------|

@@ -8,7 +8,7 @@ import { postToShop, refusalOf, type ShopOptions } from './shop-call.ts';
 
 export const CREDITS_PATH = '/referrals/credits';
 
-/** The dead letters of this adapter; the payload is the credit. */
+/** The operation of this adapter's dead letters. The payload is the credit. */
 export const CREDIT_OPERATION = 'credit.give';
 export const creditOrderSchema = z.strictObject({
   operationId: z
@@ -32,7 +32,7 @@ const credit = z.object({
   currency: z.string(),
 });
 
-/** The shop's referral credits over its HTTP contract, which honours keys for ever. */
+/** The shop's referral credits over its HTTP contract. The shop keeps idempotency keys permanently. */
 export function createShopReferrals(options: ShopOptions): ReferralProgram {
   const { policy, givenUp = 'throw' } = options;
   return {
@@ -52,7 +52,7 @@ export function createShopReferrals(options: ShopOptions): ReferralProgram {
 function readCredit(vendor: string, ordered: CreateCredit, answer: HttpAnswer, nowMs: number): CreditOutcome {
   if (answer.status !== 201) return { kind: 'refused', failure: refusalOf(vendor, answer, nowMs) };
   const { order, amount, currency } = ordered;
-  // Another credit than the one that was ordered is none that can be relied on.
+  // A credit that differs from the order makes the answer unreadable.
   const given = credit.extend({
     order: z.literal(order),
     amount: z.literal(amount),

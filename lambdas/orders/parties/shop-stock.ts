@@ -7,7 +7,7 @@ import { postToShop, refusalOf, type ShopOptions } from './shop-call.ts';
 
 export const STOCK_PATH = '/stock/reservations';
 
-/** The dead letters of this adapter. A reservation is none: made later, for an order that was given up, it would be wrong. */
+/** The operation of this adapter's dead letters. A reservation is not dead-lettered: its order may be given up by then. */
 export const RELEASE_OPERATION = 'reservation.release';
 export const releaseSchema = z.strictObject({ reservationId: z.string().min(1) });
 
@@ -18,7 +18,7 @@ const reservation = z.object({
   status: z.enum(['reserved', 'released']),
 });
 
-/** The shop's stock over its HTTP contract, which honours keys for ever. */
+/** The shop's stock over its HTTP contract. The shop keeps idempotency keys permanently. */
 export function createShopStock(options: ShopOptions): StockKeeper {
   const { policy, givenUp = 'throw' } = options;
   const { vendor } = policy;
@@ -45,11 +45,11 @@ function readReservation(vendor: string, order: string, answer: HttpAnswer, nowM
   if (answer.status !== 201) return { kind: 'refused', failure: refusalOf(vendor, answer, nowMs) };
   const made = readJson(vendor, reservation.extend({ order: z.literal(order) }), answer);
   if (made.status === 'reserved') return { kind: 'reserved', reservationId: made.id };
-  // The key's reservation as it is by now: what is released stays so.
+  // The shop answers with the current state of the key's reservation. A released reservation stays released.
   return { kind: 'refused', failure: { code: 'reservation_released', message: 'The goods were released again.' } };
 }
 
-/** @throws as `vendorFault`; a reservation that nobody made is TerminalError `<vendor>_refused` */
+/** @throws as `vendorFault`; TerminalError `<vendor>_refused` for a reservation that does not exist */
 function mustBeReleased(vendor: string, answer: HttpAnswer, nowMs: number): true {
   if (answer.status !== 200) throw vendorFault(vendor, answer, standardRetryAfter(answer, nowMs));
   readJson(vendor, reservation.extend({ status: z.literal('released') }), answer);

@@ -31,7 +31,7 @@ import { orderPartition, orderTransitionRow, parseOrderTransition } from './orde
 
 const OPEN_ORDERS: Queue<OpenOrder> = { partition: openOrdersPartition, prefixes: ['ord_'], parse: parseOpenOrder };
 
-/** Orders beside payments in the same tables: their chains in the Ledger, their records, and the queue of the open ones. */
+/** Orders, in the tables of payments: their chains in the Ledger, their idempotency records, and the queue of open orders. */
 export class DynamoDbOrders implements OrderStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -39,7 +39,7 @@ export class DynamoDbOrders implements OrderStore {
   readonly #records: Pick<PaymentStore, 'readRecord'>;
   readonly #queue: QueueTools;
 
-  /** @param unreadable whoever reads the queue is told of its rows that cannot be read @default the reading fails */
+  /** @param unreadable called for each row of the queue that cannot be parsed @default the read throws */
   constructor(
     client: DynamoDBDocumentClient,
     tables: StoreTables,
@@ -55,7 +55,7 @@ export class DynamoDbOrders implements OrderStore {
   }
 
   /**
-   * Closes the race of two first attempts: both write, one finds the other's record.
+   * Closes the race of two first attempts. Both write; the second finds the record of the first.
    *
    *   A ── claim ✓ ────────────
    *   B ────── claim ✗ record of A
@@ -71,7 +71,7 @@ export class DynamoDbOrders implements OrderStore {
     const existing = itemOf(written.reasons[0]);
     if (existing === undefined) return { kind: 'transition_exists' };
     const found = parseRecord(existing);
-    // Our own: the first sending was applied and its answer was lost.
+    // Our own record: the first attempt of this write was applied and its response was lost.
     return found.owner === record.owner ? { kind: 'claimed' } : { kind: 'record_exists', record: found };
   }
 
@@ -82,18 +82,18 @@ export class DynamoDbOrders implements OrderStore {
     const [recordReason] = written.kind === 'refused' ? written.reasons : [];
     const item = itemOf(recordReason);
     const existing = item === undefined ? undefined : parseRecord(item);
-    // Our own: the first sending was applied and its answer was lost.
+    // Our own record: the first attempt of this write was applied and its response was lost.
     if (existing?.status === 'COMPLETED' && existing.owner === record.owner) return { kind: 'committed' };
     return isRefused(recordReason) ? { kind: 'fenced', record: existing } : { kind: 'transition_exists' };
   }
 
   /**
-   * Two drivers have read the same place; one takes it, and the other reads again.
+   * Closes the race of two drivers that have read the same newest transition. One appends, and the other reads again.
    *
    *   A ── read T4 ── ask ── T5 ✓
    *   B ──── read T4 ── ask ── T5 ✗ ── read T5 ── nothing to add
    *
-   * A lost answer to an append that was applied looks the same to its own driver, and is as harmless: what it wrote is there.
+   * A driver whose append was applied and whose response was lost takes the second path. It finds its own transitions.
    */
   async appendToOrder(append: OrderAppend): ReturnType<OrderStore['appendToOrder']> {
     const written = await transactOnce(this.#client, this.#pacing, this.#appended(append));
@@ -103,7 +103,7 @@ export class DynamoDbOrders implements OrderStore {
   async listOrderTransitions(orderId: OrderId, page: TransitionPage): Promise<readonly OrderTransition[]> {
     const found: OrderTransition[] = [];
     let from: Item | undefined;
-    // A page ends at a megabyte as well: one that is cut short must not be taken for the end of the chain.
+    // DynamoDB also ends a page at 1 MB. A short page with a `LastEvaluatedKey` is not the end of the chain.
     do {
       const input: QueryCommandInput = {
         TableName: this.#tables.ledger,
@@ -125,7 +125,7 @@ export class DynamoDbOrders implements OrderStore {
     return readQueue(this.#queue, OPEN_ORDERS, limit);
   }
 
-  /** Only as it was read: an order that was opened again since stays in the queue. */
+  /** Deletes the entry only if it is unchanged: an order that was opened again since stays in the queue. */
   async closeOrder({ orderId, sequence }: OpenOrder): Promise<void> {
     await writeConditionally(this.#pacing, () =>
       this.#client.send(
@@ -146,7 +146,7 @@ export class DynamoDbOrders implements OrderStore {
     return items;
   }
 
-  /** Can be taken once. */
+  /** The condition lets one writer take a place in the chain. */
   #place(transition: OrderTransition): TransactItem {
     return {
       Put: {

@@ -70,7 +70,7 @@ export function orderPartition(id: OrderId): string {
   return `${LedgerRow.order}${id}`;
 }
 
-/** No attribute of it is one by which payments' rows are read or indexed, beside those that both have. */
+/** The row has none of the attributes by which payments' rows are indexed, except the keys of the table. */
 export function orderTransitionRow(transition: OrderTransition): Item {
   return {
     [KeyAttribute.partition]: orderPartition(transition.order.id),

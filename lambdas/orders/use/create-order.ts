@@ -36,7 +36,7 @@ export interface CreateOrder {
   readonly mode: Mode;
   readonly fingerprint: Fingerprint;
   readonly requestId: string;
-  /** When the client asked, on this process's clock: its time runs from here. @default now */
+  /** When the request arrived, on this process's clock: the time budget starts here. Unix milliseconds. @default now */
   readonly receivedAtMs?: number;
   /** Minor units. */
   readonly amountMinor: number;
@@ -49,16 +49,16 @@ export interface CreateOrder {
 
 type Refusal = { readonly kind: 'order_key_expired'; readonly orderId: OrderId };
 
-/** A first execution is `unknown` when the order could not be brought to its end in time. */
+/** A first execution is `unknown` when the order did not end in time. */
 export type CreateOrderOutcome = Executed<Refusal>;
 
-/** Kept free at the end of a request for the commit and its bounded retries. Milliseconds. */
+/** Reserved at the end of a request for the commit and its bounded retries. Milliseconds. */
 const COMMIT_RESERVE_MS = 3_000;
 
 /**
- * Makes an order so that each of its steps happens once in effect, and so that it ends fulfilled or wholly undone: charge,
- * reserve, confirm and credit are the call. Called again with the same key, at the same time or years later, nothing of it
- * happens again.
+ * Creates an order. Each of its steps takes effect exactly once, and the order ends completed or fully reversed. The call of
+ * the operation is the charge, the reservation, the e-mail and the credit. A repeated call with the same key repeats no
+ * step, whether it is concurrent or years later.
  *
  * @throws as `executeOnce`
  */
@@ -126,7 +126,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     return driveOrder(this.#tools, subject, { untilMs: this.#untilMs, nothingSent: sent === 'nothing' });
   }
 
-  /** Any other error may come after a call that was sent: of the payment, or of another party. */
+  /** Only `NothingBegun` proves that nothing was sent. Any other error may follow a call to the processor or a party. */
   unsent(error: unknown): unknown {
     return error instanceof NothingBegun ? error.cause : undefined;
   }
@@ -141,7 +141,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     return {
       answer: orderAnswer(chain.order, chain.details),
       unknown: chain.order.status === 'processing',
-      // Each step was written before it was asked for: what it came to holds without the record, too.
+      // Each step was written before its call, so its result holds even if the record is lost.
       isRefusal: false,
       write: { transitions, ...(isSettled(chain.order) ? {} : { open: openOrder(chain) }) },
     };

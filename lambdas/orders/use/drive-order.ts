@@ -11,28 +11,28 @@ import { callForOrder, type OrderCallLimits, type OrderTools } from './order-cal
 import { lengthened, type OrderChain, readOrderChain } from './order-chain.ts';
 
 export interface Drive extends OrderCallLimits {
-  /** What became known and is not in the chain yet. @default nothing */
+  /** Facts that are known and not in the chain yet. @default none */
   readonly learnt?: readonly OrderFact[];
 }
 
-/** Where a turn ended: what the chain holds, and what is decided and not written yet. */
+/** The end of a turn: the chain as written, and the drafts that are not written yet. */
 export interface Driven {
   readonly chain: OrderChain;
   readonly drafts: readonly OrderDraft[];
-  /** What the drafts rest on: decided again when another has taken their place in the chain. */
+  /** The facts behind the drafts. They are decided again when a rival has taken the drafts' place in the chain. */
   readonly learnt: readonly OrderFact[];
-  /** Whether a client may be told more than "not known yet". */
+  /** Whether the order has a result, so that the answer is not 202 `processing`. */
   readonly concluded: boolean;
 }
 
-/** A call with less time than this is not worth starting. Milliseconds. */
+/** No call begins with less time than this. Milliseconds. */
 const SHORTEST_CALL_MS = 1_000;
-/** Every call once, with what is written before and after it, and some rivals: no turn is longer. */
+/** The longest turn: each call once, the transitions before and after it, and some repetitions because of rivals. */
 const MAX_STEPS = 60;
 
 /**
- * Takes an order as far as it goes now. What is asked of others is written before it is asked; what they said is written
- * with the announcement of what is asked next, in one write.
+ * Drives an order as far as it can go now. Each call is announced by a transition before it is made. The result of a call
+ * and the announcement of the next call are one write.
  *
  *   driver  reserve? ── reserved ── append T5 ✗ ── read ── decide again: released, for the order was given up
  *   rival      └─ append T5: given up ─┘
@@ -91,7 +91,7 @@ class OrderTurn {
     if (fact !== undefined) this.#learn(fact);
   }
 
-  /** @returns false when another has taken the place: then everything is decided again, on what he has written */
+  /** @returns false when a rival has appended: then everything is decided again on the new chain */
   async #written(): Promise<boolean> {
     if (this.#drafts.length === 0) return true;
     const appended = await appendDrafts(this.#tools, this.#chain, this.#drafts);
@@ -127,7 +127,7 @@ class OrderTurn {
   }
 }
 
-/** @returns the chain with them, or undefined when their place is taken */
+/** Appends drafts to the chain. @returns the new chain, or undefined when a rival has taken their place */
 export async function appendDrafts(
   tools: OrderTools,
   chain: OrderChain,
@@ -142,16 +142,16 @@ export async function appendDrafts(
   return outcome.kind === 'appended' ? after : undefined;
 }
 
-/** Before the write: an alarm may be raised twice, and must not be lost with the answer of a write that took effect. */
+/** Called before the write: an alarm may be raised twice, but must not be lost with the response to an applied write. */
 export function raiseAlarms({ alarm }: Pick<OrderTools, 'alarm'>, drafts: readonly OrderDraft[]): void {
   if (drafts.some(({ type }) => type === 'order.review_required')) alarm?.('order_needs_review');
 }
 
 /**
- * Keeps what a driver has learnt that is not the order's driver any more: a reservation that it alone knows of must be
- * released by whoever comes next.
+ * Records the facts of a fenced driver. It may be the only one that knows of a reservation, which the next driver must
+ * release.
  *
- *   zombie  reserve? ──────────────────── reserved ── commit: fenced ── append: release pending
+ *   fenced  reserve? ──────────────────── reserved ── commit: fenced ── append: release pending
  *   owner      └─ refused, given back, canceled ─┘
  */
 export async function keepLearnt(tools: OrderTools, { chain, learnt }: Driven): Promise<void> {
@@ -173,6 +173,6 @@ export function openOrder({ order, newest }: OrderChain): OpenOrder {
 
 export async function mustRead({ orders }: Pick<OrderTools, 'orders'>, orderId: Order['id']): Promise<OrderChain> {
   const chain = await readOrderChain(orders, orderId);
-  invariant(chain !== undefined, 'an order that was begun is there');
+  invariant(chain !== undefined, 'an order that has begun exists');
   return chain;
 }

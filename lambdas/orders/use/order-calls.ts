@@ -28,27 +28,27 @@ export interface OrderTools extends CreatePaymentTools {
   readonly stock: StockKeeper;
   readonly referrals: ReferralProgram;
   readonly mailer: Mailer;
-  /** Where a new payment goes. @default to the one processor */
+  /** Selects the processor of a new payment. @default `processor` */
   readonly choose?: (payment: { readonly tenantId: TenantId; readonly currency: string }) => Processor;
-  /** Told of what a party answered that trying again cannot help. */
+  /** Called with each TerminalError of a party. */
   readonly report: (error: unknown) => void;
-  /** Told, perhaps more than once, of what needs a person. @default nobody is */
+  /** Raises an alarm for operators, possibly more than once. @default no alarm */
   readonly alarm?: (what: AlarmMetric) => void;
 }
 
 export interface OrderCallLimits {
-  /** No call lasts beyond this. Unix milliseconds. */
+  /** The end of every call. Unix milliseconds. */
   readonly untilMs: number;
-  /** Proven: no driver before this one has asked for the payment. */
+  /** Whether it is proven that no earlier driver has called for the payment. */
   readonly nothingSent: boolean;
 }
 
-/** The stock decides whether the order is kept: it gets what a processor gets. Milliseconds. */
+/** Timeout of a call to the stock: as long as a processor's, because the order depends on its answer. Milliseconds. */
 const STOCK_TIMEOUT_MS = 8_000;
-/** What may be late is not waited for as long. Milliseconds. */
+/** Timeout of an e-mail or a credit, which may be late. Milliseconds. */
 const LATE_TIMEOUT_MS = 4_000;
 
-/** The payment was not begun, and provably so: the claim may be released, and the key used again. */
+/** Proof that the payment was not begun: the claim may be released, and the key used again. */
 export class NothingBegun extends Error {
   override readonly name = 'NothingBegun';
   override readonly cause: RetryableError;
@@ -60,10 +60,10 @@ export class NothingBegun extends Error {
 }
 
 /**
- * Asks for one step, under its own key.
+ * Makes the call of one step, under the step's key.
  *
- * @returns what became known; undefined when nothing did, which is asked for again
- * @throws NothingBegun when the payment could not be begun at all
+ * @returns the fact that became known; undefined when none did, so that a later turn calls again
+ * @throws NothingBegun when the payment could not be begun
  */
 export async function callForOrder(
   tools: OrderTools,
@@ -108,8 +108,8 @@ function limitOf({ clock }: OrderTools, mostMs: number, { untilMs }: OrderCallLi
 // ------------------------------------------------------------------------------------------------------------- the payment
 
 /**
- * Looks how the payment stands, and takes it while that may still be done. A payment that the order's own drivers have begun
- * is found out by the payment's own means: its claim, its inquiry, its callbacks.
+ * Reads the payment, and creates it within the charge window. The outcome of a payment that has begun is determined by the
+ * payment's own claim, inquiry and callbacks.
  */
 async function askForPayment(
   tools: OrderTools,
@@ -119,7 +119,7 @@ async function askForPayment(
 ): Promise<OrderFact | undefined> {
   const { store, clock } = tools;
   const ageMs = clock.nowMs() - order.createdAtMs;
-  // Of an order that was just made there can be none yet: one read less before the charge.
+  // A new order has no payment yet. This saves one read before the charge.
   const isFresh = limits.nothingSent && ageMs <= CHARGE_WINDOW_MS;
   let chain = isFresh ? undefined : await readChain(store, order.paymentId);
   if (chain === undefined && ageMs > CHARGE_WINDOW_MS) {
@@ -155,7 +155,7 @@ async function takePayment(
         mode,
         fingerprint: fingerprintOf(tools.digest, { body: { payment_of: id }, query: {} }),
         requestId,
-        // Its own time ends when ours does.
+        // The payment's time budget ends at `untilMs`.
         receivedAtMs: untilMs - REQUEST_BUDGET_SECONDS * 1000,
         claimedAtMs: order.createdAtMs,
         amountMinor,
@@ -175,20 +175,20 @@ function othersBeside({ processor, others = [] }: OrderTools, chosen: OrderTools
   return { others: [processor, ...others].filter((each) => each !== chosen) };
 }
 
-/** Whether nothing was sent, by anyone: there is no payment, or its claim was given back. */
+/** Whether no owner has sent a charge: there is no payment, or its claim was released. */
 async function isUnbegun({ store }: OrderTools, { paymentId }: Order): Promise<boolean> {
   const record = await store.readRecord(chargeOperation(paymentId));
   if (record !== undefined) return record.status === 'INPROGRESS' && record.released;
   return (await store.readPayment(paymentId)) === undefined;
 }
 
-/** Gives back what was taken or lets go what is held, by the payment's own changes, each attempt under a key of its own. */
+/** Refunds or cancels the payment by a change of the payment. Each attempt has its own key. */
 async function reverse(tools: OrderTools, order: Order, { untilMs }: OrderCallLimits): Promise<OrderFact | undefined> {
   const { store, digest } = tools;
   const { paymentId, tenantId, mode, id } = order;
   const { attempt = 1, status, by } = order.charge;
   const before = await readChain(store, paymentId);
-  invariant(before !== undefined, 'a payment that is reversed is there');
+  invariant(before !== undefined, 'a payment to reverse exists');
   if (isReversed(before.state)) return { kind: 'reversed' };
   const kind = reversalOf(before.state);
   if (kind === undefined) return undefined;
@@ -207,7 +207,7 @@ async function reverse(tools: OrderTools, order: Order, { untilMs }: OrderCallLi
     command: kind === 'refund' ? { kind, reason: 'The order was canceled.' } : { kind },
   });
   const after = await readChain(store, paymentId);
-  invariant(after !== undefined, 'a payment does not vanish');
+  invariant(after !== undefined, 'a payment never disappears');
   if (isReversed(after.state)) return { kind: 'reversed' };
   return changeOf(after.state, operationId)?.status === 'failed'
     ? { kind: 'reversal_failed', attempt, by: kind }
@@ -219,7 +219,7 @@ function reversalOf({ payment: { status } }: PaymentState): ReversalWay | undefi
   return status === 'requires_action' || status === 'requires_capture' ? 'cancel' : undefined;
 }
 
-/** What turns up on an ended payment later is sent back by the payment's own means. */
+/** Whether nothing is left to reverse. Stray charges of an ended payment are returned by the payment's own queue. */
 function isReversed({ payment: { status, amountCapturedMinor, amountRefundedMinor } }: PaymentState): boolean {
   if (status === 'failed' || status === 'canceled') return true;
   return status === 'succeeded' && amountRefundedMinor >= amountCapturedMinor;
@@ -243,7 +243,7 @@ async function reserve(
 
 async function release(tools: OrderTools, { reservation }: Order, limits: OrderCallLimits): Promise<OrderFact> {
   const { reservationId } = reservation;
-  invariant(reservationId !== undefined, 'what is released has a name');
+  invariant(reservationId !== undefined, 'a reservation to release has an id');
   await tools.stock.release(reservationId, limitOf(tools, STOCK_TIMEOUT_MS, limits));
   return { kind: 'released', reservationId };
 }
@@ -273,7 +273,7 @@ async function credit(
   { referrer }: OrderDetails,
   limits: OrderCallLimits,
 ): Promise<OrderFact> {
-  invariant(referrer !== undefined, 'a credit is for somebody');
+  invariant(referrer !== undefined, 'an order with a credit has a referrer');
   const operationId = orderStepOperation(tools.digest, 'credit', order.id);
   const { id: orderId, currency } = order;
   const asked = { operationId, orderId, referrer, amountMinor: referralCreditMinor(order), currency };

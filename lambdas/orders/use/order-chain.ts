@@ -4,14 +4,14 @@ import type { Order } from '../domain/order.ts';
 import { type OrderDetails, type OrderTransition, orderDetailsOf } from '../domain/order-transition.ts';
 import type { OrderStore } from './order-store.ts';
 
-/** What an order's chain adds up to. */
+/** The current state of an order's chain. */
 export interface OrderChain {
   readonly newest: OrderTransition;
   readonly order: Order;
   readonly details: OrderDetails;
 }
 
-/** Every step has at most a handful of transitions: one page holds all of any order. */
+/** Each step has only a few transitions, so one page holds the chain of any order. */
 const PAGE = 100;
 
 export function orderChainOf(transitions: readonly OrderTransition[]): OrderChain {
@@ -27,12 +27,17 @@ export function lengthened(chain: OrderChain, transitions: readonly OrderTransit
   return newest === undefined ? chain : { ...chain, newest, order: newest.order };
 }
 
-/** Read consistently. @returns undefined when there is no such order @throws RetryableError when it cannot be read now */
+/**
+ * A strongly consistent read.
+ *
+ * @returns undefined when there is no such order
+ * @throws RetryableError when the store is unavailable
+ */
 export async function readOrderChain(
   orders: Pick<OrderStore, 'listOrderTransitions'>,
   orderId: OrderId,
 ): Promise<OrderChain | undefined> {
   const transitions = await orders.listOrderTransitions(orderId, { afterSequence: 0, limit: PAGE });
-  invariant(transitions.length < PAGE, `the order ${orderId} has more transitions than are ever read`);
+  invariant(transitions.length < PAGE, `the order ${orderId} has ${PAGE} or more transitions`);
   return transitions.length === 0 ? undefined : orderChainOf(transitions);
 }

@@ -2,13 +2,15 @@ import type { OperationId, OrderId } from '../../kernel/ids.ts';
 import type { CallLimit } from '../../kernel/world.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
 
-/**
- * Whom an order needs beside the payment. Every call carries our operation's key, the same on every attempt, for ever: a
- * call that is made again takes effect once.
+/*
+ * The ports of the parties that an order needs beside the payment. Every call carries an operation id, the same for every
+ * attempt, so that a repeated call takes effect once. Every call throws
  *
- * @throws RetryableError when nothing was applied, AmbiguousError when it may have been and the same call finds out,
- *   TerminalError when trying again cannot help
+ *   RetryableError   nothing was applied
+ *   AmbiguousError   it may have been applied; the same call finds out
+ *   TerminalError    a retry cannot help
  */
+
 interface OrderItem {
   readonly sku: string;
   readonly quantity: number;
@@ -22,12 +24,12 @@ export interface ReservationOrder {
 
 export type ReservationOutcome =
   | { readonly kind: 'reserved'; readonly reservationId: string }
-  /** Understood and refused: nothing is reserved. */
+  /** The stock refused: nothing is reserved. */
   | { readonly kind: 'refused'; readonly failure: Failure };
 
 export interface StockKeeper {
   reserve(order: ReservationOrder, limit: CallLimit): Promise<ReservationOutcome>;
-  /** As often as it is asked for: what is released stays so. */
+  /** Idempotent: a released reservation stays released. */
   release(reservationId: string, limit: CallLimit): Promise<void>;
 }
 
@@ -48,20 +50,20 @@ export interface ReferralProgram {
   credit(order: CreditOrder, limit: CallLimit): Promise<CreditOutcome>;
 }
 
-/** An e-mail that is sent once, by its operation. */
+/** An e-mail. It is sent once for each operation id. */
 export interface Letter {
   readonly operationId: OperationId;
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** What kind it is, for whoever counts them: `order-confirmation`. */
+  /** The kind of e-mail, for the mailer's statistics: `order-confirmation`. */
   readonly tag: string;
 }
 
 export type LetterOutcome =
   | { readonly kind: 'sent'; readonly messageId: string }
   | { readonly kind: 'refused'; readonly failure: Failure }
-  /** It may have gone out and nobody can tell: never sent again by itself. */
+  /** It cannot be determined whether the e-mail was sent. It is not sent again automatically. */
   | { readonly kind: 'needs_review' };
 
 export interface Mailer {

@@ -6,14 +6,14 @@ import type { OrderTransition } from '../domain/order-transition.ts';
 
 export interface OrderClaim {
   readonly record: OpenRecord;
-  /** Left out when it exists already and only its record was lost. */
+  /** The first transition. Omitted when it exists and only the record was lost. */
   readonly first?: OrderTransition;
 }
 
 export interface OrderAppend {
-  /** In their order; with a record, none when the order already stands where the answer says. */
+  /** The new transitions, in order. Empty in a commit when the order already has the answered state. */
   readonly transitions: readonly OrderTransition[];
-  /** When they leave open what is in no queue. */
+  /** The queue entry, when the order is not settled and not queued yet. */
   readonly open?: OpenOrder;
 }
 
@@ -23,19 +23,19 @@ export interface OrderCommit extends OrderAppend {
 }
 
 /**
- * The chains of orders. Their idempotency records are those of every operation, and are taken over, released and read where
- * those of payments are.
+ * The chains of orders. Orders use the idempotency records of all operations; `PaymentStore` takes them over, releases and
+ * reads them.
  */
 export interface OrderStore {
-  /** Record and first transition, all or nothing. */
+  /** Writes the record and the first transition in one transaction. */
   claimOrder(claim: OrderClaim): Promise<ClaimOutcome>;
-  /** Stored answer and the transitions that it tells of, all or nothing, only while the owner still owns. */
+  /** Writes the stored answer and its transitions in one transaction, only while the owner holds the claim. */
   commitOrder(commit: OrderCommit): Promise<CommitOutcome>;
-  /** Fenced by the chain alone: a place in it can be taken once. */
+  /** Fenced by the chain alone: each place in it can be taken once. */
   appendToOrder(append: OrderAppend): Promise<{ readonly kind: 'appended' | 'transition_exists' }>;
-  /** Consistent, oldest first. */
+  /** A strongly consistent read, oldest first. */
   listOrderTransitions(orderId: OrderId, page: TransitionPage): Promise<readonly OrderTransition[]>;
-  /** Where more wait than `limit`, later readings begin elsewhere. */
+  /** When the queue holds more than `limit` entries, later reads begin elsewhere. */
   openOrders(limit: number): Promise<readonly OpenOrder[]>;
   closeOrder(open: OpenOrder): Promise<void>;
 }

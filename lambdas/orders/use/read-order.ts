@@ -4,10 +4,10 @@ import { type OrderChain, readOrderChain } from './order-chain.ts';
 import type { OrderStore } from './order-store.ts';
 
 /**
- * The order as it stands, read consistently: what was answered is there.
+ * The current order, by a strongly consistent read.
  *
- * @returns undefined when the caller has none of that name: what is not his does not exist
- * @throws RetryableError when it cannot be read now
+ * @returns undefined when there is no such order, or it belongs to another tenant or mode
+ * @throws RetryableError when the store is unavailable
  */
 export async function readOrder(
   orders: Pick<OrderStore, 'listOrderTransitions'>,
