@@ -4,28 +4,43 @@ import { CfnResource, type Stack } from 'aws-cdk-lib';
 const DEPLOYED: Readonly<Record<string, string>> = {
   'Events/Api/Logs': 'EventsApiLogsD70BCB45',
   'FollowUps/CommissionConsumer/Logs': 'CommissionConsumerLogs35BEE7DD',
+  'FollowUps/CommissionEvents/Rule': 'CommissionEventsRuleB4629D76',
   'FollowUps/CommissionEvents/Tasks/DeadLetters': 'CommissionEventsTasksDeadLetters0379067D',
+  'FollowUps/CommissionEvents/Tasks/DeadLetters/Policy': 'CommissionEventsTasksDeadLettersPolicy225BF992',
   'FollowUps/CommissionEvents/Tasks/Queue': 'CommissionEventsTasksQueue00A8C894',
+  'FollowUps/CommissionEvents/Tasks/Queue/Policy': 'CommissionEventsTasksQueuePolicy6F96EBAE',
   'FollowUps/ReceiptConsumer/Logs': 'ReceiptConsumerLogs68BE20F8',
+  'FollowUps/ReceiptEvents/Rule': 'ReceiptEventsRule4AB2B311',
   'FollowUps/ReceiptEvents/Tasks/DeadLetters': 'ReceiptEventsTasksDeadLetters9664AC63',
+  'FollowUps/ReceiptEvents/Tasks/DeadLetters/Policy': 'ReceiptEventsTasksDeadLettersPolicyB3A7299B',
   'FollowUps/ReceiptEvents/Tasks/Queue': 'ReceiptEventsTasksQueue2E0330A1',
+  'FollowUps/ReceiptEvents/Tasks/Queue/Policy': 'ReceiptEventsTasksQueuePolicyAA14DB7E',
   'Jobs/Api/Logs': 'JobsApiLogsABA1E7CA',
   'Jobs/Executor/Logs': 'CronExecutorLogsE9900FEA',
   'Jobs/PaymentRuns/Tasks/DeadLetters': 'PaymentRunsTasksDeadLettersD86764D7',
+  'Jobs/PaymentRuns/Tasks/DeadLetters/Policy': 'PaymentRunsTasksDeadLettersPolicyD3B76594',
   'Jobs/PaymentRuns/Tasks/Queue': 'PaymentRunsTasksQueue9379FCF9',
+  'Jobs/PaymentRuns/Tasks/Queue/Policy': 'PaymentRunsTasksQueuePolicyA68CE9FF',
   'Jobs/Payments/Logs': 'PaymentJobsLogsF2428E12',
   'Jobs/Upkeep/Logs': 'UpkeepJobsLogsD14D469C',
   'Jobs/UpkeepRuns/Tasks/DeadLetters': 'UpkeepRunsTasksDeadLetters45B4B33B',
+  'Jobs/UpkeepRuns/Tasks/DeadLetters/Policy': 'UpkeepRunsTasksDeadLettersPolicy18B3C731',
   'Jobs/UpkeepRuns/Tasks/Queue': 'UpkeepRunsTasksQueueA6CAA4AE',
+  'Jobs/UpkeepRuns/Tasks/Queue/Policy': 'UpkeepRunsTasksQueuePolicy1EA15499',
   'Outbound/Redrive/Logs': 'RedriveLogs2926F170',
   'Reconciling/Api/Logs': 'LedgerApiLogsEEB62370',
+  'Views/Events/Rule': 'ViewsEventsRule5EAD99C6',
   'Views/Events/Tasks/DeadLetters': 'ViewsEventsTasksDeadLetters54090BE4',
+  'Views/Events/Tasks/DeadLetters/Policy': 'ViewsEventsTasksDeadLettersPolicyEC0A7E7B',
   'Views/Events/Tasks/Queue': 'ViewsEventsTasksQueue3FBEEF03',
+  'Views/Events/Tasks/Queue/Policy': 'ViewsEventsTasksQueuePolicy1132BA56',
   'Views/Projector/Logs': 'ViewsProjectorLogsCA1184F9',
 };
 
 /**
  * Queues and logs were deployed before rooms were constructs: they keep their ids, or a deploy would lose what is in them.
+ * A queue has one policy. Under a new id CloudFormation would write it first and then delete the old resource, and the policy
+ * with it: EventBridge could no longer send to the queue. A rule that kept its id stays allowed during the deploy.
  * Other apps that use the constructs have no such past, so the stack says it, and not the constructs.
  */
 export function keepDeployedIds({ node }: Stack): void {

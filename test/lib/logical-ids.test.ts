@@ -3,7 +3,10 @@ import type { Template } from 'aws-cdk-lib/assertions';
 import { synthesize } from '../support/synth.ts';
 import { present } from './templates.ts';
 
-/** What CloudFormation would replace under another logical id, and lose: data, messages, logs, addresses, and fixed names. */
+/**
+ * What CloudFormation would replace under another logical id, and lose: data, messages, logs, addresses, fixed names, and the
+ * policy of a queue: the old resource is deleted last, and empties the one policy that the queue has.
+ */
 const KEPT: ReadonlySet<string> = new Set([
   'AWS::ApiGateway::RestApi',
   'AWS::ApiGateway::Stage',
@@ -11,11 +14,13 @@ const KEPT: ReadonlySet<string> = new Set([
   'AWS::DynamoDB::Table',
   'AWS::Events::Archive',
   'AWS::Events::EventBus',
+  'AWS::Events::Rule',
   'AWS::KMS::Key',
   'AWS::Logs::LogGroup',
   'AWS::S3::Bucket',
   'AWS::SNS::Topic',
   'AWS::SQS::Queue',
+  'AWS::SQS::QueuePolicy',
   'AWS::SSM::Parameter',
   'AWS::SecretsManager::Secret',
 ]);
@@ -58,6 +63,7 @@ const DATA = [
   'Events::Archive EventsArchive5A2DBDD8',
   'Events::EventBus EventsBus45DE4339 PayonceDataEventsBusE0556BDA',
   'SQS::Queue DeadLettersBBF8BAAB',
+  'SQS::QueuePolicy DeadLettersPolicy05322138',
   'SecretsManager::Secret CallbackSecret05E8C519',
   'SecretsManager::Secret JobCredential65BBA099',
   'SecretsManager::Secret WebhookRootA8BEBEA5',
@@ -73,6 +79,10 @@ const SERVICE = [
   'ApiGateway::RestApi HttpApi4E1D4184 Api',
   'ApiGateway::Stage HttpApiDeploymentStageliveB6D8FEA9 live',
   'CloudWatch::Dashboard WatchOverviewDashboardAA0E3D14 {"Fn::Join":["",["Payonce-",{"Ref":"AWS::Region"}]]}',
+  'Events::Rule CommissionEventsRuleB4629D76',
+  'Events::Rule ReceiptEventsRule4AB2B311',
+  'Events::Rule ViewsEventsRule5EAD99C6',
+  'Events::Rule WebhooksEventsRule65674673',
   'Logs::LogGroup ApiDocumentsLogs3034E953',
   'Logs::LogGroup CallbacksLogs89CDF0F4',
   'Logs::LogGroup CommissionConsumerLogs35BEE7DD',
@@ -109,6 +119,22 @@ const SERVICE = [
   'SQS::Queue WebhooksEventsTasksQueue3F720847',
   'SQS::Queue WebhooksTasksDeadLettersADFB1DC5',
   'SQS::Queue WebhooksTasksQueue3FF90A69',
+  'SQS::QueuePolicy CommissionEventsTasksDeadLettersPolicy225BF992',
+  'SQS::QueuePolicy CommissionEventsTasksQueuePolicy6F96EBAE',
+  'SQS::QueuePolicy EventsParkedPolicyD8490FBF',
+  'SQS::QueuePolicy JobsMissedPolicy17A421CE',
+  'SQS::QueuePolicy PaymentRunsTasksDeadLettersPolicyD3B76594',
+  'SQS::QueuePolicy PaymentRunsTasksQueuePolicyA68CE9FF',
+  'SQS::QueuePolicy ReceiptEventsTasksDeadLettersPolicyB3A7299B',
+  'SQS::QueuePolicy ReceiptEventsTasksQueuePolicyAA14DB7E',
+  'SQS::QueuePolicy UpkeepRunsTasksDeadLettersPolicy18B3C731',
+  'SQS::QueuePolicy UpkeepRunsTasksQueuePolicy1EA15499',
+  'SQS::QueuePolicy ViewsEventsTasksDeadLettersPolicyEC0A7E7B',
+  'SQS::QueuePolicy ViewsEventsTasksQueuePolicy1132BA56',
+  'SQS::QueuePolicy WebhooksEventsTasksDeadLettersPolicyA07A3A66',
+  'SQS::QueuePolicy WebhooksEventsTasksQueuePolicy5A393A8C',
+  'SQS::QueuePolicy WebhooksTasksDeadLettersPolicy86ABB36E',
+  'SQS::QueuePolicy WebhooksTasksQueuePolicy279C8CA0',
 ];
 
 const SERVICE_WITH_SANDBOX = ['SSM::Parameter CallbackAddress4C9FBE3E /payonce/sandbox/callback-address'];
@@ -127,6 +153,8 @@ const SANDBOX = [
   'Logs::LogGroup ProcessorLogs3A07F617',
   'SQS::Queue TasksDeadLettersCFF7832A',
   'SQS::Queue TasksQueue14B5121E',
+  'SQS::QueuePolicy TasksDeadLettersPolicy2157CCD7',
+  'SQS::QueuePolicy TasksQueuePolicy383A11D9',
 ];
 
 describe('what is deployed keeps its logical ids and its names, so that no deploy replaces it', () => {
