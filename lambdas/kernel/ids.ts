@@ -171,11 +171,6 @@ export function redriveOperation(letterId: string): OperationId {
   return `rdr_${letterId}` as OperationId;
 }
 
-/** The operation that parks one record of the Stream. */
-export function parkOperation(digest: Digest, record: string): OperationId {
-  return `prk_${derived(digest, ['park', record])}` as OperationId;
-}
-
 /** The operation that writes one event into the Views. */
 export function projectionOperation(eventId: string): OperationId {
   return `prj_${eventId}` as OperationId;

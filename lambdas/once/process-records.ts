@@ -17,6 +17,10 @@ export class ProcessRecords<Outcome> implements OnceInProcess<Outcome> {
   keep(operationId: OperationId, outcome: Outcome): void {
     this.#records.add(operationId, outcome);
   }
+
+  forget(operationId: OperationId): void {
+    this.#records.remove(operationId);
+  }
 }
 
 /** Expiry is judged by the reader. */

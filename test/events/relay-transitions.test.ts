@@ -46,12 +46,29 @@ describe('the relay', () => {
     },
   );
 
-  test('parks once what the Stream brings again', async () => {
-    const desk = new RelayDesk();
-    const poison: StreamRecord = { position: 'x', whole: '{}', content: { kind: 'unreadable', detail: 'type' } };
-    expect(await desk.relay([poison])).toMatchObject({ parked: 1 });
-    expect(await desk.relay([poison])).toMatchObject({ parked: 1 });
-    expect(desk.parked).toHaveLength(1);
+  test.each(['unreadable', 'tampered'] as const)(
+    'parks again what a redrive brings to the same process and is still %s: its message is deleted after that',
+    async (kind) => {
+      const desk = new RelayDesk();
+      const content =
+        kind === 'unreadable' ? { kind, detail: 'type' } : { kind, how: 'MODIFY', row: 'PAY#pay_1 T#000001' };
+      const poison: StreamRecord = { position: 'x', whole: '{}', content };
+      expect(await desk.relay([poison])).toMatchObject({ parked: 1 });
+      expect(await desk.relay([poison])).toMatchObject({ parked: 1 });
+      expect(desk.parked).toHaveLength(2);
+    },
+  );
+
+  test('publishes what the bus refused and a redrive brings to the same process after the fix', async () => {
+    const desk = new RelayDesk(chains(1));
+    desk.bus.trouble = () => ({ kind: 'refused', code: 'MalformedDetail' });
+    expect(await desk.relay()).toMatchObject({ parked: 1 });
+    const redriven = desk.records.slice(1);
+    expect(await desk.relay(redriven)).toMatchObject({ published: 0, parked: 1 });
+    expect(desk.parked).toHaveLength(2);
+    desk.bus.trouble = () => undefined;
+    expect(await desk.relay(redriven)).toMatchObject({ published: 1, parked: 0 });
+    expect(desk.publishedIds).toEqual(desk.expected);
   });
 
   test('remembers a refusal by the bus until it is parked', async () => {

@@ -1,6 +1,6 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { isFault } from '../../kernel/faults.ts';
-import { type PaymentId, parkOperation, relayOperation } from '../../kernel/ids.ts';
+import { type PaymentId, relayOperation } from '../../kernel/ids.ts';
 import type { OnceInProcess, OperationRunner } from '../../once/use/operation-runner.ts';
 import type { TransitionType } from '../../payments/domain/payment.ts';
 import type { FirstDetails, Transition } from '../../payments/domain/transition.ts';
@@ -14,7 +14,7 @@ export interface RelayTools extends PublishTools {
   readonly transitions: TransitionReader;
   readonly parking: Parking;
   readonly runner: OperationRunner;
-  /** What the bus has acknowledged or refused, and what is parked: a batch that comes again does not do it again. */
+  /** What the bus has acknowledged, or refused and is not parked yet: a batch that comes again does not send it again. */
   readonly relayed: OnceInProcess<PublishOutcome>;
   readonly digest: Digest;
   /** Told of what went wrong. */
@@ -57,7 +57,7 @@ type ParkingReason =
 
 /**
  * Publishes a batch of the Stream. Nothing is lost: what cannot be dealt with now is asked for again, with all after it,
- * and what never can is parked whole. Each record is dealt with once in this process. Another process may publish it
+ * and what never can is parked whole. Each event is published once in this process. Another process may publish it
  * again, under the same event id:
  *
  *   batch        1 published ── 2 not now ── 3 published     the Stream begins again from 2
@@ -76,9 +76,10 @@ export async function relayTransitions(tools: RelayTools, records: readonly Stre
     const outcome = each.kind === 'event' ? outcomes[told++] : undefined;
     const poison =
       outcome?.kind === 'refused' ? { reason: 'refused_by_bus' as const, detail: outcome.code } : poisonOf(each);
-    const isDone =
-      outcome?.kind !== 'not_now' && (poison === undefined || (await parkOnce(tools, records[index], poison)));
+    const isDone = outcome?.kind !== 'not_now' && (poison === undefined || (await park(tools, records[index], poison)));
     if (!isDone) return { ...counts, ...againFrom(records, index), ...oldestOf(events) };
+    // From here on its parked record stands for it: a redrive asks the bus again.
+    if (outcome?.kind === 'refused' && each.kind === 'event') tools.relayed.forget(relayOperation(each.event.event.id));
     if (poison !== undefined) counts.parked += 1;
     else if (outcome !== undefined) counts.published += 1;
     if (poison?.reason === 'ledger_tampered') counts.tampered += 1;
@@ -127,25 +128,19 @@ function publishOnce(tools: RelayTools, events: readonly PayonceEvent[]): Promis
   );
 }
 
-/** @returns whether it is parked; if not, the Stream brings it again */
-async function parkOnce(
-  { parking, runner, relayed, digest, report }: RelayTools,
+/**
+ * Parks each time that a record is brought: a redrive deletes the message that held it, so no process may remember that it
+ * was parked.
+ *
+ * @returns whether it is parked; if not, the Stream brings it again
+ */
+async function park(
+  { parking, report }: RelayTools,
   record: StreamRecord | undefined,
   { reason, detail }: { readonly reason: ParkingReason; readonly detail: string },
 ): Promise<boolean> {
-  const body = record?.whole ?? '';
-  const operationId = parkOperation(digest, body);
   try {
-    await runner.record<undefined, PublishOutcome>(operationId, {
-      find: async () => relayed.find(operationId),
-      prepare: async () => undefined,
-      commit: async () => {
-        await parking.park({ body, reason, detail });
-        const parked: PublishOutcome = { kind: 'refused', code: reason };
-        relayed.keep(operationId, parked);
-        return parked;
-      },
-    });
+    await parking.park({ body: record?.whole ?? '', reason, detail });
     return true;
   } catch (error) {
     report(error);

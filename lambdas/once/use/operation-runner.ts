@@ -12,6 +12,7 @@ export interface ReplayCache {
 export interface OnceInProcess<Outcome> {
   find(operationId: OperationId): Outcome | undefined;
   keep(operationId: OperationId, outcome: Outcome): void;
+  forget(operationId: OperationId): void;
 }
 
 /** What a claim came to: ours to do, already done, or not ours. */
