@@ -83,6 +83,16 @@ export interface EventRangePage {
   readonly cursor?: string;
 }
 
+/** A cursor of the version before: a minute of the Ledger, and how many of its outcomes were read. */
+const MINUTE_CURSOR = /^(?<minuteMs>\d{1,15}):\d{1,9}$/;
+
+/** Where a page begins. A replay may have begun before a deploy: its minute is read again, as a whole. */
+function placeAfter(cursor: string, fromMs: number): string {
+  const minuteMs = MINUTE_CURSOR.exec(cursor)?.groups?.['minuteMs'];
+  // Nothing lies between a place and the same with a space behind it.
+  return minuteMs === undefined ? `${cursor} ` : placeOf(Math.max(fromMs, Number(minuteMs)));
+}
+
 /**
  * The owner's events of a range, oldest first. It costs about twice the rows of the page, whatever other tenants do.
  *
@@ -94,8 +104,7 @@ export async function eventsOfRange(
 ): Promise<EventRangePage> {
   const rows = await mergedRows(views, {
     partitions: eventPartitions(owner, 'all'),
-    // Nothing lies between a place and the same with a space behind it.
-    from: cursor === undefined ? placeOf(fromMs) : `${cursor} `,
+    from: cursor === undefined ? placeOf(fromMs) : placeAfter(cursor, fromMs),
     until: placeOf(untilMs),
     limit: limit + 1,
     consistent: true,
