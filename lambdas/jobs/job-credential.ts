@@ -4,16 +4,16 @@ import { TerminalError } from '../kernel/faults.ts';
 import type { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
 import type { Clock } from '../kernel/world.ts';
 
-/** What the executor shows to a job's route: a compact JWS (RFC 7515) with claims (RFC 7519), good for one run at one path. */
+/** The executor's token for one run at one path: a compact JWS (RFC 7515) with claims (RFC 7519). */
 export interface JobCredentialClaims {
-  /** The exact path that it is for. */
+  /** The exact path. */
   readonly path: string;
-  /** Whose run it asks for, and nothing else. */
+  /** The only run that it may request. */
   readonly runId: string;
   readonly scopes: readonly string[];
 }
 
-/** In order of precedence; one word for all that is not good, so that nothing is learnt about it. */
+/** In order of precedence. All invalid credentials get one verdict, so that a caller learns nothing about the reason. */
 export type CredentialVerdict =
   | { readonly kind: 'refused' }
   | { readonly kind: 'valid'; readonly runId: string; readonly scopes: readonly string[] };
@@ -25,19 +25,19 @@ interface CredentialTools {
 }
 
 const ISSUER = 'payonce-cron-executor';
-/** Pinned, whatever a header says: no `none`, nothing else that a key of ours could be taken for. */
+/** The only accepted algorithm, whatever the header says. It excludes `none` and algorithm confusion. */
 const ALGORITHM = 'HS256';
 const TYPE = 'payonce-job+jwt';
-/** A call takes ten; one that is made again is signed anew. Seconds. */
+/** A call takes at most 10 seconds, and each retry signs a new credential. Seconds. */
 const LIFETIME_SECONDS = 60;
-/** Clocks of two functions of one region differ by less. Seconds, either way. */
+/** More than the clock skew of two functions in one region. Seconds, in either direction. */
 const CLOCK_TOLERANCE_SECONDS = 30;
-/** Three pieces of base64url, of the size that ours have. */
+/** Three parts of base64url, with at most 2,000 characters. */
 const COMPACT_JWS = /^(?=.{1,2000}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 
 const claimsOf = z.object({ sub: z.string().min(1), iat: z.int(), exp: z.int(), scope: z.string() });
 
-/** Whether it is one to be verified here, and not an API key. */
+/** Whether a bearer token has the form of a credential. An API key does not. */
 export function isCredential(token: string): boolean {
   return COMPACT_JWS.test(token);
 }
@@ -65,8 +65,8 @@ export async function signJobCredential(
 }
 
 /**
- * Whether the executor has signed this for `path`. One that no known secret made may be made with one that was added
- * since: it is verified once more, with secrets read anew.
+ * Verifies that the executor signed the token for `path`. If no cached secret verifies it, the secrets are read again, once,
+ * because a secret may have been added since.
  *
  * @throws what `ActiveSecrets` throws
  */
@@ -75,7 +75,7 @@ export async function verifyJobCredential(
   token: string,
   path: string,
 ): Promise<CredentialVerdict> {
-  // When it came: what we wait for must not make it late.
+  // The time of arrival: waiting for the secrets must not let the token expire.
   const nowMs = clock.nowMs();
   const first = await verifyWith(await secrets.active(secretId), token, path, nowMs);
   if (first !== 'other_key') return first;
@@ -86,7 +86,7 @@ export async function verifyJobCredential(
 
 const REFUSED = { kind: 'refused' } as const;
 
-/** @returns `other_key` when another secret may have made it */
+/** @returns `other_key` when none of these secrets made the signature */
 async function verifyWith(
   secrets: readonly string[],
   token: string,
@@ -118,7 +118,7 @@ function verdictOn(payload: unknown): CredentialVerdict {
   const claims = claimsOf.safeParse(payload);
   if (!claims.success) return REFUSED;
   const { sub, iat, exp, scope } = claims.data;
-  // Whoever has the secret could sign for years: what is not short-lived is not ours.
+  // The executor signs only short-lived tokens. A longer lifetime means that another program used the secret.
   if (exp - iat > LIFETIME_SECONDS) return REFUSED;
   return { kind: 'valid', runId: sub, scopes: scope.split(' ').filter((each) => each !== '') };
 }

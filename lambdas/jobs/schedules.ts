@@ -1,8 +1,8 @@
 import { Cron } from 'croner';
 
 /**
- * Schedules as EventBridge Scheduler writes them (EventBridge Scheduler user guide, "Schedule types"). One reading for the
- * check at synth and for what the API shows: it alone translates between AWS and the library.
+ * Parses schedule expressions of EventBridge Scheduler (EventBridge Scheduler user guide, "Schedule types"). The check at
+ * synth and the API use the same parser. Only this file translates between AWS's syntax and the library's.
  */
 export type Schedule =
   | { readonly kind: 'rate'; readonly everyMs: number }
@@ -10,7 +10,7 @@ export type Schedule =
 
 export type ReadSchedule =
   | { readonly kind: 'read'; readonly schedule: Schedule }
-  /** @param reason what is allowed, to be put behind the text that was given */
+  /** `reason` says what is allowed. Messages append it to the given text. */
   | { readonly kind: 'invalid'; readonly reason: string };
 
 const UNITS_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
@@ -23,7 +23,7 @@ interface Field {
   readonly allowed: string;
 }
 
-/** In their order. What a number may be is the library's affair, except where AWS allows less. */
+/** The fields in order. The library checks the ranges of numbers, except where AWS allows less. */
 const FIELDS: readonly Field[] = [
   { name: 'minutes', form: /^[\d,\-*/]+$/, allowed: '0 to 59 with , - * /' },
   { name: 'hours', form: /^[\d,\-*/]+$/, allowed: '0 to 23 with , - * /' },
@@ -41,11 +41,11 @@ const FIELDS: readonly Field[] = [
   },
 ];
 const [DAY_OF_MONTH, DAY_OF_WEEK] = [2, 4];
-/** Where `n/step` ends. */
+/** The last value of each field, where `n/step` ends. */
 const LAST = [59, 23, 31, 12, 7, 2199];
 
 /**
- * @param timeZone an IANA name; of `cron` alone. @default UTC
+ * @param timeZone an IANA name; applies to `cron` only. @default UTC
  */
 export function readSchedule(text: string, timeZone?: string): ReadSchedule {
   const { value, unit, many } = RATE.exec(text)?.groups ?? {};
@@ -83,10 +83,10 @@ function readCron(fields: readonly string[], timeZone: string): ReadSchedule {
   }
 }
 
-/** AWS's words for the library's. */
+/** Translates a field from AWS's syntax to the library's. */
 function translated(field: string, index: number): string {
   if (field === '?') return '*';
-  // The last day of a week that begins on Sunday.
+  // In AWS's syntax, `L` is the last day of a week that begins on Sunday.
   if (index === DAY_OF_WEEK && field === 'L') return 'SAT';
   return field.replaceAll(/(^|,)(\d+)\//g, (_all, before: string, from: string) => `${before}${from}-${LAST[index]}/`);
 }
@@ -95,10 +95,10 @@ function invalid(reason: string): ReadSchedule {
   return { kind: 'invalid', reason };
 }
 
-/** Each segment of a name in the time zone database begins with a capital letter. An offset is no time zone. */
+/** Each segment of a name in the time zone database begins with a capital letter. An offset is not a time zone. */
 const ZONE_NAME = /^[A-Z][A-Za-z0-9_+-]*(?:\/[A-Z][A-Za-z0-9_+-]*){0,2}$/;
 
-/** Whether the time zone database has it (IANA). */
+/** Whether `name` is a time zone of the IANA time zone database. */
 export function isTimeZone(name: string): boolean {
   if (!ZONE_NAME.test(name)) return false;
   try {
@@ -109,15 +109,15 @@ export function isTimeZone(name: string): boolean {
 }
 
 const MINUTE_MS = 60_000;
-/** More minutes than are ever struck twice, or leapt over. */
+/** More minutes than any change of daylight saving time skips or repeats. */
 const MAX_LEAPT = 200;
 
 /**
- * When it comes next, as EventBridge Scheduler does (user guide, "Daylight savings time"): a time that the clock leaps over
- * in spring is left out, and one that it strikes twice in autumn comes the first time only.
+ * The next scheduled time, by the rules of EventBridge Scheduler (user guide, "Daylight savings time"): a local time that is
+ * skipped in spring does not occur, and a local time that occurs twice in autumn fires the first time only.
  *
- * @param lastMs when it was scheduled last: a rate counts from there, and nobody else knows where it began. Unix milliseconds
- * @returns Unix milliseconds, after `nowMs`; undefined when it never comes again, or cannot be told
+ * @param lastMs the last scheduled time. A rate counts from it, because its start is not known. Unix milliseconds
+ * @returns Unix milliseconds, after `nowMs`; undefined when there is no further time, or it is not known
  */
 export function nextScheduled(schedule: Schedule, nowMs: number, lastMs?: number): number | undefined {
   if (schedule.kind === 'rate') return lastMs === undefined ? undefined : nextOfRate(schedule.everyMs, nowMs, lastMs);
@@ -126,19 +126,19 @@ export function nextScheduled(schedule: Schedule, nowMs: number, lastMs?: number
     const next = schedule.cron.nextRun(new Date(afterMs));
     if (next === null) return undefined;
     const nextMs = next.getTime();
-    // The library moves a time that is leapt over to one that the pattern does not name.
+    // The library moves a skipped local time to one that the pattern does not match.
     if (nextMs > nowMs && schedule.cron.match(next) && !isSecondStrike(schedule.cron, nextMs)) return nextMs;
-    // Asked within the hour that comes again, it answers with the first one: then minute by minute.
+    // Within the repeated hour, the library returns the first occurrence again. Then the search advances by minutes.
     afterMs = nextMs > afterMs ? nextMs : (Math.floor((afterMs + 1) / MINUTE_MS) + 1) * MINUTE_MS - 1;
   }
   return undefined;
 }
 
-/** A day's difference between two clocks never changes by more. */
+/** The largest change of a zone's offset from UTC on one day. */
 const LARGEST_SHIFT_MS = 2 * 3_600_000;
 const HALF_AN_HOUR_MS = 1_800_000;
 
-/** Whether the clock on the wall has shown this very time before: half an hour to two hours ago. */
+/** Whether the local time already occurred half an hour to two hours before. */
 function isSecondStrike(cron: Cron, timeMs: number): boolean {
   const wall = wallClock(cron, timeMs);
   for (let agoMs = HALF_AN_HOUR_MS; agoMs <= LARGEST_SHIFT_MS; agoMs += HALF_AN_HOUR_MS) {

@@ -16,7 +16,7 @@ const api = z.object({
   [Environment.upkeepJobsQueueUrl]: queueUrl,
 });
 
-/** What the executor was deployed with. */
+/** The settings of the executor. */
 export interface ExecutorConfig {
   readonly idempotencyTable: string;
   readonly credentialSecretId: string;
@@ -33,7 +33,7 @@ export function readExecutorConfig(environment: Variables): ExecutorConfig {
   };
 }
 
-/** What the API of jobs was deployed with. */
+/** The settings of the jobs API. */
 export interface JobsApiConfig {
   readonly tables: { readonly idempotency: string; readonly registry: string };
   readonly credentialSecretId: string;
@@ -50,9 +50,9 @@ export function readJobsApiConfig(environment: Variables): JobsApiConfig {
   };
 }
 
-/** What a worker of jobs was deployed with, beside what its jobs need. */
+/** The settings of a worker, without those of its jobs. */
 export interface JobWorkerConfig {
-  /** From which it takes runs, and to which it brings what is left of them. */
+  /** The queue of runs. The worker receives from it and sends the message for the next page to it. */
   readonly queueUrl: string;
   readonly parkingQueueUrl: string;
 }

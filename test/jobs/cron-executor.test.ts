@@ -153,7 +153,7 @@ describe('a schedule that fires', () => {
     ],
     ['no job', { scheduledTime: T12 }, 'firing_malformed', 'job left out'],
     ['nothing', null, 'firing_malformed', 'the firing'],
-    ['a job that there is not', { job: 'x', scheduledTime: T12 }, 'job_unknown', 'there is not: "x"'],
+    ['an unknown job', { job: 'x', scheduledTime: T12 }, 'job_unknown', 'an unknown job: "x"'],
   ])('with %s fails clearly, and calls nobody', async (_what, event, code, said) => {
     await expect(executor()(event)).rejects.toMatchObject({
       name: 'TerminalError',

@@ -4,7 +4,7 @@ import {
   begunPage,
   isEnded,
   isOverdue,
-  itemSetAside,
+  itemSkipped,
   type JobRun,
   nextAttempt,
   pageDone,
@@ -117,19 +117,18 @@ describe('a page that kills its workers', () => {
   });
 
   test('goes on behind the item that is set aside, by whole pages', () => {
-    const run = itemSetAside(dead(fresh, 6), { name: 'pay_1', cursor: 'b' }, T0);
+    const run = itemSkipped(dead(fresh, 6), { name: 'pay_1', cursor: 'b' }, T0);
     expect(run).toMatchObject({ cursor: 'b', failed: 1, setAside: ['pay_1'], attempts: 0, status: 'running' });
     expect(nextAttempt(run)).toBe('whole_page');
   });
 
   test('ends the run when it was the last item', () => {
-    expect(itemSetAside(dead(fresh, 6), { name: 'pay_1' }, T0)).toMatchObject({ status: 'succeeded', failed: 1 });
+    expect(itemSkipped(dead(fresh, 6), { name: 'pay_1' }, T0)).toMatchObject({ status: 'succeeded', failed: 1 });
   });
 
   test('keeps a bounded list of names and counts all', () => {
     let run = fresh;
-    for (let item = 0; item < 50; item += 1)
-      run = itemSetAside(run, { name: 'n'.repeat(1_000), cursor: `${item}` }, T0);
+    for (let item = 0; item < 50; item += 1) run = itemSkipped(run, { name: 'n'.repeat(1_000), cursor: `${item}` }, T0);
     expect(run.failed).toBe(50);
     expect(run.setAside).toHaveLength(20);
     expect(run.setAside[0]).toHaveLength(200);

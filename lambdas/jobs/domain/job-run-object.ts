@@ -1,7 +1,7 @@
 import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import type { JobRun } from './job-run.ts';
 
-/** A run as the API shows it; its times are ISO 8601 to the second, as in its id. */
+/** A run as the API shows it. Times are ISO 8601 in whole seconds, as in the run-id. */
 export function jobRunObject(run: JobRun): Record<string, unknown> {
   const { startedAtMs, endedAtMs } = run;
   return {
@@ -13,7 +13,7 @@ export function jobRunObject(run: JobRun): Record<string, unknown> {
     accepted_at: isoSeconds(run.acceptedAtMs),
     started_at: startedAtMs === undefined ? null : isoSeconds(startedAtMs),
     ended_at: endedAtMs === undefined ? null : isoSeconds(endedAtMs),
-    // Seconds. Clocks differ: nothing takes less than none.
+    // Seconds. Clock skew can make the difference negative.
     duration:
       startedAtMs === undefined || endedAtMs === undefined ? null : Math.max(0, (endedAtMs - startedAtMs) / 1000),
     done: run.done,
@@ -24,7 +24,7 @@ export function jobRunObject(run: JobRun): Record<string, unknown> {
   };
 }
 
-/** What is answered, and stored, for a request that a run was accepted by: how it stood then. */
+/** The answer to the request that accepted a run, and the stored answer: the run as it was then. */
 export function acceptedAnswer(run: JobRun): Answer {
   return {
     status: 202,
@@ -33,7 +33,7 @@ export function acceptedAnswer(run: JobRun): Answer {
   };
 }
 
-/** `2026-01-01T00:00:00Z`; parts of a second are cut off. */
+/** `2026-01-01T00:00:00Z`, cut to whole seconds. */
 export function isoSeconds(timeMs: number): string {
   return `${new Date(timeMs).toISOString().slice(0, 19)}Z`;
 }

@@ -1,12 +1,12 @@
 import { JOB_WORKER_TIMEOUT_SECONDS } from '../contract.ts';
 
-/** `<job id>:<scheduled time>`: names one run, whoever asks for it and however often. */
+/** `<job id>:<scheduled time>`: the id of one run, the same for every caller and every request. */
 export type RunId = `${string}:${string}`;
 
 export const RUN_STATUSES = ['accepted', 'running', 'succeeded', 'failed'] as const;
 type RunStatus = (typeof RUN_STATUSES)[number];
 
-/** A run of a job, as it stands. */
+/** The current state of a run. */
 export interface JobRun {
   readonly jobId: string;
   readonly runId: RunId;
@@ -14,33 +14,33 @@ export interface JobRun {
   readonly scheduledForMs: number;
   readonly status: RunStatus;
   readonly acceptedAtMs: number;
-  /** Left out until a worker has begun. */
+  /** Unix milliseconds. Absent until a worker has begun. */
   readonly startedAtMs?: number;
-  /** Left out until it has succeeded or failed. */
+  /** Unix milliseconds. Absent until the run has succeeded or failed. */
   readonly endedAtMs?: number;
-  /** Where the next page begins; left out at the beginning. */
+  /** The start of the next page. Absent at the beginning. */
   readonly cursor?: string;
-  /** How often the page at the cursor was begun by a worker that did not come back. */
+  /** How often a worker began the page at the cursor and did not end it. */
   readonly attempts: number;
-  /** When the page at the cursor was last begun; left out when none is under way. */
+  /** When the page at the cursor was last begun. Unix milliseconds. Absent when no page is under way. */
   readonly begunAtMs?: number;
-  /** How many more items are taken one by one, because one of them may kill its worker; left out where none is feared. */
+  /** How many more items to process one by one, because one of them may end its worker. Absent when none is suspected. */
   readonly oneByOne?: number;
   readonly done: number;
   readonly left: number;
   readonly failed: number;
-  /** Names of items that killed their worker again and again, and that were passed over. */
+  /** The names of skipped items: items that ended their worker repeatedly. */
   readonly setAside: readonly string[];
-  /** Why it failed. */
+  /** Why the run failed. */
   readonly reason?: string;
-  /** Grows with every write: a worker's write replaces only what it has read. */
+  /** Grows with every write. A write replaces only the version that its worker has read. */
   readonly version: number;
 }
 
 /**
- * The run for a scheduled time. The id of an execution never enters it: that changes with every attempt.
+ * The run-id of a scheduled time. It does not contain the execution id of the Scheduler, which changes with every attempt.
  *
- * @param scheduledForMs Unix milliseconds; parts of a second are cut off, as a schedule has none
+ * @param scheduledForMs Unix milliseconds, cut to whole seconds
  */
 export function runIdOf(jobId: string, scheduledForMs: number): RunId {
   const seconds = Math.floor(scheduledForMs / 1000) * 1000;
@@ -69,34 +69,34 @@ export function isEnded({ status }: JobRun): boolean {
 
 // ------------------------------------------------------------------------------------------------------------ transitions
 
-/** Items that a page has at most: a record that is behind by a page was written a minute ago. */
+/** The maximum number of items of a page. */
 export const PAGE_ITEMS = 100;
 
-/** A worker may die once by chance; a page that ends two is looked at item by item. */
+/** A worker may end once by chance. After a page has ended two workers, its items are processed one by one. */
 const WHOLE_PAGE_ATTEMPTS = 2;
-/** An item that ends three workers, alone with it, would end the fourth. */
+/** An item that has ended three workers, alone, would end the fourth. */
 const ONE_ITEM_ATTEMPTS = 3;
-/** Passing an item over reads no more than its name; where even that fails, nothing behind it can be reached. */
+/** To skip an item only its name is read. If even that fails, the items after it cannot be reached. */
 const PASS_OVER_ATTEMPTS = 2;
 
-/** Names that are kept of what was set aside; beyond them it is only counted. A run stays far below the size of a row. */
+/** The number of names of skipped items that a run keeps. Further ones are only counted, so that the row stays small. */
 const MOST_NAMES = 20;
 const LONGEST_NAME = 200;
 
-/** How the page at the cursor is worked at next. */
+/** How the page at the cursor is processed next. `pass_over` skips one item. */
 export type PageAttempt = 'whole_page' | 'one_item' | 'pass_over' | 'give_up';
 
 export type RunCounts = Pick<JobRun, 'done' | 'left' | 'failed'>;
 
-/** What came of the items in front of `cursor`; without one there is nothing behind them. */
+/** The result of the items before `cursor`. Without a cursor, they were the last. */
 export interface PageProgress {
   readonly counts: RunCounts;
-  /** How many items it were. */
+  /** The number of items. */
   readonly items: number;
   readonly cursor?: string;
 }
 
-/** @returns for the run as it was read, before the attempt is counted */
+/** Decides how to process the page at the cursor. Takes the run as it was read, before the attempt is counted. */
 export function nextAttempt({ attempts, oneByOne }: JobRun): PageAttempt {
   if (oneByOne === undefined && attempts < WHOLE_PAGE_ATTEMPTS) return 'whole_page';
   const alone = oneByOne === undefined ? 0 : attempts;
@@ -104,17 +104,17 @@ export function nextAttempt({ attempts, oneByOne }: JobRun): PageAttempt {
   return alone < ONE_ITEM_ATTEMPTS + PASS_OVER_ATTEMPTS ? 'pass_over' : 'give_up';
 }
 
-/** How long the worker may still live that has begun the page at the cursor: until then it is at work, and not dead. Milliseconds. */
+/** How long the worker that began the page at the cursor may still be alive. Milliseconds; 0 when it has certainly ended. */
 export function workerLivesMs({ begunAtMs }: JobRun, nowMs: number): number {
   return begunAtMs === undefined ? 0 : Math.max(0, begunAtMs + JOB_WORKER_TIMEOUT_SECONDS * 1000 - nowMs);
 }
 
-/** A worker that was overtaken while it lived has not died of its page: its attempt does not count. */
+/** Does not count the attempt of a worker that is still alive: its page has not ended it. */
 export function withoutOvertaken(run: JobRun, nowMs: number): JobRun {
   return workerLivesMs(run, nowMs) > 0 ? { ...run, attempts: Math.max(0, run.attempts - 1) } : run;
 }
 
-/** Written before anything is touched: a worker that dies in the middle has been counted. */
+/** The run at the start of a page. It is written before any item is processed, so that a crash counts as an attempt. */
 export function begunPage(run: JobRun, nowMs: number): JobRun {
   const begun = {
     ...run,
@@ -123,18 +123,18 @@ export function begunPage(run: JobRun, nowMs: number): JobRun {
     begunAtMs: nowMs,
     version: run.version + 1,
   };
-  const frightened = run.oneByOne === undefined && nextAttempt(run) !== 'whole_page';
-  return frightened ? { ...begun, attempts: 1, oneByOne: PAGE_ITEMS } : { ...begun, attempts: run.attempts + 1 };
+  const becomesSuspect = run.oneByOne === undefined && nextAttempt(run) !== 'whole_page';
+  return becomesSuspect ? { ...begun, attempts: 1, oneByOne: PAGE_ITEMS } : { ...begun, attempts: run.attempts + 1 };
 }
 
-/** The items in front of the new cursor are behind us. Where nothing follows, the run has succeeded, whatever became of them. */
+/** The run after the items before the new cursor. Without a cursor the run has succeeded, even if items failed. */
 export function pageDone(run: JobRun, { counts, items, cursor }: PageProgress, nowMs: number): JobRun {
-  const fear = (run.oneByOne ?? 0) - items;
-  return movedTo(cursor, counted(run, counts), fear > 0 ? fear : undefined, nowMs);
+  const oneByOne = (run.oneByOne ?? 0) - items;
+  return movedTo(cursor, counted(run, counts), oneByOne > 0 ? oneByOne : undefined, nowMs);
 }
 
-/** The item was what they died of: it counts as failed, is kept by name, and what follows is taken by whole pages again. */
-export function itemSetAside(
+/** The run after an item is skipped. The item counts as failed and its name is kept. Whole pages follow. */
+export function itemSkipped(
   run: JobRun,
   item: { readonly name: string; readonly cursor?: string },
   nowMs: number,
@@ -145,13 +145,17 @@ export function itemSetAside(
   return movedTo(item.cursor, failed, undefined, nowMs);
 }
 
-/** @param reason a code, and no secret */
+/** @param reason a code; it must not contain secrets */
 export function runFailed(run: JobRun, reason: string, nowMs: number): JobRun {
   const { begunAtMs: _over, ...rest } = run;
   return { ...rest, status: 'failed', endedAtMs: nowMs, reason, version: run.version + 1 };
 }
 
-/** Too long under way, or too long without a worker. @param maxDurationSeconds from its beginning, or from its acceptance until it has one */
+/**
+ * Whether the run takes too long, or has waited too long for a worker.
+ *
+ * @param maxDurationSeconds counted from the start of the run, or from its acceptance while it has not started
+ */
 export function isOverdue({ startedAtMs, acceptedAtMs }: JobRun, maxDurationSeconds: number, nowMs: number): boolean {
   return nowMs - (startedAtMs ?? acceptedAtMs) > maxDurationSeconds * 1000;
 }

@@ -9,15 +9,16 @@ export type JobsCaller =
   | { readonly kind: 'operator'; readonly operator: Caller; readonly tenantId: TenantId }
   | { readonly kind: 'executor'; readonly runId: string; readonly tenantId?: never };
 
-/** Whether the executor has signed this credential for the path. */
+/** Verifies that the executor signed this credential for the path. */
 export type VerifyCredential = (credential: string, path: string) => Promise<CredentialVerdict>;
 
 const BEARER = /^bearer +(?<token>\S+)$/i;
 
 /**
- * An operator's API key needs the scope `admin`, whatever the route; a credential needs the route's own.
+ * Authenticates an API key or a credential. An operator's API key needs the scope `admin` for every route; a credential needs
+ * the scope of the route.
  *
- * @throws RetryableError when the registry or the secret cannot be read now
+ * @throws RetryableError when the registry or the secret is unavailable
  */
 export function keyOrCredential(byKey: Admit<Caller>, verify: VerifyCredential): Admit<JobsCaller> {
   return async (authorization, scope, path) => {

@@ -14,7 +14,7 @@ const firing = z.object({
   scheduledTime: z.iso.datetime({ offset: true }),
 }) satisfies z.ZodType<JobFiring>;
 
-/** Asks for the run that a schedule has fired for. What it throws comes again, under the same run-id. */
+/** Requests the run of a firing. When it throws, the Scheduler fires again, for the same run-id. */
 export function cronExecutor(tools: ExecutorTools): (event: unknown) => Promise<AskedForRun> {
   return async (event) => {
     try {
@@ -29,7 +29,7 @@ export function cronExecutor(tools: ExecutorTools): (event: unknown) => Promise<
   };
 }
 
-/** @throws TerminalError `firing_malformed` or `job_unknown`, with what was given */
+/** @throws TerminalError `firing_malformed` or `job_unknown`, with the given value */
 function readFiring(event: unknown): { readonly entry: JobEntry; readonly scheduledForMs: number } {
   const read = firing.safeParse(event);
   if (!read.success) {
@@ -44,11 +44,11 @@ function readFiring(event: unknown): { readonly entry: JobEntry; readonly schedu
   const { job, scheduledTime } = read.data;
   const entry = jobEntry(job);
   if (entry === undefined)
-    throw new TerminalError('job_unknown', `A schedule fired for a job that there is not: ${shown(job)}.`);
+    throw new TerminalError('job_unknown', `A schedule fired for an unknown job: ${shown(job)}.`);
   return { entry, scheduledForMs: Date.parse(scheduledTime) };
 }
 
-/** Enough to tell what it is. Characters. */
+/** The length of a given value in a message. Characters. */
 const LONGEST_SHOWN = 80;
 
 function shown(given: unknown): string {

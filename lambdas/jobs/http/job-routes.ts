@@ -36,7 +36,7 @@ export interface JobsApiTools extends AcceptRunTools, ApiTools {
   readonly verify: VerifyCredential;
 }
 
-/** The API of jobs on any store and queues. */
+/** The jobs API, for any store and queues. */
 export function jobsApi(tools: JobsApiTools): (event: GatewayEvent) => Promise<GatewayResult> {
   return apiFor(keyOrCredential(byApiKey(tools), tools.verify), [getJobs, postRun, getRuns, getRun], tools);
 }
@@ -46,7 +46,7 @@ const getJobs: Route = { method: 'GET', path: '/v1/admin/jobs', scope: Scopes.ad
 async function listJobs({ tools: { runs }, request, receivedAtMs }: Call): Promise<Handled> {
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
-  // As many reads as there are jobs, which is a dozen.
+  // One read for each job, about a dozen.
   const data = await Promise.all(
     JOBS.map(async (entry: JobEntry) => {
       const [last] = await runs.listRuns(entry.id, { limit: 1 });
@@ -112,7 +112,7 @@ async function showRun(call: Call): Promise<Handled> {
 
 const RUN_ID = /^[a-z0-9-]{2,50}:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
-/** Only what is there can be named: an id that somebody made up leads nowhere. */
+/** @returns undefined when `name` is not the id of an existing run of the job */
 async function namedRun({ tools }: Call, jobId: string, name: string): Promise<JobRun | undefined> {
   return RUN_ID.test(name) ? tools.runs.readRun(jobId, name as RunId) : undefined;
 }
@@ -157,7 +157,7 @@ interface ClockedRun {
   readonly scheduledForMs: number | undefined;
 }
 
-/** The clock's requests for one run are one request, however their times are spelt. */
+/** All requests of the executor for one run are one request, even if they write the time differently. */
 function clockedRequest({ tools: { digest } }: Call, asked: ClockedRun, credited: string): Parsed<AcceptRun> {
   const { jobId, key, scheduledForMs } = asked;
   if (scheduledForMs === undefined) {

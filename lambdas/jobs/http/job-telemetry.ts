@@ -8,14 +8,14 @@ import type { JobMessage } from '../use/job-message.ts';
 
 export interface JobTelemetry {
   readonly count: (jobId: string, metric: JobMetricName, times: number) => void;
-  /** Something went wrong with a run, or with one item of it. */
+  /** Logs an error of a run, or of one of its items. */
   readonly report: (error: unknown, run: { readonly runId: RunId }, item?: string) => void;
-  /** One line for every message. */
+  /** Logs one line for each message. */
   readonly worked: (message: JobMessage, came: string) => void;
   readonly fault: (requestId: string, error: unknown) => void;
 }
 
-/** JSON lines, and a metric for each job in CloudWatch's embedded format. */
+/** Writes JSON lines, and metrics with the job as a dimension in CloudWatch's embedded metric format. */
 export function jobTelemetry(serviceName: string): JobTelemetry {
   const logger = new Logger({ serviceName });
   const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName: JOB_SERVICE });

@@ -2,11 +2,11 @@ import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { type JobMessage, parseJobMessage } from '../use/job-message.ts';
 import type { JobTelemetry } from './job-telemetry.ts';
 
-/** What a worker is made of: the use case and its surroundings, put together in the function's folder. */
+/** The parts of a worker, wired in its function. */
 export interface JobWorkerParts {
-  /** Does one page of the run. @throws when its message is to come again */
+  /** Processes one page of the run. @throws when the message must be delivered again */
   readonly work: (message: JobMessage) => Promise<string>;
-  /** Sets a message aside where people look. */
+  /** Parks a message for operators. */
   readonly parking: {
     park(message: { readonly body: string; readonly reason: 'malformed'; readonly detail: string }): Promise<void>;
   };
@@ -14,15 +14,15 @@ export interface JobWorkerParts {
 }
 
 /**
- * A function behind the queue of a `JobWorker`. A message that fails comes again, alone, until its queue sets it aside; one
- * that names no run is parked at once.
+ * The handler of a `JobWorker`'s queue. A failed message is delivered again, alone, until the queue dead-letters it. A
+ * message that names no run is parked at once.
  */
 export function jobWorker({
   work,
   parking,
   telemetry,
 }: JobWorkerParts): (event: SQSEvent) => Promise<SQSBatchResponse> {
-  /** @returns whether it is done with */
+  /** @returns whether the message is processed or parked */
   const settle = async ({ messageId, body }: SQSRecord): Promise<boolean> => {
     try {
       const message = parseJobMessage(body);
@@ -36,7 +36,7 @@ export function jobWorker({
   };
   return async ({ Records }) => {
     const failed: string[] = [];
-    // One by one: each may take a page's minute to itself. Its queue gives it one at a time.
+    // In sequence, because each message may take a page's minute. The batch size of the queue is 1.
     for (const record of Records) if (!(await settle(record))) failed.push(record.messageId);
     return { batchItemFailures: failed.map((itemIdentifier) => ({ itemIdentifier })) };
   };

@@ -29,7 +29,7 @@ export class DynamoDbJobMarks implements JobMarks {
     return output.Item === undefined ? undefined : markItem.parse(output.Item).atMs;
   }
 
-  /** A lost answer is no harm: whoever moves it again is refused, and it stands where he wanted it. */
+  /** A lost response does no harm: the retry is refused, and the mark has the wanted value. */
   async moveMark(jobId: string, fromMs: number | undefined, toMs: number): Promise<boolean> {
     const condition =
       fromMs === undefined

@@ -25,7 +25,7 @@ import {
 
 type Accepted = Awaited<ReturnType<JobRunStore['accept']>>;
 
-/** Runs and locks in the Registry; the records of what was accepted in the Idempotency table. */
+/** Runs and job locks in the Registry, and the effect records of accepted runs in the Idempotency table. */
 export class DynamoDbJobRuns implements JobRunStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: Pick<StoreTables, 'idempotency' | 'registry'>;
@@ -39,11 +39,11 @@ export class DynamoDbJobRuns implements JobRunStore {
 
   async accept(record: EffectRecord, run: JobRun): Promise<Accepted> {
     const both = await this.#accept(record, [this.#newRun(run)]);
-    // The run was asked for under another key as well: it stays as it stands, and this key is told of it.
+    // The run exists, requested under another key. It stays unchanged, and only the record of this key is written.
     return both ?? (await this.#accept(record, [])) ?? { kind: 'recorded' };
   }
 
-  /** @returns undefined when the run is there, and its record is not */
+  /** @returns undefined when the run exists and the record does not */
   async #accept(record: EffectRecord, others: readonly TransactItem[]): Promise<Accepted | undefined> {
     const written = await transactOnce(this.#client, this.#pacing, [this.#newRecord(record), ...others], async () => {
       const found = await this.readAccepted(record.operationId);
@@ -55,7 +55,7 @@ export class DynamoDbJobRuns implements JobRunStore {
     const existing = itemOf(reason);
     if (existing === undefined || !isRefused(reason)) return undefined;
     const found = parseEffectRecord(existing);
-    // Our own: the first sending was applied and its answer was lost.
+    // Our own record: the first attempt of this write was applied and its response was lost.
     return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
   }
 
@@ -67,16 +67,16 @@ export class DynamoDbJobRuns implements JobRunStore {
   async readRun(jobId: string, runId: RunId): Promise<JobRun | undefined> {
     const found = await this.#get(this.#tables.registry, runKey(jobId, runId));
     const run = found === undefined ? undefined : parseRun(found);
-    // The key has the run's time and the job's id: the id of another job's run may lead here too.
+    // The row's key contains the time of the run-id only, so the run-id of another job can lead to this row.
     return run?.runId === runId ? run : undefined;
   }
 
-  /** A page is at most a hundred runs of less than five kilobytes: one query has them. */
+  /** A page is at most 100 runs of less than 5 KB each, so one query returns it. */
   async listRuns(
     jobId: string,
     { limit, beforeMs }: Parameters<JobRunStore['listRuns']>[1],
   ): Promise<readonly JobRun[]> {
-    // Scheduled times are whole seconds, so that those before 12:00:00.5 are those before 12:00:01.
+    // Scheduled times are whole seconds: a time before 12:00:00.5 is a time before 12:00:01.
     const before = beforeMs === undefined ? undefined : runSortKey(jobId, Math.ceil(beforeMs / 1000) * 1000);
     const { Items } = await readWithRetries(this.#pacing, () =>
       this.#client.send(
@@ -101,8 +101,8 @@ export class DynamoDbJobRuns implements JobRunStore {
   }
 
   /**
-   * An update that counts up: of two takings at once one has the greater token, and only that one writes any more. A sending
-   * whose answer was lost is made again, and takes a newer token yet: nothing was written under the lost one.
+   * The update increments the token. Of two concurrent acquisitions, only the one with the greater token can write. When the
+   * response is lost, the retry gets a newer token; nothing was written under the lost one.
    */
   async lock(
     name: string,
@@ -131,9 +131,9 @@ export class DynamoDbJobRuns implements JobRunStore {
   }
 
   /**
-   * Run and lock in one transaction. A worker that sleeps after its last look at the lock is refused all the same:
+   * Writes run and lock in one transaction. A worker that was paused after it checked the lock is refused too:
    *
-   *   A ── lock 1 ── … sleeps …………………… ── run v3 ✓ token 1 ✗: nothing is written
+   *   A ── lock 1 ── … paused …………………… ── run v3 ✓ token 1 ✗: nothing is written
    *   B ──────────────── lock 2 ── run v3 ✓ token 2 ✓
    */
   async save(run: JobRun, lock: JobLock, leaseExpiresAtMs: number): Promise<boolean> {
@@ -152,11 +152,11 @@ export class DynamoDbJobRuns implements JobRunStore {
     ]);
     if (written.kind === 'applied') return true;
     const existing = written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
-    // Our own: it was applied and its answer was lost. Who has taken over since will refuse the next write.
+    // Our own write: it was applied and its response was lost. If a rival has taken over since, the next write is refused.
     return existing !== undefined && isWriteOf(existing, run, lock);
   }
 
-  /** A lock that is given back keeps its token, so that the next one is greater; it goes when nobody has asked for it for as long as a run is kept. */
+  /** A released lock keeps its token, so that the next token is greater. An unused lock expires with its last run. */
   #heldLock(run: JobRun, lock: JobLock, leaseExpiresAtMs: number): TransactItem {
     const ended = isEnded(run);
     return {

@@ -6,12 +6,12 @@ import { type JobCredentialClaims, signJobCredential } from '../job-credential.t
 import type { JobRoutes } from '../use/job-routes.ts';
 
 interface HttpJobRoutesTools {
-  /** Of the API, without a trailing slash. */
+  /** Base address of the API, without a trailing slash. */
   readonly apiUrl: string;
   readonly sign: (claims: JobCredentialClaims) => Promise<string>;
 }
 
-/** The admin routes over HTTP, one call each: the one layer that tries again is the queue in front of the executor. */
+/** The admin routes over HTTP, one call each. Only the Scheduler's retries repeat a call. */
 export function httpJobRoutes({ apiUrl, sign }: HttpJobRoutesTools): JobRoutes {
   return {
     ask: async ({ runId, path, scopes, scheduledForMs }, { timeoutMs }) => {
@@ -38,7 +38,7 @@ export function httpJobRoutes({ apiUrl, sign }: HttpJobRoutesTools): JobRoutes {
 
 const problem = z.object({ code: z.string().regex(/^[a-z_]{1,60}$/) });
 
-/** The problem's code and no more: a body may quote what was sent. */
+/** The problem's code only, because the body may quote the request. */
 function codeIn(text: string): string {
   try {
     const { data } = problem.safeParse(JSON.parse(text));
@@ -48,7 +48,7 @@ function codeIn(text: string): string {
   }
 }
 
-/** Signs what it is given. */
+/** The `sign` of {@link httpJobRoutes}, with the secrets of the deployment. */
 export function signer(tools: Parameters<typeof signJobCredential>[0]): HttpJobRoutesTools['sign'] {
   return (claims) => signJobCredential(tools, claims);
 }

@@ -34,7 +34,7 @@ export function runsPartition(jobId: string): string {
   return `${RegistryRow.jobRuns}${jobId}`;
 }
 
-/** Runs sort by their scheduled times. @param scheduledForMs whole seconds */
+/** Runs sort by their scheduled times. @param scheduledForMs Unix milliseconds, whole seconds */
 export function runSortKey(jobId: string, scheduledForMs: number): string {
   return sortKeyOf(jobId, runIdOf(jobId, scheduledForMs));
 }
@@ -48,10 +48,10 @@ function sortKeyOf(jobId: string, runId: RunId): string {
 }
 
 /**
- * A run that was never begun, or never ended, goes as well: long after the day that a run may take, and the two weeks that its
- * message may wait among the dead letters.
+ * A run that never began or never ended expires too: the retention is far longer than the day that a run may take plus the
+ * 14 days that its message may stay in the dead-letter queue.
  *
- * @param writtenUnder whose write it is, so that a lost answer is recognised; left out of a run that was only accepted
+ * @param writtenUnder the lock and token of the writer, by which it recognizes its own write; absent for an accepted run
  */
 export function runRow(run: JobRun, writtenUnder?: string): Item {
   return {
@@ -66,7 +66,7 @@ export function parseRun(item: Item): JobRun {
   return runItem.parse(item);
 }
 
-/** No two takings of any lock have it in common. */
+/** Unique for each acquisition of each lock. */
 export function takingOf({ name, token }: JobLock): string {
   return `${name}#${token}`;
 }
@@ -83,7 +83,7 @@ export function tokenOf(item: Item | undefined): number {
   return lockItem.parse(item).token;
 }
 
-/** Unix seconds, as time to live wants them. */
+/** Unix seconds, the unit of DynamoDB's time to live. */
 export function expirySeconds(sinceMs: number): number {
   return Math.ceil(sinceMs / 1000) + RETENTION_SECONDS;
 }

@@ -4,14 +4,14 @@ import { RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { jobMessageText } from '../use/job-message.ts';
 import type { JobTasks } from '../use/job-runs.ts';
 
-/** SQS holds a message back for no longer (Amazon SQS developer guide, "Delay queues"). Seconds. */
+/** The maximum delay of a message (Amazon SQS developer guide, "Delay queues"). Seconds. */
 const LONGEST_DELAY_SECONDS = 900;
 
 /**
- * One message for each run, to the queue of its job's worker. One whose sending failed may be there all the same: a second
- * one of a run does no harm.
+ * Sends one message for a run to the queue of its job's worker. A send that failed may have been applied; a second message
+ * of a run does no harm.
  *
- * @param queueUrls those that this function may write to
+ * @param queueUrls the queues that this function may write to
  */
 export function sqsJobTasks(client: SQSClient, queueUrls: Partial<Record<JobWorkerName, string>>): JobTasks {
   return {
@@ -28,19 +28,19 @@ export function sqsJobTasks(client: SQSClient, queueUrls: Partial<Record<JobWork
           }),
         );
       } catch (cause) {
-        throw new RetryableError('job_queue_unavailable', 'the queue of the job does not take this now', { cause });
+        throw new RetryableError('job_queue_unavailable', 'the queue of the job is unavailable', { cause });
       }
     },
   };
 }
 
-/** Retries are off: a message that was not sent is sent when its sender is asked again. */
+/** Retries are off: the caller repeats the request, which sends the message again. */
 const CLIENT = {
   maxAttempts: 1,
   requestHandler: { requestTimeout: 2_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 },
 };
 
-/** The queues that a function was deployed with. */
+/** `JobTasks` with the queues of the function's settings. */
 export function configuredJobTasks(queueUrls: Partial<Record<JobWorkerName, string>>): JobTasks {
   return sqsJobTasks(new SQSClient(CLIENT), queueUrls);
 }

@@ -22,12 +22,12 @@ export interface AcceptRunTools {
 }
 
 export interface AcceptRun {
-  /** Of the run, when the clock asks for it; of the request, when an operator does. */
+  /** Derived from the run-id for the executor, and from the key scope and key for an operator. */
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
-  /** Of a job that there is. */
+  /** The id of an existing job. */
   readonly jobId: string;
-  /** Unix milliseconds. @default now, and for a request that is sent again what was now for the first */
+  /** Unix milliseconds. @default now; a retry keeps the time of the first request */
   readonly scheduledForMs?: number;
 }
 
@@ -37,29 +37,29 @@ export type AcceptRunOutcome =
   /** The stored answer, verbatim. */
   | { readonly kind: 'replay'; readonly runId: RunId; readonly answer: Answer }
   | { readonly kind: 'payload_mismatch' }
-  /** Beyond what is remembered: nobody knows any more whether it has run. */
+  /** Older than the retention of runs: it is not known whether it has run. */
   | { readonly kind: 'too_old' }
   | { readonly kind: 'in_the_future' };
 
-/** Clocks differ: the Scheduler's may be ahead of ours. Milliseconds. */
+/** How far the Scheduler's clock may be ahead. Milliseconds. */
 const AHEAD_MS = 60_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Accepts a run, once for each scheduled time, whoever asks for it, under however many keys and however often; and brings it
- * to its worker, again and again until it has ended. It does nothing of the run itself.
+ * Accepts a run, once for each scheduled time, whatever the number of callers, keys and requests. Each request also enqueues
+ * the run for its worker, unless the run has ended. The work itself is the worker's.
  *
  *   A (clock)    ── record A + run T ✓ ── enqueue ✓
- *   B (operator) ────── record B ✓, run T is there: it stays as it is ── enqueue ✓ (a worker finds that it is at work)
+ *   B (operator) ────── record B ✓, run T exists and is unchanged ── enqueue ✓ (the worker finds the run under way)
  *   A again      ────────── record A: replay ── enqueue, unless T has ended
  *
- * @throws RetryableError when it is to be asked again; what was accepted is then enqueued
- * @throws AmbiguousError when the store did not say whether it wrote; the same key finds out
+ * @throws RetryableError when the caller must retry; the retry enqueues an accepted run
+ * @throws AmbiguousError when it is unknown whether the store wrote; a retry with the same key finds out
  */
 export async function acceptRun(tools: AcceptRunTools, request: AcceptRun): Promise<AcceptRunOutcome> {
   const outcome = await commitOnce(tools.runner, new Acceptance(tools, request));
   if (outcome.kind !== 'first' && outcome.kind !== 'replay') return outcome;
-  // A crash before this line leaves an accepted run that nobody works at: who asks again brings it here.
+  // A crash before this line leaves an accepted run without a message. A retry of the request comes here and enqueues it.
   const run = await tools.runs.readRun(request.jobId, outcome.runId);
   if (run !== undefined && !isEnded(run)) await tools.tasks.enqueue(run, 0);
   return outcome;
@@ -68,7 +68,7 @@ export async function acceptRun(tools: AcceptRunTools, request: AcceptRun): Prom
 type Prepared = { readonly kind: 'accept'; readonly run: JobRun; readonly answer: Answer } | Refused;
 type Refused = Extract<AcceptRunOutcome, { kind: 'too_old' | 'in_the_future' }>;
 
-/** Commit-only: the record and the run are one write, so there is nothing to claim. */
+/** Commit only: record and run are one write, so no claim is needed. */
 class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
   readonly operationId: OperationId;
   readonly #tools: AcceptRunTools;
@@ -96,7 +96,7 @@ class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
     return { kind: 'accept', run, answer: acceptedAnswer(there ?? run) };
   }
 
-  /** Two deliveries of one request, milliseconds apart: the store finds the other's record, and its answer is given. */
+  /** Of two concurrent deliveries of one request, the second finds the record of the first and returns its answer. */
   async write(prepared: Prepared): Promise<Written<Prepared, AcceptRunOutcome>> {
     if (prepared.kind !== 'accept') return { kind: 'done', outcome: prepared };
     const { runs, clock, entropy } = this.#tools;
@@ -122,7 +122,7 @@ class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
     return judged.kind === 'replay' ? { ...judged, runId: this.#runIdIn(judged.answer) } : judged;
   }
 
-  /** The record keeps the time that was now for the first request: as the id of the run in its answer. */
+  /** For a request without a time, the stored answer contains the run-id of the first request. */
   #runIdIn({ body }: Answer): RunId {
     const { jobId, scheduledForMs } = this.#request;
     if (scheduledForMs !== undefined) return runIdOf(jobId, scheduledForMs);

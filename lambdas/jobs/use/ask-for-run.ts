@@ -17,24 +17,24 @@ export interface AskForRunTools {
   readonly digest: Digest;
 }
 
-/** Longer than the route ever takes, cold start included, and well within the executor's own time. Milliseconds. */
+/** Longer than the route takes, cold start included, and well within the executor's timeout. Milliseconds. */
 const ASK_TIMEOUT_MS = 10_000;
 
 export interface AskedForRun {
   readonly runId: RunId;
-  /** `asked_before`: an earlier firing has done so, and nothing was called. */
+  /** `asked_before`: an earlier firing requested the run, and no call was made. */
   readonly kind: 'asked' | 'asked_before';
 }
 
 /**
- * Asks for the run of a scheduled time. There is no claim: the route accepts a run once, however often it is asked, so an
- * executor that dies is replaced at once, whether it dies before or after its call. The record only spares calls.
+ * Requests the run of a scheduled time. It needs no claim: the route accepts a run once, however many requests it gets, so
+ * another firing can replace an executor that crashes before or after its call. The record only avoids further calls.
  *
  *   A ── find ── ask ✓ ── (dies)
  *   B ──────────────────── find ── ask ✓ (the same run-id: a replay) ── record ✓
  *   C ──────────────────────────────────────────────────────────────────────────── find: asked before
  *
- * @throws whatever the route throws, and the store: the firing must come again
+ * @throws the errors of the route and of the store; the Scheduler must fire again
  */
 export async function askForRun(tools: AskForRunTools, entry: JobEntry, scheduledForMs: number): Promise<AskedForRun> {
   const { routes, records, runner, clock, entropy, digest } = tools;

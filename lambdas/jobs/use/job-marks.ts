@@ -1,12 +1,12 @@
-/** How far a job has come through time, kept from one run to the next. Unix milliseconds. */
+/** The marks of jobs: the time up to which a job has processed everything, kept across runs. Unix milliseconds. */
 export interface JobMarks {
-  /** Consistent. @returns undefined when it was never set */
+  /** A strongly consistent read. @returns undefined when the mark was never set */
   readMark(jobId: string): Promise<number | undefined>;
   /**
-   * Moves it, only from where it stands: what two runs both want to move is moved once, and nobody jumps over a gap.
+   * Moves the mark, only if it is at `fromMs`. Of two runs that move it, one succeeds, so that no run skips a gap.
    *
-   * @param fromMs undefined when it must not be there yet
-   * @returns false when it stands elsewhere
+   * @param fromMs undefined when the mark must not exist yet
+   * @returns false when the mark has another value
    */
   moveMark(jobId: string, fromMs: number | undefined, toMs: number): Promise<boolean>;
 }

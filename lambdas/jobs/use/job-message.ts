@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { RunId } from '../domain/job-run.ts';
 
-/** Names the run that is to be worked at, and nothing of how it stands. */
+/** The message for a worker. It names the run and contains nothing of its state. */
 export interface JobMessage {
   readonly jobId: string;
   readonly runId: RunId;
@@ -19,7 +19,7 @@ export function jobMessageText({ jobId, runId }: JobMessage): string {
   return JSON.stringify({ jobId, runId });
 }
 
-/** @returns undefined when it is none */
+/** @returns undefined when `body` is not a job message */
 export function parseJobMessage(body: string): JobMessage | undefined {
   try {
     return message.parse(JSON.parse(body));

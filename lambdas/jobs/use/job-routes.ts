@@ -6,7 +6,7 @@ interface RunRequest {
   readonly runId: RunId;
   /** The job's admin route. */
   readonly path: string;
-  /** What the credential may do that goes with the request. */
+  /** The scopes of the credential. */
   readonly scopes: readonly Scope[];
   /** Unix milliseconds, whole seconds. */
   readonly scheduledForMs: number;
@@ -15,9 +15,9 @@ interface RunRequest {
 /** The admin routes of jobs, as the executor sees them. */
 export interface JobRoutes {
   /**
-   * Asks for a run, under its run-id as the idempotency key, once: whoever wants it asked again calls again.
+   * Requests a run by one call, with its run-id as the idempotency key. It does not retry.
    *
-   * @throws RetryableError, AmbiguousError or TerminalError when it was not accepted, or nobody knows
+   * @throws RetryableError, AmbiguousError or TerminalError when the run was not accepted, or that is unknown
    */
   ask(request: RunRequest, limit: CallLimit): Promise<void>;
 }

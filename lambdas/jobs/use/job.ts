@@ -1,47 +1,47 @@
-/** What has come of some of a job's work; each thing counts once. */
+/** The results of a job's items. Each item counts once. */
 export interface JobCounts {
   readonly done: number;
-  /** Looked at, and not due or not possible yet: a later run has it again. */
+  /** Not due or not possible yet. A later run processes it again. */
   readonly left: number;
-  /** Went wrong, was reported, and is tried again by a later run. */
+  /** Failed and was reported. A later run processes it again. */
   readonly failed: number;
 }
 
-/** One thing to do, and where a run that has done it goes on. */
+/** One item, and the cursor after it. */
 export interface JobItem<Thing> {
   readonly thing: Thing;
-  /** What tells it from others in a log; no secret. */
+  /** Identifies the item in logs. It must not contain secrets. */
   readonly name: string;
-  /** Continues behind this item. */
+  /** The cursor with which a run continues after this item. */
   readonly after: string;
 }
 
 export interface JobPage<Thing> {
-  /** In the order in which they are done. */
+  /** In processing order. */
   readonly items: readonly JobItem<Thing>[];
-  /** Where to go on behind the page, when its items are not the last; a page may have no items and yet go on. */
+  /** The cursor of the next page; absent after the last page. A page without items may have a next page. */
   readonly next?: string;
 }
 
 export interface JobRunContext {
-  /** The time that the run is for, not the time at which it happens to come. Unix milliseconds. */
+  /** The scheduled time of the run, not the time at which it is processed. Unix milliseconds. */
   readonly scheduledForMs: number;
 }
 
 /**
- * Work that a run does piece by piece. A page is only read: whoever reads it again, after a crash, finds what is left, and
- * what was done already is done once more without effect.
+ * Work that a run processes item by item. After a crash, a worker reads the page again and repeats items, which then have no
+ * further effect.
  */
 export interface Job<Thing = unknown> {
-  /** How many items may be done side by side; they are then begun in their order, and end in any. @default 1 */
+  /** How many items may be processed concurrently. They begin in order and end in any order. @default 1 */
   readonly atOnce?: number;
-  /** Reads what comes next and does nothing to it. @param cursor undefined at the beginning @param limit items at most */
+  /** Reads the next items, at most `limit`, and changes nothing. @param cursor undefined at the beginning */
   page(cursor: string | undefined, limit: number, run: JobRunContext): Promise<JobPage<Thing>>;
   /**
-   * Does it. Takes effect once, however often it is called.
+   * Processes one item. Repeated calls take effect once.
    *
-   * @param deadlineMs when to stop and to count the rest as left, for things that are many in one. Unix milliseconds
-   * @throws when it went wrong: it counts as failed, and the rest goes on
+   * @param deadlineMs when to stop and count the rest as left, for an item with several parts. Unix milliseconds
+   * @throws when the item failed; it counts as failed, and the run continues
    */
   handle(thing: Thing, run: JobRunContext & { readonly deadlineMs: number }): Promise<JobCounts>;
 }

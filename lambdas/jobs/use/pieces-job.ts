@@ -1,14 +1,14 @@
 import { invariant } from '../../kernel/invariant.ts';
 import type { Job, JobCounts, JobRunContext } from './job.ts';
 
-/** Work that reads a queue and does what is due, within the time that it is given. */
+/** One sweep: reads a queue and processes the due entries until the deadline. */
 export type Piece = (run: JobRunContext & { readonly deadlineMs: number }) => Promise<JobCounts>;
 
 /**
- * A job of a few pieces, one after the other: each sweeps a queue of its own, so that one which cannot be read now does not
- * hold up the others. A piece that is done again sweeps again, which is harmless.
+ * A job that consists of a few sweeps, in sequence. Each sweeps another queue, so that an unavailable queue does not block
+ * the others. To repeat a sweep does no harm.
  *
- * @param pieces by names that are cursors too
+ * @param pieces the sweeps by name; the names are also the cursors
  */
 export function piecesJob(pieces: Readonly<Record<string, Piece>>): Job<string> {
   const names = Object.keys(pieces);

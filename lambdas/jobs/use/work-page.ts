@@ -6,15 +6,15 @@ import type { Job, JobItem, JobPage } from './job.ts';
 interface PageTools {
   readonly job: Job;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Told of every item that went wrong. */
+  /** Called with the error of each failed item. */
   readonly report: (error: unknown, item: string) => void;
 }
 
 const NOTHING: RunCounts = { done: 0, left: 0, failed: 0 };
 
 /**
- * Reads the page at the run's cursor and does its items in their order, until its minute is over. What is behind the last
- * one that was done is for the next page; the first one is done however long the reading took, so that every page moves on.
+ * Reads the page at the run's cursor and processes its items in order until the page's minute is over. The remaining items
+ * belong to the next page. The first item is always processed, even after a slow read, so that every page makes progress.
  *
  * @throws when the page cannot be read
  */
@@ -46,7 +46,7 @@ export async function workPage(
   return { counts, items, ...(cursor === undefined ? {} : { cursor }) };
 }
 
-/** The item that killed its workers, by name; without a name there is none any more. */
+/** The item to skip, and the cursor after it. No name when there is no item any more. */
 export async function itemToPassOver(
   job: Job,
   run: JobRun,
@@ -56,7 +56,7 @@ export async function itemToPassOver(
   return { ...(item === undefined ? {} : { name: item.name }), ...(next === undefined ? {} : { cursor: next }) };
 }
 
-/** A job that gives more than it was asked for goes on behind what was asked for. */
+/** Reads a page. When a job returns more items than `limit`, the run continues after the last item within the limit. */
 async function readPage(job: Job, { cursor, scheduledForMs }: JobRun, limit: number): Promise<JobPage<unknown>> {
   const page = await job.page(cursor, limit, { scheduledForMs });
   const items = page.items.slice(0, limit);

@@ -15,7 +15,7 @@ import {
   begunPage,
   isEnded,
   isOverdue,
-  itemSetAside,
+  itemSkipped,
   type JobRun,
   nextAttempt,
   type PageAttempt,
@@ -33,27 +33,27 @@ import { itemToPassOver, workPage } from './work-page.ts';
 export interface WorkRunTools {
   readonly runs: Pick<JobRunStore, 'readRun' | 'lock' | 'save'>;
   readonly tasks: JobTasks;
-  /** Those that this worker has. */
+  /** The jobs of this worker. */
   readonly jobs: Partial<Record<JobId, Job>>;
   readonly observer: JobObserver;
   readonly runner: OperationRunner;
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** What came of a message. */
+/** The result of a message. */
 export type Worked =
-  /** A page is done, and the next message is on its way. */
+  /** A page is done, and the message for the next page is sent. */
   | 'continued'
   | 'succeeded'
   | 'failed'
-  /** Another worker is at it, or another run of the job is under way: the same message comes again later. */
+  /** Another worker processes the run, or another run of the job is under way. The message is sent again with a delay. */
   | 'waiting'
-  /** Another worker has taken over: nothing was written. */
+  /** Another worker has taken over, and nothing was written. */
   | 'fenced'
-  /** The run has ended, or is not known. */
+  /** The run has ended, or does not exist. */
   | 'nothing_to_do';
 
-/** One message's work, with all that it needs. */
+/** The job of one message, and the tools for it. */
 interface Work {
   readonly tools: WorkRunTools;
   readonly job: Job;
@@ -61,19 +61,19 @@ interface Work {
 }
 
 /**
- * Does one page of a run, and sends the message for the next one. Messages may be lost to a crash, doubled and late: a
- * message says "look", and the run's own row says where it stands.
+ * Processes one page of a run, and sends the message for the next page. Messages may be lost in a crash, duplicated or late,
+ * so a message only names the run; the row of the run holds its state.
  *
  *   lock ── read ── begin (attempt counted) ── items … ── save (cursor, counts) ── next message
  *
- * Every write is made under the lock's token and replaces only the version that was read. A worker that slept through its
- * lease, or was overtaken by a second worker of its own run, writes nothing; its items have taken effect at most once,
- * because that is what a job promises of them:
+ * Every write is conditional on the lock's token and replaces only the version that was read. A worker that was paused
+ * beyond its lease, or overtaken by a second worker of its run, writes nothing. Its items took effect at most once, because
+ * each item of a job is idempotent:
  *
- *   A ── lock 1 ── begin v2 ── items … sleeps ………………………… ── save v3 ✗ (token 1)
+ *   A ── lock 1 ── begin v2 ── items … paused ………………………… ── save v3 ✗ (token 1)
  *   B ─────────────────────────────── lock 2 ── begin v3 ── items ── save v4 ✓
  *
- * @throws when this worker does not know the job, or when the world fails: the message then comes again
+ * @throws when this worker does not have the job, or a dependency fails; the message is then delivered again
  */
 export async function workRun(
   tools: WorkRunTools,
@@ -87,13 +87,13 @@ export async function workRun(
 
 /** A page that this worker has claimed. */
 interface ClaimedPage {
-  /** With the attempt counted. */
+  /** The run, with the attempt counted. */
   readonly run: JobRun;
   readonly lock: JobLock;
   readonly attempt: Exclude<PageAttempt, 'give_up'>;
 }
 
-/** Claim, work, commit. The run's own row is the record, and the job's lock is the fence. */
+/** Claim, work, commit. The row of the run is the record, and the token of the job lock is the fencing token. */
 class PageSteps implements OperationSteps<JobRun, Worked> {
   readonly #work: Work;
   readonly #runId: RunId;
@@ -125,12 +125,12 @@ class PageSteps implements OperationSteps<JobRun, Worked> {
       tools.observer.count(entry.id, JobMetric.succeeded, 1);
       return 'succeeded';
     }
-    // Before the message is acknowledged: a worker that dies in between leaves two messages, never none.
+    // Sent before the current message is acknowledged: a crash in between leaves two messages, never none.
     await tools.tasks.enqueue(now, 0);
     return 'continued';
   }
 
-  /** The message comes again, and takes the lock again for the same run. */
+  /** Nothing to release: the redelivered message acquires the lock again for the same run. */
   async release(): Promise<void> {}
 
   #page(): ClaimedPage {
@@ -139,19 +139,19 @@ class PageSteps implements OperationSteps<JobRun, Worked> {
   }
 }
 
-/** @returns what came of the message where there is no page to work on */
+/** @returns the claimed page, or the result of the message when there is no page to process */
 async function claimPage(work: Work, runId: RunId): Promise<ClaimedPage | Worked> {
   const { tools, entry } = work;
   const { runs, clock } = tools;
   const { id: jobId } = entry;
-  // Before the lock is asked for: late messages of a run that has ended must not keep others out.
+  // Checked before the lock: late messages of an ended run must not block other runs.
   const found = await runs.readRun(jobId, runId);
   if (found === undefined || isEnded(found)) return 'nothing_to_do';
   const livesMs = workerLivesMs(found, clock.nowMs());
   if (livesMs > 0) return waitForWorker(work, found, livesMs);
   const lock = await runs.lock(entry.overlap === 'allow' ? runId : jobId, runId, times(clock));
   if (lock === undefined) return waitForLock(work, found);
-  // Under the lock: its last holder writes nothing any more.
+  // Read again under the lock: its previous holder cannot write any more.
   const run = await runs.readRun(jobId, runId);
   if (run === undefined || isEnded(run)) return giveBack(work, run, lock);
   return beginPage(work, run, lock);
@@ -167,13 +167,13 @@ async function beginPage(work: Work, run: JobRun, lock: JobLock): Promise<Claime
   return (await save(tools, begun, lock)) ? { run: begun, lock, attempt } : fenced(work, run, lock);
 }
 
-/** @returns the run as it is to be written; nothing of it is yet */
+/** @returns the run to write; nothing is written yet */
 async function workAttempt(work: Work, { run, attempt }: Pick<ClaimedPage, 'run' | 'attempt'>): Promise<JobRun> {
   const { observer } = work.tools;
   try {
     return attempt === 'pass_over' ? await passItemOver(work, run) : await workItems(work, run, attempt);
   } catch (error) {
-    // A worker that says that it cannot read has died of no item: none is passed over for it.
+    // A worker that reports an error was not ended by an item, so no item is skipped for it.
     if (nextAttempt(run) === 'whole_page' || nextAttempt(run) === 'one_item') throw error;
     observer.report(error, run);
     return runFailed(run, `page_unreadable: ${codeOf(error)}`, work.tools.clock.nowMs());
@@ -193,24 +193,24 @@ async function workItems(work: Work, run: JobRun, attempt: 'whole_page' | 'one_i
 async function passItemOver({ job, entry, tools }: Work, run: JobRun): Promise<JobRun> {
   const { clock, observer } = tools;
   const item = await itemToPassOver(job, run);
-  // Said before it is written: twice is better than never.
+  // Counted before the write: a repeated count is better than a lost one.
   if (item.name !== undefined) observer.count(entry.id, JobMetric.skipped, 1);
   return item.name === undefined
     ? pageDone(run, { counts: { done: 0, left: 0, failed: 0 }, items: 0, ...item }, clock.nowMs())
-    : itemSetAside(run, { ...item, name: item.name }, clock.nowMs());
+    : itemSkipped(run, { ...item, name: item.name }, clock.nowMs());
 }
 
 /**
- * A second message of the run, while a worker may be at it: it comes back when that one has gone. It is not thrown away,
- * because it may be the very message of a worker that has just died.
+ * Delays a second message of the run until the worker of the page has certainly ended. The message is not discarded, because
+ * it may be the message of a worker that has just crashed.
  */
 async function waitForWorker({ tools }: Work, run: JobRun, livesMs: number): Promise<Worked> {
-  // A clock that is ahead has written the beginning: its worker lives no longer for it.
+  // If a fast clock wrote `begunAtMs`, the difference is too large. No worker lives longer than its timeout.
   await tools.tasks.enqueue(run, Math.min(JOB_WORKER_TIMEOUT_SECONDS, Math.ceil(livesMs / 1000)));
   return 'waiting';
 }
 
-/** The message goes round until the other run is done, and no longer than the run may take. */
+/** Sends the message again with a delay until the other run has ended, at most for the maximum duration of the run. */
 async function waitForLock(work: Work, run: JobRun): Promise<Worked> {
   const { tools, entry } = work;
   const { runs, tasks, clock } = tools;
@@ -218,24 +218,25 @@ async function waitForLock(work: Work, run: JobRun): Promise<Worked> {
     await tasks.enqueue(run, JOB_WAIT_SECONDS);
     return 'waiting';
   }
-  // Under a lock of its own, as the job's is another's; should a worker begin it now, one of the two finds another version.
+  // Written under a lock with the run's own name, because another run holds the job lock. If a worker begins the run now, the
+  // condition on the version refuses one of the two writes.
   const own = await runs.lock(run.runId, run.runId, times(clock));
   return own === undefined ? 'fenced' : fail(work, run, own, 'lock_not_available');
 }
 
 async function fail(work: Work, run: JobRun, lock: JobLock, reason: string): Promise<Worked> {
   const { tools, entry } = work;
-  // Said before it is written: an alarm that rings twice is better than one that never does.
+  // Counted before the write: a repeated alarm is better than a lost one.
   tools.observer.count(entry.id, JobMetric.failed, 1);
   const failed = runFailed(run, reason, tools.clock.nowMs());
   return (await save(tools, failed, lock)) ? 'failed' : fenced(work, run, lock);
 }
 
 /**
- * Somebody took the lock. A worker of the same run has moved its version, and goes on with it; another run has not, and then
- * this one comes again later.
+ * A rival has the lock. A worker of the same run has increased the version and continues the run. If another run has the
+ * lock, the version is unchanged and the message is sent again with a delay.
  *
- * @param run as this worker read it, or wrote it last
+ * @param run the run as this worker last read or wrote it
  */
 async function fenced(work: Work, run: JobRun, lock: JobLock): Promise<Worked> {
   const { runs, tasks, observer } = work.tools;
@@ -246,7 +247,7 @@ async function fenced(work: Work, run: JobRun, lock: JobLock): Promise<Worked> {
   return 'fenced';
 }
 
-/** The run ended while we took its lock: writing it as it is gives the lock back, if it is still ours. */
+/** The run ended before this worker acquired the lock. Writing it again releases the lock, if this worker still holds it. */
 async function giveBack({ tools }: Work, run: JobRun | undefined, lock: JobLock): Promise<Worked> {
   if (run !== undefined) await save(tools, { ...run, version: run.version + 1 }, lock);
   return 'nothing_to_do';
@@ -265,7 +266,7 @@ function maxDurationOf({ maxDuration = JOB_DEFAULT_MAX_DURATION_SECONDS }: Pick<
   return maxDuration;
 }
 
-/** A message may hold what a client sent; a code does not. */
+/** The code only, because a message may contain data of a client. */
 function codeOf(error: unknown): string {
   if (isFault(error)) return error.code;
   return error instanceof Error ? error.name : typeof error;
