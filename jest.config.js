@@ -5,7 +5,7 @@ const common = {
     '^.+\\.ts$': [
       '@swc/jest',
       {
-        jsc: { parser: { syntax: 'typescript' }, target: 'es2024' },
+        jsc: { parser: { syntax: 'typescript' }, target: 'es2024', experimental: { keepImportAttributes: true } },
         module: { type: 'es6' },
         sourceMaps: 'inline',
       },

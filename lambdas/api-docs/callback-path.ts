@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { MAX_CALLBACK_BYTES } from '../kernel/contract/limits.ts';
+import captured from './examples.json' with { type: 'json' };
 import { problemResponses, shown } from './responses.ts';
 
 /** Its processor's affair; only what all of them have is named. */
@@ -9,21 +10,6 @@ const callback = z
   .meta({ id: 'Callback' });
 
 export const received = z.looseObject({ received: z.literal(true) }).meta({ id: 'Received' });
-
-const callbackExamples = {
-  succeeded: {
-    summary: 'The sandbox tells that a charge has changed',
-    value: {
-      id: 'evt_1',
-      object: 'event',
-      type: 'charge.succeeded',
-      created: 1_772_366_400,
-      data: { charge: 'ch_1', payment: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp' },
-    },
-  },
-};
-
-const receivedExamples = { received: { summary: 'It is stored', value: { received: true } } };
 
 /** Where processors call back: in the description for whoever sets one up. */
 export const callbackPath: ZodOpenApiPathsObject = {
@@ -41,10 +27,10 @@ export const callbackPath: ZodOpenApiPathsObject = {
       requestBody: {
         required: true,
         description: `At most ${MAX_CALLBACK_BYTES} bytes of JSON, as the processor sends it, with its signature’s header.`,
-        content: { 'application/json': { schema: callback, examples: callbackExamples } },
+        content: { 'application/json': { schema: callback, examples: captured.operations.receiveCallback.request } },
       },
       responses: {
-        200: shown('It is stored, now or before.', received, receivedExamples),
+        200: shown('It is stored, now or before.', received, captured.operations.receiveCallback[200]),
         ...problemResponses([
           'invalid_request',
           'invalid_signature',

@@ -5,17 +5,7 @@ import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
 import { payment, refund } from '../payments/http/payment-objects.ts';
 import { cancelBody, captureBody, refundBody } from '../payments/http/payment-schemas.ts';
 import { refundList } from './answer-schemas.ts';
-import {
-  cancelExamples,
-  cancelRequestExamples,
-  captureExamples,
-  captureRequestExamples,
-  refundExamples,
-  refundListExamples,
-  refundRequestExamples,
-  unknownHoldExamples,
-  unknownRefundExamples,
-} from './change-examples.ts';
+import captured from './examples.json' with { type: 'json' };
 import {
   ALWAYS,
   type Examples,
@@ -92,10 +82,15 @@ const capture = post({
   summary: 'Take what was set aside',
   description: 'Once, all or a part; what is not taken is let go. Only of a payment that requires capture.',
   key: ['capture', 'nothing is taken twice'],
-  body: { schema: captureBody, examples: captureRequestExamples },
+  body: { schema: captureBody, examples: captured.operations.capturePayment.request },
   responses: {
-    200: changed('The money was taken.', 'payment', payment, captureExamples),
-    202: changed(`Not known yet: ${UNKNOWN}; GET shows it.`, 'payment', payment, unknownHoldExamples),
+    200: changed('The money was taken.', 'payment', payment, captured.operations.capturePayment[200]),
+    202: changed(
+      `Not known yet: ${UNKNOWN}; GET shows it.`,
+      'payment',
+      payment,
+      captured.operations.capturePayment[202],
+    ),
   },
   problems: [
     'capture_failed',
@@ -111,10 +106,15 @@ const cancel = post({
   summary: 'Let go what was set aside',
   description: 'Of a payment that waits for its capture, or for its payer. Its reference is free afterwards.',
   key: ['cancellation', 'it happens once'],
-  body: { schema: cancelBody, examples: cancelRequestExamples },
+  body: { schema: cancelBody, examples: captured.operations.cancelPayment.request },
   responses: {
-    200: changed('The money was let go.', 'payment', payment, cancelExamples),
-    202: changed(`Not known yet: ${UNKNOWN}; GET shows it.`, 'payment', payment, unknownHoldExamples),
+    200: changed('The money was let go.', 'payment', payment, captured.operations.cancelPayment[200]),
+    202: changed(
+      `Not known yet: ${UNKNOWN}; GET shows it.`,
+      'payment',
+      payment,
+      captured.operations.cancelPayment[202],
+    ),
   },
   problems: ['cancellation_failed', 'cancellation_not_attempted', 'payment_not_cancelable', 'change_in_progress'],
 });
@@ -126,14 +126,14 @@ const giveBack = post({
     'All that is left, or a part, as often as something is left. What is about to be given back counts as given, and so ' +
     'does what the payer’s bank has taken back: all refunds together never exceed what was taken.',
   key: ['refund', 'nobody is paid twice'],
-  body: { schema: refundBody, examples: refundRequestExamples },
+  body: { schema: refundBody, examples: captured.operations.createRefund.request },
   responses: {
-    201: changed('The money was given back.', 'refund', refund, refundExamples),
+    201: changed('The money was given back.', 'refund', refund, captured.operations.createRefund[201]),
     202: changed(
       `Not settled yet: the processor says later, or ${UNKNOWN}; GET shows it.`,
       'refund',
       refund,
-      unknownRefundExamples,
+      captured.operations.createRefund[202],
     ),
   },
   problems: ['refund_failed', 'refund_not_attempted', 'payment_not_refundable', 'amount_exceeds_left'],
@@ -152,7 +152,10 @@ export const changePaths: ZodOpenApiPathsObject = {
         'All of its refunds, in the order in which they became known; those that were made at the processor too. Needs the ' +
         'scope `payments:read`.',
       requestParams: { path: paymentParameter },
-      responses: { 200: shown('The refunds.', refundList, refundListExamples), ...problemResponses(ALWAYS) },
+      responses: {
+        200: shown('The refunds.', refundList, captured.operations.listRefunds[200]),
+        ...problemResponses(ALWAYS),
+      },
     },
   },
   '/v1/refunds/{id}': {
@@ -161,7 +164,7 @@ export const changePaths: ZodOpenApiPathsObject = {
       summary: 'Show a refund',
       description: 'As it stands now; one that was asked for here. Needs the scope `payments:read`.',
       requestParams: { path: z.object({ id: refund.shape.id.meta({ description: 'Of the refund.' }) }) },
-      responses: { 200: shown('The refund.', refund, refundExamples), ...problemResponses(ALWAYS) },
+      responses: { 200: shown('The refund.', refund, captured.operations.getRefund[200]), ...problemResponses(ALWAYS) },
     },
   },
 };

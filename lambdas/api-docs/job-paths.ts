@@ -3,14 +3,8 @@ import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import type { ProblemCode } from '../http/problems.ts';
 import { runsQuery, startRunBody } from '../jobs/http/job-schemas.ts';
 import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
+import captured from './examples.json' with { type: 'json' };
 import { jobList, jobRun, jobRunList } from './job-answers.ts';
-import {
-  acceptedRunExamples,
-  jobListExamples,
-  runExamples,
-  runListExamples,
-  startRunExamples,
-} from './job-examples.ts';
 import { ALWAYS, idempotencyKey, OF_POST, problemResponses, replayed, requestId, shown } from './responses.ts';
 
 const ofJob = z.object({ id: z.string().meta({ description: 'Of the job.', example: 'close-days' }) });
@@ -28,7 +22,7 @@ export const jobPaths: ZodOpenApiPathsObject = {
       description:
         'With the last run of each and the time of the next one. They are of the whole deployment, not of a tenant. Needs the ' +
         'scope `admin`.',
-      responses: { 200: shown('The jobs.', jobList, jobListExamples), ...problemResponses(ALWAYS) },
+      responses: { 200: shown('The jobs.', jobList, captured.operations.listJobs[200]), ...problemResponses(ALWAYS) },
     },
   },
   '/v1/admin/jobs/{id}/runs': {
@@ -38,7 +32,7 @@ export const jobPaths: ZodOpenApiPathsObject = {
       description: 'Kept for thirty days after their end. Needs the scope `admin`.',
       requestParams: { path: ofJob, query: runsQuery },
       responses: {
-        200: shown('A page of runs.', jobRunList, runListExamples),
+        200: shown('A page of runs.', jobRunList, captured.operations.listJobRuns[200]),
         ...problemResponses([...ALWAYS, 'invalid_request']),
       },
     },
@@ -58,7 +52,7 @@ export const jobPaths: ZodOpenApiPathsObject = {
       requestBody: {
         required: false,
         description: `At most ${MAX_BODY_BYTES} bytes of JSON in UTF-8.`,
-        content: { 'application/json': { schema: startRunBody, examples: startRunExamples } },
+        content: { 'application/json': { schema: startRunBody, examples: captured.operations.startJobRun.request } },
       },
       responses: {
         202: {
@@ -68,7 +62,7 @@ export const jobPaths: ZodOpenApiPathsObject = {
             Location: z.string().meta({ description: 'Where the run is.' }),
             'Idempotency-Replayed': replayed,
           }),
-          content: { 'application/json': { schema: jobRun, examples: acceptedRunExamples } },
+          content: { 'application/json': { schema: jobRun, examples: captured.operations.startJobRun[202] } },
         },
         ...problemResponses(OF_KEYS),
       },
@@ -80,7 +74,7 @@ export const jobPaths: ZodOpenApiPathsObject = {
       summary: 'Show a run of a job',
       description: 'As it stands now. Needs the scope `admin`.',
       requestParams: { path: ofRun },
-      responses: { 200: shown('The run.', jobRun, runExamples), ...problemResponses(ALWAYS) },
+      responses: { 200: shown('The run.', jobRun, captured.operations.getJobRun[200]), ...problemResponses(ALWAYS) },
     },
   },
 };

@@ -4,15 +4,7 @@ import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
 import { payment } from '../payments/http/payment-objects.ts';
 import { correctionBody, decisionBody, entriesQuery, mismatchesQuery } from '../reconciling/http/ledger-schemas.ts';
 import { balanceList, correction, ledgerEntryList, mismatchList } from './answer-schemas.ts';
-import {
-  balanceExamples,
-  correctionExamples,
-  correctionRequestExamples,
-  decisionExamples,
-  decisionRequestExamples,
-  entryExamples,
-  mismatchExamples,
-} from './ledger-examples.ts';
+import captured from './examples.json' with { type: 'json' };
 import { ALWAYS, idempotencyKey, OF_POST, problemResponses, replayed, requestId, shown } from './responses.ts';
 
 const keyHeaders = (thing: string) => z.object({ 'Idempotency-Key': idempotencyKey(thing, 'nothing is posted twice') });
@@ -30,7 +22,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
         '`payment` do not. Needs the scope `payments:read`.',
       requestParams: { query: entriesQuery },
       responses: {
-        200: shown('A page of entries.', ledgerEntryList, entryExamples),
+        200: shown('A page of entries.', ledgerEntryList, captured.operations.listLedgerEntries[200]),
         ...problemResponses([...ALWAYS, 'invalid_request']),
       },
     },
@@ -45,7 +37,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
         'up to the same. What you may be paid is `merchant_payable` less `refunds`, `fees` and `disputes`. Made from events, ' +
         'so it lags by a second or so. Needs the scope `payments:read`.',
       responses: {
-        200: shown('The balances.', balanceList, balanceExamples),
+        200: shown('The balances.', balanceList, captured.operations.listBalances[200]),
         ...problemResponses([...ALWAYS, 'balance_too_large']),
       },
     },
@@ -62,13 +54,15 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       requestBody: {
         required: true,
         description: `At most ${MAX_BODY_BYTES} bytes of JSON in UTF-8, with either \`reverses\` or \`postings\`.`,
-        content: { 'application/json': { schema: correctionBody, examples: correctionRequestExamples } },
+        content: {
+          'application/json': { schema: correctionBody, examples: captured.operations.createCorrection.request },
+        },
       },
       responses: {
         201: {
           description: 'The correction as it was posted.',
           headers: ofStored,
-          content: { 'application/json': { schema: correction, examples: correctionExamples } },
+          content: { 'application/json': { schema: correction, examples: captured.operations.createCorrection[201] } },
         },
         ...problemResponses([...ALWAYS, ...OF_POST, 'unbalanced', 'already_reversed']),
       },
@@ -89,13 +83,13 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       requestBody: {
         required: true,
         description: `At most ${MAX_BODY_BYTES} bytes of JSON in UTF-8.`,
-        content: { 'application/json': { schema: decisionBody, examples: decisionRequestExamples } },
+        content: { 'application/json': { schema: decisionBody, examples: captured.operations.resolvePayment.request } },
       },
       responses: {
         200: {
           description: 'The payment, or the refund that was decided about, as it stands after the decision.',
           headers: ofStored,
-          content: { 'application/json': { schema: payment, examples: decisionExamples } },
+          content: { 'application/json': { schema: payment, examples: captured.operations.resolvePayment[200] } },
         },
         ...problemResponses([...ALWAYS, ...OF_POST, 'payment_not_in_review', 'change_not_undecided']),
       },
@@ -112,7 +106,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
         'Needs the scope `admin`.',
       requestParams: { query: mismatchesQuery },
       responses: {
-        200: shown('Where the two differ.', mismatchList, mismatchExamples),
+        200: shown('Where the two differ.', mismatchList, captured.operations.listMismatches[200]),
         ...problemResponses([...ALWAYS, 'invalid_request']),
       },
     },

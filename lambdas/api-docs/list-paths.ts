@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
 import { eventsQuery, paymentsQuery } from '../views/http/list-routes.ts';
-import { eventExamples, eventListExamples, paymentListExamples } from './list-examples.ts';
+import captured from './examples.json' with { type: 'json' };
 import { event, eventList, paymentList } from './list-schemas.ts';
 import { ALWAYS, problemResponses, shown } from './responses.ts';
 
@@ -15,7 +15,7 @@ export const listPayments: ZodOpenApiOperationObject = {
     `${LAGS} Needs the scope \`payments:read\`.`,
   requestParams: { query: paymentsQuery },
   responses: {
-    200: shown('A page of payments.', paymentList, paymentListExamples),
+    200: shown('A page of payments.', paymentList, captured.operations.listPayments[200]),
     ...problemResponses([...ALWAYS, 'invalid_request']),
   },
 };
@@ -29,7 +29,7 @@ export const eventPaths: ZodOpenApiPathsObject = {
       description: `What happened, newest first, as webhooks bring it. ${LAGS} Needs the scope \`payments:read\`.`,
       requestParams: { query: eventsQuery },
       responses: {
-        200: shown('A page of events.', eventList, eventListExamples),
+        200: shown('A page of events.', eventList, captured.operations.listEvents[200]),
         ...problemResponses([...ALWAYS, 'invalid_request']),
       },
     },
@@ -41,7 +41,7 @@ export const eventPaths: ZodOpenApiPathsObject = {
       description:
         'The same for ever, and there as soon as what it tells of has been answered. Needs the scope `payments:read`.',
       requestParams: { path: z.object({ id: event.shape.id.meta({ description: 'Of the event.' }) }) },
-      responses: { 200: shown('The event.', event, eventExamples), ...problemResponses(ALWAYS) },
+      responses: { 200: shown('The event.', event, captured.operations.getEvent[200]), ...problemResponses(ALWAYS) },
     },
   },
 };

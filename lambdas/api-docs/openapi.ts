@@ -7,7 +7,7 @@ import { createPaymentBody, transitionPageQuery } from '../payments/http/payment
 import { transitionList } from './answer-schemas.ts';
 import { callbackPath } from './callback-path.ts';
 import { changePaths } from './change-paths.ts';
-import { creationExamples, paymentExamples, transitionExamples, unknownOutcomeExamples } from './examples.ts';
+import captured from './examples.json' with { type: 'json' };
 import { jobPaths } from './job-paths.ts';
 import { ledgerPaths } from './ledger-paths.ts';
 import { eventPaths, listPayments } from './list-paths.ts';
@@ -86,14 +86,19 @@ export const openApiDocument = createDocument({
         requestBody: {
           required: true,
           description: `At most ${MAX_BODY_BYTES} bytes of JSON in UTF-8.`,
-          content: { 'application/json': { schema: createPaymentBody, examples: creationExamples } },
+          content: {
+            'application/json': { schema: createPaymentBody, examples: captured.operations.createPayment.request },
+          },
         },
         responses: {
-          201: made('The money was taken, or reserved when `capture` is manual.', paymentExamples),
+          201: made(
+            'The money was taken, or reserved when `capture` is manual.',
+            captured.operations.createPayment[201],
+          ),
           202: made(
             'Not settled yet: the processor did not answer in time or says later, or the payer must do something first ' +
               '(`next_action`). GET shows what became of it.',
-            unknownOutcomeExamples,
+            captured.operations.createPayment[202],
           ),
           ...problemResponses([...ALWAYS, ...OF_PAYING]),
         },
@@ -105,7 +110,10 @@ export const openApiDocument = createDocument({
         summary: 'Show a payment',
         description: 'As it stands now: what was answered before is there. Needs the scope `payments:read`.',
         requestParams: { path: idParameter },
-        responses: { 200: shown('The payment.', payment, paymentExamples), ...problemResponses(ALWAYS) },
+        responses: {
+          200: shown('The payment.', payment, captured.operations.getPayment[200]),
+          ...problemResponses(ALWAYS),
+        },
       },
     },
     '/v1/payments/{id}/transitions': {
@@ -115,7 +123,7 @@ export const openApiDocument = createDocument({
         description: 'Its transitions with their postings, oldest first. Needs the scope `payments:read`.',
         requestParams: { path: idParameter, query: transitionPageQuery },
         responses: {
-          200: shown('A page of transitions.', transitionList, transitionExamples),
+          200: shown('A page of transitions.', transitionList, captured.operations.listTransitions[200]),
           ...problemResponses([...ALWAYS, 'invalid_request']),
         },
       },

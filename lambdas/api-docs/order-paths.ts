@@ -3,7 +3,7 @@ import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import type { ProblemCode } from '../http/problems.ts';
 import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
 import { createOrderBody } from '../orders/http/order-schemas.ts';
-import { orderExamples, orderRequestExamples, unknownOrderExamples } from './order-examples.ts';
+import captured from './examples.json' with { type: 'json' };
 import { order } from './order-schema.ts';
 import {
   ALWAYS,
@@ -58,14 +58,17 @@ export const orderPaths: ZodOpenApiPathsObject = {
       requestBody: {
         required: true,
         description: `At most ${MAX_BODY_BYTES} bytes of JSON in UTF-8.`,
-        content: { 'application/json': { schema: createOrderBody, examples: orderRequestExamples } },
+        content: { 'application/json': { schema: createOrderBody, examples: captured.operations.createOrder.request } },
       },
       responses: {
-        201: made('Paid and reserved. The confirmation and the credit may still be late.', orderExamples),
+        201: made(
+          'Paid and reserved. The confirmation and the credit may still be late.',
+          captured.operations.createOrder[201],
+        ),
         202: made(
           'Not settled yet: the charge or the reservation is not known, the payer must do something first, or the money is ' +
             'on its way back. GET shows what became of it.',
-          unknownOrderExamples,
+          captured.operations.createOrder[202],
         ),
         ...problemResponses(OF_ORDERING),
       },
@@ -77,7 +80,7 @@ export const orderPaths: ZodOpenApiPathsObject = {
       summary: 'Show an order',
       description: 'As it stands now: what was answered before is there. Needs the scope `payments:read`.',
       requestParams: { path: z.object({ id: order.shape.id.meta({ description: 'Of the order.' }) }) },
-      responses: { 200: shown('The order.', order, orderExamples), ...problemResponses(ALWAYS) },
+      responses: { 200: shown('The order.', order, captured.operations.getOrder[200]), ...problemResponses(ALWAYS) },
     },
   },
 };

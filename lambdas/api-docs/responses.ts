@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { PROBLEMS, type ProblemCode } from '../http/problems.ts';
 import { problem } from './answer-schemas.ts';
-import { problemExample } from './problem-examples.ts';
+import captured from './examples.json' with { type: 'json' };
 
 /** Problems that every route may answer with. */
 export const ALWAYS: readonly ProblemCode[] = [
@@ -84,6 +84,9 @@ export const shown = (description: string, schema: z.ZodType, examples: Examples
   content: { 'application/json': { schema, examples } },
 });
 
+/** Captured from the handlers by `npm run docs:tables` (`test/api-docs/capture-examples.ts`). */
+const problems: Readonly<Record<ProblemCode, { readonly title: string }>> = captured.problems;
+
 type StatusCode = `${4 | 5}${string}`;
 
 /** One response for each status, which lists its codes and what they mean. */
@@ -93,7 +96,9 @@ export function problemResponses(codes: readonly ProblemCode[]) {
     statuses.map((status) => {
       const answered = codes.filter((code) => PROBLEMS[code].status === status);
       const described = answered.map((code) => `- \`${code}\`: ${PROBLEMS[code].meaning}`);
-      const examples = Object.fromEntries(answered.map((code) => [code, problemExample(code)]));
+      const examples = Object.fromEntries(
+        answered.map((code) => [code, { summary: problems[code].title, value: problems[code] }]),
+      );
       const content = { 'application/problem+json': { schema: problem, examples } };
       const headers = z.object({ 'Request-Id': requestId, ...PROBLEM_HEADERS[status] });
       return [String(status) as StatusCode, { description: described.join('\n'), headers, content }];

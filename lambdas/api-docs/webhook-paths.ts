@@ -9,6 +9,7 @@ import {
   rotateSecretBody,
   updateEndpointBody,
 } from '../webhooks/http/webhook-schemas.ts';
+import captured from './examples.json' with { type: 'json' };
 import {
   ALWAYS,
   type Examples,
@@ -28,20 +29,6 @@ import {
   webhookEndpointWithSecret,
   webhookReplay,
 } from './webhook-answers.ts';
-import {
-  createdExamples,
-  deletedExamples,
-  deliveryListExamples,
-  endpointExamples,
-  endpointListExamples,
-  endpointRequestExamples,
-  replayExamples,
-  replayRequestExamples,
-  resendExamples,
-  rotationExamples,
-  rotationRequestExamples,
-  updateRequestExamples,
-} from './webhook-examples.ts';
 
 const header = (thing: string) => z.object({ 'Idempotency-Key': idempotencyKey(thing, 'nothing is done twice') });
 const path = z.object({ id: webhookEndpoint.shape.id.meta({ description: 'Of the endpoint.' }) });
@@ -70,7 +57,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       summary: 'List the webhook endpoints',
       description: 'All of them; there are at most 16. Needs the scope `payments:read`.',
       responses: {
-        200: shown('The endpoints.', webhookEndpointList, endpointListExamples),
+        200: shown('The endpoints.', webhookEndpointList, captured.operations.listWebhookEndpoints[200]),
         ...problemResponses(ALWAYS),
       },
     },
@@ -81,9 +68,13 @@ export const webhookPaths: ZodOpenApiPathsObject = {
         'From now on each event of these types is posted to the address, signed as Standard Webhooks says, at least once: the ' +
         'header `webhook-id` is the same however often it comes. Needs the scope `payments:write`.',
       requestParams: { header: header('endpoint') },
-      requestBody: body(createEndpointBody, endpointRequestExamples),
+      requestBody: body(createEndpointBody, captured.operations.createWebhookEndpoint.request),
       responses: {
-        201: stored('The endpoint, with its `secret`.', webhookEndpointWithSecret, createdExamples),
+        201: stored(
+          'The endpoint, with its `secret`.',
+          webhookEndpointWithSecret,
+          captured.operations.createWebhookEndpoint[201],
+        ),
         ...problemResponses([...OF_KEYS, 'url_not_allowed', 'webhook_endpoint_limit']),
       },
     },
@@ -94,7 +85,10 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       summary: 'Show a webhook endpoint',
       description: 'As it stands now, without its secret. Needs the scope `payments:read`.',
       requestParams: { path },
-      responses: { 200: shown('The endpoint.', webhookEndpoint, endpointExamples), ...problemResponses(ALWAYS) },
+      responses: {
+        200: shown('The endpoint.', webhookEndpoint, captured.operations.getWebhookEndpoint[200]),
+        ...problemResponses(ALWAYS),
+      },
     },
     patch: {
       operationId: 'updateWebhookEndpoint',
@@ -103,9 +97,9 @@ export const webhookPaths: ZodOpenApiPathsObject = {
         'Says how it is to be; what is left out stays, and no key is needed. What was missed while it was switched off can be ' +
         'replayed. Needs the scope `payments:write`.',
       requestParams: { path },
-      requestBody: body(updateEndpointBody, updateRequestExamples),
+      requestBody: body(updateEndpointBody, captured.operations.updateWebhookEndpoint.request),
       responses: {
-        200: shown('The endpoint as it is now.', webhookEndpoint, endpointExamples),
+        200: shown('The endpoint as it is now.', webhookEndpoint, captured.operations.updateWebhookEndpoint[200]),
         ...problemResponses([...OF_KEYS.filter((code) => !code.includes('idempotency_key')), 'url_not_allowed']),
       },
     },
@@ -115,7 +109,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       description: 'Nothing more is sent to it. Needs the scope `payments:write`.',
       requestParams: { path, header: header('deletion') },
       responses: {
-        200: stored('It is gone.', deletedEndpoint, deletedExamples),
+        200: stored('It is gone.', deletedEndpoint, captured.operations.deleteWebhookEndpoint[200]),
         ...problemResponses(OF_KEYS),
       },
     },
@@ -128,9 +122,13 @@ export const webhookPaths: ZodOpenApiPathsObject = {
         'The new secret signs at once; the one before signs beside it for as long as is asked, in the same header. Needs the ' +
         'scope `payments:write`.',
       requestParams: { path, header: header('rotation') },
-      requestBody: body(rotateSecretBody, rotationRequestExamples, false),
+      requestBody: body(rotateSecretBody, captured.operations.rotateWebhookSecret.request, false),
       responses: {
-        200: stored('The endpoint, with its new `secret`.', webhookEndpointWithSecret, rotationExamples),
+        200: stored(
+          'The endpoint, with its new `secret`.',
+          webhookEndpointWithSecret,
+          captured.operations.rotateWebhookSecret[200],
+        ),
         ...problemResponses(OF_KEYS),
       },
     },
@@ -143,9 +141,13 @@ export const webhookPaths: ZodOpenApiPathsObject = {
         'Every event of the range that the endpoint asks for is sent once more, under the id that it has always had. Needs ' +
         'the scope `payments:write`.',
       requestParams: { path, header: header('replay') },
-      requestBody: body(replayBody, replayRequestExamples),
+      requestBody: body(replayBody, captured.operations.replayWebhooks.request),
       responses: {
-        202: stored('The replay was accepted, and goes on by itself.', webhookReplay, replayExamples),
+        202: stored(
+          'The replay was accepted, and goes on by itself.',
+          webhookReplay,
+          captured.operations.replayWebhooks[202],
+        ),
         ...problemResponses([...OF_KEYS, 'webhook_endpoint_disabled']),
       },
     },
@@ -159,7 +161,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
         '`payments:read`.',
       requestParams: { path, query: deliveriesQuery },
       responses: {
-        200: shown('A page of deliveries.', webhookDeliveryList, deliveryListExamples),
+        200: shown('A page of deliveries.', webhookDeliveryList, captured.operations.listWebhookDeliveries[200]),
         ...problemResponses([...ALWAYS, 'invalid_request']),
       },
     },
@@ -173,7 +175,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
         '`payments:write`.',
       requestParams: { path: deliveryPath, header: header('attempt') },
       responses: {
-        202: stored('The delivery; the attempt follows.', webhookDelivery, resendExamples),
+        202: stored('The delivery; the attempt follows.', webhookDelivery, captured.operations.resendWebhook[202]),
         ...problemResponses([...OF_KEYS, 'webhook_endpoint_disabled']),
       },
     },

@@ -77,11 +77,22 @@ const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
   ],
 ];
 
+const bodyOf = ({ status, code, title, detail }: GatewayProblem) => ({
+  type: 'about:blank',
+  title,
+  status,
+  code,
+  detail,
+  request_id: '$context.requestId',
+});
+
+/** For the API's examples. */
+export const GATEWAY_PROBLEM_BODIES = PROBLEMS.map(([, problem]) => bodyOf(problem));
+
 /** Gives the gateway's own refusals the form of the API's errors (RFC 9457), so that a client parses only one. */
 export function answerWithProblems(api: RestApi): void {
   for (const [type, problem] of PROBLEMS) {
-    const { status, code, title, detail, retryAfterSeconds } = problem;
-    const body = { type: 'about:blank', title, status, code, detail, request_id: '$context.requestId' };
+    const { status, retryAfterSeconds } = problem;
     api.addGatewayResponse(`Response${type.responseType}`, {
       type,
       statusCode: String(status),
@@ -91,7 +102,7 @@ export function answerWithProblems(api: RestApi): void {
         'Request-Id': 'context.requestId',
         ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': `'${retryAfterSeconds}'` }),
       },
-      templates: { 'application/json': JSON.stringify(body) },
+      templates: { 'application/json': JSON.stringify(bodyOf(problem)) },
     });
   }
 }

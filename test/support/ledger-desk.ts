@@ -98,8 +98,8 @@ export class LedgerDesk extends ApiDesk {
 }
 
 /** The objects of a list. */
-export function dataOf(reply: Reply): readonly Readonly<Record<string, unknown>>[] {
+export function dataOf(reply: Pick<Reply, 'body'>): readonly Readonly<Record<string, unknown>>[] {
   const { data } = reply.body;
-  if (!Array.isArray(data)) throw new Error(`no list: ${reply.text}`);
+  if (!Array.isArray(data)) throw new Error(`no list: ${JSON.stringify(reply.body)}`);
   return data as Record<string, unknown>[];
 }

@@ -1,4 +1,3 @@
-import { decisionRequestExamples } from '../../lambdas/api-docs/ledger-examples.ts';
 import type { ProblemCode } from '../../lambdas/http/problems.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { parsePaymentId } from '../../lambdas/kernel/ids.ts';
@@ -81,6 +80,13 @@ function deskOver({ store, clock, processor }: PaymentsDesk, otherwise: Partial<
 
 const HOUR = 3_600_000;
 
+/** The decision of an operator that nothing was charged. */
+export const NO_CHARGE_FOUND = {
+  outcome: 'failed',
+  reason: 'Nothing on the bank statement of 3 March',
+  operator: 'Ada Example',
+};
+
 export const held = () => ChangedPayment.of({ capture: 'manual' });
 export const taken = () => ChangedPayment.of({});
 const returned = { amount: 300, reason: 'Returned' };
@@ -117,7 +123,7 @@ export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>
   payment_not_capturable: async () => (await taken()).change('capture'),
   payment_not_cancelable: async () => (await taken()).change('cancel'),
   payment_not_refundable: async () => (await held()).change('refunds'),
-  payment_not_in_review: async () => (await taken()).decide('d', decisionRequestExamples.failed.value),
+  payment_not_in_review: async () => (await taken()).decide('d', NO_CHARGE_FOUND),
   change_in_progress: async () => {
     const payment = await held();
     const rival = Promise.withResolvers<Reply>();
@@ -135,7 +141,7 @@ export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>
     const payment = await taken();
     const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
     const refund = await payment.deskWith({ change: silent, findChange: silent }).change(`${payment.id}/refunds`, 'c');
-    return payment.decide('d', { ...decisionRequestExamples.failed.value, change: refund.body['id'] });
+    return payment.decide('d', { ...NO_CHARGE_FOUND, change: refund.body['id'] });
   },
   amount_exceeds_left: async () => {
     const payment = await taken();

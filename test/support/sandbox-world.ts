@@ -41,14 +41,21 @@ export const SANDBOX_START_MS = 1_767_225_600_000;
 /** More than any test puts on the queue: a task that calls itself without end is found. */
 const MAX_STEPS = 1_000;
 
-/** With `tasks`, what is done later goes there and not to the queue that this sandbox runs. */
-export function createTestSandbox(books: Books = createMemoryBooks(), tasks?: Tasks): TestSandbox {
+/**
+ * With `tasks`, what is done later goes there and not to the queue that this sandbox runs.
+ *
+ * @param run part of every id that this sandbox gives; books on DynamoDB may be shared with other runs
+ */
+export function createTestSandbox(
+  books: Books = createMemoryBooks(),
+  tasks?: Tasks,
+  run: string = crypto.randomUUID().slice(0, 8),
+): TestSandbox {
   let nowMs = SANDBOX_START_MS;
   let ids = 0;
   const waits: number[] = [];
   const queued: QueuedTask[] = [];
   const waiting: QueuedTask[] = [];
-  const run = crypto.randomUUID().slice(0, 8);
   const handler = createHandler({
     books,
     tasks: tasks ?? {

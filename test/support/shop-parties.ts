@@ -24,7 +24,7 @@ export interface ShopParties {
 }
 
 export function createShopParties(): ShopParties {
-  const { handler, books } = createTestSandbox();
+  const { handler, books } = createTestSandbox(undefined, undefined, 'shop');
   const desk = sandboxDesk(handler);
   return {
     stock: {

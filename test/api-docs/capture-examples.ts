@@ -1,0 +1,46 @@
+import { PROBLEMS, type ProblemCode } from '../../lambdas/http/problems.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { GATEWAY_PROBLEM_BODIES } from '../../lib/constructs/gateway-problems.ts';
+import { captureJobs } from './capture-jobs.ts';
+import { captureCorrections, captureDecisions, captureLedger, captureMismatches } from './capture-ledger.ts';
+import { captureOrders } from './capture-orders.ts';
+import { captureChanges, captureLists, capturePayments, captureRefunds } from './capture-payments.ts';
+import { captureCallbacks, captureWebhooks } from './capture-webhooks.ts';
+import { CapturedExamples } from './captured-examples.ts';
+import { GATEWAY_CODES, PROVOKED } from './provoked-problems.ts';
+
+const CAPTURES = [
+  capturePayments,
+  captureLists,
+  captureChanges,
+  captureRefunds,
+  captureOrders,
+  captureLedger,
+  captureCorrections,
+  captureDecisions,
+  captureMismatches,
+  captureJobs,
+  captureWebhooks,
+  captureCallbacks,
+];
+
+/** @returns the text of lambdas/api-docs/examples.json: what the handlers answer now, on stores in memory and a simulated clock */
+export async function captureExamples(): Promise<string> {
+  const examples = new CapturedExamples();
+  for (const capture of CAPTURES) await capture(examples);
+  const problems: Record<string, unknown> = {};
+  for (const code of Object.keys(PROBLEMS)) problems[code] = await problemOf(code as ProblemCode);
+  return `${JSON.stringify({ operations: examples.operations, problems }, undefined, 2)}\n`;
+}
+
+async function problemOf(code: ProblemCode): Promise<Readonly<Record<string, unknown>>> {
+  const gateways = GATEWAY_CODES.find((each) => each === code);
+  if (gateways !== undefined) {
+    const body = GATEWAY_PROBLEM_BODIES.find((each) => each.code === code);
+    invariant(body !== undefined, `the gateway answers ${code}`);
+    return { ...body, request_id: 'req-1' };
+  }
+  const { body } = await PROVOKED[code as keyof typeof PROVOKED]();
+  invariant(body['code'] === code, `expected ${code}, not ${String(body['code'])}`);
+  return body;
+}

@@ -1,0 +1,33 @@
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { JobsDesk, RUNS } from '../support/jobs-desk.ts';
+import { dataOf } from '../support/ledger-desk.ts';
+import type { CapturedExamples } from './captured-examples.ts';
+
+export async function captureJobs(examples: CapturedExamples): Promise<void> {
+  const desk = new JobsDesk();
+  const now = examples.request('startJobRun', 'now', 'For the current time', {});
+  const time = { scheduled_for: '2026-03-01T12:00:00Z' };
+  examples.request('startJobRun', 'time', 'For a time that was missed', time);
+  examples.answer('startJobRun', 'accepted', 'Accepted', await desk.run('by-time', time));
+  await desk.run('for-now', now);
+  await endRun(desk);
+
+  const { body: list, status } = await desk.get('/v1/admin/jobs');
+  const data = dataOf({ body: list }).filter(({ id }) => id === 'close-days');
+  examples.answer('listJobs', 'nightly', 'One of the jobs', { status, body: { ...list, data } });
+  examples.answer('listJobRuns', 'one', 'One run', await desk.get(RUNS));
+  const run = await desk.get(`${RUNS}/close-days:${time.scheduled_for}`);
+  examples.answer('getJobRun', 'succeeded', 'The run has ended', run);
+}
+
+/** Saves the only run as a worker does that starts 2.5 s later and takes 2.5 s. */
+async function endRun({ world: { runs } }: JobsDesk): Promise<void> {
+  const [run, ...more] = runs.allRuns();
+  invariant(run !== undefined && more.length === 0, 'both requests are for the same run');
+  const { scheduledForMs: atMs } = run;
+  const lock = await runs.lock(run.jobId, run.runId, { nowMs: atMs, leaseExpiresAtMs: atMs + 1 });
+  invariant(lock !== undefined, 'no other run holds the lock');
+  const [startedAtMs, endedAtMs] = [atMs + 2_500, atMs + 5_000];
+  const ended = { ...run, status: 'succeeded', startedAtMs, endedAtMs, done: 12, left: 1, version: 2 } as const;
+  await runs.save(ended, lock, atMs);
+}

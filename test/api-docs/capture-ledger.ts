@@ -1,0 +1,89 @@
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
+import { compareBooks } from '../../lambdas/reconciling/domain/compare-books.ts';
+import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
+import { LedgerDesk } from '../support/ledger-desk.ts';
+import { lookedAt } from '../support/mismatch-fixtures.ts';
+import { ChangedPayment, NO_CHARGE_FOUND } from '../support/provoked-changes.ts';
+import type { CapturedExamples } from './captured-examples.ts';
+
+export async function captureLedger(examples: CapturedExamples): Promise<void> {
+  const desk = new LedgerDesk();
+  await desk.paid('k');
+  examples.answer('listLedgerEntries', 'payment', 'A captured payment', await desk.get('/v1/ledger/entries'));
+
+  const books = new LedgerDesk();
+  const paid = await books.paid('k');
+  const { inside } = books.payments.processor;
+  const [charge] = inside.all;
+  invariant(charge !== undefined, 'the payment has a charge');
+  inside.change(charge.chargeId, { feeMinor: 59 });
+  inside.refund(charge.chargeId, 400);
+  await books.learn(paid);
+  const balances = await books.get('/v1/balances');
+  examples.answer('listBalances', 'merchant', '10.00 captured, 4.00 refunded, a fee of 0.59', balances);
+}
+
+export async function captureCorrections(examples: CapturedExamples): Promise<void> {
+  const why = { reason: 'Booked twice by hand', operator: 'Ada Example' };
+  const reversed = new LedgerDesk();
+  const reversal = examples.request('createCorrection', 'reversal', 'Reverse a set of postings', {
+    payment: await reversed.paid('k'),
+    ...why,
+    reverses: 2,
+  });
+  examples.answer('createCorrection', 'reversal', 'A set was reversed', await reversed.correct('c', reversal));
+  const adjusted = new LedgerDesk();
+  const postings = examples.request('createCorrection', 'postings', 'Add a set of postings', {
+    payment: await adjusted.paid('k'),
+    ...why,
+    postings: [
+      { account: 'corrections', direction: 'debit', amount: 150 },
+      { account: 'fees', direction: 'credit', amount: 150 },
+    ],
+  });
+  examples.answer('createCorrection', 'postings', 'A set was added', await adjusted.correct('c', postings));
+}
+
+export async function captureDecisions(examples: CapturedExamples): Promise<void> {
+  const failed = examples.request('resolvePayment', 'failed', 'No charge was found', NO_CHARGE_FOUND);
+  const succeeded = examples.request('resolvePayment', 'succeeded', 'The charge was found, with another amount', {
+    outcome: 'succeeded',
+    charge_id: 'ch_1',
+    amount: 999,
+    reason: 'Seen on the bank statement of 3 March',
+    operator: 'Ada Example',
+  });
+  for (const [name, summary, body] of [
+    ['failed', 'The payment has failed', failed],
+    ['succeeded', 'The payment has succeeded', succeeded],
+  ] as const) {
+    const payment = await ChangedPayment.of({ source: 'tok_async' });
+    payment.inside.succeed(payment.chargeId, 999);
+    await payment.learn();
+    examples.answer('resolvePayment', name, summary, await payment.decide('d', body));
+  }
+}
+
+/** The processor lists a second charge, which the Ledger does not have; two comparisons an hour apart confirm the mismatch. */
+export async function captureMismatches(examples: CapturedExamples): Promise<void> {
+  const desk = new LedgerDesk();
+  const { store, processor, clock } = desk.payments;
+  const nowMs = clock.nowMs();
+  const paymentId = await desk.paid('k');
+  const chain = await readChain(store, paymentId);
+  const [charge] = processor.charges(paymentId);
+  invariant(chain !== undefined && charge !== undefined, 'the payment was made');
+  const charges = [charge, { ...charge, chargeId: 'ch_2', capturedMinor: 250 }];
+  const { transitions, state } = chain;
+  const [mismatch] = compareBooks(charges, { paymentId, paymentStatus: state.payment.status, transitions });
+  const compare = (atMs: number) =>
+    keepLook({ views: desk.views, digest: systemDigest }, lookedAt('k', { subject: paymentId }), mismatch, atMs);
+
+  const none = await desk.get('/v1/admin/mismatches');
+  await compare(nowMs);
+  await compare(nowMs + 3_600_000);
+  examples.answer('listMismatches', 'open', 'An open mismatch', await desk.get('/v1/admin/mismatches'));
+  examples.answer('listMismatches', 'none', 'The books agree', none);
+}

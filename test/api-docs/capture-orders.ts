@@ -1,0 +1,27 @@
+import { OrdersDesk } from '../support/orders-desk.ts';
+import type { CapturedExamples } from './captured-examples.ts';
+
+export async function captureOrders(examples: CapturedExamples): Promise<void> {
+  const body = examples.request('createOrder', 'whole', 'With a referrer', {
+    amount: 2000,
+    currency: 'EUR',
+    source: 'tok_ok',
+    items: [{ sku: 'sku_tea', quantity: 2 }],
+    email: 'ada@example.com',
+    referrer: 'ref_friend',
+  });
+  const api = new OrdersDesk();
+  const completed = await api.order('k-1', body);
+  api.desk.mailer.trouble = 'down';
+  const late = await api.order('k-2', body);
+  for (const [name, summary, reply] of [
+    ['completed', 'Paid, reserved, confirmed and credited', completed],
+    ['late', 'Paid and reserved; the e-mail is delayed and will be sent later', late],
+  ] as const) {
+    examples.answer('createOrder', name, summary, reply);
+    const shown = await api.ask('GET', `/v1/orders/${String(reply.body['id'])}`);
+    examples.answer('getOrder', name, summary, shown);
+  }
+  const unknown = await api.order('k-3', { ...body, source: 'tok_async' });
+  examples.answer('createOrder', 'processing', 'Outcome not known yet', unknown);
+}

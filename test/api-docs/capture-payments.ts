@@ -1,0 +1,99 @@
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { EventsDesk } from '../support/events-desk.ts';
+import { dataOf } from '../support/ledger-desk.ts';
+import { PaymentsDesk } from '../support/payments-desk.ts';
+import { ProjectedViews } from '../support/projected-views.ts';
+import { held, taken } from '../support/provoked-changes.ts';
+import type { CapturedExamples } from './captured-examples.ts';
+import { deskAtSandbox, silent } from './provoked-problems.ts';
+
+export async function capturePayments(examples: CapturedExamples): Promise<void> {
+  const desk = deskAtSandbox();
+  const create = (key: string, body: Readonly<Record<string, unknown>>) =>
+    desk.post(JSON.stringify(body), { headers: { 'Idempotency-Key': key } });
+  const smallest = examples.request('createPayment', 'smallest', 'Required fields only', {
+    amount: 1000,
+    currency: 'EUR',
+    source: 'tok_ok',
+  });
+  const whole = examples.request('createPayment', 'whole', 'All fields', {
+    amount: 4250,
+    currency: 'EUR',
+    source: 'tok_ok',
+    capture: 'manual',
+    reference: 'order-6735',
+    description: 'Two shirts',
+    metadata: { order: '6735' },
+  });
+  const captured = examples.answer('createPayment', 'succeeded', 'Captured', await create('k-1', smallest));
+  const authorized = examples.answer('createPayment', 'requires_capture', 'Authorized', await create('k-2', whole));
+  const path = `/v1/payments/${String(captured.body['id'])}`;
+  examples.answer('getPayment', 'succeeded', 'Captured', await desk.get(path));
+  const other = await desk.get(`/v1/payments/${String(authorized.body['id'])}`);
+  examples.answer('getPayment', 'requires_capture', 'Authorized', other);
+  const transitions = await desk.get(`${path}/transitions`);
+  examples.answer('listTransitions', 'succeeded', 'A payment that was captured at once', transitions);
+
+  const unknown = await deskAtSandbox(silent).pay('k');
+  examples.answer('createPayment', 'processing', 'Outcome not known yet', unknown);
+  const action = await deskAtSandbox().pay('k', { source: 'tok_action' });
+  examples.answer('createPayment', 'requires_action', 'The payer must act first', action);
+}
+
+export async function captureLists(examples: CapturedExamples): Promise<void> {
+  const behind = new PaymentsDesk();
+  const { store, clock, processor } = behind;
+  const named = { ...processor, name: 'sandbox' };
+  const desk = new PaymentsDesk({ store, clock, views: new ProjectedViews(store), processor: named });
+  const events = new EventsDesk(behind);
+  await desk.pay('k-1');
+  const [event] = dataOf(examples.answer('listEvents', 'page', 'All events', await events.get('/v1/events')));
+  invariant(event !== undefined, 'the payment has an event');
+  const shown = await events.get(`/v1/events/${String(event['id'])}`);
+  examples.answer('getEvent', 'completed', 'A payment was captured', shown);
+  await desk.pay('k-2');
+  const page = await desk.get('/v1/payments?limit=1');
+  examples.answer('listPayments', 'page', 'The newest payment, with more to follow', page);
+}
+
+export async function captureChanges(examples: CapturedExamples): Promise<void> {
+  const all = examples.request('capturePayment', 'whole', 'The whole amount', {});
+  const some = examples.request('capturePayment', 'part', 'A part; the rest is released', { amount: 300 });
+  const [first, second] = [await held(), await held()];
+  examples.answer('capturePayment', 'whole', 'The whole amount was captured', await first.change('capture', all));
+  examples.answer('capturePayment', 'part', 'A part was captured', await second.change('capture', some));
+  const nothing = examples.request('cancelPayment', 'all', 'The body has no fields', {});
+  const canceled = await (await held()).change('cancel', nothing);
+  examples.answer('cancelPayment', 'canceled', 'The authorization was released', canceled);
+  for (const [operation, step] of [
+    ['capturePayment', 'capture'],
+    ['cancelPayment', 'cancel'],
+  ] as const) {
+    const payment = await held();
+    const reply = await payment.deskWith(silent).change(`${payment.id}/${step}`, 'c', {});
+    examples.answer(operation, 'unchanged', 'Outcome not known yet: the payment is unchanged', reply);
+  }
+}
+
+export async function captureRefunds(examples: CapturedExamples): Promise<void> {
+  const some = examples.request('createRefund', 'part', 'A part, with a reason', { amount: 300, reason: 'Returned' });
+  const all = examples.request('createRefund', 'rest', 'All that is left', {});
+  const payment = await taken();
+  const part = await payment.change('refunds', some);
+  examples.answer('createRefund', 'part', 'A part was refunded', part);
+  const shown = await payment.desk.get(`/v1/refunds/${String(part.body['id'])}`);
+  examples.answer('getRefund', 'part', 'A part was refunded', shown);
+  payment.inside.refund(payment.chargeId, 200);
+  await payment.learn();
+  const list = await payment.desk.get(`/v1/payments/${payment.id}/refunds`);
+  examples.answer('listRefunds', 'both', 'One made through the API and one made at the processor', list);
+
+  const whole = await taken();
+  const rest = await whole.change('refunds', all);
+  examples.answer('createRefund', 'rest', 'The whole amount was refunded', rest);
+  const other = await whole.desk.get(`/v1/refunds/${String(rest.body['id'])}`);
+  examples.answer('getRefund', 'rest', 'The whole amount was refunded', other);
+  const unanswered = await taken();
+  const pending = await unanswered.deskWith(silent).change(`${unanswered.id}/refunds`, 'c', some);
+  examples.answer('createRefund', 'pending', 'Outcome not known yet', pending);
+}
