@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ALL_SCOPES, Scopes } from '../../lambdas/kernel/contract/api.ts';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
+import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
+import { OrderDesk } from '../support/order-desk.ts';
 import { forget, OrdersDesk } from '../support/orders-desk.ts';
 
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
@@ -18,6 +21,30 @@ describe('POST /v1/orders', () => {
     expect(again.text).toBe(first.text);
     expect(again.headers['Idempotency-Replayed']).toBe('true');
     expect(api.desk.mailer.outbox).toHaveLength(1);
+  });
+
+  test('raises the alarm of an order that needs a person, also when the answer of the commit is lost', async () => {
+    const desk = new OrderDesk();
+    const { store } = desk;
+    const commits = (commitOrder: OrderTools['orders']['commitOrder']): OrderTools['orders'] => ({
+      claimOrder: (claim) => store.claimOrder(claim),
+      commitOrder,
+      appendToOrder: (append) => store.appendToOrder(append),
+      listOrderTransitions: (id, page) => store.listOrderTransitions(id, page),
+      openOrders: (limit) => store.openOrders(limit),
+      closeOrder: (open) => store.closeOrder(open),
+    });
+    desk.processor.failNextChange(9, 'tok_declined');
+    const gone = { items: [{ sku: 'sku_none', quantity: 1 }] };
+    await new OrdersDesk({ orders: commits(() => Promise.reject(new Error('killed'))) }, desk).order('k', gone);
+    desk.clock.advance(4 * 24 * 60 * 60_000);
+    const lossy = commits(async (commit) => {
+      await store.commitOrder(commit);
+      throw new AmbiguousError('store_ambiguous', 'no answer');
+    });
+    const second = new OrdersDesk({ orders: lossy }, desk);
+    expect((await second.order('k', gone)).status).toBe(503);
+    expect(second.reports.at(-1)?.counts).toEqual(['unavailable', 'order_needs_review']);
   });
 
   test('with another body under the same key is 422, and the first answer stays', async () => {

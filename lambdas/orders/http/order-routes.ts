@@ -28,8 +28,7 @@ async function handle(call: Call<OrderTools>): Promise<Handled> {
   const operationId = orderOperation(parsed.value.orderId);
   call.seen.operationId = operationId;
   const notes: RunNotes = { takenOver: false, fenced: false };
-  const alarms = new Set<AlarmMetric>();
-  const tools = { ...call.tools, alarm: (what: AlarmMetric) => void alarms.add(what) };
+  const tools = { ...call.tools, alarm: (what: AlarmMetric) => void call.seen.alarms.add(what) };
   const wait = preferredWaitSeconds(request.header('prefer'));
   const outcome = await awaitFirst(tools, operationId, (wait ?? 0) * 1000, () =>
     createOrder(tools, parsed.value, notes),
@@ -37,7 +36,7 @@ async function handle(call: Call<OrderTools>): Promise<Handled> {
   return {
     answer: preferenceApplied(orderOutcomeAnswer(outcome, request.requestId), wait),
     outcome: outcome.kind,
-    counts: [...countsOf(outcome, notes), ...alarms],
+    counts: countsOf(outcome, notes),
   };
 }
 
