@@ -3,6 +3,7 @@ import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { orderOperation } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
 import type { OrderStore } from '../../lambdas/orders/use/order-store.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
@@ -56,6 +57,18 @@ describe('an order', () => {
     ]);
     expect(firstBrokenOrderLink(systemDigest, await desk.transitions(request.orderId))).toBeUndefined();
     expect(await desk.store.openOrders(10)).toEqual([]);
+  });
+
+  test('is replayed from the process without a look at where a new payment would go', async () => {
+    const request = orderRequest('tea');
+    const replays = new ProcessReplayCache();
+    const first = answerOf(await desk.order(request, { replays }));
+    const choose = (): never => {
+      throw new Error('a rule names a processor that is not there');
+    };
+    const again = await desk.order(request, { replays, choose });
+    expect(again).toMatchObject({ kind: 'replay', source: 'cache' });
+    expect(answerOf(again)).toEqual(first);
   });
 
   test('nobody is credited for one without a referrer, or for one too small to share', async () => {

@@ -83,8 +83,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     const paymentId = paymentOfOrder(tools.digest, orderId);
     this.key = { operationId: orderOperation(orderId), paymentId, fingerprint };
     this.expired = { kind: 'order_key_expired', orderId };
-    const processor = tools.choose?.(request) ?? tools.processor;
-    this.breaker = { look: () => processor.ready(), begun: 'continued' };
+    this.breaker = { look: async () => (tools.choose?.(request) ?? tools.processor).ready(), begun: 'continued' };
     this.#tools = tools;
     this.#request = request;
     const receivedAtMs = request.receivedAtMs ?? tools.clock.nowMs();
