@@ -20,8 +20,8 @@ import { PROBLEMS } from '../../lambdas/http/problems.ts';
 import { startRunBody } from '../../lambdas/jobs/http/job-schemas.ts';
 import { CURRENCIES } from '../../lambdas/kernel/currency.ts';
 import { createOrderBody } from '../../lambdas/orders/http/order-schemas.ts';
-import { payment, refund } from '../../lambdas/payments/http/payment-objects.ts';
-import { cancelBody, captureBody, createPaymentBody, refundBody } from '../../lambdas/payments/http/payment-schemas.ts';
+import { createPaymentBody, payment, refund } from '../../lambdas/payments/http/payment-objects.ts';
+import { cancelBody, captureBody, refundBody } from '../../lambdas/payments/http/payment-schemas.ts';
 import { correctionBody, decisionBody } from '../../lambdas/reconciling/http/ledger-schemas.ts';
 import * as webhookBodies from '../../lambdas/webhooks/http/webhook-schemas.ts';
 

@@ -1,7 +1,6 @@
 import { expect } from '@jest/globals';
 import { type Mode, tenantId } from '../../lambdas/kernel/ids.ts';
-import { PENDING_TYPES } from '../../lambdas/payments/domain/payment.ts';
-import { paymentObject } from '../../lambdas/payments/domain/payment-answer.ts';
+import { PENDING_TYPES, paymentObject } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { BooksOwner } from '../../lambdas/views/use/ledger-reader.ts';
 import { ViewLedgerReader } from '../../lambdas/views/use/view-ledger-reader.ts';

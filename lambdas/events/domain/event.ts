@@ -3,8 +3,7 @@ import { base32 } from '../../kernel/digest.ts';
 import type { Mode, TenantId } from '../../kernel/ids.ts';
 import { refundObject } from '../../payments/domain/change-answer.ts';
 import type { Dispute, Payment, TransitionType } from '../../payments/domain/payment.ts';
-import { PENDING_TYPES, TRANSITION_TYPES } from '../../payments/domain/payment.ts';
-import { paymentObject } from '../../payments/domain/payment-answer.ts';
+import { PENDING_TYPES, paymentObject, TRANSITION_TYPES } from '../../payments/domain/payment.ts';
 import type { Posting } from '../../payments/domain/posting.ts';
 import type { FirstDetails, Transition } from '../../payments/domain/transition.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { createPaymentBody } from '../../payments/http/payment-schemas.ts';
+import { createPaymentBody } from '../../payments/http/payment-objects.ts';
 
 /** The schemas of requests. The API documents are generated from them. */
 

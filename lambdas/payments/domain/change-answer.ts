@@ -3,8 +3,7 @@ import type { OperationId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { changeOf, isUnderWay } from './change.ts';
 import type { Failure, HoldChange, Payment, Refund } from './payment.ts';
-import { NOT_ATTEMPTED } from './payment.ts';
-import { paymentObject } from './payment-answer.ts';
+import { NOT_ATTEMPTED, paymentObject } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import type { FirstDetails } from './transition.ts';
 

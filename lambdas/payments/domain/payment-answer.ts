@@ -1,41 +1,7 @@
 import { type Answer, JSON_TYPE, PROBLEM_TYPE, type Problem, problemBody } from '../../kernel/answer.ts';
 import type { Payment } from './payment.ts';
-import { NOT_ATTEMPTED } from './payment.ts';
+import { NOT_ATTEMPTED, paymentObject } from './payment.ts';
 import type { FirstDetails } from './transition.ts';
-
-/**
- * A payment as the API shows it; amounts in minor units, times in Unix seconds. Fields that few payments have are omitted
- * from the others, because every stored answer must stay below one kilobyte.
- */
-export function paymentObject(payment: Payment, details: FirstDetails): Record<string, unknown> {
-  return {
-    id: payment.id,
-    object: 'payment',
-    amount: payment.amountMinor,
-    amount_captured: payment.amountCapturedMinor,
-    amount_refunded: payment.amountRefundedMinor,
-    currency: payment.currency,
-    status: payment.status,
-    source: payment.source,
-    capture: payment.capture,
-    ...(payment.actionUrl === undefined ? {} : { next_action: { type: 'redirect', url: payment.actionUrl } }),
-    processor: {
-      name: payment.processorName,
-      charge_id: payment.chargeId ?? null,
-      ...(payment.feeMinor === undefined ? {} : { fee: payment.feeMinor }),
-    },
-    failure: payment.failure ?? null,
-    ...(payment.cancelReason === undefined ? {} : { cancellation_reason: payment.cancelReason }),
-    reference: payment.reference ?? null,
-    description: details.description ?? null,
-    // Sorted, because DynamoDB does not keep the order of a map's keys.
-    metadata: Object.fromEntries(
-      Object.entries(details.metadata ?? {}).sort(([left], [right]) => (left < right ? -1 : 1)),
-    ),
-    created: Math.floor(payment.createdAtMs / 1000),
-    livemode: payment.mode === 'live',
-  };
-}
 
 /**
  * The answer to the request that created this payment. It depends on the payment's state alone, so the owner, a retry and

@@ -1,3 +1,4 @@
+import { apiObject, everyField, shownField } from '../../kernel/fields.ts';
 import type { PrintedFingerprint } from '../../kernel/fingerprint.ts';
 import type { Mode, PaymentId, TenantId } from '../../kernel/ids.ts';
 import type { Posting } from './posting.ts';
@@ -47,22 +48,32 @@ export function ofProcessor(failure: Failure): Failure {
 export const CANCEL_REASONS = ['requested', 'expired', 'abandoned'] as const;
 export type CancelReason = (typeof CANCEL_REASONS)[number];
 
-/** The payment after a transition. Long fields that never change are stored on the first transition only. */
-export interface Payment {
+/** Fields that the caller sets and that never change. Each transition stores them. */
+export interface PaymentTerms {
+  /** Minor units. */
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly source: string;
+  readonly capture: CaptureMode;
+  readonly reference?: string;
+}
+
+/** Fields that the caller sets and that never change. Only the first transition stores them, because they may be long. */
+export interface PaymentNotes {
+  readonly description?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/** The payment after a transition. */
+export interface Payment extends PaymentTerms {
   readonly id: PaymentId;
   readonly tenantId: TenantId;
   readonly mode: Mode;
   readonly status: PaymentStatus;
   /** Minor units. */
-  readonly amountMinor: number;
-  /** Minor units. */
   readonly amountCapturedMinor: number;
   /** Minor units. */
   readonly amountRefundedMinor: number;
-  readonly currency: string;
-  readonly source: string;
-  readonly capture: CaptureMode;
-  readonly reference?: string;
   readonly processorName: string;
   readonly chargeId?: string;
   readonly failure?: Failure;
@@ -73,6 +84,60 @@ export interface Payment {
   /** The processor's fee, once reported. Minor units. */
   readonly feeMinor?: number;
   readonly createdAtMs: number;
+}
+
+export function termsOf({ amountMinor, currency, source, capture, reference }: PaymentTerms): PaymentTerms {
+  return everyField<PaymentTerms>({ amountMinor, currency, source, capture, reference });
+}
+
+export function notesOf({ description, metadata }: PaymentNotes): PaymentNotes {
+  return everyField<PaymentNotes>({ description, metadata });
+}
+
+/** Fields that the API shows. */
+type ShownPayment = Omit<Payment, 'tenantId'> & PaymentNotes;
+
+const shown = shownField<ShownPayment>();
+
+/**
+ * A payment as the API shows it; amounts in minor units, times in Unix seconds. Fields that few payments have are omitted
+ * from the others, because every stored answer must stay below one kilobyte.
+ */
+export const PAYMENT_OBJECT = apiObject<ShownPayment>()({
+  id: shown(['id'], ({ id }) => id),
+  object: shown([], () => 'payment'),
+  amount: shown(['amountMinor'], ({ amountMinor }) => amountMinor),
+  amount_captured: shown(['amountCapturedMinor'], ({ amountCapturedMinor }) => amountCapturedMinor),
+  amount_refunded: shown(['amountRefundedMinor'], ({ amountRefundedMinor }) => amountRefundedMinor),
+  currency: shown(['currency'], ({ currency }) => currency),
+  status: shown(['status'], ({ status }) => status),
+  source: shown(['source'], ({ source }) => source),
+  capture: shown(['capture'], ({ capture }) => capture),
+  next_action: shown(['actionUrl'], ({ actionUrl: url }) =>
+    url === undefined ? undefined : { type: 'redirect', url },
+  ),
+  processor: shown(['processorName', 'chargeId', 'feeMinor'], ({ processorName, chargeId, feeMinor }) => ({
+    name: processorName,
+    charge_id: chargeId ?? null,
+    ...(feeMinor === undefined ? {} : { fee: feeMinor }),
+  })),
+  failure: shown(['failure'], ({ failure }) => failure ?? null),
+  cancellation_reason: shown(['cancelReason'], ({ cancelReason }) => cancelReason),
+  reference: shown(['reference'], ({ reference }) => reference ?? null),
+  description: shown(['description'], ({ description }) => description ?? null),
+  // Sorted, because DynamoDB does not keep the order of a map's keys.
+  metadata: shown(['metadata'], ({ metadata = {} }) =>
+    Object.fromEntries(Object.entries(metadata).sort(([left], [right]) => (left < right ? -1 : 1))),
+  ),
+  created: shown(['createdAtMs'], ({ createdAtMs }) => Math.floor(createdAtMs / 1000)),
+  livemode: shown(['mode'], ({ mode }) => mode === 'live'),
+});
+
+export type PaymentField = (typeof PAYMENT_OBJECT)['names'][number];
+
+/** @param notes of the first transition */
+export function paymentObject(payment: Payment, notes: PaymentNotes): Record<string, unknown> {
+  return PAYMENT_OBJECT.render({ ...payment, ...notesOf(notes) });
 }
 
 export const TRANSITION_TYPES = [

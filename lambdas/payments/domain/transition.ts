@@ -3,14 +3,12 @@ import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { printed } from '../../kernel/fingerprint.ts';
 import { brokenLink, linkHash, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import type { Payment, Subject, TransitionDraft, TransitionType } from './payment.ts';
+import type { Payment, PaymentNotes, Subject, TransitionDraft, TransitionType } from './payment.ts';
 import type { Posting } from './posting.ts';
 import { assertBalanced } from './posting.ts';
 
 /** Fields that are stored on the first transition only, because they are long or never change. */
-export interface FirstDetails {
-  readonly description?: string;
-  readonly metadata?: Readonly<Record<string, string>>;
+export interface FirstDetails extends PaymentNotes {
   /** The id of the request that created the payment. Later answers contain it, so that all answers are the same bytes. */
   readonly requestId: string;
   readonly fingerprint: Fingerprint;

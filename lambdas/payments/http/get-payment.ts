@@ -3,7 +3,7 @@ import { DEFAULT_PAGE } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
-import { paymentObject } from '../domain/payment-answer.ts';
+import { paymentObject } from '../domain/payment.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { PaymentStore } from '../use/payment-store.ts';
 import { listTransitions, readPayment } from '../use/read-payment.ts';

@@ -1,16 +1,128 @@
 import * as z from 'zod';
+import { CURRENCIES, isCurrency, largestAmountMinor } from '../../kernel/currency.ts';
+import { everyField } from '../../kernel/fields.ts';
+import type { PaymentField, PaymentNotes, PaymentTerms } from '../domain/payment.ts';
 import { CANCEL_REASONS, PAYMENT_STATUSES } from '../domain/payment.ts';
 
 /**
- * The schema of a payment and of a refund in answers, in events and in the API documents. Objects are open: a reader must
- * ignore unknown fields.
+ * The schema of a payment in requests, and of a payment and a refund in answers, in events and in the API documents. Objects
+ * of answers are open: a reader must ignore unknown fields.
  */
 
-export const shownAmount = (description: string) =>
+// ------------------------------------------------------------------------------------------------------------ requests
+
+const MAX_METADATA_KEYS = 50;
+const MAX_METADATA_KEY_LENGTH = 40;
+const MAX_METADATA_VALUE_LENGTH = 500;
+/** All keys and values together, in UTF-8 bytes. It bounds the size of a payment's first row. */
+const MAX_METADATA_BYTES = 2_048;
+
+/** The largest limit of all currencies. Minor units. Each currency has its own limit, checked below. */
+const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(code) ?? 0));
+
+const utf8 = new TextEncoder();
+
+export const amount = z
+  .int('must be a JSON integer of minor units, for example 1000 for 10.00 EUR')
+  .min(1, 'must be at least 1')
+  .max(LARGEST_AMOUNT, `must be at most ${LARGEST_AMOUNT}`)
+  .meta({
+    description:
+      'In minor units of the currency; at most 10 digits for currencies without decimals, 12 for the others.',
+    example: 1000,
+  });
+
+const currency = z
+  .string('must be a string')
+  .refine(isCurrency, 'must be an active ISO 4217 code in upper case, for example EUR')
+  .meta({ description: 'ISO 4217, upper case.', enum: [...CURRENCIES], example: 'EUR' });
+
+const source = z
+  .string('must be a string')
+  .regex(/^[A-Za-z0-9_.-]{1,255}$/, 'must be a token of your processor: 1 to 255 letters, digits, dots, dashes or _')
+  .meta({ description: 'The processor’s token for a card or an account. Never a card number.', example: 'tok_ok' });
+
+const capture = z.enum(['automatic', 'manual'], 'must be automatic or manual').meta({
+  description: '`automatic` captures at once; `manual` only authorizes.',
+  default: 'automatic',
+});
+
+const reference = z
+  .string('must be a string')
+  .min(1, 'must not be empty')
+  .max(255, 'must be at most 255 characters')
+  .meta({
+    description:
+      'Your name for the purchase. It is unique among payments that are not failed or canceled, and compared byte by byte.',
+    example: 'order-6735',
+  });
+
+const description = z
+  .string('must be a string')
+  .max(500, 'must be at most 500 characters')
+  .meta({ description: 'Free text, stored unchanged.', example: 'Two shirts' });
+
+const metadata = z
+  .record(
+    z.string().min(1, 'a key must not be empty').max(MAX_METADATA_KEY_LENGTH, 'a key must be at most 40 characters'),
+    z.string('must be a string').max(MAX_METADATA_VALUE_LENGTH, 'must be at most 500 characters'),
+    'must be an object of strings',
+  )
+  .refine((value) => Object.keys(value).length <= MAX_METADATA_KEYS, `must have at most ${MAX_METADATA_KEYS} keys`)
+  .refine((value) => utf8Bytes(value) <= MAX_METADATA_BYTES, `must be at most ${MAX_METADATA_BYTES} bytes in all`)
+  .meta({
+    description:
+      'Your own data: at most 50 keys of 1 to 40 characters with strings of at most 500, together at most 2048 bytes. ' +
+      'After the capture, Payonce sends a receipt to `receipt_email` and records a commission for `affiliate`.',
+    example: { order: '6735' },
+  });
+
+function utf8Bytes(value: Readonly<Record<string, string>>): number {
+  return Object.entries(value).reduce((sum, [key, text]) => sum + utf8.encode(key + text).length, 0);
+}
+
+/** The first invalid field is reported, in this order of fields. */
+export const createPaymentBody = z
+  .strictObject({
+    amount,
+    currency,
+    source,
+    capture: capture.optional(),
+    reference: reference.optional(),
+    description: description.optional(),
+    metadata: metadata.optional(),
+  })
+  .superRefine((body, context) => {
+    const largest = largestAmountMinor(body.currency);
+    if (largest === undefined || body.amount <= largest) return;
+    context.addIssue({
+      code: 'custom',
+      path: ['amount'],
+      message: `must be at most ${largest} for ${body.currency}`,
+    });
+  })
+  .meta({ id: 'CreatePayment' });
+
+/** Each field that the caller sets, from the body. */
+export function requestedPayment(body: z.infer<typeof createPaymentBody>): PaymentTerms & PaymentNotes {
+  return everyField<PaymentTerms & PaymentNotes>({
+    amountMinor: body.amount,
+    currency: body.currency,
+    source: body.source,
+    capture: body.capture ?? 'automatic',
+    reference: body.reference,
+    description: body.description,
+    metadata: body.metadata,
+  });
+}
+
+// ------------------------------------------------------------------------------------------------------------- answers
+
+export const shownAmount = (what: string) =>
   z
     .int()
     .min(0)
-    .meta({ description: `${description}, in minor units.` });
+    .meta({ description: `${what}, in minor units.` });
 export const unixSeconds = z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 });
 
 export const payment = z
@@ -51,7 +163,7 @@ export const payment = z
     metadata: z.record(z.string(), z.string()),
     created: unixSeconds,
     livemode: z.boolean(),
-  })
+  } satisfies Record<PaymentField, z.ZodType>)
   .meta({ id: 'Payment' });
 
 export const refund = z

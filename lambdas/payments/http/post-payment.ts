@@ -11,7 +11,7 @@ import { type CreatePayment, type CreatePaymentTools, createPayment } from '../u
 
 import type { Processor } from '../use/processor.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
-import { createPaymentBody } from './payment-schemas.ts';
+import { createPaymentBody, requestedPayment } from './payment-objects.ts';
 import { runCounts } from './run-counts.ts';
 
 const PATH = '/v1/payments';
@@ -56,19 +56,12 @@ function readRequest({ tools: { digest }, caller, request, receivedAtMs }: Call<
   const read = readKeyedRequest(digest, request, createPaymentBody);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
-  const { amount, currency, source, capture, reference, description, metadata } = body;
   return valid({
     ...caller,
     paymentId: derivePaymentId(digest, { ...caller, method: 'POST', path: PATH, key }),
     fingerprint,
     requestId: request.requestId,
     receivedAtMs,
-    amountMinor: amount,
-    currency,
-    source,
-    capture: capture ?? 'automatic',
-    ...(reference === undefined ? {} : { reference }),
-    ...(description === undefined ? {} : { description }),
-    ...(metadata === undefined ? {} : { metadata }),
+    ...requestedPayment(body),
   });
 }

@@ -22,8 +22,8 @@ import { isSameRequest } from '../../once/use/judge-record.ts';
 import type { CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
 import { decide } from '../domain/decide.ts';
 import type { ChargeFact } from '../domain/facts.ts';
-import type { CaptureMode, Payment } from '../domain/payment.ts';
-import { create, freesReference, isAwaited, isUnresolved } from '../domain/payment.ts';
+import type { Payment, PaymentNotes, PaymentTerms } from '../domain/payment.ts';
+import { create, freesReference, isAwaited, isUnresolved, notesOf, termsOf } from '../domain/payment.ts';
 import { creationAnswer } from '../domain/payment-answer.ts';
 import { isSendWindowClosed } from '../domain/settlement.ts';
 import type { FirstDetails, Transition } from '../domain/transition.ts';
@@ -40,7 +40,7 @@ export interface CreatePaymentTools extends ExecuteTools, KnownProcessors {
   readonly digest: Digest;
 }
 
-export interface CreatePayment {
+export interface CreatePayment extends PaymentTerms, PaymentNotes {
   /** Derived from tenant, mode, method, path and idempotency key. */
   readonly paymentId: PaymentId;
   readonly tenantId: TenantId;
@@ -51,14 +51,6 @@ export interface CreatePayment {
   readonly receivedAtMs?: number;
   /** Claim time of the enclosing order; sends stop 15 minutes after it. Unix milliseconds. @default now */
   readonly claimedAtMs?: number;
-  /** Minor units. */
-  readonly amountMinor: number;
-  readonly currency: string;
-  readonly source: string;
-  readonly capture: CaptureMode;
-  readonly reference?: string;
-  readonly description?: string;
-  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 type Refusal =
@@ -201,23 +193,17 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   #pending(nowMs: number): Transition {
     const { digest, processor } = this.#tools;
-    const { paymentId, tenantId, mode, amountMinor, currency, source, capture, reference } = this.#request;
-    const { description, metadata, requestId, fingerprint } = this.#request;
+    const { paymentId, tenantId, mode, requestId, fingerprint } = this.#request;
     const draft = create({
       id: paymentId,
       tenantId,
       mode,
-      amountMinor,
-      currency,
-      source,
-      capture,
-      ...(reference === undefined ? {} : { reference }),
+      ...termsOf(this.#request),
       processorName: processor.name,
       createdAtMs: nowMs,
     });
     const details: FirstDetails = {
-      ...(description === undefined ? {} : { description }),
-      ...(metadata === undefined ? {} : { metadata }),
+      ...notesOf(this.#request),
       requestId,
       fingerprint,
       processor: { account: processor.account, endpoint: processor.endpoint, apiVersion: processor.apiVersion },

@@ -10,7 +10,7 @@ import {
   decideByOperator,
   decideChangeByOperator,
 } from '../domain/operator-decision.ts';
-import { paymentObject } from '../domain/payment-answer.ts';
+import { paymentObject } from '../domain/payment.ts';
 import { detailsOf } from '../domain/transition.ts';
 import { type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from './keyed-effect.ts';
 import type { PaymentChain } from './payment-chain.ts';

@@ -8,7 +8,7 @@ import type { CreateOrderOutcome } from '../../orders/use/create-order.ts';
 import { type ChangeCommand, changeOf, isUnderWay } from '../../payments/domain/change.ts';
 import { type Decision, decide } from '../../payments/domain/decide.ts';
 import type { HoldChange, Refund } from '../../payments/domain/payment.ts';
-import { isAwaited } from '../../payments/domain/payment.ts';
+import { isAwaited, notesOf, termsOf } from '../../payments/domain/payment.ts';
 import { SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
 import { detailsOf, nextTransition } from '../../payments/domain/transition.ts';
 import { type ChangePaymentOutcome, changePayment } from '../../payments/use/change-payment.ts';
@@ -94,26 +94,21 @@ export function cameOfClaim(
 
 async function finish(tools: ResolveTools, record: OpenRecord, { first, state }: PaymentChain) {
   const { operationId, paymentId, fingerprint } = record;
-  const { tenantId, mode, amountMinor, currency, source, capture, reference } = first.payment;
+  const { tenantId, mode } = first.payment;
   const change = changeOf(state, operationId);
   if (change !== undefined) {
     const request = { operationId, paymentId, tenantId, mode, fingerprint, requestId: operationId };
     return (await changePayment(tools, { ...request, command: commandOf(change) })).kind;
   }
-  const { requestId, description, metadata } = detailsOf(first);
+  const details = detailsOf(first);
   const outcome = await createPayment(tools, {
     paymentId,
     tenantId,
     mode,
     fingerprint,
-    requestId,
-    amountMinor,
-    currency,
-    source,
-    capture,
-    ...(reference === undefined ? {} : { reference }),
-    ...(description === undefined ? {} : { description }),
-    ...(metadata === undefined ? {} : { metadata }),
+    requestId: details.requestId,
+    ...termsOf(first.payment),
+    ...notesOf(details),
   });
   return outcome.kind;
 }

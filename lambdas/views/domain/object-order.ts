@@ -1,27 +1,10 @@
+import { PAYMENT_OBJECT } from '../../payments/domain/payment.ts';
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /** In the order in which `paymentObject`, `refundObject` and a dispute's object name them. */
 const ORDERS: Readonly<Record<string, readonly string[]>> = {
-  payment: [
-    'id',
-    'object',
-    'amount',
-    'amount_captured',
-    'amount_refunded',
-    'currency',
-    'status',
-    'source',
-    'capture',
-    'next_action',
-    'processor',
-    'failure',
-    'cancellation_reason',
-    'reference',
-    'description',
-    'metadata',
-    'created',
-    'livemode',
-  ],
+  payment: PAYMENT_OBJECT.names,
   refund: ['id', 'object', 'payment', 'amount', 'currency', 'status', 'reason', 'failure', 'created'],
   dispute: ['id', 'object', 'payment', 'charge_id', 'amount', 'currency', 'status'],
   event: ['id', 'object', 'type', 'created', 'sequence', 'livemode', 'data'],

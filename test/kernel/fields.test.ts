@@ -1,0 +1,49 @@
+import { describe, expect, test } from '@jest/globals';
+import { apiObject, everyField, shownField } from '../../lambdas/kernel/fields.ts';
+
+interface Money {
+  readonly amountMinor: number;
+  readonly note?: string;
+}
+
+const shown = shownField<Money>();
+const amount = shown(['amountMinor'], ({ amountMinor }) => amountMinor);
+const note = shown(['note'], ({ note: text }) => text);
+
+describe('an object of every field', () => {
+  test('omits fields that are undefined', () => {
+    expect(Object.keys(everyField<Money>({ amountMinor: 1, note: undefined }))).toEqual(['amountMinor']);
+    expect(everyField<Money>({ amountMinor: 1, note: 'two' })).toEqual({ amountMinor: 1, note: 'two' });
+  });
+
+  test('does not compile without a field, optional or not, nor with an undefined one that is required', () => {
+    // @ts-expect-error an optional field is missing
+    everyField<Money>({ amountMinor: 1 });
+    // @ts-expect-error a required field is missing
+    everyField<Money>({ note: undefined });
+    // @ts-expect-error a required field is undefined
+    everyField<Money>({ amountMinor: undefined, note: 'two' });
+    // @ts-expect-error the type has no such field
+    everyField<Money>({ amountMinor: 1, note: 'two', currency: 'EUR' });
+    expect.assertions(0);
+  });
+});
+
+describe('an API object', () => {
+  test('renders its fields in their order, and omits those that are undefined', () => {
+    const { names, render } = apiObject<Money>()({ note, object: shown([], () => 'money'), amount });
+    expect(names).toEqual(['note', 'object', 'amount']);
+    expect(JSON.stringify(render({ amountMinor: 1, note: 'two' }))).toBe('{"note":"two","object":"money","amount":1}');
+    expect(JSON.stringify(render({ amountMinor: 1 }))).toBe('{"object":"money","amount":1}');
+  });
+
+  test('does not compile when a field of its type is not shown, optional or not', () => {
+    // @ts-expect-error an optional field is not shown
+    apiObject<Money>()({ object: shown([], () => 'money'), amount });
+    // @ts-expect-error a required field is not shown
+    apiObject<Money>()({ object: shown([], () => 'money'), note });
+    // @ts-expect-error a value is made of a field that `from` does not name
+    shown(['note'], ({ amountMinor }) => amountMinor);
+    expect.assertions(0);
+  });
+});
