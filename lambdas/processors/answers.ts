@@ -5,8 +5,7 @@ import type { HttpAnswer } from '../outbound/http-call.ts';
 import { parseRetryAfter } from '../outbound/retry-after.ts';
 import type { Failure } from '../payments/domain/payment.ts';
 
-/** What every processor's client makes of answers: the faults that the engine understands, and words fit to be kept. */
-
+/** Parses the JSON body of an answer. @throws AmbiguousError `processor_answer_unreadable` when it does not match the schema */
 export function parse<T>(schema: z.ZodType<T>, answer: HttpAnswer): T {
   try {
     return schema.parse(JSON.parse(answer.text));
@@ -15,7 +14,7 @@ export function parse<T>(schema: z.ZodType<T>, answer: HttpAnswer): T {
   }
 }
 
-/** What a status that no reader of answers expects says about the call. */
+/** The fault for a status that the reader of the answer does not expect. */
 export function statusFault(answer: HttpAnswer, nowMs: number): Error {
   const { status } = answer;
   if (status === 401 || status === 403) {
@@ -39,17 +38,17 @@ export function mismatch(message: string): AmbiguousError {
 }
 
 /**
- * A processor that does not know a charge which it named itself is another one, or the books of another account or mode:
- * the key is wrong, nothing was done, and nothing is said about the change.
+ * The processor does not know a charge id that it issued itself. The API key is then of another account or mode. Nothing
+ * was done, and the answer says nothing about the change.
  */
 export function chargeUnknown(): RetryableError {
   return new RetryableError(
     'processor_charge_unknown',
-    'The processor does not know our charge: is the key another’s?',
+    'The processor does not know the charge. The API key may belong to another account or mode.',
   );
 }
 
-/** Faults that say nothing about the processor's health: it is there, and it answered this one call so. */
+/** Faults that do not indicate an outage: the processor is reachable and gave this answer to one call. */
 const HEALTHY_FAULTS: ReadonlySet<string> = new Set([
   'processor_rate_limited',
   'processor_busy',
@@ -58,21 +57,21 @@ const HEALTHY_FAULTS: ReadonlySet<string> = new Set([
   'processor_answer_unexpected',
 ]);
 
-/** Whether a fault tells that the processor, or our access to it, is not well: what the circuit breaker counts. */
-export function tellsOfTrouble(error: unknown): boolean {
+/** Whether an error indicates that the processor, or the access to it, is unavailable. The circuit breaker counts these. */
+export function isProcessorUnhealthy(error: unknown): boolean {
   return (error instanceof RetryableError || error instanceof AmbiguousError) && !HEALTHY_FAULTS.has(error.code);
 }
 
-/** Longer words would cost every declined payment another write unit. */
+/** In UTF-16 code units. A longer text would cost another write unit for each declined payment. */
 const MAX_CODE_LENGTH = 64;
 const MAX_MESSAGE_LENGTH = 200;
 
-/** A processor's words are kept and shown: bounded, and without what must be kept nowhere. */
+/** Prepares a processor's failure for storage and display: limits its length and redacts sensitive data. */
 export function presentable({ code, message }: Failure): Failure {
   return { code: cut(code, MAX_CODE_LENGTH), message: cut(redactSensitive(message), MAX_MESSAGE_LENGTH) };
 }
 
-/** Half of a letter that takes two would make the whole transition unwritable (RFC 8785 wants well-formed Unicode). */
+/** A cut can split a surrogate pair. A lone surrogate would make the transition unwritable: RFC 8785 requires valid Unicode. */
 function cut(text: string, length: number): string {
   return text.slice(0, length).toWellFormed();
 }

@@ -13,43 +13,42 @@ import type { ReadEvent } from './event-body.ts';
 import type { SignatureScheme } from './signatures/signature.ts';
 import { signatureScheme } from './signatures/verify-callback.ts';
 
-/** A processor that this deployment calls, and what was chosen for it. */
+/** A processor that this deployment calls, with its settings. */
 export interface ConfiguredProcessor {
   readonly processor: ProcessorDescriptor;
-  /** By their names in its contract. */
+  /** By setting name in the processor's contract. */
   readonly settings: Readonly<Record<string, string>>;
-  /** In Secrets Manager, by their names in its contract. */
+  /** Ids in Secrets Manager, by secret name in the processor's contract. */
   readonly secretIds: Readonly<Record<string, string>>;
 }
 
 export interface ProcessorsConfig {
-  /** The first takes the payments that no rule sends elsewhere. */
+  /** The first is the default: it gets the payments that no routing rule matches. */
   readonly processors: readonly ConfiguredProcessor[];
   readonly routes: readonly RoutingRule[];
 }
 
-/** The processors that this deployment calls, with the rule for new payments. */
+/** The connected processors of this deployment, and the routing of new payments. */
 export interface Processors {
-  /** Where a new payment goes when no rule says otherwise. */
+  /** The default: it gets the new payments that no routing rule matches. */
   readonly processor: Processor;
   readonly others: readonly Processor[];
   readonly books: readonly ProcessorBooks[];
   readonly choose: (payment: Parameters<typeof routeTo>[1]) => Processor;
 }
 
-/** What processors are connected with. */
 export interface ConnectTools {
   readonly clock: Clock;
-  /** Asked for a secret each time that it is needed, so that a rotated one works at once. */
+  /** Read at each use of a secret, so a rotated secret takes effect without a deployment. */
   readonly secrets: Pick<ActiveSecrets, 'active'>;
-  /** Told of a processor that is left alone for a while, by its name. */
+  /** Called with the processor's name each time its circuit breaker opens. */
   readonly breakerOpened: (processor: string) => void;
 }
 
-/** The processors as a function was deployed with them; secrets are read from Secrets Manager when they are needed. */
+/** Connects the processors that the function was deployed with. Secrets are read from Secrets Manager at their first use. */
 export async function configuredProcessors(config: ProcessorsConfig, clock: Clock): Promise<Processors> {
   const telemetry = outboundTelemetry();
-  // Most deployments call nobody who has a key: then no client is made.
+  // Created at the first use: a deployment whose processors have no secrets needs no Secrets Manager client.
   let known: ActiveSecrets | undefined;
   return connectProcessors(config, {
     clock,
@@ -58,13 +57,17 @@ export async function configuredProcessors(config: ProcessorsConfig, clock: Cloc
   });
 }
 
-/** The code of each processor is loaded here, where it is called, and nowhere else. */
+/**
+ * Loads the code of each configured processor and connects it. No other function loads this code.
+ *
+ * @throws when a routing rule names a processor that this deployment does not call (from `choose`)
+ */
 export async function connectProcessors(
   { processors, routes }: ProcessorsConfig,
   tools: ConnectTools,
 ): Promise<Processors> {
   const [first, ...others] = await Promise.all(processors.map((each) => connect(each, tools)));
-  invariant(first !== undefined, 'a deployment calls at least one processor');
+  invariant(first !== undefined, 'a deployment must call at least one processor');
   const all = [first, ...others];
   return {
     processor: first.client,
@@ -85,7 +88,7 @@ function connect(
 ): Promise<ConnectedProcessor> {
   const reader = (secretId: string) => async (): Promise<string> => {
     const [secret] = await secrets.active(secretId);
-    if (secret === undefined) throw new RetryableError('processor_key_unavailable', 'the secret holds no key');
+    if (secret === undefined) throw new RetryableError('processor_key_unavailable', 'The secret contains no key.');
     return secret;
   };
   return processor.connect({
@@ -96,18 +99,19 @@ function connect(
   });
 }
 
-/** A source of callbacks with all that its callbacks are taken by. */
+/** A callback source with everything that is needed to verify and read its callbacks. */
 export interface ConfiguredSource extends CallbackSource {
   readonly signature: SignatureScheme;
-  /** Reads a body whose signature is good. */
+  /** Reads a body whose signature was verified. */
   readonly readEvent: (body: Uint8Array) => ReadEvent;
   readonly books: ProcessorBooks;
 }
 
 /**
- * The sources whose processors this deployment calls: a callback is verified in the books of its processor.
+ * The sources whose processors this deployment calls. A callback only names a charge, which is then read from its
+ * processor's books.
  *
- * @param processors all of the registry: a source may sign by the scheme of another one
+ * @param processors the whole registry: a source may use the signature scheme of another processor
  */
 export async function configuredSources(
   sources: readonly CallbackSource[],

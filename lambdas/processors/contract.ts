@@ -1,25 +1,26 @@
 import type { Processor, SourceForm } from '../payments/use/processor.ts';
 
 /**
- * What a processor is, without any of its code: what synthesis makes settings, secrets, environment variables, permissions and
- * callback sources from, and what the functions read them back with. Each processor has one, in its folder.
+ * The declaration of a processor, without its code. Synthesis derives settings, secrets, environment variables, permissions and
+ * callback sources from it; the functions read their environment by it. Each processor's folder has one.
  */
 export interface ProcessorContract {
-  /** As payments carry it, and as its callbacks are addressed: `POST /callbacks/<name>`. Lower-case letters, digits, dashes. */
+  /** Stored in each payment, and part of the callback path `POST /callbacks/<name>`. Lower-case letters, digits, dashes. */
   readonly name: string;
-  /** What a deployment chooses for it. A processor is called where its settings are given, the first of the registry always. */
+  /** Settings per deployment. A deployment calls the processors whose settings it has, and always the first of the registry. */
   readonly settings: Readonly<Record<string, ProcessorSetting>>;
-  /** What its client needs and no template may hold; put in by the owner of the account. */
+  /** Secrets that its client needs. The operator sets the values in Secrets Manager; no template contains them. */
   readonly secrets: Readonly<Record<string, ProcessorSecretSetting>>;
   readonly callbacks: ProcessorCallbacks;
-  /** What it can do, as data: the engine asks here, and never by name. */
+  /** What the processor can do. The engine decides by these values, never by the processor's name. */
   readonly abilities: Processor['abilities'];
-  /** What a new payment may name as its `source` when it goes there, of all that the API takes. */
+  /** The values of `source` that the processor accepts for a new payment, a subset of those that the API accepts. */
   readonly source: SourceForm;
   /**
-   * The setting under which this processor is a stack of ours, which then gives its settings and signs in the processor's own way.
+   * The setting by which Payonce deploys this processor as a stack of its own. The stack then provides the settings and signs
+   * callbacks by the processor's own scheme.
    *
-   * @default it is somewhere else
+   * @default the processor is an external system
    */
   readonly deployedBy?: 'sandbox';
 }
@@ -27,7 +28,7 @@ export interface ProcessorContract {
 export interface ProcessorSetting {
   /** Its name in CDK context, after `payonce:`. */
   readonly context: string;
-  /** The environment variable in which the functions find it. */
+  /** The functions' environment variable. */
   readonly variable: string;
   readonly form: SettingForm;
   /** @default the processor cannot be called without it */
@@ -35,51 +36,52 @@ export interface ProcessorSetting {
 }
 
 type SettingForm =
-  /** Without a trailing slash. A deployment gives https; a function takes http too, which the local AWS speaks. */
+  /** A URL without a trailing slash. Deployments require https; a function also accepts http, for the local AWS. */
   'address' | { readonly pattern: RegExp; readonly allowed: string };
 
 interface ProcessorSecretSetting extends SecretConstruct {
-  /** The environment variable that names the secret to the functions. */
+  /** The functions' environment variable that holds the secret's id. */
   readonly variable: string;
 }
 
 export interface SecretConstruct {
-  /** The id of its construct in the data stack. It never changes: what the owner put in would be lost. */
+  /** The construct id in the data stack. It must never change: the secret would be replaced, and its value lost. */
   readonly construct: string;
   readonly description: string;
 }
 
 interface ProcessorCallbacks {
-  /** The name of the scheme by which it signs: its own, or a general one. */
+  /** The name of the signature scheme: the processor's own, or a general one. */
   readonly scheme: string;
-  /** The setting, in CDK context after `payonce:`, that says by which other scheme it signs. @default there is none */
+  /** The name in CDK context, after `payonce:`, of the setting that selects another scheme. @default the scheme is fixed */
   readonly schemeSetting?: string;
-  /** What it signs with. */
+  /** The signing secret. */
   readonly secret: SecretConstruct;
 }
 
-/** A processor that may call back: at `POST /callbacks/<name>`. */
+/** A processor that may send callbacks to `POST /callbacks/<name>`. */
 export interface CallbackSource {
-  /** The processor's name, as payments carry it. */
+  /** The processor's name, as stored in payments. */
   readonly name: string;
-  /** How it signs. */
+  /** The name of its signature scheme. */
   readonly scheme: string;
   /**
-   * The secret in Secrets Manager: a JSON object each of whose values is an active secret, whatever its name, or one
-   * secret as plain text. To rotate, add the new one, switch the processor over, remove the old one.
+   * The id of the secret in Secrets Manager. Its value is one secret as plain text, or a JSON object in which each value is
+   * an active secret; the property names are not used. To rotate: add the new secret, switch the processor over, remove the
+   * old one.
    */
   readonly secretId: string;
 }
 
-/** Schemes that belong to no processor; every processor may sign by one of them. */
+/** Signature schemes that belong to no processor. Every processor may use one of them. */
 export const GENERAL_SCHEMES = ['standard-webhooks'] as const;
 
-/** All schemes by which some processor may sign. */
+/** The names of all signature schemes that a callback source may use. */
 export function schemeNames(processors: readonly ProcessorContract[]): readonly string[] {
   return [...new Set([...processors.map(({ callbacks }) => callbacks.scheme), ...GENERAL_SCHEMES])];
 }
 
-/** Where it calls back, below the address of the API. */
+/** The path of the processor's callbacks, relative to the API's base URL. */
 export function callbackPath({ name }: Pick<ProcessorContract, 'name'>): string {
   return `/callbacks/${name}`;
 }

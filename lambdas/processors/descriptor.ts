@@ -5,14 +5,14 @@ import type { ReadEvent } from './event-body.ts';
 import type { SignatureScheme } from './signatures/signature.ts';
 
 /**
- * All that Payonce knows of a processor: its contract, and its code, each part of which is loaded when it is first needed. So the
- * list of them can be read at synth, and a function does not start with code that it does not call.
+ * A processor's contract and its code. Each part of the code is a dynamic import at its first use, so synthesis can read the
+ * registry, and a function does not load code that it does not call.
  */
 export interface ProcessorDescriptor extends ProcessorContract {
   readonly connect: (configured: Configured) => Promise<ConnectedProcessor>;
-  /** Its own, or the general one that its contract names. */
+  /** The processor's own scheme, or the general one that its contract names. */
   readonly signature: () => Promise<SignatureScheme>;
-  /** @returns what reads a body whose signature is good */
+  /** @returns the function that reads a body whose signature was verified */
   readonly eventReader: () => Promise<(body: Uint8Array) => ReadEvent>;
 }
 
@@ -21,18 +21,17 @@ export interface ConnectedProcessor {
   readonly books: ProcessorBooks;
 }
 
-/** What a client and its books are made with. */
 interface Configured {
-  /** By their names in the contract. */
+  /** By setting name in the contract. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Each as it stands now, by its name in the contract. */
+  /** Functions that read the current values, by secret name in the contract. */
   readonly secrets: Readonly<Record<string, () => Promise<string>>>;
   readonly clock: Clock;
-  /** Told each time that the processor is left alone for a while. */
+  /** Called each time the processor's circuit breaker opens. */
   readonly onBreakerOpened: () => void;
 }
 
-/** The same for one contract: each setting and each secret under its name. */
+/** `Configured` for one contract: each setting and each secret is a property under its name. */
 export type Connection<Contract extends ProcessorContract> = SettingValues<Contract['settings']> & {
   readonly [Name in keyof Contract['secrets']]: () => Promise<string>;
 } & Pick<Configured, 'clock' | 'onBreakerOpened'>;
@@ -43,7 +42,7 @@ type SettingValues<Settings extends Readonly<Record<string, ProcessorSetting>>> 
   readonly [Name in keyof Settings as Settings[Name] extends { readonly optional: true } ? Name : never]?: string;
 };
 
-/** The parts of a processor's code; each is a dynamic import. */
+/** The parts of a processor's code. Each is a dynamic import. */
 export interface ProcessorCode<Contract extends ProcessorContract, ClientOptions, BooksOptions> {
   readonly client: () => Promise<(options: ClientOptions) => Processor>;
   readonly books: () => Promise<(options: BooksOptions) => ProcessorBooks>;
@@ -51,15 +50,15 @@ export interface ProcessorCode<Contract extends ProcessorContract, ClientOptions
   readonly readEvent: () => Promise<(processorName: string, body: Uint8Array) => ReadEvent>;
 }
 
-/** What the contract offers and neither the client nor the books take: it must be nothing. */
+/** The settings and secrets of the contract that neither the client nor the books use. Must be `never`. */
 type Unread<Contract extends ProcessorContract, ClientOptions, BooksOptions> = Exclude<
   keyof Contract['settings'] | keyof Contract['secrets'],
   keyof ClientOptions | keyof BooksOptions
 >;
 
 /**
- * Puts a processor together. It compiles when the client and the books get all that they ask for, when one of them takes each
- * setting and each secret, and when there is a signature scheme of the name that the contract says.
+ * Combines a contract with its code. It compiles only if the contract provides every option of the client and the books, if one
+ * of them uses each setting and each secret, and if the signature scheme has the name that the contract states.
  */
 export function describeProcessor<const Contract extends ProcessorContract, ClientOptions, BooksOptions>(
   contract: Contract,
@@ -71,7 +70,7 @@ export function describeProcessor<const Contract extends ProcessorContract, Clie
     ...contract,
     connect: async ({ settings, secrets, clock, onBreakerOpened }) => {
       const [client, books] = await Promise.all([code.client(), code.books()]);
-      // `readProcessors` has read the settings and the secrets by this very contract.
+      // `readPaymentsConfig` has read the settings and the secrets by this contract.
       const connection = { ...settings, ...secrets, clock, onBreakerOpened } as ClientOptions & BooksOptions;
       return { client: { ...client(connection), source: contract.source }, books: books(connection) };
     },

@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import type { CallbackEvent } from '../payments/use/effect-store.ts';
 
-/** Of an event's and a charge's id: what fits into a key and is no surprise in a log. */
+/** The id of an event or a charge: short enough for a key, and safe to log. */
 export const id = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters');
 
-/** What a body of a callback says. */
+/** The content of a callback's body. */
 export type ReadEvent =
   | { readonly kind: 'event'; readonly event: CallbackEvent }
-  /** Nothing that Payonce needs to know: to be acknowledged and forgotten. */
+  /** An event type that Payonce does not need. It is acknowledged and not stored. */
   | { readonly kind: 'ignored'; readonly type: string }
   | Unreadable;
 
@@ -17,7 +17,7 @@ export interface Unreadable {
   readonly detail: string;
 }
 
-/** Reads a body whose signature is good. A byte-order mark that was signed with it is passed over. */
+/** Reads a body whose signature was verified. A leading byte-order mark is ignored. */
 export function readEventBody(body: Uint8Array): { readonly kind: 'read'; readonly value: unknown } | Unreadable {
   try {
     return { kind: 'read', value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) };
@@ -26,7 +26,7 @@ export function readEventBody(body: Uint8Array): { readonly kind: 'read'; readon
   }
 }
 
-/** Says which field is not that of an event, and why. */
+/** Names the first field that does not match the schema of an event, and the reason. */
 export function unreadable(error: z.ZodError): Unreadable {
   const [issue] = error.issues;
   const param = issue?.path.join('.') ?? '';

@@ -5,13 +5,13 @@ import type { ConfiguredProcessor, ProcessorsConfig } from './configured-process
 import { type CallbackSource, type ProcessorContract, type ProcessorSetting, schemeNames } from './contract.ts';
 import type { ProcessorDescriptor } from './descriptor.ts';
 
-/** What every function that appends to the Ledger was deployed with. */
+/** The configuration of every function that appends to the Ledger. */
 export interface PaymentsConfig extends ProcessorsConfig {
-  /** By their names. */
+  /** Table names. */
   readonly tables: { readonly idempotency: string; readonly ledger: string; readonly registry: string };
 }
 
-/** Text that holds JSON of this shape. */
+/** A string that contains JSON of the given schema. */
 const json = <Value>(schema: z.ZodType<Value>) =>
   z
     .string('is not set')
@@ -47,10 +47,10 @@ const paymentsEnvironment = z.object({
 });
 
 /**
- * Reads the payments function's environment, once, at start.
+ * Reads the payments function's environment, once, at its start.
  *
- * @param processors those that a deployment may call
- * @throws Error naming the variable that is missing or wrong
+ * @param processors the registry
+ * @throws Error that names the variable which is missing or invalid
  */
 export function readPaymentsConfig(environment: Variables, processors: readonly ProcessorDescriptor[]): PaymentsConfig {
   const data = readVariables(paymentsEnvironment, environment);
@@ -72,7 +72,7 @@ function variablesOf({ settings, secrets }: ProcessorContract): readonly string[
   return [...Object.values(settings), ...Object.values(secrets)].map(({ variable }) => variable);
 }
 
-/** One of its variables is set, so all that it needs must be. */
+/** Called if any variable of the processor is set. All its required variables must then be set. */
 function readProcessor(processor: ProcessorDescriptor, environment: Variables): ConfiguredProcessor {
   const settings = Object.entries(processor.settings).flatMap(([name, setting]) => {
     if (setting.optional === true && environment[setting.variable] === undefined) return [];
@@ -92,7 +92,7 @@ function readVariable(name: string, schema: z.ZodType<string>, environment: Vari
   return readVariables(z.object({ [name]: schema }), environment)[name] ?? '';
 }
 
-/** What the callbacks function was deployed with. */
+/** The configuration of the callbacks function. */
 export interface CallbacksConfig extends PaymentsConfig {
   readonly sources: readonly CallbackSource[];
 }
@@ -109,7 +109,7 @@ const callbackSources = (processors: readonly ProcessorDescriptor[]) =>
     ),
   );
 
-/** @throws Error as {@link readPaymentsConfig} */
+/** Reads the callbacks function's environment. @throws Error as {@link readPaymentsConfig} */
 export function readCallbacksConfig(
   environment: Variables,
   processors: readonly ProcessorDescriptor[],

@@ -1,6 +1,6 @@
 import type { ProcessorContract } from '../contract.ts';
 
-/** The sandbox, and every processor that speaks its protocol (kernel/contract/sandbox-api.ts). */
+/** The sandbox, and any processor with the same API (kernel/contract/sandbox-api.ts). */
 export const sandboxContract = {
   name: 'sandbox',
   settings: {
@@ -16,12 +16,12 @@ export const sandboxContract = {
     },
   },
   abilities: {
-    // Its books are read consistently, and its keys are honoured for a day.
+    // Reads of its books are strongly consistent. It recognizes an idempotency key for a day.
     lookup: { kind: 'strong' },
     keyRetentionMs: 24 * 60 * 60 * 1_000,
     partialCapture: true,
     partialRefund: true,
-    // It lets a hold go only when it is told to; it is given the time that cards have.
+    // The sandbox itself never expires a hold. Seven days is the usual validity for cards.
     holdValidityMs: 7 * 24 * 60 * 60 * 1_000,
   },
   source: {

@@ -9,19 +9,19 @@ export const errorAnswer = z.object({
   error: z.object({ code: z.string().min(1), message: z.string(), charge: z.string().min(1).optional() }),
 });
 
-/** What a charge carries so that it and its payment find each other, whoever asks. */
+/** The metadata by which a charge is found for its payment, and a payment for its charge. */
 export function chargeMetadata(order: ChargeOrder): Readonly<Record<string, string>> {
   return { payment: order.paymentId, operation: order.operationId };
 }
 
 /**
- * The answer to a send.
+ * Reads the answer to a request that creates a charge.
  *
  * | status                          | meaning                                                             |
  * |---------------------------------|---------------------------------------------------------------------|
- * | 201 with the charge ordered     | succeeded, or authorized                                            |
+ * | 201 with the requested charge   | succeeded, authorized, pending or action required                   |
  * | 402, readable                   | declined                                                            |
- * | 400, 404, 422, readable         | rejected, save the 422 that says that the key has another body      |
+ * | 400, 404, 422, readable         | rejected, except `idempotency_key_mismatch`: AmbiguousError         |
  * | 401, 403                        | RetryableError `processor_unauthorized`                             |
  * | 429                             | RetryableError `processor_rate_limited`                             |
  * | 5xx                             | AmbiguousError `processor_error`                                    |
@@ -35,7 +35,7 @@ export function readChargeAnswer(order: ChargeOrder, answer: HttpAnswer, nowMs: 
     case 201: {
       const charge = parse(chargeAnswer, answer);
       const outcome = outcomeOf(order, charge);
-      if (outcome.kind === 'declined') throw mismatch('a charge answered 201 cannot be declined');
+      if (outcome.kind === 'declined') throw mismatch('A charge answered with 201 cannot be declined.');
       return outcome;
     }
     case 402: {
@@ -46,8 +46,8 @@ export function readChargeAnswer(order: ChargeOrder, answer: HttpAnswer, nowMs: 
     case 404:
     case 422: {
       const { code, message } = parse(errorAnswer, answer).error;
-      // Something was sent under this key before: what became of it must be looked up.
-      if (code === 'idempotency_key_mismatch') throw mismatch('the key is known with another body');
+      // An earlier request with this key was sent. Only a look-up can determine its outcome.
+      if (code === 'idempotency_key_mismatch') throw mismatch('The key was used with another body.');
       return { kind: 'rejected', failure: presentable({ code, message }) };
     }
     default:
@@ -55,7 +55,7 @@ export function readChargeAnswer(order: ChargeOrder, answer: HttpAnswer, nowMs: 
   }
 }
 
-/** The answer to a look-up by key. @throws as `readChargeAnswer` does, for every status but 200 */
+/** Reads the answer to a look-up by key. @throws the faults of `readChargeAnswer` for every status but 200 */
 export function readLookupAnswer(
   order: ChargeOrder,
   answer: HttpAnswer,
@@ -65,19 +65,19 @@ export function readLookupAnswer(
   const { data } = parse(listAnswer, answer);
   const [charge] = data;
   if (charge === undefined) return { kind: 'absent' };
-  // A key that made two charges is for a person to look at; choosing one would hide the other.
-  if (data.length > 1) throw mismatch(`the key made ${data.length} charges`);
+  // An operator must examine a key with two charges; selecting one would hide the other.
+  if (data.length > 1) throw mismatch(`The key has ${data.length} charges.`);
   return outcomeOf(order, charge);
 }
 
-/** The answer to the health probe. */
+/** Reads the answer to the health probe. @throws the fault of `statusFault` for every status but 200 */
 export function readHealthAnswer(answer: HttpAnswer, nowMs: number): void {
   if (answer.status !== 200) throw statusFault(answer, nowMs);
 }
 
 /**
- * What the call that made the charge came to, whatever became of the charge since: one ordered with manual capture was
- * authorized, even if it is captured or voided by now.
+ * The outcome of the call that created the charge, regardless of later changes: a charge with manual capture was
+ * authorized, even if it has been captured or voided since.
  */
 function outcomeOf(order: ChargeOrder, charge: Charge): ChargeOutcome {
   const metadata = chargeMetadata(order);
@@ -86,26 +86,26 @@ function outcomeOf(order: ChargeOrder, charge: Charge): ChargeOutcome {
     charge.currency === order.currency &&
     charge.capture === order.capture &&
     Object.entries(metadata).every(([name, value]) => charge.metadata[name] === value);
-  if (!asOrdered) throw mismatch('the charge is not what was ordered');
+  if (!asOrdered) throw mismatch('The charge differs from the request.');
   if (charge.status === 'declined') {
-    if (charge.failure === null) throw mismatch('a declined charge must say why');
+    if (charge.failure === null) throw mismatch('A declined charge must have a failure.');
     return { kind: 'declined', chargeId: charge.id, failure: presentable(charge.failure) };
   }
-  if (charge.failure !== null) throw mismatch('a charge that was accepted cannot say why it was not');
+  if (charge.failure !== null) throw mismatch('An accepted charge must not have a failure.');
   return acceptedOutcome(order, charge);
 }
 
 function acceptedOutcome(order: ChargeOrder, charge: Charge): ChargeOutcome {
   const { id: chargeId, status, action_url: actionUrl } = charge;
-  // Voided before the payer had answered: it was accepted, nothing was set aside, and its callback says the rest.
+  // Voided before the payer approved: the charge was accepted, nothing was authorized, and its callback reports the end.
   const unanswered = status === 'voided' && (order.capture === 'automatic' || charge.void_reason === 'abandoned');
   if (status === 'pending' || unanswered) return { kind: 'pending', chargeId };
   if (status === 'requires_action') {
-    if (actionUrl === null) throw mismatch('an action that is required must have its address');
+    if (actionUrl === null) throw mismatch('A charge that requires an action must have an action URL.');
     return { kind: 'action_required', chargeId, actionUrl };
   }
   if (order.capture === 'manual') return { kind: 'authorized', chargeId };
   const taken = status === 'succeeded' && charge.amount_captured === order.amountMinor;
-  if (!taken) throw mismatch('the money that was ordered was not taken');
+  if (!taken) throw mismatch('The requested amount was not captured.');
   return charge.fee === null ? { kind: 'succeeded', chargeId } : { kind: 'succeeded', chargeId, feeMinor: charge.fee };
 }

@@ -12,13 +12,13 @@ export interface SandboxBooksOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** What payments are pinned to: the same for the client that charges and for the books that are read. */
+/** The processor account that payments are pinned to. The client and the books use the same one. */
 export const SANDBOX_ACCOUNT = 'sandbox';
 
-/** A page of a hundred charges, each with many refunds; a charge with thousands of them. */
+/** Enough for a page of a hundred charges with many refunds each, or for one charge with thousands of refunds. */
 const MAX_LIST_BYTES = 4 * 1_024 * 1_024;
 
-/** The sandbox processor's own list over HTTP. Reads only, each made once: whoever asks decides whether to ask again. */
+/** The sandbox's books over HTTP, read only. Each read is one call; the caller decides whether to retry. */
 export function createSandboxBooks({ url, clock }: SandboxBooksOptions): ProcessorBooks {
   const get = (path: string, timeoutMs: number): Promise<HttpAnswer> =>
     callOnce({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs, maxAnswerBytes: MAX_LIST_BYTES });

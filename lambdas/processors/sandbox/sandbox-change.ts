@@ -7,7 +7,7 @@ import { chargeUnknown, mismatch, parse, presentable, statusFault } from '../ans
 import { errorAnswer } from './sandbox-answers.ts';
 import { chargeAnswer, refundAnswer } from './sandbox-charge.ts';
 
-/** What is posted under a charge's own path. */
+/** The request for a change, relative to the charge's path. */
 export function changeRequest({ change, paymentId, operationId }: ChangeOrder): { path: string; body: object } {
   switch (change.kind) {
     case 'capture':
@@ -23,16 +23,16 @@ export function changeRequest({ change, paymentId, operationId }: ChangeOrder): 
 }
 
 /**
- * The answer to a send.
+ * Reads the answer to a request that changes a charge.
  *
  * | status                                | meaning                                                           |
  * |---------------------------------------|-------------------------------------------------------------------|
- * | 200, of a refund 201, as asked        | applied                                                           |
- * | 400, 402, 422, readable               | refused, save the 422 that says that the key has another body     |
- * | 404, readable                         | RetryableError `processor_charge_unknown`: a wrong key            |
- * | 409 `busy`                            | RetryableError `processor_busy`: rivals were faster each time     |
- * | an answer to something else           | AmbiguousError `processor_answer_mismatch`                        |
- * | everything else                       | as for a charge                                                   |
+ * | 200 (201 for a refund), as requested  | applied                                                           |
+ * | 400, 402, 422, readable               | refused, except `idempotency_key_mismatch`: AmbiguousError        |
+ * | 404, readable                         | RetryableError `processor_charge_unknown`: wrong API key          |
+ * | 409 `busy`                            | RetryableError `processor_busy`: concurrent changes won each time |
+ * | an answer to another request          | AmbiguousError `processor_answer_mismatch`                        |
+ * | everything else                       | as in `readChargeAnswer`                                          |
  */
 export function readChangeAnswer(order: ChangeOrder, answer: HttpAnswer, nowMs: number): ChangeOutcome {
   switch (answer.status) {
@@ -42,24 +42,28 @@ export function readChangeAnswer(order: ChangeOrder, answer: HttpAnswer, nowMs: 
     case 402:
     case 422: {
       const { code, message } = parse(errorAnswer, answer).error;
-      // Something was sent under this key before: what became of it must be looked up.
-      if (code === 'idempotency_key_mismatch') throw mismatch('the key is known with another body');
+      // An earlier request with this key was sent. Only a look-up can determine its outcome.
+      if (code === 'idempotency_key_mismatch') throw mismatch('The key was used with another body.');
       return { kind: 'refused', failure: presentable({ code, message }) };
     }
     case 404:
-      // Only a readable 404 is the processor’s own.
+      // An unreadable 404 may come from a proxy or a gateway instead of the processor.
       parse(errorAnswer, answer);
       throw chargeUnknown();
     case 409: {
       if (parse(errorAnswer, answer).error.code !== 'busy') throw statusFault(answer, nowMs);
-      throw new RetryableError('processor_busy', 'Others are changing the charge; nothing was done.');
+      throw new RetryableError('processor_busy', 'Concurrent requests change the charge; nothing was done.');
     }
     default:
       throw statusFault(answer, nowMs);
   }
 }
 
-/** The answer to a look at the charge. @throws as `readChangeAnswer` does, for every status but 200: a charge that is not found proves nothing */
+/**
+ * Reads the charge to find out whether the change was applied.
+ *
+ * @throws the fault of `statusFault` for every status but 200; a 404 does not prove that the change is absent
+ */
 export function readChangeLookup(
   order: ChangeOrder,
   answer: HttpAnswer,
@@ -67,7 +71,7 @@ export function readChangeLookup(
 ): ChangeOutcome | { readonly kind: 'absent' } {
   if (answer.status !== 200) throw statusFault(answer, nowMs);
   const charge = parse(chargeAnswer, answer);
-  mustBeTheCharge(order, charge);
+  assertSameCharge(order, charge);
   const fact = factOfChange(order, charge);
   return fact === undefined ? { kind: 'absent' } : { kind: 'applied', facts: [fact] };
 }
@@ -75,16 +79,16 @@ export function readChangeLookup(
 function appliedFact(order: ChangeOrder, answer: HttpAnswer): Fact {
   if (order.change.kind === 'refund') return refundFact(order, parse(refundAnswer, answer));
   const charge = parse(chargeAnswer, answer);
-  mustBeTheCharge(order, charge);
+  assertSameCharge(order, charge);
   const fact = factOfChange(order, charge);
-  if (fact === undefined) throw mismatch('what was asked for was not done');
+  if (fact === undefined) throw mismatch('The requested change was not made.');
   if (order.change.kind === 'capture' && charge.amount_captured !== order.change.amountMinor) {
-    throw mismatch('the captured amount is not what was asked for');
+    throw mismatch('The captured amount differs from the request.');
   }
   return fact;
 }
 
-/** The change as the charge shows it, whoever asked for it; undefined when it is not there. */
+/** The change as the charge shows it, regardless of its requester; undefined if it was not made. */
 function factOfChange(order: ChangeOrder, charge: Charge): Fact | undefined {
   const { id: chargeId, status, amount_captured: capturedMinor, fee: feeMinor } = charge;
   switch (order.change.kind) {
@@ -97,8 +101,8 @@ function factOfChange(order: ChangeOrder, charge: Charge): Fact | undefined {
       return status === 'voided' ? { kind: 'voided', chargeId, reason: charge.void_reason ?? 'requested' } : undefined;
     case 'refund': {
       const [made, ...more] = charge.refunds.filter(({ metadata }) => metadata['operation'] === order.operationId);
-      // A key that made two refunds is for a person to look at; choosing one would hide the other.
-      if (more.length > 0) throw mismatch(`the key made ${more.length + 1} refunds`);
+      // An operator must examine a key with two refunds; selecting one would hide the other.
+      if (more.length > 0) throw mismatch(`The key has ${more.length + 1} refunds.`);
       return made && refundFact(order, made);
     }
   }
@@ -111,10 +115,11 @@ function refundFact({ operationId, chargeId, change }: ChangeOrder, refund: Refu
     metadata['operation'] === operationId &&
     change.kind === 'refund' &&
     change.amountMinor === amountMinor;
-  if (!asAsked) throw mismatch('the refund is not what was asked for');
+  if (!asAsked) throw mismatch('The refund differs from the request.');
   return { kind: 'refund', refundId: operationId, chargeId, amountMinor, status };
 }
 
-function mustBeTheCharge(order: ChangeOrder, charge: Charge): void {
-  if (charge.id !== order.chargeId || charge.currency !== order.currency) throw mismatch('it is another charge');
+function assertSameCharge(order: ChangeOrder, charge: Charge): void {
+  if (charge.id !== order.chargeId || charge.currency !== order.currency)
+    throw mismatch('The answer describes another charge.');
 }

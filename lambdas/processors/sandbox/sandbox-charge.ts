@@ -4,9 +4,9 @@ import { isOwnRefund, parsePaymentId } from '../../kernel/ids.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import { presentable } from '../answers.ts';
 
-/** It becomes part of keys and of rows: bounded, and free of surprises. */
+/** Part of keys and rows, so its length and its characters are limited. */
 const processorId = z.string().regex(/^[\x21-\x7e]{1,255}$/);
-/** A row with a longer one would cost a fortune, and no address that works everywhere is. */
+/** Limits the size of a row. Longer URLs do not work in all browsers. */
 const MAX_URL_LENGTH = 2_048;
 
 export const refundAnswer = z.object({
@@ -26,7 +26,7 @@ const disputeAnswer = z.object({
   status: z.enum(['open', 'won', 'lost']),
 }) satisfies z.ZodType<Dispute>;
 
-/** Unknown fields are passed over: a processor may add some at any time. */
+/** Unknown fields are ignored: the processor may add fields at any time. */
 export const chargeAnswer = z.object({
   id: processorId,
   object: z.literal('charge'),
@@ -54,7 +54,7 @@ export const listAnswer = z.object({
   next: z.string().nullable(),
 }) satisfies z.ZodType<ChargeList>;
 
-/** The charge in our words. What its metadata does not say of us, it does not say. */
+/** Converts the charge to the domain type. A payment id or an operation id that the metadata lacks is left out. */
 export function processorCharge(charge: Charge): ProcessorCharge {
   const paymentId = parsePaymentId(charge.metadata['payment'] ?? '');
   const operationId = charge.metadata['operation'];
@@ -88,7 +88,7 @@ export function processorCharge(charge: Charge): ProcessorCharge {
   };
 }
 
-/** A refund of ours goes by the operation that made it, so that its own answer and its callbacks tell of one refund. */
+/** A refund by Payonce is identified by its operation, so its answer and its callbacks refer to the same refund. */
 function refundIdOf({ id, metadata }: Refund): string {
   const operation = metadata['operation'];
   return isOwnRefund(operation) ? operation : id;

@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/world.ts';
 import { type BreakerSettings, createCallGuard } from '../../outbound/circuit-breaker.ts';
 import { callOnce, type HttpAnswer } from '../../outbound/http-call.ts';
 import type { ChangeOrder, ChargeOrder, Processor } from '../../payments/use/processor.ts';
-import { tellsOfTrouble } from '../answers.ts';
+import { isProcessorUnhealthy } from '../answers.ts';
 import { sandboxContract } from './contract.ts';
 import { chargeMetadata, readChargeAnswer, readHealthAnswer, readLookupAnswer } from './sandbox-answers.ts';
 import { SANDBOX_ACCOUNT } from './sandbox-books.ts';
@@ -16,19 +16,19 @@ export interface SandboxClientOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** @default five failures in a row open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
-  /** Called each time that the breaker opens, after a failed probe too. */
+  /** Called each time the breaker opens, also after a failed probe. */
   readonly onBreakerOpened?: () => void;
 }
 
-/** Two requests in a row that each failed twice, and one more; then a pause that a waiting client still lives through. */
+/** Opens after two requests with two failed attempts each, and one more failure. Pauses for less time than a client waits. */
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
 
-/** The health route does nothing, so an answer later than this is a bad sign by itself. Milliseconds. */
+/** Milliseconds. The health route does no work, so a later answer indicates trouble. */
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**
- * The sandbox processor over HTTP. Sends each call once: whether to send twice is the engine's to decide. The
- * idempotency key is the operation's id, the same on every attempt.
+ * The sandbox processor over HTTP. Each method sends one request; the engine decides about retries. The idempotency key is
+ * the operation id, the same for every attempt.
  */
 export function createSandboxClient(options: SandboxClientOptions): Processor {
   const { url, clock } = options;
@@ -45,7 +45,7 @@ export function createSandboxClient(options: SandboxClientOptions): Processor {
   const guard = createCallGuard({
     settings: options.breaker ?? DEFAULT_BREAKER,
     probe: async () => readHealthAnswer(await get('/health', PROBE_TIMEOUT_MS), clock.nowMs()),
-    isFailure: tellsOfTrouble,
+    isFailure: isProcessorUnhealthy,
     ...(options.onBreakerOpened === undefined ? {} : { onOpened: options.onBreakerOpened }),
   });
 

@@ -3,7 +3,7 @@ import { EVENT_TYPES, type SandboxEvent } from '../../kernel/contract/sandbox-ap
 import { parsePaymentId } from '../../kernel/ids.ts';
 import { id, type ReadEvent, readEventBody, unreadable } from '../event-body.ts';
 
-/** Unknown fields are passed over: a processor may add some at any time. */
+/** Unknown fields are ignored: the processor may add fields at any time. */
 const sandboxEvent = z.object({
   id,
   object: z.literal('event'),
@@ -17,7 +17,7 @@ const sandboxEvent = z.object({
   }),
 }) satisfies z.ZodType<SandboxEvent>;
 
-/** Reads a body whose signature is good. */
+/** Reads a body whose signature was verified. */
 export function readSandboxEvent(processorName: string, body: Uint8Array): ReadEvent {
   const read = readEventBody(body);
   if (read.kind === 'unreadable') return read;

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { SIGNATURE_HEADER } from '../../kernel/contract/sandbox-api.ts';
 import { judge, refused, type SignatureScheme, soleValue, UNIX_SECONDS } from '../signatures/signature.ts';
 
-/** One time and one signature, in this order, and nothing else (contract/sandbox-api.ts). */
+/** Exactly one time and one signature, in this order (kernel/contract/sandbox-api.ts). */
 const FORM = new RegExp(`^t=(${UNIX_SECONDS}),v1=([0-9a-f]{64})$`);
 
 export const sandboxSignature: SignatureScheme<'sandbox'> = {
@@ -15,7 +15,7 @@ export const sandboxSignature: SignatureScheme<'sandbox'> = {
     const given = Buffer.from(hexadecimal, 'hex');
     return judge({ atSeconds: Number(seconds), nowMs, secrets }, (secret) => {
       const expected = createHmac('sha256', secret).update(`${seconds}.`).update(callback.body).digest();
-      // Constant in time: both are 32 bytes, by the form and by SHA-256, and all of them are compared whichever differ.
+      // Compared in constant time. `timingSafeEqual` needs equal lengths: the form and SHA-256 both give 32 bytes.
       return timingSafeEqual(expected, given);
     });
   },

@@ -1,8 +1,8 @@
-/** What a processor sent, before anybody has read it. */
+/** A received callback before its signature is verified. */
 export interface SignedCallback {
-  /** The bytes that were signed: as they came, neither decoded nor parsed. */
+  /** The signed bytes exactly as received. */
   readonly body: Uint8Array;
-  /** All distinct values of a header, by its name in lower case. */
+  /** All distinct values of a header, by its lower-case name. */
   readonly header: (name: string) => readonly string[];
 }
 
@@ -11,19 +11,20 @@ export type SignatureVerdict = { readonly kind: 'valid' } | SignatureRefusal;
 export interface SignatureRefusal {
   readonly kind: 'refused';
   /**
-   * In order of precedence, and all but the last before any secret is used: what comes first is reported when several
-   * hold. Only after `mismatch` may another secret help.
+   * In order of precedence: if several apply, the first is reported. All but `mismatch` are determined without a secret,
+   * so only after `mismatch` may another secret match.
    */
   readonly reason: 'missing' | 'repeated' | 'malformed' | 'expired' | 'ahead' | 'mismatch';
 }
 
-/** How one kind of processor signs. It judges and tells nobody: neither bodies nor signatures nor secrets are logged. */
+/** One way to sign callbacks. An implementation never logs bodies, signatures or secrets. */
 export interface SignatureScheme<Name extends string = string> {
   readonly name: Name;
   /**
-   * Never throws because of what was sent or how a secret looks: a secret that cannot be one matches nothing.
+   * Verifies the signature of a callback. Never throws because of the callback's content or a secret's form; an invalid
+   * secret matches nothing.
    *
-   * @param secrets all that are active; any may match
+   * @param secrets all active secrets; any may match
    * @param nowMs Unix milliseconds
    */
   verify(
@@ -34,22 +35,22 @@ export interface SignatureScheme<Name extends string = string> {
 }
 
 /**
- * How old a signature may be, and how far ahead, because clocks differ. Seconds. What Stripe ("Resolve webhook signature
- * verification errors") and Standard Webhooks take by themselves; a callback that is sent again is signed anew.
+ * Seconds by which a signature's time may differ from the clock, in either direction. The default of Stripe ("Resolve
+ * webhook signature verification errors") and of Standard Webhooks. A redelivered callback has a new signature.
  */
 const TOLERANCE_SECONDS = 300;
 
-/** Unix seconds as every scheme writes them: one spelling for each time, and small enough to be a safe integer. */
+/** Unix seconds without leading zeros: one spelling for each time, and always a safe integer. */
 export const UNIX_SECONDS = '(?:0|[1-9][0-9]{0,11})';
 
-/** The one value of a header, or why there is none. */
+/** The only value of a header. Refused if the header is missing or has several values. */
 export function soleValue(callback: SignedCallback, name: string): string | SignatureRefusal {
   const [value, ...others] = callback.header(name);
   if (value === undefined) return refused('missing');
   return others.length === 0 ? value : refused('repeated');
 }
 
-/** The rest of the verdict, once the form is known to be right: by the time first, then by the secrets. */
+/** Completes the verification of a well-formed signature: checks the time first, then the secrets. */
 export function judge(
   signed: { readonly atSeconds: number; readonly nowMs: number; readonly secrets: readonly string[] },
   matches: (secret: string) => boolean,
@@ -57,18 +58,18 @@ export function judge(
   const ageSeconds = Math.floor(signed.nowMs / 1_000) - signed.atSeconds;
   if (ageSeconds > TOLERANCE_SECONDS) return refused('expired');
   if (ageSeconds < -TOLERANCE_SECONDS) return refused('ahead');
-  // Every secret is tried, also after one has matched: the time that it takes tells only how many there are.
+  // Every secret is tried, even after a match, so the duration reveals only the number of secrets.
   const found = signed.secrets.map((secret) => tryOne(secret, matches));
   return found.includes(true) ? { kind: 'valid' } : refused('mismatch');
 }
 
-/** With an empty key anybody can sign, so a blank secret is none. */
+/** A blank secret never matches: anyone could sign with an empty key. */
 function tryOne(secret: string, matches: (secret: string) => boolean): boolean {
   if (secret.trim() === '') return false;
   try {
     return matches(secret);
   } catch {
-    // The packages throw when nothing matches, and for a secret that cannot be one; their errors carry the body.
+    // The packages throw on a mismatch and on an invalid secret. Their errors contain the body, so they are dropped.
     return false;
   }
 }

@@ -8,19 +8,19 @@ const TIMESTAMP = 'webhook-timestamp';
 const SIGNATURE = 'webhook-signature';
 
 /**
- * Visible ASCII without a full stop, which divides what is signed: with one in the id, the beginning of a body could be
- * passed off as the end of an id ("Signature scheme").
+ * Visible ASCII without the full stop, which separates the signed parts. With a full stop in the id, the beginning of the
+ * body could pass for the end of the id (Standard Webhooks 1.0.0, "Signature scheme").
  */
 const ID_FORM = /^[!--/-~]{1,256}$/;
 const TIMESTAMP_FORM = new RegExp(`^${UNIX_SECONDS}$`);
-/** Several, while a secret is rotated; only `v1` is ever taken. */
+/** A list, because a sender signs with two secrets during a rotation. Only `v1` signatures are accepted. */
 const SIGNATURES_FORM = /^v[0-9]+[a-z]*,[0-9A-Za-z+/]+=*(?: v[0-9]+[a-z]*,[0-9A-Za-z+/]+=*)*$/;
-/** Without it a text may be anything, for example another scheme's secret. */
+/** Required. A text without it may be a secret of another scheme. */
 const SECRET_PREFIX = 'whsec_';
 
 /**
- * The package decodes a body into text, which makes all invalid UTF-8 the same: bodies that differ would share a
- * signature. So the bytes are signed here; the headers, the time and the comparison, in constant time, are the package's.
+ * The package decodes the body to text, which maps all invalid UTF-8 to the same character, so different bodies would have
+ * the same signature. This class signs the bytes. The package still checks headers and time, and compares in constant time.
  */
 class RawBodyWebhook extends Webhook {
   readonly #key: Buffer;
@@ -40,8 +40,8 @@ class RawBodyWebhook extends Webhook {
 }
 
 /**
- * The package judges the time as well, by the machine's clock, which no caller can set: a callback must be in time by
- * `nowMs` and by that one. Late by that one alone, it is a `mismatch`.
+ * The package also checks the time, by the system clock, which cannot be passed in. A callback must be in time by `nowMs`
+ * and by the system clock. If it is late only by the system clock, the result is `mismatch`.
  */
 export const standardWebhooksSignature: SignatureScheme<'standard-webhooks'> = {
   name: 'standard-webhooks',
@@ -60,14 +60,14 @@ export const standardWebhooksSignature: SignatureScheme<'standard-webhooks'> = {
     return judge({ atSeconds: Number(timestamp), nowMs, secrets }, (secret) => {
       const key = decodedKey(secret);
       if (key === undefined) return false;
-      // It throws unless one matches.
+      // Throws if no signature matches.
       new RawBodyWebhook(key).verify(body, headers, { jsonParse: false });
       return true;
     });
   },
 };
 
-/** Of base64 in its one spelling; the package overlooks what may follow it. */
+/** Accepts canonical base64 only. The package would ignore trailing characters. */
 function decodedKey(secret: string): Buffer | undefined {
   const base64 = secret.slice(SECRET_PREFIX.length);
   const key = Buffer.from(base64, 'base64');

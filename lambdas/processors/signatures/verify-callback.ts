@@ -6,25 +6,25 @@ import type { ProcessorDescriptor } from '../descriptor.ts';
 import type { SignatureScheme, SignatureVerdict, SignedCallback } from './signature.ts';
 
 export interface CallbackVerification {
-  /** The source's own. */
+  /** The scheme of the source. */
   readonly scheme: SignatureScheme;
   readonly secrets: Pick<ActiveSecrets, 'active' | 'renewed'>;
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
 /**
- * Whether the source has sent this. A signature that no known secret made may be made with one that was added since:
- * it is verified once more, with secrets read anew.
+ * Verifies that the source sent the callback. On a mismatch, the secrets are read again and the callback is verified once
+ * more, because a secret may have been added since the last read.
  *
- * @throws what `ActiveSecrets` throws
+ * @throws the errors of `ActiveSecrets`
  */
 export async function verifyCallback(
   { scheme, secrets, clock }: CallbackVerification,
   source: CallbackSource,
   callback: SignedCallback,
 ): Promise<SignatureVerdict> {
-  invariant(scheme.name === source.scheme, 'a callback is verified by the scheme of its source');
-  // When it came: what we wait for must not make it late.
+  invariant(scheme.name === source.scheme, 'a callback must be verified by the scheme of its source');
+  // The time of arrival: reading secrets must not make the callback late.
   const nowMs = clock.nowMs();
   const verdict = await scheme.verify(callback, await secrets.active(source.secretId), nowMs);
   if (verdict.kind === 'valid' || verdict.reason !== 'mismatch') return verdict;
@@ -36,14 +36,14 @@ const GENERAL: Readonly<Record<(typeof GENERAL_SCHEMES)[number], () => Promise<S
   'standard-webhooks': async () => (await import('./standard-webhooks-signature.ts')).standardWebhooksSignature,
 };
 
-/** The scheme of a name: a general one, or that of the processor which signs by it. @throws when there is none */
+/** Loads a signature scheme by name: a general one, or a processor's own. @throws when no scheme has the name */
 export async function signatureScheme(
   name: string,
   processors: readonly ProcessorDescriptor[],
 ): Promise<SignatureScheme> {
   const general = GENERAL_SCHEMES.find((each) => each === name);
   const load = general === undefined ? ownScheme(name, processors) : GENERAL[general];
-  invariant(load !== undefined, `no processor signs by the scheme ${name}`);
+  invariant(load !== undefined, `no processor has the signature scheme ${name}`);
   return load();
 }
 

@@ -3,13 +3,13 @@ import type { ProcessorContract } from '../contract.ts';
 export const stripeContract = {
   name: 'stripe',
   settings: {
-    /** Whose key it is: what payments are pinned to. */
+    /** The Stripe account of the API key. Payments are pinned to it. */
     account: {
       context: 'stripeAccount',
       variable: 'STRIPE_ACCOUNT',
       form: { pattern: /^acct_[A-Za-z0-9]{1,60}$/, allowed: 'the id of a Stripe account, acct_…' },
     },
-    /** Where a payer comes back to after an approval at Stripe's. */
+    /** The URL to which Stripe redirects a payer after an approval. */
     returnUrl: { context: 'stripeReturnUrl', variable: 'STRIPE_RETURN_URL', form: 'address', optional: true },
   },
   secrets: {
@@ -28,9 +28,9 @@ export const stripeContract = {
   },
   abilities: {
     /**
-     * Stripe looks nothing up by an idempotency key; what is found by our own id in the metadata is found by its search,
-     * which has it in less than a minute, and during outages up to an hour later. (Stripe API reference, "Search
-     * PaymentIntents".)
+     * Stripe has no look-up by idempotency key. Charges are found by the operation id in their metadata, through Stripe's
+     * search. Its index lags by less than a minute, and during outages by up to an hour (Stripe API reference, "Search
+     * PaymentIntents").
      */
     lookup: { kind: 'eventual', maxLagMs: 60 * 60 * 1_000 },
     /** "Keys can be removed after they are at least 24 hours old." (Stripe API reference, "Idempotent requests".) */
@@ -38,7 +38,7 @@ export const stripeContract = {
     partialCapture: true,
     partialRefund: true,
     /**
-     * Seven days for most cards, some less, and longer only where it is asked for, which we do not; then Stripe cancels it by
+     * Seven days for most cards, and less for some. Payonce does not request longer holds. Stripe cancels an expired hold
      * itself (Stripe documentation, "Place a hold on a payment method").
      */
     holdValidityMs: 7 * 24 * 60 * 60 * 1_000,

@@ -1,20 +1,25 @@
 import type { Failure } from '../../payments/domain/payment.ts';
 
 /**
- * Stripe counts most currencies in the minor unit of ISO 4217, as Payonce does. These are the exceptions of its page
+ * Stripe counts most currencies in the minor units of ISO 4217, as Payonce does. The exceptions are listed in Stripe's page
  * "Supported currencies", sections "Zero-decimal currencies", "Three-decimal currencies" and "Special cases".
  */
-const HUNDREDFOLD = new Set(['ISK', 'UGX']); // Without decimals since, but still sent with two, which must be 00.
-const HUNDREDTH = new Set(['MGA']); // ISO gives the ariary two decimals, Stripe none.
+const HUNDREDFOLD = new Set(['ISK', 'UGX']); // Zero-decimal now, but Stripe still expects two decimals, which must be 00.
+const HUNDREDTH = new Set(['MGA']); // The ariary has two decimals in ISO 4217 and none at Stripe.
 const LAST_DIGIT_ZERO = new Set(['BHD', 'JOD', 'KWD', 'OMR', 'TND']);
-/** Three decimals by ISO, and none of those that Stripe says it takes with three: what it would make of them is not known. */
+/** Three decimals in ISO 4217, but not in Stripe's list of three-decimal currencies. Stripe's unit for them is not documented. */
 const NOT_TAKEN = new Set(['IQD', 'LYD']);
 
 export type StripeAmount =
   | { readonly kind: 'amount'; readonly amount: number }
   | { readonly kind: 'unsupported'; readonly failure: Failure };
 
-/** How Stripe counts an amount. What it cannot count exactly is refused here, and never rounded. */
+/**
+ * Converts minor units to Stripe's unit of the currency. An amount that Stripe cannot represent exactly is unsupported; it is
+ * never rounded.
+ *
+ * @param currency upper case
+ */
 export function stripeAmount(amountMinor: number, currency: string): StripeAmount {
   if (NOT_TAKEN.has(currency)) {
     return unsupported('currency_not_supported', `The processor does not take ${currency}.`);
@@ -31,10 +36,10 @@ export function stripeAmount(amountMinor: number, currency: string): StripeAmoun
 }
 
 /**
- * The amount in our minor units.
+ * Converts an amount in Stripe's unit to minor units.
  *
  * @param currency upper case
- * @returns undefined when it is no whole number of them
+ * @returns undefined if the result is not a whole number
  */
 export function minorAmount(amount: number, currency: string): number | undefined {
   const amountMinor = HUNDREDFOLD.has(currency) ? amount / 100 : HUNDREDTH.has(currency) ? amount * 100 : amount;

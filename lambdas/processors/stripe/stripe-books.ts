@@ -16,7 +16,7 @@ import { processorCharge } from './stripe-charge.ts';
 import { disputeList, intentList, intentObject, type StripeIntent } from './stripe-objects.ts';
 import { searchIntents } from './stripe-search.ts';
 
-/** What an intent is read with, so that most need one call. */
+/** Expanded in every read of an intent, so most intents need a single call. */
 const WHOLE = [...WITH_FEE, ...WITH_REFUNDS];
 const WHOLE_IN_LIST = WHOLE.map((path) => `data.${path}`);
 
@@ -24,10 +24,10 @@ const WHOLE_IN_LIST = WHOLE.map((path) => `data.${path}`);
 const PAGE = 100;
 
 /**
- * Stripe's own list. Reads only, each made once: whoever asks decides whether to ask again.
+ * Stripe's books, read only. Each request is sent once; the caller decides whether to retry.
  *
- * A charge by its id, and the list by time, are consistent. The charges of a payment are not: Stripe finds them by its
- * search, which has a new one in less than a minute, and during outages up to an hour later.
+ * Reads by charge id and by time are consistent. Reads by payment are not: they use Stripe's search, whose index lags by less
+ * than a minute, and during outages by up to an hour.
  */
 export function createStripeBooks(options: StripeOptions): ProcessorBooks {
   const { account, clock } = options;
@@ -61,7 +61,7 @@ async function readCharge(call: CallStripe, chargeId: string, left: TimeLeft): P
 
 async function wholeCharge(call: CallStripe, intent: StripeIntent, left: TimeLeft): Promise<ProcessorCharge> {
   const { latest_charge: charge } = intent;
-  if (typeof charge === 'string') throw unexpected('the charge that was asked for is not in the intent');
+  if (typeof charge === 'string') throw unexpected('The intent does not contain the expanded charge.');
   const refunds = await refundsOf(call, intent, left);
   return processorCharge(intent, refunds, charge?.disputed === true ? await disputesOf(call, intent.id, left) : []);
 }
@@ -70,25 +70,25 @@ async function disputesOf(call: CallStripe, intentId: string, left: TimeLeft) {
   const options = { timeout: left() };
   const params = { payment_intent: intentId, limit: PAGE };
   const { data, has_more } = mustBeDone(await call((stripe) => stripe.disputes.list(params, options), disputeList));
-  if (has_more) throw unexpected(`a charge has more than ${PAGE} disputes`);
+  if (has_more) throw unexpected(`A charge has more than ${PAGE} disputes.`);
   return data.toReversed();
 }
 
 // ---------------------------------------------------------------------------------------------------------- the list by time
 
-/** More than a page, halved again and again, comes to one second: of 31 days after 22 times. */
+/** Enough to reduce any window to one second: 31 days need 22. */
 const MAX_HALVINGS = 25;
-/** Of one second: 100 intents are more than Stripe lets most accounts make in it. */
+/** For one second. A single page holds more intents than Stripe's rate limit lets most accounts create in a second. */
 const MAX_PAGES_OF_A_SECOND = 20;
 
 /**
- * Stripe lists the newest first and has no cursor from the oldest on. So a stretch of time is halved until it fits on one
- * page, which is then turned round; the cursor says where the next stretch begins and how long it may be.
+ * Stripe lists the newest intents first and cannot list from the oldest. So the interval is halved until its intents fit on
+ * one page, and the page is reversed. The cursor contains the start of the next interval and its maximum length, in seconds.
  *
  *   window   |------------------------------------------------|   more than a page
  *            |-----------------------|                            more than a page
  *            |-----------|                                        fits: answered, oldest first
- *   cursor               ^ next begins here, twice as long at most
+ *   cursor               ^ start of the next interval, at most twice as long
  */
 async function listCharges(
   call: CallStripe,
@@ -110,10 +110,10 @@ async function listCharges(
     if (endSeconds >= untilSeconds) return { charges };
     return { charges, next: `${endSeconds}+${lengthSeconds * 2}` };
   }
-  throw unexpected('a stretch of time cannot be made short enough');
+  throw unexpected('The interval cannot be halved to fit on one page.');
 }
 
-/** Newest first; undefined when there are more than fit on a page and the time can still be halved. */
+/** Newest first; undefined if the intents do not fit on a page and the interval is longer than a second. */
 async function intentsWithin(
   call: CallStripe,
   fromSeconds: number,
@@ -137,14 +137,14 @@ async function intentsWithin(
     if (!has_more) return found;
     if (untilSeconds - fromSeconds > 1) return undefined;
   }
-  throw unexpected('more intents were made in one second than can be read');
+  throw unexpected('One second has more intents than can be read.');
 }
 
 function readCursor(cursor: string | undefined): { fromSeconds: number; lengthSeconds: number } | undefined {
   if (cursor === undefined) return undefined;
   const [fromSeconds = Number.NaN, lengthSeconds = Number.NaN] = cursor.split('+').map(Number);
   const isOurs = Number.isSafeInteger(fromSeconds) && Number.isSafeInteger(lengthSeconds) && lengthSeconds > 0;
-  invariant(isOurs, 'a cursor is one that this list gave');
+  invariant(isOurs, 'a cursor must come from an earlier answer of this list');
   return { fromSeconds, lengthSeconds };
 }
 

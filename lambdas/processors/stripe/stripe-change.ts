@@ -8,43 +8,48 @@ import { type CallStripe, mustBeDone, type StripeAnswer, type TimeLeft } from '.
 import { cancelReasonOf, currencyOf, exactMinor, feeOf, refundOf, stripeMetadata } from './stripe-charge.ts';
 import { intentObject, refundList, refundObject, type StripeIntent, type StripeRefund } from './stripe-objects.ts';
 
-/** With the fee, which is in none of the objects themselves. */
+/** Expands the balance transaction, the only object that contains the fee. */
 export const WITH_FEE = ['latest_charge.balance_transaction'];
 
 export const WITH_REFUNDS = ['latest_charge.refunds'];
 
 const PAGE = 100;
-/** A charge with a thousand refunds is for a person to look at. */
+/** An operator must examine a charge with more than a thousand refunds. */
 const MAX_PAGES = 10;
 
-type Sought = ChangeOutcome | { readonly kind: 'absent' };
+type FoundChange = ChangeOutcome | { readonly kind: 'absent' };
 
 /**
- * Captures, lets go or gives back, once. A refusal may only say that it was done before: by an earlier send whose answer
- * was lost and whose key is forgotten by now, or by somebody else. So the intent is looked at before it counts.
+ * Sends a capture, a void or a refund, once. Stripe also refuses a change that was already made: by an earlier request whose
+ * answer was lost and whose key has expired, or by another client. So after a refusal the intent is read, and the change
+ * counts as refused only if the intent does not show it.
  *
- * @throws RetryableError `processor_charge_unknown` when Stripe has no such intent: the key is another account's, or mode's
+ * @throws RetryableError `processor_charge_unknown` if Stripe does not know the intent: the API key is of another account or mode
  */
 export async function makeChange(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<ChangeOutcome> {
   const sent = await send(call, order, timeLeft());
   if (sent.kind === 'done') return applied(sent.value);
   const { status, failure } = sent;
   if (status === 404) throw chargeUnknown();
-  let seen: Sought;
+  let found: FoundChange;
   try {
-    seen = await seekChange(call, order, timeLeft);
+    found = await findChange(call, order, timeLeft);
   } catch (cause) {
     if (cause instanceof AmbiguousError) throw cause;
-    // The look did not come about; what the refusal means is therefore not known.
-    throw new AmbiguousError('processor_refusal_unexplained', 'Stripe refused, and why could not be seen.', { cause });
+    // The read failed, so the meaning of the refusal is unknown.
+    throw new AmbiguousError('processor_refusal_unexplained', 'Stripe refused; the intent could not be read.', {
+      cause,
+    });
   }
-  return seen.kind === 'absent' ? { kind: 'refused', failure } : seen;
+  return found.kind === 'absent' ? { kind: 'refused', failure } : found;
 }
 
-/** Whether the change is there, whoever asked for it. Both reads are consistent: neither goes by the search index. */
-export async function seekChange(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<Sought> {
+/** Finds the change, regardless of its requester. The reads are consistent: none uses the search index. */
+export async function findChange(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<FoundChange> {
   const fact =
-    order.change.kind === 'refund' ? await seekRefund(call, order, timeLeft) : await seekHold(call, order, timeLeft);
+    order.change.kind === 'refund'
+      ? await findRefund(call, order, timeLeft)
+      : await findHoldChange(call, order, timeLeft);
   return fact === undefined ? { kind: 'absent' } : applied(fact);
 }
 
@@ -64,7 +69,7 @@ async function send(call: CallStripe, order: ChangeOrder, timeoutMs: number): Pr
         (intent) => {
           const fact = factOfHold(order, intent);
           const asAsked = fact?.kind === 'succeeded' && fact.capturedMinor === change.amountMinor;
-          if (!asAsked) throw mismatch('what was asked for was not captured');
+          if (!asAsked) throw mismatch('The requested amount was not captured.');
           return fact;
         },
       );
@@ -76,7 +81,7 @@ async function send(call: CallStripe, order: ChangeOrder, timeoutMs: number): Pr
         ),
         (intent) => {
           const fact = factOfHold(order, intent);
-          if (fact === undefined) throw mismatch('what was held was not let go');
+          if (fact === undefined) throw mismatch('The hold was not released.');
           return fact;
         },
       );
@@ -88,17 +93,17 @@ async function send(call: CallStripe, order: ChangeOrder, timeoutMs: number): Pr
   }
 }
 
-async function seekHold(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<Fact | undefined> {
+async function findHoldChange(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<Fact | undefined> {
   return factOfHold(order, await readIntent(call, order.chargeId, WITH_FEE, timeLeft));
 }
 
-async function seekRefund(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<Fact | undefined> {
+async function findRefund(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<Fact | undefined> {
   const intent = await readIntent(call, order.chargeId, WITH_REFUNDS, timeLeft);
-  mustBeTheCharge(order, intent);
+  assertSameCharge(order, intent);
   const refunds = await refundsOf(call, intent, timeLeft);
   const [made, ...more] = refunds.filter(({ metadata }) => metadata?.['operation'] === order.operationId);
-  // A key that made two refunds is for a person to look at; choosing one would hide the other.
-  if (more.length > 0) throw mismatch(`the key made ${more.length + 1} refunds`);
+  // An operator must examine a key with two refunds; selecting one would hide the other.
+  if (more.length > 0) throw mismatch(`The key has ${more.length + 1} refunds.`);
   return made && factOfRefund(order, made);
 }
 
@@ -114,7 +119,7 @@ async function readIntent(
   );
 }
 
-/** All refunds of an intent that was read with them, oldest first: ten at most come with it, more are listed. */
+/** All refunds of an intent, oldest first. The intent contains up to ten (`WITH_REFUNDS`); if it has more, they are listed. */
 export async function refundsOf(
   call: CallStripe,
   { id, latest_charge: charge }: StripeIntent,
@@ -134,10 +139,10 @@ export async function refundsOf(
   throw new AmbiguousError('processor_answer_unexpected', `A charge has more than ${MAX_PAGES * PAGE} refunds.`);
 }
 
-/** The capture or the cancellation as the intent shows it; undefined when it is not there. */
+/** The capture or the cancellation as the intent shows it; undefined if it was not made. */
 function factOfHold(order: ChangeOrder, intent: StripeIntent): Fact | undefined {
   const { change, chargeId, currency } = order;
-  mustBeTheCharge(order, intent);
+  assertSameCharge(order, intent);
   if (change.kind === 'void') {
     if (intent.status !== 'canceled') return undefined;
     return { kind: 'voided', chargeId, reason: cancelReasonOf(intent.cancellation_reason) };
@@ -156,12 +161,12 @@ function factOfRefund({ operationId, chargeId, currency, change }: ChangeOrder, 
     refund.metadata?.['operation'] === operationId &&
     change.kind === 'refund' &&
     change.amountMinor === fact.amountMinor;
-  if (!asAsked) throw mismatch('the refund is not what was asked for');
+  if (!asAsked) throw mismatch('The refund differs from the request.');
   return fact;
 }
 
-function mustBeTheCharge({ chargeId, currency }: ChangeOrder, intent: StripeIntent): void {
-  if (intent.id !== chargeId || currencyOf(intent) !== currency) throw mismatch('it is another charge');
+function assertSameCharge({ chargeId, currency }: ChangeOrder, intent: StripeIntent): void {
+  if (intent.id !== chargeId || currencyOf(intent) !== currency) throw mismatch('The answer describes another charge.');
 }
 
 function applied(fact: Fact): ChangeOutcome {

@@ -7,26 +7,26 @@ import { minorAmount, stripeAmount } from './stripe-amounts.ts';
 import { failureOf } from './stripe-api.ts';
 import type { StripeDispute, StripeIntent, StripeRefund } from './stripe-objects.ts';
 
-/** What an intent and a refund carry so that they and their payment find each other, whoever asks. */
+/** The metadata by which an intent or a refund is found for its payment, and the payment for it. */
 export function stripeMetadata({ paymentId, operationId }: Pick<ChargeOrder, 'paymentId' | 'operationId'>) {
   return { payment: paymentId, operation: operationId };
 }
 
-// -------------------------------------------------------------------------------------------------- of the order's own call
+// ------------------------------------------------------------------------------------------ outcome of the creating request
 
 /**
- * What the call that made the intent came to, whatever became of it since: one ordered with manual capture was
- * authorized, even if it is captured or canceled by now.
+ * The outcome of the request that created the intent, regardless of later changes: an intent with manual capture was
+ * authorized, even if it has been captured or canceled since.
  *
- * @throws AmbiguousError when it is not what was ordered
+ * @throws AmbiguousError `processor_answer_mismatch` if the intent differs from the request
  */
 export function outcomeOf(order: ChargeOrder, intent: StripeIntent): ChargeOutcome {
-  mustBeAsOrdered(order, intent);
+  assertAsRequested(order, intent);
   const { id: chargeId, status, last_payment_error: lastError } = intent;
   switch (status) {
     case 'requires_payment_method':
-      // The attempt failed. Nobody makes another: the intent's secret is given to no one.
-      if (lastError === null) throw mismatch('an intent that was confirmed must say why it failed');
+      // The attempt failed. No client can try again, because Payonce does not pass on the intent's client secret.
+      if (lastError === null) throw mismatch('A confirmed intent that failed must have an error.');
       return { kind: 'declined', chargeId, failure: failureOf(lastError) };
     case 'requires_action': {
       const actionUrl = intent.next_action?.redirect_to_url?.url ?? undefined;
@@ -35,27 +35,27 @@ export function outcomeOf(order: ChargeOrder, intent: StripeIntent): ChargeOutco
     case 'processing':
       return { kind: 'pending', chargeId };
     case 'requires_capture':
-      if (order.capture !== 'manual') throw mismatch('the money that was ordered was not taken');
+      if (order.capture !== 'manual') throw mismatch('The requested amount was not captured.');
       return { kind: 'authorized', chargeId };
     case 'succeeded':
       return order.capture === 'manual' ? { kind: 'authorized', chargeId } : takenOf(intent);
     case 'canceled':
-      // It was accepted, and set aside if there is a charge; its callback says the rest.
+      // The intent was accepted. It was authorized if it has a charge without an error. Its callback reports the cancellation.
       return order.capture === 'manual' && intent.latest_charge !== null && lastError === null
         ? { kind: 'authorized', chargeId }
         : { kind: 'pending', chargeId };
     case 'requires_confirmation':
-      throw mismatch('the intent was not confirmed');
+      throw mismatch('The intent was not confirmed.');
   }
 }
 
 function takenOf(intent: StripeIntent): ChargeOutcome {
-  if (intent.amount_received !== intent.amount) throw mismatch('the money that was ordered was not taken');
+  if (intent.amount_received !== intent.amount) throw mismatch('The requested amount was not captured.');
   const feeMinor = feeOf(intent);
   return { kind: 'succeeded', chargeId: intent.id, ...(feeMinor === undefined ? {} : { feeMinor }) };
 }
 
-function mustBeAsOrdered(order: ChargeOrder, intent: StripeIntent): void {
+function assertAsRequested(order: ChargeOrder, intent: StripeIntent): void {
   const ordered = stripeAmount(order.amountMinor, order.currency);
   const asOrdered =
     ordered.kind === 'amount' &&
@@ -63,12 +63,12 @@ function mustBeAsOrdered(order: ChargeOrder, intent: StripeIntent): void {
     currencyOf(intent) === order.currency &&
     (intent.capture_method === 'manual') === (order.capture === 'manual') &&
     Object.entries(stripeMetadata(order)).every(([name, value]) => intent.metadata[name] === value);
-  if (!asOrdered) throw mismatch('the intent is not what was ordered');
+  if (!asOrdered) throw mismatch('The intent differs from the request.');
 }
 
-// ---------------------------------------------------------------------------------------------------------- as it stands now
+// -------------------------------------------------------------------------------------------- current state of the intent
 
-/** The intent in our words. What its metadata does not say of us, it does not say. */
+/** Converts the intent to the domain type. A payment id or an operation id that the metadata lacks is left out. */
 export function processorCharge(
   intent: StripeIntent,
   refunds: readonly StripeRefund[],
@@ -103,7 +103,7 @@ function standingOf({
 }: StripeIntent): Standing {
   switch (status) {
     case 'requires_payment_method':
-      // Without an error it was never tried, as one that somebody made by hand.
+      // Without an error the intent was never confirmed, for example one that was created in the Stripe dashboard.
       return lastError === null ? { status: 'pending' } : { status: 'declined', failure: failureOf(lastError) };
     case 'requires_action': {
       const actionUrl = next_action?.redirect_to_url?.url ?? undefined;
@@ -121,15 +121,15 @@ function standingOf({
   }
 }
 
-/** Stripe's own reasons for a cancellation are that the authorization ran out; the rest is somebody's wish. */
+/** `automatic` and `expired` are cancellations by Stripe after the hold expired. All other reasons come from a request. */
 export function cancelReasonOf(reason: string | null): CancelReason {
   if (reason === 'automatic' || reason === 'expired') return 'expired';
   return reason === 'abandoned' ? 'abandoned' : 'requested';
 }
 
 /**
- * Ours go by the operation that made them, so that a refund's own answer and its callbacks tell of one refund. A second
- * one of the same operation keeps Stripe's name: hidden behind the first it would be money that nobody sees.
+ * A refund by Payonce is identified by its operation, so its answer and its callbacks refer to the same refund. A second refund
+ * with the same operation keeps Stripe's id, so it is reported as a refund of its own.
  */
 function namedRefunds(intent: StripeIntent, refunds: readonly StripeRefund[]): readonly Refund[] {
   const taken = new Set<string>();
@@ -163,7 +163,7 @@ const REFUND_STATUS: Readonly<Record<StripeRefund['status'], Refund['status']>> 
   canceled: 'failed',
 };
 
-/** An inquiry (`warning_…`) takes no money back, and neither does a dispute that was prevented. */
+/** Undefined for statuses in which no money is taken back: an inquiry (`warning_…`) and a prevented dispute. */
 const DISPUTE_STATUS: Readonly<Record<StripeDispute['status'], Dispute['status'] | undefined>> = {
   warning_needs_response: undefined,
   warning_under_review: undefined,
@@ -180,12 +180,15 @@ const DISPUTE_STATUS: Readonly<Record<StripeDispute['status'], Dispute['status']
 function disputeOf(intent: StripeIntent, dispute: StripeDispute): Dispute | undefined {
   const status = DISPUTE_STATUS[dispute.status];
   if (status === undefined) return undefined;
-  if (dispute.currency !== intent.currency) throw mismatch('a dispute is in another currency than its charge');
+  if (dispute.currency !== intent.currency) throw mismatch('A dispute has another currency than its charge.');
   const amountMinor = exactMinor(dispute.amount, currencyOf(intent));
   return { kind: 'dispute', disputeId: dispute.id, chargeId: intent.id, amountMinor, status };
 }
 
-/** What Stripe keeps. One in the account's own currency, of a payment in another, is no fee that could be posted beside it. */
+/**
+ * Stripe's fee in minor units. Undefined if it is not known, or if it is in another currency than the payment: such a fee
+ * cannot be posted with the payment.
+ */
 export function feeOf({ latest_charge: charge, currency }: StripeIntent): number | undefined {
   if (charge === null || typeof charge === 'string') return undefined;
   const { balance_transaction: booked } = charge;
@@ -199,6 +202,6 @@ export function currencyOf({ currency }: StripeIntent): string {
 
 export function exactMinor(amount: number, currency: string): number {
   const amountMinor = minorAmount(amount, currency);
-  if (amountMinor === undefined) throw mismatch(`an amount in ${currency} is no whole number of minor units`);
+  if (amountMinor === undefined) throw mismatch(`An amount in ${currency} is not a whole number of minor units.`);
   return amountMinor;
 }

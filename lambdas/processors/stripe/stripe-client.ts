@@ -2,9 +2,9 @@ import type { Stripe } from 'stripe';
 import * as z from 'zod';
 import { type BreakerSettings, createCallGuard } from '../../outbound/circuit-breaker.ts';
 import type { ChargeOrder, ChargeOutcome, Processor } from '../../payments/use/processor.ts';
-import { mismatch, tellsOfTrouble } from '../answers.ts';
+import { isProcessorUnhealthy, mismatch } from '../answers.ts';
 import { stripeContract } from './contract.ts';
-import { mustBeOurAccount } from './stripe-account.ts';
+import { assertConfiguredAccount } from './stripe-account.ts';
 import { type StripeAmount, stripeAmount } from './stripe-amounts.ts';
 import {
   type CallStripe,
@@ -16,35 +16,35 @@ import {
   type TimeLeft,
   timeLeft,
 } from './stripe-api.ts';
-import { makeChange, seekChange, WITH_FEE } from './stripe-change.ts';
+import { findChange, makeChange, WITH_FEE } from './stripe-change.ts';
 import { outcomeOf, stripeMetadata } from './stripe-charge.ts';
 import { intentObject } from './stripe-objects.ts';
 import { searchIntents } from './stripe-search.ts';
 
 export interface StripeClientOptions extends StripeOptions {
   /**
-   * Where a payer comes back to after an approval; Stripe redirects nobody without it.
+   * The URL to which Stripe redirects a payer after an approval. Stripe requires it for redirects.
    *
-   * @default payment methods that redirect are not taken, and a charge that its payer must approve is declined: an intent
-   * that nobody can approve would stay open for ever
+   * @default payment methods that redirect are not accepted, and a charge that requires the payer's approval is declined,
+   * because the payer could not approve it and the intent would stay open
    */
   readonly returnUrl?: string;
   /** @default five failures in a row open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
-  /** Called each time that the breaker opens, after a failed probe too. */
+  /** Called each time the breaker opens, also after a failed probe. */
   readonly onBreakerOpened?: () => void;
 }
 
-/** Two requests in a row that each failed twice, and one more; then a pause that a waiting client still lives through. */
+/** Opens after two requests with two failed attempts each, and one more failure. Pauses for less time than a client waits. */
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
 
-/** A list of one: an answer later than this is a bad sign by itself. Milliseconds. */
+/** Milliseconds. The probe lists one intent, so a later answer indicates trouble. */
 const PROBE_TIMEOUT_MS = 2_000;
 const probeAnswer = z.object({ object: z.literal('list') });
 
 /**
- * Stripe, by PaymentIntents; a charge goes by the intent's id. Sends each call once: whether to send twice is the engine's
- * to decide. The idempotency key is the operation's id, the same on every attempt.
+ * Stripe through PaymentIntents; the charge id is the intent's id. Each request is sent once; the engine decides about
+ * retries. The idempotency key is the operation id, the same for every attempt.
  */
 export function createStripeClient(options: StripeClientOptions): Processor {
   const { account, clock, returnUrl } = options;
@@ -55,7 +55,7 @@ export function createStripeClient(options: StripeClientOptions): Processor {
       const limit = { timeout: PROBE_TIMEOUT_MS };
       mustBeDone(await call((stripe) => stripe.paymentIntents.list({ limit: 1 }, limit), probeAnswer));
     },
-    isFailure: tellsOfTrouble,
+    isFailure: isProcessorUnhealthy,
     clock,
     ...(options.onBreakerOpened === undefined ? {} : { onOpened: options.onBreakerOpened }),
   });
@@ -70,7 +70,7 @@ export function createStripeClient(options: StripeClientOptions): Processor {
     charge: (order, limit) => guard.write(() => charge(call, order, returnUrl, timeLeft(clock, limit))),
     findCharge: (order, limit) => guard.read(() => findCharge(call, account, order, timeLeft(clock, limit))),
     change: (order, limit) => guard.write(() => makeChange(call, order, timeLeft(clock, limit))),
-    findChange: (order, limit) => guard.read(() => seekChange(call, order, timeLeft(clock, limit))),
+    findChange: (order, limit) => guard.read(() => findChange(call, order, timeLeft(clock, limit))),
   };
 }
 
@@ -109,7 +109,7 @@ function intentParams(
   };
 }
 
-/** The search says which intent it is; how it stands is read from the intent itself, which is never behind. */
+/** Finds the intent's id by search. The search index may be stale, so the status is read from the intent itself. */
 async function findCharge(
   call: CallStripe,
   account: string,
@@ -118,11 +118,11 @@ async function findCharge(
 ): Promise<ChargeOutcome | { readonly kind: 'absent' }> {
   const [intentId, ...more] = await searchIntents(call, 'operation', order.operationId, left);
   if (intentId === undefined) {
-    await mustBeOurAccount(call, account, left);
+    await assertConfiguredAccount(call, account, left);
     return { kind: 'absent' };
   }
-  // A key that made two charges is for a person to look at; choosing one would hide the other.
-  if (more.length > 0) throw mismatch(`the key made ${more.length + 1} charges`);
+  // An operator must examine a key with two charges; selecting one would hide the other.
+  if (more.length > 0) throw mismatch(`The key has ${more.length + 1} charges.`);
   const options = { timeout: left() };
   const answer = await call(
     (stripe) => stripe.paymentIntents.retrieve(intentId, { expand: WITH_FEE }, options),

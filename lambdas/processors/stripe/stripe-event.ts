@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { id, type ReadEvent, readEventBody, unreadable } from '../event-body.ts';
 
-/** Unknown fields are passed over: Stripe adds some at any time. */
+/** Unknown fields are ignored: Stripe may add fields at any time. */
 const stripeEvent = z.object({
   id,
   object: z.literal('event'),
@@ -13,14 +13,14 @@ const aboutIntent = z.object({
   data: z.object({ object: z.object({ object: z.literal('payment_intent'), id }) }),
 });
 
-/** A charge, a refund or a dispute names the intent that made its charge; null when none did, and it is none of ours. */
+/** A charge, a refund or a dispute names the intent of its charge. Null: the charge has no intent, so it is not Payonce's. */
 const aboutPart = z.object({
   data: z.object({
     object: z.object({ object: z.enum(['charge', 'refund', 'dispute']), payment_intent: id.nullable() }),
   }),
 });
 
-/** Reads a body whose signature is good. */
+/** Reads a body whose signature was verified. */
 export function readStripeEvent(processorName: string, body: Uint8Array): ReadEvent {
   const parsed = readEventBody(body);
   if (parsed.kind === 'unreadable') return parsed;
@@ -34,7 +34,7 @@ export function readStripeEvent(processorName: string, body: Uint8Array): ReadEv
   return { kind: 'event', event: { processorName, eventId, type, chargeId: found.data } };
 }
 
-/** The intent that an event is about; undefined when its type is none of those that change a payment. */
+/** The id of the intent that the event is about; undefined if events of this type do not change a payment. */
 function intentOf(type: string, event: unknown): z.ZodSafeParseResult<string | null> | undefined {
   if (type.startsWith('payment_intent.')) {
     return aboutIntent.transform(({ data }) => data.object.id as string | null).safeParse(event);
@@ -45,5 +45,8 @@ function intentOf(type: string, event: unknown): z.ZodSafeParseResult<string | n
   return undefined;
 }
 
-/** `charge.refunded`, `charge.refund.updated`, `charge.dispute.…`, `refund.…`; what else happens to a charge its intent tells as well. */
+/**
+ * `charge.refunded`, `charge.refund.updated`, `charge.dispute.…`, `refund.…`. Other `charge.…` events are ignored, because
+ * Stripe also sends a `payment_intent.…` event for them.
+ */
 const PART_TYPES = ['charge.refund', 'charge.dispute.', 'refund.'];

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
-/** The parts of Stripe's objects that are read here. Unknown fields are passed over: Stripe adds some at any time. */
+// The fields of Stripe's objects that Payonce reads. Unknown fields are ignored: Stripe may add fields at any time.
+
 const id = z.string().min(1);
 const metadata = z.record(z.string(), z.string());
 
@@ -48,7 +49,7 @@ const charge = z.object({
   id,
   balance_transaction: z.union([z.string(), balanceTransaction]).nullable(),
   disputed: z.boolean(),
-  /** Only when it is asked for. */
+  /** Present only if expanded. */
   refunds: refundList.nullish(),
 });
 

@@ -2,10 +2,10 @@ import { mismatch } from '../answers.ts';
 import { type CallStripe, mustBeDone, type TimeLeft } from './stripe-api.ts';
 import { intentSearch } from './stripe-objects.ts';
 
-/** Two are a finding; more are counted no better. */
+/** Each id has one intent; more than one needs an operator, and their exact number does not matter. */
 const SEARCH_LIMIT = 10;
 
-/** The ids of the intents whose metadata has this value, newest first; the search itself ignores case. */
+/** The ids of the intents whose metadata has exactly this value, newest first. Stripe's search ignores case. */
 export async function searchIntents(
   call: CallStripe,
   name: 'payment' | 'operation',
@@ -16,6 +16,6 @@ export async function searchIntents(
   const params = { query: `metadata['${name}']:'${value}'`, limit: SEARCH_LIMIT };
   const answer = await call((stripe) => stripe.paymentIntents.search(params, options), intentSearch);
   const { data, has_more } = mustBeDone(answer);
-  if (has_more) throw mismatch(`more than ${SEARCH_LIMIT} intents carry one name`);
+  if (has_more) throw mismatch(`More than ${SEARCH_LIMIT} intents have the same ${name} in their metadata.`);
   return data.filter(({ metadata }) => metadata[name] === value).map(({ id }) => id);
 }

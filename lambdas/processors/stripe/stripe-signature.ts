@@ -6,13 +6,13 @@ import { judge, refused, type SignatureScheme, soleValue, UNIX_SECONDS } from '.
 /** Stripe, "Verify webhook signatures manually". */
 const HEADER = 'stripe-signature';
 const TIME = new RegExp(`^t=(${UNIX_SECONDS})$`);
-/** `v1` is the scheme in use; others are there beside it and are never taken. */
+/** The header may contain other schemes beside `v1`. Only `v1` signatures are accepted. */
 const SIGNATURE = /^v[0-9]+=[0-9a-zA-Z]+$/;
 
 /**
- * The package decodes a body into text, which drops a byte-order mark and makes all invalid UTF-8 the same: bodies that
- * differ would share a signature. So it is given the bytes as text of one character each, and its own seam for
- * cryptography turns them back before they are signed.
+ * The package decodes the body to text, which drops a byte-order mark and maps all invalid UTF-8 to the same character, so
+ * different bodies would have the same signature. So it gets the bytes as Latin-1 text, one character per byte, and this
+ * crypto provider converts them back before it computes the HMAC.
  */
 class RawBytes extends Stripe.CryptoProvider {
   override computeHMACSignature(content: string, secret: string): string {
@@ -22,7 +22,7 @@ class RawBytes extends Stripe.CryptoProvider {
 
 const rawBytes = new RawBytes();
 
-/** The package's own verification. The import makes no client and calls nobody. */
+/** Verification by the Stripe package. Importing it creates no client and makes no network call. */
 export const stripeSignature: SignatureScheme<'stripe'> = {
   name: 'stripe',
   verify: (callback, secrets, nowMs) => {
@@ -31,9 +31,9 @@ export const stripeSignature: SignatureScheme<'stripe'> = {
     const seconds = signedAt(value);
     if (seconds === undefined) return refused('malformed');
     const { signature } = Stripe.webhooks;
-    invariant(signature !== null, 'the Stripe package verifies signatures');
+    invariant(signature !== null, 'the Stripe package must provide the verification of signatures');
     const content = Buffer.from(callback.body).toString('latin1');
-    // It compares in constant time and takes any of several `v1`, as there are while a secret is rotated.
+    // The package compares in constant time and accepts any of several `v1` signatures, which Stripe sends during a rotation.
     return judge({ atSeconds: seconds, nowMs, secrets }, (secret) =>
       signature.verifyHeader(content, value, secret, undefined, rawBytes, nowMs),
     );
@@ -41,14 +41,14 @@ export const stripeSignature: SignatureScheme<'stripe'> = {
 };
 
 /**
- * Stricter than the package, which skips what it does not understand, reads `12x` as 12 and the last of several times,
- * and takes times far ahead.
+ * The time of the signature in Unix seconds; undefined if the header is malformed. Stricter than the package, which ignores
+ * unknown elements, reads `12x` as 12, uses the last of several times, and accepts times far in the future.
  */
 function signedAt(header: string): number | undefined {
   const elements = header.split(',');
   const [time] = elements.flatMap((element) => TIME.exec(element)?.[1] ?? []);
   const signatures = elements.filter((element) => SIGNATURE.test(element));
-  // All but the one time are signatures.
+  // Every element but the time must be a signature.
   const whole = signatures.length > 0 && signatures.length === elements.length - 1;
   return time !== undefined && whole ? Number(time) : undefined;
 }

@@ -5,17 +5,17 @@ import type { Clock } from '../../kernel/world.ts';
 import { callOnce, type HttpAnswer } from '../../outbound/http-call.ts';
 import { statusFault } from '../answers.ts';
 
-/** A page of a hundred charges with all that is asked of them has far less. Bytes. */
+/** Bytes. A page of a hundred charges with all expanded objects is far smaller. */
 const MAX_ANSWER_BYTES = 4 * 1_024 * 1_024;
 
 /**
- * How the Stripe package's requests travel. Its own client sends a second time when the connection broke, even with its
- * retries off, counts a timeout anew with every byte, and takes whatever is not an error for success. This one makes each
- * request once, within one limit for the whole of it, follows no redirect, and lets only what Stripe itself may have said
- * reach the package: a JSON object with 200, or a readable error. For everything else it throws the fault, which the
- * package hands on as the detail of a `StripeConnectionError`.
+ * The HTTP client of the Stripe package. The package's default client repeats a request after a broken connection, even with
+ * retries disabled, restarts its timeout with every received byte, and treats every answer without an error as a success.
+ * This client sends each request once, has one time limit for the whole request, and follows no redirect. It passes on only
+ * answers that can come from Stripe: a JSON object with status 200, or a readable error. Otherwise it throws a fault, which
+ * the package returns as the detail of a `StripeConnectionError`.
  *
- * @param baseUrl without a trailing slash; stands in for the package's own host, port and protocol
+ * @param baseUrl without a trailing slash; replaces the package's host, port and protocol
  */
 export function stripeTransport(baseUrl: string, clock: Pick<Clock, 'nowMs'>): Stripe.HttpClient {
   return {
@@ -28,7 +28,7 @@ export function stripeTransport(baseUrl: string, clock: Pick<Clock, 'nowMs'>): S
         ...(method === 'POST' ? { body } : {}),
         timeoutMs,
         maxAnswerBytes: MAX_ANSWER_BYTES,
-        // The request carries the account's key.
+        // The request contains the account's API key.
         causes: 'dropped',
       });
       const said = readJson(answer, clock.nowMs());
@@ -37,7 +37,7 @@ export function stripeTransport(baseUrl: string, clock: Pick<Clock, 'nowMs'>): S
         getHeaders: () => Object.fromEntries(answer.headers),
         getRawResponse: () => ({}),
         toStream: () => {
-          throw new Error('nothing that is asked of Stripe is streamed');
+          throw new Error('answers of Stripe are not streamed');
         },
         toJSON: async () => said,
       };
@@ -45,7 +45,7 @@ export function stripeTransport(baseUrl: string, clock: Pick<Clock, 'nowMs'>): S
   };
 }
 
-/** Unknown fields are passed over. */
+/** Unknown fields are kept. */
 const readableError = z.looseObject({
   error: z.looseObject({
     type: z.string().min(1),
@@ -57,7 +57,7 @@ const readableError = z.looseObject({
 });
 const readableAnswer = z.looseObject({ object: z.string(), error: z.undefined().optional() });
 
-/** They decide something by what they say; every other status says enough by itself. */
+/** Statuses whose meaning depends on the body. */
 const WITH_BODY: ReadonlySet<number> = new Set([200, 400, 402, 404, 422]);
 
 function readJson(answer: HttpAnswer, nowMs: number): unknown {
@@ -80,7 +80,7 @@ function fieldsOf(headers: object): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 }
 
-/** What a status that no reader of answers expects says about the call. */
+/** The fault for a status that the reader of the answer does not expect. */
 export function faultOfStatus(status: number, retryAfter: string | null, nowMs: number): Error {
   return statusFault({ status, retryAfter, headers: new Headers(), text: '' }, nowMs);
 }

@@ -9,7 +9,7 @@ import type {
   ChargeOutcome,
   Processor,
 } from '../../../lambdas/payments/use/processor.ts';
-import { mismatch, parse, presentable, statusFault, tellsOfTrouble } from '../../../lambdas/processors/answers.ts';
+import { mismatch, parse, presentable, statusFault, isProcessorUnhealthy } from '../../../lambdas/processors/answers.ts';
 import { tillhouseContract } from './contract.ts';
 import { type Sale, sale, type TillhouseOptions, tillhouseApi } from './tillhouse-api.ts';
 
@@ -28,7 +28,7 @@ export function createTillhouseClient(options: TillhouseClientOptions): Processo
   const guard = createCallGuard({
     settings: { consecutiveFailures: 5, openForMs: 10_000 },
     probe: async () => mustBeFine(await call('GET', '/pulse', { timeoutMs: 2_000 })),
-    isFailure: tellsOfTrouble,
+    isFailure: isProcessorUnhealthy,
     onOpened: options.onBreakerOpened,
   });
   const mustBeFine = (answer: HttpAnswer): void => {
