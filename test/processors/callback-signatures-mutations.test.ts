@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { whole } from '../support/prove.ts';
 import { SCHEMES, SIGNATURE_SCHEMES, type SignatureSchemeName } from '../support/signature-schemes.ts';
 
-/** All that a verdict rests on. */
+/** The inputs of a verification. */
 interface Presented {
   readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly body: Buffer;
@@ -27,7 +27,7 @@ const hmac = (key: string | Buffer, start: string, body: Buffer) =>
 const inHexadecimal = ({ secret, atS, body }: Signing) => `t=${atS},v1=${hmac(secret, `${atS}.`, body).digest('hex')}`;
 const keyOf = (secret: string) => Buffer.from(secret.slice('whsec_'.length), 'base64');
 
-/** The formulas as they are documented: contract/sandbox-api.ts, Stripe's "Verify webhook signatures manually", Standard Webhooks 1.0.0. */
+/** The formulas from the documentation: kernel/contract/sandbox-api.ts, Stripe's "Verify webhook signatures manually", Standard Webhooks 1.0.0. */
 const SIGNERS: Readonly<Record<SignatureSchemeName, (signing: Signing) => Readonly<Record<string, string>>>> = {
   sandbox: (signing) => ({ 'sandbox-signature': inHexadecimal(signing) }),
   stripe: (signing) => ({ 'stripe-signature': inHexadecimal(signing) }),
@@ -47,15 +47,15 @@ const json = fc.jsonValue({ stringUnit: 'grapheme' }).map((value) => Buffer.from
 const bodies = fc.oneof(
   json,
   json.map((body) => Buffer.concat([BOM, body])),
-  // Of random bytes hardly any are UTF-8.
+  // Random bytes are rarely valid UTF-8.
   fc.uint8Array({ minLength: 1, maxLength: 200 }).map((body) => Buffer.from(body)),
 );
 
-/** What the mutations draw from, so that each failure shrinks. */
+/** The random input of the mutations. fast-check can shrink it. */
 interface Draw extends Signing {
   readonly otherSecret: string;
   readonly offsetS: number;
-  /** Any number, to be taken modulo what there is to choose from. */
+  /** Any number; used modulo the number of choices. */
   readonly place: number;
   readonly bit: number;
 }
@@ -83,14 +83,14 @@ function presented(name: SignatureSchemeName, draw: Draw): Presented {
   };
 }
 
-/** Changes the value of one header, whichever was drawn. */
+/** Changes the value of the drawn header. */
 function changeHeader(good: Presented, draw: Draw, change: (value: string) => readonly string[]): Presented {
   const names = Object.keys(good.headers);
   const name = names[draw.place % names.length] ?? '';
   return { ...good, headers: { ...good.headers, [name]: change(good.headers[name]?.[0] ?? '') } };
 }
 
-/** Changes the header that carries the signature. */
+/** Changes the header that contains the signature. */
 function changeSignature(good: Presented, change: (value: string) => string): Presented {
   const headers = Object.entries(good.headers).map(
     ([name, values]): HeaderEntry => [name, name.endsWith('-signature') ? values.map(change) : values],
@@ -108,7 +108,7 @@ function flipBit(bytes: Buffer, place: number, bit: number): Buffer {
 const flipText = (text: string, { place, bit }: Draw) =>
   flipBit(Buffer.from(text, 'latin1'), place, bit).toString('latin1');
 
-/** Other bytes for the same JSON value, as a parser in between would make them; a space more when there is no such value. */
+/** Other bytes of the same JSON value, as a proxy that parses it may send; an additional space if the body is not JSON. */
 function reserialised(body: Buffer): Buffer {
   try {
     const again = Buffer.from(JSON.stringify(JSON.parse(body.toString()), undefined, 1));
@@ -131,15 +131,16 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'a header left empty': (good, draw) => changeHeader(good, draw, () => ['']),
   'a header given twice': (good, draw) => changeHeader(good, draw, (value) => [value, flipText(value, draw)]),
   'a header doubled': (good, draw) => changeHeader(good, draw, (value) => [value + value]),
-  'a header doubled and joined': (good, draw) => changeHeader(good, draw, (value) => [`${value},${value}`]),
-  'a header doubled and joined by a proxy': (good, draw) => changeHeader(good, draw, (value) => [`${value}, ${value}`]),
+  'a header repeated and joined': (good, draw) => changeHeader(good, draw, (value) => [`${value},${value}`]),
+  'a header repeated and joined by a proxy': (good, draw) =>
+    changeHeader(good, draw, (value) => [`${value}, ${value}`]),
   'white space around a header': (good, draw) =>
     changeHeader(good, draw, (value) => [draw.bit < 4 ? ` ${value}` : `${value} `]),
   'another version of the signature': (good, draw) =>
     changeSignature(good, (value) => value.replace('v1', ['v0', 'v2', 'v1a', 'V1'][draw.bit % 4] ?? '')),
   'the signature in the other case': (good) =>
     changeSignature(good, (value) => value.replace(/(?<=v1[=,]).+/, (text) => text.toUpperCase())),
-  'the time moved on in the header': (good, draw) => {
+  'a later time in the header': (good, draw) => {
     const moved = String(draw.atS + 1 + (draw.place % 300));
     const headers = Object.entries(good.headers).map(
       ([header, values]): HeaderEntry => [
@@ -174,7 +175,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
   '301 s early or more': (good, { atS, place }) => ({ ...good, nowS: atS - 301 - (place % 2 === 0 ? 0 : place) }),
 };
 
-/** A mutation may happen to change nothing: a signature without letters has no other case. */
+/** A mutation may change nothing: the case of a signature without letters cannot change. */
 function same(left: Presented, right: Presented): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }
@@ -183,14 +184,14 @@ async function accepted(
   name: SignatureSchemeName,
   { headers, body, secrets: active, nowS }: Presented,
 ): Promise<boolean> {
-  // The Standard Webhooks package reads the machine's clock itself.
+  // The Standard Webhooks package reads the system clock.
   jest.spyOn(Date, 'now').mockReturnValue(nowS * 1_000);
   const callback = { body, header: (header: string) => headers[header] ?? [] };
   const { kind } = await SCHEMES[name].verify(callback, active, nowS * 1_000);
   return kind === 'valid';
 }
 
-/** Of each scheme. */
+/** For each scheme. */
 const RUNS = whole(10_000, { slice: 2_000 });
 
 afterEach(() => {
@@ -198,7 +199,7 @@ afterEach(() => {
 });
 
 describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
-  test('takes what was signed, and nothing that differs from it in anything', async () => {
+  test('accepts exactly what was signed', async () => {
     const seen = new Map<string, number>();
     await fc.assert(
       fc.asyncProperty(draws, fc.constantFrom(...Object.entries(MUTATIONS)), async (draw, [what, mutate]) => {
@@ -213,7 +214,7 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
       { numRuns: RUNS },
     );
 
-    // Enough of every kind, or the number of runs would say nothing.
+    // Each mutation must run often enough for the result to mean something.
     for (const what of Object.keys(MUTATIONS)) expect(seen.get(what)).toBeGreaterThan(RUNS / 100);
   });
 });

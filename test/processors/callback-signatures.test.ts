@@ -25,7 +25,7 @@ const BOM = [0xef, 0xbb, 0xbf];
 const BODY = bytes('{"id":"evt_1","object":"event"}');
 const NOT_TEXT = bytes(BOM, '{"n":"', [0xff, 0xfe], '"}');
 
-/** As the three of them document it: HMAC-SHA256 of "<t>.<body>", in hexadecimal, or of "<id>.<t>.<body>", in base64. */
+/** As the three schemes document it: HMAC-SHA256 of "<t>.<body>", in hexadecimal, or of "<id>.<t>.<body>", in base64. */
 const digest = (key: string | Buffer, start: string, body: Buffer) =>
   createHmac('sha256', key).update(Buffer.concat([Buffer.from(start), body]));
 const hexadecimal = (key: string, seconds: number, body: Buffer) => digest(key, `${seconds}.`, body).digest('hex');
@@ -54,7 +54,7 @@ const callback = (headers: Headers, body: Uint8Array = BODY): SignedCallback => 
   header: (name) => [headers[name] ?? []].flat(),
 });
 
-/** What becomes of it, in a word. The Standard Webhooks package reads the machine's clock, which is held at the same time. */
+/** The verdict as one word. The Standard Webhooks package reads the system clock, which is set to the same time. */
 async function verdict(
   name: SignatureSchemeName,
   headers: Headers,
@@ -79,8 +79,8 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-describe('known signatures are taken', () => {
-  // Computed with Python's hmac, but for the third of Standard Webhooks, which is the one in their documents.
+describe('known signatures are accepted', () => {
+  // Computed with Python's hmac. The third one of Standard Webhooks comes from its specification.
   const VECTORS: readonly (readonly [SignatureSchemeName, string, Headers, string, number, Buffer])[] = [
     [
       'sandbox',
@@ -136,7 +136,7 @@ describe('known signatures are taken', () => {
     expect(await verdict(name, headers, { secrets: [secret], nowMs: seconds * 1_000, body })).toBe('valid');
   });
 
-  test("the sandbox's own are taken", async () => {
+  test("the sandbox's own signatures are accepted", async () => {
     const body = '{"note":"Zoë, 東京"}';
     const headers = { 'sandbox-signature': signAsSandbox('old-sandbox-secret', NOW_S, body) };
 
@@ -149,7 +149,7 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
   const sign = SIGNERS[name];
   const good = sign(old, NOW_S, BODY);
 
-  test('is taken up to 300 s late and 300 s early, and no second more', async () => {
+  test('is accepted up to 300 s late and 300 s early, and rejected beyond', async () => {
     const at = (seconds: number, milliseconds = 0) =>
       verdict(name, good, { nowMs: (NOW_S + seconds) * 1_000 + milliseconds });
 
@@ -157,7 +157,7 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
     expect([await at(301), await at(-301), await at(-300, -1)]).toEqual(['expired', 'ahead', 'ahead']);
   });
 
-  test('is taken under any active secret while two are, and under no other', async () => {
+  test('is accepted under each of two active secrets, and under no other secret', async () => {
     const signedBy = async (secret: string, secrets: readonly string[]) =>
       verdict(name, sign(secret, NOW_S, BODY), { secrets });
 
@@ -170,21 +170,21 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
     ]).toEqual(['valid', 'valid', 'mismatch', 'mismatch', 'mismatch']);
   });
 
-  test('matches no secret that cannot be one, and is not stopped by one from matching another', async () => {
+  test('ignores an invalid secret and still matches a valid one', async () => {
     const broken = ['', ' ', '\n', 'whsec_', 'whsec_====', 'whsec_*', 'whsec_a', '\ud800', '{}', '\0'];
     for (const one of broken) expect(await verdict(name, good, { secrets: [one] })).toBe('mismatch');
 
     expect(await verdict(name, good, { secrets: [...broken, old, ...broken] })).toBe('valid');
   });
 
-  test('is not taken under a blank key, with which anybody could sign', async () => {
+  test('is rejected under a blank key, with which anyone could sign', async () => {
     const key = name === 'standard-webhooks' ? 'whsec_' : ' ';
 
     expect(await verdict(name, sign('', NOW_S, BODY), { secrets: [''] })).toBe('mismatch');
     expect(await verdict(name, sign(key, NOW_S, BODY), { secrets: [key] })).toBe('mismatch');
   });
 
-  test.each(Object.keys(good))('is refused without %s, and with two values of it', async (header) => {
+  test.each(Object.keys(good))('is rejected without %s, and with two values of it', async (header) => {
     const value = good[header] ?? '';
     const { [header]: _left, ...without } = good;
 
@@ -193,13 +193,13 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
     expect(await verdict(name, { ...good, [header]: '' })).toBe('malformed');
   });
 
-  test('is not taken in the header of another scheme', async () => {
+  test('is rejected in the header of another scheme', async () => {
     for (const other of SIGNATURE_SCHEMES.filter((one) => one !== name)) {
       expect(await verdict(other, good, { secrets: [old] })).toBe('missing');
     }
   });
 
-  test('is judged in an order: form, then time, then secret', async () => {
+  test('is checked in order: form, time, secret', async () => {
     const late = { nowMs: (NOW_S + 301) * 1_000, secrets: [] };
     const broken = Object.fromEntries(Object.keys(good).map((header) => [header, 'x']));
 
@@ -220,7 +220,7 @@ describe('the sandbox header', () => {
     ['a space at the end', `t=${NOW_S},v1=${hex} `],
     ['a line break at the end', `t=${NOW_S},v1=${hex}\n`],
     ['another version', `t=${NOW_S},v2=${hex}`],
-    ['a time with a zero in front', `t=0${NOW_S},v1=${hex}`],
+    ['a time with a leading zero', `t=0${NOW_S},v1=${hex}`],
     ['a time with a fraction', `t=${NOW_S}.0,v1=${hex}`],
     ['a negative time', `t=-${NOW_S},v1=${hex}`],
     ['a time without end', `t=${'9'.repeat(400)},v1=${hex}`],
@@ -249,7 +249,7 @@ describe('the Stripe header', () => {
     ['a time that begins with digits', `t=${NOW_S}x,v1=${hex}`],
     ['a space', `t=${NOW_S}, v1=${hex}`],
     ['something more', `t=${NOW_S},v1=${hex},x`],
-    ['something behind a signature', `t=${NOW_S},v1=${hex}=x`],
+    ['text after a signature', `t=${NOW_S},v1=${hex}=x`],
     ['an empty signature', `t=${NOW_S},v1=${hex},v1=`],
     ['no signature', `t=${NOW_S}`],
     ['no time', `v1=${hex}`],
@@ -257,7 +257,7 @@ describe('the Stripe header', () => {
     expect(await inHeader(value)).toBe('malformed');
   });
 
-  test('is judged over bytes, which the package alone does not do', async () => {
+  test('is computed over bytes, unlike by the package alone', async () => {
     const marked = bytes(BOM, BODY.toString());
     const header = `t=${NOW_S},v1=${hex}`;
 
@@ -265,7 +265,7 @@ describe('the Stripe header', () => {
     expect(await verdict('stripe', { 'stripe-signature': header }, { body: marked })).toBe('mismatch');
   });
 
-  test('cannot be right over an empty body, which Stripe never sends', async () => {
+  test('is never valid for an empty body, which Stripe does not send', async () => {
     const body = Buffer.alloc(0);
 
     expect(await verdict('stripe', SIGNERS.stripe('whsec_newStripeSecret', NOW_S, body), { body })).toBe('mismatch');
@@ -291,7 +291,7 @@ describe('the Standard Webhooks headers', () => {
 
   test.each([
     ['two signatures without a space', { 'webhook-signature': `v1,${signature},v1,${signature}` }],
-    ['a signature with more behind it', { 'webhook-signature': `v1,${signature},x` }],
+    ['a signature followed by other text', { 'webhook-signature': `v1,${signature},x` }],
     ['two spaces', { 'webhook-signature': `v1,${signature}  v1,${signature}` }],
     ['a bare signature', { 'webhook-signature': signature }],
     ['a time that begins with digits', { 'webhook-timestamp': `${NOW_S}x` }],
@@ -301,7 +301,7 @@ describe('the Standard Webhooks headers', () => {
     expect(await given(changes)).toBe('malformed');
   });
 
-  test('cannot pass the beginning of a body off as the end of an id', async () => {
+  test('do not allow the beginning of a body to pass for the end of an id', async () => {
     const body = bytes(`{"note":"x.${NOW_S}.{}"}`);
     const value = `v1,${base64(old, NOW_S, body)}`;
     const id = `${MSG_ID}.${NOW_S}.{"note":"x`;
@@ -312,7 +312,7 @@ describe('the Standard Webhooks headers', () => {
     expect(await verdict('standard-webhooks', moved, { body: rest })).toBe('malformed');
   });
 
-  test('are judged over bytes, which the package alone does not do', async () => {
+  test('are computed over bytes, unlike by the package alone', async () => {
     const replaced = bytes('{"n":"', [0xef, 0xbf, 0xbd], '"}');
     const invalid = bytes('{"n":"', [0xff], '"}');
     const headers = webhookHeaders(NOW_S, `v1,${base64(old, NOW_S, replaced)}`);
@@ -322,7 +322,7 @@ describe('the Standard Webhooks headers', () => {
     expect(await verdict('standard-webhooks', headers, { body: invalid })).toBe('mismatch');
   });
 
-  test("must be in time by the machine's clock as well", async () => {
+  test('must also be in time by the system clock', async () => {
     const headers = webhookHeaders(NOW_S, `v1,${signature}`);
     jest.spyOn(Date, 'now').mockReturnValue((NOW_S + 301) * 1_000);
 

@@ -15,34 +15,34 @@ export interface MemoryCharge extends ProcessorCharge {
   readonly chargedAtMs: number;
 }
 
-/** A capture, void or refund that was asked for and took effect, with what its caller was told. */
+/** A requested capture, void or refund that took effect, with the answer to its caller. */
 interface MemoryChange {
   readonly order: ChangeOrder;
   readonly outcome: ChangeOutcome;
   readonly appliedAtMs: number;
 }
 
-/** Each method is a change that somebody makes at the processor; ids are counted. */
+/** Each method is a change at the processor. Ids are sequential. */
 export interface MemoryChargeBooks {
   readonly all: readonly MemoryCharge[];
   /** Oldest first. */
   readonly performed: readonly MemoryChange[];
-  /** The charge that a key still stands for. */
+  /** The charge of a key that has not expired. */
   ofKey(operationId: string): MemoryCharge | undefined;
-  /** Charges once per key; a known key answers with its charge. */
+  /** Charges once per key; a known key returns its charge. */
   add(order: ChargeOrder, status: ProcessorCharge['status']): MemoryCharge;
-  /** The change that a key still stands for. */
+  /** The change of a key that has not expired. */
   changeOfKey(operationId: string): MemoryChange | undefined;
   /**
-   * Captures, lets go or gives back, once per key; a known key answers as before. What the charge does not allow is
+   * Captures, voids or refunds once per key; a known key returns its stored answer. A change that the charge does not allow is
    * refused, and leaves the key unused.
    *
    * @param refundStatus of a refund that is made @default 'succeeded'
    */
   perform(order: ChangeOrder, refundStatus?: Refund['status']): ChangeOutcome;
-  /** Changes a charge: the payer approves, the bank lets go, a fee becomes known. */
+  /** Changes a charge: the payer approves, the bank releases the hold, a fee becomes known. */
   change(chargeId: string, changes: Partial<ProcessorCharge>): void;
-  /** Takes what was accepted, approved or set aside. */
+  /** Captures a pending, approved or authorized charge. */
   succeed(chargeId: string, capturedMinor?: number): void;
   refund(chargeId: string, amountMinor: number, status?: Refund['status']): string;
   setRefund(refundId: string, status: Refund['status']): void;
@@ -52,7 +52,7 @@ export interface MemoryChargeBooks {
 
 export const DECLINE = { code: 'card_declined', message: 'The card was declined.' } as const;
 
-/** Names of charges, refunds and disputes, by what they are and how many were made before. */
+/** Ids of charges, refunds and disputes: the kind and a sequence number. */
 export type MemoryIds = (prefix: 'ch' | 're' | 'dp', count: number) => string;
 
 export function createMemoryChargeBooks(
@@ -151,7 +151,7 @@ function performing(
   };
 }
 
-/** In the sandbox processor's words. */
+/** With the error codes of the sandbox processor. */
 function refusalOf({ change }: ChangeOrder, charge: MemoryCharge): Failure | undefined {
   const { status } = charge;
   switch (change.kind) {
@@ -206,7 +206,7 @@ function changed(
   }
 }
 
-/** What the charge shows of a change, whoever asked for it; more than one only of a refund whose key was forgotten. */
+/** The change as the charge shows it, regardless of its requester. Several only for a refund whose key had expired. */
 export function factsOfChange({ operationId, change }: ChangeOrder, charge: MemoryCharge): readonly Fact[] {
   const { chargeId, status, capturedMinor, feeMinor } = charge;
   switch (change.kind) {

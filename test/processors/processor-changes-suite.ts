@@ -3,7 +3,7 @@ import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { ChangeOrder, ChargeChange, ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
 import { freshChange, freshOrder } from '../support/sandbox-orders.ts';
 
-/** A processor whose own books tell what its charges have become. */
+/** A processor with access to the state of the charges in its own books. */
 export interface ChangeableProcessor extends AsyncDisposable {
   readonly processor: Processor;
   /** Amounts in minor units; refunds oldest first. */
@@ -21,7 +21,7 @@ interface ChargeState {
 const LIMIT = { timeoutMs: 600_000 };
 const AMOUNT = 1_999;
 
-/** What every processor adapter promises to the engine of captures, voids and refunds. */
+/** The contract of every processor adapter for captures, voids and refunds. */
 export function describeChanges(name: string, open: () => Promise<ChangeableProcessor>): void {
   describe(`the ${name}`, () => {
     let subject: ChangeableProcessor;
@@ -51,7 +51,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
     const captureOf = (amountMinor: number) => ({ kind: 'capture', amountMinor }) as const;
     const VOID = { kind: 'void' } as const;
 
-    test('says that it can do parts', () => {
+    test('declares partial captures and refunds', () => {
       expect(subject.processor.abilities).toMatchObject({ partialCapture: true, partialRefund: true });
     });
 
@@ -72,7 +72,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect(await state()).toEqual({ status: 'succeeded', captured: amountMinor, refunds: [] });
       });
 
-      test('sent again has the same outcome and takes once', async () => {
+      test('that is sent again has the same outcome and captures once', async () => {
         const { toChange, state } = await authorized();
         const order = toChange(captureOf(500));
         const outcome = await change(order);
@@ -80,7 +80,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect((await state()).captured).toBe(500);
       });
 
-      test('beyond what was set aside is refused and takes nothing', async () => {
+      test('above the authorized amount is refused and captures nothing', async () => {
         const { toChange, state } = await authorized();
         const order = toChange(captureOf(AMOUNT + 1));
         expect(await change(order)).toMatchObject({ kind: 'refused', failure: { code: 'amount_too_large' } });
@@ -98,7 +98,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
     });
 
     describe('a void', () => {
-      test('lets the money go, once, and the look-up tells the same', async () => {
+      test('releases the hold once, and the look-up returns the same outcome', async () => {
         const { chargeId, toChange, state } = await authorized();
         const order = toChange(VOID);
         expect(await find(order)).toEqual({ kind: 'absent' });
@@ -110,7 +110,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       });
 
       test.each(['automatic', 'manual'] as const)(
-        'withdraws what still waits for its payer (%s capture)',
+        'withdraws a charge that waits for the payer (%s capture)',
         async (capture) => {
           const { chargeId, toChange, state } = await charged({ source: 'tok_action', capture });
           expect(await change(toChange(VOID))).toEqual({
@@ -121,7 +121,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         },
       );
 
-      test('of an unanswered question leaves the charge’s own look-up without a hold', async () => {
+      test('of a charge that the payer did not approve leaves its look-up without a hold', async () => {
         const { order, chargeId, toChange } = await charged({ source: 'tok_action' });
         await change(toChange(VOID));
         expect(await subject.processor.findCharge(order, LIMIT)).toEqual({ kind: 'pending', chargeId });
@@ -136,14 +136,14 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       });
     });
 
-    test('capture races void: one happens, the other is refused', async () => {
+    test('capture and void at once: one happens, the other is refused', async () => {
       const { toChange } = await authorized();
       const outcomes = await Promise.all([change(toChange(captureOf(AMOUNT))), change(toChange(VOID))]);
       expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['applied', 'refused']);
     });
 
     describe('a refund', () => {
-      test('goes by the operation that made it, and the look-up tells the same', async () => {
+      test('is identified by its operation, and the look-up returns the same outcome', async () => {
         const { chargeId, toChange, state } = await charged();
         const order = toChange(refundOf(700));
         expect(await find(order)).toEqual({ kind: 'absent' });
@@ -156,7 +156,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect(await state()).toEqual({ status: 'succeeded', captured: AMOUNT, refunds: [700] });
       });
 
-      test('is made once per key, however often it is sent at once', async () => {
+      test('is made once per key when it is sent several times at once', async () => {
         const { toChange, state } = await charged();
         const order = toChange(refundOf(700));
         const outcomes = await Promise.all(Array.from({ length: 5 }, () => change(order)));
@@ -175,7 +175,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect(await find(other)).toMatchObject({ facts: [{ refundId: other.operationId }] });
       });
 
-      test('beyond what is left is refused, and its key may succeed later with less', async () => {
+      test('above the remaining amount is refused, and its key may succeed later with a smaller amount', async () => {
         const { toChange, state } = await charged();
         await change(toChange(refundOf(1_400)));
         const order = toChange(refundOf(600));
@@ -189,7 +189,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect((await state()).refunds).toEqual([1_400, 599]);
       });
 
-      test('of what was captured in part goes up to that part', async () => {
+      test('of a partial capture is limited to the captured amount', async () => {
         const { toChange, state } = await authorized();
         await change(toChange(captureOf(500)));
         expect((await change(toChange(refundOf(501)))).kind).toBe('refused');
@@ -197,14 +197,14 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect((await state()).refunds).toEqual([500]);
       });
 
-      test('that does not fit beside another, at once: one happens', async () => {
+      test('at the same time as another that together exceed the charge: one happens', async () => {
         const { toChange, state } = await charged();
         const outcomes = await Promise.all([change(toChange(refundOf(1_400))), change(toChange(refundOf(1_400)))]);
         expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['applied', 'refused']);
         expect((await state()).refunds).toEqual([1_400]);
       });
 
-      test('of a charge that took nothing is refused', async () => {
+      test('of a charge that captured nothing is refused', async () => {
         const { toChange } = await authorized();
         expect(await change(toChange(refundOf(1)))).toMatchObject({
           kind: 'refused',
@@ -212,7 +212,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         });
       });
 
-      test('of another amount under a known key is unknown, never refused, and gives nothing back', async () => {
+      test('of another amount under a known key is unknown, never refused, and refunds nothing', async () => {
         const { toChange, state } = await charged();
         const order = toChange(refundOf(700));
         await change(order);
@@ -224,13 +224,13 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       });
     });
 
-    test('a charge that is not there says that the key is wrong: it ends no change, and the look-up proves nothing', async () => {
+    test('an unknown charge indicates a wrong API key: no change ends, and the look-up proves nothing', async () => {
       const order = freshChange(freshOrder(), 'ch_none', refundOf(1));
       expect(await fault(order)).toMatchObject({ name: 'RetryableError', code: 'processor_charge_unknown' });
       await expect(find(order)).rejects.toBeInstanceOf(AmbiguousError);
     });
 
-    describe('trouble', () => {
+    describe('faults', () => {
       const kinds = [
         ['capture', captureOf(500), 'manual', { status: 'succeeded', captured: 500, refunds: [] }],
         ['void', VOID, 'manual', { status: 'voided', captured: 0, refunds: [] }],
@@ -238,7 +238,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       ] as const;
 
       test.each(kinds)(
-        'a %s that took effect unseen is found, and sent again takes no second effect',
+        'a %s that took effect without an answer is found, and has no second effect when sent again',
         async (...row) => {
           const [, wanted, capture, after] = row;
           for (const source of ['tok_timeout_charged', 'tok_malformed']) {

@@ -6,7 +6,7 @@ import { createTestSandbox } from '../support/sandbox-world.ts';
 
 const statusesOf = (answers: readonly SandboxAnswer[]) => answers.map(({ status }) => status).toSorted((a, b) => a - b);
 
-/** What the sandbox processor promises of captures, voids and refunds, whatever its books are kept in. */
+/** The contract of the sandbox processor for captures, voids and refunds, for every kind of books. */
 export function describeSandboxChanges(booksKind: string, createBooks: () => Promise<Books>): void {
   describe(`captures, voids and refunds in ${booksKind} books`, () => {
     let desk: ReturnType<typeof sandboxDesk>;
@@ -33,7 +33,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect(await desk.post(`/charges/${id}/capture`, undefined, 'c1')).toEqual(first);
     });
 
-    test('no more than was authorized can be captured', async () => {
+    test('a capture above the authorized amount is refused', async () => {
       const id = await authorized();
       const answer = await desk.post(`/charges/${id}/capture`, { amount: 2_000 }, 'c1');
       expect(answer.status).toBe(400);
@@ -41,7 +41,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect(chargeIn(await desk.get(`/charges/${id}`)).status).toBe('authorized');
     });
 
-    test('capture races void: one of them happens', async () => {
+    test('capture and void at once: one happens', async () => {
       const id = await authorized();
       const answers = await Promise.all([
         desk.post(`/charges/${id}/capture`, undefined, 'c1'),
@@ -65,7 +65,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       );
     });
 
-    test('refunds add up to what was captured and not beyond', async () => {
+    test('refunds cannot exceed the captured amount', async () => {
       const id = await captured();
       const first = await desk.post(`/charges/${id}/refunds`, { amount: 1_000 }, 'r1');
       expect(first.status).toBe(201);
@@ -86,7 +86,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect(errorIn(await desk.post(`/charges/${id}/refunds`, {}, 'r4')).code).toBe('charge_already_refunded');
     });
 
-    test('two refunds that do not both fit, at once: one happens', async () => {
+    test('two refunds at once that together exceed the charge: one happens', async () => {
       const id = await captured();
       const answers = await Promise.all([
         desk.post(`/charges/${id}/refunds`, { amount: 1_400 }, 'r1'),
@@ -105,7 +105,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect(chargeIn(await desk.get(`/charges/${id}`)).amount_refunded).toBe(100);
     });
 
-    test('a refund shows the metadata that it was given', async () => {
+    test('a refund has the metadata of its request', async () => {
       const id = await captured();
       const metadata = { payment: 'pay_1', operation: 'ref_1' };
       const answer = await desk.post(`/charges/${id}/refunds`, { amount: 100, metadata }, 'r1');
@@ -130,7 +130,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect((await desk.post(`/charges/${id}/refunds`, undefined, 'r1')).status).toBe(400);
     });
 
-    test('time lets go of what is set aside, and of nothing else', async () => {
+    test('expiry voids authorized charges only', async () => {
       const id = await authorized();
       const answer = await desk.post(`/control/charges/${id}/expire`);
       expect(answer.status).toBe(200);

@@ -19,7 +19,7 @@ const statusesOf = (answers: readonly SandboxAnswer[]) => answers.map(({ status 
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** What the sandbox processor promises, whatever its books are kept in. Each test uses keys and payments of its own. */
+/** The contract of the sandbox processor, for every kind of books. Each test uses its own keys and payments. */
 export function describeSandbox(booksKind: string, createBooks: () => Promise<Books>): void {
   describe(`the sandbox processor with ${booksKind} books`, () => {
     let sandbox: TestSandbox;
@@ -158,7 +158,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed({ key })).toHaveLength(2);
       });
 
-      test('a key or payment that nobody used finds nothing', async () => {
+      test('an unused key or payment finds nothing', async () => {
         expect(await listed({ key })).toEqual([]);
         expect(await listed({ payment })).toEqual([]);
       });
@@ -241,14 +241,14 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(0);
       });
 
-      test('without a key every call is a first one', async () => {
+      test('without a key every call counts as the first', async () => {
         expect((await post('/charges', order({ source: 'tok_flaky' }))).status).toBe(500);
         expect((await post('/charges', order({ source: 'tok_flaky' }))).status).toBe(500);
       });
     });
 
     describe('switched failures', () => {
-      test('the next two calls behave like the switched source, the third like its own', async () => {
+      test('the next two calls behave like the switched source, the third like its own source', async () => {
         await switchFailures(2, 'tok_flaky');
         expect((await charge('tok_ok')).status).toBe(500);
         expect(JSON.parse((await get('/control/failures')).body)).toEqual({ count: 1, source: 'tok_flaky' });
@@ -264,7 +264,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(7);
       });
 
-      test('a key that has its charge keeps it while its answers are lost', async () => {
+      test('a key keeps its charge while its answers are lost', async () => {
         const made = chargeIn(await charge('tok_ok'));
         await switchFailures(1, 'tok_timeout_charged');
         expect((await charge('tok_ok')).status).toBe(504);
@@ -272,7 +272,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(1);
       });
 
-      test('switched off again, nothing fails', async () => {
+      test('no call fails after the failures are switched off', async () => {
         await switchFailures(5, 'tok_flaky');
         await switchFailures(0, 'tok_flaky');
         expect((await charge('tok_ok')).status).toBe(201);

@@ -3,7 +3,7 @@ import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
 import { freshOrder } from '../support/sandbox-orders.ts';
 
-/** A processor with its own list of charges, which counts what really happened. */
+/** A processor with access to its own list of charges, which shows what really happened. */
 export interface ProcessorUnderTest extends AsyncDisposable {
   readonly processor: Processor;
   chargesOf(paymentId: string): Promise<readonly { readonly id: string; readonly status: string }[]>;
@@ -15,7 +15,7 @@ export interface ProcessorUnderTest extends AsyncDisposable {
 const LIMIT = { timeoutMs: 600_000 };
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** What every processor adapter promises to the engine. */
+/** The contract of every processor adapter. */
 export function describeProcessor(name: string, open: () => Promise<ProcessorUnderTest>): void {
   describe(`the ${name}`, () => {
     let subject: ProcessorUnderTest;
@@ -34,7 +34,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
         (error: unknown) => error,
       );
 
-    test('is ready while nothing is wrong', async () => {
+    test('is ready while no call fails', async () => {
       await expect(subject.processor.ready()).resolves.toBeUndefined();
     });
 
@@ -116,7 +116,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       const order = freshOrder({ source });
       const error = await fault(order);
       expect(error).toBeInstanceOf(AmbiguousError);
-      // The sandbox's own gateway may give up before the caller does.
+      // The sandbox's API Gateway may time out before the caller does.
       expect(error).toMatchObject({ code: expect.stringMatching(`^(${code}|processor_error)$`) });
       expect(await find(order)).toEqual({ kind: 'absent' });
       const outcome = await charge(order);
@@ -126,7 +126,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
     });
 
     test.each(['tok_timeout_charged', 'tok_malformed'])(
-      '%s: unknown first, though charged; the look-up and a second send tell of that one charge',
+      '%s: unknown first, though charged; the look-up and a second send return that charge',
       async (source) => {
         const order = freshOrder({ source });
         expect(await fault(order)).toBeInstanceOf(AmbiguousError);
@@ -138,7 +138,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       },
     );
 
-    test('tok_rate_limited: nothing applied and when to come back first, then one charge', async () => {
+    test('tok_rate_limited: nothing applied and a Retry-After first, then one charge', async () => {
       const order = freshOrder({ source: 'tok_rate_limited' });
       const error = await fault(order);
       expect(error).toBeInstanceOf(RetryableError);
@@ -166,7 +166,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
     });
 
-    test('switched failures come on the next sends, whatever the source', async () => {
+    test('switched failures affect the next sends, regardless of their source', async () => {
       const order = freshOrder();
       await subject.failNext(2, 'tok_flaky');
       expect(await fault(order)).toBeInstanceOf(AmbiguousError);
@@ -175,7 +175,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
     });
 
-    test('a key is honoured for as long as the adapter says, and no longer', async () => {
+    test('a key is recognized for exactly as long as the adapter declares', async () => {
       expect(subject.processor.abilities.keyRetentionMs).toBe(DAY_MS);
       const order = freshOrder();
       const outcome = await charge(order);

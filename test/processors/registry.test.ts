@@ -7,7 +7,7 @@ const repeated = (values: readonly string[]) => values.filter((value, index) => 
 
 describe('the processors of the registry', () => {
   test.each(PROCESSORS.map((processor) => [processor.name, processor] as const))(
-    '%s has a name that fits into an address and into a rule',
+    '%s has a name that is valid in a URL and in a routing rule',
     (name) => {
       expect(name).toMatch(/^[a-z][a-z0-9-]{0,30}$/);
     },
@@ -24,7 +24,7 @@ describe('the processors of the registry', () => {
     expect(repeated([...secrets.map(({ construct }) => construct), ...constructs])).toEqual([]);
   });
 
-  test('sign by the schemes that the tests of signatures go through', () => {
+  test('use only signature schemes that the tests of signatures cover', () => {
     expect(schemeNames(PROCESSORS)).toEqual(SIGNATURE_SCHEMES);
     for (const [name, scheme] of Object.entries(SCHEMES)) expect(scheme.name).toBe(name);
   });

@@ -9,7 +9,7 @@ import { httpAnswer, type RawServer, serveRaw } from '../support/sandbox-raw-ser
 const CLOCK = { nowMs: () => 1_767_225_600_000 };
 const LIMIT = { timeoutMs: 600_000 };
 const THREE_IN_A_ROW = { consecutiveFailures: 3, openForMs: 60_000 };
-/** Open and half open at once: the next call finds the pause over. */
+/** The pause is zero, so an open breaker is half-open at the next call. */
 const NO_PAUSE = { consecutiveFailures: 3, openForMs: 0 };
 
 describe('the circuit breaker', () => {
@@ -53,7 +53,7 @@ describe('the circuit breaker', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  test('who looks after it is told once that it opened, and by whose name', async () => {
+  test('its opening is reported once, with the processor’s name', async () => {
     const opened: string[] = [];
     const breakerOpened = (processor: string): void => void opened.push(processor);
     const processors = [{ processor: sandbox, settings: { url: server.url }, secretIds: {} }];
@@ -84,7 +84,7 @@ describe('the circuit breaker', () => {
     await expect(client.ready()).rejects.toMatchObject({ code: 'processor_circuit_open' });
   });
 
-  test.each([400, 402, 404, 409, 422, 429])('any number of answers %d leave it closed', async (answered) => {
+  test.each([400, 402, 404, 409, 422, 429])('answers %d never open it', async (answered) => {
     const client = open(THREE_IN_A_ROW);
     status = answered;
     await fail(client, 10);
@@ -92,7 +92,7 @@ describe('the circuit breaker', () => {
     expect(server.requests).toHaveLength(10);
   });
 
-  test('a success in between starts the count anew', async () => {
+  test('a success resets the count', async () => {
     const client = open(THREE_IN_A_ROW);
     await fail(client, 2);
     status = 402;
@@ -102,12 +102,12 @@ describe('the circuit breaker', () => {
     await expect(client.ready()).resolves.toBeUndefined();
   });
 
-  test('while closed, a look at it costs no call', async () => {
+  test('while it is closed, ready() makes no call', async () => {
     await open(THREE_IN_A_ROW).ready();
     expect(server.requests).toEqual([]);
   });
 
-  test('half open, the probe of a look is one read, and its success closes it', async () => {
+  test('half-open, ready() probes with one read, and a success closes it', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     status = 200;
@@ -117,7 +117,7 @@ describe('the circuit breaker', () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  test('half open, a charge is sent only after the probe has succeeded', async () => {
+  test('half-open, a charge is sent only after a successful probe', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     status = 402;
@@ -128,14 +128,14 @@ describe('the circuit breaker', () => {
     expect(requestLines().slice(4)).toEqual(['GET /health', 'POST /charges']);
   });
 
-  test('half open, twenty charges at once share one probe; none goes out when it fails', async () => {
+  test('half-open, twenty charges at once share one probe; none is sent when it fails', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     await Promise.all(Array.from({ length: 20 }, () => fail(client, 1)));
     expect(requestLines().slice(3)).toEqual(['GET /health']);
   });
 
-  test('half open, twenty charges at once share one probe; all go out when it succeeds', async () => {
+  test('half-open, twenty charges at once share one probe; all are sent when it succeeds', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     status = 200;
@@ -145,7 +145,7 @@ describe('the circuit breaker', () => {
     expect(charges).toEqual(Array.from({ length: 20 }, () => 'POST /charges'));
   });
 
-  test('half open, a look-up may be the probe', async () => {
+  test('half-open, a look-up may be the probe', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     status = 200;

@@ -34,7 +34,7 @@ describeChanges('changes by the sandbox client over HTTP', async () => {
 });
 
 describe('the sandbox client changes a charge', () => {
-  test('whose refunds go by our operation in the books, and by the processor’s id where they are not ours', async () => {
+  test('and the books identify Payonce’s refunds by operation and others by the processor’s id', async () => {
     const sandbox = createTestSandbox();
     await using server = await serveSandbox(sandbox.handler);
     const client = createSandboxClient({ url: server.url, clock: CLOCK });
@@ -60,7 +60,7 @@ describe('the sandbox client changes a charge', () => {
     });
   });
 
-  test('and tells the fee of what it captured', async () => {
+  test('and reports the fee of a capture', async () => {
     await using server = await serveSandbox(createTestSandbox().handler);
     const client = createSandboxClient({ url: server.url, clock: CLOCK });
     const order = freshOrder({ source: 'tok_fee', capture: 'manual' });
@@ -75,26 +75,23 @@ describe('the sandbox client changes a charge', () => {
   test.each([
     ['manual', 'tok_ok', 'expired'],
     ['automatic', 'tok_action', 'abandoned'],
-  ] as const)(
-    'that time has ended (%s, %s): the void is refused, the look-up says %s',
-    async (capture, source, reason) => {
-      const sandbox = createTestSandbox();
-      await using server = await serveSandbox(sandbox.handler);
-      const client = createSandboxClient({ url: server.url, clock: CLOCK });
-      const order = freshOrder({ capture, source });
-      const { chargeId = '' } = await client.charge(order, LIMIT);
-      await sandboxDesk(sandbox.handler).post(`/control/charges/${chargeId}/expire`);
-      const letGo = freshChange(order, chargeId, { kind: 'void' });
-      expect(await client.change(letGo, LIMIT)).toMatchObject({ kind: 'refused' });
-      expect(await client.findChange(letGo, LIMIT)).toEqual({
-        kind: 'applied',
-        facts: [{ kind: 'voided', chargeId, reason }],
-      });
-    },
-  );
+  ] as const)('that expired (%s, %s): the void is refused, the look-up returns %s', async (capture, source, reason) => {
+    const sandbox = createTestSandbox();
+    await using server = await serveSandbox(sandbox.handler);
+    const client = createSandboxClient({ url: server.url, clock: CLOCK });
+    const order = freshOrder({ capture, source });
+    const { chargeId = '' } = await client.charge(order, LIMIT);
+    await sandboxDesk(sandbox.handler).post(`/control/charges/${chargeId}/expire`);
+    const letGo = freshChange(order, chargeId, { kind: 'void' });
+    expect(await client.change(letGo, LIMIT)).toMatchObject({ kind: 'refused' });
+    expect(await client.findChange(letGo, LIMIT)).toEqual({
+      kind: 'applied',
+      facts: [{ kind: 'voided', chargeId, reason }],
+    });
+  });
 });
 
-describe('the sandbox client classes every answer to a change by what may have happened', () => {
+describe('the sandbox client classifies every answer to a change by what may have happened', () => {
   let server: RawServer;
   let script: (socket: Socket) => void;
   let client: Processor;
@@ -170,7 +167,7 @@ describe('the sandbox client classes every answer to a change by what may have h
     expect(JSON.parse(request.slice(request.indexOf('\r\n\r\n')))).toEqual(body);
   });
 
-  test('a charge id that is no path segment stays one', async () => {
+  test('a charge id is encoded as one path segment', async () => {
     answers(400, refusal('bad_thing'));
     await change({ ...letGo, chargeId: '../control' });
     expect(server.requests[0]).toContain('POST /charges/..%2Fcontrol/void HTTP/1.1');
@@ -214,11 +211,11 @@ describe('the sandbox client classes every answer to a change by what may have h
   });
 
   test.each([
-    ['a capture that took another amount', capture, { ...captured, amount_captured: 499 }],
-    ['a capture that took nothing', capture, {}],
+    ['a capture of another amount', capture, { ...captured, amount_captured: 499 }],
+    ['a capture of nothing', capture, {}],
     ['a capture of another charge', capture, { ...captured, id: 'ch_2' }],
     ['a capture in another currency', capture, { ...captured, currency: 'USD' }],
-    ['a void of what is not voided', letGo, {}],
+    ['a void of a charge that is not voided', letGo, {}],
   ])('%s is not believed', async (_what, asked, changes) => {
     answers(200, chargeWith(changes));
     await expect(change(asked)).rejects.toMatchObject({ name: 'AmbiguousError', code: 'processor_answer_mismatch' });
@@ -232,7 +229,7 @@ describe('the sandbox client classes every answer to a change by what may have h
     });
   });
 
-  test('the look-up reads the charge, and tells what is there, whoever asked for it', async () => {
+  test('the look-up reads the charge, and finds the change regardless of its requester', async () => {
     answers(200, chargeWith({ ...captured, amount_captured: 450 }));
     expect(await find(capture)).toEqual({
       kind: 'applied',
@@ -245,7 +242,7 @@ describe('the sandbox client classes every answer to a change by what may have h
     expect(await find(capture)).toEqual({ kind: 'absent' });
   });
 
-  test('the look-up tells how a refund stands by now, and passes over the others', async () => {
+  test('the look-up returns the current state of the refund, and ignores other refunds', async () => {
     const other = refundFor({ id: 're_0', metadata: {} });
     answers(200, chargeWith({ ...captured, refunds: [other, refundFor({ status: 'failed' })] }));
     expect(await find(refund)).toEqual({
@@ -266,7 +263,7 @@ describe('the sandbox client classes every answer to a change by what may have h
       'processor_answer_mismatch',
     ],
     [
-      'another amount under our key',
+      'another amount under the operation’s key',
       200,
       chargeWith({ ...captured, refunds: [refundFor({ amount: 1 })] }),
       'processor_answer_mismatch',

@@ -33,7 +33,7 @@ describeProcessor('sandbox client over HTTP', async () => {
   };
 });
 
-/** The charge that a processor answers for an order when all is well. */
+/** The charge in the answer to an order without faults. */
 const chargeFor = (order: ChargeOrder) => ({
   id: 'ch_1',
   object: 'charge',
@@ -53,7 +53,7 @@ const chargeFor = (order: ChargeOrder) => ({
   created: 1_767_225_600,
 });
 
-describe('the sandbox client classes every answer by what may have happened', () => {
+describe('the sandbox client classifies every answer by what may have happened', () => {
   let order: ChargeOrder;
   let server: RawServer;
   let script: (socket: Socket) => void;
@@ -75,7 +75,7 @@ describe('the sandbox client classes every answer by what may have happened', ()
   };
   const refusal = (code: string) => JSON.stringify({ error: { code, message: 'no' } });
 
-  test('sends the operation id as the key and carries both ids in the metadata', async () => {
+  test('sends the operation id as the key, and both ids in the metadata', async () => {
     answers(201, JSON.stringify(chargeFor(order)));
     expect(await client.charge(order, LIMIT)).toEqual({ kind: 'succeeded', chargeId: 'ch_1' });
     const [request = ''] = server.requests;
@@ -185,9 +185,9 @@ describe('the sandbox client classes every answer by what may have happened', ()
     ['headers that break off', (socket) => socket.end('HTTP/1.1 201 Created\r\ncontent-le')],
     ['a connection closed without an answer', (socket) => socket.end()],
     ['a reset instead of an answer', (socket) => socket.resetAndDestroy()],
-    ['an answer that is no HTTP', (socket) => socket.end('hello\r\n\r\n')],
+    ['an answer that is not HTTP', (socket) => socket.end('hello\r\n\r\n')],
     [
-      'a chunked body that breaks off',
+      'a chunked body that ends early',
       (socket) => {
         socket.end('HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\n400\r\n{"id":');
       },
@@ -213,7 +213,7 @@ describe('the sandbox client classes every answer by what may have happened', ()
     });
   });
 
-  test('an answer without end is not read to its end', async () => {
+  test('an endless answer is not read to its end', async () => {
     script = (socket) => {
       socket.write('HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\n');
       const chunk = `8000\r\n${' '.repeat(0x8000)}\r\n`;
@@ -229,7 +229,7 @@ describe('the sandbox client classes every answer by what may have happened', ()
     });
   });
 
-  test('nobody listening: nothing was applied', async () => {
+  test('connection refused: nothing was applied', async () => {
     const closed = createServer();
     const url = await listenOnLoopback(closed);
     await stopListening(closed);
@@ -252,11 +252,15 @@ describe('the sandbox client classes every answer by what may have happened', ()
   test.each([
     ['an empty list is absent', { data: [], next: null }, { kind: 'absent' }],
     [
-      'a charge voided since was authorized',
+      'a charge that was voided later was authorized',
       { capture: 'manual', status: 'voided' },
       { kind: 'authorized', chargeId: 'ch_1' },
     ],
-    ['a charge captured since was authorized', { capture: 'manual' }, { kind: 'authorized', chargeId: 'ch_1' }],
+    [
+      'a charge that was captured later was authorized',
+      { capture: 'manual' },
+      { kind: 'authorized', chargeId: 'ch_1' },
+    ],
   ])('look-up: %s', async (_what, found, outcome) => {
     const manual = { ...order, capture: 'manual' as const };
     answers(200, JSON.stringify('data' in found ? found : { data: [{ ...chargeFor(manual), ...found }], next: null }));

@@ -58,7 +58,7 @@ describe('the sandbox’s books over HTTP', () => {
     expect(factsOf(charge, order.paymentId)).toMatchObject(facts);
   });
 
-  test('tell of refunds and disputes, each once', async () => {
+  test('contain refunds and disputes, each once', async () => {
     const { order, chargeId } = await charged();
     await post(`/charges/${chargeId}/refunds`, { amount: 100 });
     await post(`/charges/${chargeId}/refunds`, { amount: 100 });
@@ -73,7 +73,7 @@ describe('the sandbox’s books over HTTP', () => {
     ]);
   });
 
-  test('say that a charge is not of the payment’s own operation', async () => {
+  test('show that a charge has another operation than its payment', async () => {
     const { order, chargeId } = await charged();
     const charge = await books.readCharge(chargeId, LIMIT);
     if (charge === undefined) throw new Error('the charge is there');
@@ -82,7 +82,7 @@ describe('the sandbox’s books over HTTP', () => {
     ]);
   });
 
-  test('may use any words, however they are cut, and any length of list', async () => {
+  test('may contain any text, cut anywhere, and lists of any length', async () => {
     const { order, chargeId } = await charged();
     const answer = await fetch(`${server.url}/charges/${chargeId}`);
     const charge = (await answer.json()) as Record<string, unknown>;
@@ -102,11 +102,11 @@ describe('the sandbox’s books over HTTP', () => {
     expect(declined).toMatchObject({ failure: { code: '\ufffd', message: `${'a'.repeat(199)}\ufffd` } });
   });
 
-  test('have no charge that nobody made', async () => {
+  test('do not find an unknown charge', async () => {
     expect(await books.readCharge('ch_none', LIMIT)).toBeUndefined();
   });
 
-  test('list every charge of a payment, and all of a time page by page', async () => {
+  test('list every charge of a payment, and all charges of a window page by page', async () => {
     const made = [];
     for (let count = 0; count < 103; count += 1) made.push(await charged());
     const { order, chargeId } = made[0] ?? (await charged());

@@ -10,14 +10,14 @@ const LIMIT = { timeoutMs: 600_000 };
 
 describe('amounts as Stripe counts them', () => {
   test.each([
-    ['EUR, two decimals: as they are', 'EUR', 1_999, 1_999],
-    ['JPY, no decimals: as they are', 'JPY', 500, 500],
-    ['HUF, two decimals for charges: as they are', 'HUF', 1_045, 1_045],
-    ['TWD, two decimals for charges: as they are', 'TWD', 80_045, 80_045],
-    ['KWD, three decimals: as they are, when the last digit is 0', 'KWD', 5_120, 5_120],
+    ['EUR, two decimals: unchanged', 'EUR', 1_999, 1_999],
+    ['JPY, no decimals: unchanged', 'JPY', 500, 500],
+    ['HUF, two decimals for charges: unchanged', 'HUF', 1_045, 1_045],
+    ['TWD, two decimals for charges: unchanged', 'TWD', 80_045, 80_045],
+    ['KWD, three decimals: unchanged if the last digit is 0', 'KWD', 5_120, 5_120],
     ['ISK, no decimals: sent with two', 'ISK', 5, 500],
     ['UGX, no decimals: sent with two', 'UGX', 5, 500],
-    ['MGA, two decimals of ours: sent in whole units', 'MGA', 1_500, 15],
+    ['MGA, two decimals in ISO 4217: sent in whole units', 'MGA', 1_500, 15],
   ])('%s', (_what, currency, amountMinor, amount) => {
     expect(stripeAmount(amountMinor, currency)).toEqual({ kind: 'amount', amount });
     expect(minorAmount(amount, currency)).toBe(amountMinor);
@@ -33,11 +33,11 @@ describe('amounts as Stripe counts them', () => {
     expect(stripeAmount(amountMinor, currency)).toMatchObject({ kind: 'unsupported', failure: { code } });
   });
 
-  test('what a refund of half a króna would be is no amount of ours', () => {
+  test('half a króna is not an amount in minor units', () => {
     expect(minorAmount(550, 'ISK')).toBeUndefined();
   });
 
-  test('every amount of every currency that is taken comes back as it went, up to the largest payment', () => {
+  test('every supported amount of every currency converts to Stripe’s unit and back, up to the largest payment', () => {
     for (const currency of CURRENCIES) {
       for (const amountMinor of [1, 10, 100, 1_230, 99_900, largestAmountMinor(currency) ?? 0]) {
         const sent = stripeAmount(amountMinor, currency);
@@ -49,7 +49,7 @@ describe('amounts as Stripe counts them', () => {
   });
 });
 
-describe('a payment in a currency of its own', () => {
+describe('a payment in each kind of currency', () => {
   test.each([
     ['JPY', 500, '500'],
     ['ISK', 500, '50000'],
@@ -57,7 +57,7 @@ describe('a payment in a currency of its own', () => {
     ['MGA', 1_500, '15'],
     ['EUR', 1_999, '1999'],
   ])(
-    '%s %d is charged, captured in part, given back in part and read in our units',
+    '%s %d is charged, captured in part, refunded in part and read in minor units',
     async (currency, amountMinor, sent) => {
       await using double = await serveStripe({ fee: 100 });
       const options = {
@@ -88,7 +88,7 @@ describe('a payment in a currency of its own', () => {
     },
   );
 
-  test('that Stripe cannot count exactly is rejected, and a part of it refused, before anything is sent', async () => {
+  test('that Stripe cannot represent exactly is rejected, and a change of such an amount refused, before anything is sent', async () => {
     await using double = await serveStripe();
     const client = createStripeClient({
       apiKey: async () => DOUBLE_KEY,

@@ -9,7 +9,7 @@ import { clientAt } from '../support/stripe-double-client.ts';
 const LIMIT = { timeoutMs: 600_000 };
 const SHORT = { timeoutMs: 150 };
 
-describe('the Stripe adapter classes every answer by what may have happened', () => {
+describe('the Stripe adapter classifies every answer by what may have happened', () => {
   const wanted = freshOrder({ source: 'pm_card_visa' });
   let server: RawServer;
   let script: (socket: Socket) => void;
@@ -55,7 +55,7 @@ describe('the Stripe adapter classes every answer by what may have happened', ()
     });
   });
 
-  test('a refusal says which intent it is about, is bounded, and holds no secret and no card number', async () => {
+  test('a refusal names its intent, is limited in length, and contains no secret and no card number', async () => {
     const message = `The card 4242 4242 4242 4242 and sk_test_${'a'.repeat(24)} ${'x'.repeat(300)}`;
     answers(400, refusal({ code: 'c'.repeat(100), message, payment_intent: { id: 'pi_1', client_secret: 's' } }));
     const outcome = await client.charge(wanted, LIMIT);
@@ -102,7 +102,7 @@ describe('the Stripe adapter classes every answer by what may have happened', ()
     ['200 with null', 200, 'null', 'processor_answer_unreadable'],
     ['200 with half an intent', 200, intent().slice(0, -9), 'processor_answer_unreadable'],
     ['200 with another object', 200, '{"object":"charge"}', 'processor_answer_unreadable'],
-    ['200 with a status that nobody knows', 200, intent({ status: 'thinking' }), 'processor_answer_unreadable'],
+    ['200 with an unknown status', 200, intent({ status: 'thinking' }), 'processor_answer_unreadable'],
     ['402 that cannot be read', 402, '', 'processor_answer_unreadable'],
     ['400 without an error inside', 400, '{}', 'processor_answer_unreadable'],
   ])('%s: it may have been applied, and it is sent once', async (_what, status, body, code) => {
@@ -128,7 +128,7 @@ describe('the Stripe adapter classes every answer by what may have happened', ()
     });
   });
 
-  test('a fee in the account’s own currency is not the payment’s', async () => {
+  test('a fee in the account’s currency is not a fee of a payment in another currency', async () => {
     const charge = { id: 'ch_1', disputed: false, balance_transaction: { fee: 95, currency: 'usd' } };
     answers(200, intent({ latest_charge: charge }));
     expect(await client.charge(wanted, LIMIT)).toEqual({ kind: 'succeeded', chargeId: 'pi_1' });
@@ -138,7 +138,7 @@ describe('the Stripe adapter classes every answer by what may have happened', ()
     ['a body that breaks off', (socket) => socket.end(httpAnswer(200, intent()).slice(0, -20))],
     ['a connection closed without an answer', (socket) => socket.end()],
     ['a reset instead of an answer', (socket) => socket.resetAndDestroy()],
-    ['an answer that is no HTTP', (socket) => socket.end('hello\r\n\r\n')],
+    ['an answer that is not HTTP', (socket) => socket.end('hello\r\n\r\n')],
   ])('%s: it may have been applied, and it is sent once', async (_what, answer) => {
     script = answer;
     await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({
@@ -148,7 +148,7 @@ describe('the Stripe adapter classes every answer by what may have happened', ()
     expect(server.requests).toHaveLength(1);
   });
 
-  test('an answer that comes drop by drop does not outlive the limit', async () => {
+  test('an answer that arrives byte by byte does not exceed the time limit', async () => {
     script = (socket) => {
       const bytes = httpAnswer(200, intent());
       let at = 0;
@@ -164,7 +164,7 @@ describe('the Stripe adapter classes every answer by what may have happened', ()
     });
   });
 
-  test('an answer without end is not read to its end', async () => {
+  test('an endless answer is not read to its end', async () => {
     script = (socket) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
       const chunk = `8000\r\n${' '.repeat(0x8000)}\r\n`;

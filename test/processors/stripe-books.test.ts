@@ -30,11 +30,11 @@ describe('the books of Stripe', () => {
   };
   const read = (chargeId: string) => books.readCharge(chargeId, LIMIT);
 
-  test('go by the name and the account that payments are pinned to', () => {
+  test('have the name and the account that payments are pinned to', () => {
     expect([books.name, books.account]).toEqual([client.name, client.account]);
   });
 
-  test('tell a charge whole: whose it is, what was taken, the fee, refunds and disputes', async () => {
+  test('return a whole charge: ids, captured amount, fee, refunds and disputes', async () => {
     const { order, chargeId } = await charged();
     const refund = freshChange(order, chargeId, { kind: 'refund', amountMinor: 700 });
     await client.change(refund, LIMIT);
@@ -66,7 +66,7 @@ describe('the books of Stripe', () => {
     return { status, actionUrl, failure, cancelReason } as Partial<ProcessorCharge>;
   };
 
-  test('tell every standing of a charge', async () => {
+  test('return every status of a charge', async () => {
     const held = await charged({ capture: 'manual' });
     expect(await standing(held.chargeId)).toEqual({ status: 'authorized' });
     double.books.expire(held.chargeId);
@@ -104,7 +104,7 @@ describe('the books of Stripe', () => {
     expect((await read(chargeId))?.disputes.map((dispute) => dispute.status)).toEqual(ours === undefined ? [] : [ours]);
   });
 
-  test('name a refund by our operation only once, and by Stripe’s id where it is not ours', async () => {
+  test('identify one refund by its operation, and every other refund by Stripe’s id', async () => {
     const { order, chargeId } = await charged();
     const ours = freshChange(order, chargeId, { kind: 'refund', amountMinor: 10 });
     await client.change(ours, LIMIT);
@@ -119,13 +119,13 @@ describe('the books of Stripe', () => {
     ]);
   });
 
-  test('do not know what is not there, and do not guess what cannot be read', async () => {
+  test('return undefined for an unknown charge, and throw while Stripe is unavailable', async () => {
     expect(await read('pi_none')).toBeUndefined();
     double.trouble(['unavailable'], 'anyCall');
     await expect(read('pi_none')).rejects.toMatchObject({ name: 'AmbiguousError', code: 'processor_error' });
   });
 
-  test('find the charges of a payment, oldest first, also those beside its own', async () => {
+  test('find all charges of a payment, oldest first, also those of other operations', async () => {
     const { order, chargeId } = await charged();
     double.advance(24 * 60 * 60 * 1_000);
     const again = await client.charge(order, LIMIT);
@@ -147,7 +147,7 @@ describe('the books of Stripe', () => {
     throw new Error('the list has no end');
   };
 
-  test('list charges by the time of their making, from inclusive, until exclusive', async () => {
+  test('list charges by creation time, from inclusive, until exclusive', async () => {
     const ids: string[] = [];
     for (let made = 0; made < 5; made += 1) {
       ids.push((await charged()).chargeId);
@@ -158,9 +158,9 @@ describe('the books of Stripe', () => {
     expect(await listed({ fromSeconds: START_S, untilSeconds: START_S })).toEqual({ ids: [], pages: 1 });
   });
 
-  test('list all of a month, oldest first, each once, however they are spread', async () => {
+  test('list all charges of a month, oldest first, each once, for every distribution', async () => {
     const ids: string[] = [];
-    // Most within one second, some within some minutes, the rest days apart.
+    // Most within one second, some within minutes, the rest days apart.
     const gaps = [
       ...Array<number>(150).fill(0),
       ...Array<number>(120).fill(3_000),

@@ -30,7 +30,7 @@ describe('a change of a charge at Stripe', () => {
   const held = () => charged({ capture: 'manual' });
   const writes = () => double.calls.filter(({ method }) => method === 'POST').slice(1);
 
-  test('is one call of its own, with its operation as the key and, of a refund, as its name', async () => {
+  test('is one request with its operation as the key, and for a refund also as the id', async () => {
     const one = await held();
     const taken = one.toChange(capture(500));
     await client.change(taken, LIMIT);
@@ -55,7 +55,7 @@ describe('a change of a charge at Stripe', () => {
     ]);
   });
 
-  test('lets a hold go because it was asked to', async () => {
+  test('voids a hold with the reason requested_by_customer', async () => {
     const { chargeId, toChange } = await held();
     await client.change(toChange(VOID), LIMIT);
     expect(writes()).toMatchObject([
@@ -63,7 +63,7 @@ describe('a change of a charge at Stripe', () => {
     ]);
   });
 
-  test('tells the fee of what was captured', async () => {
+  test('reports the fee of a capture', async () => {
     const { chargeId, toChange } = await held();
     expect(await client.change(toChange(capture(500)), LIMIT)).toEqual({
       kind: 'applied',
@@ -75,7 +75,7 @@ describe('a change of a charge at Stripe', () => {
     ['capture', capture(500), capture(1_999), { kind: 'succeeded', capturedMinor: 500 }],
     ['void', VOID, VOID, { kind: 'voided', reason: 'requested' }],
   ] as const)(
-    'a %s that somebody else made before is told as it is, not as a refusal',
+    'a %s that another client made before is reported as applied, not as refused',
     async (_kind, theirs, ours, fact) => {
       const { toChange } = await held();
       await client.change(toChange(theirs), LIMIT);
@@ -85,7 +85,7 @@ describe('a change of a charge at Stripe', () => {
     },
   );
 
-  test('a refund sent again when its key is forgotten is refused by Stripe and known by its name: one refund', async () => {
+  test('a refund sent again after its key expired is refused by Stripe and found by its operation: one refund', async () => {
     const { chargeId, toChange } = await charged();
     const order = toChange(refund(1_999));
     const outcome = await client.change(order, LIMIT);
@@ -94,7 +94,7 @@ describe('a change of a charge at Stripe', () => {
     expect(double.books.intents.get(chargeId)?.refunds).toHaveLength(1);
   });
 
-  test('a refusal whose reason cannot be seen is unknown', async () => {
+  test('a refusal is unknown if the intent cannot be read', async () => {
     for (const trouble of ['unavailable', 'unauthorized', 'rate_limited'] as const) {
       const { toChange } = await charged();
       const order = toChange(VOID);
@@ -110,7 +110,7 @@ describe('a change of a charge at Stripe', () => {
     }
   });
 
-  test('a capture of what has run out is refused, and an authorization that ran out says so to a void', async () => {
+  test('a capture of an expired hold is refused, and a void of it reports the expiry', async () => {
     const { chargeId, toChange } = await held();
     double.books.expire(chargeId);
     expect(await client.change(toChange(capture(500)), LIMIT)).toMatchObject({
@@ -123,7 +123,7 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('a refund that is on its way is pending, and one that comes back has failed, with Stripe’s reason', async () => {
+  test('an unfinished refund is pending, and a returned refund has failed with Stripe’s reason', async () => {
     const { chargeId, toChange } = await charged({ source: 'pm_card_pendingRefund' });
     const order = toChange(refund(700));
     const fact = { kind: 'refund', refundId: order.operationId, chargeId, amountMinor: 700 };
@@ -141,7 +141,7 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('a refund is found among more than come with the charge', async () => {
+  test('a refund is found among more refunds than the charge contains', async () => {
     const { toChange } = await charged();
     const first = toChange(refund(1));
     const outcome = await client.change(first, LIMIT);
@@ -149,7 +149,7 @@ describe('a change of a charge at Stripe', () => {
     expect(await client.findChange(first, LIMIT)).toEqual(outcome);
   });
 
-  test('a key of another account or mode ends no refund: nothing is said of it', async () => {
+  test('a key of another account or mode does not end a refund: its outcome stays open', async () => {
     await using other = await serveStripe();
     const order = (await charged()).toChange(refund(500));
     const rotated = clientAt(other.url, { clock: other.clock });
@@ -160,7 +160,7 @@ describe('a change of a charge at Stripe', () => {
     await expect(rotated.findChange(order, LIMIT)).rejects.toMatchObject({ name: 'AmbiguousError' });
   });
 
-  test('two refunds by one operation are for a person', async () => {
+  test('two refunds of one operation are a fault for the operator', async () => {
     const { toChange } = await charged();
     const order = toChange(refund(10));
     await client.change(order, LIMIT);

@@ -21,7 +21,7 @@ describe('a charge at Stripe', () => {
     await double[Symbol.asyncDispose]();
   });
 
-  test('says what it can do, and whom it speaks to', () => {
+  test('declares its abilities, account, endpoint and API version', () => {
     expect(client).toMatchObject({
       name: 'stripe',
       account: 'acct_double',
@@ -37,7 +37,7 @@ describe('a charge at Stripe', () => {
     });
   });
 
-  test('is one PaymentIntent, confirmed, with our ids, under our key and the pinned version', async () => {
+  test('is one confirmed PaymentIntent with Payonce’s ids, the operation as the key, and the pinned version', async () => {
     const wanted = order();
     const outcome = await client.charge(wanted, LIMIT);
     const [intent] = double.intentsOf(wanted.paymentId);
@@ -66,7 +66,7 @@ describe('a charge at Stripe', () => {
     });
   });
 
-  test('with manual capture is authorized, also after it was captured or let go', async () => {
+  test('with manual capture is authorized, even after a capture or a void', async () => {
     const wanted = order({ capture: 'manual' });
     const outcome = await client.charge(wanted, LIMIT);
     expect(outcome).toMatchObject({ kind: 'authorized' });
@@ -75,7 +75,7 @@ describe('a charge at Stripe', () => {
     expect(await client.findCharge(wanted, LIMIT)).toEqual(outcome);
   });
 
-  test('that the payer must approve has the address, where a way back is configured', async () => {
+  test('that the payer must approve has an action URL if a return URL is configured', async () => {
     const returnUrl = 'https://shop.example/back';
     const withWayBack = clientAt(double.url, { clock: double.clock, returnUrl });
     const wanted = order({ source: 'pm_card_threeDSecure2Required' });
@@ -91,7 +91,7 @@ describe('a charge at Stripe', () => {
     });
   });
 
-  test('that the payer must approve, and can be sent nowhere to, is declined at once and not left open', async () => {
+  test('that the payer must approve is declined at once without a return URL, and not left open', async () => {
     const wanted = order({ source: 'pm_card_threeDSecure2Required' });
     const outcome = await client.charge(wanted, LIMIT);
     expect(outcome).toMatchObject({
@@ -102,7 +102,7 @@ describe('a charge at Stripe', () => {
     expect(double.intentsOf(wanted.paymentId)).toMatchObject([{ status: 'requires_payment_method' }]);
   });
 
-  test('by a slow method is pending, and is found as what it became', async () => {
+  test('by an asynchronous payment method is pending, and is found with its later status', async () => {
     const wanted = order({ source: 'pm_usBankAccount_success' });
     const outcome = await client.charge(wanted, LIMIT);
     expect(outcome).toMatchObject({ kind: 'pending' });
@@ -126,7 +126,7 @@ describe('a charge at Stripe', () => {
     expect(await client.findCharge(wanted, LIMIT)).toEqual(outcome);
   });
 
-  test('is not found before the search has it, and found as it stands after', async () => {
+  test('is not found before it is in the search index, and found with its current status after', async () => {
     const wanted = order();
     const outcome = await client.charge(wanted, LIMIT);
     double.advance(HOUR_MS - 1);
@@ -135,7 +135,7 @@ describe('a charge at Stripe', () => {
     expect(await client.findCharge(wanted, LIMIT)).toEqual(outcome);
   });
 
-  test('is found by its own operation, not by another charge of the same payment', async () => {
+  test('is found by its own operation, not by another charge of the payment', async () => {
     const wanted = order();
     const another = { ...wanted, operationId: order().operationId };
     await client.charge(another, LIMIT);
@@ -143,7 +143,7 @@ describe('a charge at Stripe', () => {
     expect(await client.findCharge(wanted, LIMIT)).toEqual({ kind: 'absent' });
   });
 
-  test('sent again under its key has the first result for 24 hours, a 500 included', async () => {
+  test('sent again under its key has the first answer for 24 hours, including a 500', async () => {
     const wanted = order();
     double.trouble(['error_before']);
     for (let send = 1; send <= 2; send += 1) {
@@ -156,7 +156,7 @@ describe('a charge at Stripe', () => {
     expect(await client.charge(wanted, LIMIT)).toMatchObject({ kind: 'succeeded' });
   });
 
-  test('under a key that is in use is unknown, and answered once the first has its end', async () => {
+  test('under a key in use is unknown, and answered after the first request has ended', async () => {
     const wanted = order();
     double.trouble(['held']);
     const first = client.charge(wanted, LIMIT);
@@ -171,7 +171,7 @@ describe('a charge at Stripe', () => {
     expect(double.intentsOf(wanted.paymentId)).toHaveLength(1);
   });
 
-  test('whose connection broke is sent once, though the package would send again', async () => {
+  test('is sent once after a broken connection, although the package would send it again', async () => {
     for (const trouble of ['reset_before', 'reset_after'] as const) {
       const wanted = order();
       double.trouble([trouble]);
@@ -200,7 +200,7 @@ describe('a charge at Stripe', () => {
     await expect(client.findCharge(order(), limit)).rejects.toMatchObject({ name, code });
   });
 
-  test('a rotated key works with the next call, and one that cannot be read sends nothing', async () => {
+  test('a rotated key takes effect with the next call, and without a readable key nothing is sent', async () => {
     let key: string | Error = 'sk_test_old';
     const rotating = clientAt(double.url, {
       clock: double.clock,
@@ -223,7 +223,7 @@ describe('a charge at Stripe', () => {
     expect(await rotating.charge(order(), LIMIT)).toMatchObject({ kind: 'succeeded' });
   });
 
-  test('absence counts in the books of our own account alone', async () => {
+  test('absence is proved only in the configured account', async () => {
     await using other = await serveStripe({ account: 'acct_other' });
     const rotated = clientAt(other.url, { clock: other.clock });
     await expect(rotated.findCharge(order(), LIMIT)).rejects.toMatchObject({

@@ -14,7 +14,7 @@ const read = (type: unknown, object: unknown, changes: object = {}) =>
   readStripeEvent('stripe', bodyOf(type, object, changes));
 const INTENT = { object: 'payment_intent', id: 'pi_1' };
 
-describe('events of Stripe', () => {
+describe('Stripe events', () => {
   test.each([
     ['payment_intent.succeeded', INTENT],
     ['payment_intent.canceled', INTENT],
@@ -34,7 +34,7 @@ describe('events of Stripe', () => {
   });
 
   test.each([
-    ['a type that changes no payment', 'customer.created', { object: 'customer', id: 'cus_1' }],
+    ['a type that does not change a payment', 'customer.created', { object: 'customer', id: 'cus_1' }],
     ['a type that nobody knows', 'charge.teleported', {}],
     [
       'a refund of a charge without an intent',
@@ -56,7 +56,7 @@ describe('events of Stripe', () => {
     ['an intent without an id', bodyOf('payment_intent.succeeded', { object: 'payment_intent' }), 'data.object.id'],
     ['another object', bodyOf('payment_intent.succeeded', { object: 'charge', id: 'ch_1' }), 'data.object.object'],
     [
-      'a refund that names nothing',
+      'a refund without an intent field',
       bodyOf('refund.created', { object: 'refund', id: 're_1' }),
       'data.object.payment_intent',
     ],
@@ -78,7 +78,7 @@ describe('events of Stripe', () => {
     expect(readStripeEvent('stripe', body)).not.toHaveProperty('param');
   });
 
-  test('are verified over the bytes as they came, and lead to the charge as it stands', async () => {
+  test('are verified over the received bytes, and lead to the current state of the charge', async () => {
     await using double = await serveStripe();
     const { url: baseUrl, clock } = double;
     const order = freshOrder({ source: 'pm_usBankAccount_success' });

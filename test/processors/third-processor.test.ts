@@ -17,13 +17,13 @@ import { serveTillhouse, type TillhouseDouble } from './tillhouse/tillhouse-doub
 import { readTillhouseNotice } from './tillhouse/tillhouse-notice.ts';
 import { tillhouseSeal } from './tillhouse/tillhouse-seal.ts';
 
-/** The one line. */
+/** The registry with one more line. */
 const REGISTRY: readonly ProcessorDescriptor[] = [...PROCESSORS, tillhouse];
 
 const SECRETS: Readonly<Record<string, string>> = { 'till-key': 'the-key', 'till-seal': 'the-seal' };
 const secrets = { active: async (id: string) => [SECRETS[id] ?? ''], renewed: async () => undefined };
 
-/** What the stacks would set: `test/lib/processors.test.ts` shows that they do. */
+/** The variables that the stacks set, as `test/lib/processors.test.ts` shows. */
 const environment = (url: string) => ({
   IDEMPOTENCY_TABLE: 'Idempotency',
   LEDGER_TABLE: 'Ledger',
@@ -73,8 +73,8 @@ afterEach(async () => {
 
 const francs = (source: string) => ({ currency: 'CHF', source });
 
-describe('a processor that is one folder and one line of the registry', () => {
-  test('takes a payment once, is told of it by a callback, and gives a part of it back once', async () => {
+describe('a processor added by one folder and one line of the registry', () => {
+  test('charges a payment once, settles it by a callback, and refunds a part of it once', async () => {
     const created = await desk.pay('k', francs('till_later'));
     expect(created).toMatchObject({ status: 202, body: { status: 'processing', processor: { name: 'tillhouse' } } });
     const id = String(created.body['id']);
@@ -94,22 +94,22 @@ describe('a processor that is one folder and one line of the registry', () => {
     expect(double.sales).toMatchObject([{ state: 'paid', returns: [{ cents: 300 }] }]);
   });
 
-  test('answers at once where the payer’s bank does', async () => {
+  test('answers at once if the payer’s bank does', async () => {
     expect(await desk.pay('paid', francs('till_now'))).toMatchObject({ status: 201, body: { status: 'succeeded' } });
     expect(await desk.pay('no', francs('till_refused'))).toMatchObject({ status: 402 });
   });
 
-  test('refuses a source that is none of its own before anything is claimed, and keeps to what was begun', async () => {
+  test('rejects an invalid source before anything is claimed, so the key stays unused', async () => {
     const refused = await desk.pay('k', francs('tok_ok'));
     expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_request', param: 'source' } });
     expect(double.sales).toEqual([]);
-    // The key is not burnt.
+    // The key is still unused.
     expect(await desk.pay('k', francs('till_now'))).toMatchObject({ status: 201 });
-    // The same key with another source is another request, whatever the processor takes.
+    // The same key with another source is another request, even if the processor accepts that source.
     expect(await desk.pay('k', francs('tok_ok'))).toMatchObject({ status: 422 });
   });
 
-  test('signs in its own way: what is not sealed by it changes nothing', async () => {
+  test('signs by its own scheme: an unsigned callback changes nothing', async () => {
     const created = await desk.pay('k', francs('till_later'));
     const { body, headers } = double.paid(double.sales[0]?.id ?? '', clock.nowMs());
     expect(await deliver(`${body} `, headers)).toBe(401);
@@ -117,7 +117,7 @@ describe('a processor that is one folder and one line of the registry', () => {
     expect((await desk.get(`/v1/payments/${String(created.body['id'])}`)).body).toMatchObject({ status: 'processing' });
   });
 
-  test('is not called by a deployment that does not set it', () => {
+  test('is not called by a deployment without its settings', () => {
     const { TILLHOUSE_URL, TILLHOUSE_SHOP, TILLHOUSE_KEY_SECRET_ID, ...without } = environment(double.url);
     const called = readCallbacksConfig(without, REGISTRY).processors.map(({ processor }) => processor.name);
     expect(called).toEqual(['sandbox']);
@@ -136,16 +136,16 @@ describe('a descriptor', () => {
   };
   const { url, shop } = tillhouseContract.settings;
 
-  test('compiles when all of it is there, and not without a part, or with a setting that nobody reads', () => {
+  test('compiles if it is complete, and not without a part or with an unused setting', () => {
     const { signature: _, ...unsigned } = code;
     const colour = { context: 'tillhouseColour', variable: 'TILLHOUSE_COLOUR', form: 'address' } as const;
     const described = [
       describeProcessor(tillhouseContract, code),
-      // @ts-expect-error it has no signature scheme
+      // @ts-expect-error the signature scheme is missing
       describeProcessor(tillhouseContract, unsigned),
-      // @ts-expect-error its scheme is not the one that the contract names
+      // @ts-expect-error the contract names another scheme
       describeProcessor({ ...tillhouseContract, callbacks: { ...tillhouseContract.callbacks, scheme: 'seal' } }, code),
-      // @ts-expect-error nobody reads the colour
+      // @ts-expect-error the setting `colour` is unused
       describeProcessor({ ...tillhouseContract, settings: { url, shop, colour } }, code),
       // @ts-expect-error the client needs a shop
       describeProcessor({ ...tillhouseContract, settings: { url } }, code),

@@ -1,8 +1,8 @@
 import type { ProcessorContract } from '../../../lambdas/processors/contract.ts';
 
 /**
- * A made-up processor for tests, with an API, settings and signatures of its own: it sells at once or later, gives money back, and
- * holds nothing. This folder and one line of a registry are all that it takes to add it.
+ * A fictitious processor for tests, with its own API, settings and signatures. It charges at once or later, refunds, and has no
+ * holds. It is added by this folder and one line of a registry.
  */
 export const tillhouseContract = {
   name: 'tillhouse',

@@ -3,7 +3,7 @@ import type { CallLimit } from '../../../lambdas/kernel/world.ts';
 import { callOnce, type HttpAnswer } from '../../../lambdas/outbound/http-call.ts';
 
 /**
- * Tillhouse over HTTP. The caller names what it makes, so that a name is a key:
+ * Tillhouse over HTTP. The caller chooses the names of sales and returns, so a name is an idempotency key:
  *
  *   PUT /sales/{name}                  { cents, currency, token, payment } → 200 sale | 402 { why } | 422 another body
  *   GET /sales/{name}                  sale | 404
@@ -14,7 +14,7 @@ import { callOnce, type HttpAnswer } from '../../../lambdas/outbound/http-call.t
 export interface TillhouseOptions {
   /** Base URL without a trailing slash. */
   readonly url: string;
-  /** Whose sales they are. */
+  /** The shop whose sales they are. */
   readonly shop: string;
   readonly key: () => Promise<string>;
 }

@@ -35,7 +35,7 @@ export function createTillhouseBooks(
   };
 }
 
-/** A sale goes by the name that we gave it, which is the operation. */
+/** A sale's name is the operation id of its payment. */
 function processorCharge({ id, payment, cents, currency, state, returns, made }: Sale): ProcessorCharge {
   const paymentId = parsePaymentId(payment);
   return {

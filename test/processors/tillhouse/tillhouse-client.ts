@@ -9,14 +9,20 @@ import type {
   ChargeOutcome,
   Processor,
 } from '../../../lambdas/payments/use/processor.ts';
-import { mismatch, parse, presentable, statusFault, isProcessorUnhealthy } from '../../../lambdas/processors/answers.ts';
+import {
+  isProcessorUnhealthy,
+  mismatch,
+  parse,
+  presentable,
+  statusFault,
+} from '../../../lambdas/processors/answers.ts';
 import { tillhouseContract } from './contract.ts';
 import { type Sale, sale, type TillhouseOptions, tillhouseApi } from './tillhouse-api.ts';
 
 interface TillhouseClientOptions extends TillhouseOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly onBreakerOpened: () => void;
-  /** What the payer's bank shows. @default the shop's name */
+  /** The text on the payer's bank statement. @default the shop's name */
   readonly label?: string;
 }
 
@@ -88,7 +94,7 @@ function wanted({ paymentId, amountMinor, currency }: ChargeOrder) {
 function chargeOutcome(order: ChargeOrder, made: Sale): ChargeOutcome {
   const { payment, cents, currency } = wanted(order);
   const asOrdered = made.payment === payment && made.cents === cents && made.currency === currency;
-  if (!asOrdered) throw mismatch('the sale is not what was ordered');
+  if (!asOrdered) throw mismatch('The sale differs from the request.');
   const { id: chargeId } = made;
   switch (made.state) {
     case 'waiting':
