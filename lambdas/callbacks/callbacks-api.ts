@@ -20,9 +20,9 @@ export interface CallbacksApiTools extends Omit<ReceiveCallbackTools, 'books'> {
 const ROUTE = '/callbacks/{processor}';
 
 /**
- * Where processors call back. In this order: route, size, signature, event; nothing is parsed before its signature is
- * known to be good, and nothing is acknowledged before it is stored. What fails was not stored: the processor is told so,
- * and delivers it again.
+ * The endpoint for processors' callbacks. Checks the route, the size, the signature and the event, in this order. Nothing is
+ * parsed before its signature is verified, and nothing is acknowledged before it is stored. A failure means that the callback
+ * was not stored; the processor gets an error and delivers it again.
  */
 export function callbacksApi(tools: CallbacksApiTools): (event: GatewayEvent) => Promise<GatewayResult> {
   return answering(tools, ROUTE, (request, _receivedAtMs, seen) =>
@@ -62,7 +62,7 @@ async function signatureProblem(
   if (verdict.reason === 'repeated') {
     return problem('invalid_request', 'A signature header must be given once.');
   }
-  // One answer, whatever is wrong with it, so that nothing is learnt from it.
+  // The same answer for every reason, so that it reveals nothing.
   return problem('invalid_signature', 'The signature is not good, or its time is more than 300 seconds away.');
 }
 

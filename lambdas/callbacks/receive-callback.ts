@@ -27,45 +27,46 @@ export interface ReceiveCallbackTools extends AlarmTools {
 }
 
 export type CallbackOutcome =
-  /** The payment stands where the processor says; no transitions when all was known already. */
+  /** The payment has the state of the charge. No transitions if everything was known. */
   | {
       readonly kind: 'taken_in';
       readonly paymentId: PaymentId;
       readonly transitions: readonly TransitionType[];
-      /** What the processor says and cannot be, or is against what was said before: somebody must look. */
+      /** Facts that are impossible or contradict earlier facts. An alarm reports them. */
       readonly contradictions: readonly string[];
     }
-  /** This very event was taken in before. */
+  /** The same event was recorded before. */
   | { readonly kind: 'redelivered' }
-  /** No payment of ours is known for it. */
+  /** No matching payment exists. The callback is stored as an orphan. */
   | { readonly kind: 'orphaned'; readonly reason: OrphanedCallback['reason'] };
 
-/** A look at the processor's books, within the time that a processor waits for us. Milliseconds. */
+/** Milliseconds for a read of the processor's books. Shorter than processors wait for the answer to a callback. */
 const READ_TIMEOUT_MS = 5_000;
 /**
- * News beyond this goes into several transactions, of which the last has the callback's record: DynamoDB takes a hundred
- * items in one (Amazon DynamoDB developer guide, "TransactWriteItems"). A late success brings a queue entry with it.
+ * Transitions per transaction. More are written in several transactions, the last of which has the callback's record. DynamoDB
+ * allows a hundred items per transaction (Amazon DynamoDB developer guide, "TransactWriteItems"); a late success adds a queue
+ * entry to its transition.
  */
 const MAX_TOGETHER = 40;
 
 /**
- * Takes in what a processor says, once in effect. The event only tells where to look: what is decided on is the charge as
- * it stands in the processor's books, so that doubled, late and reordered events all lead to the same place.
+ * Records a callback, exactly once in effect. The event only names the charge; the decision uses the charge's current state
+ * in the processor's books, so duplicate, late and reordered events have the same result.
  *
- * @throws RetryableError or AmbiguousError when it is not stored: the processor must deliver it again
+ * @throws RetryableError or AmbiguousError if the callback may not be stored: the processor must deliver it again
  */
 export async function receiveCallback(tools: ReceiveCallbackTools, event: CallbackEvent): Promise<CallbackOutcome> {
   const operationId = callbackOperation(tools.digest, event.processorName, event.eventId);
   return commitOnce(tools.runner, new CallbackEffect(tools, operationId, event));
 }
 
-/** Tries an orphan again; when it has found its payment, it leaves the shelf with the effect. @throws as `receiveCallback` */
+/** Retries an orphan. If its payment exists now, one write has the effect and removes the orphan. @throws as `receiveCallback` */
 export async function adoptOrphan(tools: ReceiveCallbackTools, orphan: OrphanedCallback): Promise<CallbackOutcome> {
   const operationId = adoptionOperation(tools.digest, orphan.operationId);
   return commitOnce(tools.runner, new CallbackEffect(tools, operationId, orphan.event, orphan));
 }
 
-/** Which payment it may be about, and what of its news is written already. */
+/** The payment that the callback is probably about, and the transitions that are already written. */
 interface Progress {
   readonly paymentId: PaymentId | undefined;
   readonly written: readonly Transition[];
@@ -91,14 +92,14 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
     return record === undefined ? undefined : { kind: 'redelivered' };
   }
 
-  /** The event's own word of its payment saves a look, and is not believed further than that. */
+  /** The payment id in the event saves a read. `write` verifies it against the charge. */
   async prepare(): Promise<Progress> {
     return { paymentId: this.#event.paymentId ?? (await this.#readCharge())?.paymentId, written: [] };
   }
 
   /**
-   * The chain is read before the charge, on every round: what is decided is at least as new as what it is decided on, and
-   * whoever appends in between takes our place in the chain.
+   * Each round reads the chain before the charge, so the charge is at least as recent as the chain. If a rival appends in
+   * between, the write of this process fails its condition, because the place in the chain is taken.
    *
    *   A ── chain n ── charge (old) ────────────────────── append n + 1 ✗ ── chain n + 1 ── charge (new) ── nothing new
    *   B ──────────────── chain n ── charge (new) ── n + 1 ✓
@@ -107,13 +108,13 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
     const { effects, clock, digest } = this.#tools;
     const chain = paymentId === undefined ? undefined : await readChain(effects, paymentId);
     const charge = await this.#readCharge();
-    if (charge === undefined) return this.#shelve('charge_unknown');
+    if (charge === undefined) return this.#storeOrphan('charge_unknown');
     if (charge.paymentId !== paymentId && charge.paymentId !== undefined) {
-      // The event named another payment than the charge does: the charge is the truth.
+      // The event names another payment than the charge. The charge is authoritative.
       return { kind: 'again', prepared: { paymentId: charge.paymentId, written } };
     }
-    if (charge.paymentId === undefined || chain === undefined) return this.#shelve('payment_unknown');
-    if (!this.#isOfThisAccount(chain)) return this.#shelve('other_account');
+    if (charge.paymentId === undefined || chain === undefined) return this.#storeOrphan('payment_unknown');
+    if (!this.#isOfThisAccount(chain)) return this.#storeOrphan('other_account');
     const { id } = chain.first.payment;
     const { transitions, contradictions } = decideAll(digest, charge, chain, clock.nowMs());
     raiseAlarms(this.#tools, transitions, contradictions);
@@ -133,19 +134,19 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
     return { kind: 'done', outcome: { kind: 'taken_in', paymentId: id, transitions: types, contradictions } };
   }
 
-  /** The event alone proves nothing: the processor's books do. */
+  /** The event itself proves nothing; only the processor's books do. */
   #readCharge(): Promise<ProcessorCharge | undefined> {
     return this.#tools.books.readCharge(this.#event.chargeId, { timeoutMs: READ_TIMEOUT_MS });
   }
 
-  /** A payment that was sent elsewhere cannot be settled by these books, whatever name a charge there bears. */
+  /** The books of another processor or account cannot settle the payment, even if a charge there has its id. */
   #isOfThisAccount({ first }: PaymentChain): boolean {
     const { name, account } = this.#tools.books;
     return first.payment.processorName === name && detailsOf(first).processor.account === account;
   }
 
-  /** Kept, so that it may be acknowledged; never posted. One that was on the shelf already stays there. */
-  async #shelve(reason: OrphanedCallback['reason']): Promise<{ kind: 'done'; outcome: CallbackOutcome }> {
+  /** Stores the callback as an orphan, so that it can be acknowledged. It is never posted. A retried orphan stays stored. */
+  async #storeOrphan(reason: OrphanedCallback['reason']): Promise<{ kind: 'done'; outcome: CallbackOutcome }> {
     const orphaned = { kind: 'done', outcome: { kind: 'orphaned', reason } } as const;
     if (this.#adopted !== undefined) return orphaned;
     const orphan: OrphanedCallback = {
@@ -158,7 +159,7 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
     return outcome.kind === 'recorded' ? orphaned : { kind: 'done', outcome: { kind: 'redelivered' } };
   }
 
-  /** Of a part that is not the last: its name is its place in the chain, which can be taken once. */
+  /** The record of a part that is not the last. Its id is derived from its place in the chain, which can be taken once. */
   #partRecord(paymentId: PaymentId, [first]: readonly Transition[]): EffectRecord {
     const { digest } = this.#tools;
     const part = `${paymentId} ${first?.sequence}`;

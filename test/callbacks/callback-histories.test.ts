@@ -27,8 +27,8 @@ describe('a callback, its redelivery and a rival have one effect', () => {
   });
 });
 
-describe('the handler that checks, then acts', () => {
-  test('posts twice when the same callback comes twice at once', async () => {
+describe('a handler that reads and then writes without a condition', () => {
+  test('posts twice for two identical callbacks at once', async () => {
     const world = inMemory();
     const charge = await world.prepare();
     const plan = new FaultPlan();
@@ -37,7 +37,7 @@ describe('the handler that checks, then acts', () => {
     expect(await world.violations([])).toContain('I2: 2 sets of postings');
   });
 
-  test('is caught by the same histories', async () => {
+  test('is detected by the same histories', async () => {
     const { findings } = await surveyCallbacks(inMemory, naiveTakeIn, { faults: 1 });
     expect(findings.flatMap(({ violations }) => violations)).toContain('I2: 2 sets of postings');
   });

@@ -13,7 +13,7 @@ import { naiveTakeIn } from '../support/naive-callback.ts';
 import { paymentIdFor, paymentRequest } from '../support/payment-fixtures.ts';
 import { whole } from '../support/prove.ts';
 
-/** Worlds at once: they share no item, so they cannot disturb each other. */
+/** Concurrent worlds. They share no items, so they do not interfere. */
 const CONCURRENCY = 8;
 const STILL: Clock = { nowMs: () => 0, sleep: async () => undefined };
 
@@ -65,7 +65,7 @@ describe('a callback, its redelivery and a rival on the DynamoDB API have one ef
     expect(found.histories).toBeGreaterThan(whole(300, { slice: 50 }));
   });
 
-  test('and the handler that checks, then acts, is caught', async () => {
+  test('a handler that reads and then writes without a condition is detected', async () => {
     const { findings } = await surveyCallbacks(worlds('port'), naiveTakeIn, { faults: 0, concurrency: CONCURRENCY });
     expect(findings.flatMap(({ violations }) => violations)).toContain('I2: 2 sets of postings');
   });

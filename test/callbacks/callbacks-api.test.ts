@@ -8,7 +8,7 @@ let site: CallbacksSite;
 let charge: string;
 const request = paymentRequest('callbacks-api', { source: 'tok_async' });
 
-/** A payment that waits, and a charge that has come through. */
+/** A pending payment, and its charge that has succeeded. */
 async function open(next = new CallbacksSite()): Promise<void> {
   site = next;
   await site.desk.pay(request);
@@ -22,7 +22,7 @@ const SETTLED = ['payment.created', 'payment.processing', 'payment.completed'];
 const WAITING = ['payment.created', 'payment.processing'];
 
 describe('a signed callback', () => {
-  test('is taken in, and acknowledged again and again without a second effect', async () => {
+  test('is recorded, and acknowledged on every redelivery without a second effect', async () => {
     const body = eventBody('evt_1', charge);
     expect(await site.deliver(body)).toMatchObject({ status: 200, body: { received: true } });
     expect(await site.deliver(body)).toMatchObject({ status: 200, body: { received: true } });
@@ -37,13 +37,13 @@ describe('a signed callback', () => {
     expect(await types()).toEqual(SETTLED);
   });
 
-  test('of a charge without a payment is kept and acknowledged', async () => {
+  test('of a charge without a payment is stored and acknowledged', async () => {
     expect(await site.deliver(eventBody('evt_1', 'ch_none'))).toMatchObject({ status: 200 });
     expect(site.reports).toMatchObject([{ counts: ['callback_orphaned'], report: { because: ['charge_unknown'] } }]);
     expect(await site.desk.store.waiting(9)).toHaveLength(1);
   });
 
-  test('of money that came too late raises the alarm', async () => {
+  test('of a late success raises the alarm', async () => {
     site.desk.processor.inside.change(charge, { status: 'declined' });
     await site.deliver(eventBody('evt_1', charge));
     site.desk.processor.inside.succeed(charge);
@@ -51,7 +51,7 @@ describe('a signed callback', () => {
     expect(site.reports.at(-1)?.counts).toEqual(['callback_taken_in', 'late_success']);
   });
 
-  test('that tells what cannot be raises the alarm, with the reason and the payment', async () => {
+  test('of a contradiction raises the alarm, with the reason and the payment', async () => {
     await site.deliver(eventBody('evt_1', charge));
     site.desk.processor.inside.change(charge, { status: 'voided' });
     await site.deliver(eventBody('evt_2', charge));
@@ -71,14 +71,14 @@ describe('a signed callback', () => {
     },
   );
 
-  test('may come as base64, and with a byte-order mark that was signed', async () => {
+  test('may be base64-encoded, and begin with a signed byte-order mark', async () => {
     const bytes = Buffer.from(`\ufeff${eventBody('evt_1', charge)}`);
     const event = { body: bytes.toString('base64'), isBase64Encoded: true };
     expect((await site.deliver(bytes, { event })).status).toBe(200);
     expect(await types()).toEqual(SETTLED);
   });
 
-  test('is asked for again when it could not be stored', async () => {
+  test('is answered with an error if it cannot be stored, so it is redelivered', async () => {
     site.desk.processor.switchCircuit('open');
     const answer = await site.deliver(eventBody('evt_1', charge));
     expect(answer).toMatchObject({ status: 503, headers: { 'Retry-After': '10' } });
@@ -88,7 +88,7 @@ describe('a signed callback', () => {
   });
 });
 
-describe('a callback whose signature is not good is 401, and nothing is stored', () => {
+describe('a callback with an invalid signature is 401, and nothing is stored', () => {
   const OLD_MS = 301_000;
   const body = () => Buffer.from(eventBody('evt_1', charge));
   const signatures: readonly [string, () => string][] = [
@@ -115,12 +115,12 @@ describe('a callback whose signature is not good is 401, and nothing is stored',
     expect(site.stored()).toBe(0);
   });
 
-  test('written anew: other spaces are other bytes', async () => {
+  test('serialized again with other white space', async () => {
     const rewritten = JSON.stringify(JSON.parse(eventBody('evt_1', charge)), undefined, 1);
     expect((await site.deliver(eventBody('evt_1', charge), { event: { body: rewritten } })).status).toBe(401);
   });
 
-  test('with another answer for none of it: one body, whatever is wrong', async () => {
+  test('the answer is the same for every reason', async () => {
     const bodies = new Set<string>();
     for (const [, sign] of signatures) {
       const answer = await site.deliver(body(), { headers: { 'Sandbox-Signature': sign() } });
@@ -131,7 +131,7 @@ describe('a callback whose signature is not good is 401, and nothing is stored',
 });
 
 describe('a rotated secret', () => {
-  test('old and new are good while both are active, and the old one no longer when it is gone', async () => {
+  test('old and new secrets are valid while both are active, and the old one is invalid after its removal', async () => {
     site.secrets = ['new', SECRET];
     expect((await site.deliver(eventBody('evt_1', charge))).status).toBe(200);
     const signedNew = (id: string) => ({
@@ -143,7 +143,7 @@ describe('a rotated secret', () => {
     expect((await site.deliver(eventBody('evt_3', charge), signedNew('evt_3'))).status).toBe(200);
   });
 
-  test('that cannot be read is our fault, and the processor delivers again', async () => {
+  test('that cannot be read is answered with 5xx, so the processor redelivers', async () => {
     const secrets = {
       active: () => Promise.reject(new RetryableError('secrets_unavailable', 'no')),
       renewed: async () => undefined,
@@ -179,7 +179,7 @@ describe('other schemes verify the same events', () => {
   });
 });
 
-describe('what is no callback', () => {
+describe('invalid requests', () => {
   test.each([
     ['/callbacks/nobody', 'POST', 404],
     ['/callbacks', 'POST', 404],
@@ -197,7 +197,7 @@ describe('what is no callback', () => {
     expect(site.stored()).toBe(0);
   });
 
-  test('a body beyond the limit is 413, signed or not', async () => {
+  test('a body above the limit is 413, with or without a signature', async () => {
     expect((await site.deliver('x'.repeat(256 * 1024 + 1))).status).toBe(413);
   });
 
@@ -206,7 +206,7 @@ describe('what is no callback', () => {
     ['no event', '{}', 'id'],
     ['an event of another kind', eventBody('evt_1', 'ch_1', { type: 'charge.exploded' as never }), 'type'],
     ['an event about nothing', eventBody('evt_1', ''), 'data.charge'],
-    ['an event whose name is a line', eventBody('a\nb', 'ch_1'), 'id'],
+    ['an event id with a line break', eventBody('a\nb', 'ch_1'), 'id'],
   ])('%s is 400 and names the field', async (_what, body, param) => {
     const answer = await site.deliver(body);
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } });

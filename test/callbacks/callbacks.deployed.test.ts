@@ -58,7 +58,7 @@ async function readSecret(): Promise<Record<string, string | undefined>> {
   return JSON.parse(SecretString) as Record<string, string | undefined>;
 }
 
-/** A callback signed as the sandbox signs, by nobody's code but this. */
+/** A callback with the sandbox's signature, computed independently of the product code. */
 async function callBack(event: Record<string, unknown>, signWith = secret): Promise<number> {
   const body = JSON.stringify(event);
   const seconds = Math.floor(Date.now() / 1000);
@@ -110,8 +110,8 @@ const postToSandbox = (path: string, body: object = {}) =>
     body: JSON.stringify(body),
   });
 
-describe('the processor calls back', () => {
-  test('and an asynchronous payment is settled, shown, and in the books', async () => {
+describe('a callback of the processor', () => {
+  test('settles an asynchronous payment, in the API and in the books', async () => {
     const answer = await api.pay({ key: 'cb-async', body: { source: 'tok_async' } });
     expect([answer.status, answer.json['status']]).toEqual([202, 'processing']);
     await untilTypes(answer.json['id'], 'payment.completed');
@@ -121,7 +121,7 @@ describe('the processor calls back', () => {
     expect(replay.text).toBe(answer.text);
   });
 
-  test('before it has answered the charge: 201, and one posting set', async () => {
+  test('before the charge is answered: 201, and one set of postings', async () => {
     const answer = await api.pay({ key: 'cb-first', body: { source: 'tok_callback_first' } });
     expect([answer.status, answer.json['status']]).toEqual([201, 'succeeded']);
     expect((await transitionsOf(answer.json['id'])).map(({ type }) => type)).toEqual([
@@ -142,7 +142,7 @@ describe('the processor calls back', () => {
     expect(postingSets(transitions)).toHaveLength(1);
   });
 
-  test('with a success after a decline: recorded, owed back and queued, and the payment stays failed', async () => {
+  test('of a success after a decline is recorded and queued for return, and the payment stays failed', async () => {
     const answer = await api.pay({ key: 'cb-late', body: { source: 'tok_callback_late_success' } });
     expect(answer.status).toBe(402);
     const { id } = answer.json['payment'] as { id: string };
@@ -153,14 +153,14 @@ describe('the processor calls back', () => {
       { account: 'late_receipts', direction: 'credit', amount: 1000 },
     ]);
     expect((await api.send('GET', `/v1/payments/${id}`)).json['status']).toBe('failed');
-    // Queued with it; or the clock has run since, and it is sent back already.
+    // Queued together with the record, or already returned by a scheduled run.
     const owed = await queuedReturns(id);
     const types = (await transitionsOf(id)).map(({ type }) => type);
     if (owed.length > 0) expect(owed).toEqual([await chargeOf(id)]);
     else expect(types).toContain('refund.pending');
   });
 
-  test('with a dispute: the money is taken until it is won', async () => {
+  test('of a dispute withdraws the money until the dispute is won', async () => {
     const answer = await api.pay({ key: 'cb-dispute', body: { source: 'tok_dispute' } });
     await untilTypes(answer.json['id'], 'dispute.opened');
     const [charge = {}] = await api.charges(answer.json['id']);
@@ -191,7 +191,7 @@ describe('the processor calls back', () => {
     expect([shown['status'], shown['next_action']]).toEqual([status, undefined]);
   });
 
-  test('and settles what a killed process left, with no retry of the client', async () => {
+  test('settles the payment of a killed process without a retry by the client', async () => {
     const dying = api.pay({ key: 'cb-killed', body: { source: 'tok_slow' } });
     const paymentId = await until(async () => {
       const { Items = [] } = await recentClaims();
@@ -228,7 +228,7 @@ async function queuedReturns(payment: string): Promise<readonly string[]> {
   return found.flatMap(({ Items = [] }) => Items.map(({ chargeId }) => chargeId?.S ?? ''));
 }
 
-/** Open claims, by the sparse index. */
+/** Open claims, from the sparse index. */
 async function recentClaims() {
   for (let shard = 0; shard < 32; shard += 1) {
     const found = await dynamoDbClient().send(
@@ -247,7 +247,7 @@ async function recentClaims() {
 describe('two identical callbacks at once', () => {
   test('a hundred times: one effect each, and both are 200', async () => {
     const rounds = Array.from({ length: 100 }, (_, round) => round);
-    // The race is that of a pair. More pairs at once would only make the processor's answers late.
+    // The race is between the two of a pair. More concurrent pairs would only delay the processor's answers.
     await pMap(rounds, oneRound, { concurrency: 2 });
   });
 
@@ -263,8 +263,8 @@ describe('two identical callbacks at once', () => {
   }
 });
 
-describe('callbacks that nobody may send', () => {
-  test('are refused, and change nothing', async () => {
+describe('unauthorized callbacks', () => {
+  test('are rejected, and change nothing', async () => {
     const answer = await api.pay({ key: 'cb-forged', body: { source: 'tok_ok' } });
     const charge = await chargeOf(answer.json['id']);
     await postToSandbox(`/charges/${charge}/refunds`, { amount: 10 });
@@ -274,7 +274,7 @@ describe('callbacks that nobody may send', () => {
     expect((await fetch(`${aws.apiUrl}/callbacks/nobody`, { method: 'POST', body: '{}' })).status).toBe(404);
   });
 
-  test('are good under a new secret at once, while the old one still is', async () => {
+  test('are valid under a new secret immediately, while the old one is active', async () => {
     const both = { ...(await readSecret()), next: 'the-next-secret-of-the-processor' };
     await secretsManager().send(
       new PutSecretValueCommand({ SecretId: await secretName(), SecretString: JSON.stringify(both) }),
@@ -290,8 +290,8 @@ describe('callbacks that nobody may send', () => {
   });
 });
 
-describe('a callback for a payment that nobody knows', () => {
-  test('is kept without a posting, shows as a mismatch, and finds its payment by the clock', async () => {
+describe('a callback for an unknown payment', () => {
+  test('is stored without a posting, appears as a mismatch, and finds its payment in a scheduled run', async () => {
     const { id, madeAtMs } = nobodys;
     await until(async () => {
       const answer = await fetch(`${aws.sandboxUrl}/events?charge=${id}`);

@@ -24,7 +24,7 @@ describe('a callback that finds no payment', () => {
       'succeeded',
     ).chargeId;
 
-  test('is kept as an orphan without a posting, and tried again until its payment is there', async () => {
+  test('is stored as an orphan without a posting, and retried until its payment exists', async () => {
     const request = paymentRequest('late-payment');
     const charge = stray(request.paymentId);
     expect(await desk.deliver(callback('evt_1', charge))).toEqual({ kind: 'orphaned', reason: 'payment_unknown' });
@@ -37,7 +37,7 @@ describe('a callback that finds no payment', () => {
     expect(await desk.retryOrphans()).toMatchObject({ adopted: 0, waiting: 0 });
   });
 
-  test('is given up after a day, and kept for people', async () => {
+  test('is given up after a day, and kept for an operator', async () => {
     await desk.deliver(callback('evt_1', stray()));
     desk.clock.advance(24 * HOUR_MS - 1);
     expect(await desk.retryOrphans()).toMatchObject({ waiting: 1, givenUp: 0 });
@@ -46,7 +46,7 @@ describe('a callback that finds no payment', () => {
     expect(await desk.retryOrphans()).toMatchObject({ adopted: 0, waiting: 0, givenUp: 0 });
   });
 
-  test('does not hold up the others when the processor fails for it', async () => {
+  test('does not delay other orphans when the processor fails for it', async () => {
     await desk.deliver(callback('evt_1', stray()));
     desk.processor.switchCircuit('open');
     expect(await desk.retryOrphans()).toMatchObject({ failed: 1 });
@@ -54,7 +54,7 @@ describe('a callback that finds no payment', () => {
     expect(await desk.retryOrphans()).toMatchObject({ waiting: 1 });
   });
 
-  test('does not hold up the others when it can never be tried, and is given up after a day all the same', async () => {
+  test('does not delay other orphans when every retry throws, and is given up after a day nevertheless', async () => {
     const request = paymentRequest('behind-poison');
     await desk.deliver(callback('evt_poison', stray(paymentIdFor('poison'))));
     await desk.deliver(callback('evt_good', stray(request.paymentId)));
@@ -74,7 +74,7 @@ describe('a callback that finds no payment', () => {
     expect(await desk.retryOrphans({ books: [books] })).toMatchObject({ givenUp: 1 });
   });
 
-  test('leaves time for young ones when there are many old ones', async () => {
+  test('leaves time for recent orphans when there are many old ones', async () => {
     for (let count = 0; count < 150; count += 1) await desk.deliver(callback(`evt_${count}`, `ch_hopeless_${count}`));
     desk.clock.advance(2 * HOUR_MS + 60_000);
     const request = paymentRequest('young');

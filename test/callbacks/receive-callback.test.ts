@@ -15,7 +15,7 @@ beforeEach(() => {
   desk = new CallbackDesk();
 });
 
-/** What a payment comes to, whatever the way: states, totals and the sum of each account. */
+/** The result for a payment, regardless of the order of events: states, totals and the sum of each account. */
 function endOf({ state, transitions }: PaymentChain) {
   const { status, amountCapturedMinor, amountRefundedMinor } = state.payment;
   const sums: Record<string, number> = {};
@@ -29,7 +29,7 @@ function endOf({ state, transitions }: PaymentChain) {
 }
 
 describe('a callback', () => {
-  test('settles a payment that waits for it, once', async () => {
+  test('settles a pending payment, once', async () => {
     const request = paymentRequest('async', { source: 'tok_async' });
     expect(await desk.pay(request)).toMatchObject({ kind: 'first', answer: { status: 202 } });
     const charge = desk.chargeOf(request);
@@ -45,7 +45,7 @@ describe('a callback', () => {
     expect(await desk.typesOf(request)).toEqual(['payment.created', 'payment.processing', 'payment.completed']);
   });
 
-  test('that comes twice at once has one effect, and both are taken', async () => {
+  test('that arrives twice at once has one effect, and both are acknowledged', async () => {
     const request = paymentRequest('twice', { source: 'tok_async' });
     await desk.pay(request);
     const charge = desk.chargeOf(request);
@@ -74,7 +74,7 @@ describe('a callback', () => {
     expect(await desk.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
   });
 
-  test('that is early and says no: the owner answers what it says', async () => {
+  test('that is early and reports a decline: the owner answers with the decline', async () => {
     const request = paymentRequest('early-no', { source: 'tok_declined' });
     const processor = {
       ...desk.processor,
@@ -88,7 +88,7 @@ describe('a callback', () => {
     expect(await desk.typesOf(request)).toEqual(['payment.created', 'payment.failed']);
   });
 
-  test('settles what its dead owner left, and a retry gets the answer', async () => {
+  test('settles the claim of a dead owner, and a retry gets the answer', async () => {
     const request = paymentRequest('dead-owner');
     const dying = {
       ...desk.processor,
@@ -104,7 +104,7 @@ describe('a callback', () => {
     expect(desk.processor.sends(chargeOperation(request.paymentId))).toBe(1);
   });
 
-  test('of a refund that it is the first to tell of brings all that led there', async () => {
+  test('of an unknown refund also records the missing earlier facts', async () => {
     const request = paymentRequest('refund-first', { source: 'tok_async' });
     await desk.pay(request);
     const charge = desk.chargeOf(request);
@@ -129,7 +129,7 @@ describe('a callback', () => {
     expect((await desk.chain(request)).state.payment.amountRefundedMinor).toBe(600);
   });
 
-  test('of a refund that failed days after it was accepted puts the totals right', async () => {
+  test('of a refund that failed days after it was accepted corrects the totals', async () => {
     const request = paymentRequest('failed-refund');
     await desk.pay(request);
     const charge = desk.chargeOf(request);
@@ -141,7 +141,7 @@ describe('a callback', () => {
     expect((await desk.chain(request)).state.payment.amountRefundedMinor).toBe(0);
   });
 
-  test('of a dispute that was lost, appealed and won brings its money back into the books', async () => {
+  test('of a dispute that was lost, appealed and won returns its money to the books', async () => {
     const request = paymentRequest('appeal');
     await desk.pay(request);
     const dispute = desk.processor.inside.dispute(desk.chargeOf(request), 1000);
@@ -152,7 +152,7 @@ describe('a callback', () => {
     expect(endOf(await desk.chain(request)).sums['disputes']).toBe(0);
   });
 
-  test('that has read the charge before another one, and writes after it, does not bring back old news', async () => {
+  test('that read the charge before a rival and writes after it does not record the older state', async () => {
     const request = paymentRequest('stale-read');
     await desk.pay(request);
     const charge = desk.chargeOf(request);
@@ -176,7 +176,7 @@ describe('a callback', () => {
 
   test.each([
     ['let go', (charge: string) => desk.processor.inside.change(charge, { status: 'voided' }), 'canceled'],
-    ['taken with another amount', (charge: string) => desk.processor.inside.succeed(charge, 1_500), 'needs_review'],
+    ['captured with another amount', (charge: string) => desk.processor.inside.succeed(charge, 1_500), 'needs_review'],
   ])('that settles a payment %s is not overruled by its owner’s older answer', async (_what, happens, status) => {
     const request = paymentRequest(`overruled-${status}`, { capture: 'manual' });
     const processor = {
@@ -193,7 +193,7 @@ describe('a callback', () => {
     expect(await desk.store.chargesToReturn(9)).toEqual([]);
   });
 
-  test('whose charge calls the money refused that it had confirmed tells what cannot be', async () => {
+  test('whose charge declines a confirmed capture is a contradiction', async () => {
     const request = paymentRequest('revoked');
     await desk.pay(request);
     const charge = desk.chargeOf(request);
@@ -204,7 +204,7 @@ describe('a callback', () => {
     });
   });
 
-  test('raises its alarm even when the answer of its write is lost', async () => {
+  test('raises its alarm even if the answer to its write is lost', async () => {
     const request = paymentRequest('alarm', { source: 'tok_async' });
     await desk.pay(request);
     const charge = desk.chargeOf(request);
@@ -227,7 +227,7 @@ describe('a callback', () => {
     expect(alarms).toEqual(['late_success']);
   });
 
-  test('tells what cannot be, and nothing is made of it', async () => {
+  test('with a contradiction is recorded, and nothing is posted', async () => {
     const request = paymentRequest('contradiction');
     await desk.pay(request);
     const charge = desk.chargeOf(request);
@@ -238,7 +238,7 @@ describe('a callback', () => {
     });
   });
 
-  test('is not taken while the processor cannot be asked, and is when it comes again', async () => {
+  test('is rejected while the processor cannot be read, and recorded when it is redelivered', async () => {
     const request = paymentRequest('unread', { source: 'tok_async' });
     await desk.pay(request);
     const charge = desk.chargeOf(request);
@@ -249,7 +249,7 @@ describe('a callback', () => {
     expect(await desk.deliver(callback('evt_1', charge))).toMatchObject({ transitions: ['payment.completed'] });
   });
 
-  test('may tell of more than one transaction holds: all of it is taken in, with one record at the end', async () => {
+  test('with more transitions than a transaction holds is recorded in parts, with its record in the last one', async () => {
     const request = paymentRequest('many', { source: 'tok_async', amountMinor: 1_000 });
     await desk.pay(request);
     const charge = desk.chargeOf(request);
@@ -270,7 +270,7 @@ describe('a callback', () => {
     expect(await desk.deliver(callback('evt_1', charge))).toEqual({ kind: 'redelivered' });
   });
 
-  test('has no second effect when its record is long gone', async () => {
+  test('has no second effect after its record has expired', async () => {
     const request = paymentRequest('expired', { source: 'tok_async' });
     await desk.pay(request);
     const charge = desk.chargeOf(request);
@@ -281,8 +281,8 @@ describe('a callback', () => {
   });
 });
 
-describe('money that turns up', () => {
-  test.each(['declined', 'voided'] as const)('after %s is recorded, and queued to be sent back, once', async (end) => {
+describe('a stray charge', () => {
+  test.each(['declined', 'voided'] as const)('after %s is recorded, and queued for return, once', async (end) => {
     const request = paymentRequest(`late-${end}`, { source: 'tok_async' });
     await desk.pay(request);
     const charge = desk.chargeOf(request);
@@ -307,7 +307,7 @@ describe('money that turns up', () => {
     ]);
   });
 
-  test('by another charge in a payment’s name is sent back too', async () => {
+  test('beside the payment’s own charge is returned too', async () => {
     const request = paymentRequest('beside');
     await desk.pay(request);
     const beside = desk.processor.inside.add(
@@ -328,7 +328,7 @@ describe('money that turns up', () => {
 });
 
 describe('callbacks out of order', () => {
-  /** What happens at the processor, one after the other; each has its event. */
+  /** The changes at the processor in their order. Each has its event. */
   const STORY: readonly ((charge: string) => void)[] = [
     (charge) => desk.processor.inside.change(charge, { status: 'requires_action', actionUrl: 'https://a.example' }),
     (charge) => desk.processor.inside.succeed(charge),
@@ -344,31 +344,34 @@ describe('callbacks out of order', () => {
     );
   }
 
-  test.each([1, 2, 3, 4, 5])('every permutation of %d, each doubled, ends in one and the same state', async (count) => {
-    const ends = new Set<string>();
-    const orders = permutations(Array.from({ length: count }, (_, index) => index));
-    for (const doubling of ['at once', 'at the end'] as const) {
-      for (const order of orders) {
-        desk = new CallbackDesk();
-        const request = paymentRequest('permuted', { source: 'tok_async' });
-        await desk.pay(request);
-        const charge = desk.chargeOf(request);
-        for (const happens of STORY.slice(0, count)) happens(charge);
-        const deliver = (index: number) => desk.deliver(callback(`evt_${index}`, charge));
-        for (const index of order) {
-          if (doubling === 'at once') await Promise.all([deliver(index), deliver(index)]);
-          else await deliver(index);
+  test.each([1, 2, 3, 4, 5])(
+    'every permutation of %d events, each delivered twice, ends in the same state',
+    async (count) => {
+      const ends = new Set<string>();
+      const orders = permutations(Array.from({ length: count }, (_, index) => index));
+      for (const doubling of ['at once', 'at the end'] as const) {
+        for (const order of orders) {
+          desk = new CallbackDesk();
+          const request = paymentRequest('permuted', { source: 'tok_async' });
+          await desk.pay(request);
+          const charge = desk.chargeOf(request);
+          for (const happens of STORY.slice(0, count)) happens(charge);
+          const deliver = (index: number) => desk.deliver(callback(`evt_${index}`, charge));
+          for (const index of order) {
+            if (doubling === 'at once') await Promise.all([deliver(index), deliver(index)]);
+            else await deliver(index);
+          }
+          if (doubling === 'at the end') for (const index of order) await deliver(index);
+          const chain = await desk.chain(request);
+          for (const { postings } of chain.transitions) assertBalanced(postings);
+          ends.add(JSON.stringify(endOf(chain)));
         }
-        if (doubling === 'at the end') for (const index of order) await deliver(index);
-        const chain = await desk.chain(request);
-        for (const { postings } of chain.transitions) assertBalanced(postings);
-        ends.add(JSON.stringify(endOf(chain)));
       }
-    }
-    expect(ends.size).toBe(1);
-  });
+      expect(ends.size).toBe(1);
+    },
+  );
 
-  test('while the processor goes on meanwhile end where it ends', async () => {
+  test('end in the processor’s final state while the charge continues to change', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ event: fc.nat(STORY.length - 1), after: fc.nat(STORY.length - 1) }), { maxLength: 12 }),
