@@ -4,13 +4,13 @@ import type { Mode, TenantId } from '../kernel/ids.ts';
 import type { Clock } from '../kernel/world.ts';
 import type { ApiKeyRecord, ApiKeyRegistry } from './api-key-registry.ts';
 
-/** Who asks: whatever is read or made belongs to this tenant and mode. */
+/** The authenticated tenant and mode. A request can only access their data. */
 export interface Caller {
   readonly tenantId: TenantId;
   readonly mode: Mode;
 }
 
-/** In order of precedence. One word for every key that is not good, so that nothing is learnt about it. */
+/** In order of precedence. Every invalid key gets the same outcome, so that it reveals nothing. */
 export type Authentication =
   | { readonly kind: 'unauthorized' }
   | { readonly kind: 'insufficient_scope'; readonly caller: Caller }
@@ -23,19 +23,19 @@ export interface AuthenticateTools {
   readonly digest: Pick<Digest, 'sha256'>;
 }
 
-/** A revoked key may still work for this long in a process that has just seen it: the price of a replay without a call. */
+/** Milliseconds for which a process caches a key. A revoked key may still work for this long; a replay then needs no read. */
 const FOUND_FOR_MS = 10_000;
-/** Some kilobytes; beyond it the key that was looked up longest ago is looked up again. */
+/** Cached keys, some kilobytes. Beyond that, the key with the oldest look-up is removed. */
 const MAX_FOUND = 500;
 
 const BEARER = /^bearer +(?<token>\S+)$/i;
-/** 22 letters of base64 are 128 bits. */
+/** At least 22 characters of base64url, which encode 128 bits. */
 const API_KEY = /^sk_(?<mode>test|live)_[A-Za-z0-9_-]{22,200}$/;
 
 /**
- * Checks the values of the Authorization header. What has not the form of a key is never looked up.
+ * Authenticates a request by the values of its Authorization header. A malformed key is rejected without a look-up.
  *
- * @throws RetryableError when the registry cannot be read now
+ * @throws RetryableError if the registry cannot be read
  */
 export async function authenticate(
   tools: AuthenticateTools,
@@ -60,7 +60,7 @@ async function lookUp({ keys, found, clock }: AuthenticateTools, hash: string): 
   return record;
 }
 
-/** Keys that were found a moment ago, in this process. Unknown ones are not kept: anyone could fill it with them. */
+/** A cache of recently found keys in this process. Unknown keys are not cached, because any client could fill it with them. */
 export class FoundKeys {
   readonly #found = new Map<string, { readonly record: ApiKeyRecord; readonly atMs: number }>();
 
@@ -68,7 +68,7 @@ export class FoundKeys {
     const entry = this.#found.get(hash);
     if (entry === undefined) return undefined;
     const ageMs = nowMs - entry.atMs;
-    // A clock that was set back must not make a key live longer.
+    // A clock that was set back must not extend the time in the cache.
     if (ageMs >= 0 && ageMs < FOUND_FOR_MS) return entry.record;
     this.#found.delete(hash);
     return undefined;

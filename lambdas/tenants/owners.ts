@@ -5,12 +5,12 @@ export interface Owner {
   readonly mode: Mode;
 }
 
-/** Everybody who may have payments. */
+/** All account owners: the tenants and modes that may have payments. */
 export interface Owners {
   /**
-   * In the order of their names, each under one that never changes.
+   * Lists account owners in the order of their names. A name never changes.
    *
-   * @param after the name of the last one that was had
+   * @param after the last name of the previous page
    */
   list(after: string | undefined, limit: number): Promise<readonly { readonly name: string; readonly owner: Owner }[]>;
 }

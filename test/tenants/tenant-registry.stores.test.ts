@@ -27,20 +27,20 @@ const paymentsKey = (): Promise<string> =>
   administration.createApiKey({ tenantId: shop, mode: 'test', scopes: PAYMENT_SCOPES });
 
 describe('an API key', () => {
-  test('is found at once by its hash, with its tenant, mode and scopes', async () => {
+  test('is found immediately by its hash, with its tenant, mode and scopes', async () => {
     const key = await administration.createApiKey({ tenantId: shop, mode: 'live', scopes: [Scopes.paymentsRead] });
     expect(key).toMatch(/^sk_live_[\w-]{43}$/);
     expect(await find(key)).toEqual({ tenantId: shop, mode: 'live', scopes: ['payments:read'] });
     expect(await find(`${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`)).toBeUndefined();
   });
 
-  test('names its mode and is never the same twice', async () => {
+  test('contains its mode and is unique', async () => {
     const [one, two] = [await paymentsKey(), await paymentsKey()];
     expect(one).toMatch(/^sk_test_/);
     expect(one).not.toBe(two);
   });
 
-  test('is nowhere in the table, not even most of it', async () => {
+  test('is not stored in the table, not even in part', async () => {
     const key = await paymentsKey();
     const { Items } = await client.send(new ScanCommand({ TableName: table, ConsistentRead: true }));
     const stored = JSON.stringify(Items);
@@ -48,7 +48,7 @@ describe('an API key', () => {
     expect(stored).not.toContain(key.slice('sk_test_'.length, -4));
   });
 
-  test('once revoked says so to whoever finds it, and cannot be revoked again', async () => {
+  test('is found as revoked after its revocation, and cannot be revoked again', async () => {
     const key = await paymentsKey();
     expect(await administration.revokeApiKey(key)).toBe(true);
     const record = await find(key);
@@ -57,12 +57,12 @@ describe('an API key', () => {
     expect(await find(key)).toEqual(record);
   });
 
-  test('that nobody made is not revoked, and nothing is stored for it', async () => {
+  test('that does not exist is not revoked, and nothing is stored for it', async () => {
     expect(await administration.revokeApiKey('sk_test_nobody')).toBe(false);
     expect(await find('sk_test_nobody')).toBeUndefined();
   });
 
-  test('whose row says what no code understands is refused, not guessed at', async () => {
+  test('with an unreadable row is rejected', async () => {
     const keyHash = createHash('sha256').update('sk_test_odd').digest('hex');
     await client.send(
       new PutCommand({
@@ -75,7 +75,7 @@ describe('an API key', () => {
 });
 
 describe('a tenant', () => {
-  test('sees its own keys listed, without the keys, and no other’s', async () => {
+  test('has a list of its own keys only, without the keys themselves', async () => {
     const mine = await administration.createTenant('Mine');
     const other = await administration.createTenant('Mine');
     expect(mine).not.toBe(other);
@@ -86,7 +86,7 @@ describe('a tenant', () => {
     expect(JSON.stringify(listed)).not.toContain(key);
   });
 
-  test('must be there to be given a key', async () => {
+  test('must exist to get a key', async () => {
     const stranger = tenantId(`ten_${'a'.repeat(16)}`);
     await expect(
       administration.createApiKey({ tenantId: stranger, mode: 'test', scopes: PAYMENT_SCOPES }),

@@ -21,7 +21,7 @@ import { apiKeyRowKey } from './tenant-registry.ts';
 /** 256 bits. */
 const KEY_BYTES = 32;
 const TENANT_BYTES = 10;
-/** Of a key's text: enough to tell two keys apart, too little to use. */
+/** Stored characters of a key: enough to distinguish two keys, too few to use one. */
 const HINT_LENGTH = 4;
 
 export interface NewApiKey {
@@ -30,7 +30,7 @@ export interface NewApiKey {
   readonly scopes: readonly Scope[];
 }
 
-/** A key as it may be shown: without the key. */
+/** A key's properties without the key itself. */
 export interface ApiKeySummary {
   readonly keyHash: string;
   readonly mode: string;
@@ -63,7 +63,7 @@ export class UnknownTenantError extends Error {
   }
 }
 
-/** What an operator does with tenants and their keys. No function of the stacks has the rights for it. */
+/** Creates tenants, and creates and revokes API keys, for an operator. No deployed function has the permissions for it. */
 export class TenantAdministration {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -86,8 +86,8 @@ export class TenantAdministration {
   }
 
   /**
-   * @returns the key, which is shown now and never again: only its hash is stored
-   * @throws UnknownTenantError for a tenant that nobody has made
+   * @returns the key. It cannot be read again, because only its hash is stored
+   * @throws UnknownTenantError if the tenant does not exist
    */
   async createApiKey({ tenantId: owner, mode, scopes }: NewApiKey): Promise<string> {
     const key = `sk_${mode}_${randomBytes(KEY_BYTES).toString('base64url')}`;
@@ -106,7 +106,7 @@ export class TenantAdministration {
                 ConditionExpression: absent,
               },
             },
-            // Nobody has payments without ever having had a key: so all owners are listed, and none is found by a scan.
+            // Payments require an API key, so these rows list all account owners without a scan.
             { Put: { TableName: this.#table, Item: ownerRow(owner, mode) } },
           ],
         }),
@@ -120,9 +120,9 @@ export class TenantAdministration {
   }
 
   /**
-   * Takes effect at once for new processes, and within ten seconds for those that remember the key.
+   * Takes effect immediately for processes that have not cached the key, and within ten seconds for the others.
    *
-   * @returns whether there was such a key, not revoked before
+   * @returns false if the key does not exist or was revoked before
    */
   async revokeApiKey(key: string): Promise<boolean> {
     try {
@@ -142,7 +142,7 @@ export class TenantAdministration {
     }
   }
 
-  /** By a scan, as the keys: an operator's rare question is not worth an index. */
+  /** Uses a scan, because operators rarely list tenants, and an index would cost more. */
   async listTenants(): Promise<readonly TenantSummary[]> {
     const items = await this.#scan({
       FilterExpression: 'begins_with(#pk, :prefix) AND #sk = :tenant',
@@ -156,7 +156,7 @@ export class TenantAdministration {
     return tenants.toSorted((left, right) => left.createdAtMs - right.createdAtMs);
   }
 
-  /** All keys of a tenant, by a scan. */
+  /** All keys of a tenant. Uses a scan. */
   async listApiKeys(owner: TenantId): Promise<readonly ApiKeySummary[]> {
     const items = await this.#scan({
       FilterExpression: 'begins_with(#pk, :prefix) AND tenantId = :tenant',
@@ -174,7 +174,7 @@ export class TenantAdministration {
   }
 }
 
-/** Hexadecimal: how a key is found, and all that is kept of it. */
+/** The lower-case hexadecimal SHA-256 of a key, by which the key is found. */
 export function hashOfApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }

@@ -7,7 +7,7 @@ import { type Mode, type TenantId, tenantId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Owner, Owners } from '../owners.ts';
 
-/** All owners are one partition: they are written when an API key is made, which is rare, and have a hundred bytes each. */
+/** One partition for all account owners. Rows have about a hundred bytes and are written only when an API key is created. */
 const OWNERS = RegistryRow.owners;
 
 const ownerItem = z.object({
@@ -16,7 +16,7 @@ const ownerItem = z.object({
   mode: z.enum(['test', 'live']),
 });
 
-/** Says that a tenant may have payments in a mode. Making it twice is making it once. */
+/** The row that states that a tenant may have payments in a mode. Writing it again has no effect. */
 export function ownerRow(tenant: TenantId, mode: Mode): Record<string, string> {
   return {
     [KeyAttribute.partition]: OWNERS,
@@ -26,7 +26,7 @@ export function ownerRow(tenant: TenantId, mode: Mode): Record<string, string> {
   };
 }
 
-/** Read without a scan from the rows that {@link ownerRow} makes. */
+/** Reads the rows of {@link ownerRow} without a scan. */
 export class DynamoDbOwners implements Owners {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -38,7 +38,7 @@ export class DynamoDbOwners implements Owners {
     this.#pacing = pacing;
   }
 
-  /** A query gives a megabyte at once, which is thousands: never less than a page when there is one. */
+  /** One query returns up to a megabyte, which is thousands of rows, so it always returns a full page. */
   async list(
     after: string | undefined,
     limit: number,

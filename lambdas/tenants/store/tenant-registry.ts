@@ -16,7 +16,7 @@ const apiKeyItem = z.object({
   revokedAtMs: z.int().exactOptional(),
 });
 
-/** Where a key's row is: keys are stored as their SHA-256 only, so a read of the table makes nobody a tenant. */
+/** The row key of an API key. Only the SHA-256 of a key is stored, so read access to the table does not reveal keys. */
 export function apiKeyRowKey(keyHash: string): Record<string, string> {
   return { [KeyAttribute.partition]: `${RegistryRow.apiKey}${keyHash}`, [KeyAttribute.sort]: 'KEY' };
 }
@@ -32,7 +32,7 @@ export class DynamoDbApiKeyRegistry implements ApiKeyRegistry {
     this.#pacing = pacing;
   }
 
-  /** Consistent: a key works as soon as it was made, and is refused as soon as it was revoked. */
+  /** A consistent read: a new key works immediately, and a revoked key is rejected immediately. */
   async findByHash(keyHash: string): Promise<ApiKeyRecord | undefined> {
     const { Item } = await readWithRetries(this.#pacing, () =>
       this.#client.send(new GetCommand({ TableName: this.#table, Key: apiKeyRowKey(keyHash), ConsistentRead: true })),
