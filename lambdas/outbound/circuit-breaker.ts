@@ -4,53 +4,53 @@ import { systemClock } from '../kernel/platform/platform.ts';
 import type { Clock } from '../kernel/world.ts';
 
 export interface BreakerSettings {
-  /** So many failures in a row open it. */
+  /** The number of consecutive failures that opens the breaker. */
   readonly consecutiveFailures: number;
-  /** How long it then keeps callers away before one probe may pass. Milliseconds. */
+  /** Milliseconds for which an open breaker refuses all calls. Then one probe may be sent. */
   readonly openForMs: number;
 }
 
 /**
- * A guard for calls to one vendor. It opens after failures in a row and then refuses every call at once; when its
- * time is over, one *read* finds out whether the vendor is back. A call that changes something is never that probe.
+ * The circuit breaker for calls to one vendor. It opens after consecutive failures and then refuses every call immediately.
+ * After a pause, one *read* probes whether the vendor is available again. A write is never the probe.
  */
 export interface CallGuard {
-  /** Whether calls pass without a probe. */
+  /** Whether calls are sent without a probe. */
   isClosed(): boolean;
-  /** What a call is refused with while it is open. */
+  /** The fault with which an open breaker refuses a call. */
   refusal(): RetryableError;
   /**
-   * Returns at once while closed; runs the probe when half open.
+   * Returns immediately while the breaker is closed. Runs the probe while it is half-open.
    *
-   * @throws RetryableError `<party>_circuit_open` while the vendor must not be called
+   * @throws RetryableError `<party>_circuit_open` while the breaker is open
    */
   ready(): Promise<void>;
-  /** Runs a call that changes something; only while closed. @throws RetryableError `<party>_circuit_open`, or what the call throws */
+  /** Sends a write, only while the breaker is closed. @throws RetryableError `<party>_circuit_open`, or the error of the call */
   write<T>(call: () => Promise<T>): Promise<T>;
-  /** Runs a call that changes nothing, so it may be the probe; its success is a sign of health. @throws as `write` */
+  /** Sends a read, which may be the probe: its success closes the breaker. @throws as `write` */
   read<T>(call: () => Promise<T>): Promise<T>;
 }
 
 export interface GuardOptions {
   readonly settings: BreakerSettings;
-  /** A read of the vendor's health; throws when it is not well. */
+  /** Reads the vendor's health. Throws if the vendor is unavailable. */
   readonly probe: () => Promise<void>;
-  /** Whether an error tells that the vendor is not well; others pass through uncounted. */
+  /** Whether an error indicates that the vendor is unavailable. Other errors are thrown without being counted. */
   readonly isFailure: (error: unknown) => boolean;
-  /** Tells when the pause is over. @default the machine's own */
+  /** Measures the pause. @default the system clock */
   readonly clock?: Pick<Clock, 'nowMs'>;
-  /** Whose name the fault's code begins with. @default processor */
+  /** The prefix of the fault's code. @default processor */
   readonly party?: string;
-  /** Called each time that it opens, after a failed probe too. */
+  /** Called each time the breaker opens, also after a failed probe. */
   readonly onOpened?: () => void;
 }
 
-/** One per process and vendor, kept in memory: each process finds out for itself. */
+/** Creates the breaker of one vendor in this process. Its state is in memory and is not shared with other processes. */
 export function createCallGuard(options: GuardOptions): CallGuard {
   const { settings, probe, isFailure, clock = systemClock, party = 'processor', onOpened } = options;
   const open = (cause?: unknown) => circuitOpen(party, settings, cause);
-  // Cockatiel counts the failures, changes the state and lets one probe through. It would time the pause by the wall
-  // clock, which cannot be replaced: so it is told that there is none, and the pause is kept here, by our clock.
+  // Cockatiel counts the failures, changes the state and allows one probe. It measures its pause by the system clock, which
+  // cannot be replaced. So its pause is set to zero, and the pause is measured here by `clock`.
   const breaker = circuitBreaker(
     handleWhen((error) => isCircuitOpen(error, party) || isFailure(error)),
     { halfOpenAfter: 0, breaker: new ConsecutiveBreaker(settings.consecutiveFailures) },
@@ -71,17 +71,17 @@ export function createCallGuard(options: GuardOptions): CallGuard {
     }
   };
 
-  // Whatever is wrong with the probe's answer, the vendor is not known to be back.
-  const mustBeWell = () =>
+  // Any error of the probe keeps the breaker open.
+  const probeOnce = () =>
     probe().catch((cause: unknown) => {
       throw open(cause);
     });
 
-  // Whoever comes while the probe is under way waits for it, so that one read answers them all.
+  // Concurrent callers wait for the same probe.
   let probing: Promise<void> | undefined;
   const ready = async () => {
     if (breaker.state === CircuitState.Closed) return;
-    probing ??= run(mustBeWell).finally(() => {
+    probing ??= run(probeOnce).finally(() => {
       probing = undefined;
     });
     await probing;
@@ -93,7 +93,7 @@ export function createCallGuard(options: GuardOptions): CallGuard {
     ready,
     write: async (call) => {
       await ready();
-      // A rival's failure may have opened it again since the probe, and a write must not become the next probe.
+      // Another call may have opened the breaker since the probe. A write must not be the next probe.
       if (breaker.state !== CircuitState.Closed) throw open();
       return run(call);
     },
@@ -104,12 +104,12 @@ export function createCallGuard(options: GuardOptions): CallGuard {
 function circuitOpen(party: string, settings: BreakerSettings, cause?: unknown): RetryableError {
   return new RetryableError(
     `${party}_circuit_open`,
-    `The ${party} failed too often in a row; it is left alone for a while.`,
+    `The circuit breaker of the ${party} is open after repeated failures.`,
     { cause, retryAfterSeconds: Math.max(1, Math.ceil(settings.openForMs / 1_000)) },
   );
 }
 
-/** Whether a guard refused the call, so that nothing was sent. */
+/** Whether a breaker refused the call, so that nothing was sent. */
 export function isCircuitOpen(error: unknown, party: string): error is RetryableError {
   return error instanceof RetryableError && error.code === `${party}_circuit_open`;
 }

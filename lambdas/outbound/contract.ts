@@ -1,28 +1,28 @@
-/** How an operator's command asks the function that looks after dead letters: by invoking it with a LetterOrder. */
+/** The payload with which the operator's command invokes the function for dead letters. */
 export interface LetterOrder {
   readonly action: 'list' | 'redrive';
   /** 1 to MOST_LETTERS. */
   readonly atMost: number;
 }
 
-/** With a vendor that is away each letter costs seconds: more would not fit into one run. */
+/** Letters per run. Each letter takes seconds while its vendor is unavailable, so more would not fit into one run. */
 export const MOST_LETTERS = 100;
 
 export interface LetterAnswer {
   readonly letters: readonly LetterReport[];
 }
 
-/** One letter as an operator sees it: never what is in it. */
+/** One letter as shown to an operator, without its payload. */
 export interface LetterReport {
   readonly id: string;
   readonly vendor: string;
   readonly operation: string;
   /** Unix milliseconds. */
   readonly keptSinceMs: number;
-  /** Sent and never answered. */
+  /** The call was sent and got no answer. */
   readonly mayBeApplied: boolean;
-  /** `kept`: listed; `stays`: tried, or not fit to be tried, and kept. The others are gone from the box. */
+  /** `kept`: listed. `stays`: redriven without success or not redrivable, and kept. `applied`, `refused`: removed. */
   readonly state: 'kept' | 'applied' | 'refused' | 'stays';
-  /** Why it is there, or was refused. */
+  /** The fault's code, or the reason of the refusal. */
   readonly reason: string;
 }

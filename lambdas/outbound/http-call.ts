@@ -6,13 +6,13 @@ export interface HttpCall {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** For the whole call, the last byte of the answer included. Milliseconds. */
+  /** Milliseconds for the whole call, including the last byte of the answer. */
   readonly timeoutMs: number;
-  /** Whose name the faults' codes begin with. @default processor */
+  /** The prefix of the faults' codes. @default processor */
   readonly party?: string;
-  /** An answer beyond this is not read to its end. Bytes. @default 64 kilobytes, far beyond any answer about one charge */
+  /** Bytes. A longer answer is not read to its end. @default 64 KiB, far more than an answer about one charge */
   readonly maxAnswerBytes?: number;
-  /** What was thrown below may quote the request: leave it out of the fault. @default the cause is kept */
+  /** `dropped` leaves the error's cause out of the fault, because it may contain the request. @default 'kept' */
   readonly causes?: 'kept' | 'dropped';
 }
 
@@ -25,19 +25,19 @@ export interface HttpAnswer {
 
 const DEFAULT_ANSWER_BYTES = 64 * 1_024;
 
-/** The connection was never made, so nothing was sent. (Node: "Common system errors"; undici: "Errors".) */
+/** System calls that fail before a connection exists, so nothing was sent (Node.js, "Common system errors"; undici, "Errors"). */
 const BEFORE_SENDING = new Set(['connect', 'getaddrinfo']);
 const CONNECT_TIMEOUT = 'UND_ERR_CONNECT_TIMEOUT';
 
 /**
- * Makes one call, once: no second attempt, no redirect followed.
+ * Sends one request once. Does not retry and does not follow redirects.
  *
- * @throws RetryableError `<party>_unreachable` when no connection was made, so nothing was sent
+ * @throws RetryableError `<party>_unreachable` if no connection was made, so nothing was sent
  * @throws AmbiguousError `<party>_timeout`, `<party>_connection_lost` or `<party>_answer_too_large`
  */
 export async function callOnce(call: HttpCall): Promise<HttpAnswer> {
   const party = call.party ?? 'processor';
-  // AbortSignal takes whole milliseconds only.
+  // AbortSignal accepts whole milliseconds only.
   const signal = AbortSignal.timeout(Math.max(1, Math.trunc(call.timeoutMs)));
   try {
     const response = await fetch(call.url, {
@@ -92,7 +92,7 @@ function asFault(error: unknown, party: string, causes: 'kept' | 'dropped'): Err
 
 const failedFetch = z.object({ cause: z.unknown() });
 const systemError = z.object({ syscall: z.string().optional(), code: z.string().optional() });
-/** A name with several addresses, each of which was tried. */
+/** A host name with several addresses; the connection to each of them failed. */
 const severalErrors = z.object({ errors: z.array(z.unknown()).min(1) });
 
 function isBeforeSending(cause: unknown): boolean {

@@ -1,11 +1,11 @@
 import type { DeadLetters } from './use/dead-letters.ts';
 
-/** The last so many letters are known: more than a process puts while one thing is wrong. */
+/** The number of recent letters that are remembered: more than a process stores during one outage. */
 const KNOWN_LETTERS = 1_000;
 
 /**
- * One letter for one call, as far as this process knows: who asks again every minute does not fill the box with copies. A
- * letter that another process puts as well is harmless, as all are made again under one key.
+ * Stores each letter once per process, so that a caller that retries every minute does not fill the queue with copies. A copy
+ * from another process is harmless, because all copies are redriven under the same key.
  */
 export function keepOnce(letters: DeadLetters): DeadLetters {
   const known = new Set<string>();

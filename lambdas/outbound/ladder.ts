@@ -4,10 +4,10 @@ import { type CallGuard, isCircuitOpen } from './circuit-breaker.ts';
 import type { Fault, OutboundCall, OutboundObserver } from './outbound-calls.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
-/** The waits between the attempts, each shortened by full jitter. Cockatiel's own retry sleeps by the wall clock, so it is not used. */
+/** Milliseconds between attempts, before full jitter. Cockatiel's retry is not used: it sleeps by the system clock. */
 const LADDER_MS = [500, 2_000, 5_000, 30_000] as const;
 
-/** What has less time than this is likely to be cut off, which makes an unknown of a call that was never needed. */
+/** Milliseconds. A call with less time would probably time out, and its outcome would be unknown. */
 const SHORTEST_CALL_MS = 250;
 
 export interface LadderTools {
@@ -25,30 +25,30 @@ export type LadderEnd<T> =
   | { readonly kind: 'answered'; readonly answer: T }
   | { readonly kind: 'gave_up'; readonly fault: Fault; readonly attempts: number };
 
-/** What is known of one call while it climbs. */
+/** The state of one call during its attempts. */
 interface Progress {
-  /** From 0. */
+  /** Begins at 0. */
   rung: number;
-  /** How often it was sent. */
+  /** The number of sends. */
   sent: number;
-  /** Sends and look-ups. */
+  /** The number of sends and look-ups. */
   reached: number;
-  /** A send without an answer that nothing has explained since, and when it ended. */
+  /** The last send without an answer whose outcome is still unknown, and the time at which it ended. */
   unanswered?: { readonly fault: AmbiguousError; readonly atMs: number };
-  /** What the last rung came to. */
+  /** The fault of the last rung. */
   fault: Fault;
-  /** The next rung comes no earlier. Milliseconds from now. */
+  /** Milliseconds from now; the next rung begins no earlier. */
   waitAtLeastMs: number;
 }
 
-/** What one rung came to; `climb` when the next one may know more. */
+/** The result of one rung. `climb`: the next rung may have another result. */
 type Rung<T> =
   | { readonly kind: 'answered'; readonly answer: T }
   | { readonly kind: 'send' }
   | { readonly kind: 'climb' }
   | { readonly kind: 'give_up' };
 
-/** One call, up to five rungs: never past the deadline, never past the retry budget, never through an open breaker. */
+/** Makes one call with up to five attempts, within the deadline and the retry budget, and never through an open breaker. */
 export async function climb<T>(
   tools: LadderTools,
   call: OutboundCall<T>,
@@ -68,11 +68,11 @@ export async function climb<T>(
     progress.rung += 1;
   }
   observer.count(vendor, 'outbound_gave_up');
-  // Whatever came after it: one of the sends may have been applied.
+  // The unanswered send takes precedence over later faults: it may have been applied.
   return { kind: 'gave_up', fault: progress.unanswered?.fault ?? progress.fault, attempts: progress.sent };
 }
 
-/** After a send without an answer, says `send` only once nothing can come of it any more, or nothing double. */
+/** After a send without an answer, returns `send` only if the send was provably not applied or a repetition is harmless. */
 async function lookBeforeSending<T>(tools: LadderTools, call: OutboundCall<T>, progress: Progress): Promise<Rung<T>> {
   if (call.idempotent !== 'by_lookup' || progress.unanswered === undefined) return { kind: 'send' };
   const { atMs } = progress.unanswered;
@@ -82,7 +82,7 @@ async function lookBeforeSending<T>(tools: LadderTools, call: OutboundCall<T>, p
     if (found === undefined) return { kind: 'climb' };
     if (found.kind === 'found') return { kind: 'answered', answer: found.answer };
   } catch (error) {
-    // A look-up without an answer changes nothing: the time of the send stands.
+    // A failed look-up does not change the time of the unanswered send.
     return learn(tools, progress, error);
   }
   const lagLeftMs = atMs + call.maxLagMs - askedAtMs;
@@ -115,9 +115,8 @@ async function send<T>(
 }
 
 /**
- * Lets one call through to the vendor; undefined when time or the retry budget has nothing left for it. Whoever comes
- * from a later rung takes from the budget, sent before or not: a crowd that waited before an open breaker is no burst
- * when it closes.
+ * Calls the vendor once. Undefined if the deadline or the retry budget does not allow the call. Every call from a later rung
+ * takes from the budget, even if nothing was sent before, so calls that waited for an open breaker are no burst when it closes.
  */
 async function reach<R>(
   { vendor, clock, guard, budget, observer, timeoutMs, probeTimeoutMs }: LadderTools,
@@ -127,7 +126,7 @@ async function reach<R>(
   make: (limit: CallLimit) => Promise<R>,
 ): Promise<R | undefined> {
   if (!guard.isClosed()) {
-    // Nobody waits for a probe that may end after the deadline.
+    // A probe that may end after the deadline is not awaited.
     if (deadlineMs - clock.nowMs() < probeTimeoutMs + SHORTEST_CALL_MS) throw guard.refusal();
     await guard.ready();
   }
@@ -142,7 +141,7 @@ async function reach<R>(
   });
 }
 
-/** Takes in what was thrown. @throws whatever is no fault of the world */
+/** Records the fault of a rung. @throws any error that is not a fault */
 function learn({ vendor }: LadderTools, progress: Progress, error: unknown): Rung<never> {
   if (error instanceof TerminalError) {
     progress.fault = error;
@@ -150,7 +149,7 @@ function learn({ vendor }: LadderTools, progress: Progress, error: unknown): Run
   }
   if (!(error instanceof RetryableError || error instanceof AmbiguousError)) throw error;
   progress.fault = error;
-  // The breaker's pause began before this call came: the rung is as good a time to look again.
+  // The breaker's pause began before this call, so waiting for the whole pause would be too long.
   if (!isCircuitOpen(error, vendor)) progress.waitAtLeastMs = (error.retryAfterSeconds ?? 0) * 1_000;
   return { kind: 'climb' };
 }

@@ -6,10 +6,10 @@ const letterOrder = z.strictObject({
   atMost: z.int().min(1).max(MOST_LETTERS),
 }) satisfies z.ZodType<LetterOrder>;
 
-/** @throws Error naming the field that is wrong */
+/** Reads the payload of the operator's command. @throws Error that names the invalid field */
 export function readLetterOrder(event: unknown): LetterOrder {
   const parsed = letterOrder.safeParse(event);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw new Error(`${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is wrong'}`);
+  throw new Error(`${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is invalid'}`);
 }

@@ -10,40 +10,40 @@ export function isFault(error: unknown): error is Fault {
 
 export type Found<T> = { readonly kind: 'found'; readonly answer: T } | { readonly kind: 'absent' };
 
-/** What the vendor can do about a call that it may have got already: it decides what follows a send without an answer. */
+/** Whether and how the vendor recognizes a repeated call. It determines what follows a send without an answer. */
 export type Resend<T> =
-  /** The vendor knows our key and answers as it did the first time: sending again is the question. */
+  /** The vendor recognizes the key and repeats its first answer, so the call is sent again. */
   | { readonly idempotent: 'by_key' }
-  /** Nothing is sent again before the vendor has been asked for our reference. */
+  /** The vendor is searched for Payonce's reference before the call is sent again. */
   | {
       readonly idempotent: 'by_lookup';
       readonly lookUp: (limit: CallLimit) => Promise<Found<T>>;
-      /** So long after the send, a look-up may still miss it; only after that is its absence a proof. */
+      /** Milliseconds after the send in which a look-up may miss it. Only after that does absence prove that it was not applied. */
       readonly maxLagMs: number;
     }
-  /** Sent once; whoever calls finds out, or asks a person. */
+  /** The call is sent once. The caller determines the outcome, or reports it for review. */
   | { readonly idempotent: 'never' };
 
 interface OutboundStep<T> {
-  /** For dead letters: `email.send`. */
+  /** The name of the operation in dead letters, for example `email.send`. */
   readonly operation: string;
-  /** Unix milliseconds. Nothing is begun that could end later. */
+  /** Unix milliseconds. No attempt begins that could end later. */
   readonly deadlineMs: number;
-  /** Must keep to its limit. @throws faults only, see `core/faults.ts` */
+  /** Must end within its limit. @throws only faults (`kernel/faults.ts`) */
   readonly send: (limit: CallLimit) => Promise<T>;
 }
 
 export type OutboundCall<T> = OutboundStep<T> & Resend<T>;
 
-/** A call that changes nothing: it may be sent again after anything, and may be the breaker's probe. */
+/** A call without effects. It may be sent again after any fault, and may be the breaker's probe. */
 export type OutboundRead<T> = OutboundStep<T>;
 
-/** What becomes of a call that is given up: all of it is thrown, set aside, or set aside only where trying again cannot help. */
-export type GivenUp = 'throw' | 'set_aside' | 'set_aside_terminal';
+/** The handling of a call that is given up: throw, dead-letter, or dead-letter only after a terminal fault and otherwise throw. */
+export type GivenUp = 'throw' | 'dead_letter' | 'dead_letter_terminal';
 
-/** Whoever asked for it gets this in the place of a fault: the work is kept, and no redelivery is needed. */
-export interface SetAside {
-  readonly kind: 'set_aside';
+/** The outcome of a dead-lettered call, instead of a fault. The work is stored, so no redelivery is needed. */
+export interface DeadLettered {
+  readonly kind: 'dead_lettered';
   /** The fault's code. */
   readonly reason: string;
   readonly mayBeApplied: boolean;

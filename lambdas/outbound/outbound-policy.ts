@@ -3,26 +3,26 @@ import type { Clock, Entropy } from '../kernel/world.ts';
 import { type BreakerSettings, createCallGuard } from './circuit-breaker.ts';
 import { climb, type LadderTools } from './ladder.ts';
 import {
+  type DeadLettered,
   type GivenUp,
   isFault,
   type OutboundCall,
   type OutboundObserver,
   type OutboundRead,
-  type SetAside,
 } from './outbound-calls.ts';
 import { createRetryBudget } from './retry-budget.ts';
 import type { DeadLetters } from './use/dead-letters.ts';
 
 export interface OutboundPolicyOptions {
-  /** In lower case; fault codes begin with it. */
+  /** Lower case; the prefix of fault codes. */
   readonly vendor: string;
   readonly clock: Clock;
   readonly entropy: Pick<Entropy, 'fraction'>;
   readonly observer: OutboundObserver;
   readonly deadLetters: DeadLetters;
-  /** For one call. Milliseconds. */
+  /** Milliseconds for one attempt. */
   readonly timeoutMs: number;
-  /** A read of the vendor's health. @throws when it is not well, or after its limit */
+  /** Reads the vendor's health. @throws if the vendor is unavailable or does not answer within the limit */
   readonly probe: (limit: { readonly timeoutMs: number }) => Promise<void>;
   /** @default five failures in a row open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
@@ -30,34 +30,38 @@ export interface OutboundPolicyOptions {
 
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
 
-/** A read that does nothing: later than this is a bad sign by itself. */
+/** Milliseconds. A health check does no work, so a later answer indicates trouble. */
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**
- * How every vendor is called, and the only layer that retries: adapters send once, and what is above this does not
- * try again within its own request.
+ * The policy for calls to a vendor. It is the only layer that retries: adapters send once, and callers of the policy do not
+ * retry within their own request.
  */
 export interface OutboundPolicy {
   readonly vendor: string;
   /**
-   * Makes a call, and makes it again where that is safe and there is time.
+   * Makes a call, and retries it where that is safe and the deadline allows it.
    *
-   * @throws RetryableError when nothing was applied
-   * @throws AmbiguousError when it may have been, by any of the attempts
-   * @throws TerminalError when trying again cannot help
+   * @throws RetryableError if nothing was applied
+   * @throws AmbiguousError if any of the attempts may have been applied
+   * @throws TerminalError if a retry cannot help
    */
   call<T>(call: OutboundCall<T>): Promise<T>;
   /**
-   * The same; what would be thrown becomes a dead letter with this payload, or only what trying again cannot help.
+   * Like `call`, but dead-letters a call that is given up, with this payload: after any fault, or only after a terminal one.
    *
-   * @throws as `call`, what is not set aside, and when that fails too
+   * @throws as `call`, if the call is not dead-lettered or cannot be
    */
-  callOrSetAside<T>(call: OutboundCall<T>, payload: object, givenUp?: Exclude<GivenUp, 'throw'>): Promise<T | SetAside>;
+  callOrDeadLetter<T>(
+    call: OutboundCall<T>,
+    payload: object,
+    givenUp?: Exclude<GivenUp, 'throw'>,
+  ): Promise<T | DeadLettered>;
   /** @throws as `call` */
   read<T>(read: OutboundRead<T>): Promise<T>;
 }
 
-/** One per process and vendor: breaker and retry budget are its memory. */
+/** Creates the policy of one vendor in this process, with its own breaker and retry budget. */
 export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPolicy {
   const { vendor, clock, observer, deadLetters, probe } = options;
   const guard = createCallGuard({
@@ -68,7 +72,7 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
       observer.count(vendor, 'outbound_probe');
       await probe({ timeoutMs: PROBE_TIMEOUT_MS });
     },
-    isFailure: (error) => tellsOfTrouble(vendor, error),
+    isFailure: (error) => isVendorUnhealthy(vendor, error),
     onOpened: () => observer.count(vendor, 'outbound_breaker_opened'),
   });
   const tools: LadderTools = {
@@ -89,25 +93,25 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
       if (end.kind === 'gave_up') throw end.fault;
       return end.answer;
     },
-    callOrSetAside: async (call, payload, givenUp = 'set_aside') => {
+    callOrDeadLetter: async (call, payload, givenUp = 'dead_letter') => {
       const end = await climb(tools, call, 'write');
       if (end.kind === 'answered') return end.answer;
       const { fault, attempts } = end;
-      if (givenUp === 'set_aside_terminal' && !(fault instanceof TerminalError)) throw fault;
+      if (givenUp === 'dead_letter_terminal' && !(fault instanceof TerminalError)) throw fault;
       const mayBeApplied = fault instanceof AmbiguousError;
       const reason = fault.code;
       try {
         await deadLetters.put({ vendor, operation: call.operation, payload, attempts, reason, mayBeApplied });
       } catch {
-        // The call's own fault says what may have happened; the caller's transport must deliver again.
+        // The fault of the call states what may have happened. The caller's transport must redeliver.
         observer.count(vendor, 'outbound_dead_letter_failed');
         throw fault;
       }
       observer.count(vendor, 'outbound_dead_lettered');
-      return { kind: 'set_aside', reason, mayBeApplied };
+      return { kind: 'dead_lettered', reason, mayBeApplied };
     },
     read: async (read) => {
-      // What changes nothing can be sent again like what is known by its key.
+      // A read has no effect, so it can be sent again like a call that is recognized by its key.
       const end = await climb(tools, { ...read, idempotent: 'by_key' }, 'read');
       if (end.kind === 'gave_up') throw end.fault;
       return end.answer;
@@ -115,8 +119,8 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
   };
 }
 
-/** Whether a fault tells that the vendor, or our access to it, is not well. A refusal or a rate limit is an answer. */
-function tellsOfTrouble(vendor: string, error: unknown): boolean {
+/** Whether an error indicates that the vendor, or the access to it, is unavailable. A refusal or a rate limit does not. */
+function isVendorUnhealthy(vendor: string, error: unknown): boolean {
   if (error instanceof AmbiguousError) return true;
   return isFault(error) && [`${vendor}_unreachable`, `${vendor}_unauthorized`].includes(error.code);
 }

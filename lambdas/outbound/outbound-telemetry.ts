@@ -6,7 +6,7 @@ import {
   VENDOR_DIMENSION,
 } from '../kernel/contract/metrics.ts';
 
-/** Counts what is called, for each vendor: a line each in CloudWatch's embedded format, in the log of whoever called. */
+/** Counts calls per vendor. Each count is one line in CloudWatch's embedded metric format in the caller's log. */
 export function outboundTelemetry(): { readonly count: (vendor: string, count: OutboundMetric) => void } {
   const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName: OUTBOUND_SERVICE });
   return {

@@ -1,15 +1,15 @@
 /**
- * How many retries one vendor may get: a fifth of the calls, and a reserve of ten, so that a process with few calls can
- * retry at all. Whatever fails, and however long: attempts ≤ 1.2 × calls + 10.
+ * The number of retries that one vendor may receive: a fifth of the calls, and a reserve of ten so that a process with few
+ * calls can retry. At all times, attempts ≤ 1.2 × calls + 10.
  */
 export interface RetryBudget {
-  /** A call was let through. */
+  /** Adds a fifth of a retry for a call. */
   earn(): void;
-  /** Whether one more attempt may be made; it is taken. */
+  /** Takes one retry. False if none is left. */
   take(): boolean;
 }
 
-/** Design: 1.2 attempts per call. In fifths, so that it stays an integer. */
+/** At most 1.2 attempts per call. Counted in fifths of a retry, which are integers. */
 const FIFTHS_PER_CALL = 1;
 const FIFTHS_PER_RETRY = 5;
 const MOST_FIFTHS = 10 * FIFTHS_PER_RETRY;

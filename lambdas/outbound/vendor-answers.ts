@@ -5,11 +5,11 @@ import type { Fault } from './outbound-calls.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
 /**
- * What an answer that is no success and no readable refusal says of the call.
+ * The fault for an answer that is neither a success nor a readable refusal.
  *
  * | status          | fault                                                                  |
  * |-----------------|------------------------------------------------------------------------|
- * | 401, 403        | TerminalError `<vendor>_unauthorized`: a person must mend the access   |
+ * | 401, 403        | TerminalError `<vendor>_unauthorized`: an operator must fix the access |
  * | 429             | RetryableError `<vendor>_rate_limited`                                 |
  * | other 4xx       | TerminalError `<vendor>_refused`                                       |
  * | 5xx             | AmbiguousError `<vendor>_error`                                        |
@@ -26,19 +26,19 @@ export function vendorFault(vendor: string, answer: HttpAnswer, retryAfterSecond
   return new AmbiguousError(`${vendor}_answer_unexpected`, said);
 }
 
-/** Seconds to wait, by the header that RFC 9110 has for it. */
+/** Seconds to wait, from the Retry-After header (RFC 9110, section 10.2.3). */
 export function standardRetryAfter(answer: HttpAnswer, nowMs: number): number | undefined {
   return parseRetryAfter(answer.retryAfter, nowMs);
 }
 
-/** @throws AmbiguousError `<vendor>_answer_unreadable`: whatever was asked for may have happened */
+/** @throws AmbiguousError `<vendor>_answer_unreadable` if the body does not match: the call may have been applied */
 export function readJson<T>(vendor: string, schema: z.ZodType<T>, answer: HttpAnswer): T {
   const read = tryReadJson(schema, answer);
   if (read !== undefined) return read;
   throw new AmbiguousError(`${vendor}_answer_unreadable`, `The ${vendor}'s answer ${answer.status} cannot be read.`);
 }
 
-/** Undefined when it is no JSON, or another. */
+/** Undefined if the body is not JSON of this schema. */
 export function tryReadJson<T>(schema: z.ZodType<T>, answer: HttpAnswer): T | undefined {
   try {
     const json: unknown = JSON.parse(answer.text);

@@ -223,7 +223,7 @@ describe('BigCommerce', () => {
     test('the person finds the order in the dead letters, with all that it needs', async () => {
       server.writeTroubles.push('reset_after');
       const deadlineMs = clock.nowMs() + PATIENCE_MS;
-      const outcome = await connect(claims, { lookup }).createOrder(ORDER, { deadlineMs, givenUp: 'set_aside' });
+      const outcome = await connect(claims, { lookup }).createOrder(ORDER, { deadlineMs, givenUp: 'dead_letter' });
       expect(outcome).toEqual({ kind: 'needs_review' });
       expect(letters).toMatchObject([{ operation: 'order.create', payload: ORDER, attempts: 1, mayBeApplied: true }]);
       expect(JSON.stringify(letters)).not.toContain(BIGCOMMERCE_TOKEN);

@@ -34,7 +34,7 @@ beforeEach(async () => {
   sandbox = createTestSandbox();
   server = await serveSandbox(sandbox.handler);
   letters = new MemoryLetterBox(clock);
-  parties = connect('set_aside_terminal');
+  parties = connect('dead_letter_terminal');
 });
 afterEach(async () => {
   await server[Symbol.asyncDispose]();
@@ -76,7 +76,7 @@ function connect(givenUp: GivenUp, claims = new MemorySendingClaims(clock, count
 async function askUntilKnown<T>(ask: (again: ReturnType<typeof connect>) => Promise<T>): Promise<T> {
   for (let asked = 1; asked <= 10; asked += 1) {
     try {
-      return await ask(asked === 1 ? parties : connect('set_aside_terminal', parties.claims));
+      return await ask(asked === 1 ? parties : connect('dead_letter_terminal', parties.claims));
     } catch (error) {
       if (!(error instanceof RetryableError || error instanceof AmbiguousError)) throw error;
       clock.advance((error.retryAfterSeconds ?? 60) * 1_000);

@@ -73,8 +73,8 @@ describe('Postmark', () => {
   };
   const send = (sender: EmailSender = postmark, email: Email = EMAIL) =>
     sender.sendEmail(email, { deadlineMs: clock.nowMs() + PATIENCE_MS });
-  const setAside = (sender: EmailSender = postmark) =>
-    sender.sendEmail(EMAIL, { deadlineMs: clock.nowMs() + PATIENCE_MS, givenUp: 'set_aside' });
+  const sendOrDeadLetter = (sender: EmailSender = postmark) =>
+    sender.sendEmail(EMAIL, { deadlineMs: clock.nowMs() + PATIENCE_MS, givenUp: 'dead_letter' });
   /** As a queue delivers it again and again. */
   const sendUntilKnown = async (sender: EmailSender = postmark): Promise<SendOutcome> => {
     for (let delivery = 1; delivery <= 10; delivery += 1) {
@@ -142,7 +142,7 @@ describe('Postmark', () => {
     server.writeTroubles.push(trouble, trouble);
     await expect(send()).rejects.toMatchObject({ name: 'TerminalError', code });
     expect(posts()).toBe(1);
-    expect(await setAside()).toEqual({ kind: 'set_aside', reason: code, mayBeApplied: false });
+    expect(await sendOrDeadLetter()).toEqual({ kind: 'dead_lettered', reason: code, mayBeApplied: false });
     expect(await send()).toEqual(sentOnce());
   });
 
@@ -275,7 +275,7 @@ describe('Postmark', () => {
 
   test('given up, it is kept as a dead letter without the token, which sends it once when it is redriven', async () => {
     server.outage = 'error_before';
-    expect(await setAside()).toEqual({ kind: 'set_aside', reason: 'postmark_error', mayBeApplied: true });
+    expect(await sendOrDeadLetter()).toEqual({ kind: 'dead_lettered', reason: 'postmark_error', mayBeApplied: true });
     expect(letters).toEqual([
       {
         vendor: 'postmark',

@@ -23,7 +23,7 @@ beforeAll(async () => {
   queueUrl = Stacks[0]?.Outputs?.find(({ OutputKey }) => OutputKey === StackOutput.deadLettersQueue)?.OutputValue ?? '';
 });
 
-/** The operator's command, as he calls it: his AWS is the local one. */
+/** Runs the operator's command against the local AWS. */
 async function letters(...words: readonly string[]): Promise<{ readonly code: number; readonly said: string }> {
   const env = {
     ...process.env,
@@ -61,7 +61,7 @@ const emailLetter = (messageId: string, to: string): DeadLetter => ({
   mayBeApplied: false,
 });
 
-/** @returns the message's id, by which the command names it */
+/** @returns the message id, which the command shows */
 async function put(body: string): Promise<string> {
   const { MessageId = '' } = await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body }));
   return MessageId;
@@ -69,14 +69,14 @@ async function put(body: string): Promise<string> {
 const putLetter = (letter: DeadLetter) => put(JSON.stringify({ version: 1, letter }));
 
 describe('dead letters on the deployed stack', () => {
-  test('are listed, made again once, and stay as long as that fails', async () => {
+  test('are listed, redriven once, and kept as long as the redrive fails', async () => {
     const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
     const sent = await putLetter(emailLetter(first, 'ada@example.com'));
-    // The same one twice, as two processes leave it that gave up one call.
+    // Two copies, as from two processes that gave up the same call.
     const copy = await putLetter(emailLetter(first, 'ada@example.com'));
     const stuck = await putLetter(emailLetter(second, 'account@example.com'));
     const poison = await put('poison');
-    /** What the command says of one of them, other tests' letters aside. */
+    /** The command's line for one letter, without letters of other tests. */
     const of = (said: string, id: string) => said.split('\n').find((line) => line.endsWith(id)) ?? 'nothing';
 
     const listed = await letters('list');
@@ -101,7 +101,7 @@ describe('dead letters on the deployed stack', () => {
     ]);
   });
 
-  test('a number that is none is refused before anything is asked', async () => {
+  test('an invalid number is rejected before any call', async () => {
     expect(await letters('redrive', '--most', '0')).toMatchObject({
       code: 2,
       said: expect.stringContaining('1 to 100'),

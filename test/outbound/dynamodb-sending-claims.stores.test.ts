@@ -21,7 +21,7 @@ const claimsOf = (clock: SimulatedClock, vendor = 'postmark', client: DynamoDBCl
 
 describeSendingClaims('DynamoDB', async (clock) => claimsOf(clock));
 
-/** Every write is applied, and the answer to its first sending is lost. */
+/** Every write is applied, and the answer to its first attempt is lost. */
 function deafClient(): DynamoDBClient {
   const { awsEndpoint: endpoint, region } = localAws();
   const client = new DynamoDBClient({ endpoint, region, credentials: CREDENTIALS, maxAttempts: 1 });
@@ -53,7 +53,7 @@ describe('claims in DynamoDB', () => {
     expect(await claimsOf(clock, 'bigcommerce').begin(key, LEASE_MS)).toMatchObject({ kind: 'ours' });
   });
 
-  test('are begun, taken over, sent again and given back once, though each answer was lost', async () => {
+  test('are begun, taken over, sent again and released once, although each answer was lost', async () => {
     const claims = claimsOf(clock, 'postmark', deafClient());
     expect(await claims.begin(key, LEASE_MS)).toMatchObject({ kind: 'ours' });
     clock.advance(LEASE_MS);

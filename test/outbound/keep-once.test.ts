@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { keepOnce } from '../../lambdas/outbound/keep-once.ts';
 import type { DeadLetter, DeadLetters } from '../../lambdas/outbound/use/dead-letters.ts';
 
-describe('a process that gives up one call again and again', () => {
+describe('a process that gives up one call repeatedly', () => {
   let put: string[];
   let isAway: boolean;
   let letters: DeadLetters;
@@ -27,12 +27,12 @@ describe('a process that gives up one call again and again', () => {
     mayBeApplied: false,
   });
 
-  test('keeps one letter of it, and one of every other', async () => {
+  test('stores one letter for it, and one for every other call', async () => {
     for (const key of ['k-1', 'k-2', 'k-1', 'k-1']) await letters.put(letter(key));
     expect(put).toEqual(['k-1', 'k-2']);
   });
 
-  test('keeps it once it can, when the box was away', async () => {
+  test('stores the letter after the queue was unavailable', async () => {
     isAway = true;
     await expect(letters.put(letter('k-1'))).rejects.toThrow('away');
     isAway = false;
@@ -40,7 +40,7 @@ describe('a process that gives up one call again and again', () => {
     expect(put).toEqual(['k-1']);
   });
 
-  test('remembers no more than the last thousand', async () => {
+  test('remembers only the last thousand letters', async () => {
     for (let made = 0; made <= 1_000; made += 1) await letters.put(letter(`k-${made}`));
     await letters.put(letter('k-1000'));
     await letters.put(letter('k-0'));

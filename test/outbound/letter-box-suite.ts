@@ -3,11 +3,11 @@ import type { DeadLetter, LetterBox, TakenLetter } from '../../lambdas/outbound/
 
 export interface LetterBoxUnderTest {
   readonly box: LetterBox;
-  /** Puts there what no code of ours can read. */
+  /** Stores a message that the code cannot read. */
   readonly putUnreadable: () => Promise<void>;
 }
 
-/** What every box of dead letters promises. `make` gives an empty one. */
+/** The contract of every store of dead letters. `make` returns an empty one. */
 export function describeLetterBox(name: string, make: () => Promise<LetterBoxUnderTest>): void {
   let box: LetterBox;
   let putUnreadable: () => Promise<void>;
@@ -23,7 +23,7 @@ export function describeLetterBox(name: string, make: () => Promise<LetterBoxUnd
     reason: 'postmark_account',
     mayBeApplied: false,
   });
-  /** As many as there are: one taking need not give all. */
+  /** Takes all letters; one `take` need not return all of them. */
   const takeAll = async (): Promise<readonly TakenLetter[]> => {
     const all: TakenLetter[] = [];
     for (let page = 1; page <= 30; page += 1) {
@@ -34,8 +34,8 @@ export function describeLetterBox(name: string, make: () => Promise<LetterBoxUnd
     throw new Error('the box does not become empty');
   };
 
-  describe(`the ${name} box of dead letters`, () => {
-    test('gives back what was put, to one taker', async () => {
+  describe(`the ${name} store of dead letters`, () => {
+    test('gives a stored letter to one receiver', async () => {
       await box.put(letterTo('ada@example.com'));
       const [first, second] = await Promise.all([takeAll(), takeAll()]);
       const taken = [...first, ...second];
@@ -43,7 +43,7 @@ export function describeLetterBox(name: string, make: () => Promise<LetterBoxUnd
       expect(taken[0]?.keptSinceMs).toBeGreaterThan(0);
     });
 
-    test('gives no more than asked for, and never more than ten', async () => {
+    test('gives at most the requested number, and never more than ten', async () => {
       for (let put = 0; put < 12; put += 1) await box.put(letterTo(`reader${put}@example.com`));
       expect(await box.take(1)).toHaveLength(1);
       expect((await box.take(50)).length).toBeLessThanOrEqual(10);
@@ -51,7 +51,7 @@ export function describeLetterBox(name: string, make: () => Promise<LetterBoxUnd
       expect(await box.take(10)).toEqual([]);
     });
 
-    test('shows what was put back to the next taker at once, under the same id', async () => {
+    test('gives a letter that was put back to the next receiver immediately, under the same id', async () => {
       await box.put(letterTo('ada@example.com'));
       const [taken] = await takeAll();
       if (taken === undefined) throw new Error('nothing was taken');
@@ -60,7 +60,7 @@ export function describeLetterBox(name: string, make: () => Promise<LetterBoxUnd
       expect(again).toMatchObject({ id: taken.id, letter: taken.letter, keptSinceMs: taken.keptSinceMs });
     });
 
-    test('forgets what was removed, and that twice', async () => {
+    test('removes a letter, and ignores a second removal', async () => {
       await box.put(letterTo('ada@example.com'));
       await box.put(letterTo('bob@example.com'));
       const [one, other] = await takeAll();
@@ -71,13 +71,13 @@ export function describeLetterBox(name: string, make: () => Promise<LetterBoxUnd
       expect((await takeAll()).map(({ id }) => id)).toEqual([other.id]);
     });
 
-    test('keeps the same letter as often as it was put', async () => {
+    test('stores a letter as often as it is put', async () => {
       await box.put(letterTo('ada@example.com'));
       await box.put(letterTo('ada@example.com'));
       expect(await takeAll()).toHaveLength(2);
     });
 
-    test('shows what cannot be read as that, and keeps it', async () => {
+    test('gives an unreadable message as unreadable, and keeps it', async () => {
       await putUnreadable();
       const [taken] = await takeAll();
       if (taken === undefined) throw new Error('nothing was taken');

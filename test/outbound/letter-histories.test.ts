@@ -10,8 +10,8 @@ function world(): LetterWorld {
   return { clock, key: 'letter', claimsFor: (actor) => claimsOf(actor, claims) };
 }
 
-describe('a letter to a vendor that recognises nothing goes out once', () => {
-  test('with every single fault, alone and beside a rival who comes at any call, at once or after the lease', async () => {
+describe('a letter to a vendor that does not recognize repeated requests is sent once', () => {
+  test('with every single fault, alone and with a rival at any call, immediately or after the lease', async () => {
     const { histories, findings } = await surveyLetters(world, claimThenSend, { faults: 1, rivals: true });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(150);
@@ -23,7 +23,7 @@ describe('a letter to a vendor that recognises nothing goes out once', () => {
     expect(histories).toBeGreaterThan(250);
   });
 
-  test('and a process that looks, then sends, is caught', async () => {
+  test('a process that looks up and then sends without a claim is detected', async () => {
     const alone = await surveyLetters(world, lookThenSend, { faults: 1, rivals: false });
     const beside = await surveyLetters(world, lookThenSend, { faults: 0, rivals: true });
     expect([alone.findings.length > 0, beside.findings.length > 0]).toEqual([true, true]);

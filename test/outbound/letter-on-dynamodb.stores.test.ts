@@ -14,7 +14,7 @@ beforeAll(async () => {
   ({ registry: table } = await createTables('letters'));
 });
 
-/** Every call of the SDK is a point at which a process can be struck. */
+/** A fault can occur at every call of the SDK. */
 function world(): LetterWorld {
   const { awsEndpoint: endpoint, region } = localAws();
   const { requestHandler } = dynamoDbClient().config;
@@ -31,8 +31,8 @@ function world(): LetterWorld {
   };
 }
 
-describe('a letter goes out once, with its claim on the DynamoDB API', () => {
-  // Rivals and pairs of faults take the memory store, which passes the same suite: here they would take minutes.
+describe('a letter is sent once, with its claim on the DynamoDB API', () => {
+  // Rivals and pairs of faults run on the memory store, which passes the same suite. Here they would take minutes.
   test('with every single fault', async () => {
     const found = await surveyLetters(world, claimThenSend, { faults: 1, rivals: false });
     expect(found.findings.slice(0, 3)).toEqual([]);

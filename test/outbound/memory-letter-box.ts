@@ -1,7 +1,7 @@
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { DeadLetter, LetterBox, TakenLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 
-/** As long as the queue hides what was taken. Milliseconds. */
+/** Milliseconds. The queue's visibility timeout. */
 const HIDDEN_MS = 6 * 60_000;
 
 interface Kept {
@@ -12,7 +12,7 @@ interface Kept {
   hiddenUntilMs: number;
 }
 
-/** A box in memory: for tests, and for trying things out. */
+/** Dead letters in memory, for tests. */
 export class MemoryLetterBox implements LetterBox {
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #kept = new Map<string, Kept>();
@@ -26,7 +26,7 @@ export class MemoryLetterBox implements LetterBox {
     this.#keep(letter);
   }
 
-  /** What was put there by other code, or is damaged. */
+  /** Stores an unreadable message. */
   putUnreadable(): void {
     this.#keep(undefined);
   }

@@ -9,11 +9,11 @@ type Row =
       readonly owner: OwnerToken;
       readonly leaseExpiresAtMs: number;
       readonly mayHaveSentUntilMs: number;
-      /** Who may be sending still; gone once it has said that its send is over. */
+      /** The owner that may still be sending. Removed when that owner records the end of its send. */
       readonly sender?: OwnerToken;
     };
 
-/** Claims in memory: for tests, and for trying things out. */
+/** Sending claims in memory, for tests. */
 export class MemorySendingClaims implements SendingClaims {
   readonly #rows = new Map<string, Row>();
   readonly #clock: Pick<Clock, 'nowMs'>;
@@ -51,7 +51,7 @@ export class MemorySendingClaims implements SendingClaims {
   }
 
   async sent(key: string, vendorId: string): Promise<void> {
-    // What was known first stays: every later answer is about the same one thing.
+    // The first vendor id stays. Later answers are about the same request.
     if (this.#rows.get(key)?.kind !== 'sent') this.#rows.set(key, { kind: 'sent', vendorId });
   }
 
@@ -64,7 +64,7 @@ export class MemorySendingClaims implements SendingClaims {
     }
     const nowMs = this.#clock.nowMs();
     const { sender, ...before } = row;
-    // An owner that has only taken over says nothing of what another has sent.
+    // An owner that took over and sent nothing leaves the earlier owner's times unchanged.
     const said = sender === claim.owner ? { mayHaveSentUntilMs: nowMs } : sender === undefined ? {} : { sender };
     this.#rows.set(claim.key, { ...before, leaseExpiresAtMs: nowMs, ...said });
   }

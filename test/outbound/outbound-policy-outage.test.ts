@@ -9,10 +9,10 @@ const CALLS_PER_SECOND = 50;
 const OUTAGE_SECONDS = 600;
 const AFTERWARDS_SECONDS = 120;
 
-/** Coarse, so that ten minutes are soon over. Milliseconds. */
+/** Milliseconds. Coarse, so that ten minutes take few steps. */
 const TICK_MS = 10;
 
-/** Time for many at once: who sleeps is woken when all that was due before has been done. */
+/** A simulated clock for concurrent callers. A sleeper wakes after all earlier work is done. */
 class SharedClock implements Clock {
   #nowMs = 0;
   readonly #sleepers = new Map<number, (() => void)[]>();
@@ -38,7 +38,7 @@ class SharedClock implements Clock {
   }
 }
 
-/** Lehmer's generator (Park and Miller, 1988): the same numbers every time. */
+/** Lehmer's generator (Park and Miller, 1988), which is deterministic. */
 function seededFraction(seed: number): () => number {
   let state = seed;
   return () => {
@@ -49,20 +49,20 @@ function seededFraction(seed: number): () => number {
 
 interface Load {
   readonly seed: number;
-  /** How much time each caller has. */
+  /** Milliseconds until a caller's deadline. */
   readonly patienceMs: number;
-  readonly setsAside: boolean;
+  readonly deadLetters: boolean;
   /** Whether the vendor fails a send or a probe at that time. */
   readonly fails: (atMs: number, luck: number) => boolean;
 }
 
-async function run({ seed, patienceMs, setsAside, fails }: Load) {
+async function run({ seed, patienceMs, deadLetters, fails }: Load) {
   const clock = new SharedClock();
   const luck = seededFraction(seed);
   const reached: { readonly atMs: number; readonly by: 'read' | 'write' }[] = [];
   const counts: Partial<Record<OutboundMetric, number>> = {};
   const answered: number[] = [];
-  let setAside = 0;
+  let deadLettered = 0;
   let thrown = 0;
   let kept = 0;
   let late = 0;
@@ -103,9 +103,9 @@ async function run({ seed, patienceMs, setsAside, fails }: Load) {
       },
     };
     try {
-      const outcome = await (setsAside ? policy.callOrSetAside(call, { begunAtMs }) : policy.call(call));
+      const outcome = await (deadLetters ? policy.callOrDeadLetter(call, { begunAtMs }) : policy.call(call));
       if (outcome.kind === 'answered') answered.push(begunAtMs);
-      else setAside += 1;
+      else deadLettered += 1;
     } catch {
       thrown += 1;
     }
@@ -123,16 +123,16 @@ async function run({ seed, patienceMs, setsAside, fails }: Load) {
   const done = load();
   await clock.runUntil((seconds + 120) * 1_000);
   await done;
-  return { reached, counts, answered, setAside, thrown, kept, late, made: seconds * CALLS_PER_SECOND };
+  return { reached, counts, answered, deadLettered, thrown, kept, late, made: seconds * CALLS_PER_SECOND };
 }
 
 const isDead = (atMs: number) => atMs < OUTAGE_SECONDS * 1_000;
 const CALLERS = [
-  ['callers in the background, who have two minutes', { seed: 7, patienceMs: 120_000, setsAside: true }],
-  ['requests, which have twenty seconds', { seed: 11, patienceMs: 20_000, setsAside: false }],
+  ['background callers with two minutes', { seed: 7, patienceMs: 120_000, deadLetters: true }],
+  ['requests with twenty seconds', { seed: 11, patienceMs: 20_000, deadLetters: false }],
 ] as const;
 
-describe.each(CALLERS)('ten minutes of a dead vendor, fifty calls a second: %s', (_who, callers) => {
+describe.each(CALLERS)('ten minutes of outage, fifty calls a second: %s', (_name, callers) => {
   let history: Awaited<ReturnType<typeof run>>;
   beforeAll(async () => {
     history = await run({ ...callers, fails: isDead });
@@ -145,7 +145,7 @@ describe.each(CALLERS)('ten minutes of a dead vendor, fifty calls a second: %s',
     expect(reached.filter(({ atMs }) => isDead(atMs)).length).toBeGreaterThan(50);
   });
 
-  test('the breaker opens, and after that only reads go out', () => {
+  test('the breaker opens, and then only reads are sent', () => {
     const { reached, counts } = history;
     expect(counts.outbound_breaker_opened).toBeGreaterThan(50);
     expect(reached.filter(({ atMs, by }) => atMs > 1_000 && isDead(atMs) && by === 'write')).toEqual([]);
@@ -162,18 +162,18 @@ describe.each(CALLERS)('ten minutes of a dead vendor, fifty calls a second: %s',
     expect(Math.max(...perSecond.values())).toBeGreaterThanOrEqual(CALLS_PER_SECOND);
   });
 
-  test('ten seconds after the vendor is back, everybody is answered', () => {
+  test('ten seconds after the vendor has recovered, every call is answered', () => {
     const { answered } = history;
     const backMs = (OUTAGE_SECONDS + 11) * 1_000;
     const begunSince = answered.filter((begunAtMs) => begunAtMs >= backMs);
     expect(begunSince).toHaveLength((AFTERWARDS_SECONDS - 11) * CALLS_PER_SECOND);
   });
 
-  test('every call ends: answered, kept or thrown, and in its time', () => {
-    const { answered, setAside, thrown, kept, late, made } = history;
-    expect(answered.length + setAside + thrown).toBe(made);
-    expect(kept).toBe(setAside);
-    expect(callers.setsAside ? thrown : setAside).toBe(0);
+  test('every call ends by its deadline: answered, dead-lettered or thrown', () => {
+    const { answered, deadLettered, thrown, kept, late, made } = history;
+    expect(answered.length + deadLettered + thrown).toBe(made);
+    expect(kept).toBe(deadLettered);
+    expect(callers.deadLetters ? thrown : deadLettered).toBe(0);
     expect(late).toBe(0);
   });
 });
@@ -182,7 +182,7 @@ test('a vendor that fails one in four for twelve minutes gets 1.2 × the calls, 
   const { counts, reached } = await run({
     seed: 23,
     patienceMs: 120_000,
-    setsAside: true,
+    deadLetters: true,
     fails: (_atMs, luck) => luck < 0.25,
   });
   const writes = reached.filter(({ by }) => by === 'write').length;

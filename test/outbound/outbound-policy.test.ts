@@ -26,9 +26,9 @@ describe('the outbound policy', () => {
   let letters: DeadLetter[];
   let keepsLetters: boolean;
   let counts: OutboundMetric[];
-  /** What the vendor does with the next sends; then it answers. */
+  /** The vendor's faults for the next sends. Then it answers. */
   let script: (() => Error)[];
-  /** Seconds after the start, of every send. */
+  /** The time of every send, in seconds after the start. */
   let sentAt: number[];
   let limits: { readonly atMs: number; readonly timeoutMs: number }[];
   let probes: number;
@@ -93,7 +93,7 @@ describe('the outbound policy', () => {
     sentAt = [];
   };
 
-  test('waits half a second, two, five and thirty at most, then gives up', async () => {
+  test('waits at most half a second, two, five and thirty seconds, then gives up', async () => {
     script = times(9, 'unreachable');
     await expect(policy.call(call())).rejects.toMatchObject({ name: 'RetryableError', code: 'acme_unreachable' });
     expect(sentAt).toEqual([0, 0.5, 2.5, 7.5, 37.5]);
@@ -108,7 +108,7 @@ describe('the outbound policy', () => {
     ]);
   });
 
-  test('the whole of every wait is jitter', async () => {
+  test('every wait has full jitter', async () => {
     script = times(4, 'unreachable');
     jitter = 0.5;
     await policy.call(call());
@@ -118,34 +118,37 @@ describe('the outbound policy', () => {
   const retried = (['unreachable', 'rate_limited', 'error', 'timeout'] as const).flatMap((name) =>
     [0, 1, 2, 3, 4].map((failures) => [name, failures] as const),
   );
-  test.each(retried)('%s, known by its key: answered after %i failures', async (name, failures) => {
+  test.each(retried)('%s, recognized by its key: answered after %i failures', async (name, failures) => {
     script = times(failures, name);
     expect(await policy.call(call())).toBe('done');
     expect(sentAt).toHaveLength(failures + 1);
     expect(count('outbound_gave_up')).toBe(0);
   });
 
-  test.each([0, 1, 2, 3, 4])('a refusal after %i failures is the end', async (failures) => {
+  test.each([0, 1, 2, 3, 4])('a refusal after %i failures ends the call', async (failures) => {
     script = [...times(failures, 'unreachable'), FAULTS.unauthorized];
     await expect(policy.call(call())).rejects.toMatchObject({ name: 'TerminalError', code: 'acme_unauthorized' });
     expect(sentAt).toHaveLength(failures + 1);
   });
 
-  test('a bug is nobody’s business here: thrown as it is, and not set aside', async () => {
+  test('a bug is thrown unchanged, and not dead-lettered', async () => {
     script = [() => new TypeError('bug')];
-    await expect(policy.callOrSetAside(call(), {})).rejects.toThrow(TypeError);
+    await expect(policy.callOrDeadLetter(call(), {})).rejects.toThrow(TypeError);
     expect(letters).toEqual([]);
     expect(sentAt).toEqual([0]);
   });
 
   describe('a send without an answer', () => {
-    test.each(['error', 'timeout'] as const)('never sent twice where nothing is known by a key: %s', async (name) => {
-      script = times(1, name);
-      await expect(policy.call(call({ idempotent: 'never' }))).rejects.toMatchObject({ name: 'AmbiguousError' });
-      expect(sentAt).toEqual([0]);
-    });
+    test.each(['error', 'timeout'] as const)(
+      'is not repeated if the vendor does not recognize keys: %s',
+      async (name) => {
+        script = times(1, name);
+        await expect(policy.call(call({ idempotent: 'never' }))).rejects.toMatchObject({ name: 'AmbiguousError' });
+        expect(sentAt).toEqual([0]);
+      },
+    );
 
-    test('is not confused with one that never left: that is sent again', async () => {
+    test('is distinguished from a request that was not sent, which is sent again', async () => {
       script = times(4, 'unreachable');
       expect(await policy.call(call({ idempotent: 'never' }))).toBe('done');
       expect(sentAt).toHaveLength(5);
@@ -184,7 +187,7 @@ describe('the outbound policy', () => {
         ...changes,
       });
 
-    test('is not sent again when it is there', async () => {
+    test('is not sent again if it is found', async () => {
       script = times(1, 'timeout');
       found = true;
       expect(await policy.call(looked())).toBe('found');
@@ -192,21 +195,21 @@ describe('the outbound policy', () => {
       expect(lookUps).toEqual([0.5]);
     });
 
-    test('is sent again only when its absence is a proof', async () => {
+    test('is sent again only if its absence is proved', async () => {
       script = times(1, 'timeout');
       expect(await policy.call(looked())).toBe('done');
       expect(lookUps).toEqual([0.5, 20]);
       expect(sentAt).toEqual([0, 20]);
     });
 
-    test('each further send needs a proof of its own', async () => {
+    test('each further send needs its own proof', async () => {
       script = times(2, 'timeout');
       expect(await policy.call(looked())).toBe('done');
       expect(sentAt).toEqual([0, 20, 55]);
       expect(lookUps).toEqual([0.5, 20, 25, 55]);
     });
 
-    test('is not sent again when its absence cannot be proved before the deadline', async () => {
+    test('is not sent again if its absence cannot be proved before the deadline', async () => {
       script = times(1, 'timeout');
       await expect(policy.call(looked({ deadlineMs: startMs + 15_000 }))).rejects.toMatchObject({
         name: 'AmbiguousError',
@@ -214,14 +217,14 @@ describe('the outbound policy', () => {
       expect(sentAt).toEqual([0]);
     });
 
-    test.each(Object.keys(FAULTS) as FaultName[])('is not sent again when it cannot be looked up: %s', async (name) => {
+    test.each(Object.keys(FAULTS) as FaultName[])('is not sent again if it cannot be looked up: %s', async (name) => {
       script = times(1, 'timeout');
       lookUpFaults = times(9, name);
       await expect(policy.call(looked())).rejects.toMatchObject({ name: 'AmbiguousError', code: 'acme_timeout' });
       expect(sentAt).toEqual([0]);
     });
 
-    test('a failed look-up does not make the send any younger', async () => {
+    test('a failed look-up does not change the time of the send', async () => {
       script = times(1, 'timeout');
       lookUpFaults = times(1, 'timeout');
       expect(await policy.call(looked({ maxLagMs: 2_500 }))).toBe('done');
@@ -230,20 +233,20 @@ describe('the outbound policy', () => {
   });
 
   describe('time', () => {
-    test('a rung that does not fit is not taken', async () => {
+    test('a rung that exceeds the deadline is skipped', async () => {
       script = times(9, 'unreachable');
       await policy.call(call({ deadlineMs: startMs + 20_000 })).catch(() => {});
       expect(sentAt).toEqual([0, 0.5, 2.5, 7.5]);
       expect(clock.nowMs()).toBe(startMs + 7_500);
     });
 
-    test('Retry-After is waited for', async () => {
+    test('Retry-After is respected', async () => {
       script = [() => new RetryableError('acme_rate_limited', 'no', { retryAfterSeconds: 7 })];
       await policy.call(call());
       expect(sentAt).toEqual([0, 7]);
     });
 
-    test('a Retry-After past the deadline is not waited for', async () => {
+    test('a Retry-After past the deadline ends the call', async () => {
       script = [() => new RetryableError('acme_rate_limited', 'no', { retryAfterSeconds: 30 })];
       await expect(policy.call(call({ deadlineMs: startMs + 20_000 }))).rejects.toMatchObject({
         code: 'acme_rate_limited',
@@ -252,12 +255,12 @@ describe('the outbound policy', () => {
       expect(clock.nowMs()).toBe(startMs);
     });
 
-    test('without time, nothing is sent', async () => {
+    test('nothing is sent without enough time', async () => {
       await expect(policy.call(call({ deadlineMs: startMs + 100 }))).rejects.toMatchObject({ code: 'acme_no_time' });
       expect(sentAt).toEqual([]);
     });
 
-    test('whatever fails and however slowly, nothing is begun that could outlive the deadline', async () => {
+    test('no attempt begins that could exceed the deadline, for every fault and duration', async () => {
       const step = fc.record({
         fault: fc.constantFrom(...(Object.keys(FAULTS) as FaultName[])),
         share: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -288,7 +291,7 @@ describe('the outbound policy', () => {
   });
 
   describe('an open breaker', () => {
-    test('lets nothing through, and its probe is a read', async () => {
+    test('sends no call, and probes with a read', async () => {
       await openBreaker();
       isWell = false;
       await expect(policy.call(call({ deadlineMs: clock.nowMs() + 9_000 }))).rejects.toMatchObject({
@@ -306,14 +309,14 @@ describe('the outbound policy', () => {
       expect([sentAt.length, probes]).toEqual([1, 2]);
     });
 
-    test('twenty calls share one probe, and only then are sent', async () => {
+    test('sends twenty calls only after one shared probe', async () => {
       await openBreaker();
       clock.advance(10_000);
       await Promise.all(Array.from({ length: 20 }, () => policy.call(call())));
       expect([sentAt.length, probes]).toEqual([20, 1]);
     });
 
-    test('a caller without time for the probe does not wait for it', async () => {
+    test('refuses a caller without time for the probe', async () => {
       await openBreaker();
       clock.advance(10_000);
       await expect(policy.call(call({ deadlineMs: clock.nowMs() + 2_000 }))).rejects.toMatchObject({
@@ -322,7 +325,7 @@ describe('the outbound policy', () => {
       expect(probes).toBe(0);
     });
 
-    test('is not what a refusal or a rate limit leads to', async () => {
+    test('is not caused by refusals or rate limits', async () => {
       script = times(5, 'rate_limited');
       await policy.call(call()).catch(() => {});
       await policy.call(call());
@@ -330,7 +333,7 @@ describe('the outbound policy', () => {
     });
   });
 
-  test('a read is retried after anything', async () => {
+  test('a read is retried after every fault', async () => {
     script = times(4, 'timeout');
     expect(await policy.read({ operation: 'thing.find', deadlineMs: startMs + HOUR_MS, send })).toBe('done');
   });
@@ -338,10 +341,10 @@ describe('the outbound policy', () => {
   describe('a dead letter', () => {
     const payload = { reference: 'r-1', items: [1, 2] };
 
-    test('says what to do again, how often it was tried, why it was given up and whether it may have been applied', async () => {
+    test('contains the payload, the number of attempts, the reason, and whether the call may have been applied', async () => {
       script = times(9, 'unreachable');
-      expect(await policy.callOrSetAside(call(), payload)).toEqual({
-        kind: 'set_aside',
+      expect(await policy.callOrDeadLetter(call(), payload)).toEqual({
+        kind: 'dead_lettered',
         reason: 'acme_unreachable',
         mayBeApplied: false,
       });
@@ -358,23 +361,23 @@ describe('the outbound policy', () => {
       expect(count('outbound_dead_lettered')).toBe(1);
     });
 
-    test('tells an unknown from what never arrived', async () => {
+    test('distinguishes an unknown outcome from a call that was not sent', async () => {
       script = times(1, 'timeout');
-      await policy.callOrSetAside(call({ idempotent: 'never' }), payload);
+      await policy.callOrDeadLetter(call({ idempotent: 'never' }), payload);
       expect(letters).toMatchObject([{ attempts: 1, reason: 'acme_timeout', mayBeApplied: true }]);
     });
 
-    test('is not made for who did not ask, nor for what was answered', async () => {
-      await policy.callOrSetAside(call(), payload);
+    test('is not made for an answered call or without a request for it', async () => {
+      await policy.callOrDeadLetter(call(), payload);
       script = times(9, 'unreachable');
       await policy.call(call()).catch(() => {});
       expect(letters).toEqual([]);
     });
 
-    test('that cannot be kept either leaves the call’s own fault', async () => {
+    test('that cannot be stored leaves the fault of the call', async () => {
       keepsLetters = false;
       script = times(1, 'timeout');
-      await expect(policy.callOrSetAside(call({ idempotent: 'never' }), payload)).rejects.toMatchObject({
+      await expect(policy.callOrDeadLetter(call({ idempotent: 'never' }), payload)).rejects.toMatchObject({
         name: 'AmbiguousError',
         code: 'acme_timeout',
       });

@@ -17,7 +17,7 @@ const line = z.looseObject({
 
 const lines = catchWrittenLines();
 
-test('each count is a line at once, by vendor, and two vendors are not mixed up', () => {
+test('each count is one line, written immediately, with its vendor', () => {
   const { count } = outboundTelemetry();
   count('postmark', 'outbound_call');
   count('stock', 'outbound_gave_up');

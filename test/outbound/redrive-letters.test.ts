@@ -11,7 +11,7 @@ class Died extends Error {}
 describe('dead letters', () => {
   let clock: SimulatedClock;
   let letters: MemoryLetterBox;
-  /** What the vendor has made, by our key. */
+  /** The vendor's effects by key. */
   let applied: string[];
   let reported: unknown[];
 
@@ -31,7 +31,7 @@ describe('dead letters', () => {
     mayBeApplied: false,
   });
   const keyOf = ({ payload }: DeadLetter) => (payload as { key: string }).key;
-  /** By the key, once. */
+  /** Applies a call once per key. */
   const apply = async (one: DeadLetter): Promise<CallMadeAgain> => {
     if (!applied.includes(keyOf(one))) applied.push(keyOf(one));
     return { kind: 'applied' };
@@ -47,7 +47,7 @@ describe('dead letters', () => {
     for (const key of keys) await letters.put(letter(key));
   };
 
-  test('are listed with why they are there, never with what is in them, and stay', async () => {
+  test('are listed with their reasons and without their payloads, and stay', async () => {
     await put('k-1', 'k-2');
     const listed = await list();
     expect(listed).toMatchObject([{ state: 'kept', reason: 'postmark_account' }, { state: 'kept' }]);
@@ -55,14 +55,14 @@ describe('dead letters', () => {
     expect(await list()).toEqual(listed);
   });
 
-  test('are made again once each, and gone', async () => {
+  test('are redriven once each, and removed', async () => {
     await put(...Array.from({ length: 25 }, (_, index) => `k-${index}`));
     expect(await redrive()).toHaveLength(25);
     expect(applied).toHaveLength(25);
     expect(await list()).toEqual([]);
   });
 
-  test('a run takes no more than it was told', async () => {
+  test('a run takes at most the requested number', async () => {
     await put('k-1', 'k-2', 'k-3');
     await redriveLetters({ letters, makeAgain: apply, runner: idempotentRunner, clock, report: () => {} }, run(2));
     expect([applied.length, (await list()).length]).toEqual([2, 1]);
@@ -81,7 +81,7 @@ describe('dead letters', () => {
     expect(applied).toEqual(['k-1']);
   });
 
-  test('what the vendor refuses is ended: it would be refused again', async () => {
+  test('a refused call is removed, because it would be refused again', async () => {
     await put('k-1');
     expect(await redrive(async () => ({ kind: 'refused', reason: 'inactive_recipient' }))).toMatchObject([
       { state: 'refused', reason: 'inactive_recipient' },
@@ -89,7 +89,7 @@ describe('dead letters', () => {
     expect(await list()).toEqual([]);
   });
 
-  test('a poison letter stays with its reason, and the others go', async () => {
+  test('a poison letter stays with its reason, and the others are redriven', async () => {
     await put('k-1');
     letters.putUnreadable();
     await put('k-bug', 'k-2');
@@ -107,7 +107,7 @@ describe('dead letters', () => {
     expect(await list()).toHaveLength(2);
   });
 
-  describe('when the redrive dies, nothing is lost and nothing doubled', () => {
+  describe('if the redrive dies, nothing is lost and nothing is repeated', () => {
     const dying = (at: 'before removal' | 'after removal'): LetterBox => ({
       put: (one) => letters.put(one),
       take: (atMost) => letters.take(atMost),
@@ -144,7 +144,7 @@ describe('dead letters', () => {
     });
   });
 
-  test('nothing is begun that could outlive the run: the rest stays', async () => {
+  test('no call begins that could exceed the run’s deadline; the remaining letters stay', async () => {
     await put('k-1', 'k-2', 'k-3');
     const slow = async (one: DeadLetter) => {
       clock.advance(110_000);

@@ -9,9 +9,9 @@ import { MemorySendingClaims } from './memory-sending-claims.ts';
 
 const MINUTE_MS = 60_000;
 const PATIENCE_MS = 4_000;
-/** How long an e-mail that was sent is missing in the vendor's search. */
+/** Milliseconds for which a sent e-mail is missing in the vendor's search. */
 const LAG_MS = MINUTE_MS;
-/** How long that is believed to last at most. */
+/** The assumed maximum of that, in milliseconds. */
 const MAX_LAG_MS = 5 * MINUTE_MS;
 
 interface Attempt {
@@ -24,7 +24,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
   let real: SimulatedClock;
   let current: Clock;
   let claims: MemorySendingClaims;
-  /** When each e-mail was taken by the vendor. */
+  /** The times at which the vendor accepted an e-mail. */
   let taken: number[];
   let slow: Clock;
   let fast: Clock;
@@ -39,7 +39,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
     slow = workerClock(-5 * MINUTE_MS);
     fast = workerClock(5 * MINUTE_MS);
     current = slow;
-    // Each worker reads the one row by its own clock.
+    // Each worker reads the same row by its own clock.
     claims = new MemorySendingClaims({ nowMs: () => current.nowMs() }, countingEntropy());
     taken = [];
   });
@@ -83,7 +83,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
     );
   }
 
-  test('send one e-mail, while the vendor’s search does not show the first', async () => {
+  test('send one e-mail while the vendor’s search does not show the first', async () => {
     await expect(attempt({ worker: slow, vendor: 'is_silent', search: 'lags' })).rejects.toThrow('no answer');
     real.advance(15_000);
     const early = attempt({ worker: fast, vendor: 'answers', search: 'lags' });
@@ -93,7 +93,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
     expect([found, taken.length]).toEqual([{ kind: 'sent', vendorId: 'm1' }, 1]);
   });
 
-  test('wait for the first, who may be sending still, though the search shows all at once', async () => {
+  test('wait for the first, which may still be sending, although the search is strong', async () => {
     await expect(attempt({ worker: slow, vendor: 'kills_its_caller', search: 'is_strong' })).rejects.toThrow('dies');
     real.advance(1_000);
     const early = attempt({ worker: fast, vendor: 'answers', search: 'is_strong' });
@@ -105,7 +105,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
     });
   });
 
-  test('do not wait when the first has said that its send is over, and the search shows all at once', async () => {
+  test('do not wait if the first has recorded the end of its send, and the search is strong', async () => {
     const silent = attempt({ worker: slow, vendor: 'is_silent', search: 'is_strong' });
     await expect(silent).rejects.toThrow('no answer');
     taken = []; // it never got there

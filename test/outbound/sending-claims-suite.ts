@@ -5,7 +5,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 const LEASE_MS = 25_000;
 const AT_ONCE = 20;
 
-/** What every memory of what was sent promises. `make` gives what two processes share, by the clock given. */
+/** The contract of every store of sending claims. `make` returns a store that two processes share, with the given clock. */
 export function describeSendingClaims(name: string, make: (clock: SimulatedClock) => Promise<SendingClaims>): void {
   let clock: SimulatedClock;
   let claims: SendingClaims;
@@ -25,8 +25,8 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
   const beginOwned = async () => owned(await begin());
   const endLease = () => clock.advance(LEASE_MS);
 
-  describe(`the ${name} claims of what was sent`, () => {
-    test('let one send, and tell the others until when', async () => {
+  describe(`the ${name} sending claims`, () => {
+    test('let one owner send, and give its lease to the others', async () => {
       const leaseExpiresAtMs = clock.nowMs() + LEASE_MS;
       expect(await begin()).toMatchObject({ kind: 'ours' });
       clock.advance(LEASE_MS - 1);
@@ -39,7 +39,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       expect(kinds.filter((kind) => kind === 'sending')).toHaveLength(AT_ONCE - 1);
     });
 
-    test('tell who takes over until when the one before may have sent', async () => {
+    test('give a new owner the time until which the earlier owner may have sent', async () => {
       const before = await beginOwned();
       const mayHaveSentUntilMs = clock.nowMs() + LEASE_MS;
       endLease();
@@ -56,7 +56,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       expect(kinds.filter((kind) => kind === 'sending')).toHaveLength(AT_ONCE - 1);
     });
 
-    test('remember what was sent for ever, and what was known first', async () => {
+    test('keep the first vendor id permanently', async () => {
       const claim = await beginOwned();
       await claims.sent(key, 'vendor-1');
       await claims.sent(key, 'vendor-2');
@@ -67,17 +67,17 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       expect(await claims.sendAgain(claim)).toBe(false);
     });
 
-    test('believe that it was sent whoever says so', async () => {
+    test('accept from any process that the request was sent', async () => {
       await claims.sent(key, 'vendor-1');
       expect(await begin()).toEqual({ kind: 'sent', vendorId: 'vendor-1' });
     });
 
-    test('know nothing of what was provably not sent', async () => {
+    test('are removed if provably nothing was sent', async () => {
       await claims.release(await beginOwned(), 'nothing_sent');
       expect(await begin()).toMatchObject({ kind: 'ours' });
     });
 
-    test('let the next find out at once what an owner that gave up does not know', async () => {
+    test('allow a takeover immediately after an owner gave up with an unknown outcome', async () => {
       const claim = await beginOwned();
       clock.advance(1_000);
       await claims.release(claim, 'unknown');
@@ -85,7 +85,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       expect(await begin()).toMatchObject({ kind: 'sending_before', mayHaveSentUntilMs, isOver: true });
     });
 
-    test('count from the first send, as long as those who took over have sent nothing', async () => {
+    test('keep the time of the first send while later owners have sent nothing', async () => {
       await begin();
       const mayHaveSentUntilMs = clock.nowMs() + LEASE_MS;
       for (let takeover = 1; takeover <= 3; takeover += 1) {
@@ -98,7 +98,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       expect(await begin()).toMatchObject({ kind: 'sending_before', mayHaveSentUntilMs, isOver: false });
     });
 
-    test('keep in mind that a send is over, whoever takes over and gives up after that, until one sends again', async () => {
+    test('keep the recorded end of a send across takeovers, until an owner sends again', async () => {
       await claims.release(await beginOwned(), 'unknown');
       const second = await beginOwned();
       await claims.release(second, 'unknown');
@@ -109,7 +109,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       expect(await begin()).toMatchObject({ kind: 'sending_before', isOver: false });
     });
 
-    test('count anew once an owner that took over is about to send', async () => {
+    test('use the time of a new owner after it announces its send', async () => {
       await begin();
       endLease();
       const second = await beginOwned();
@@ -119,7 +119,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       expect(await begin()).toMatchObject({ kind: 'sending_before', mayHaveSentUntilMs });
     });
 
-    test('refuse an owner that was taken over: it may not send, nor free what is another’s', async () => {
+    test('fence an owner that was taken over: it can neither send nor release the claim', async () => {
       const first = await beginOwned();
       endLease();
       const leaseExpiresAtMs = clock.nowMs() + LEASE_MS;

@@ -33,7 +33,7 @@ describeLetterBox('SQS', async () => {
   };
 });
 
-test('a queue that does not answer is a fault after which nothing is lost', async () => {
+test('an unavailable queue is a retryable fault, and no letter is lost', async () => {
   const box = new SqsLetterBox(client, `${endpoint}/000000000000/no-such-queue`);
   await expect(box.take(1)).rejects.toMatchObject({ name: 'RetryableError', code: 'dead_letters_unavailable' });
 });

@@ -48,8 +48,8 @@ const CALL_TIMEOUT_MS = 5_000;
  */
 export async function configuredParties(config: PartiesConfig, tools: PartiesTools): Promise<Parties> {
   const letters = new SqsLetterBox(letterBoxClient(), config.deadLettersQueueUrl);
-  const { stock, referrals, emails } = connect(config, { ...tools, letters }, 'set_aside_terminal');
-  return { stock, referrals, mailer: createMailer(emails, { clock: tools.clock, givenUp: 'set_aside_terminal' }) };
+  const { stock, referrals, emails } = connect(config, { ...tools, letters }, 'dead_letter_terminal');
+  return { stock, referrals, mailer: createMailer(emails, { clock: tools.clock, givenUp: 'dead_letter_terminal' }) };
 }
 
 /** The dead letters, and the function that repeats the call of one. */

@@ -28,7 +28,7 @@ export function letterOutcome(outcome: SendOutcome): LetterOutcome {
     case 'refused':
     case 'needs_review':
       return outcome;
-    case 'set_aside':
+    case 'dead_lettered':
       throw new TerminalError(outcome.reason, 'The e-mail is kept as a dead letter.');
   }
 }

@@ -29,7 +29,7 @@ export async function postToShop<T>(
     readonly limit: CallLimit;
   },
   read: (answer: HttpAnswer, nowMs: number) => T,
-  setAside: { readonly givenUp: GivenUp; readonly payload: object } = { givenUp: 'throw', payload: {} },
+  ending: { readonly givenUp: GivenUp; readonly payload: object } = { givenUp: 'throw', payload: {} },
 ): Promise<T> {
   const { operation, path, key, body = {}, limit } = request;
   const call: OutboundCall<{ readonly answer: T }> = {
@@ -53,8 +53,8 @@ export async function postToShop<T>(
       return { answer: read(answer, clock.nowMs()) };
     },
   };
-  const { givenUp, payload } = setAside;
-  const outcome = await (givenUp === 'throw' ? policy.call(call) : policy.callOrSetAside(call, payload, givenUp));
+  const { givenUp, payload } = ending;
+  const outcome = await (givenUp === 'throw' ? policy.call(call) : policy.callOrDeadLetter(call, payload, givenUp));
   if ('answer' in outcome) return outcome.answer;
   throw new TerminalError(outcome.reason, `The call to the ${policy.vendor} is kept as a dead letter.`);
 }

@@ -15,7 +15,7 @@ const sendingItem = z.object({
   owner: z.string().transform(ownerToken),
   leaseExpiresAtMs: z.int(),
   mayHaveSentUntilMs: z.int(),
-  /** Who may be sending still; gone once it has said that its send is over. */
+  /** The owner that may still be sending. Removed when that owner records the end of its send. */
   sender: z.string().transform(ownerToken).exactOptional(),
 });
 const claimItem = z.discriminatedUnion('status', [
@@ -29,8 +29,8 @@ const IS_OURS = '#status = :sending AND #owner = :owner';
 const NAMES = { '#status': 'status', '#owner': 'owner' };
 
 /**
- * Claims in the Registry, a row each: `SENDING#<vendor>#<key>`. They are never forgotten: a message that is replayed from
- * an archive years later finds what was sent, long after the vendor itself has forgotten it.
+ * Sending claims in the Registry, one row each: `SENDING#<vendor>#<key>`. They never expire, so a message that is replayed from
+ * an archive years later is not sent again, even if the vendor no longer knows it.
  */
 export class DynamoDbSendingClaims implements SendingClaims {
   readonly #client: DynamoDBDocumentClient;
@@ -46,10 +46,10 @@ export class DynamoDbSendingClaims implements SendingClaims {
   }
 
   /**
-   * Two that find one stale claim both take it over, and the condition lets one:
+   * If two processes find an expired claim, the condition allows one takeover:
    *
-   *   A ── sees owner X, stale ── takes over where owner = X ✓
-   *   B ──── sees owner X, stale ──── takes over where owner = X ✗ ── sees owner A: sending
+   *   A ── reads owner X, expired ── takes over if owner = X ✓
+   *   B ──── reads owner X, expired ──── takes over if owner = X ✗ ── reads owner A: sending
    */
   async begin(key: string, leaseMs: number): Promise<SendingClaim> {
     const owner = this.#pacing.entropy.ownerToken();
@@ -57,7 +57,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
       const nowMs = this.#pacing.clock.nowMs();
       const leaseExpiresAtMs = nowMs + leaseMs;
       const found = await this.#putNew(key, { owner, leaseExpiresAtMs });
-      // Our own, with which we began: the first sending was applied and its answer was lost.
+      // This process's own claim: the first write was applied, and its answer was lost.
       if (found === undefined || (found.status === 'sending' && found.owner === owner)) return { kind: 'ours', owner };
       if (found.status === 'sent') return { kind: 'sent', vendorId: found.vendorId };
       if (nowMs < found.leaseExpiresAtMs) return { kind: 'sending', leaseExpiresAtMs: found.leaseExpiresAtMs };
@@ -79,7 +79,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
     return written.kind === 'applied';
   }
 
-  /** What was known first stays: every later answer is about the same one thing. */
+  /** The first vendor id stays. Later answers are about the same request. */
   async sent(key: string, vendorId: string): Promise<void> {
     await writeConditionally(this.#pacing, () =>
       this.#client.send(
@@ -118,7 +118,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
     return existing === undefined ? undefined : claimItem.parse(existing);
   }
 
-  /** What may have been sent stays as it was: the new owner has sent nothing yet. False when somebody was quicker. */
+  /** Keeps `mayHaveSentUntilMs`, because the new owner has not sent yet. False if a rival took over first. */
   async #takeOver(
     key: string,
     before: Sending,
@@ -126,7 +126,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
   ): Promise<boolean> {
     const written = await this.#update(key, {
       UpdateExpression: 'SET #owner = :owner, leaseExpiresAtMs = :lease',
-      // The lease too: an owner that ended its own has said that it is gone, and until when it may have sent.
+      // Includes the lease: an owner that ends its lease also changes `mayHaveSentUntilMs`.
       ConditionExpression: '#status = :sending AND #owner = :before AND leaseExpiresAtMs = :ended',
       ExpressionAttributeNames: NAMES,
       ExpressionAttributeValues: {
@@ -139,11 +139,11 @@ export class DynamoDbSendingClaims implements SendingClaims {
     });
     if (written.kind === 'applied') return true;
     const now = claimItem.safeParse(refusing(written)).data;
-    // Our own: the first sending was applied and its answer was lost.
+    // This process's own takeover: the first write was applied, and its answer was lost.
     return now?.status === 'sending' && now.owner === owner;
   }
 
-  /** Whoever comes next finds out what was sent, until now at the latest. */
+  /** Ends the lease now. The next owner determines the outcome; nothing was sent after this time. */
   async #endLease({ key, owner }: SendingOwner): Promise<void> {
     const values = { ':sending': 'sending', ':owner': owner, ':now': this.#pacing.clock.nowMs() };
     const written = await this.#update(key, {
@@ -153,7 +153,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
       ExpressionAttributeValues: values,
     });
     if (written.kind === 'applied') return;
-    // Taken over, and nothing sent since: the earlier owner's end stands.
+    // This owner took over and sent nothing, so the earlier owner's `mayHaveSentUntilMs` stays.
     await this.#update(key, {
       UpdateExpression: 'SET leaseExpiresAtMs = :now',
       ConditionExpression: `${IS_OURS} AND (attribute_not_exists(sender) OR sender <> :owner)`,
@@ -197,7 +197,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
   }
 }
 
-/** The row that stood in the way; undefined when the write was applied, or there is no row. */
+/** The row that failed the condition. Undefined if the write was applied or the row does not exist. */
 function refusing(written: WriteResult<never>): Item | undefined {
   return written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
 }

@@ -11,11 +11,11 @@ import * as z from 'zod';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { DeadLetter, LetterBox, TakenLetter } from '../use/dead-letters.ts';
 
-/** Longer than a redrive runs, so that two of them do not get one letter. Seconds. */
+/** Seconds. Longer than a redrive runs, so that two redrives do not receive the same letter. */
 const HIDDEN_SECONDS = 6 * 60;
-/** Asks all of the queue's servers, not some of them (Amazon SQS, "Short and long polling"). Seconds. */
+/** Seconds. Long polling queries all servers of the queue (Amazon SQS, "Short and long polling"). */
 const LONG_POLL_SECONDS = 1;
-/** SQS gives no more at once. */
+/** The maximum of SQS per receive. */
 const MOST_AT_ONCE = 10;
 
 const message = z.object({
@@ -30,7 +30,7 @@ const message = z.object({
   }),
 });
 
-/** The SDK's own attempts are the only ones here: a letter that is put twice, or deleted twice, does no harm. */
+/** Only the SDK retries here. Putting or deleting a letter twice is harmless. */
 export function letterBoxClient(): SQSClient {
   return new SQSClient({
     maxAttempts: 3,
@@ -38,7 +38,7 @@ export function letterBoxClient(): SQSClient {
   });
 }
 
-/** Dead letters in a queue of their own, a message each. */
+/** Dead letters in an SQS queue, one message each. */
 export class SqsLetterBox implements LetterBox {
   readonly #client: SQSClient;
   readonly #queueUrl: string;
@@ -91,14 +91,14 @@ export class SqsLetterBox implements LetterBox {
   }
 }
 
-/** What nobody holds any more needs nothing: it was removed, or another has taken it since. */
+/** SQS errors for a receipt that is no longer valid: the letter was removed, or another process has taken it. */
 const GONE: ReadonlySet<string> = new Set(['ReceiptHandleIsInvalid', 'MessageNotInflight']);
 
 async function answered<T>(sent: Promise<T>): Promise<T> {
   try {
     return await sent;
   } catch (cause) {
-    throw new RetryableError('dead_letters_unavailable', 'The queue of dead letters does not answer.', { cause });
+    throw new RetryableError('dead_letters_unavailable', 'The queue of dead letters is unavailable.', { cause });
   }
 }
 

@@ -1,39 +1,39 @@
-/** A call to a vendor that was given up, kept so that it can be made again later. */
+/** A call to a vendor that was given up and is stored, so that it can be redriven. */
 export interface DeadLetter {
   readonly vendor: string;
   readonly operation: string;
-  /** All that is needed to make the call again; JSON, and never a credential. */
+  /** Everything that is needed to repeat the call, as JSON. Never contains credentials. */
   readonly payload: object;
-  /** How often it was sent. */
+  /** The number of sends. */
   readonly attempts: number;
   /** The fault's code. */
   readonly reason: string;
-  /** Sent and never answered: to be looked up before it is sent again. */
+  /** Sent without an answer. It must be looked up before it is sent again. */
   readonly mayBeApplied: boolean;
 }
 
 export interface DeadLetters {
-  /** Durable when it returns. The same letter twice is harmless: it is made again under the same key. */
+  /** The letter is durable when this returns. A copy is harmless: it is redriven under the same key. */
   put(letter: DeadLetter): Promise<void>;
 }
 
-/** A letter out of its box; for some minutes nobody else gets it, and then it is back by itself. */
+/** A received letter. It is hidden from other receivers for some minutes, and then becomes visible again. */
 export interface TakenLetter {
   readonly id: string;
-  /** Names this taking, for `remove` and `putBack`. */
+  /** The receipt for `remove` and `putBack`. */
   readonly receipt: string;
-  /** Undefined when it cannot be read: it is kept all the same. */
+  /** Undefined if the message cannot be read. It is kept nevertheless. */
   readonly letter?: DeadLetter;
   /** Unix milliseconds. */
   readonly keptSinceMs: number;
 }
 
-/** Where dead letters lie until they are made again; for two weeks. In no promised order. */
+/** Stores dead letters for up to two weeks, in no guaranteed order. */
 export interface LetterBox extends DeadLetters {
-  /** At most ten, and not necessarily all that there are; empty when there is probably none. */
+  /** Receives up to ten letters, not necessarily all. An empty result means that there are probably none. */
   take(atMost: number): Promise<readonly TakenLetter[]>;
-  /** For the next one who takes, at once. */
+  /** Makes the letter visible to the next receiver immediately. */
   putBack(taken: TakenLetter): Promise<void>;
-  /** For ever. */
+  /** Deletes the letter. */
   remove(taken: TakenLetter): Promise<void>;
 }

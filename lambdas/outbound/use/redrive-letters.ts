@@ -5,34 +5,34 @@ import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import type { LetterReport } from '../contract.ts';
 import type { DeadLetter, LetterBox, TakenLetter } from './dead-letters.ts';
 
-/** What came of making the call of a letter again, under the same key. */
+/** The outcome of a redriven call, under the same key. */
 export type CallMadeAgain =
   | { readonly kind: 'applied' }
-  /** The vendor understood and refused: it would refuse it again. */
+  /** The vendor refused the call and would refuse it again. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** Nothing was tried, or a person has to find out. */
+  /** The call was not made, did not succeed, or needs an operator's decision. */
   | { readonly kind: 'stays'; readonly reason: string };
 
 export interface RedriveTools {
   readonly letters: LetterBox;
-  /** @throws faults only, see `core/faults.ts` */
+  /** @throws only faults (`kernel/faults.ts`) */
   readonly makeAgain: (letter: DeadLetter, limit: CallLimit) => Promise<CallMadeAgain>;
   readonly runner: OperationRunner;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Told of what is no fault: a bug of ours, or a letter that no code was ready for. */
+  /** Reports errors that are not faults: bugs, for example letters with an unexpected payload. */
   readonly report: (error: unknown) => void;
 }
 
 export interface LetterRun {
-  /** Unix milliseconds. Nothing is begun that could end later. */
+  /** Unix milliseconds. No call begins that could end later. */
   readonly deadlineMs: number;
   readonly atMost: number;
 }
 
-/** For one letter: the ladder's first rungs fit in, and a vendor that is still away does not take the whole run. Milliseconds. */
+/** Milliseconds per letter. Enough for the first rungs of the ladder, and short enough for several unavailable vendors per run. */
 const CALL_MS = 15_000;
 
-/** What is in the box; all of it is put back. */
+/** Lists the stored letters. All of them are put back. */
 export async function listLetters(
   tools: Pick<RedriveTools, 'letters' | 'clock'>,
   run: LetterRun,
@@ -46,9 +46,9 @@ export async function listLetters(
 }
 
 /**
- * Makes the calls of dead letters again, each under the key that it had: what has taken effect meanwhile is found, not
- * done twice. A letter is removed only after its call has come to an end, so a run that dies halfway loses nothing: what
- * it had taken comes back, and is found to be done.
+ * Repeats the calls of dead letters, each under its original key, so a call that has taken effect meanwhile is found and not
+ * repeated. A letter is removed only after its call has ended. If the run dies, its letters become visible again, and the next
+ * run finds the calls that took effect.
  */
 export async function redriveLetters(tools: RedriveTools, run: LetterRun): Promise<readonly LetterReport[]> {
   const reports: LetterReport[] = [];
@@ -62,7 +62,7 @@ export async function redriveLetters(tools: RedriveTools, run: LetterRun): Promi
 
 const UNREADABLE = 'letter_unreadable';
 
-/** The letter is the record: taking it out of its box is the claim, and removing it for ever is the commit. */
+/** The letter is the record: receiving it is the claim, and deleting it is the commit. */
 function redriveLetter(tools: RedriveTools, taken: TakenLetter): Promise<LetterReport> {
   const { letter } = taken;
   return tools.runner.run<CallMadeAgain, LetterReport>(redriveOperation(taken.id), {
@@ -73,7 +73,7 @@ function redriveLetter(tools: RedriveTools, taken: TakenLetter): Promise<LetterR
       if (came.kind !== 'stays') await tools.letters.remove(taken);
       return reportOf(taken, came.kind, came.kind === 'applied' ? (letter?.reason ?? '') : came.reason);
     },
-    // It is put back with those that stay.
+    // `eachLetter` puts the letter back.
     release: async () => undefined,
   });
 }
@@ -84,13 +84,13 @@ async function callAgain({ makeAgain, report }: RedriveTools, letter: DeadLetter
   } catch (error) {
     const fault = error instanceof RetryableError || error instanceof AmbiguousError || error instanceof TerminalError;
     if (fault) return { kind: 'stays', reason: error.code };
-    // One letter that no code was ready for does not keep the others in the box.
+    // An unexpected error of one letter does not stop the others.
     report(error);
     return { kind: 'stays', reason: 'internal_error' };
   }
 }
 
-/** Each at most once. Those that stay are put back at the end: put back at once, they would be taken again and again. */
+/** Handles each letter at most once. Remaining letters are put back at the end; otherwise the run would receive them again. */
 async function eachLetter(
   { letters, clock }: Pick<RedriveTools, 'letters' | 'clock'>,
   { deadlineMs, atMost }: LetterRun,
@@ -112,7 +112,7 @@ async function eachLetter(
       }
     }
   } finally {
-    // It would come back by itself, only later.
+    // A failure is harmless: the letter becomes visible again later.
     await Promise.allSettled(staying.map((taken) => letters.putBack(taken)));
   }
 }

@@ -1,6 +1,6 @@
 import type { OwnerToken } from '../../kernel/ids.ts';
 
-/** Who may send now, and is the only one. */
+/** The only process that may send under the key. */
 export interface SendingOwner {
   readonly key: string;
   readonly owner: OwnerToken;
@@ -9,31 +9,34 @@ export interface SendingOwner {
 /** In order of precedence. */
 export type SendingClaim =
   | { readonly kind: 'sent'; readonly vendorId: string }
-  /** Another's lease still runs. */
+  /** The lease of a rival has not ended. */
   | { readonly kind: 'sending'; readonly leaseExpiresAtMs: number }
-  /** Taken over: ours now, but an owner before us may have sent. */
+  /** This process took over the claim. An earlier owner may have sent. */
   | {
       readonly kind: 'sending_before';
       readonly owner: OwnerToken;
-      /** At the latest, by the clock of that owner. Unix milliseconds. */
+      /** Unix milliseconds, by the earlier owner's clock. It sent nothing after this time. */
       readonly mayHaveSentUntilMs: number;
-      /** That owner has said itself that its send is over; otherwise its time is up, by our clock. */
+      /** The earlier owner recorded the end of its send. Otherwise its lease has ended, by this process's clock. */
       readonly isOver: boolean;
     }
-  /** Nobody has sent. */
+  /** This process has the claim, and nothing was sent. */
   | { readonly kind: 'ours'; readonly owner: OwnerToken };
 
 /**
- * Our own memory of what was sent to a vendor that has none. Written before the send, so that a process that dies leaves
- * a trace; each write is conditioned on the owner.
+ * Records of requests to a vendor that does not recognize repeated ones. A claim is written before the send, so it remains if
+ * the process dies. Each write is conditioned on the owner.
  */
 export interface SendingClaims {
-  /** Durable when it returns. */
+  /** Claims the key for `leaseMs` milliseconds. The claim is durable when this returns. */
   begin(key: string, leaseMs: number): Promise<SendingClaim>;
-  /** An owner that took over is about to send: until the end of its lease it may have. False when it is the owner no more. */
+  /** Records that an owner that took over may send until the end of its lease. False if it is no longer the owner. */
   sendAgain(claim: SendingOwner): Promise<boolean>;
-  /** Final, and true whoever says so: the vendor has it. */
+  /** Records that the vendor has the request. Final, and allowed for any process, not only the owner. */
   sent(key: string, vendorId: string): Promise<void>;
-  /** `nothing_sent`: as if never begun. `unknown`: whoever comes next finds out. Does nothing for an owner that was taken over. */
+  /**
+   * `nothing_sent` removes the claim. `unknown` ends the lease, so that the next owner determines the outcome. Has no effect for
+   * an owner that lost the claim.
+   */
   release(claim: SendingOwner, what: 'nothing_sent' | 'unknown'): Promise<void>;
 }
