@@ -12,7 +12,7 @@ button:first-child { background: #1a1a1a; color: #fff }
 :focus-visible { outline: 3px solid #0a58ca; outline-offset: 2px }
 `;
 
-/** Nothing but this style, and forms that go back to where the page came from. */
+/** The content security policy: only this style, and forms that post to the page's own origin. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -21,7 +21,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Asks the payer. */
+/** The page on which the payer approves or refuses. */
 export function questionPage(charge: Charge): Promise<Reply> {
   return page(
     200,
@@ -34,7 +34,7 @@ export function questionPage(charge: Charge): Promise<Reply> {
   );
 }
 
-/** Says what became of the question. */
+/** The page after the decision or the void. */
 export function outcomePage(status: ContentfulStatusCode, title: string, charge: Charge): Promise<Reply> {
   return page(
     status,
@@ -48,7 +48,7 @@ export function plainPage(status: ContentfulStatusCode, title: string, text: str
   return page(status, title, html`<p>${text}</p>`);
 }
 
-/** All values are escaped by the template. */
+/** The template escapes all values. */
 async function page(status: ContentfulStatusCode, title: string, content: unknown): Promise<Reply> {
   const body = await html`<!doctype html>
 <html lang="en">
@@ -92,15 +92,15 @@ function words(status: Charge['status']): string {
 }
 
 /**
- * How many decimals a currency has, where it is not two (ISO 4217, active codes). Not asked of Intl, whose decimals are
- * those of prices in shops: none for HUF or IQD.
+ * The decimals of currencies that do not have two (ISO 4217, active codes). Intl is not used, because its decimals follow
+ * common usage, for example none for HUF or IQD.
  */
 const DECIMALS: ReadonlyMap<string, number> = new Map([
   ...'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF'.split(' ').map((code) => [code, 0] as const),
   ...'BHD IQD JOD KWD LYD OMR TND'.split(' ').map((code) => [code, 3] as const),
 ]);
 
-/** The amount as people write it. Formatted from text, because a float cannot hold every amount. */
+/** The formatted amount. Formatted from a decimal string, because a float cannot represent every amount. */
 function amountText(amountMinor: number, currency: string): string {
   const decimals = DECIMALS.get(currency) ?? 2;
   const digits = String(amountMinor).padStart(decimals + 1, '0');

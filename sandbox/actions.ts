@@ -7,7 +7,7 @@ import type { SandboxWorld } from './world.ts';
 
 export type PayersDecision = 'approve' | 'refuse';
 
-/** What became of the question: the payer's decision, or none because the charge was voided first. */
+/** The payer's decision, or `withdrawn` if the charge was voided first. */
 type Outcome = PayersDecision | 'withdrawn';
 
 const TITLES = {
@@ -26,7 +26,7 @@ export async function askPayer(world: SandboxWorld, chargeId: string): Promise<R
   return asked === 'open' ? questionPage(charge) : outcomePage(200, TITLES[asked], charge);
 }
 
-/** POST /actions/{charge id}: the first decision holds. Of two at once, one is decided on what the other left. */
+/** POST /actions/{charge id}: the first decision is final. A concurrent second one is answered with its result. */
 export async function decideAction(world: SandboxWorld, chargeId: string, decision: PayersDecision): Promise<Reply> {
   const before = (await world.books.charge(chargeId))?.charge;
   if (before === undefined || (await questionOf(world, before)) === undefined) {
@@ -43,7 +43,7 @@ export async function decideAction(world: SandboxWorld, chargeId: string, decisi
   const after = (await world.books.charge(chargeId))?.charge ?? before;
   const became = await questionOf(world, after);
   if (became === undefined || became === 'open') {
-    throw new Error(`the question of the charge ${chargeId} was decided and is open again`);
+    throw new Error(`the charge ${chargeId} has no decision after it was decided`);
   }
   return became === decision
     ? outcomePage(200, TITLES[became], after)
@@ -51,8 +51,8 @@ export async function decideAction(world: SandboxWorld, chargeId: string, decisi
 }
 
 /**
- * How it stands with the question to the payer; undefined when none was ever asked. The charge's events remember what its
- * status no longer tells: that there was a question, and that a voided charge was approved before.
+ * The state of the payer's decision; undefined if the charge never required one. It is derived from the charge's events,
+ * because the status does not show that an action was required, or that a voided charge had been approved.
  */
 async function questionOf(world: SandboxWorld, charge: Charge): Promise<Outcome | 'open' | undefined> {
   const events = await world.books.eventsOfCharge(charge.id);

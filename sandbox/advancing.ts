@@ -4,7 +4,7 @@ import { openDispute } from './money-back.ts';
 import { type AdvanceTask, delivery, MAX_LOOKS, waitSeconds } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** Takes a charge a step on. A task that is delivered twice finds the step done and changes nothing. */
+/** Advances a charge by one step. A redelivered task finds the step done and changes nothing. */
 export async function advance(world: SandboxWorld, task: AdvanceTask): Promise<void> {
   const { chargeId, to, disputeId, heldEventId } = task;
   const outcome = await change(
@@ -14,7 +14,7 @@ export async function advance(world: SandboxWorld, task: AdvanceTask): Promise<v
     { deliveryOf: (event) => delivery(event.id, { thenEventId: heldEventId }) },
   );
   if (outcome.kind === 'busy') {
-    throw new Error(`the charge ${chargeId} is changed by too many at once; the task comes again`);
+    throw new Error(`too many concurrent changes of the charge ${chargeId}; the task is retried`);
   }
   if (outcome.kind === 'missing' && task.attempt < MAX_LOOKS) {
     await world.tasks.enqueue({ ...task, attempt: task.attempt + 1 }, waitSeconds(task.attempt));

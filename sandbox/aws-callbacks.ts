@@ -3,8 +3,8 @@ import { GetParameterCommand, ParameterNotFound, type SSMClient } from '@aws-sdk
 import * as z from 'zod';
 import type { Callbacks } from './world.ts';
 
-/** A new address or secret takes effect within this time; most deliveries cost no look-up. */
-const BELIEVED_FOR_MS = 30_000;
+/** Milliseconds for which the address and the secret are cached. A new value takes effect within this time. */
+const CACHED_FOR_MS = 30_000;
 
 export interface AwsCallbacksOptions {
   readonly ssm: SSMClient;
@@ -14,11 +14,11 @@ export interface AwsCallbacksOptions {
   readonly nowMs: () => number;
 }
 
-/** The address from a parameter, which may not be there yet, and the secret from Secrets Manager. */
+/** Reads the address from an SSM parameter, which may not exist yet, and the secret from Secrets Manager. */
 export function createAwsCallbacks(options: AwsCallbacksOptions): Callbacks {
   const { ssm, secrets, addressParameter, secretId, nowMs } = options;
   return {
-    address: kept(nowMs, async () => {
+    address: cached(nowMs, async () => {
       try {
         const { Parameter } = await ssm.send(new GetParameterCommand({ Name: addressParameter }));
         return Parameter?.Value;
@@ -29,7 +29,7 @@ export function createAwsCallbacks(options: AwsCallbacksOptions): Callbacks {
         throw error;
       }
     }),
-    secret: kept(nowMs, async () => {
+    secret: cached(nowMs, async () => {
       const { SecretString } = await secrets.send(new GetSecretValueCommand({ SecretId: secretId }));
       return signingSecret(SecretString ?? '');
     }),
@@ -38,12 +38,12 @@ export function createAwsCallbacks(options: AwsCallbacksOptions): Callbacks {
 
 const activeSecrets = z.record(z.string(), z.string().min(1));
 
-/** Of a JSON object the value under `current`, or else its first; other text is the secret itself. */
+/** The value of `current` in a JSON object, or else its first value. Any other text is the secret itself. */
 function signingSecret(text: string): string {
   const parsed = activeSecrets.safeParse(parsedJson(text));
   const secret = parsed.success ? (parsed.data['current'] ?? Object.values(parsed.data)[0]) : text;
   if (secret === undefined || secret === '') {
-    throw new Error('the secret with which callbacks are signed is empty');
+    throw new Error('the signing secret of callbacks is empty');
   }
   return secret;
 }
@@ -56,15 +56,15 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** Keeps what was found. What was not found is looked for each time, so that the first delivery needs no luck. */
-function kept<T>(nowMs: () => number, look: () => Promise<T>): () => Promise<T> {
+/** Caches a value that was found. A missing value is read each time, so that a new one takes effect immediately. */
+function cached<T>(nowMs: () => number, look: () => Promise<T>): () => Promise<T> {
   let found: { readonly value: T; readonly untilMs: number } | undefined;
   return async () => {
     if (found !== undefined && found.untilMs > nowMs()) {
       return found.value;
     }
     const value = await look();
-    found = value === undefined ? undefined : { value, untilMs: nowMs() + BELIEVED_FOR_MS };
+    found = value === undefined ? undefined : { value, untilMs: nowMs() + CACHED_FOR_MS };
     return value;
   };
 }

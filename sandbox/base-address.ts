@@ -1,9 +1,9 @@
 import * as z from 'zod';
 
 /**
- * What an API Gateway event tells of the address that was called. On AWS that is the domain name, and the path before the
- * stage is cut off. A gateway that names no domain is an emulator on this machine: it puts the API under the stage of a
- * host of its own, `<api id>.execute-api.<host>`, or under a path that all emulators share.
+ * The fields of an API Gateway event that contain the called address. AWS gives the domain name; `path` lacks the stage. An
+ * event without a domain name comes from a local emulator, which serves the API under the stage of
+ * `<api id>.execute-api.<host>`, or under `/restapis/<api id>/<stage>/_user_request_`.
  */
 const gatewayEvent = z.object({
   path: z.string(),
@@ -16,7 +16,7 @@ const gatewayEvent = z.object({
   }),
 });
 
-/** Under which address the sandbox was called, without a trailing slash; undefined when the event cannot tell. */
+/** The base URL under which the sandbox was called, without a trailing slash; undefined if the event does not contain it. */
 export function baseAddress(event: unknown): string | undefined {
   const parsed = gatewayEvent.safeParse(event);
   if (!parsed.success) {

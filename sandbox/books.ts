@@ -8,13 +8,13 @@ import type {
 import type { Credit, Reservation } from '../lambdas/kernel/contract/shop-api.ts';
 import type { MailBooks } from './mail-books.ts';
 
-/** Keys are honoured this long after their first charge, as the large processors do (Stripe: 24 hours). */
+/** Milliseconds for which a key is recognized after its first charge. Stripe: at least 24 hours. */
 export const KEY_RETENTION_MS = 24 * 60 * 60 * 1_000;
 
-/** Of the list by time. */
+/** Charges per page of the list by time. */
 export const PAGE_SIZE = 100;
 
-/** An idempotency key with the fingerprint of the body that it came with. */
+/** An idempotency key with the fingerprint of its request. */
 export interface KeyedRequest {
   readonly key: string;
   readonly fingerprint: string;
@@ -28,17 +28,17 @@ export interface KeyClaim {
 
 export interface BookedCharge {
   readonly charge: Charge;
-  /** Grows with each change; a change names the version that it saw. */
+  /** Incremented by each change. A change is conditioned on the version that it read. */
   readonly version: number;
 }
 
-/** A capture, void or refund that happened, with the answer that its caller got. */
+/** An applied capture, void or refund, with its stored answer. */
 export interface BookedOperation extends KeyedRequest {
-  /** JSON, as it was answered. */
+  /** The JSON body of the answer. */
   readonly body: string;
 }
 
-/** A change of a charge. The events are booked with it, all or nothing. */
+/** A change of a charge. The change and its events are written in one transaction. */
 interface BookedChange {
   readonly charge: Charge;
   readonly events: readonly SandboxEvent[];
@@ -47,13 +47,13 @@ interface BookedChange {
 
 export interface BookedEvent {
   readonly event: SandboxEvent;
-  /** How often it was sent. */
+  /** The number of sends. */
   readonly attempts: number;
-  /** Whether any was answered 2xx. */
+  /** Whether any send was answered 2xx. */
   readonly delivered: boolean;
 }
 
-/** Where a charge stands in the list by time. `created` is in Unix seconds. */
+/** The position of a charge in the list by time. `created` is in Unix seconds. */
 export type Place = Pick<Charge, 'created' | 'id'>;
 
 /** `from` inclusive, `to` exclusive, in Unix seconds. */
@@ -65,17 +65,17 @@ export interface Period {
 export interface ChargePage {
   /** At most PAGE_SIZE. */
   readonly charges: readonly Charge[];
-  /** Whether more come after these. */
+  /** Whether there is a next page. */
   readonly more: boolean;
 }
 
-/** Charges, and what is found with them. */
+/** Charges and the indexes to them. */
 export interface ChargeBooks {
   /** The unexpired claim of a key. */
   claimOf(key: string, nowMs: number): Promise<KeyClaim | undefined>;
   /**
-   * Books a new charge with its event. With a request's key only if the key has no unexpired claim: one of two rivals
-   * gets 'key_taken'.
+   * Writes a new charge with its event. With a key, only if the key has no unexpired claim: of two rivals, one gets
+   * 'key_taken'.
    */
   add(
     charge: Charge,
@@ -86,49 +86,49 @@ export interface ChargeBooks {
   charge(id: string): Promise<BookedCharge | undefined>;
   chargesOfKey(key: string): Promise<readonly Charge[]>;
   chargesOfPayment(paymentId: string): Promise<readonly Charge[]>;
-  /** Oldest first; those made in one second by id. With `after`, those behind that place, which lies in the period. */
+  /** Oldest first; charges of the same second by id. With `after`, only charges after that place, which is in the period. */
   chargesOfPeriod(period: Period, after: Place | undefined): Promise<ChargePage>;
   /** The id of the charge to which a refund or dispute belongs. */
   chargeOfPart(id: string): Promise<string | undefined>;
 }
 
-/** Changes of charges, and the events that they make. */
+/** Changes of charges, and their events. */
 export interface ChangeBooks {
   operation(chargeId: string, key: string): Promise<BookedOperation | undefined>;
-  /** Changes a charge that still has the version seen, and books what comes with it; else 'conflict' and no effect. */
+  /** Writes the change, its events and its operation if the charge still has the version in `seen`; else 'conflict'. */
   change(seen: BookedCharge, change: BookedChange): Promise<'changed' | 'conflict'>;
   event(id: string): Promise<BookedEvent | undefined>;
   /** Oldest first. */
   eventsOfCharge(chargeId: string): Promise<readonly BookedEvent[]>;
-  /** Notes that an event was sent so many more times; once taken, it stays delivered. */
+  /** Adds `sent` sends to an event. An event that was once answered 2xx stays delivered. */
   noteDelivery(eventId: string, sent: number, taken: boolean): Promise<void>;
 }
 
-/** Trouble on demand. */
+/** Faults on demand. */
 export interface TroubleBooks {
-  /** Counts one more send of a key and answers how many there were, this one included. */
+  /** Counts a send of a key. @returns the number of sends, including this one */
   countSend(key: string, nowMs: number): Promise<number>;
   switchFailures(failures: SwitchedFailures): Promise<void>;
   switchedFailures(): Promise<SwitchedFailures>;
-  /** Uses up one switched failure and answers its source; undefined when none is left. */
+  /** Takes one switched failure. @returns its source; undefined if none is left */
   takeSwitchedFailure(): Promise<string | undefined>;
 }
 
-/** What a key made at one of the shop's services. */
+/** The entry that a key created at one of the shop's services. */
 export interface EntryClaim {
   readonly entryId: string;
   readonly fingerprint: string;
 }
 
-/** The books of one of the shop's services. Keys are never forgotten. */
+/** The books of one of the shop's services. Keys never expire. */
 export interface EntryBooks<E extends Reservation | Credit> {
   claimOf(key: string): Promise<EntryClaim | undefined>;
-  /** With a request's key only if the key has made nothing yet: one of two rivals gets 'key_taken'. */
+  /** With a key, only if the key has no claim: of two rivals, one gets 'key_taken'. */
   add(entry: E, request: KeyedRequest | undefined): Promise<'added' | 'key_taken'>;
   entry(id: string): Promise<E | undefined>;
-  /** An entry that is in the books already. The last change stays: it must be the same whoever makes it. */
+  /** Overwrites an existing entry. The last write wins, so concurrent writes must be equal. */
   replace(entry: E): Promise<void>;
-  /** Oldest first; those made in one second by id. */
+  /** Oldest first; entries of the same second by id. */
   entriesOfOrder(order: string): Promise<readonly E[]>;
 }
 
@@ -138,21 +138,21 @@ export interface ShopBooks {
 }
 
 /**
- * The sandbox's books. Every read is consistent: what was written is there at once, so that a test may count the
- * charges right after a call. Times are Unix milliseconds where nothing else is said.
+ * The sandbox's books. All reads are strongly consistent, so that a test may count the charges immediately after a call. Times
+ * are Unix milliseconds unless stated otherwise.
  */
 export interface Books extends ChargeBooks, ChangeBooks, TroubleBooks, ShopBooks, MailBooks {}
 
-/** What `switchedFailures` answers while nothing is switched on. */
+/** The result of `switchedFailures` if no failures are switched on. */
 export const NO_FAILURES: SwitchedFailures = { count: 0, source: 'tok_ok' };
 
-/** The refunds and disputes that a change made. */
+/** The refunds and disputes that a change added. */
 export function newParts(before: Charge, after: Charge): readonly (Refund | Dispute)[] {
   const known = new Set([...before.refunds, ...before.disputes].map(({ id }) => id));
   return [...after.refunds, ...after.disputes].filter(({ id }) => !known.has(id));
 }
 
-/** The order of the list by time: by code units, as DynamoDB orders keys. */
+/** The order of the list by time. Ids are compared by code units, as DynamoDB compares keys. */
 export function byPlace(a: Place, b: Place): number {
   return a.created - b.created || (a.id < b.id ? -1 : Number(a.id > b.id));
 }

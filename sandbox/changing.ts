@@ -6,34 +6,34 @@ import { newEvent } from './events.ts';
 import { type DeliverTask, delivery } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** Each conflict means that a rival's change went in, so this many rivals at once are served. */
+/** Each conflict means that a rival's change was written, so at least this many concurrent changes succeed. */
 const MAX_ATTEMPTS = 10;
 
 export type Outcome =
-  /** `made` are the events of the change, none when there was none. */
+  /** `made` contains the events of the change; empty without a change. */
   | { readonly kind: 'decided'; readonly decision: Decision; readonly made: readonly SandboxEvent[] }
-  /** The key did it before. */
+  /** The operation was applied before, under the same key. */
   | { readonly kind: 'known'; readonly operation: BookedOperation }
   | { readonly kind: 'missing' }
-  /** Rivals were always faster; nothing was done. */
+  /** Rivals won every attempt; nothing was changed. */
   | { readonly kind: 'busy' };
 
 export interface ChangeOptions {
   readonly request?: KeyedRequest | undefined;
-  /** How its events go out. @default each at once and once */
+  /** The delivery task of an event. @default immediate, one copy */
   readonly deliveryOf?: (event: SandboxEvent) => DeliverTask;
 }
 
 /**
- * Changes a charge as `decide` says. The operation under the request's key is the record, written with the change; without
- * a key it is the charge's version. A change is conditioned on the version that it was decided on, so two refunds of 70
- * out of 100 cannot both be booked:
+ * Changes a charge by the decision of `decide`. The idempotency record is the operation under the request's key, written in
+ * the same transaction; without a key it is the charge's version. A change is conditioned on the version that was read, so
+ * two refunds of 70 out of 100 cannot both be written:
  *
  *   A: read v1 → decide        change v1 → changed (v2)
  *   B:          read v1 → decide                   change v1 → conflict   read v2 → decide → refused
  *
- * The deliveries are on the queue before the change is booked: a process that dies in between leaves a task that finds
- * nothing to deliver, never an event that nobody delivers.
+ * Deliveries are enqueued before the change is written. A process that dies in between leaves a task without an event, never
+ * an event without a task.
  */
 export function change(
   world: SandboxWorld,
@@ -65,7 +65,7 @@ export function change(
   });
 }
 
-/** @returns undefined when a rival was faster */
+/** @returns undefined if a rival's change was written first */
 async function book(
   world: SandboxWorld,
   seen: BookedCharge,

@@ -1,19 +1,19 @@
 import type { Charge, CreateCharge, Dispute, Refund } from '../lambdas/kernel/contract/sandbox-api.ts';
 import { becoming, type EventDraft } from './events.ts';
 
-/** A request that the charge's state does not allow. Answered with 400, changes nothing. */
+/** The state of the charge does not allow the request. Answered with 400; nothing changes. */
 export interface Refusal {
   readonly kind: 'refused';
   readonly code: string;
   readonly message: string;
 }
 
-/** What the caller is told. */
+/** The answer to the caller. */
 type OperationAnswer =
   | { readonly status: 200; readonly body: Charge | Refund | Dispute }
   | { readonly status: 201; readonly body: Refund | Dispute };
 
-/** What the charge becomes, what the world is told of it, and the answer to the caller. */
+/** The charge after the change, the events to send, and the answer to the caller. */
 export interface Change {
   readonly kind: 'changed';
   readonly charge: Charge;
@@ -21,7 +21,7 @@ export interface Change {
   readonly answer: OperationAnswer;
 }
 
-/** What was asked for is so already. */
+/** The charge already has the requested state. */
 export interface NoChange {
   readonly kind: 'unchanged';
   readonly answer: OperationAnswer;
@@ -29,10 +29,10 @@ export interface NoChange {
 
 export type Decision = Change | NoChange | Refusal;
 
-/** How a charge starts. */
+/** The first state of a charge. */
 export type Beginning = 'succeed' | 'decline' | 'wait' | 'ask';
 
-/** How a charge that was under way ends. */
+/** The outcome of a pending charge. */
 export type Ending = 'succeed' | 'decline' | 'refuse';
 
 const FAILURES = {
@@ -44,14 +44,14 @@ export interface NewCharge {
   readonly id: string;
   readonly order: CreateCharge;
   readonly beginning: Beginning;
-  /** Where the payer approves or refuses, when asked. */
+  /** The URL at which the payer approves or refuses. */
   readonly actionUrl: string | null;
   readonly withFee: boolean;
-  /** Unix time. */
+  /** Unix seconds. */
   readonly createdSeconds: number;
 }
 
-/** A charge as it enters the books. */
+/** Creates a charge in its first state. */
 export function newCharge({ id, order, beginning, actionUrl, withFee, createdSeconds }: NewCharge): Charge {
   const waiting: Charge = {
     id,
@@ -83,8 +83,8 @@ export function newCharge({ id, order, beginning, actionUrl, withFee, createdSec
 }
 
 /**
- * Ends a charge that is under way. A declined one may still succeed: some processors find out late. Whatever else has
- * happened stays, so that a redelivered task has no second effect.
+ * Ends a pending charge. A declined charge may still succeed, because some processors report a success late. Any other charge
+ * stays unchanged, so that a redelivered task has no second effect.
  */
 export function end(charge: Charge, ending: Ending): Change | NoChange {
   const open = charge.status === 'pending' || charge.status === 'requires_action';
@@ -108,7 +108,7 @@ function ended(charge: Charge, ending: Ending): Charge {
   };
 }
 
-/** Whether the payer refused a charge that asked. */
+/** Whether the payer refused the charge. */
 export function wasRefused(charge: Charge): boolean {
   return charge.failure?.code === FAILURES.refuse.code;
 }
@@ -129,7 +129,7 @@ export function capture(charge: Charge, requested: number | undefined): Change |
   });
 }
 
-/** Lets money go that is set aside, or a question to the payer that is open. */
+/** Voids an authorized charge, or one that waits for the payer. */
 export function voidCharge(charge: Charge): Change | Refusal {
   if (charge.status !== 'authorized' && charge.status !== 'requires_action') {
     return refused('charge_not_voidable', `A ${charge.status} charge cannot be voided.`);
@@ -137,7 +137,7 @@ export function voidCharge(charge: Charge): Change | Refusal {
   return changed(voided(charge, 'requested'));
 }
 
-/** What time does: the bank lets the money go, or the payer never answers. */
+/** Expires a charge: the bank releases the hold, or the payer does not answer. */
 export function expireCharge(charge: Charge): Change | Refusal {
   switch (charge.status) {
     case 'authorized':
@@ -156,7 +156,7 @@ function voided(charge: Charge, reason: NonNullable<Charge['void_reason']>): Cha
   return { ...charge, status: 'voided', void_reason: reason, action_url: null };
 }
 
-/** 2.9 % rounded half up, and 30; never more than there is. In whole numbers, because floats would round some halves down. */
+/** 2.9 % rounded half up, plus 30 minor units, at most the amount. Uses integers, because floats would round some halves down. */
 function feeOf(amount: number): number {
   const share = (BigInt(amount) * 29n + 500n) / 1_000n;
   return Math.min(Number(share) + 30, amount);

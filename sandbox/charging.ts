@@ -12,9 +12,9 @@ import type { SandboxWorld } from './world.ts';
 /** A call of POST /charges. */
 export interface ChargeRequest {
   readonly order: CreateCharge;
-  /** Undefined for a call without a key, which makes a charge of its own each time. */
+  /** Undefined for a call without a key, which creates a new charge each time. */
   readonly request: KeyedRequest | undefined;
-  /** Where the payer approves or refuses that charge. */
+  /** The URL at which the payer approves or refuses the charge. */
   readonly actionUrl: (chargeId: string) => string;
 }
 
@@ -38,7 +38,7 @@ export async function createCharge(world: SandboxWorld, call: ChargeRequest): Pr
 
 type Booked = Charge | 'mismatch' | undefined;
 
-/** The claim of the request's key is the record, written with the charge. A call without a key is never the same again. */
+/** The idempotency record is the claim of the key, written with the charge. Without a key, each call is a new one. */
 function bookOnce(
   world: SandboxWorld,
   call: ChargeRequest,
@@ -65,13 +65,13 @@ async function behaviorOf(world: SandboxWorld, source: string, request: KeyedReq
 }
 
 /**
- * Two sends of one key may both have found no claim. The conditional write of the claim, in one transaction with the
- * charge, decides; the loser answers with the winner's charge:
+ * Two concurrent calls with one key may both find no claim. The conditional write of the claim, in one transaction with the
+ * charge, selects one; the other answers with its charge:
  *
  *   A: claimOf → none               add → added
  *   B:           claimOf → none               add → key_taken   claimOf → A's charge
  *
- * What follows is on the queue before the charge is in the books, so that nothing can come between them.
+ * The tasks that follow are enqueued before the charge is written, so a process that dies in between does not lose them.
  */
 async function book(
   world: SandboxWorld,
@@ -104,12 +104,12 @@ async function book(
   }
   const claim = request && (await world.books.claimOf(request.key, nowMs));
   if (claim === undefined) {
-    return raise('a taken key must have its claim');
+    return raise('a taken key must have a claim');
   }
   return claim.fingerprint === request?.fingerprint ? chargeOf(world.books, claim.chargeId) : 'mismatch';
 }
 
-/** The charge's caller waits for this callback; it must still be there afterwards. */
+/** Milliseconds. The caller of the charge waits for this callback, so it must be shorter than the caller's timeout. */
 const FIRST_CALLBACK_TIMEOUT_MS = 5_000;
 
 async function enqueueDelivery(world: SandboxWorld, eventId: string, manner: CallbackManner): Promise<void> {
@@ -119,7 +119,7 @@ async function enqueueDelivery(world: SandboxWorld, eventId: string, manner: Cal
     case 'twice':
       return world.tasks.enqueue(delivery(eventId, { copies: 2 }), 0);
     case 'before_answer':
-      // Finds the event delivered, unless the attempt before the answer has failed.
+      // Sends the event again if the attempt before the answer failed.
       return world.tasks.enqueue(delivery(eventId, { attempt: 2 }), FIRST_CALLBACK_TIMEOUT_MS / 1_000 + 1);
     case 'after_next':
       return undefined;

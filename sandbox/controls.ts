@@ -12,7 +12,7 @@ import { BadRequest, jsonBody } from './requests.ts';
 import { delivery } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** What tests and demonstrations may do, and what no real processor lets its merchants do. */
+/** Routes for tests and demonstrations that no real processor offers to its merchants. */
 export function addControls(app: Hono, world: SandboxWorld): void {
   app.put('/control/failures', async (c) => send(c, await switchFailures(world, c)));
   app.get('/control/failures', async (c) => c.json(await world.books.switchedFailures()));
@@ -48,7 +48,7 @@ async function switchFailures(world: SandboxWorld, c: Context): Promise<Reply> {
   return jsonReply(200, await world.books.switchedFailures());
 }
 
-/** On the charge to which a refund or dispute belongs. */
+/** Operates on the charge of a refund or a dispute. */
 async function onPart(
   world: SandboxWorld,
   c: Context,
@@ -72,7 +72,7 @@ async function resend(world: SandboxWorld, c: Context, eventId: string): Promise
   return sendAnew(world, earlier, copies);
 }
 
-/** The same fact under another id: a change of its charge that changes nothing, so that it has its place in the order. */
+/** Sends the same fact under a new event id. It is written as a change without differences, so that the event is ordered. */
 async function sendAnew(world: SandboxWorld, { type, data }: SandboxEvent, copies: number): Promise<Reply> {
   const { charge: chargeId, payment: _payment, ...parts } = data;
   const decide = (charge: Charge): Decision => ({

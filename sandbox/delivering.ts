@@ -4,13 +4,13 @@ import { sign } from './signature.ts';
 import { type DeliverTask, delivery, MAX_LOOKS, waitSeconds } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** A receiver that takes longer is asked again, as the large processors do. */
+/** Milliseconds. An event that is not answered in time is sent again, as by real processors. */
 const DELIVERY_TIMEOUT_MS = 10_000;
 
-/** With the waits between them, more than two hours: long enough for any outage that somebody wants to watch. */
+/** With the waits between them, more than two hours: longer than outages in tests and demonstrations. */
 const MAX_DELIVERY_ATTEMPTS = 20;
 
-/** Sends an event; one that is not taken is sent again after a wait that grows. */
+/** Sends an event. If it is not answered 2xx, it is sent again after a growing wait. */
 export async function deliver(world: SandboxWorld, task: DeliverTask): Promise<void> {
   const booked = await world.books.event(task.eventId);
   if (booked === undefined) {
@@ -32,8 +32,9 @@ export async function deliver(world: SandboxWorld, task: DeliverTask): Promise<v
 }
 
 /**
- * Posts so many copies of an event at once, and notes how it went. Whether any was answered 2xx; none is sent while there
- * is no address to send it to.
+ * Posts copies of an event at once, and records the result. Nothing is sent while no address is configured.
+ *
+ * @returns whether any copy was answered 2xx
  */
 export async function sendEvent(
   world: SandboxWorld,
@@ -70,11 +71,11 @@ async function post(address: string, { body, signature, timeoutMs }: Callback): 
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     });
-    // Only the status counts, and an answer without end must not hold the connection.
+    // Only the status matters. Cancelling the body closes the connection of an endless answer.
     await response.body?.cancel();
     return response.ok;
   } catch {
-    // No connection, no answer in time, or an address that is none: not taken, whatever the reason.
+    // No connection, a timeout, or an invalid address: not delivered.
     return false;
   }
 }

@@ -6,7 +6,7 @@ import type { DynamoDbAccess } from './dynamodb-requests.ts';
 import { shopBooks } from './dynamodb-shop-books.ts';
 import { troubleBooks } from './dynamodb-trouble-books.ts';
 
-/** Books in one DynamoDB table, whose rows are described in dynamodb-rows.ts, the shop's and the mail's where they are kept. */
+/** Books in one DynamoDB table. Rows are described in dynamodb-rows.ts, dynamodb-shop-books.ts and dynamodb-mail-books.ts. */
 export function createDynamoDbBooks(access: DynamoDbAccess): Books {
   return {
     ...chargeBooks(access),

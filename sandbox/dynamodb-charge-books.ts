@@ -52,7 +52,7 @@ export function chargeBooks(access: DynamoDbAccess): ChargeBooks {
                 Put: {
                   TableName: tableName,
                   Item: { ...rowKey.claim(request.key), ...claim, expiresAt: expiry(nowMs) },
-                  // Of two rivals one finds the key free. Age is judged here and not left to the late TTL deletion.
+                  // Of two rivals, one finds the key unclaimed. The age is checked here, because TTL deletes items late.
                   ConditionExpression: 'attribute_not_exists(pk) OR claimedAtMs <= :forgotten',
                   ExpressionAttributeValues: { ':forgotten': nowMs - KEY_RETENTION_MS },
                 },
@@ -69,7 +69,7 @@ export function chargeBooks(access: DynamoDbAccess): ChargeBooks {
   };
 }
 
-/** The charges that a partition's pointers name, oldest first. */
+/** The charges of a partition's pointers, oldest first. */
 async function chargesAt(access: DynamoDbAccess, partition: string): Promise<readonly Charge[]> {
   const pointers = await pointersAt(access, partition, CHARGE_PREFIX, chargePointer);
   return chargesOf(
@@ -83,7 +83,7 @@ async function chargesOf(access: DynamoDbAccess, ids: readonly string[]): Promis
   return items.map((item) => chargeItem.parse(item).charge).sort(byPlace);
 }
 
-/** Goes through the days, oldest first, until the page is full; one charge more tells that it is not the last page. */
+/** Reads the days, oldest first, until the page is full. Reads one charge more, to find out whether there is a next page. */
 async function chargesOfPeriod(access: DynamoDbAccess, period: Period, after: Place | undefined): Promise<ChargePage> {
   const ids: string[] = [];
   for (const day of daysOf({ ...period, from: after?.created ?? period.from })) {
@@ -97,7 +97,7 @@ async function chargesOfPeriod(access: DynamoDbAccess, period: Period, after: Pl
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** Bounded by the period, of which the edge allows so many days and no more. */
+/** The days of a period, which the API limits to 31 days. */
 function daysOf({ from, to }: Period): readonly string[] {
   const days: string[] = [];
   for (let start = from - (from % DAY_SECONDS); start < to; start += DAY_SECONDS) {
@@ -117,10 +117,10 @@ async function idsOfDay(
   const { Items } = await client.send(
     new QueryCommand({
       TableName: tableName,
-      // A sort key goes on behind the seconds, so none equals the upper bound.
+      // The id follows the seconds in a sort key, so no sort key equals the upper bound.
       KeyConditionExpression: 'pk = :day AND sk BETWEEN :from AND :to',
       ExpressionAttributeValues: { ':day': `DAY#${day}`, ':from': seconds(from), ':to': seconds(to) },
-      // Pointers are small: a page of them is far below the megabyte after which DynamoDB would break off.
+      // Pointers are small: a page is far below the limit of 1 MB per query.
       Limit: limit,
       ConsistentRead: true,
       ...(start?.pk === `DAY#${day}` ? { ExclusiveStartKey: start } : {}),

@@ -11,25 +11,26 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import type * as z from 'zod';
 
-/** What the books need of DynamoDB. */
+/** DynamoDB, as the books use it. */
 export interface DynamoDbAccess {
   readonly client: DynamoDBDocumentClient;
   readonly tableName: string;
   readonly wait: (milliseconds: number) => Promise<void>;
 }
 
-/** A rival's transaction on the same items is over in milliseconds; each attempt waits twice as long as the last. */
+/** A rival's transaction on the same items ends within milliseconds. Each attempt waits twice as long as the previous one. */
 const MAX_ATTEMPTS = 5;
 const FIRST_BACKOFF_MS = 20;
 
-/** DynamoDB's own limit for one BatchGetItem. */
+/** DynamoDB's limit for one BatchGetItem. */
 const BATCH_SIZE = 100;
 
 const TRANSIENT_REASONS = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
 /**
- * Writes all items or none. 'refused' means that a condition did not hold; a conflict with a rival's transaction is
- * tried again. Throws what DynamoDB throws when that does not help.
+ * Writes all items or none. 'refused' means that a condition failed. A conflict with a concurrent transaction is retried.
+ *
+ * @throws the error of DynamoDB if the retries do not succeed
  */
 export async function transact(
   { client, wait }: DynamoDbAccess,
@@ -52,7 +53,7 @@ export async function transact(
   }
 }
 
-/** Reads all the items consistently, in no particular order; keys without an item are left out. */
+/** Reads items with strong consistency, in no particular order. Missing items are left out. */
 export async function getAll(
   { client, tableName, wait }: DynamoDbAccess,
   keys: readonly Record<string, string>[],
@@ -77,7 +78,7 @@ export async function getAll(
   return items;
 }
 
-/** One item, read consistently. */
+/** Reads one item with strong consistency. */
 export async function read<T>(
   { client, tableName }: DynamoDbAccess,
   key: Readonly<Record<string, string>>,
@@ -87,7 +88,7 @@ export async function read<T>(
   return Item === undefined ? undefined : schema.parse(Item);
 }
 
-/** All pointers of a partition whose sort key begins like this, in its order, read consistently. */
+/** Reads all pointers of a partition with a sort key prefix, in sort key order, with strong consistency. */
 export async function pointersAt<T>(
   { client, tableName }: DynamoDbAccess,
   partition: string,
@@ -96,7 +97,7 @@ export async function pointersAt<T>(
 ): Promise<readonly T[]> {
   const pointers: T[] = [];
   let from: Record<string, unknown> | undefined;
-  // Bounded by the partition: each page begins where the last one ended.
+  // Bounded by the size of the partition.
   do {
     const page = await client.send(
       new QueryCommand({

@@ -15,17 +15,17 @@ import { KEY_RETENTION_MS, type Place } from './books.ts';
  *   CHARGE#<id>       CHARGE                    the charge and its version
  *   CHARGE#<id>       OPERATION#<key>           a capture, void or refund, with its answer
  *   CHARGE#<id>       EVENT#<version>#<n>       finds the charge's events, in the order of its versions
- *   EVENT#<id>        EVENT                     an event, how often it was sent, and whether it was taken
+ *   EVENT#<id>        EVENT                     an event, its number of sends, and whether it was delivered
  *   PART#<id>         CHARGE                    finds the charge of a refund or dispute
- *   KEY#<key>         CLAIM                     the charge that the key made; judged by claimedAtMs, collected by expiresAt
+ *   KEY#<key>         CLAIM                     the charge of the key; expires by claimedAtMs, deleted by expiresAt
  *   KEY#<key>         CHARGE#<id>               finds the charges of a key
- *   KEY#<key>         SENDS                     how often the key was sent
+ *   KEY#<key>         SENDS                     the number of sends of the key
  *   PAYMENT#<id>      CHARGE#<id>               finds the charges of a payment
  *   DAY#<yyyy-mm-dd>  <created seconds>#<id>    finds the charges of a UTC day, oldest first
  *   CONTROL           FAILURES                  the switched failures
  *
- * Charges are found by pointers and not by an index, because an index cannot be read consistently. A charge made before
- * the days were kept is not in the list by time.
+ * Charges are found by pointers instead of an index, because a global secondary index has no consistent reads. A charge that
+ * was created before the DAY rows existed is not in the list by time.
  */
 export const rowKey = {
   charge: (id: string) => ({ pk: `CHARGE#${id}`, sk: 'CHARGE' }),
@@ -55,7 +55,7 @@ export const dayOf = (unixSeconds: number) => new Date(unixSeconds * 1_000).toIS
 /** Unix seconds as text that sorts like the number, until the year 9999. */
 export const seconds = (unixSeconds: number) => digits(unixSeconds, 12);
 
-/** Unix seconds, as DynamoDB wants them. */
+/** Unix seconds, as DynamoDB's TTL requires. */
 export const expiry = (nowMs: number) => Math.ceil((nowMs + KEY_RETENTION_MS) / 1_000);
 
 const refund = z.object({
@@ -64,7 +64,7 @@ const refund = z.object({
   charge: z.string(),
   amount: z.int(),
   status: z.enum(['pending', 'succeeded', 'failed']),
-  /** The oldest refunds have none. */
+  /** Missing in the oldest refunds. */
   metadata: z.record(z.string(), z.string()).default({}),
 }) satisfies z.ZodType<Refund>;
 
@@ -76,7 +76,7 @@ const dispute = z.object({
   status: z.enum(['open', 'won', 'lost']),
 }) satisfies z.ZodType<Dispute>;
 
-/** What has a default is missing in the oldest charges. */
+/** Fields with a default are missing in the oldest charges. */
 const charge = z.object({
   id: z.string(),
   object: z.literal('charge'),
@@ -118,7 +118,7 @@ export const sendsItem = z.object({ sends: z.int() });
 export const chargePointer = z.object({ chargeId: z.string() });
 export const eventPointer = z.object({ eventId: z.string() });
 
-/** Each event twice: itself, and where its charge finds it. `version` is that of the change that made them. */
+/** Two rows per event: the event, and the pointer from its charge. `version` is the version of the change. */
 export function eventRows(version: number, events: readonly SandboxEvent[]): readonly object[] {
   return events.flatMap((made, index) => [
     { ...rowKey.event(made.id), event: made, attempts: 0, delivered: false },

@@ -9,7 +9,7 @@ import { type DynamoDbAccess, getAll, pointersAt, read, transact } from './dynam
  *
  *   pk                    sk             what
  *   <SERVICE>#<id>        ENTRY          a reservation or credit
- *   <SERVICE>_KEY#<key>   CLAIM          what the key made
+ *   <SERVICE>_KEY#<key>   CLAIM          the entry of the key
  *   <SERVICE>_ORDER#<id>  ENTRY#<id>     finds an order's reservations or credits
  */
 const rowKeysOf = (service: 'STOCK' | 'CREDITS') => ({
@@ -72,7 +72,7 @@ function entryBooks<E extends Reservation | Credit>(
                 Put: {
                   TableName: tableName,
                   Item: { ...rowKey.claim(request.key), entryId, fingerprint: request.fingerprint },
-                  // Of two rivals one finds the key free; the other's entry is not written.
+                  // Of two rivals, one finds the key unclaimed. The entry of the other is not written.
                   ConditionExpression: 'attribute_not_exists(pk)',
                 },
               },

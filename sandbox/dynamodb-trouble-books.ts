@@ -25,7 +25,7 @@ export function troubleBooks(access: DynamoDbAccess): TroubleBooks {
     },
     switchedFailures,
     takeSwitchedFailure: async () => {
-      // The read keeps the usual case, in which nothing is switched on, free of writes to one shared item.
+      // The read avoids a write to a shared item in the usual case, in which no failures are switched on.
       if ((await switchedFailures()).count === 0) {
         return undefined;
       }

@@ -4,16 +4,16 @@ import { createSandbox } from './routes.ts';
 import { runTasks } from './task-batch.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** Answers calls of the API as they come from API Gateway. */
+/** Handles API Gateway events. */
 export type ApiHandler = ReturnType<typeof handle>;
 
 export type SandboxHandler = ApiHandler & ((event: SQSEvent) => Promise<SQSBatchResponse>);
 
-/** One function for the API and for what it does later, because both change the same charges. */
+/** One handler for the API and for the tasks on the queue, because both change the same charges. */
 export function createHandler(world: SandboxWorld): SandboxHandler {
   const api = handle(createSandbox(world));
   const handler = (event: SQSEvent | Parameters<ApiHandler>[0], context?: Parameters<ApiHandler>[1]) =>
     'Records' in event ? runTasks(world, event) : api(event, context);
-  // The shape of the event decides what is answered, which an overload says and a union does not.
+  // The result depends on the type of the event. An overload can express that; a union cannot.
   return handler as SandboxHandler;
 }

@@ -1,14 +1,14 @@
 import type { Charge, ChargeStatus, EventType, SandboxEvent } from '../lambdas/kernel/contract/sandbox-api.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** What happened, before it has an id and a time. */
+/** An event without its id and time. */
 export interface EventDraft {
   readonly type: EventType;
   readonly refund?: string;
   readonly dispute?: string;
 }
 
-/** That a charge came to be what it is. */
+/** The event for a charge that reached the status. */
 export function becoming(status: ChargeStatus): EventDraft {
   return { type: `charge.${status}` };
 }

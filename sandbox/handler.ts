@@ -25,7 +25,7 @@ const settings = readVariables(
 );
 const nowMs = Date.now;
 
-/** The e-mail service alone has no keys, as the one that it stands in for. */
+/** Sending an e-mail is not idempotent: like the service that it simulates, the e-mail service has no keys. */
 export const handler = idempotently(
   {
     unit: 'a request with a key, a change of a charge, or the delivery of an event',

@@ -5,7 +5,7 @@ import { BadRequest, checked } from './requests.ts';
 
 const LONGEST_PERIOD_SECONDS = 31 * 24 * 60 * 60;
 
-/** The last second of the year 9999: the days of the list have four digits for the year. */
+/** The last second of the year 9999: the partition keys of days have four digits for the year. */
 const LAST_SECOND = 253_402_300_799;
 
 const unixSeconds = z
@@ -51,7 +51,7 @@ export async function listCharges(books: Books, query: Readonly<Record<string, s
 
 const place = z.tuple([z.int().nonnegative(), z.string().regex(/^ch_\w{1,100}$/)]);
 
-/** Names the last charge of a page; the next one begins behind it. */
+/** The cursor contains the last charge of a page. The next page begins after it. */
 function cursorOf({ created, id }: Place): string {
   return Buffer.from(JSON.stringify([created, id])).toString('base64url');
 }

@@ -1,17 +1,17 @@
 import type { CreateCredit, CreateReservation } from '../lambdas/kernel/contract/shop-api.ts';
 
-/** What a send of an order comes to, as the contract's table of magic names says. */
+/** The effect and the answer of a request, by the table of magic names in the contract. */
 export type Manner =
-  /** Made, and answered. */
+  /** Applied and answered. */
   | { readonly kind: 'made' }
-  /** Made, and no answer for so long. */
+  /** Applied, and not answered before `SILENCE_MS`. */
   | { readonly kind: 'silent' }
-  /** Nothing made: it failed. */
+  /** Failed, and not applied. */
   | { readonly kind: 'failed'; readonly status: 500 | 503 }
-  /** Nothing made: it may not be. */
+  /** Refused, and not applied. */
   | { readonly kind: 'refused'; readonly status: 409 | 422; readonly code: string; readonly message: string };
 
-/** `first` is the first send of a key, `later` every one after it. */
+/** `first` applies to the first send of a key, `later` to every further one. */
 export interface Manners {
   readonly first: Manner;
   readonly later: Manner;

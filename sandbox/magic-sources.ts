@@ -2,9 +2,9 @@ import type { Beginning } from './charge.ts';
 import type { AdvanceTask } from './tasks.ts';
 
 /**
- * Magic sources: what each payment source makes the sandbox do, in one table. `first` is the first send of an
- * idempotency key (a call without a key is always a first one), `later` every send of the same key after it. Where only
- * one thing is said, later sends answer with the charge as it then is. "Charged" is authorized where capture is manual.
+ * The behavior of the sandbox for each magic source. `first` applies to the first send of an idempotency key (every call
+ * without a key counts as a first send), `later` to every further send of the key. If the last column is empty, later sends
+ * are answered with the current charge. With manual capture, "charged" means authorized.
  *
  * | source                    | first send                                                 | later sends            |
  * |---------------------------|------------------------------------------------------------|------------------------|
@@ -15,26 +15,26 @@ import type { AdvanceTask } from './tasks.ts';
  * | tok_rate_limited          | not charged, 429 with Retry-After                          | charged, 201           |
  * | tok_timeout_charged       | charged, no answer for 15 s, then 504                      | the same charge, 201   |
  * | tok_timeout_not_charged   | not charged, no answer for 15 s, then 504                  | charged, 201           |
- * | tok_malformed             | charged, 201 whose body breaks off                         | the same charge, 201   |
+ * | tok_malformed             | charged, 201 with a truncated body                         | the same charge, 201   |
  * | tok_unauthorized          | not charged, 401                                           | not charged, 401       |
  * | tok_async                 | pending, 201; charged after 2 s                            |                        |
  * | tok_async_declined        | pending, 201; declined after 2 s                           |                        |
  * | tok_action                | requires_action, 201; the payer decides at its action_url  |                        |
- * | tok_callback_twice        | charged, 201; its event goes out twice at once             |                        |
- * | tok_callback_first        | charged; its event is posted first, then 201               |                        |
- * | tok_callback_out_of_order | pending, 201; charged after 1 s; the older event goes last |                        |
- * | tok_callback_late_success | declined, 402; charged after all after 3 s                 |                        |
- * | tok_dispute               | charged, 201; all of it is disputed after 2 s              |                        |
+ * | tok_callback_twice        | charged, 201; its event is sent twice at once              |                        |
+ * | tok_callback_first        | charged; its event is sent first, then 201                 |                        |
+ * | tok_callback_out_of_order | pending, 201; charged after 1 s; the newer event is first  |                        |
+ * | tok_callback_late_success | declined, 402; charged after 3 s nevertheless              |                        |
+ * | tok_dispute               | charged, 201; disputed in full after 2 s                   |                        |
  * | tok_fee                   | charged, 201, with a fee of 2.9 % and 30 minor units       |                        |
  */
 
-/** What the books hold afterwards; a key that already has its charge keeps it. */
+/** The effect in the books. A key that already has a charge keeps it. */
 type Effect = Beginning | 'nothing';
 
 export type Answer =
-  /** What the books say: 201, or 402 for a declined charge. */
+  /** The answer that matches the books: 201, or 402 for a declined charge. */
   | { readonly kind: 'honest'; readonly delayMs: number }
-  /** 201 with a body that breaks off in the middle. */
+  /** 201 with a truncated body. */
   | { readonly kind: 'unreadable' }
   | {
       readonly kind: 'error';
@@ -45,12 +45,12 @@ export type Answer =
     };
 
 /**
- * How the event of a new charge goes out: at once and once, at once and twice, before the charge is answered, or only
- * after the event that follows it.
+ * The delivery of a new charge's event: immediately and once, immediately and twice, before the charge is answered, or only
+ * after the next event.
  */
 export type CallbackManner = 'once' | 'twice' | 'before_answer' | 'after_next';
 
-/** What a charge does by itself. */
+/** A later change of a charge without a request. */
 export interface Sequel {
   readonly to: AdvanceTask['to'];
   readonly afterSeconds: number;
@@ -61,9 +61,9 @@ export interface Behavior {
   readonly answer: Answer;
   /** @default 'once' */
   readonly callback?: CallbackManner;
-  /** @default nothing more */
+  /** @default none */
   readonly sequel?: Sequel;
-  /** Whether the charge says what it costs. @default false */
+  /** Whether the charge shows its fee. @default false */
   readonly withFee?: boolean;
 }
 
@@ -72,10 +72,10 @@ export interface MagicSource {
   readonly later: Behavior;
 }
 
-/** Long enough that a rival's call falls into it, short enough that the caller still waits for the answer. */
+/** Long enough for a rival's call to overlap, and shorter than the caller's timeout. */
 const SLOW_ANSWER_MS = 3_000;
 
-/** Longer than any caller waits for one send, shorter than the function may live (SANDBOX_TIMEOUT_SECONDS). */
+/** Longer than any caller's timeout, and shorter than the function's (SANDBOX_TIMEOUT_SECONDS). */
 export const SILENCE_MS = 15_000;
 
 const PROMPT: Answer = { kind: 'honest', delayMs: 0 };
@@ -117,7 +117,7 @@ const MAGIC_SOURCES: ReadonlyMap<string, MagicSource> = new Map([
   ['tok_fee', always({ ...CHARGED, withFee: true })],
 ]);
 
-/** The source's behavior, or undefined where the sandbox does not know the source. */
+/** The behavior of a source; undefined if the source is unknown. */
 export function magicSource(source: string): MagicSource | undefined {
   return MAGIC_SOURCES.get(source);
 }

@@ -1,17 +1,17 @@
 import type { EmailDetails, EmailOutline } from '../lambdas/kernel/contract/mail-api.ts';
 
-/** The e-mails that were sent, each found by what it is labelled with. Nothing is ever forgotten. */
+/** The sent e-mails, which can be found by their labels. They never expire. */
 export interface MailBooks {
   addEmail(email: EmailDetails): Promise<void>;
   email(id: string): Promise<EmailDetails | undefined>;
-  /** Oldest first; those of one millisecond by id. */
+  /** Oldest first; e-mails of the same millisecond by id. */
   emailsLabelled(label: EmailLabel): Promise<readonly EmailOutline[]>;
 }
 
-/** `tag=receipt`, `recipient=ada@example.com` or `metadata_order=ord_1`: as the search has it. */
+/** A filter of the search: `tag=receipt`, `recipient=ada@example.com` or `metadata_order=ord_1`. */
 export type EmailLabel = `${'tag' | 'recipient' | `metadata_${string}`}=${string}`;
 
-/** All that an e-mail can be found by. */
+/** All labels by which an e-mail can be found. */
 export function labelsOf({ Tag, Recipients, Metadata }: EmailOutline): readonly EmailLabel[] {
   return [
     ...(Tag === '' ? [] : [`tag=${Tag}` as const]),

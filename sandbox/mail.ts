@@ -19,7 +19,7 @@ const POSTMARK_CODE = { noToken: 10, invalidEmail: 300, invalidJson: 402, inacti
 
 const text = z.string().min(1);
 
-/** What Postmark knows beside these is taken and left out. */
+/** Postmark's other fields are accepted and ignored. */
 const sendEmailBody = z.object({
   From: text.max(255),
   To: z.email(),
@@ -40,7 +40,7 @@ const page = z.object({
 });
 const FILTER = /^(tag|recipient|metadata_.{1,20})$/;
 
-/** The e-mail service: what it is asked to send, it keeps. */
+/** The e-mail service. It stores e-mails instead of sending them. */
 export function addMail(app: Hono, world: SandboxWorld): void {
   const guarded = (answer: (c: Context) => Promise<Reply>) => async (c: Context) =>
     send(c, c.req.header('x-postmark-server-token') === undefined ? noToken() : await answer(c));
@@ -115,7 +115,7 @@ async function keep(world: SandboxWorld, order: SendEmail): Promise<SentEmail> {
 
 type Manner = 'sent' | 'silent' | 'failed' | 'down' | 'bounce' | 'account';
 
-/** By the part of the recipient's address before the @, as the contract's table says: the first send and later ones. */
+/** The behavior by the local part of the recipient's address, as in the contract's table, for the first and for later sends. */
 const MANNERS: ReadonlyMap<string, readonly [first: Manner, later: Manner]> = new Map([
   ['timeout', ['silent', 'sent']],
   ['flaky', ['failed', 'sent']],
@@ -130,7 +130,7 @@ async function mannerOf(world: SandboxWorld, { To, Metadata = {} }: SendEmail): 
   const known = createHash('sha256')
     .update(canonicalize([To, Metadata]) ?? '')
     .digest('base64url');
-  // Keys hold no blank: the counts of the processor, the shop and the mail stay apart.
+  // Keys contain no spaces, so the prefix separates these counts from those of the processor and the shop.
   return (await world.books.countSend(`mail ${known}`, world.nowMs())) === 1 ? first : later;
 }
 

@@ -30,7 +30,7 @@ export function createMemoryBooks(): Books {
 
 interface Shelf {
   readonly charges: Map<string, BookedCharge>;
-  /** In the order in which they were booked. */
+  /** In the order of writing. */
   readonly events: Map<string, BookedEvent>;
   readonly chargeOfPart: Map<string, string>;
 }
@@ -136,7 +136,7 @@ function troubleBooks(): TroubleBooks {
   };
 }
 
-/** Charge ids hold no blank and keys none either. */
+/** Neither charge ids nor keys contain spaces. */
 function operationId(chargeId: string, key: string): string {
   return `${chargeId} ${key}`;
 }

@@ -2,13 +2,13 @@ import type { Charge, Dispute, Refund } from '../lambdas/kernel/contract/sandbox
 import { type Change, type Decision, type Refusal, refused } from './charge.ts';
 
 export interface RefundRequest {
-  /** Minor units. @default all that is left */
+  /** Minor units. @default the remaining amount */
   readonly amount?: number | undefined;
   /** @default none */
   readonly metadata?: Refund['metadata'] | undefined;
 }
 
-/** Gives money back. */
+/** Refunds a captured charge, in full or in part. */
 export function refund(
   charge: Charge,
   refundId: string,
@@ -34,7 +34,7 @@ export function refund(
   };
 }
 
-/** The money of a refund did not arrive and is back. */
+/** Fails a refund: its amount returns to the charge. */
 export function failRefund(charge: Charge, refundId: string): Decision {
   const found = charge.refunds.find(({ id }) => id === refundId);
   if (found === undefined) {
@@ -56,7 +56,7 @@ export function failRefund(charge: Charge, refundId: string): Decision {
   };
 }
 
-/** Opens a dispute; without an amount, over all that was captured. The same id again changes nothing. */
+/** Opens a dispute, by default of the whole captured amount. A second call with the same id changes nothing. */
 export function openDispute(charge: Charge, disputeId: string, requested: number | undefined): Decision {
   const opened = charge.disputes.find(({ id }) => id === disputeId);
   if (opened !== undefined) {
@@ -79,7 +79,7 @@ export function openDispute(charge: Charge, disputeId: string, requested: number
   };
 }
 
-/** What a dispute holds or has lost; a dispute that was won brought its money back. */
+/** The amount of open and lost disputes. The amount of a won dispute has returned. */
 function amountDisputed(charge: Charge): number {
   return charge.disputes.reduce((sum, { amount, status }) => sum + (status === 'won' ? 0 : amount), 0);
 }

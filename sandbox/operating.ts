@@ -5,11 +5,11 @@ import type { Decision } from './charge.ts';
 import { errorReply, jsonReply, type Reply } from './reply.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** A capture, void, refund or control as the caller asked for it. */
+/** A requested capture, void, refund or control operation. */
 export interface Operation {
   readonly decide: (charge: Charge) => Decision;
   readonly request?: KeyedRequest | undefined;
-  /** Of the answer when the operation happened before, under the same key. */
+  /** The status of the answer if the operation was applied before, under the same key. */
   readonly status: 200 | 201;
 }
 

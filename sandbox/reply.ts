@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ProcessorError } from '../lambdas/kernel/contract/sandbox-api.ts';
 
-/** An answer before it is put on the wire. `body` is what is sent, usually JSON. */
+/** An HTTP answer. `body` is the text to send, usually JSON. */
 export interface Reply {
   readonly status: ContentfulStatusCode;
   readonly body: string;
@@ -23,7 +23,7 @@ export function errorReply(
   return { ...jsonReply(status, body), headers };
 }
 
-/** Puts a reply on the wire, as JSON unless its headers say otherwise. */
+/** Sends a reply. The content type is JSON unless its headers contain another. */
 export function send(c: Context, reply: Reply): Response {
   return c.body(reply.body, reply.status, { 'content-type': 'application/json', ...reply.headers });
 }

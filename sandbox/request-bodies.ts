@@ -14,10 +14,10 @@ export const createChargeBody = z.strictObject({
   metadata,
 }) satisfies z.ZodType<CreateCharge>;
 
-/** Of a capture or a dispute; without an amount, all that there is. */
+/** The body of a capture or a dispute. Without an amount, it applies to the whole amount. */
 export const amountBody = z.strictObject({ amount: amountMinor.optional() });
 
-/** Without metadata it stays without: a key that was sent before metadata was known here has the same fingerprint. */
+/** Missing metadata has no default, so that the fingerprint of an older request without metadata stays the same. */
 export const refundBody = amountBody.extend({ metadata: metadata.optional() });
 
 export const emptyBody = z.strictObject({});
@@ -34,8 +34,8 @@ export const resendBody = z.strictObject({
 
 export const closeDisputeBody = z.strictObject({ outcome: z.enum(['won', 'lost']) });
 
-/** What a payer answers on the page, as a form or as JSON. */
+/** The payer's decision, as a form or as JSON. */
 export const decisionBody = z.strictObject({ decision: z.enum(['approve', 'refuse']) });
 
-/** Idempotency keys are opaque; the bound keeps them inside a table key. */
+/** Idempotency keys are opaque. The limit lets them fit into a table key. */
 export const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters');

@@ -15,7 +15,7 @@ import { BadRequest, checked, jsonBody, keyed } from './requests.ts';
 import { addShop } from './shop.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** The sandbox's HTTP API, as described in the contract, and those of the shop and the mail beside it. */
+/** The HTTP APIs of the sandbox processor, the shop and the mail server, as described in `lambdas/kernel/contract`. */
 export function createSandbox(world: SandboxWorld): Hono {
   const app = new Hono();
   app.get('/health', (c) => c.json({ status: 'ok' }));
@@ -73,7 +73,7 @@ function addOperations(app: Hono, world: SandboxWorld): void {
   });
 }
 
-/** Registered after the real routes: what comes here has a known path and another method. */
+/** Answers 405. Registered after the other routes, so it gets only known paths with other methods. */
 function refuseOtherMethods(app: Hono): void {
   const allowed = {
     '/health': 'GET',
@@ -125,7 +125,7 @@ async function listEvents(world: SandboxWorld, c: Context): Promise<Reply> {
   return jsonReply(200, list);
 }
 
-/** As the page's form sends it, or as JSON. */
+/** Reads the payer's decision, from the page's form or from JSON. */
 async function payersAnswer(c: Context) {
   const type = c.req.header('content-type') ?? '';
   return type.startsWith('application/x-www-form-urlencoded')
@@ -133,12 +133,12 @@ async function payersAnswer(c: Context) {
     : jsonBody(c, decisionBody);
 }
 
-/** A payer's browser needs the whole address, and only the call tells it: the sandbox does not know its own. */
+/** The base URL for the payer's browser. It is read from the call, because the sandbox does not know its own address. */
 function baseUrl(world: SandboxWorld, c: Context): string {
   const { event } = (c.env ?? {}) as { readonly event?: unknown };
   const base = baseAddress(event) ?? world.baseUrl;
   if (base === undefined) {
-    throw new Error('the call does not tell its address, and no other is configured');
+    throw new Error('the call does not contain its address, and no base URL is configured');
   }
   return base;
 }

@@ -75,15 +75,15 @@ export function addShop(app: Hono, world: SandboxWorld): void {
 interface Placing<E extends Reservation | Credit> {
   readonly service: 'stock' | 'credits';
   readonly books: EntryBooks<E>;
-  /** Undefined for a call without a key, which takes effect each time. */
+  /** Undefined for a call without a key, which has an effect each time. */
   readonly request: KeyedRequest | undefined;
   readonly manners: Manners;
   readonly make: () => E;
 }
 
 /**
- * Makes an entry, once per key. Two sends of one key may both have found no claim; the conditional write of the claim, in
- * one transaction with the entry, decides, and the loser answers with the winner's entry.
+ * Creates an entry, once per key. Two concurrent calls with one key may both find no claim. The conditional write of the claim,
+ * in one transaction with the entry, selects one; the other answers with its entry.
  */
 async function place<E extends Reservation | Credit>(world: SandboxWorld, placing: Placing<E>): Promise<Reply> {
   const { books, request } = placing;
@@ -111,7 +111,7 @@ async function place<E extends Reservation | Credit>(world: SandboxWorld, placin
 
 type Placed<E> = E | 'mismatch' | undefined;
 
-/** The claim of the request's key is the record, written with the entry. A call without a key is never the same again. */
+/** The idempotency record is the claim of the key, written with the entry. Without a key, each call is a new one. */
 function bookOnce<E extends Reservation | Credit>(
   world: SandboxWorld,
   { service, books, request, make }: Placing<E>,
@@ -136,7 +136,7 @@ async function mannerOf<E extends Reservation | Credit>(
   if (claim !== undefined) {
     return later;
   }
-  // Keys hold no blank: the counts of the services, and of the processor, stay apart.
+  // Keys contain no spaces, so the prefix separates these counts from those of other services and of the processor.
   return (await world.books.countSend(`${service} ${request.key}`, world.nowMs())) === 1 ? first : later;
 }
 
@@ -150,12 +150,12 @@ async function book<E extends Reservation | Credit>(
   }
   const claim = request && (await books.claimOf(request.key));
   if (claim === undefined) {
-    throw new Error('a taken key must have its claim');
+    throw new Error('a taken key must have a claim');
   }
   return claim.fingerprint === request?.fingerprint ? books.entry(claim.entryId) : 'mismatch';
 }
 
-/** What is reserved can only be released, so two releases at once write the same. */
+/** A reservation can only be released, so concurrent releases write the same row. */
 async function release(stock: EntryBooks<Reservation>, c: Context): Promise<Reply> {
   const found = await stock.entry(c.req.param('id') ?? '');
   if (found === undefined) {

@@ -1,31 +1,31 @@
 import * as z from 'zod';
 
-/** At most so many of one event go out at once. */
+/** The maximum number of copies of one event that are sent at once. */
 export const MAX_COPIES = 10;
 
 /** An event to post. */
 const deliverTask = z.strictObject({
   kind: z.literal('deliver'),
   eventId: z.string(),
-  /** 1 for the first. */
+  /** Begins at 1. */
   attempt: z.int().positive(),
-  /** How many go out at once. */
+  /** The number of copies to send at once. */
   copies: z.int().min(1).max(MAX_COPIES),
-  /** Sent even if an earlier delivery was taken: somebody asked for it once more. */
+  /** Sends the event even if it was delivered before, because a resend was requested. */
   again: z.boolean(),
-  /** The event that must not go out before this one. */
+  /** An event that must be sent after this one. */
   thenEventId: z.string().nullable(),
 });
 
-/** A charge that goes on by itself. */
+/** A change of a charge without a request. */
 const advanceTask = z.strictObject({
   kind: z.literal('advance'),
   chargeId: z.string(),
   to: z.enum(['succeed', 'decline', 'dispute']),
   attempt: z.int().positive(),
-  /** The id of the dispute to open: the same however often the task is delivered. */
+  /** The id of the dispute to open. It is the same for every delivery of the task. */
   disputeId: z.string().nullable(),
-  /** An event that was held back, to go out after the one that this step makes. */
+  /** An earlier event that must be sent after the event of this step. */
   heldEventId: z.string().nullable(),
 });
 
@@ -40,17 +40,17 @@ export function delivery(eventId: string, changes: Partial<Omit<DeliverTask, 'ki
   return { kind: 'deliver', eventId, attempt: 1, copies: 1, again: false, thenEventId: null, ...changes };
 }
 
-/** An SQS message can wait no longer (Amazon SQS, "Delay queues"). */
+/** The maximum delay of an SQS message (Amazon SQS, "Delay queues"). */
 const LONGEST_WAIT_SECONDS = 900;
 
-/** The wait after a failed attempt: 1, 2, 4, 8 … seconds. */
+/** The wait after a failed attempt: 1, 2, 4, 8 … seconds, at most 900. */
 export function waitSeconds(failedAttempt: number): number {
   return Math.min(2 ** (failedAttempt - 1), LONGEST_WAIT_SECONDS);
 }
 
 /**
- * A task is on the queue before the transaction that makes what it is about, so that a process that dies between the two
- * loses nothing. What is not there yet is looked for again: the waits after six attempts add up to more than a function
- * lives (SANDBOX_TIMEOUT_SECONDS). What is not there then was never committed.
+ * Attempts to find the subject of a task. A task is enqueued before the transaction that writes its subject, so a process that
+ * dies in between loses nothing. A task whose subject is missing is retried. The waits add up to more than the function's
+ * timeout (SANDBOX_TIMEOUT_SECONDS), so a subject that is still missing was never committed.
  */
 export const MAX_LOOKS = 6;
