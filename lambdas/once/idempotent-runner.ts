@@ -11,9 +11,9 @@ import { invariant } from '../kernel/invariant.ts';
 import type { EffectSteps, OperationRunner, OperationSteps } from './use/operation-runner.ts';
 
 /**
- * Runs an operation inside the Powertools idempotency utility, with a persistence layer of our own, made anew for every
- * run: a shared one keeps the first configuration that it saw. The key is the wrapped function's only argument, so no
- * event is looked at, hashed or changed.
+ * Runs an operation inside the Powertools idempotency utility with a custom persistence layer. Each run has a new layer,
+ * because a shared layer keeps its first configuration. The key is the only argument of the wrapped function, so Powertools
+ * does not inspect, hash or change any event.
  */
 export const idempotentRunner: OperationRunner = {
   async run<Work, Outcome>(operationId: OperationId, steps: OperationSteps<Work, Outcome>): Promise<Outcome> {
@@ -37,13 +37,13 @@ export const idempotentRunner: OperationRunner = {
       },
       execute: () => steps.prepare(),
       commit: (work) => steps.commit(work),
-      // Nothing was claimed: what fails before the commit leaves nothing behind.
+      // There is no claim to release: an error before the commit leaves nothing written.
       release: async () => undefined,
     });
   },
 };
 
-/** Tells Powertools that the function must not run. Carries nothing: the layer keeps the outcome. */
+/** Makes Powertools skip the function. The layer holds the outcome. */
 class ClaimRefused extends Error {
   override readonly name = 'ClaimRefused';
 }
@@ -64,12 +64,12 @@ class OperationLayer<Work, Outcome> extends BasePersistenceLayer {
     return this.#outcome.value;
   }
 
-  /** The operation id is a digest already, derived from all that makes the operation one. */
+  /** The operation id is already a digest of everything that identifies the operation. */
   override getHashedIdempotencyKey(): string {
     return this.#operationId;
   }
 
-  /** The lease is the claim's own affair; without a remaining time Powertools would warn on every run. */
+  /** The claim sets its own lease. Without a remaining time, Powertools would log a warning for every run. */
   override async saveInProgress(key: OperationId): Promise<void> {
     await super.saveInProgress(key, 1);
   }
@@ -81,7 +81,7 @@ class OperationLayer<Work, Outcome> extends BasePersistenceLayer {
     if (step.kind === 'refused') throw new ClaimRefused();
     throw new IdempotencyItemAlreadyExistsError(
       'the operation has its answer',
-      // No expiry: it was judged by the claim, on its own clock.
+      // No expiry, because the claim has checked it on the injected clock.
       new IdempotencyRecord({
         idempotencyKey: this.#operationId,
         status: IdempotencyRecordStatus.COMPLETED,
@@ -99,6 +99,6 @@ class OperationLayer<Work, Outcome> extends BasePersistenceLayer {
   }
 
   protected async _getRecord(): Promise<IdempotencyRecord> {
-    throw new Error('the claim carries the existing record: it is never read a second time');
+    throw new Error('the claim returns the existing record, so the layer never reads it');
   }
 }

@@ -3,11 +3,11 @@ import type { Variables } from '../kernel/platform/variables.ts';
 import { idempotentRunner } from './idempotent-runner.ts';
 import type { OperationRunner } from './use/operation-runner.ts';
 
-/** What a function does once, however often it is asked to. */
+/** The unit of work of a function, which takes effect once. */
 export interface UnitOfWork {
-  /** One of these takes effect once. */
+  /** The unit. A function may process several units for one event. */
   readonly unit: string;
-  /** What tells that a unit was done before. It is written with the effect, or is the effect: no write is made for it alone. */
+  /** The record that shows that a unit was done. It is written with the effect, or is the effect; it is never a separate write. */
   readonly record: string;
 }
 
@@ -16,10 +16,10 @@ export interface UnitOfWork {
  *
  *     export const handler = idempotently({ unit, record }, (runner) => paymentsApi({ runner, … }));
  *
- * The runner is Powertools' `makeIdempotent` with our persistence layer. A function gets it here and nowhere else, and runs
- * each unit of its work through it: an event may hold many units, and each is claimed, done and committed by itself.
+ * The runner is Powertools' `makeIdempotent` with a custom persistence layer. A function gets the runner only here, and runs
+ * each unit of work through it. An event may contain several units; each is claimed, executed and committed separately.
  *
- * @throws Error when idempotency is switched off in the environment: the function does not start
+ * @throws Error when the environment disables idempotency; the function then does not start
  */
 export function idempotently<Handler>(_work: UnitOfWork, build: (runner: OperationRunner) => Handler): Handler {
   refuseIfIdempotencyDisabled(process.env);

@@ -3,10 +3,10 @@ import type { OperationId } from '../kernel/ids.ts';
 import type { CompletedRecord } from './domain/idempotency.ts';
 import type { OnceInProcess, ReplayCache } from './use/operation-runner.ts';
 
-/** Some two megabytes at a kilobyte an answer. */
+/** About 2 MB, at 1 KB for each answer. */
 const MAX_RECORDS = 2_000;
 
-/** What this process has done, as long as it lives. Bounded: the records that were not asked for longest are forgotten. */
+/** The operations that this process has done. Bounded: the least recently used records are dropped. */
 export class ProcessRecords<Outcome> implements OnceInProcess<Outcome> {
   readonly #records = new LRUCache<OperationId, Outcome>({ maxSize: MAX_RECORDS });
 
@@ -23,7 +23,7 @@ export class ProcessRecords<Outcome> implements OnceInProcess<Outcome> {
   }
 }
 
-/** Expiry is judged by the reader. */
+/** The completed records of this process. The reader checks their expiry. */
 export class ProcessReplayCache implements ReplayCache {
   readonly #records = new ProcessRecords<CompletedRecord>();
 

@@ -1,11 +1,11 @@
 import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
 import type { EffectRecord } from './idempotency.ts';
 
-/** A consumer's call to something outside that has begun, or that failed: the next delivery may try again. */
+/** A consumer's call to another system that has begun or failed. The next delivery may repeat it. */
 export interface OpenConsumption {
   readonly status: 'pending' | 'failed';
   readonly operationId: OperationId;
-  /** Who began it: a fencing token. */
+  /** The owner of the claim: a fencing token. */
   readonly owner: OwnerToken;
   /** 1 for the first. */
   readonly attempt: number;
@@ -13,10 +13,10 @@ export interface OpenConsumption {
   readonly leaseExpiresAtMs: number;
 }
 
-/** What is kept of one event at one consumer. */
+/** The record of one event at one consumer. */
 export type Consumption = OpenConsumption | { readonly status: 'completed'; readonly record: EffectRecord };
 
-/** Whether somebody may be at it: a crashed owner's lease ends, and the next delivery takes over. */
+/** Whether an owner may still be working. The lease of a crashed owner ends, and the next delivery takes over. */
 export function isUnderWay(consumption: OpenConsumption, nowMs: number): boolean {
   return consumption.status === 'pending' && consumption.leaseExpiresAtMs > nowMs;
 }

@@ -3,7 +3,7 @@ import { RUN_RETENTION_DAYS } from '../../kernel/contract/jobs.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
 
-/** A claim that has not reached its stored answer. Never expires: it is finished by its owner, a retry or a sweeper. */
+/** A claim without a stored answer. It never expires: its owner, a retry or the resolver completes it. */
 export interface OpenRecord {
   readonly status: 'INPROGRESS';
   readonly operationId: OperationId;
@@ -13,7 +13,7 @@ export interface OpenRecord {
   readonly claimedAtMs: number;
   /** 0 once the claim was released. */
   readonly leaseExpiresAtMs: number;
-  /** Released: its owner gave up before anything was sent to the processor. */
+  /** Whether its owner released it, because nothing was sent. */
   readonly released: boolean;
 }
 
@@ -22,39 +22,39 @@ export interface CompletedRecord {
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
   readonly fingerprint: Fingerprint;
-  /** Who completed it. */
+  /** The owner that completed it. */
   readonly owner: OwnerToken;
   readonly claimedAtMs: number;
   readonly answer: Answer;
-  /** Unix seconds, as DynamoDB's time to live wants them; judged by us, deletion is only garbage collection. */
+  /** Unix seconds, the unit of DynamoDB's time to live. Readers check it, because DynamoDB deletes expired items late. */
   readonly expiresAtSeconds: number;
 }
 
 export type IdempotencyRecord = OpenRecord | CompletedRecord;
 
 /**
- * Says that an effect of our own has taken place: a callback's transition, a correction. It is written with the effect, in
- * one transaction, so there is no claim before it and nothing to take over.
+ * The record of an effect in Payonce's own tables, for example a callback's transition or a correction. One transaction
+ * writes it with the effect, so there is no claim and nothing to take over.
  */
 export interface EffectRecord {
   readonly operationId: OperationId;
-  /** Left out when it concerned no payment that is known. */
+  /** Absent when the effect concerned no known payment. */
   readonly paymentId?: PaymentId;
-  /** Who recorded it: a lost answer is recognised by it. */
+  /** The writer of the record. A writer whose response was lost recognizes its own record by it. */
   readonly owner: OwnerToken;
   readonly recordedAtMs: number;
-  /** Of the request, when a client asked for it; with its stored answer. */
+  /** The request's fingerprint and stored answer, when a caller requested the effect. */
   readonly request?: { readonly fingerprint: Fingerprint; readonly answer: Answer };
-  /** Unix seconds; left out when it must be remembered for ever, because nothing else would refuse a second one. */
+  /** Unix seconds. Absent for a permanent record, without which nothing else would refuse a second effect. */
   readonly expiresAtSeconds?: number;
 }
 
-/** How long a payment's answer is replayed: seven days. Afterwards the key is refused, never run again. */
+/** How long a payment's answer is replayed: seven days. After that the key is refused and never executed again. */
 const PAYMENT_RETENTION_SECONDS = 7 * 24 * 60 * 60;
-/** Retention is lengthened by up to this share, so that records made together do not expire together. */
+/** Retention is extended by up to this share, so that records made together do not expire together. */
 const RETENTION_JITTER = 0.1;
 
-/** How long an effect is remembered: longer than any transport redelivers. What it did is remembered for ever, by the payment. */
+/** How long an effect record is kept: longer than any transport redelivers. The payment's chain keeps the effect permanently. */
 const EFFECT_RETENTION_SECONDS = 30 * 24 * 60 * 60;
 
 /** @param random from 0 to 1 */
@@ -67,7 +67,7 @@ export function effectExpirySeconds(nowMs: number, random: number): number {
   return expirySeconds(nowMs, EFFECT_RETENTION_SECONDS, random);
 }
 
-/** Of a run's acceptance. @param random from 0 to 1 */
+/** The expiry of the record of an accepted run. @param random from 0 to 1 */
 export function runExpirySeconds(nowMs: number, random: number): number {
   return expirySeconds(nowMs, RUN_RETENTION_DAYS * 24 * 60 * 60, random);
 }

@@ -7,7 +7,7 @@ import type { ConsumerWrite, RowCondition } from '../use/consumer-records.ts';
 import { operationOfKey, parseEffectRecord, recordKey } from './record-items.ts';
 import { ROW_IS_NEW, type TransactItem } from './transact-items.ts';
 
-/** Upper case, as all that Powertools' records are. */
+/** Upper case, like the statuses of Powertools' records. */
 const STATUS = { pending: 'PENDING', failed: 'FAILED' } as const;
 
 const openItem = z.object({
@@ -19,7 +19,7 @@ const openItem = z.object({
   leaseExpiresAtMs: z.int(),
 });
 
-/** No time to live: what is not finished is never forgotten. Not in the index of open claims: its queue brings it again. */
+/** Without time to live, because an open call must not be lost. Not in the index of open claims, because the queue redelivers. */
 export function openConsumptionItem(consumption: OpenConsumption): Item {
   const { operationId, status, owner, attempt, claimedAtMs, leaseExpiresAtMs } = consumption;
   return { ...recordKey(operationId), status: STATUS[status], owner, attempt, claimedAtMs, leaseExpiresAtMs };
@@ -36,7 +36,7 @@ export function parseConsumption(item: Item): Consumption {
   };
 }
 
-/** Holds while the record is the one that was read, or made. */
+/** The condition that the record is unchanged since it was read or written. */
 export function whileStill({
   owner,
   status,
@@ -51,7 +51,7 @@ export function whileStill({
   };
 }
 
-/** A handler's write, as an item of a transaction. */
+/** A consumer's write as an item of a transaction. */
 export function writeItem(tableName: string, write: ConsumerWrite): TransactItem {
   const { row, when } = write;
   const key = { [KeyAttribute.partition]: row.partition, [KeyAttribute.sort]: row.sort };

@@ -10,14 +10,14 @@ import { openConsumptionItem, parseConsumption, whileStill, writeItem } from './
 import { effectRecordItem, parseEffectRecord, recordKey } from './record-items.ts';
 import { isRefused, itemOf, RECORD_IS_NEW, transactOnce } from './transact-items.ts';
 
-/** The tables of a consumer; those that it does not write may be left out. */
+/** The tables of a consumer. Tables that it does not write may be omitted. */
 export interface ConsumerTables {
   readonly idempotency: string;
   readonly views?: string;
   readonly registry?: string;
 }
 
-/** What consumers have done, in the table of all that must happen once. */
+/** The records of consumers, in the Idempotency table. */
 export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: ConsumerTables;
@@ -59,7 +59,7 @@ export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims 
     const [recordReason, ...reasons] = written.reasons;
     const existing = itemOf(recordReason);
     if (existing !== undefined) {
-      // Our own: the first sending was applied and its answer was lost.
+      // Our own record: the first attempt of this write was applied and its response was lost.
       return { kind: parseEffectRecord(existing).owner === record.owner ? 'recorded' : 'recorded_before' };
     }
     return { kind: 'refused', writes: reasons.flatMap((reason, index) => (isRefused(reason) ? [index] : [])) };
@@ -77,7 +77,7 @@ export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims 
   async complete(record: EffectRecord): Promise<boolean> {
     const found = await this.#put(
       effectRecordItem(record),
-      whileStill({ ...NOBODYS, operationId: record.operationId, owner: record.owner }),
+      whileStill({ ...PENDING, operationId: record.operationId, owner: record.owner }),
     );
     if (found.kind === 'applied') return true;
     return found.found?.status === 'completed' && found.found.record.owner === record.owner;
@@ -87,7 +87,7 @@ export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims 
     await this.#put(openConsumptionItem({ ...pending, status: 'failed' }), whileStill(pending));
   }
 
-  /** One conditional write that its own success refuses, so that it may be sent again. */
+  /** A conditional write. After it was applied its condition no longer holds, so it may be repeated. */
   async #put(
     item: Record<string, unknown>,
     condition: Partial<ConstructorParameters<typeof PutCommand>[0]>,
@@ -114,5 +114,5 @@ export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims 
   }
 }
 
-/** What a condition on a pending record needs beside its owner. */
-const NOBODYS = { status: 'pending', attempt: 1, claimedAtMs: 0, leaseExpiresAtMs: 0 } as const;
+/** The fields of a pending record that the condition of `complete` does not use, and its status. */
+const PENDING = { status: 'pending', attempt: 1, claimedAtMs: 0, leaseExpiresAtMs: 0 } as const;

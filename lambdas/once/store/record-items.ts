@@ -52,7 +52,7 @@ function identityAttributes(record: IdempotencyRecord): Item {
   };
 }
 
-/** Only an open record carries the index's attribute; the completing write takes it away. */
+/** Only an open record has the attribute of the open-claims index. The completing write removes it. */
 export function openRecordItem(record: OpenRecord): Item {
   return {
     ...identityAttributes(record),

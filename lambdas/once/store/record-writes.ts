@@ -4,9 +4,9 @@ import type { ExpectedRecord } from '../use/record-store.ts';
 import { completedRecordItem, openRecordItem, recordKey } from './record-items.ts';
 import { RECORD_IS_NEW, type StoreTables, type TransactItem } from './transact-items.ts';
 
-/** The writes of an idempotency record that go into a transaction; always its first item. */
+/** The writes of an idempotency record. In a transaction they are always the first item. */
 
-/** Fences the write of an owner that has been taken over. */
+/** The condition that fences an owner after a takeover. */
 export const HELD_BY_OWNER = '#owner = :owner AND #status = :open';
 export const HELD_NAMES = { '#owner': 'owner', '#status': 'status' };
 
@@ -21,7 +21,7 @@ export function claimItem({ idempotency }: StoreTables, record: OpenRecord): Tra
   };
 }
 
-/** The completing write: the record leaves the index of open claims, and only now may expire. */
+/** The completing write. It removes the record from the index of open claims and sets its expiry. */
 export function completionItem(tables: StoreTables, record: CompletedRecord, expects: ExpectedRecord): TransactItem {
   return expects === 'open' ? completion(tables, record) : recreation(tables, record);
 }

@@ -19,7 +19,10 @@ export type TransactItem = NonNullable<TransactWriteCommandInput['TransactItems'
 export const RECORD_IS_NEW = `attribute_not_exists(${IdempotencyTable.partitionKey})`;
 export const ROW_IS_NEW = `attribute_not_exists(${KeyAttribute.partition})`;
 
-/** One token for all sendings: DynamoDB applies them once and answers the later ones as the first (for ten minutes). */
+/**
+ * One transaction with one client request token for all attempts. DynamoDB applies it once, and answers a repetition within
+ * ten minutes like the first (Amazon DynamoDB API reference, "TransactWriteItems").
+ */
 export async function transactOnce<Early = never>(
   client: DynamoDBDocumentClient,
   pacing: Pacing,
@@ -34,7 +37,7 @@ export function isRefused(reason: CancellationReason | undefined): boolean {
   return reason?.Code === 'ConditionalCheckFailed';
 }
 
-/** The item that stood in the way, where it was asked for. */
+/** The existing item that refused a condition, if the write requested its return. */
 export function itemOf(reason: CancellationReason | undefined): Item | undefined {
   return isRefused(reason) && reason?.Item !== undefined ? unmarshall(reason.Item) : undefined;
 }

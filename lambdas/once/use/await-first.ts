@@ -8,17 +8,17 @@ export interface AwaitFirstTools {
   readonly clock: Clock;
 }
 
-/** The first look comes soon, as most requests take less than a second; later ones cost less than they annoy. Milliseconds. */
+/** The first read comes soon, because most requests take less than a second. The pauses double up to the longest. Milliseconds. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 800;
-/** 8 s at the longest pause, and some: the loop ends even on a clock that stands still. */
+/** More reads than fit into the longest wait. The loop ends even if the clock stands still. */
 const MAX_LOOKS = 24;
 
 /**
- * Runs an operation; when the same key is being worked on, waits for that to finish and replays its answer. A lease that
- * ends meanwhile is taken over as it would be by any retry.
+ * Runs an operation. While another request with the same key is in progress, waits for it and replays its answer. If its
+ * lease ends meanwhile, this request takes over, as any retry would.
  *
- * @param waitMs how long to wait at most; 0 answers at once
+ * @param waitMs the longest wait; 0 answers at once. Milliseconds
  * @param attempt runs the operation, or replays its answer
  * @throws what `attempt` throws
  */
@@ -36,7 +36,7 @@ export async function awaitFirst<Outcome extends { readonly kind: string }>(
     if (leftMs <= 0) break;
     await clock.sleep(Math.min(pauseMs, leftMs));
     pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
-    // One read, where another claim would cost four times as much.
+    // A read costs a quarter of a claim.
     const record = await store.readRecord(operationId);
     if (record?.status === 'INPROGRESS' && isLeased(record, clock.nowMs())) continue;
     outcome = await attempt();

@@ -6,11 +6,11 @@ import type { ConsumerEffects, ConsumerWrite } from './consumer-records.ts';
 import { MAX_CONSUMER_WRITES } from './consumer-records.ts';
 import { type CompleteTools, type Consumed, commitOnce, completeOnce, type OutsideCall } from './execute-once.ts';
 
-/** What every event says for itself, whatever it tells of. */
+/** The fields that every event has. */
 export interface ConsumableEvent {
   readonly tenant: TenantId;
   readonly mode: Mode;
-  /** The same however often it is delivered. */
+  /** The same for every delivery. */
   readonly event: { readonly id: string };
 }
 
@@ -19,43 +19,44 @@ export interface ConsumeTools extends CompleteTools {
   readonly digest: Digest;
 }
 
-/** Where an event takes effect, and how. */
+/** Where and how an event takes effect. */
 export type Handle<Event> =
   | { readonly kind: 'in_our_tables'; readonly writes: (event: Event) => Promise<readonly ConsumerWrite[]> }
   | { readonly kind: 'outside'; readonly call: (event: Event, call: OutsideCall) => Promise<void> };
 
 /**
- * The effect is rows of ours, at most 99: they are written together with the record that says so.
+ * The effect is at most 99 rows in Payonce's own tables, written in one transaction with the effect record.
  *
- * @param writes may read; is asked again when a condition did not hold
+ * @param writes returns the writes and may read; it is called again when a condition did not hold
  */
 export function inOurTables<Event>(writes: (event: Event) => Promise<readonly ConsumerWrite[]>): Handle<Event> {
   return { kind: 'in_our_tables', writes };
 }
 
 /**
- * The effect is elsewhere: claim, call, commit. A call that threw is made again by the next delivery, and one whose
- * process died when its lease has ended, so it must be idempotent by the operation id that it is given.
+ * The effect is in another system: claim, call, complete. A call that threw is repeated by the next delivery. A call whose
+ * process crashed is repeated by a delivery after its lease has ended. The call must therefore be idempotent by the given
+ * operation id.
  */
 export function outside<Event>(call: (event: Event, call: OutsideCall) => Promise<void>): Handle<Event> {
   return { kind: 'outside', call };
 }
 
 export interface Consumer<Event extends ConsumableEvent> {
-  /** Its name, for ever: effects are remembered under it. */
+  /** The handler name. It must never change: the records of effects contain it. */
   readonly handler: string;
   /**
-   * What the effect is for in the business, as `commission:<order>`: one effect for each, per tenant and mode, however
-   * many events ask for it, and however late. @default the event's id, remembered for thirty days
+   * The business key, for example `commission:<order>`. Each key has one effect per tenant and mode, permanently, for any
+   * number of events. @default the event's id, whose record is kept for 30 days
    */
   readonly key?: (event: Event) => string;
   readonly handle: Handle<Event>;
 }
 
 /**
- * Lets an event take effect once at one consumer.
+ * Processes an event so that it takes effect once at one consumer.
  *
- * @throws whatever the handler throws; RetryableError and AmbiguousError of the store: the event must come again
+ * @throws the errors of the handler; RetryableError and AmbiguousError of the store. The event must be delivered again
  */
 export async function consumeEvent<Event extends ConsumableEvent>(
   tools: ConsumeTools,
@@ -96,7 +97,7 @@ function operationOf<Event extends ConsumableEvent>(
   return businessOperation(digest, handler, { tenantId, mode, businessKey });
 }
 
-/** What both ways remember; a business key is never forgotten, because weeks later nothing else would refuse. */
+/** The effect record of both kinds. The record of a business key does not expire, because nothing else would refuse it later. */
 function recordOf<Event extends ConsumableEvent>(
   { clock, entropy }: ConsumeTools,
   { key }: Consumer<Event>,
@@ -111,7 +112,7 @@ function recordOf<Event extends ConsumableEvent>(
   };
 }
 
-/** What is left to write; undefined when the handler must look again. */
+/** The writes that are left; undefined when the handler must be called again. */
 function withoutRefused(
   writes: readonly ConsumerWrite[],
   refused: ReadonlySet<number>,

@@ -18,10 +18,10 @@ export type RowValue =
   | readonly RowValue[]
   | { readonly [name: string]: RowValue };
 
-/** What must hold for a write to be made. */
+/** The condition of a write. */
 export type RowCondition =
   | { readonly kind: 'absent' }
-  /** There is no such row, or its number of that name is less than `than`; with `of`, only where it is a row of that too. */
+  /** The row is absent, or its number `attribute` is less than `than` and, with `of`, the attribute `of` has that value. */
   | {
       readonly kind: 'older';
       readonly attribute: string;
@@ -32,52 +32,51 @@ export type RowCondition =
 
 interface ConditionalWrite {
   readonly row: RowKey;
-  /** @default the write is made whatever is there */
+  /** @default unconditional */
   readonly when?: RowCondition;
   /**
-   * What a condition that does not hold means: that the write has become pointless, and is left out; that all of the event's
-   * writes have; or that the handler must look again.
+   * The reaction when the condition does not hold: omit this write, omit all writes of the event, or call the handler again.
    *
    * @default again
    */
   readonly otherwise?: 'skip' | 'skip_all' | 'again';
 }
 
-/** A write that commits together with the record that says it was made. */
+/** A write that is committed together with the effect record. */
 export type ConsumerWrite =
   | (ConditionalWrite & { readonly kind: 'put'; readonly attributes: Readonly<Record<string, RowValue>> })
   | (ConditionalWrite & { readonly kind: 'delete' });
 
-/** Beside the record itself; a transaction of DynamoDB holds a hundred items. */
+/** A DynamoDB transaction has at most 100 items, and one of them is the record. */
 export const MAX_CONSUMER_WRITES = 99;
 
 /** In order of precedence. */
 export type RecordOutcome =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'recorded_before' }
-  /** Nothing was written; by their places in `writes`, those whose condition does not hold. */
+  /** Nothing was written. `writes` has the indexes of the writes whose condition does not hold. */
   | { readonly kind: 'refused'; readonly writes: readonly number[] };
 
-/** For effects in our own tables: record and effect in one transaction. */
+/** For effects in Payonce's own tables: record and effect are one transaction. */
 export interface ConsumerEffects {
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
   /** The one durable write. */
   recordOnce(record: EffectRecord, writes: readonly ConsumerWrite[]): Promise<RecordOutcome>;
 }
 
-/** For effects outside: pending, then completed or failed; each write is fenced by its owner. */
+/** For effects in another system: pending, then completed or failed. Each write is fenced by its owner. */
 export interface ConsumerClaims {
   /**
-   * Begins, or takes over from `replaces` if that is still what is there.
+   * Writes a new claim, or replaces `replaces` if that record is unchanged.
    *
-   * @returns what stood in the way, when something did
+   * @returns the existing record when the claim was refused
    */
   claim(
     pending: OpenConsumption,
     replaces?: OpenConsumption,
   ): Promise<{ readonly kind: 'claimed' } | { readonly kind: 'refused'; readonly found: Consumption | undefined }>;
-  /** Only while `record.owner` still holds it. @returns false when it does not */
+  /** Completes the claim, only while `record.owner` holds it. @returns false when another owner holds it */
   complete(record: EffectRecord): Promise<boolean>;
-  /** Lets the next delivery in at once; does nothing when the claim is no longer the owner's. */
+  /** Marks the call as failed, so that the next delivery begins at once. Does nothing when another owner holds the claim. */
   fail(pending: OpenConsumption): Promise<void>;
 }

@@ -16,20 +16,20 @@ import type { CommitOutcome, ExpectedRecord, RecordStore } from './record-store.
 import { contention, rounds } from './rounds.ts';
 
 /*
- * Everything that happens once happens here, in one of three modes:
+ * Every operation that takes effect once runs here, in one of three modes:
  *
- *   claim, call, commit     a request under an idempotency key whose effect is asked of another system    executeOnce
- *   commit only             an effect in our own tables                                                   commitOnce
- *   claim, call, complete   an effect outside that no client waits for                                    completeOnce
+ *   claim, call, commit     a keyed request with an effect in another system                executeOnce
+ *   commit only             an effect in Payonce's own tables                               commitOnce
+ *   claim, call, complete   an effect in another system that no client waits for            completeOnce
  *
- * Each runs inside Powertools' `makeIdempotent`, by the runner that its function was given.
+ * Each runs inside Powertools' `makeIdempotent`, by the runner of its function.
  */
 
 // ------------------------------------------------------------------------------------------------ claim, call, commit
 
 /**
- * Claim, call, commit: the one way in which a request under an idempotency key takes effect once when its effect is asked of
- * another system. A payment, a change of a payment and an order differ in the {@link Operation} that they pass in.
+ * Claim, call, commit: a keyed request with an effect in another system. A payment, a change of a payment and an order each
+ * pass in their own {@link Operation}.
  *
  *   claim    one write: the record (owner, lease) and the pending transition
  *   call     the other system, under a key that is the same on every attempt
@@ -37,35 +37,40 @@ import { contention, rounds } from './rounds.ts';
  */
 export interface Operation<Subject, Work, Write, Refusal> {
   readonly key: ClaimedKey;
-  /** The outcome for a key whose answer is kept no longer. */
+  /** The outcome for a key whose stored answer has expired. */
   readonly expired: Refusal;
   /**
-   * A look at the circuit breaker before anything is claimed: a request that cannot begin does not use up its key. While it is
-   * open, what was begun is `answered` if it can be without a call, or `continued`. @default the claim itself looks
+   * Checks the circuit breaker before the claim, so that a request that cannot begin does not use up its key. While the
+   * breaker is open, an operation that has begun is `answered` from its record if possible, or `continued`.
+   *
+   * @default the claim checks the breaker
    */
   readonly breaker?: { readonly look: () => Promise<void>; readonly begun: 'answered' | 'continued' };
   /**
-   * Claims: writes the record and the pending transition, or says what stands in the way.
+   * Claims: writes the record and the pending transition, or returns why it could not.
    *
-   * @param open makes the record to write; `claimedAtMs` is when the client's time to send begins
+   * @param open makes the record to write; the send window begins at `claimedAtMs`
    */
   claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<Subject, Refusal>>;
-  /** What the subject itself says of a request whose record is gone. */
+  /** The state of a request whose record is gone, as the subject shows it. */
   lostRecord(subject: Subject): LostRecord;
   /** Claims with a record alone: the pending transition exists. @returns false when a rival made the record first */
   claimAgain(record: OpenRecord): Promise<boolean>;
-  /** The subject as it stands now. */
+  /** Reads the current subject. */
   read(): Promise<Subject>;
-  /** Asks the other system, or finds out what came of asking before. */
+  /** Calls the other system, or finds out the outcome of an earlier call. */
   call(held: Held<Subject>): Promise<Work>;
-  /** @returns what to throw, when the error of a call proves that nothing was sent, by any owner @default every RetryableError */
+  /**
+   * @returns the error to throw when `error` proves that no owner has sent a request; otherwise undefined
+   * @default every RetryableError is such a proof
+   */
   unsent?(error: unknown): unknown;
-  /** What the work means for the subject as the work knows it. Asked again after {@link Operation.decideAgain}. */
+  /** Decides what to write and to answer, given the work. Called again after {@link Operation.decideAgain}. */
   conclude(work: Work, nowMs: number, held: Held<Subject>): Conclusion<Write>;
   commit(record: CompletedRecord, expects: ExpectedRecord, write: Write): Promise<CommitOutcome>;
-  /** The work on the subject as a rival has left it. Nothing is asked of the other system again. */
+  /** Applies the work to the subject after a rival's write. It does not call the other system again. */
   decideAgain(work: Work): Promise<Work>;
-  /** Keeps what only this run has learnt, after another owner has committed. */
+  /** Records facts that only this run knows, after another owner has committed. */
   keep?(work: Work): Promise<void>;
 }
 
@@ -78,25 +83,25 @@ export interface ClaimedKey {
 export type Attempt<Subject, Refusal> =
   | { readonly kind: 'claimed'; readonly record: OpenRecord; readonly subject: Subject }
   | { readonly kind: 'record_exists'; readonly record: IdempotencyRecord }
-  /** The pending transition of this very request exists; whether its record does is not known. */
+  /** The pending transition of this request exists. It is not known whether its record does. */
   | { readonly kind: 'begun'; readonly subject: Subject }
   /** Nothing is stored: the same key may succeed later. */
   | { readonly kind: 'refused'; readonly outcome: Refusal }
-  /** A rival was faster: look again. */
+  /** A rival was faster: try again. */
   | 'again';
 
 export interface LostRecord {
-  /** It has had its end, or its answer: a second, different answer must never be. */
+  /** Whether the operation has ended or was answered. Then a second, different answer must not be given. */
   readonly isAnswered: boolean;
   readonly isSameRequest: () => boolean;
-  /** When it was claimed first. */
+  /** When it was claimed first. Unix milliseconds. */
   readonly claimedAtMs: number;
 }
 
-/** A claim that is ours. */
+/** A claim that this run holds. */
 export interface Held<Subject> {
   readonly owner: OwnerToken;
-  /** When the key was claimed first: nothing is sent later than 15 minutes after it. */
+  /** When the key was claimed first. The send window ends 15 minutes later. Unix milliseconds. */
   readonly claimedAtMs: number;
   /** Whether an earlier owner of this claim may have sent. */
   readonly sent: 'nothing' | 'maybe';
@@ -107,9 +112,9 @@ export interface Conclusion<Write> {
   /** The transitions, and the queue entries that go with them. */
   readonly write: Write;
   readonly answer: Answer;
-  /** The answer is not the end: the outcome could not be had in time. */
+  /** Whether the outcome is not known yet, so that the answer is not final. */
   readonly unknown: boolean;
-  /** It rests on a refusal, or on nothing having been sent, which speaks of this owner's attempt alone. */
+  /** Whether it depends on a refusal, or on nothing having been sent. Both are evidence about this owner's attempt only. */
   readonly isRefusal: boolean;
 }
 
@@ -121,7 +126,7 @@ export interface ExecuteTools {
   readonly entropy: Entropy;
 }
 
-/** What happened on the way, for logs and metrics. */
+/** Notes about a run, for logs and metrics. */
 export interface RunNotes {
   /** A stale or lost claim was taken over. */
   takenOver: boolean;
@@ -131,15 +136,15 @@ export interface RunNotes {
 
 /** In order of precedence. */
 export type Executed<Refusal> =
-  /** Executed by this call; `unknown` when the outcome could not be had in time. */
+  /** Executed by this call; `unknown` when the outcome was not known in time. */
   { readonly kind: 'first'; readonly answer: Answer; readonly unknown: boolean } | RepeatOutcome | Refusal;
 
 /**
- * Executes an operation so that it takes effect once. Called again with the same key, at the same time or years later, it
- * replays the stored answer, finds out what came of the first attempt, or refuses.
+ * Executes an operation so that it takes effect once. A repeated call with the same key, concurrent or years later, replays
+ * the stored answer, finds out the outcome of the first attempt, or is refused.
  *
- * @throws RetryableError when nothing happened and the same key may be used again
- * @throws AmbiguousError when the store did not say whether it wrote; the same key finds out
+ * @throws RetryableError when nothing was done; the same key may be used again
+ * @throws AmbiguousError when it is unknown whether the store wrote; a retry with the same key finds out
  */
 export async function executeOnce<Subject, Work, Write, Refusal>(
   tools: ExecuteTools,
@@ -150,7 +155,7 @@ export async function executeOnce<Subject, Work, Write, Refusal>(
   return run.replayed() ?? (await run.whileBreakerIsOpen()) ?? tools.runner.run(operation.key.operationId, run);
 }
 
-/** One execution of one key: an object of its own for every call, so that nothing is shared between two keys. */
+/** One execution of one key. Each call has a new object, so that two keys share nothing. */
 class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, Executed<Refusal>> {
   readonly #tools: ExecuteTools;
   readonly #operation: Operation<Subject, Work, Write, Refusal>;
@@ -166,7 +171,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, E
 
   // ------------------------------------------------------------------------------------------------- before the claim
 
-  /** The stored answer that this process still has: a warm replay costs no call. */
+  /** The stored answer in this process's cache, if any. A warm replay needs no read. */
   replayed(): RepeatOutcome | undefined {
     const { replays, clock } = this.#tools;
     const warm = replays.get(this.#operation.key.operationId);
@@ -176,7 +181,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, E
     return judged.kind === 'payload_mismatch' ? judged : undefined;
   }
 
-  /** What was answered before is still answered, and nothing new is begun. @returns undefined when it may go on */
+  /** While the breaker is open, stored answers are replayed and no new operation begins. @returns undefined to continue */
   async whileBreakerIsOpen(): Promise<Executed<Refusal> | undefined> {
     const { breaker, key } = this.#operation;
     const unready = breaker === undefined ? undefined : await refusalOf(breaker.look);
@@ -192,12 +197,12 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, E
   // ------------------------------------------------------------------------------------------------------------- claim
 
   /**
-   * Two first attempts: both write, and one finds the other's record.
+   * Closes the race of two first attempts. Both write; the second finds the record of the first.
    *
    *   A ── claim ✓ ────────────
    *   B ────── claim ✗ record of A: in progress, or its stored answer
    *
-   * Two operations that each alone would be allowed: both decide on transition n, and one takes the place n + 1.
+   * Closes the race of two operations of which only one is possible. Both decide on transition n; one appends n + 1.
    *
    *   A (70 of 100) ── read n ── claim ✓ n + 1 reserves 70
    *   B (70 of 100) ──── read n ──── claim ✗ n + 1 is taken ── read n + 1 ── refused: 30 are left
@@ -225,7 +230,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, E
     });
   }
 
-  /** A stale lease never means "run again": the new owner finds out what the old one did. */
+  /** A stale lease never means "run again". The new owner finds out what the previous owner did. */
   async #claimExisting(existing: IdempotencyRecord): Promise<ClaimStep<Executed<Refusal>> | 'again'> {
     const { store, replays, clock, entropy } = this.#tools;
     const judged = this.#judge(existing);
@@ -240,18 +245,18 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, E
     const leaseExpiresAtMs = clock.nowMs() + LEASE_SECONDS * 1000;
     const taken = await store.takeOver({ stale: judged.record, owner, leaseExpiresAtMs });
     if (taken.kind === 'changed') return 'again';
-    // A released claim says that nothing was sent.
+    // A released claim proves that nothing was sent.
     return this.#takeOver(owner, claimedAtMs, released ? 'nothing' : 'maybe');
   }
 
   /**
-   * The subject is there and its record may not be: deleted by time to live, or by hand. What was answered is never answered
-   * by running again; what is open is taken over, and the other system is asked.
+   * The subject exists, and its record may be gone: deleted by time to live or by hand. An answered operation is never executed
+   * again. An open one is taken over, and the other system is asked for the outcome.
    */
   async #claimBegun(subject: Subject): Promise<ClaimStep<Executed<Refusal>> | 'again'> {
     const { store, clock, entropy } = this.#tools;
     const { key, expired } = this.#operation;
-    // A rival may have brought the record back between our claim and this look.
+    // A rival may have written the record again between our claim and this read.
     const record = await store.readRecord(key.operationId);
     if (record !== undefined) return this.#claimExisting(record);
     const lost = this.#operation.lostRecord(subject);
@@ -275,26 +280,26 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, E
       return await this.#operation.call(this.#mine());
     } catch (error) {
       const unsent = this.#operation.unsent === undefined ? retryable(error) : this.#operation.unsent(error);
-      // Its promise: nothing was sent, by any owner. After every other error something may have been.
+      // `unsent` proves that no owner sent a request. After any other error, one may have been sent.
       this.#provenUnsent = unsent !== undefined;
       throw unsent ?? error;
     }
   }
 
-  /** Only a claim under which nothing was sent is released: then the next attempt may begin at once. */
+  /** Releases the claim if nothing was sent under it, so that the next attempt can begin at once. */
   async release(): Promise<void> {
     if (!this.#provenUnsent) return;
     try {
       await this.#tools.store.release(this.#operation.key.operationId, this.#mine().owner);
     } catch {
-      // The lease ends by itself; the next owner then finds out instead of trusting that nothing was sent.
+      // Without the release, the lease ends, and the next owner finds out the outcome by a look-up.
     }
   }
 
   // ------------------------------------------------------------------------------------------------------------ commit
 
   /**
-   * A rival that appends has looked later than our call: what stands now is the answer.
+   * A rival that appended has newer information than our call, so its state decides the answer.
    *
    *   owner  claim ──── call ──────────────── commit: refused, T2 is there ── commit the answer that T2 implies
    *   rival            └─ callback appends T2 ─┘
@@ -324,7 +329,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, E
           return 'again';
         case 'fenced':
           if (outcome.record !== undefined || expects === 'absent') return this.#afterFence(outcome.record, current);
-          // Without the record nobody can tell whether a rival has sent since: a refusal of ours proves nothing then.
+          // The record is gone, so a rival may have sent a request since. Then our refusal proves nothing.
           if (isRefusal) throw contention('this key');
           expects = 'absent';
           return 'again';
@@ -332,7 +337,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, E
     });
   }
 
-  /** Another owner has the claim: what it stored is the answer, ours is thrown away. */
+  /** Another owner has the claim. Its stored answer is returned, and this run's answer is discarded. */
   async #afterFence(record: IdempotencyRecord | undefined, work: Work): Promise<Executed<Refusal>> {
     this.#notes.fenced = true;
     await this.#operation.keep?.(work);
@@ -354,12 +359,12 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, E
   }
 
   #mine(): Held<Subject> {
-    invariant(this.#held !== undefined, 'a run must hold its claim before it goes on');
+    invariant(this.#held !== undefined, 'a run holds its claim before it continues');
     return this.#held;
   }
 }
 
-/** A record of ours, leased from now. */
+/** A new record, leased from `nowMs`. */
 function openRecord(key: ClaimedKey, owner: OwnerToken, claimedAtMs: number, nowMs: number): OpenRecord {
   const leaseExpiresAtMs = nowMs + LEASE_SECONDS * 1000;
   return { status: 'INPROGRESS', ...key, owner, claimedAtMs, leaseExpiresAtMs, released: false };
@@ -382,7 +387,7 @@ function retryable(error: unknown): RetryableError | undefined {
 // ------------------------------------------------------------------------------------------------------- commit only
 
 /**
- * An effect in our own tables: the record and the rows are one write, so there is nothing to claim.
+ * An effect in Payonce's own tables: record and rows are one write, so no claim is needed.
  *
  *   A ── find ── read ── decide T4 ── record A ✓ T4 ✓
  *   A again ── find ── read ── decide T4 ── record A ✗: done before
@@ -390,9 +395,9 @@ function retryable(error: unknown): RetryableError | undefined {
  */
 export interface Effect<Prepared, Outcome> {
   readonly operationId: OperationId;
-  /** What an earlier run came to. */
+  /** The outcome of an earlier run, if any. */
   find(): Promise<Outcome | undefined>;
-  /** Reads what is decided on. */
+  /** Reads the state to decide on. */
   prepare(): Promise<Prepared>;
   /** Decides, and writes the record and the rows together. */
   write(prepared: Prepared): Promise<Written<Prepared, Outcome>>;
@@ -401,12 +406,12 @@ export interface Effect<Prepared, Outcome> {
 export type Written<Prepared, Outcome> =
   /** Written, written before, or refused. */
   | { readonly kind: 'done'; readonly outcome: Outcome }
-  /** A rival was faster: decide again on what it has left. */
+  /** A rival was faster: decide again on the new state. */
   | { readonly kind: 'again'; readonly prepared: Prepared }
-  /** A part is written, and the record comes with the last one. */
+  /** A part is written. The record is written with the last part. */
   | { readonly kind: 'part'; readonly prepared: Prepared };
 
-/** Of one effect; each is a transaction of up to a hundred rows. */
+/** The maximum number of parts of an effect. Each part is a transaction of up to 100 rows. */
 const MAX_PARTS = 20;
 
 /** Commits an effect once. @throws as {@link executeOnce} */
@@ -438,18 +443,18 @@ export async function commitOnce<Prepared, Outcome>(
 
 // ---------------------------------------------------------------------------------------------- claim, call, complete
 
-/** What a call outside must carry, so that one that is made again takes effect once. */
+/** The identity of a call to another system, by which a repeated call takes effect once. */
 export interface OutsideCall {
-  /** The same on every attempt, for ever: the key at the vendor. */
+  /** The idempotency key at the vendor, the same for every attempt. */
   readonly operationId: OperationId;
-  /** 1 for the first; of a later one, an earlier one may have reached its goal. */
+  /** From 1. At a later attempt, an earlier one may have been applied. */
   readonly attempt: number;
 }
 
 export type Consumed =
   | { readonly kind: 'done' }
   | { readonly kind: 'done_before' }
-  /** Another delivery is at it; this one must come again. */
+  /** Another delivery is being processed. This one must be delivered again. */
   | { readonly kind: 'busy' };
 
 export interface CompleteTools {
@@ -460,11 +465,12 @@ export interface CompleteTools {
 }
 
 /**
- * An effect outside that no client waits for: claim, call, complete. A call that threw is made again by the next delivery, and
- * one whose process died when its lease has ended, so it must be idempotent by the operation id that it is given.
+ * An effect in another system that no client waits for: claim, call, complete. A call that threw is repeated by the next
+ * delivery. A call whose process crashed is repeated by a delivery after its lease has ended. The call must therefore be
+ * idempotent by the given operation id.
  *
- * @param completed the record that says that it is done
- * @throws what the call throws: the delivery must come again
+ * @param completed makes the record of the completed call
+ * @throws the errors of the call; the message must be delivered again
  */
 export async function completeOnce(
   tools: CompleteTools,
@@ -502,9 +508,10 @@ class Completion implements OperationSteps<true, Consumed> {
   }
 
   /**
-   * Of two that find the same stale claim one gets it, because it is replaced only while it is the one that was read.
+   * Closes the race of two deliveries that find the same stale claim. One gets it, because a claim is replaced only while it
+   * is unchanged.
    *
-   *   A ── claim ✓ ── call ── ✗ (dies)
+   *   A ── claim ✓ ── call ── ✗ (crashes)
    *   B ──────────────── claim ✗ (A's, stale) ── replace A's ✓ ── call
    *   C ───────────────────── claim ✗ (A's, stale) ── replace A's ✗: busy
    */
@@ -528,14 +535,14 @@ class Completion implements OperationSteps<true, Consumed> {
     return true;
   }
 
-  /** Fenced: the owner that took over makes the same call with the same key, and completes it. */
+  /** When this owner is fenced, the new owner repeats the call with the same key and completes it. */
   async commit(): Promise<Consumed> {
     const completed = await this.#tools.records.complete({ ...this.#completed(), owner: this.#pending.owner });
     return completed ? { kind: 'done' } : { kind: 'busy' };
   }
 
   async release(): Promise<void> {
-    // Where this is lost, the lease lets the next delivery in.
+    // If this write fails, the next delivery begins when the lease ends.
     await this.#tools.records.fail(this.#pending).catch(() => undefined);
   }
 }

@@ -6,7 +6,7 @@ import { invariant } from '../../kernel/invariant.ts';
 import type { EffectRecord, IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
 import { isExpired, isLeased } from '../domain/idempotency.ts';
 
-/** What a request comes to whose key was used before. */
+/** The outcome of a request whose key was used before. */
 export type RepeatOutcome =
   /** The stored answer, verbatim. */
   | { readonly kind: 'replay'; readonly answer: Answer; readonly source: 'store' | 'cache' }
@@ -15,11 +15,11 @@ export type RepeatOutcome =
 
 type Judgement =
   | RepeatOutcome
-  /** Beyond what is kept: the key is refused, never run again. */
+  /** The retention has ended: the key is refused and never executed again. */
   | { readonly kind: 'key_expired' }
   | { readonly kind: 'stale'; readonly record: OpenRecord };
 
-/** What a record that stands in the way means for this request, in documented precedence. */
+/** Judges a request by the existing record of its key, in the documented precedence. */
 export function judgeRecord(
   record: IdempotencyRecord,
   request: { readonly fingerprint: Fingerprint },
@@ -32,7 +32,7 @@ export function judgeRecord(
   return { kind: 'stale', record };
 }
 
-/** What an effect that was recorded with a request's answer means for this request. */
+/** Judges a request by the existing effect record of its key. */
 export function judgeEffect(
   { request }: Pick<EffectRecord, 'request'>,
   mine: Fingerprint,
@@ -42,7 +42,7 @@ export function judgeEffect(
   return { kind: 'replay', answer: request.answer };
 }
 
-/** @throws RetryableError when the stored fingerprint was made by a rule that this code does not know: newer code decides */
+/** @throws RetryableError when a newer version of the code made the stored fingerprint; that version must decide */
 export function isSameRequest(stored: Fingerprint, mine: Fingerprint): boolean {
   switch (compareFingerprints(stored, mine)) {
     case 'same':

@@ -2,7 +2,7 @@ import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
 import type { IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
 
 export interface Takeover {
-  /** The record as it was read: taken over only if no rival did so since. */
+  /** The record as it was read. The takeover succeeds only if no rival has taken over since. */
   readonly stale: OpenRecord;
   readonly owner: OwnerToken;
   readonly leaseExpiresAtMs: number;
@@ -12,26 +12,26 @@ export type TakeoverOutcome =
   | { readonly kind: 'taken' }
   | { readonly kind: 'changed'; readonly record: IdempotencyRecord | undefined };
 
-/** The idempotency records of operations that are claimed; each kind of operation adds its own claim and commit. */
+/** The idempotency records of claimed operations. Each kind of operation adds its own claim and commit. */
 export interface RecordStore {
   takeOver(takeover: Takeover): Promise<TakeoverOutcome>;
-  /** Says that nothing was sent and lets the next attempt in at once; does nothing when the claim is no longer the owner's. */
+  /** Records that nothing was sent, so that the next attempt begins at once. Does nothing when another owner holds the claim. */
   release(operationId: OperationId, owner: OwnerToken): Promise<void>;
   readRecord(operationId: OperationId): Promise<IdempotencyRecord | undefined>;
 }
 
-/** What a write that claims came to, in order of precedence: what comes first is reported when several hold. */
+/** The outcome of a claiming write, in order of precedence: the first that applies is reported. */
 export type ClaimOutcome =
   | { readonly kind: 'claimed' }
   | { readonly kind: 'record_exists'; readonly record: IdempotencyRecord }
   | { readonly kind: 'transition_exists' };
 
-/** `open`: the claim is held by the record's owner. `absent`: its record was deleted while the owner was at work. */
+/** `open`: the record's owner holds the claim. `absent`: the record was deleted while the owner was working. */
 export type ExpectedRecord = 'open' | 'absent';
 
-/** What a write that commits came to, in order of precedence. */
+/** The outcome of a committing write, in order of precedence. */
 export type CommitOutcome =
   | { readonly kind: 'committed' }
-  /** Another owner holds or completed the claim; undefined when no record is there. */
+  /** Another owner holds or completed the claim. `record` is undefined when there is no record. */
   | { readonly kind: 'fenced'; readonly record: IdempotencyRecord | undefined }
   | { readonly kind: 'transition_exists' };

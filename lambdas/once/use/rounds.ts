@@ -1,18 +1,18 @@
 import { RetryableError } from '../../kernel/faults.ts';
 
 /**
- * A write that found its place taken is decided again on what the rival has left. In every round a rival has succeeded, so
- * the work as a whole goes on. After this many rounds, some 200 ms, the caller is asked to come back. Fewer are too few for
- * the commit of a call that was made: its key would wait for the end of its lease.
+ * A write whose place was taken is decided again on the new state. In every round a rival succeeds, so the system makes
+ * progress. After this many rounds, about 200 ms, the caller must retry. With fewer rounds, the commit after a call could
+ * fail, and its key would be blocked until the lease ends.
  */
 const MAX_ROUNDS = 8;
 
 /**
- * Tries until no rival was faster.
+ * Repeats an attempt until no rival was faster.
  *
- * @param what the rivals want, for the message of the error
- * @param attempt reads, decides and writes; `again` when a rival has written first. Rounds count from 0.
- * @throws RetryableError `contention` when rivals were always faster: nothing happened
+ * @param what the subject of the race, for the error's message
+ * @param attempt reads, decides and writes; returns `again` when a rival has written first. Rounds count from 0.
+ * @throws RetryableError `contention` when a rival was faster in every round; nothing was written
  */
 export async function rounds<Result>(
   what: string,
