@@ -1,21 +1,21 @@
-/** What the function that publishes events again is asked, and what it answers. Times in Unix milliseconds. */
+/** The request and the answer of the function that republishes events. Times in Unix milliseconds. */
 export interface RepublishRequest {
   readonly sinceMs: number;
   readonly untilMs: number;
 }
 
 export interface RepublishAnswer {
-  /** Outcomes that the Ledger has in what was walked through. */
+  /** The number of outcomes in the processed part of the range. */
   readonly found: number;
   readonly published: number;
-  /** What nobody can read, and what the bus will never take: the log says what; left out when there is none. */
+  /** The number of events that cannot be read or that the bus refuses permanently. The log names them. Absent when 0. */
   readonly unpublishable?: number;
-  /** Where the next request should begin; left out when all is done. */
+  /** The start of the next request. Absent when the range is complete. */
   readonly nextMs?: number;
 }
 
-/** One request works for so long, then says where to go on. Seconds. */
+/** The working time of one request. After it, the answer says where to continue. Seconds. */
 export const REPUBLISH_RUN_SECONDS = 45;
 
-/** What is under way may be published while the run ends. Seconds. */
+/** The function's timeout. It leaves time to end the publication that is under way. Seconds. */
 export const REPUBLISH_TIMEOUT_SECONDS = 60;

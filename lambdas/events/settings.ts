@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { Environment } from '../kernel/contract/environment.ts';
 import { queueUrl, readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
 
-/** What a consumer of events was deployed with; of the tables that it does not write, nothing is said. */
+/** The settings of a consumer. Tables that it does not write are absent. */
 export interface ConsumerConfig {
   readonly tables: { readonly idempotency: string; readonly views?: string; readonly registry?: string };
   readonly parkingQueueUrl: string;
@@ -30,7 +30,7 @@ export function readConsumerConfig(environment: Variables): ConsumerConfig {
   };
 }
 
-/** What puts events on the bus was deployed with. */
+/** The settings of a publisher of events. */
 export interface PublisherConfig {
   readonly ledgerTable: string;
   readonly eventBus: string;
@@ -47,7 +47,7 @@ export function readPublisherConfig(environment: Variables): PublisherConfig {
   return { ledgerTable: data[Environment.ledgerTable], eventBus: data[Environment.eventBus] };
 }
 
-/** What the relay was deployed with. @throws Error as {@link readPublisherConfig} */
+/** The settings of the relay. @throws Error as {@link readPublisherConfig} */
 export function readRelayConfig(environment: Variables): PublisherConfig & Pick<ConsumerConfig, 'parkingQueueUrl'> {
   const data = readVariables(z.object({ [Environment.parkingQueueUrl]: queueUrl }), environment);
   return { ...readPublisherConfig(environment), parkingQueueUrl: data[Environment.parkingQueueUrl] };
@@ -55,7 +55,11 @@ export function readRelayConfig(environment: Variables): PublisherConfig & Pick<
 
 const seconds = z.coerce.number('must be seconds').int('must be whole seconds').min(1, 'must be a second or more');
 
-/** What publishes lost events again was deployed with: an event that the projector has not seen for so long is lost. @throws Error as {@link readPublisherConfig} */
+/**
+ * The settings of the job `republish-events`. An event that the projector has not seen for `lostAfterSeconds` counts as lost.
+ *
+ * @throws Error as {@link readPublisherConfig}
+ */
 export function readLostEventsConfig(environment: Variables): PublisherConfig & { readonly lostAfterSeconds: number } {
   const data = readVariables(z.object({ [Environment.lostAfterSeconds]: seconds }), environment);
   return { ...readPublisherConfig(environment), lostAfterSeconds: data[Environment.lostAfterSeconds] };

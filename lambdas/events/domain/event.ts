@@ -7,7 +7,7 @@ import { PENDING_TYPES, paymentObject, TRANSITION_TYPES } from '../../payments/d
 import type { Posting } from '../../payments/domain/posting.ts';
 import type { FirstDetails, Transition } from '../../payments/domain/transition.ts';
 
-/** What merchants are told of. All other outcomes are events too, for our own consumers alone. */
+/** The types of events that merchants receive. All other outcomes are events for Payonce's own consumers only. */
 export const PUBLIC_EVENT_TYPES = [
   'payment.processing',
   'payment.requires_action',
@@ -24,28 +24,28 @@ export const PUBLIC_EVENT_TYPES = [
 
 export type PublicEventType = (typeof PUBLIC_EVENT_TYPES)[number];
 
-/** Every outcome; what only says that something may be under way is no event. */
+/** The types of all events: every outcome, and no pending transition. */
 export const EVENT_TYPES: readonly TransitionType[] = TRANSITION_TYPES.filter((type) => !PENDING_TYPES.has(type));
 
-/** The form of events of every type so far. A form that consumers could not read as this one gets the next number. */
+/** The version of events of every type. A form that is not compatible gets the next number. */
 const EVENT_VERSION = 1;
 
-/** As merchants get it and read it at `GET /v1/events/{id}`. */
+/** An event as merchants receive it, and as `GET /v1/events/{id}` returns it. */
 export interface EventObject {
-  /** Derived from the transition: the same however often it is published. */
+  /** Derived from the transition: the same for every publication. */
   readonly id: string;
   readonly object: 'event';
   readonly type: TransitionType;
   /** Unix seconds. */
   readonly created: number;
-  /** The transition's place in its payment's chain: order is told by it and never by arrival. */
+  /** The sequence of the transition in its payment's chain. It defines the order of events; the order of arrival does not. */
   readonly sequence: number;
   readonly livemode: boolean;
-  /** The refund or dispute that it is about; else the payment. */
+  /** The refund or dispute that the event is about, otherwise the payment. */
   readonly data: { readonly object: Readonly<Record<string, unknown>> };
 }
 
-/** As it goes over the bus: the merchant's event, and what our own consumers need beside it. JSON throughout. */
+/** An event on the bus: the merchant's event, and further fields for Payonce's own consumers. All values are JSON. */
 export interface PayonceEvent {
   readonly version: number;
   readonly tenant: TenantId;
@@ -53,12 +53,12 @@ export interface PayonceEvent {
   /** Unix milliseconds. */
   readonly occurredAtMs: number;
   readonly event: EventObject;
-  /** The payment as it stood then, as the API shows it. */
+  /** The payment after the transition, as the API shows it. */
   readonly payment: Readonly<Record<string, unknown>> & { readonly id: string };
   readonly postings: readonly Posting[];
 }
 
-/** @param first of the same payment: what is said once, on its first transition */
+/** @param first the details on the first transition of the same payment */
 export function eventOf(digest: Digest, transition: Transition, first: FirstDetails): PayonceEvent {
   const { payment, sequence, type, occurredAtMs, postings } = transition;
   const object = paymentObject(payment, first);
@@ -84,14 +84,14 @@ export function eventOf(digest: Digest, transition: Transition, first: FirstDeta
 const EVENT_LETTERS = 10;
 const EVENT_ID = /^evt_(?<payment>[a-z2-7]{32})(?<sequence>\d{6})[a-z2-7]{10}$/;
 
-/** Names its payment and its place, so that the transition is found by it without an index; the rest guards against typing errors. */
+/** The id contains the payment's id and the sequence, so that no index is needed. A checksum detects typing errors. */
 function eventId(digest: Digest, { payment, sequence }: Transition): string {
   const place = `${payment.id.slice('pay_'.length)}${String(sequence).padStart(6, '0')}`;
   const check = base32(digest.sha256(JSON.stringify(['event', place]))).slice(0, EVENT_LETTERS);
   return `evt_${place}${check}`;
 }
 
-/** @returns undefined when `text` is not of the form of an event's id */
+/** @returns undefined when `text` does not have the form of an event id */
 export function parseEventId(text: string): { readonly paymentId: string; readonly sequence: number } | undefined {
   const groups = EVENT_ID.exec(text)?.groups;
   if (groups?.['payment'] === undefined || groups['sequence'] === undefined) return undefined;

@@ -3,32 +3,32 @@ import type { EventOf, EventType } from './event-schemas.ts';
 import { readEvent } from './event-schemas.ts';
 import type { ConsumerTelemetry } from './event-telemetry.ts';
 
-/** What a consumer wants, and what it does with it. */
+/** A consumer: the types of its events, and what it does with them. */
 export interface EventHandlerDefinition<Type extends EventType, Handle> {
   /** One type, a list, or all. */
   readonly event: Type | readonly Type[] | '*';
-  /** The consumer's name, for ever: effects are remembered under it. */
+  /** The handler name. It must never change: the records of effects contain it. */
   readonly handler: string;
-  /** One effect for each of these, for ever, as `commission:<order>`. @default one effect for each event */
+  /** The business key, for example `commission:<order>`. Each key has one effect, permanently. @default the event's id */
   readonly key?: (event: EventOf<Type>) => string;
-  /** By `inOurTables(…)` or `outside(…)`. */
+  /** Made by `inOurTables(…)` or `outside(…)`. */
   readonly handle: Handle;
 }
 
-/** A message that nobody here can read, whole, with the reason. */
+/** A message that this code cannot read, complete and with the reason. */
 export interface ParkedMessage {
   readonly body: string;
   readonly reason: 'malformed' | 'unknown_type' | 'unknown_version';
   readonly detail: string;
 }
 
-/** What runs a consumer: the use case and its surroundings, put together in the function's folder. */
+/** The parts of a consumer, wired in its function. */
 export interface EventHandlerParts<Event, Handle> {
   readonly consume: (
     consumer: { readonly handler: string; readonly key?: (event: Event) => string; readonly handle: Handle },
     event: Event,
   ) => Promise<{ readonly kind: 'done' | 'done_before' | 'busy' }>;
-  /** Sets a message aside where people look. */
+  /** Parks a message for operators. */
   readonly parking: { park(message: ParkedMessage): Promise<void> };
   readonly telemetry: ConsumerTelemetry;
 }
@@ -37,9 +37,8 @@ type SqsHandler = (event: SQSEvent) => Promise<SQSBatchResponse>;
 type Came = 'done' | 'done_before' | 'not_asked_for' | 'parked' | 'busy' | 'failed';
 
 /**
- * The one way to consume events: a function behind the queue of an `EventConsumer`. Each message of a batch goes by
- * itself: one that fails comes again alone, one that cannot be read is parked with its reason, and neither holds up the
- * others.
+ * The handler of every `EventConsumer`'s queue. The messages of a batch are independent: a failed message is delivered again
+ * alone, an unreadable message is parked with the reason, and neither blocks the others.
  */
 export function createEventHandler<Type extends EventType, Handle>(
   definition: EventHandlerDefinition<Type, Handle>,
@@ -56,7 +55,7 @@ export function createEventHandler<Type extends EventType, Handle>(
       const { event } = read;
       const { occurredAtMs } = event;
       if (!isWanted(event.event.type)) return { came: 'not_asked_for' };
-      // `isWanted` says that it is of these types.
+      // `isWanted` has checked the type.
       const { kind } = await parts.consume(consumer, event as unknown as EventOf<Type>);
       return { came: kind, occurredAtMs };
     }
@@ -84,7 +83,7 @@ export function createEventHandler<Type extends EventType, Handle>(
   };
 }
 
-/** EventBridge puts its own envelope around the event. @returns undefined when it is not there */
+/** The `detail` of EventBridge's envelope. @returns undefined when there is none */
 function detailOf(body: string): unknown {
   try {
     const envelope: unknown = JSON.parse(body);

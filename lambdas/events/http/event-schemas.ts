@@ -6,8 +6,8 @@ import { payment, refund } from '../../payments/http/payment-objects.ts';
 import type { EventObject, PayonceEvent } from '../domain/event.ts';
 
 /**
- * The one registry of what events look like, by type and version. Within a version fields may only be added, so objects
- * are loose: what a consumer does not know yet passes through. A form that is not readable as this one is the next version.
+ * The registry of the schemas of events, by type and version. A version may only gain fields, so objects are loose and
+ * unknown fields pass through. An incompatible form gets the next version.
  */
 
 const minorUnits = z.int().min(0);
@@ -23,10 +23,10 @@ const dispute = z.looseObject({
 });
 
 type PendingType = 'payment.created' | 'capture.pending' | 'void.pending' | 'refund.pending';
-/** Every type of which there are events. */
+/** The types of events. */
 export type EventType = Exclude<TransitionType, PendingType>;
 
-/** What each event is about, by version: a new version is added beside the old one, for as long as the old one may still come. */
+/** The subject of each event, by version. An old version stays for as long as its events may still be delivered. */
 const SUBJECTS = {
   'payment.processing': { 1: payment },
   'payment.requires_action': { 1: payment },
@@ -48,7 +48,7 @@ const SUBJECTS = {
 
 type SubjectOf<Type extends EventType> = z.infer<(typeof SUBJECTS)[Type][keyof (typeof SUBJECTS)[Type]]>;
 
-/** An event of these types, as a consumer gets it: checked. */
+/** A validated event of these types, as a consumer receives it. */
 export type EventOf<Type extends EventType = EventType> = Omit<PayonceEvent, 'event' | 'payment'> & {
   readonly event: Omit<EventObject, 'type' | 'data'> & {
     readonly type: Type;
@@ -57,7 +57,7 @@ export type EventOf<Type extends EventType = EventType> = Omit<PayonceEvent, 'ev
   readonly payment: z.infer<typeof payment>;
 };
 
-/** What of an event decides who reads the rest. */
+/** The fields that select the schema of the rest. */
 const head = z.looseObject({ version: z.int().min(1), event: z.looseObject({ type: z.string() }) });
 
 const envelope = z.object({
@@ -87,12 +87,12 @@ const envelope = z.object({
 
 export type ReadEvent =
   | { readonly kind: 'event'; readonly event: EventOf }
-  /** Well formed, and of a type of which nothing is known here. */
+  /** Well formed, with a type that this code does not know. */
   | { readonly kind: 'unknown_type'; readonly type: string }
   | { readonly kind: 'unknown_version'; readonly type: string; readonly version: number }
   | { readonly kind: 'malformed'; readonly type?: string; readonly detail: string };
 
-/** Reads what came as an event's `detail`; never throws. */
+/** Parses the `detail` of an event. Never throws. */
 export function readEvent(detail: unknown): ReadEvent {
   const start = head.safeParse(detail);
   if (!start.success) return { kind: 'malformed', detail: told(start.error) };
@@ -106,7 +106,7 @@ export function readEvent(detail: unknown): ReadEvent {
   if (!whole.success) return { kind: 'malformed', type, detail: told(whole.error) };
   const about = subject.safeParse(whole.data.event.data.object);
   if (!about.success) return { kind: 'malformed', type, detail: told(about.error) };
-  // Checked just now, by the schemas that the type is made from.
+  // Validated above, by the schemas that the type is inferred from.
   return { kind: 'event', event: whole.data as unknown as EventOf };
 }
 
@@ -114,7 +114,7 @@ function isEventType(type: string): type is EventType {
   return Object.hasOwn(SUBJECTS, type);
 }
 
-/** Names the field and never its value: that may be anything. */
+/** The path of the field only, because its value may be sensitive. */
 function told(error: z.ZodError): string {
   const [issue] = error.issues;
   return `${issue?.path.join('.') || 'the event'}: ${issue?.message ?? 'is not valid'}`;

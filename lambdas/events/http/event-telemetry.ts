@@ -6,19 +6,19 @@ import { standardTelemetry, type Telemetry } from '../../kernel/platform/telemet
 
 const LATE_SUCCESS: AlarmMetric = 'late_success';
 
-/** What came of one message. */
+/** The result of one message. */
 export interface ConsumedMessage {
   readonly came: 'done' | 'done_before' | 'not_asked_for' | 'parked' | 'busy' | 'failed';
-  /** When its transition was made; left out when nobody can tell. */
+  /** When its transition was made. Unix milliseconds. Absent when it is not known. */
   readonly occurredAtMs?: number;
 }
 
 export interface ConsumerTelemetry extends Pick<Telemetry, 'fault'> {
-  /** One line for every batch. */
+  /** Logs one line for each batch. */
   batch(messages: readonly ConsumedMessage[]): void;
 }
 
-/** JSON lines, and metrics in CloudWatch's embedded format. */
+/** Writes JSON lines, and metrics in CloudWatch's embedded metric format. @param nowMs the current time; Unix milliseconds */
 export function consumerTelemetry(serviceName: string, nowMs: () => number): ConsumerTelemetry {
   const logger = new Logger({ serviceName });
   const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
@@ -41,13 +41,13 @@ export function consumerTelemetry(serviceName: string, nowMs: () => number): Con
   };
 }
 
-/** One line for each letter about a payment that is never tried again by itself. Whom it was for stays out. */
+/** Logs one line for each e-mail about a payment that is not retried automatically. The recipient is not logged. */
 export function unsentLetters(serviceName: string): (payment: string, why: string) => void {
   const logger = new Logger({ serviceName });
   return (payment, why) => logger.warn('unsent', { payment, why });
 }
 
-/** What came of one batch of the Stream. */
+/** The result of one batch of the Stream. */
 interface RelayedBatch {
   readonly published: number;
   readonly parked: number;
@@ -59,11 +59,11 @@ interface RelayedBatch {
 }
 
 export interface RelayTelemetry extends Pick<Telemetry, 'fault'> {
-  /** One line for every batch. */
+  /** Logs one line for each batch. */
   batch(batch: RelayedBatch): void;
 }
 
-/** JSON lines, and metrics in CloudWatch's embedded format. */
+/** Writes JSON lines, and metrics in CloudWatch's embedded metric format. @param nowMs the current time; Unix milliseconds */
 export function relayTelemetry(serviceName: string, nowMs: () => number): RelayTelemetry {
   const logger = new Logger({ serviceName });
   const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
@@ -89,7 +89,7 @@ function publish(metrics: Metrics, counts: Readonly<Record<string, number>>, age
   for (const [name, count] of Object.entries(counts)) {
     if (count > 0) metrics.addMetric(name, MetricUnit.Count, count);
   }
-  // Clocks differ: what has not happened yet is new.
+  // Clock skew can make the age negative.
   if (ageMs !== undefined) metrics.addMetric(EventMetric.age, MetricUnit.Milliseconds, Math.max(0, ageMs));
   if (ageMs !== undefined || Object.values(counts).some((count) => count > 0)) metrics.publishStoredMetrics();
 }

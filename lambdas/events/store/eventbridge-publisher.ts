@@ -5,20 +5,20 @@ import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faul
 import type { PayonceEvent } from '../domain/event.ts';
 import { BUS_CALL_INVALID, type EventPublisher, type PublishOutcome } from '../use/event-publisher.ts';
 
-/** A healthy call takes some ten milliseconds. */
+/** A healthy call takes about ten milliseconds. */
 const REQUEST_TIMEOUT_MS = 5_000;
 const CONNECTION_TIMEOUT_MS = 1_000;
 
-/** Of one entry that will be refused for ever (Amazon EventBridge API reference, "PutEventsResultEntry"). All others may pass. */
+/** Error codes of an entry that is refused permanently (Amazon EventBridge API reference, "PutEventsResultEntry"). */
 const REFUSALS: ReadonlySet<string> = new Set(['MalformedDetail', 'InvalidArgument']);
-/** Of a whole call of which nothing was taken. */
+/** Errors of a whole call of which no entry was accepted. */
 const THROTTLES: ReadonlySet<string> = new Set([
   'ThrottlingException',
   'TooManyRequestsException',
   'LimitExceededException',
 ]);
 
-/** A client that does not retry by itself: retries belong to one layer, which knows which entries failed. */
+/** A client without retries. `publishAll` retries, because it knows which entries failed. */
 export function eventBridgeClient(): EventBridgeClient {
   return new EventBridgeClient({
     maxAttempts: 1,
@@ -49,7 +49,7 @@ export class EventBridgePublisher implements EventPublisher {
     }));
     const results = await this.#put(entries);
     if (results.length === events.length) return results.map(outcomeOf);
-    throw new AmbiguousError('bus_ambiguous', `the bus told of ${results.length} entries out of ${events.length}`);
+    throw new AmbiguousError('bus_ambiguous', `the bus returned ${results.length} results for ${events.length} entries`);
   }
 
   async #put(
@@ -71,15 +71,15 @@ function outcomeOf({ EventId, ErrorCode }: PutEventsResultEntry): PublishOutcome
 }
 
 function faultOf(cause: unknown): Error {
-  // No answer at all: a timeout, a reset, a name that did not resolve.
+  // No answer at all, for example a timeout, a connection reset or a DNS failure.
   const isAnswer = cause instanceof EventBridgeServiceException;
   if (!isAnswer || (cause.$metadata.httpStatusCode ?? 500) >= 500) {
-    return new AmbiguousError('bus_ambiguous', 'the bus did not say what it took', { cause });
+    return new AmbiguousError('bus_ambiguous', 'the bus gave no usable answer', { cause });
   }
   if (cause.name === 'ValidationException') {
-    return new TerminalError(BUS_CALL_INVALID, 'the bus refused what a call holds', { cause });
+    return new TerminalError(BUS_CALL_INVALID, 'the bus refused the entries of a call', { cause });
   }
   return THROTTLES.has(cause.name)
-    ? new RetryableError('bus_throttled', 'the bus does not take this now', { cause })
+    ? new RetryableError('bus_throttled', 'the bus throttled a call', { cause })
     : new TerminalError('bus_refused', 'the bus refused a call', { cause });
 }

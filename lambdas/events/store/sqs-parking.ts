@@ -1,10 +1,10 @@
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { Parking } from '../../payments/use/transition-stream.ts';
 
-/** An attribute is there to be read at a glance. Characters. */
+/** The length of the attribute `detail`. Characters. */
 const LONGEST_DETAIL = 256;
 
-/** Sets things aside in a queue; whatever fails here is not acknowledged, and so is tried again. */
+/** Parks messages in a queue. When it throws, the source message is not acknowledged and is delivered again. */
 export class SqsParking implements Parking {
   readonly #client: SQSClient;
   readonly #queueUrl: string;
@@ -26,7 +26,7 @@ export class SqsParking implements Parking {
   }
 }
 
-/** Retries are off: what cannot be set aside now comes again with its message. */
+/** Retries are off: a message that cannot be parked is delivered again. */
 export function configuredParking(queueUrl: string): Parking {
   return new SqsParking(new SQSClient({ maxAttempts: 1 }), queueUrl);
 }

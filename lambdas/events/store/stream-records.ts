@@ -6,7 +6,7 @@ import { PENDING_TYPES } from '../../payments/domain/payment.ts';
 import { parseTransition } from '../../payments/store/items.ts';
 import type { StreamRecord } from '../../payments/use/transition-stream.ts';
 
-/** As a Lambda function gets it: JSON, so that bytes are base64 text. */
+/** A Stream record as Lambda delivers it: JSON, with bytes as base64. */
 const streamRecord = z.object({
   eventName: z.string(),
   dynamodb: z.object({
@@ -18,10 +18,10 @@ const streamRecord = z.object({
 
 const position = z.object({ dynamodb: z.object({ SequenceNumber: z.string() }) });
 
-/** Reads one record of the Ledger's Stream; never throws. */
+/** Parses one record of the Ledger's Stream. Never throws. */
 export function readStreamRecord(record: unknown): StreamRecord {
   return {
-    // Without one, Lambda is asked for the whole batch again.
+    // An empty position makes Lambda deliver the whole batch again.
     position: position.safeParse(record).data?.dynamodb.SequenceNumber ?? '',
     whole: JSON.stringify(record),
     content: contentOf(record),
@@ -31,7 +31,7 @@ export function readStreamRecord(record: unknown): StreamRecord {
 function contentOf(record: unknown): StreamRecord['content'] {
   try {
     const { eventName, dynamodb } = streamRecord.parse(record);
-    // The Ledger only ever grows.
+    // The Ledger is append-only.
     if (eventName !== 'INSERT') return { kind: 'tampered', how: eventName, row: nameOf(dynamodb.Keys) };
     if (dynamodb.NewImage === undefined) return { kind: 'unreadable', detail: 'dynamodb.NewImage: is not there' };
     const item = unmarshall(fromJson(dynamodb.NewImage) as Record<string, AttributeValue>);
@@ -46,14 +46,14 @@ function nameOf(keys: Readonly<Record<string, { readonly S: string }>> = {}): st
   return [KeyAttribute.partition, KeyAttribute.sort].map((name) => keys[name]?.S ?? '?').join(' ');
 }
 
-/** Names the field and never its value. */
+/** The path of the field only, because its value may be sensitive. */
 function toldOf(error: unknown): string {
   if (!(error instanceof z.ZodError)) return error instanceof Error ? error.name : 'unknown';
   const [issue] = error.issues;
   return `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not valid'}`;
 }
 
-/** An attribute's value whose bytes are bytes again, at any depth. */
+/** Decodes base64 to bytes in an image, at any depth. */
 function fromJson(image: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(image).map(([name, value]) => [name, fromJsonValue(value)]));
 }

@@ -15,20 +15,20 @@ export interface PublishTools {
   readonly entropy: Entropy;
 }
 
-/** A bus that stumbles is asked again this often; one that is down is left to the Stream, which has a day. */
+/** Tries of one call. If the bus stays unavailable, the Stream delivers the records again, for 24 hours. */
 const MAX_TRIES = 3;
 /** Waits before the second and the third try, with full jitter. Milliseconds. */
 const WAITS_MS = [0, 200, 1_000] as const;
-/** What an entry needs beside its detail: names, and a time. Bytes. */
+/** The size of an entry without its detail: names and a time. Bytes. */
 const ENTRY_OVERHEAD_BYTES = 512;
-/** Of what comes after something that cannot be published now. */
+/** The outcome of events after one that cannot be published now. */
 export const NOT_TRIED: PublishOutcome = { kind: 'not_now', code: 'not_tried' };
 
 /**
- * Publishes all, in calls as large as may be. Of a call that fails in part, only what failed is sent again. Once
- * something cannot be published, what comes after it is not tried: it would be published again with it.
+ * Publishes events, in calls as large as possible. Of a call that fails in part, only the failed entries are sent again. After
+ * a batch that cannot be published now, the later batches are not tried, because they will be delivered again with it.
  *
- * @returns an outcome for each, in their order
+ * @returns an outcome for each event, in order
  */
 export async function publishAll(
   tools: PublishTools,
@@ -60,7 +60,7 @@ async function publishBatch(
   return outcomes;
 }
 
-/** A call that nobody knows of may have published all: to publish again is harmless, and to leave one out is not. */
+/** After an ambiguous error the events are published again: a duplicate does no harm, and a lost event does. */
 async function publishOnce(
   publisher: EventPublisher,
   events: readonly PayonceEvent[],
@@ -75,7 +75,7 @@ async function publishOnce(
   }
 }
 
-/** One of them has the whole call refused: it shall not hold up the others. */
+/** One invalid event makes the bus refuse the whole call. Published one by one, the others are accepted. */
 async function publishAlone(
   publisher: EventPublisher,
   events: readonly PayonceEvent[],
@@ -85,7 +85,7 @@ async function publishAlone(
   return outcomes;
 }
 
-/** In order, each as large as one call may be. One that is too large by itself goes alone, and is refused by the bus. */
+/** Batches in order, each as large as one call may be. An event that is too large is sent alone, and the bus refuses it. */
 function batchesOf(events: readonly PayonceEvent[]): readonly (readonly PayonceEvent[])[] {
   const batches: PayonceEvent[][] = [];
   let room = 0;

@@ -14,25 +14,25 @@ export interface RelayTools extends PublishTools {
   readonly transitions: TransitionReader;
   readonly parking: Parking;
   readonly runner: OperationRunner;
-  /** What the bus has acknowledged, or refused and is not parked yet: a batch that comes again does not send it again. */
+  /** The events that the bus has accepted, or has refused and that are not parked yet. A redelivered batch does not resend them. */
   readonly relayed: OnceInProcess<PublishOutcome>;
   readonly digest: Digest;
-  /** Told of what went wrong. */
+  /** Called with each error. */
   readonly report: (error: unknown) => void;
 }
 
 export interface Relayed {
   readonly published: number;
   readonly parked: number;
-  /** Of those parked: rows that somebody has changed or removed. */
+  /** The parked records of rows that were changed or removed. */
   readonly tampered: number;
-  /** Of those published: payments that nobody but a person can decide any more. */
+  /** The published events of payments that went into review. */
   readonly toReview: number;
-  /** Of those published: money that came too late, whoever wrote it down. */
+  /** The published events of late successes. */
   readonly lateSuccess: number;
-  /** The first one that could not be dealt with: it and all after it must come again. */
+  /** The position of the first record that could not be processed. It and all later ones must be delivered again. */
   readonly againFrom?: string;
-  /** When the oldest transition of the batch was made. */
+  /** When the oldest transition of the batch was made. Unix milliseconds. */
   readonly oldestMs?: number;
 }
 
@@ -44,21 +44,21 @@ type Prepared =
 
 /** Why a record is parked. */
 type ParkingReason =
-  /** Not of a form that this code knows. */
+  /** This code does not know the form of the record. */
   | 'unreadable'
-  /** The payment's first transition, which says what the payment is about, is not there. */
+  /** The payment's first transition, which holds its details, is missing. */
   | 'first_transition_missing'
-  /** This code cannot make an event of it: a bug. */
+  /** A bug: the record could not be made into an event. */
   | 'unexpected'
-  /** The bus will never take it. */
+  /** The bus refuses the event permanently. */
   | 'refused_by_bus'
-  /** A row of the Ledger was changed or removed; what is parked has it as it was. */
+  /** A row of the Ledger was changed or removed. The parked record contains the old row. */
   | 'ledger_tampered';
 
 /**
- * Publishes a batch of the Stream. Nothing is lost: what cannot be dealt with now is asked for again, with all after it,
- * and what never can is parked whole. Each event is published once in this process. Another process may publish it
- * again, under the same event id:
+ * Publishes a batch of the Stream. No record is lost: a record that cannot be processed now is requested again, with all
+ * later ones, and a record that can never be processed is parked complete. This process publishes each event once.
+ * Another process may publish it again, with the same event id:
  *
  *   batch        1 published ── 2 not now ── 3 published     the Stream begins again from 2
  *   batch again                 2 published ── 3 done before
@@ -78,7 +78,7 @@ export async function relayTransitions(tools: RelayTools, records: readonly Stre
       outcome?.kind === 'refused' ? { reason: 'refused_by_bus' as const, detail: outcome.code } : poisonOf(each);
     const isDone = outcome?.kind !== 'not_now' && (poison === undefined || (await park(tools, records[index], poison)));
     if (!isDone) return { ...counts, ...againFrom(records, index), ...oldestOf(events) };
-    // From here on its parked record stands for it: a redrive asks the bus again.
+    // From here on the parked record represents the event: a redrive publishes it again.
     if (outcome?.kind === 'refused' && each.kind === 'event') tools.relayed.forget(relayOperation(each.event.event.id));
     if (poison !== undefined) counts.parked += 1;
     else if (outcome !== undefined) counts.published += 1;
@@ -106,7 +106,7 @@ function oldestOf(events: readonly PayonceEvent[]): Pick<Relayed, 'oldestMs'> {
   return events.length === 0 ? {} : { oldestMs: Math.min(...events.map(({ occurredAtMs }) => occurredAtMs)) };
 }
 
-/** Each event is a unit of its own; those that are new to this process go to the bus together, in as few calls as may be. */
+/** Each event is one unit of work. The events that are new to this process share as few calls as possible. */
 function publishOnce(tools: RelayTools, events: readonly PayonceEvent[]): Promise<readonly PublishOutcome[]> {
   const { runner, relayed } = tools;
   const fresh = events.filter(({ event }) => relayed.find(relayOperation(event.id)) === undefined);
@@ -129,10 +129,9 @@ function publishOnce(tools: RelayTools, events: readonly PayonceEvent[]): Promis
 }
 
 /**
- * Parks each time that a record is brought: a redrive deletes the message that held it, so no process may remember that it
- * was parked.
+ * Parks a record at each delivery. No process may remember that it was parked, because a redrive deletes the parked message.
  *
- * @returns whether it is parked; if not, the Stream brings it again
+ * @returns whether the record is parked; if not, the Stream delivers it again
  */
 async function park(
   { parking, report }: RelayTools,
@@ -148,7 +147,7 @@ async function park(
   }
 }
 
-/** One after the other, up to the first that cannot be read now: what comes after it is not needed. */
+/** Prepares the records in order, up to the first that cannot be read now. The later ones are delivered again. */
 async function prepareAll(tools: RelayTools, records: readonly StreamRecord[]): Promise<readonly Prepared[]> {
   const known = new Map<PaymentId, FirstDetails>();
   const prepared: Prepared[] = [];
@@ -180,12 +179,12 @@ async function prepare(
   } catch (error) {
     tools.report(error);
     if (isFault(error)) return { kind: 'not_now' };
-    // A bug must not hold up the shard: its record waits for the fix, and the others go on.
+    // A bug must not block the shard: the record is parked until the fix, and the others continue.
     return { kind: 'poison', reason: 'unexpected', detail: error instanceof Error ? error.name : typeof error };
   }
 }
 
-/** What is said once, on the first transition: read once for each payment of a batch. */
+/** The details on the payment's first transition, read at most once for each payment of a batch. */
 async function firstDetails(
   { transitions }: RelayTools,
   { payment, first }: Transition,

@@ -12,21 +12,24 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const JOB_ID = 'republish-events';
 
 /**
- * An event that the projector has not seen so long after its minute is taken for lost. Relay and projector take seconds; one
- * that was only slow is published twice, which is harmless. Milliseconds.
+ * How long after its minute an event that the projector has not seen counts as lost. Relay and projector take seconds. An
+ * event that was only slow is published twice, which does no harm. Milliseconds.
  */
 const LOST_AFTER_MS = 3 * MINUTE_MS;
 
 /**
- * The mark stays so far behind the present: a transition bears the time of its writer, whose clock may differ by minutes, and
- * must not come in behind a mark that has passed. Milliseconds.
+ * How far the mark stays behind the present. A transition has the time of its writer, whose clock may be slow by minutes; it
+ * must not appear behind the mark. Milliseconds.
  */
 const MARK_BEHIND_MS = 15 * MINUTE_MS;
 
-/** Where there is no mark yet: as far back as the Stream would bring it, if the Ledger is as old. What is older is for the operator's command. Milliseconds. */
+/**
+ * How far back the first mark begins: the Stream's retention, or the age of the Ledger if it is younger. Older events are left to
+ * the operator's command. Milliseconds.
+ */
 const FIRST_REACH_MS = DAY_MS;
 
-/** Consumers remember an event as long as it may be brought again; an hour less, as a run takes its time. Milliseconds. */
+/** How far back events may be republished: as long as consumers remember events, less an hour for the run. Milliseconds. */
 const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS - 60 * MINUTE_MS;
 
 export interface RepublishLostEventsTools extends RepublishTools {
@@ -34,14 +37,14 @@ export interface RepublishLostEventsTools extends RepublishTools {
   readonly marks: JobMarks;
   readonly age: LedgerAge;
   readonly report: (error: unknown) => void;
-  /** Told of whole minutes that nobody has looked through and nobody may any more. Unix milliseconds, the end exclusive. */
+  /** Called with a range of minutes that was not processed in time and is skipped. Unix milliseconds, the end exclusive. */
   readonly beyondReach: (fromMs: number, untilMs: number) => void;
   /** @default three minutes */
   readonly lostAfterMs?: number;
 }
 
 export type RepublishStep =
-  /** The mark is put where the walk begins. */
+  /** Sets the mark to the start of the walk. */
   | { readonly kind: 'begin'; readonly markMs: number | undefined; readonly fromMs: number }
   | { readonly kind: 'minute'; readonly minuteMs: number };
 
@@ -59,7 +62,7 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
   const lostAfterMs = tools.lostAfterMs ?? LOST_AFTER_MS;
   return {
     page: async (cursor, limit, { scheduledForMs }) => {
-      // Never beyond the present, whatever time the run is for.
+      // Never beyond the present, whatever the scheduled time of the run.
       const untilMs = wholeMinute(Math.min(scheduledForMs, clock.nowMs()) - lostAfterMs);
       if (cursor !== undefined) return minutesFrom(Number(cursor), untilMs, limit);
       const begin = beginning(await marks.readMark(JOB_ID), await age.emptyBeforeMs(), clock.nowMs());
@@ -107,7 +110,7 @@ function beginItem(step: Extract<RepublishStep, { kind: 'begin' }>): JobItem<Rep
   return { thing: step, name: `from ${nameOf(step.fromMs)}`, after: String(step.fromMs) };
 }
 
-/** A cursor is the first minute that is not done. */
+/** The minutes from `fromMs`. The cursor is the first minute that is not done. */
 function minutesFrom(fromMs: number, untilMs: number, limit: number) {
   const items: JobItem<RepublishStep>[] = [];
   for (let minuteMs = fromMs; minuteMs < untilMs && items.length < limit; minuteMs += MINUTE_MS) {

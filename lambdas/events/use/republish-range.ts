@@ -47,7 +47,7 @@ const MINUTE_MS = 60_000;
 /** Number of events that are read concurrently and held in memory. */
 const READ_AT_ONCE = 20;
 
-/** What came of one minute. */
+/** The result of one minute. */
 type Minute = Required<Omit<Republished, 'nextMs'>> & {
   /** False when the caller has to repeat it later. */
   readonly isFinished: boolean;
@@ -73,7 +73,7 @@ export async function republishRange(tools: RepublishTools, range: RepublishRang
   return told(sum);
 }
 
-/** A minute is done before when the projector has seen all that it holds. */
+/** Publishes one minute. It counts as done before when the projector has seen all its events. */
 function republishMinute(tools: RepublishTools, minuteMs: number, deadlineMs: number): Promise<Minute> {
   let found = 0;
   let missing: readonly OutcomePlace[] = [];
@@ -133,7 +133,7 @@ async function eventAt(
       transitions.readTransition({ ...place, sequence: 1 }),
       transitions.readTransition(place),
     ]);
-    invariant(first !== undefined && transition !== undefined, 'what the index names is in the Ledger');
+    invariant(first !== undefined && transition !== undefined, 'a transition that the index names is in the Ledger');
     return eventOf(digest, transition, detailsOf(first));
   } catch (error) {
     if (isFault(error)) throw error;
