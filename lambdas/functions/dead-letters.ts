@@ -11,7 +11,7 @@ import { outboundTelemetry } from '../outbound/outbound-telemetry.ts';
 import { listLetters, redriveLetters } from '../outbound/use/redrive-letters.ts';
 
 const config = readPartiesConfig(process.env);
-if (config === undefined) throw new Error('this deployment calls nobody, so there are no letters');
+if (config === undefined) throw new Error('this deployment has no parties, so there are no dead letters');
 const telemetry = standardTelemetry('dead-letters');
 const redrive = await configuredRedrive(config, {
   client: documentClient(),
@@ -21,7 +21,7 @@ const redrive = await configuredRedrive(config, {
 });
 const tools = { ...redrive, clock: systemClock, report: (error: unknown) => telemetry.fault('redrive', error) };
 
-/** Lists the calls that were given up, or makes them again: for an operator, by `payonce letters`. */
+/** Lists or redrives dead letters, for an operator, by `payonce letters`. */
 export const handler = idempotently(
   { unit: 'a dead letter', record: 'the letter, which is removed once its call has ended' },
   (runner) =>

@@ -17,7 +17,7 @@ import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 
 const config = readPaymentsConfig(process.env, PROCESSORS);
 const parties = readPartiesConfig(process.env);
-if (parties === undefined) throw new Error('orders need their parties: none of them is set in the environment');
+if (parties === undefined) throw new Error('orders need the settings of their parties: the environment has none');
 const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const { tables } = config;

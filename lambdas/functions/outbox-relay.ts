@@ -25,7 +25,7 @@ const tools = {
   ...pacing,
 };
 
-/** Puts what the Ledger's Stream brings on the bus; the Stream begins again at what could not be dealt with. */
+/** Publishes the records of the Ledger's Stream. The Stream delivers again from the first record that could not be processed. */
 export const handler = idempotently(
   { unit: 'a record of the Stream', record: 'what the bus has acknowledged in this process' },
   (runner) =>

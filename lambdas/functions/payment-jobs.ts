@@ -43,13 +43,13 @@ const pacing = { clock: systemClock, entropy: systemEntropy };
 const jobs = jobTelemetry(NAME);
 const telemetry = standardTelemetry(NAME);
 const processors = await configuredProcessors(config, systemClock);
-/** Undefined where orders are not taken. */
+/** Undefined when the deployment accepts no orders. */
 const parties =
   partiesConfig === undefined
     ? undefined
     : await configuredParties(partiesConfig, { client, observer: outboundTelemetry(), ...pacing });
 
-/** Works on the jobs that move money. */
+/** The worker of the jobs that move money. */
 export const handler = idempotently(
   { unit: 'a page of a run', record: "the run's own row, saved under the job's lock" },
   (runner) => {
@@ -80,7 +80,7 @@ function paymentJobs(runner: OperationRunner) {
     replays: new ProcessReplayCache(),
     digest: systemDigest,
     report: (error: unknown) => telemetry.fault(NAME, error),
-    // At once: a process that dies later has told.
+    // Written at once, so that a later crash does not lose it.
     alarm: (what: AlarmMetric) => telemetry.run('alarm', { [what]: 1 }, { [what]: 1 }),
     ...pacing,
   };
@@ -115,7 +115,7 @@ function tellRetried(retried: RetriedOrphans): void {
   telemetry.run('retry orphaned callbacks', counts, { ...retried });
 }
 
-/** A row that this code cannot read stays in its queue and is reported at every reading: an operator has to look at it. */
+/** A row that this code cannot parse stays in its queue and is reported at every read, for an operator. */
 function unreadable(error: unknown): void {
   telemetry.fault(NAME, error);
   telemetry.run('resolve unreadable', { undecidable: 1 }, { unreadable: 1 });

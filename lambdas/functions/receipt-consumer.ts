@@ -13,7 +13,7 @@ import { outboundTelemetry } from '../outbound/outbound-telemetry.ts';
 
 const { tables, parkingQueueUrl } = readConsumerConfig(process.env);
 const parties = readPartiesConfig(process.env);
-if (parties === undefined) throw new Error('receipts need a mailer: none is set in the environment');
+if (parties === undefined) throw new Error('receipts need the settings of a mailer: the environment has none');
 const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const tools = {

@@ -32,8 +32,8 @@ export const handler = idempotently(
       const { sinceMs, untilMs } = request.parse(asked);
       const nowMs = systemClock.nowMs();
       if (sinceMs < nowMs - REPLAY_HORIZON_DAYS * DAY_MS) {
-        const days = `only the last ${REPLAY_HORIZON_DAYS} days may be published again`;
-        throw new RangeError(`${days}: consumers forget the rest`);
+        const days = `only the last ${REPLAY_HORIZON_DAYS} days may be republished`;
+        throw new RangeError(`${days}: consumers do not recognize older events`);
       }
       const range = { sinceMs, untilMs: Math.min(untilMs, nowMs), deadlineMs: nowMs + REPUBLISH_RUN_SECONDS * 1000 };
       const republished = await republishRange({ ...tools, runner }, range);

@@ -55,7 +55,7 @@ const store = new DynamoDbStore(client, tables, pacing);
 const transitions = new LedgerTransitions(client, tables.ledger, pacing);
 const views = new DynamoDbViews(client, readViewsTable(process.env), pacing);
 
-/** Works on the jobs that append nothing to the Ledger. */
+/** The worker of the jobs that append nothing to the Ledger. */
 export const handler = idempotently(
   { unit: 'a page of a run', record: "the run's own row, saved under the job's lock" },
   (runner) => {

@@ -23,7 +23,7 @@ const tools = {
   ...pacing,
 };
 
-/** Makes deliveries of events. Record and deliveries are one write of the use case's own: rows and their places in the due queue. */
+/** Makes the deliveries of events. One write contains the record, the deliveries and their entries in the due queue. */
 export const handler = idempotently({ unit: 'an event', record: 'its record, written with the deliveries' }, (runner) =>
   createEventHandler(
     { event: PUBLIC_EVENT_TYPES, handler: 'merchant-webhooks', handle: fanOut },

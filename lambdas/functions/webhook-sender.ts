@@ -32,7 +32,7 @@ const tools = {
   ...pacing,
 };
 
-/** Sends what is due. */
+/** Sends due deliveries, and processes pages of range replays. */
 export const handler = idempotently(
   { unit: 'an attempt of a delivery, or a page of a replay', record: 'the row of the delivery, or of the replay' },
   (runner) =>

@@ -49,7 +49,10 @@ export class EventBridgePublisher implements EventPublisher {
     }));
     const results = await this.#put(entries);
     if (results.length === events.length) return results.map(outcomeOf);
-    throw new AmbiguousError('bus_ambiguous', `the bus returned ${results.length} results for ${events.length} entries`);
+    throw new AmbiguousError(
+      'bus_ambiguous',
+      `the bus returned ${results.length} results for ${events.length} entries`,
+    );
   }
 
   async #put(

@@ -14,7 +14,7 @@ const firing = z.object({
   scheduledTime: z.iso.datetime({ offset: true }),
 }) satisfies z.ZodType<JobFiring>;
 
-/** Requests the run of a firing. When it throws, the Scheduler fires again, for the same run-id. */
+/** Requests the run of a firing. When it throws, Lambda retries the firing, which has the same run-id. */
 export function cronExecutor(tools: ExecutorTools): (event: unknown) => Promise<AskedForRun> {
   return async (event) => {
     try {

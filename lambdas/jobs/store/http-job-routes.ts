@@ -11,7 +11,7 @@ interface HttpJobRoutesTools {
   readonly sign: (claims: JobCredentialClaims) => Promise<string>;
 }
 
-/** The admin routes over HTTP, one call each. Only the Scheduler's retries repeat a call. */
+/** The admin routes over HTTP, one call each. Retries belong to Lambda's asynchronous invocation of the executor. */
 export function httpJobRoutes({ apiUrl, sign }: HttpJobRoutesTools): JobRoutes {
   return {
     ask: async ({ runId, path, scopes, scheduledForMs }, { timeoutMs }) => {

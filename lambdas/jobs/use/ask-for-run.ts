@@ -34,7 +34,7 @@ export interface AskedForRun {
  *   B ──────────────────── find ── ask ✓ (the same run-id: a replay) ── record ✓
  *   C ──────────────────────────────────────────────────────────────────────────── find: asked before
  *
- * @throws the errors of the route and of the store; the Scheduler must fire again
+ * @throws the errors of the route and of the store; the firing must be retried
  */
 export async function askForRun(tools: AskForRunTools, entry: JobEntry, scheduledForMs: number): Promise<AskedForRun> {
   const { routes, records, runner, clock, entropy, digest } = tools;
