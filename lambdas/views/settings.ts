@@ -11,7 +11,7 @@ export function readViewsTable(environment: Variables): string {
   return readVariables(views, environment)[Environment.viewsTable];
 }
 
-/** What the events function was deployed with. */
+/** Settings of the events function. */
 export interface EventsConfig {
   readonly tables: { readonly ledger: string; readonly registry: string; readonly views: string };
 }
@@ -28,7 +28,7 @@ export function readEventsConfig(environment: Variables): EventsConfig {
   };
 }
 
-/** What the projector was deployed with. */
+/** Settings of the projector. */
 export interface ProjectorConfig {
   readonly viewsTable: string;
   readonly parkingQueueUrl: string;

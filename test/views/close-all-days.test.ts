@@ -44,7 +44,7 @@ const closedDays = (owner: ViewOwner) =>
   views.all().filter((row) => row.partition === totalsPartition(owner) && closedSums(row) !== undefined).length;
 
 describe('the days of all owners', () => {
-  test('are closed, those between too, in every mode of every tenant, and no more the second time', async () => {
+  test('are closed in every mode of every tenant, including days without entries, and only once', async () => {
     for (const [index, owner] of ALL.entries()) if (index !== 3) await paid(owner, index + 1);
 
     expect(await finishJob(job(), TONIGHT)).toMatchObject({ done: 1 + 2 + 3 + 5 + 6, left: 0, failed: 0, pages: 4 });
@@ -52,7 +52,7 @@ describe('the days of all owners', () => {
     expect(await finishJob(job(), TONIGHT, { limit: 50 })).toMatchObject({ done: 0, left: 0, pages: 1 });
   });
 
-  test('that do not fit into a page’s time are left to the next run, which closes them', async () => {
+  test('that do not fit into a page’s time are closed by the next run', async () => {
     const [owner = ALL[0]] = ALL;
     if (owner === undefined) throw new Error('there is one');
     await paid(owner, 12);
@@ -72,7 +72,7 @@ describe('the days of all owners', () => {
     expect(await finishJob(job(), TONIGHT)).toMatchObject({ done: 7, left: 0 });
   });
 
-  test('of which a rival takes every mark are left, after one try', async () => {
+  test('are left after one attempt when a rival deletes every mark', async () => {
     const [owner = ALL[0]] = ALL;
     if (owner === undefined) throw new Error('there is one');
     await paid(owner, 2);

@@ -33,7 +33,7 @@ const project = async (key: string, atMs: number, store = views): Promise<void> 
 const close = (store = views, atMost = 10) =>
   closeDays({ views: store, clock, entropy: countingEntropy() }, owner, atMost);
 
-/** What the merchant may be paid, and how many sets of postings were read to say so. */
+/** The merchant's balance, and the number of sets of postings that were read for it. */
 async function told(): Promise<{ readonly payable: number; readonly read: number }> {
   let read = 0;
   const counting = {
@@ -47,7 +47,7 @@ async function told(): Promise<{ readonly payable: number; readonly read: number
   return { payable: balances.find(({ account }) => account === 'merchant_payable')?.creditMinor ?? 0, read };
 }
 
-/** Does something once, right before the closer writes its total. */
+/** Runs an action once, immediately before the closer writes its total. */
 class Interrupted extends MemoryViews {
   readonly #act: () => Promise<void>;
   #exchanges = 0;
@@ -66,7 +66,7 @@ class Interrupted extends MemoryViews {
 }
 
 describe('a closed day', () => {
-  test('is read by its total, and no more by its entries', async () => {
+  test('is read by its total instead of its entries', async () => {
     await project('a', MONDAY_MS);
     await project('b', MONDAY_MS + DAY_MS);
     expect(await told()).toEqual({ payable: 2000, read: 2 });
@@ -76,7 +76,7 @@ describe('a closed day', () => {
     expect(await close()).toEqual({ closed: 0, more: false });
   });
 
-  test('is one that has been over for an hour', async () => {
+  test('ended at least an hour ago', async () => {
     await project('a', MONDAY_MS);
     clock.advance(-1);
     expect((await close()).closed).toBe(0);
@@ -84,7 +84,7 @@ describe('a closed day', () => {
     expect((await close()).closed).toBe(1);
   });
 
-  test('is opened by an entry that comes late, which counts at once, and closed again with it', async () => {
+  test('is reopened by a late entry, which counts at once, and closed again with it', async () => {
     await project('a', MONDAY_MS);
     await close();
     await project('late', MONDAY_MS + HOUR_MS);
@@ -104,7 +104,7 @@ describe('a closed day', () => {
     expect((await told()).read).toBe(0);
   });
 
-  test('is not closed over an entry that came while it was added up', async () => {
+  test('is not closed when an entry arrives while it is summed', async () => {
     const interrupted: Interrupted = new Interrupted(() => project('rival', MONDAY_MS + HOUR_MS, interrupted));
     views = interrupted;
     await project('a', MONDAY_MS);
@@ -115,7 +115,7 @@ describe('a closed day', () => {
     expect((await told()).payable).toBe(2000);
   });
 
-  test('is left to the one that is at it, so that many closers come to an end, and not for ever', async () => {
+  test('is left to its current closer for a limited time, so that concurrent closers finish', async () => {
     const interrupted: Interrupted = new Interrupted(async () => {
       expect(await close(interrupted)).toEqual({ closed: 0, more: true });
     });
@@ -126,7 +126,7 @@ describe('a closed day', () => {
     expect(await told()).toEqual({ payable: 1000, read: 0 });
   });
 
-  test('is closed by another when the one that was at it is gone', async () => {
+  test('is closed by a rival when its closer has crashed', async () => {
     const interrupted: Interrupted = new Interrupted(async () => {
       clock.advance(5 * 60_000);
       expect(await close(interrupted)).toEqual({ closed: 1, more: false });
@@ -138,7 +138,7 @@ describe('a closed day', () => {
     expect(await told()).toEqual({ payable: 1000, read: 0 });
   });
 
-  test('may be one of many: so many are closed at once as are asked for, oldest first', async () => {
+  test('is one of at most the requested number, oldest first', async () => {
     await project('a', MONDAY_MS - 4 * DAY_MS);
     await project('b', MONDAY_MS);
 

@@ -9,10 +9,10 @@ import { ProjectedViews } from '../support/projected-views.ts';
 import { BEGIN_MS, chainFor, paymentPlans } from '../support/view-histories.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
-/** An event to a page. */
+/** One event per page. */
 const MOST_PAGES = 1_000;
 
-/** The Views of what is written. */
+/** The Views of the written transitions. */
 async function projected(written: readonly Transition[]): Promise<ProjectedViews> {
   const made = new ProjectedViews({ allTransitions: () => written });
   await made.range({ partition: 'none', from: '', until: '', limit: 1 });
@@ -20,7 +20,7 @@ async function projected(written: readonly Transition[]): Promise<ProjectedViews
 }
 
 describe('the events of a range of time', () => {
-  test('are all of the tenant’s and nobody else’s, each once, whatever the pages cut through', async () => {
+  test('are all of the tenant’s and no other tenant’s, each once, with any page size', async () => {
     const ranges = fc.record({
       plans: paymentPlans,
       limit: fc.integer({ min: 1, max: 3 }),

@@ -15,7 +15,7 @@ export interface ReaderUnderTest {
 
 const NOON = Date.UTC(2026, 2, 1, 12);
 
-/** A payment of 10.00 EUR that was taken at `atMs` and cost a fee of 0.59, unless the changes say otherwise. */
+/** A payment of 10.00 EUR captured at `atMs` with a fee of 0.59, unless the changes override it. */
 export function takenAt(
   owner: BooksOwner,
   key: string,
@@ -35,7 +35,7 @@ export function takenAt(
   return [created, nextTransition(systemDigest, created, decision.draft, atMs)];
 }
 
-/** What every reader of the books promises, also the one in memory that others are compared with. */
+/** The contract of every LedgerReader, including the in-memory reference. */
 export function describeLedgerReader(name: string, make: () => Promise<ReaderUnderTest>): void {
   let made = 0;
   let reader: LedgerReader;
@@ -81,7 +81,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       ]);
     });
 
-    test('come by time, then payment, sequence and leg, whatever order they were written in', async () => {
+    test('are sorted by time, then payment, sequence and leg, whatever the order of the writes', async () => {
       const written = { late: NOON + 2, x: NOON, y: NOON, z: NOON, early: 1 };
       for (const [key, atMs] of Object.entries(written)) await write(takenAt(owner, key, atMs));
 
@@ -92,7 +92,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       expect(found.map(({ leg }) => leg)).toEqual([0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3]);
     });
 
-    test('of one account and of a time are those and no others', async () => {
+    test('are filtered by account and time', async () => {
       await write(takenAt(owner, 'a', NOON));
       await write(takenAt(owner, 'b', NOON + 10));
 
@@ -105,7 +105,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       expect(paymentsOf(await entries({ fromMs: NOON + 1 }))).toEqual([idOf('b')]);
     });
 
-    test('come in pages without a gap and without a double, also inside one transition', async () => {
+    test('are paged without gaps or duplicates, also within one transition', async () => {
       for (const key of ['a', 'b', 'c']) await write(takenAt(owner, key, NOON));
       const all = await entries();
       const paged: LedgerEntry[] = [];
@@ -120,7 +120,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       expect(paged).toEqual(all);
     });
 
-    test('of another tenant or mode are never shown, by whatever name they are asked for', async () => {
+    test('of another tenant or mode are never shown, whatever the query', async () => {
       const live: BooksOwner = { ...owner, mode: 'live' };
       await write(takenAt(other, 'theirs', NOON));
       await write(takenAt(live, 'live', NOON));

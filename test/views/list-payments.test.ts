@@ -12,7 +12,7 @@ import { MemoryViews } from './memory-views.ts';
 
 const OWNER = { tenantId: 'ten_list' as never, mode: 'test' } as const;
 
-/** A payment that waits for its processor and is then taken: two events that change its status. */
+/** A payment that is pending and then succeeds: two events that change its status. */
 const chain = chainFor({
   key: 'moving',
   tenant: OWNER.tenantId,
@@ -28,7 +28,7 @@ const chain = chainFor({
 });
 const [before, after] = eventsOf(systemDigest, chain);
 
-/** A list that is asked for while the status changes right behind the `reads`-th answer of the store. */
+/** A list request during which the status changes right after the `reads`-th answer of the store. */
 async function listedWhileMoving(reads: number, filters: { readonly status?: PaymentStatus } = {}) {
   if (before === undefined || after === undefined) throw new Error('there are two events');
   const views = new MemoryViews();
@@ -50,11 +50,11 @@ async function listedWhileMoving(reads: number, filters: { readonly status?: Pay
 }
 
 describe('the payments of a reference', () => {
-  test.each([1, 2, 3, 4, 5, 6, 7])('hold each once, though its status changes behind read %i', async (reads) => {
+  test.each([1, 2, 3, 4, 5, 6, 7])('list each payment once when its status changes after read %i', async (reads) => {
     expect(await listedWhileMoving(reads)).toEqual([chain[0]?.payment.id]);
   });
 
-  test('are told by status as well', async () => {
+  test('are listed by status as well', async () => {
     expect(await listedWhileMoving(0, { status: 'requires_capture' })).toHaveLength(1);
     expect(await listedWhileMoving(0, { status: 'succeeded' })).toEqual([]);
   });

@@ -9,11 +9,11 @@ import type {
 } from '../../lambdas/views/use/ledger-reader.ts';
 import { entriesOf } from '../../lambdas/views/use/list-entries.ts';
 
-/** Reads the postings of all transitions that are written: what the Views are compared with. */
+/** Reads the postings of all written transitions. The reference for the Views. */
 export class MemoryLedgerReader implements LedgerReader {
   readonly #transitions: () => readonly Transition[];
 
-  /** @param transitions all that are written now, of all payments */
+  /** @param transitions returns all written transitions of all payments */
   constructor(transitions: () => readonly Transition[]) {
     this.#transitions = transitions;
   }

@@ -3,7 +3,7 @@ import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { LedgerWalk } from '../../lambdas/views/use/ledger-walk.ts';
 import type { WalkPage, WalkStep } from '../../lambdas/views/use/view-store.ts';
 
-/** How many payments a step finds. */
+/** Payments per step. */
 const PAGE = 2;
 
 /** Walks through transitions in memory, by payment id, in small pages. */

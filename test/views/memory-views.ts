@@ -8,10 +8,10 @@ import type {
   WalkStep,
 } from '../../lambdas/views/use/view-store.ts';
 
-/** How many rows a step of a walk finds. */
+/** Rows per step of a walk. */
 const WALK_PAGE = 3;
 
-/** The Views in memory: every call is one atomic step. Proven by the same suite as the real ones. */
+/** In-memory Views. Every call is atomic. The same contract suite tests them and the real ones. */
 export class MemoryViews implements ViewStore, ViewWalk {
   readonly #rows = new Map<string, ViewRow>();
 
@@ -55,7 +55,7 @@ export class MemoryViews implements ViewStore, ViewWalk {
     return [...this.#rows].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, row]) => row);
   }
 
-  /** As if the table had been deleted and made anew. */
+  /** As if the table had been deleted and created again. */
   clear(): void {
     this.#rows.clear();
   }

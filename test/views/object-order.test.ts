@@ -8,7 +8,7 @@ import { chainFor, paymentPlans } from '../support/view-histories.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The same object with every field in another order, all the way in. */
+/** The same object with its fields in another order at every depth. */
 function disordered(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(
@@ -19,7 +19,7 @@ function disordered(value: unknown): unknown {
 }
 
 describe('the order of an object’s fields', () => {
-  test('is as it was rendered, whatever a bus and a parser made of it', () => {
+  test('is restored to the rendered order after a bus or a parser changed it', () => {
     const histories = paymentPlans.map((plans) => plans.map(chainFor));
     fc.assert(
       fc.property(histories, (chains) => {
@@ -38,7 +38,7 @@ describe('the order of an object’s fields', () => {
     );
   });
 
-  test('leaves fields that it does not know behind those that it knows', () => {
+  test('keeps unknown fields after the known ones', () => {
     const payment = { later: { b: 1, a: 2 }, id: 'pay_1', object: 'payment' };
 
     expect(JSON.stringify(renderedOrder(payment))).toBe('{"id":"pay_1","object":"payment","later":{"b":1,"a":2}}');

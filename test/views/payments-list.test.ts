@@ -34,7 +34,7 @@ async function many(count: number): Promise<readonly string[]> {
 }
 
 describe('the list of payments', () => {
-  test('shows each as it is shown by its id, byte for byte, newest first', async () => {
+  test('shows each payment with the same bytes as its read by id, newest first', async () => {
     const bodies = [
       { reference: 'order-1', metadata: { b: '2', a: '1', 10: 'x' }, description: 'Two “shirts”' },
       { capture: 'manual' },
@@ -53,7 +53,7 @@ describe('the list of payments', () => {
     expect(list.text).toBe(`{"object":"list","data":[${shown.toReversed().join(',')}],"has_more":false}`);
   });
 
-  test('holds ten unless asked for up to a hundred, and says whether there are more', async () => {
+  test('has ten payments by default and up to a hundred on request, and says whether there are more', async () => {
     const ids = (await many(12)).toReversed();
     const ten = await desk.get(PATH);
     const all = await desk.get(`${PATH}?limit=12`);
@@ -62,7 +62,7 @@ describe('the list of payments', () => {
     expect([idsOf(all), all.body['has_more']]).toEqual([ids, false]);
   });
 
-  test('is paged down and up without a gap and without a double, also among payments of one second', async () => {
+  test('is paged in both directions without gaps or duplicates, also among payments of one second', async () => {
     for (let index = 0; index < 9; index += 1) {
       await desk.pay(`k-${index}`);
       if (index % 3 === 0) desk.clock.advance(1000);
@@ -87,7 +87,7 @@ describe('the list of payments', () => {
     expect(up).toEqual(all.slice(0, -1));
   });
 
-  test('by status, reference and time holds those and no others, and follows what becomes of them', async () => {
+  test('is filtered by status, reference and time, and follows changes of status', async () => {
     const held = await paid('k-1', { capture: 'manual', reference: 'order-1' });
     const failed = await paid('k-2', { source: 'tok_declined', reference: 'order-2' });
     const again = await paid('k-3', { reference: 'order-2' });
@@ -109,7 +109,7 @@ describe('the list of payments', () => {
     expect(await listed('reference=order-1')).toEqual([held]);
   });
 
-  test('of a rare status costs no walk through the many', async () => {
+  test('of a rare status does not read the payments of other statuses', async () => {
     const ids = await many(40);
     const rare = await paid('rare', { capture: 'manual' });
     const page = await desk.get(`${PATH}?status=requires_capture&limit=5`);

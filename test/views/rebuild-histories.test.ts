@@ -17,7 +17,7 @@ import type { MemoryViews } from './memory-views.ts';
 const DAY_MS = 24 * 60 * 60 * 1000;
 const NOW_MS = BEGIN_MS + 10 * DAY_MS;
 
-/** What somebody did to the table by hand: a row is lost, another's body is in it, or it stands where it does not belong. */
+/** Manual damage to the table: a row is deleted, has the body of another row, or is under a wrong key. */
 type Damage = 'lost' | 'altered' | 'misplaced' | 'future' | 'foreign';
 const damages = fc.array(
   fc.record({
@@ -42,7 +42,7 @@ async function damage(views: MemoryViews, { at, damage: kind }: { at: number; da
   else await views.put([wrong[kind]]);
 }
 
-/** The rebuild's own calls wait for their turn among the projector's. */
+/** The scheduler interleaves the calls of the rebuild and of the projector. */
 class ScheduledWalk extends ScheduledViews {
   readonly #walk: RebuildTools['views'];
 
@@ -57,14 +57,14 @@ class ScheduledWalk extends ScheduledViews {
 }
 
 describe('a rebuild', () => {
-  test('makes damaged views equal to the Ledger again, while events come in, and a comparison then agrees', async () => {
+  test('restores damaged views from the Ledger while events arrive, and a comparison then finds no difference', async () => {
     const plans = fc.record({ plans: paymentPlans, known: fc.nat({ max: 100 }), harm: damages });
     await fc.assert(
       fc.asyncProperty(plans, fc.scheduler(), async ({ plans: payments, known, harm }, scheduler) => {
         const chains = payments.map(chainFor);
         const all = chains.flat().sort((left, right) => left.occurredAtMs - right.occurredAtMs);
         const early = all.filter((_, index) => index < (all.length * known) / 100);
-        // What was projected before, by whom, does not matter: the first transitions must be there for their events.
+        // Earlier projections do not matter. The first transitions must exist for their events.
         const firsts = all.filter(({ sequence }) => sequence === 1);
         const desk = new RebuildDesk(NOW_MS, early);
         const { views } = desk;

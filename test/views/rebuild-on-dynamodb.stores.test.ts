@@ -34,7 +34,7 @@ async function write(transitions: readonly Transition[]): Promise<void> {
   await client().send(new BatchWriteCommand({ RequestItems: { [tables.ledger]: requests } }));
 }
 
-test('views that are gone are made again from the Ledger, what never happened goes, and new payments go on', async () => {
+test('a rebuild restores deleted views from the Ledger and removes rows without a transition while new payments continue', async () => {
   const clock = new SimulatedClock(TODAY_MS);
   const pacing = { clock, entropy: countingEntropy() };
   const views = new DynamoDbViews(client(), tables.views, pacing);

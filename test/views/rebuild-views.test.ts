@@ -30,7 +30,7 @@ async function projectAll(): Promise<void> {
 }
 
 describe('a rebuild of the views', () => {
-  test('of nothing makes all of it, with its days closed', async () => {
+  test('of an empty table writes all rows and closes the days', async () => {
     const { counts, differences } = await desk.rebuild();
     const rebuilt = desk.views.all();
     desk.views.clear();
@@ -44,7 +44,7 @@ describe('a rebuild of the views', () => {
     expect(withoutTokens(rebuilt)).toEqual(withoutTokens(desk.views.all()));
   });
 
-  test('takes away what the Ledger does not imply, and what stood in its totals', async () => {
+  test('removes rows that the Ledger does not imply, also from the totals', async () => {
     await projectAll();
     const stray = takenAt(owner, 'never-happened', TODAY_MS - 2 * DAY_MS);
     for (const event of eventsOf(systemDigest, stray))
@@ -62,11 +62,11 @@ describe('a rebuild of the views', () => {
     expect(desk.views.all().filter(({ paymentId }) => paymentId === stray[0]?.payment.id)).toEqual([]);
   });
 
-  test('changes how payments are shown without taking any out of its list, even for a moment', async () => {
+  test('changes the format of payments without removing any from its list, even for a moment', async () => {
     await projectAll();
     const shown = () =>
       desk.views.all().filter(({ partition }) => partition.startsWith('PAYMENT#ten_rebuild#test#all'));
-    // As another version of the code had written them.
+    // As an earlier version of the code would have written them.
     const old = shown().map((row) => ({ ...row, body: row.body.replace('"object":"payment",', '') }));
     await desk.views.put(old);
     const counts: number[] = [];
@@ -88,7 +88,7 @@ describe('a rebuild of the views', () => {
     expect(shown().every(({ body }) => body.includes('"object":"payment"'))).toBe(true);
   });
 
-  test('leaves alone what comes of comparing with a processor, and finds nothing wrong with it', async () => {
+  test('keeps the rows of comparisons with a processor and reports no difference for them', async () => {
     const digest = systemDigest;
     const { owner: _owner, ...nobodys } = lookedAt('n', { subject: 'ch_1' });
     for (const about of [lookedAt('k'), nobodys]) {
@@ -104,7 +104,7 @@ describe('a rebuild of the views', () => {
     expect(before).toHaveLength(4);
   });
 
-  test('that broke off is taken up where it was, whatever page it had come to', async () => {
+  test('resumes after an interruption at any page', async () => {
     await desk.rebuild();
     const { length: pages } = desk.states;
     const whole = desk.views.all().length;
@@ -122,12 +122,12 @@ describe('a rebuild of the views', () => {
 });
 
 describe('a comparison', () => {
-  test('of views that agree finds nothing', async () => {
+  test('finds nothing in correct views', async () => {
     await projectAll();
     expect((await desk.compare()).differences).toEqual([]);
   });
 
-  test('names what is missing, what is too much, what is altered and what is added up wrongly', async () => {
+  test('reports missing, stray and altered rows and wrong totals', async () => {
     await projectAll();
     await closeDays({ views: desk.views, clock: desk.clock, entropy: countingEntropy() }, owner, 10);
     const rows = desk.views.all();
@@ -149,7 +149,7 @@ describe('a comparison', () => {
     );
   });
 
-  test('waits for events that are on their way, and no longer than that', async () => {
+  test('waits for late events, for a limited time', async () => {
     await projectAll();
     const late = takenAt(owner, 'late', TODAY_MS);
     desk.written.push(...late);

@@ -15,7 +15,7 @@ import { BEGIN_MS, chainFor, paymentPlans } from '../support/view-histories.ts';
 import { MemoryViews } from './memory-views.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Each event arrives at least once; all but its last delivery may die at some call. */
+/** Each event arrives at least once. Any delivery but the last can crash at any call. */
 interface Delivery {
   readonly event: PayonceEvent;
   readonly diesAt: number | undefined;
@@ -39,7 +39,7 @@ const deliveriesOf = (events: readonly PayonceEvent[]): fc.Arbitrary<readonly De
       return fc.shuffledSubarray(all, { minLength: all.length, maxLength: all.length });
     });
 
-describe('the views, whatever order events come in, however often, and whoever dies over them', () => {
+describe('the views, for any order, redelivery and crash', () => {
   test('equal a fold of the Ledger, while days are closed and reopened', async () => {
     const histories = paymentPlans
       .map((plans) => plans.map(chainFor))
@@ -72,7 +72,7 @@ describe('the views, whatever order events come in, however often, and whoever d
           ...OWNERS.flatMap((owner) => [close(owner), close(owner).then(() => close(owner))]),
         ];
         await scheduler.waitFor(Promise.all(running));
-        // A queue delivers again what was not acknowledged: also a full delivery that lost too many races.
+        // A queue redelivers unacknowledged messages, also after a complete delivery that lost too many races.
         for (const { event } of died) await projectEvent({ runner: idempotentRunner, views }, event);
 
         await checkViews(views, chains);

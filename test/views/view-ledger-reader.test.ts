@@ -10,7 +10,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { describeLedgerReader } from './ledger-reader-suite.ts';
 import { MemoryViews } from './memory-views.ts';
 
-/** @param clockMs the closers' time; what was before is closed after every write */
+/** @param clockMs the time of the closer; days that ended before it are closed after every write */
 function describeViews(name: string, clockMs?: number): void {
   describeLedgerReader(name, async () => {
     const written: Transition[] = [];

@@ -5,7 +5,7 @@ import { paymentIdFor } from '../support/payment-fixtures.ts';
 
 const MAX_STEPS = 100;
 
-/** What every store of the Views promises; the fake in memory is proven by the same suite as the real one. */
+/** The contract of every ViewStore, in memory and on DynamoDB. */
 export function describeViewStore(name: string, make: () => Promise<ViewStore & ViewWalk>): void {
   let made = 0;
   let store: ViewStore & ViewWalk;
@@ -29,7 +29,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
     (await store.range({ partition, from: '0', until: ':', limit: 10, ...range })).map(({ sort }) => sort);
 
   describe(`${name}: a row`, () => {
-    test('is read as it was put, its text byte for byte, and put again it replaces itself', async () => {
+    test('is read with the bytes that were put, and a second put replaces it', async () => {
       await store.put([row('1'), row('2', { body: 'two' })]);
       await store.put([row('1'), row('2', { sequence: 1, body: 'other' })]);
 
@@ -45,7 +45,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
       expect(await store.read(total)).toEqual(total);
     });
 
-    test('is exchanged only while it is as it was read', async () => {
+    test('is exchanged only if it is unchanged since it was read', async () => {
       const [old, next] = [row('1'), row('1', { sequence: 3, body: 'next' })];
 
       expect(await store.exchange([{ key: old, from: old, to: next }])).toBe(false);
@@ -60,7 +60,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
       expect(await store.read(old)).toBeUndefined();
     });
 
-    test('is exchanged together with others, or none of them is', async () => {
+    test('is exchanged together with others, or none is', async () => {
       await store.put([row('1'), row('2')]);
       const changes = [
         { key: row('1'), from: row('1'), to: row('1', { body: 'new' }) },
@@ -77,7 +77,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
   });
 
   describe(`${name}: a range`, () => {
-    test('holds what lies from its begin to before its end, either way round', async () => {
+    test('includes its begin and excludes its end, in both directions', async () => {
       await store.put(['30', '10', '20', '40'].map((sort) => row(sort)));
       await store.put([row('25', { partition: `${partition}#other` })]);
 
@@ -91,7 +91,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
       expect(await sorts({ from: '40', until: '20' })).toEqual([]);
     });
 
-    test('is as long as it is asked for, whatever lies behind it', async () => {
+    test('has the requested length, whatever follows it', async () => {
       await store.put(['1', '2', '3'].map((sort) => row(sort)));
 
       expect(await sorts({ limit: 2 })).toEqual(['1', '2']);
@@ -100,7 +100,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
     });
   });
 
-  test(`${name}: a walk finds every row once, in whatever segments`, async () => {
+  test(`${name}: a walk finds every row once, with any number of segments`, async () => {
     const put = Array.from({ length: 20 }, (_, index) => row(`${index % 5}`, { partition: `${partition}#${index}` }));
     await store.put(put);
     const found: ViewRow[] = [];

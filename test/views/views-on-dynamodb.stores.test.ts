@@ -20,7 +20,7 @@ import { takenAt } from './ledger-reader-suite.ts';
 
 const DAY_MS = Date.UTC(2026, 2, 1);
 let processes = 0;
-/** The day is over; waits do not take time, and each process comes when the one before is surely gone. */
+/** The day has ended. Waits take no time, and each process starts after the previous one has surely ended. */
 const LATER: Clock = {
   nowMs: () => DAY_MS + 50 * 60 * 60 * 1000 + processes * 5 * 60 * 1000,
   sleep: async () => undefined,
@@ -44,7 +44,7 @@ function struck(actor: Actor): ViewStore {
   return new DynamoDbViews(documentClient(client), table, pacing);
 }
 
-/** Processes come and go until one of them says that it is done; faults stop before the third. */
+/** Starts processes until one completes. Faults stop before the third. */
 async function untilDone(plan: FaultPlan, work: (views: ViewStore) => Promise<unknown>): Promise<boolean> {
   for (const name of ['first', 'second', 'third']) {
     if (name === 'third') plan.active = false;
@@ -61,7 +61,7 @@ async function untilDone(plan: FaultPlan, work: (views: ViewStore) => Promise<un
   return false;
 }
 
-/** A payment of a day that is closed without it comes late; the redelivery finds whatever the first left. */
+/** A late payment of a closed day. The redelivery finds whatever the first delivery left. */
 async function projectLate(faults: readonly PlannedFault[]): Promise<HistoryRun> {
   made += 1;
   const owner = { tenantId: tenantId(`ten_views_${process.pid}_${made}`), mode: 'test' } as const;
@@ -78,11 +78,11 @@ async function projectLate(faults: readonly PlannedFault[]): Promise<HistoryRun>
   const found = await Promise.all([...lasting, ...heads, seen].map((row) => views.read(row)));
   if (JSON.stringify(found) !== JSON.stringify([...lasting, ...heads, seen]))
     violations.push('rows are missing or wrong');
-  if ((await views.read(closed)) !== undefined) violations.push('a total without the entry stands');
+  if ((await views.read(closed)) !== undefined) violations.push('a total without the entry remains');
   return { calls: plan.calls, violations };
 }
 
-/** A day is closed by processes that come and go. */
+/** A day is closed by a sequence of processes. */
 async function closeDay(faults: readonly PlannedFault[]): Promise<HistoryRun> {
   made += 1;
   const owner = { tenantId: tenantId(`ten_views_${process.pid}_${made}`), mode: 'test' } as const;
@@ -106,7 +106,7 @@ describe.each([
   ['an event that is projected into a closed day', projectLate],
   ['a day that is closed', closeDay],
 ])('%s on the DynamoDB API', (_what, history) => {
-  test('leaves whole and right views with every single fault at every call of the SDK', async () => {
+  test('leaves complete and correct views with every single fault at every call of the SDK', async () => {
     const { histories, findings } = await surveyFaults(history, 1, { kindsOf: kindsByEffect });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(30);

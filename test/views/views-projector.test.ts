@@ -21,7 +21,7 @@ class Unlistable extends MemoryViews {
   }
 }
 
-/** Views whose lists are counted, and whose days somebody else changes whenever they are to be closed. */
+/** Views whose lists are counted, and whose days a rival changes whenever they are closed. */
 class Counted extends MemoryViews {
   ranges = 0;
   refuses = false;
@@ -62,7 +62,7 @@ const daysClosed = async (views: MemoryViews) =>
   (await views.range({ partition: totalsPartition(owner), from: '0', until: ':', limit: 99 })).length;
 
 describe('the projector', () => {
-  test('closes the days that have passed when the next event comes, some at once', async () => {
+  test('closes the ended days when the next event arrives, a few at a time', async () => {
     const views = new MemoryViews();
     const projector = projectorOn(views);
     await take(projector, 'k-1');
@@ -78,7 +78,7 @@ describe('the projector', () => {
     expect(faults).toEqual([]);
   });
 
-  test('lets a day be that another is closing, and does not ask again with every event', async () => {
+  test('leaves a day that a rival is closing, and does not check again with every event', async () => {
     const views = new Counted();
     await take(projectorOn(views), 'k-1');
     clock.advance(2 * DAY_MS);
@@ -95,7 +95,7 @@ describe('the projector', () => {
     expect(await daysClosed(views)).toBe(2);
   });
 
-  test('has taken in an event also where its day cannot be closed now', async () => {
+  test('projects an event also when its day cannot be closed now', async () => {
     const views = new Unlistable();
     await take(projectorOn(views), 'k-1');
 

@@ -14,7 +14,7 @@ import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
 let aws: LocalAws;
-/** Of a tenant that nobody else pays for. */
+/** A tenant that no other test uses. */
 let api: ApiClient;
 let tenant: TenantId;
 
@@ -31,7 +31,7 @@ beforeAll(async () => {
 const get = async (path: string) => (await api.send('GET', path)).json;
 const dataOf = (json: Record<string, unknown>) => json['data'] as Record<string, unknown>[];
 
-/** Waits until a list has as many objects. */
+/** Waits until a list has `count` objects. */
 const untilThere = (path: string, count: number) =>
   until(async () => {
     const data = dataOf(await get(path));
@@ -41,7 +41,7 @@ const untilThere = (path: string, count: number) =>
 const directory = mkdtempSync(join(tmpdir(), 'payonce-views-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Runs the command as an operator does, against this stack. */
+/** Runs the command as an operator, against this stack. */
 function rebuild(...options: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
   const environment = {
     ...process.env,
@@ -65,7 +65,7 @@ function rebuild(...options: readonly string[]): Promise<{ readonly code: number
   });
 }
 
-/** Takes the tenant's payments out of the list, behind everybody's back. */
+/** Deletes the tenant's payments from the list, directly in the table. */
 async function loseList(tenantId: string): Promise<number> {
   const client = documentClient(dynamoDbClient());
   let lost = 0;
@@ -86,7 +86,7 @@ async function loseList(tenantId: string): Promise<number> {
 }
 
 describe('a payment on the deployed stack', () => {
-  test('comes into list, entries, balances and events, as it is shown by its id, and follows its refund', async () => {
+  test('appears in list, entries, balances and events as in its read by id, and follows its refund', async () => {
     const paid = await api.pay({ key: 'views-1', body: { reference: 'views', metadata: { z: '1', a: '2' } } });
     const id = String(paid.json['id']);
     await untilThere('/v1/payments?reference=views&status=succeeded', 1);
@@ -113,8 +113,8 @@ describe('a payment on the deployed stack', () => {
   });
 });
 
-/** F38. A rebuild ends with a comparison of its own; nothing is on its way here, so nothing needs time to settle. */
-test('what is lost from the views is named by a comparison, and there again after a rebuild', async () => {
+/** F38. A rebuild ends with a comparison. No events are in flight here, so nothing needs time to settle. */
+test('a comparison reports rows lost from the views, and a rebuild restores them', async () => {
   const paid = String((await api.pay({ key: 'views-lost' })).json['id']);
   const before = await until(async () => {
     const { text } = await api.send('GET', '/v1/payments?limit=100');

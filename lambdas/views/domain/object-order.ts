@@ -2,7 +2,7 @@ import { PAYMENT_OBJECT } from '../../payments/domain/payment.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** In the order in which `paymentObject`, `refundObject` and a dispute's object name them. */
+/** Field order of `paymentObject`, `refundObject` and the dispute object. */
 const ORDERS: Readonly<Record<string, readonly string[]>> = {
   payment: PAYMENT_OBJECT.names,
   refund: ['id', 'object', 'payment', 'amount', 'currency', 'status', 'reason', 'failure', 'created'],
@@ -16,8 +16,8 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * An API object with its fields in the order in which it was rendered: a bus and a parser may have changed that, and what
- * a list shows is to be the same bytes as what is read by id.
+ * Restores the field order in which an API object was rendered. The event bus and JSON parsers can change it, and a list must
+ * return the same bytes as a read by id.
  */
 export function renderedOrder(object: Fields): Fields {
   const order = ORDERS[String(object['object'])] ?? [];
@@ -29,7 +29,7 @@ export function renderedOrder(object: Fields): Fields {
 function inner(name: string, value: Fields): Fields {
   const about = value['object'];
   if (name === 'data' && isFields(about)) return { ...value, object: renderedOrder(about) };
-  // As `paymentObject` sorts them.
+  // `paymentObject` sorts metadata by key.
   if (name === 'metadata') return inOrder(value, Object.keys(value).sort());
   return inOrder(value, INNER[name] ?? []);
 }

@@ -8,7 +8,7 @@ import type { Account, Posting } from '../../payments/domain/posting.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
 import { renderedOrder } from './object-order.ts';
 
-/** One tenant in one mode: nothing in the Views is read across that border. */
+/** One tenant in one mode. No query of the Views crosses this boundary. */
 export interface ViewOwner {
   readonly tenantId: TenantId;
   readonly mode: Mode;
@@ -20,30 +20,30 @@ export interface ViewKey {
   readonly sort: string;
 }
 
-/** A row of the Views. Whoever makes it from the same event makes the same row. */
+/** A row of the Views. The same event always produces the same row. */
 export interface ViewRow extends ViewKey {
-  /** What it was made from; a day's total has no payment. */
+  /** The payment from which the row is derived. Absent in a day's total. */
   readonly paymentId?: PaymentId;
   readonly sequence: number;
-  /** JSON, kept as text: what a client gets has the same bytes as when it was rendered. */
+  /** JSON as text, so that clients receive the bytes that were rendered. */
   readonly body: string;
 }
 
-/** What one event says to the Views. */
+/** The rows that one event implies. */
 export interface EventViews {
   readonly owner: ViewOwner;
   readonly occurredAtMs: number;
-  /** True for ever, whatever comes later: put in any order, any number of times. */
+  /** Rows that never change. They can be put in any order and any number of times. */
   readonly lasting: readonly ViewRow[];
-  /** The payment as it stands after this event: they replace those of an earlier one, and never those of a later one. */
+  /** The payment after this event. They replace the heads of an earlier event, never those of a later one. */
   readonly heads: readonly ViewRow[];
-  /** Written last: where it is, all of the above was written. */
+  /** Written last: if it exists, all rows above were written. */
   readonly seen: ViewRow;
 }
 
 /**
- * The writes of each list of a tenant are spread over so many partitions: a partition takes a thousand rows a second
- * (Amazon DynamoDB developer guide, "Burst and adaptive capacity"), and a page costs a query for each.
+ * Number of partitions of each list of a tenant. A partition accepts 1,000 write units per second (Amazon DynamoDB developer
+ * guide, "Burst and adaptive capacity"); a page costs one query per partition.
  */
 const VIEW_SHARDS = 4;
 
@@ -66,14 +66,14 @@ export function viewsOf(event: PayonceEvent): EventViews {
   };
 }
 
-/** Whether merchants are told of it. */
+/** Whether the event is visible to merchants. */
 export function isPublicType(type: TransitionType): type is PublicEventType {
   return PUBLIC_EVENT_TYPES.some((each) => each === type);
 }
 
 // ---------------------------------------------------------------------------------------------------------------- heads
 
-/** What the lists need to know of a payment's body. */
+/** The fields of a payment's body that the lists use. */
 interface PaymentBody {
   readonly id: PaymentId;
   readonly status: PaymentStatus;
@@ -83,12 +83,12 @@ interface PaymentBody {
 }
 
 /**
- * The head itself, then a copy for each filter: rare payments are found among many without reading the many.
+ * The head itself, then one copy for each filter, so that a filtered list reads only its own rows.
  *
- * @param body the payment as the API shows it
+ * @param body the API's representation of the payment
  */
 export function headRows(owner: ViewOwner, sequence: number, body: string): readonly ViewRow[] {
-  // Rendered by `paymentObject`, or read back from a row that was.
+  // The body comes from `paymentObject` or from a stored row.
   const { id, status, reference, created } = JSON.parse(body) as PaymentBody;
   const sort = placeOf(created * 1000, id);
   const partitions = [
@@ -105,14 +105,14 @@ function paymentPartition(owner: ViewOwner, status: PaymentStatus | 'all', shard
   return `${ViewsRow.payment}${owned(owner)}#${status}#${shard}`;
 }
 
-/** Of one reference, at most one payment has not failed: the others are few, so they need no shards. */
+/** No shards: at most one payment of a reference has not failed, and the failed ones are few. */
 function referencePartition(owner: ViewOwner, reference: string, status: PaymentStatus | 'all'): string {
   return `${ViewsRow.reference}${owned(owner)}#${status}#${reference}`;
 }
 
 /**
- * The partitions in which the payments stand that a list asks for. Each stands in exactly one of them, and never moves to
- * another: they are read one by one, so what moved meanwhile would be found twice, or not at all.
+ * The partitions of a list of payments. Each payment is in exactly one of them and never moves to another. The partitions are
+ * read separately, so a payment that moved meanwhile would be listed twice or not at all.
  */
 export function paymentPartitions(
   owner: ViewOwner,
@@ -124,7 +124,7 @@ export function paymentPartitions(
 
 // ---------------------------------------------------------------------------------------------------------------- books
 
-/** The legs of one transition: all of them, or those on one account. */
+/** The postings of one transition: all of them, or those on one account. */
 export interface BookEntry {
   readonly occurredAtMs: number;
   readonly paymentId: PaymentId;
@@ -133,7 +133,7 @@ export interface BookEntry {
   readonly legs: readonly (Posting & { readonly leg: number })[];
 }
 
-/** A set of postings is one row, so that no reader ever sees half of it; and one more for each account. */
+/** One row for the whole set of postings, so that no reader sees part of it, and one row per account. */
 function bookRows(owner: ViewOwner, { event, payment, postings, occurredAtMs }: PayonceEvent): readonly ViewRow[] {
   if (postings.length === 0) return [];
   const paymentId = payment.id as PaymentId;
@@ -167,7 +167,7 @@ export function bookPartitions(owner: ViewOwner, book: Account | 'all'): readonl
   return shards((shard) => bookPartition(owner, book, shard));
 }
 
-/** Sorts as entries do: by time, then payment, then sequence. */
+/** Sorts like entries: by time, then payment, then sequence. */
 export function bookPlace({
   occurredAtMs,
   paymentId,
@@ -180,7 +180,7 @@ export function bookEntryOf({ body }: ViewRow): BookEntry {
   return JSON.parse(body) as BookEntry;
 }
 
-/** One for each day that was closed: nothing is ever added to it, so no row is hot. */
+/** One row per closed day. No row is updated per payment, so no row is hot. */
 export function totalsPartition(owner: ViewOwner): string {
   return `${ViewsRow.total}${owned(owner)}`;
 }
@@ -189,7 +189,7 @@ export function totalKey(owner: ViewOwner, dayMs: number): ViewKey {
   return { partition: totalsPartition(owner), sort: placeOf(dayMs) };
 }
 
-/** Unix milliseconds of the UTC midnight before. */
+/** The UTC midnight at or before `ms`. Unix milliseconds. */
 export function dayOf(ms: number): number {
   return Math.floor(ms / DAY_MS) * DAY_MS;
 }
@@ -219,23 +219,23 @@ function eventRow(owner: ViewOwner, event: PayonceEvent, list: PublicEventType |
   };
 }
 
-/** One for each event, public or not. */
+/** Key of the row that marks an event as projected. Every event has one, public or not. */
 export function seenKey({ paymentId, sequence }: Pick<BookEntry, 'paymentId' | 'sequence'>): ViewKey {
   return { partition: `${ViewsRow.seen}${paymentId}`, sort: sequenceDigits(sequence) };
 }
 
 // ----------------------------------------------------------------------------------------------------------------- keys
 
-/** Fifteen digits, which is until the year 33658: text that sorts as the time does. */
+/** Fifteen digits of milliseconds last until the year 33658. The text sorts by time. */
 const TIME_DIGITS = 15;
 
-/** Before all rows, and behind all rows, of a partition. */
+/** Sort keys before and after all rows of a partition. */
 export const FIRST_PLACE = '0';
 export const LAST_PLACE = ':';
 
 /** @param ms Unix milliseconds */
 export function placeOf(ms: number, id?: string): string {
-  invariant(Number.isSafeInteger(ms) && ms >= 0, `${ms} is no time`);
+  invariant(Number.isSafeInteger(ms) && ms >= 0, `${ms} is not a time`);
   const time = String(ms).padStart(TIME_DIGITS, '0');
   return id === undefined ? time : `${time}#${id}`;
 }
@@ -259,22 +259,22 @@ function shards(partitionOf: (shard: number) => string): readonly string[] {
 
 const BASE32_ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** By the last letter of the derived id, which is as good as any other hash. */
+/** The last letter of the id selects the shard. Ids are derived from a hash, so their letters are evenly distributed. */
 function shardOf(paymentId: PaymentId): number {
   return BASE32_ALPHABET.indexOf(paymentId.at(-1) ?? 'a') % VIEW_SHARDS;
 }
 
 // ------------------------------------------------------------------------------------------------------------- mismatches
 
-/** All of them, of every owner: what is counted, and what is looked at again. Few, so they need no shards. */
+/** The partition of the mismatches of all owners, used to count them and to look at them again. They are few: no shards. */
 export const ALL_MISMATCHES = ViewsRow.allMismatches;
 
-/** Those of one owner; without an owner, the charges that belong to no payment that is known. */
+/** The mismatches of one owner; without an owner, the charges without a known payment. */
 export function mismatchPartition(owner: ViewOwner | undefined): string {
   return owner === undefined ? ViewsRow.mismatch : `${ViewsRow.mismatch}${owner.tenantId}#${owner.mode}`;
 }
 
-/** Rows that come of comparing with a processor: the Ledger alone implies none of them, and says nothing against them. */
+/** Whether the row results from a comparison with a processor. The Ledger alone neither implies nor contradicts such rows. */
 export function isOfComparison({ partition }: Pick<ViewKey, 'partition'>): boolean {
   return partition === ALL_MISMATCHES || partition.startsWith(ViewsRow.mismatch);
 }

@@ -10,7 +10,7 @@ import { type ListPaymentsTools, listPayments } from '../use/list-payments.ts';
 import { listEvents, type ReadEventTools, readOwnEvent } from '../use/read-event.ts';
 import type { ViewStore } from '../use/view-store.ts';
 
-/** What the lists take that are shown newest first. The API's documents are made from these same schemas. */
+/** Query schemas of the lists that are shown newest first. The API documents are generated from them. */
 
 export const paymentsQuery = z
   .strictObject({
@@ -38,7 +38,7 @@ export const eventsQuery = z
   })
   .refine(hasOneCursor, ONE_CURSOR);
 
-/** Beside the routes of payments: it lists what they have made. */
+/** Exported alone, because it is part of the payments API. */
 export const getPayments: Route<ListPaymentsTools> = {
   method: 'GET',
   path: '/v1/payments',
@@ -60,7 +60,7 @@ interface EventsTools extends ReadEventTools {
   readonly views: Pick<ViewStore, 'range'>;
 }
 
-/** The events API; it writes nothing. */
+/** The routes of the events API. They only read. */
 export const EVENT_ROUTES: readonly Route<EventsTools>[] = [
   { method: 'GET', path: '/v1/events', scope: Scopes.paymentsRead, handle: list },
   { method: 'GET', path: '/v1/events/{id}', scope: Scopes.paymentsRead, handle: show },
@@ -78,7 +78,7 @@ async function show({ tools, caller, request, id }: Call<EventsTools>): Promise<
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
   const event = await readOwnEvent(tools, caller, id);
-  // The same for one that does not exist, for another tenant's or mode's, and for one that is not for merchants.
+  // The same answer for a missing event, an event of another tenant or mode, and an event that is not public.
   if (event === undefined) return refusal(problem('not_found', 'There is no such event.'), request);
   return found({ ...event.event });
 }

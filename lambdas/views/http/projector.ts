@@ -3,13 +3,13 @@ import { DAY_MS, dayOf, type ViewOwner } from '../domain/views.ts';
 import { type CloseDaysTools, closeDays } from '../use/close-days.ts';
 import { type ProjectTools, projectEvent } from '../use/project-event.ts';
 
-/** At once, so that a batch stays well within its time: after a long outage the days are closed batch by batch. */
+/** Days closed per event, so that a batch stays within its timeout. After a long outage, later events close the rest. */
 const DAYS_AT_ONCE = 2;
 /** Days are closed an hour after their end. */
 const HOUR_MS = 60 * 60 * 1000;
-/** Where days cannot be closed now, or others are at it, it is tried again after this, and not with every event. */
+/** Wait before the next attempt when closing failed or a rival is closing the days. Milliseconds. */
 const BUSY_MS = 60_000;
-/** Owners of whom it is remembered when their days were last looked at; forgetting one costs a few reads. */
+/** Maximum number of owners in memory. Forgetting one costs a few reads. */
 const MAX_REMEMBERED = 10_000;
 
 export interface ProjectorTools extends CloseDaysTools, ProjectTools {
@@ -17,12 +17,12 @@ export interface ProjectorTools extends CloseDaysTools, ProjectTools {
 }
 
 /**
- * Writes events into the Views, and closes the days that have passed of those whose events come in: where nothing comes
- * in, there is nothing to add up.
+ * Writes events into the Views, and closes the ended days of the owners of these events. An owner without events has no
+ * postings to sum.
  */
 export class Projector {
   readonly #tools: ProjectorTools;
-  /** By owner: before this there is nothing to close. Unix milliseconds. */
+  /** By owner: the time before which no day needs closing. Unix milliseconds. */
   readonly #restsUntilMs = new Map<string, number>();
 
   constructor(tools: ProjectorTools) {
@@ -36,7 +36,7 @@ export class Projector {
     return projected;
   }
 
-  /** What fails here is made up for by a later event: nothing but the speed of a balance depends on it. */
+  /** A later event repeats what fails here. Closed days only make reading balances faster. */
   async #closeDays(owner: ViewOwner): Promise<void> {
     const name = `${owner.tenantId}#${owner.mode}`;
     const nowMs = this.#tools.clock.nowMs();

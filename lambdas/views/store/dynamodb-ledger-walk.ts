@@ -8,10 +8,10 @@ import { paymentPartition, transitionSort } from '../../payments/store/items.ts'
 import type { LedgerWalk } from '../use/ledger-walk.ts';
 import type { WalkPage, WalkStep } from '../use/view-store.ts';
 
-/** Rows of one step: some hundred kilobytes. */
+/** Rows per step: a few hundred kilobytes. */
 const PAGE = 250;
 
-/** Walks through the Ledger, which reads all of it: for an operator's commands. */
+/** Scans the whole Ledger. Only for operators' commands. */
 export class DynamoDbLedgerWalk implements LedgerWalk {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;

@@ -12,9 +12,9 @@ import type { RowChange, ViewRange, ViewStore, ViewWalk, WalkPage, WalkStep } fr
 
 const { partition: PK, sort: SK } = KeyAttribute;
 
-/** A query stops at a megabyte; a page of a thousand rows of at most four kilobytes takes four. */
+/** A query returns at most 1 MB. A page of a thousand rows of at most 4 kB takes four queries. */
 const MAX_QUERIES = 16;
-/** Rows of one step of a walk: some hundred kilobytes. */
+/** Rows per step of a walk: a few hundred kilobytes. */
 const WALK_PAGE = 200;
 
 const rowItem = z.object({
@@ -25,7 +25,7 @@ const rowItem = z.object({
   body: z.string(),
 });
 
-/** The Views in their table: rows of text under keys that `core/views.ts` makes. */
+/** The Views table: rows of text under the keys of `domain/views.ts`. */
 export class DynamoDbViews implements ViewStore, ViewWalk {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -37,7 +37,7 @@ export class DynamoDbViews implements ViewStore, ViewWalk {
     this.#pacing = pacing;
   }
 
-  /** An event has few rows, each in a partition of its own: one call each, all at once. */
+  /** An event has few rows, each in a different partition: one concurrent call per row. */
   async put(rows: readonly ViewRow[]): Promise<void> {
     await Promise.all(
       rows.map((row) =>
@@ -82,7 +82,7 @@ export class DynamoDbViews implements ViewStore, ViewWalk {
 
   async range(range: ViewRange): Promise<readonly ViewRow[]> {
     const { partition, from, until, descending = false, limit, consistent = false } = range;
-    // DynamoDB refuses a range that ends before it begins.
+    // DynamoDB rejects a range that ends before it begins.
     if (from >= until) return [];
     const rows: ViewRow[] = [];
     let next: Item | undefined;
@@ -94,7 +94,7 @@ export class DynamoDbViews implements ViewStore, ViewWalk {
         ExpressionAttributeValues: { ':pk': partition, ':from': from, ':until': until },
         ScanIndexForward: !descending,
         ConsistentRead: consistent,
-        // BETWEEN takes in its end, which does not belong to the range.
+        // BETWEEN includes its end, which is outside the range.
         Limit: limit + 1 - rows.length,
         ...(next === undefined ? {} : { ExclusiveStartKey: next }),
       };
@@ -103,7 +103,7 @@ export class DynamoDbViews implements ViewStore, ViewWalk {
       next = page.LastEvaluatedKey;
       if (rows.length >= limit || next === undefined) return rows.slice(0, limit);
     }
-    invariant(false, `a page of ${limit} rows of ${partition} is larger than any ever is`);
+    invariant(false, `a page of ${limit} rows of ${partition} exceeds the maximum size`);
   }
 
   async walk({ segment, segments, after }: WalkStep): Promise<WalkPage<ViewRow>> {

@@ -7,12 +7,12 @@ export interface CloseAllDaysTools extends CloseDaysTools {
   readonly owners: Owners;
 }
 
-/** A day of the usual size is added up in well under a second, and the time is looked at in between. */
+/** Days per batch. A usual day takes well under a second; the deadline is checked between batches. */
 const DAYS_AT_ONCE = 5;
-/** Five years, for an owner whose days were never closed. */
+/** Together five years, for an owner whose days were never closed. */
 const MAX_BATCHES = 400;
 
-/** Closes the days that are over, of all tenants and modes, owner by owner. It counts days. */
+/** A job that closes the ended days of all tenants and modes, owner by owner. It counts days. */
 export function closeAllDays(tools: CloseAllDaysTools): Job<ViewOwner> {
   return {
     page: async (cursor, limit) => {
@@ -27,7 +27,7 @@ export function closeAllDays(tools: CloseAllDaysTools): Job<ViewOwner> {
         const { closed, more } = await closeDays(tools, owner, DAYS_AT_ONCE);
         done += closed;
         if (!more) return { done, left: 0, failed: 0 };
-        // Whoever else changes these days, or closes them, is busy with them now.
+        // A rival is changing or closing these days now.
         if (closed === 0) break;
       }
       return { done, left: 1, failed: 0 };

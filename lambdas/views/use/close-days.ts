@@ -25,21 +25,21 @@ export interface CloseDaysTools {
   readonly entropy: Pick<Entropy, 'ownerToken'>;
 }
 
-/** Most of a day's events have been projected by then; those that come later reopen it, so this only saves work. */
+/** Most of a day's events have been projected by then. Later events reopen the day, so this delay only saves work. */
 const SETTLED_AFTER_MS = 60 * 60 * 1000;
-/** Rows that are read at once. A set of postings has some hundred bytes, so this stays below a megabyte. */
+/** Rows per query. A set of postings has a few hundred bytes, so a page stays below 1 MB. */
 const PAGE = 1_000;
-/** Of one partition and one range: four million sets of postings. */
+/** Per partition and range: four million sets of postings. */
 const MAX_PAGES = 4_000;
-/** Forty years: as many rows, of some hundred bytes, as four megabytes hold. */
+/** Forty years of days. */
 const MAX_DAYS = 15_000;
 
-/** Longer than it takes to add up the largest of days; after that, whoever set a mark is gone. */
+/** Longer than summing the largest day takes. After it, the closer that wrote the mark has crashed. Milliseconds. */
 const MARK_MS = 5 * 60 * 1000;
 
 /**
- * What a row of a day's total says. Nobody's balance counts on a mark: it tells its closer whether the day has changed, and
- * others that somebody is at it. If each put its own mark in the place of another's, none of many would ever come to an end.
+ * The body of a day's row. Balances ignore a mark. A mark tells its closer whether the day has changed, and rivals that the
+ * day is being closed. If rivals replaced each other's marks, none of them would finish.
  */
 type TotalBody =
   | { readonly kind: 'mark'; readonly token: OwnerToken; readonly atMs: number }
@@ -48,20 +48,20 @@ type TotalBody =
 interface StoredSum {
   readonly account: Account;
   readonly currency: string;
-  /** Digits: JSON numbers end at 2^53. Minor units. */
+  /** Decimal digits, because JSON numbers are exact only to 2^53. Minor units. */
   readonly debit: string;
   readonly credit: string;
 }
 
 export interface ClosedDays {
   readonly closed: number;
-  /** Whether there are more days to close than were asked for, or some that changed, or that another is closing right now. */
+  /** Whether days remain: more than `atMost`, days that changed meanwhile, or days that a rival is closing. */
   readonly more: boolean;
 }
 
 /**
- * Adds up the days that are over, oldest first, each into a row of its own that replaces its entries in every later
- * balance. Several may do so at once.
+ * Sums the ended days, oldest first, each into one row that later balances read instead of the day's entries. Several closers
+ * can run concurrently.
  */
 export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost: number): Promise<ClosedDays> {
   const { views, clock } = tools;
@@ -92,9 +92,10 @@ export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost:
 }
 
 /**
- * Mark, sum, put the total in the mark's place: whoever changes an entry of the day takes the mark away.
+ * Writes a mark, sums the entries, and replaces the mark by the total. A projector that adds an entry to the day deletes the
+ * mark.
  *
- * @returns false when the day was changed meanwhile, or another closes it
+ * @returns false when the day changed meanwhile, or a rival closes it
  */
 async function closeDay(
   { views, clock, entropy }: CloseDaysTools,
@@ -140,13 +141,13 @@ export function closedSums({ body }: ViewRow): Sums | undefined {
   if (total.kind === 'mark') return undefined;
   return new Map(
     total.sums.map(({ account, currency, debit, credit }) => {
-      invariant(ACCOUNTS.includes(account), `${account} is no account`);
+      invariant(ACCOUNTS.includes(account), `${account} is not an account`);
       return [sumKey(account, currency), { account, currency, debit: BigInt(debit), credit: BigInt(credit) }];
     }),
   );
 }
 
-/** All rows of days' totals, oldest first, marks included. */
+/** All rows of days' totals, including marks, oldest first. */
 export async function totalRows(views: Pick<ViewStore, 'range'>, owner: ViewOwner): Promise<readonly ViewRow[]> {
   const rows: ViewRow[] = [];
   for (let from: string = FIRST_PLACE; rows.length < MAX_DAYS; from = `${rows.at(-1)?.sort ?? FIRST_PLACE} `) {
@@ -164,7 +165,7 @@ export interface Period {
   readonly untilMs?: number;
 }
 
-/** What was posted in a time, added up from its sets of postings. */
+/** Sums the postings of a period. */
 export async function sumEntries(
   views: Pick<ViewStore, 'range'>,
   owner: ViewOwner,
@@ -182,7 +183,7 @@ export async function sumEntries(
         if (rows.length < PAGE) return sums;
         from = `${rows.at(-1)?.sort ?? from} `;
       }
-      invariant(false, `the partition ${partition} holds more than is ever read at once`);
+      invariant(false, `the partition ${partition} exceeds the maximum number of pages`);
     }),
   );
   return parts.reduce(addedSums, NO_SUMS);

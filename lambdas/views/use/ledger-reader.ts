@@ -6,12 +6,12 @@ import type { ApiKeyRecord } from '../../tenants/api-key-registry.ts';
 /** One tenant's books in one mode. */
 export type BooksOwner = Pick<ApiKeyRecord, 'tenantId' | 'mode'>;
 
-/** Where an entry stands: by time, then payment, sequence and leg. */
+/** The position of an entry: time, then payment, sequence and leg. */
 export interface EntryPosition {
   readonly occurredAtMs: number;
   readonly paymentId: PaymentId;
   readonly sequence: number;
-  /** The posting's place in its transition, from 0. */
+  /** Index of the posting in its transition, from 0. */
   readonly leg: number;
 }
 
@@ -32,7 +32,7 @@ export interface EntryQuery extends BooksOwner {
   readonly fromMs?: number;
   /** Unix milliseconds, exclusive. */
   readonly untilMs?: number;
-  /** Only what stands after it. */
+  /** Only entries after this position. */
   readonly after?: EntryPosition;
   readonly limit: number;
 }
@@ -46,7 +46,7 @@ export interface Balance {
   readonly creditMinor: number;
 }
 
-/** The postings of the Ledger, added up or one by one. A balance is the sum of its entries. */
+/** Reads entries and balances. A balance is the sum of its entries. */
 export interface LedgerReader {
   /** In the order of their positions. @throws RetryableError when they cannot be read now */
   entries(query: EntryQuery): Promise<readonly LedgerEntry[]>;

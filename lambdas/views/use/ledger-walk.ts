@@ -1,7 +1,7 @@
 import type { PaymentId } from '../../kernel/ids.ts';
 import type { WalkPage, WalkStep } from './view-store.ts';
 
-/** For commands alone: goes through all payments of the Ledger. A payment that is made meanwhile may be missed. */
+/** Walks all payments of the Ledger. Only for commands. A payment that is created meanwhile can be missed. */
 export interface LedgerWalk {
   payments(step: WalkStep): Promise<WalkPage<PaymentId>>;
 }

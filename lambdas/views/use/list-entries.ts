@@ -19,7 +19,7 @@ export interface ListEntriesTools {
 }
 
 export interface ListEntries {
-  /** As the client gave it. */
+  /** The id from the request, not validated. */
   readonly payment?: string;
   readonly account?: Account;
   /** Unix milliseconds, inclusive. */
@@ -30,12 +30,12 @@ export interface ListEntries {
   readonly limit: number;
 }
 
-/** What is not the caller's does not exist: one outcome, so that nothing is learnt about it. */
+/** A payment of another tenant is `not_found`, so that the answer reveals nothing about it. */
 export type ListEntriesOutcome =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'found'; readonly entries: readonly LedgerEntry[]; readonly hasMore: boolean };
 
-/** A page of the caller's entries, oldest first. Those of one payment are read from the Ledger, where they are one partition. @throws as {@link LedgerReader.entries} */
+/** A page of the caller's entries, oldest first. The entries of one payment are read from its partition of the Ledger. @throws as {@link LedgerReader.entries} */
 export async function listEntries(
   { ledger, effects }: ListEntriesTools,
   caller: Caller,
@@ -51,7 +51,7 @@ export async function listEntries(
   return paged(entriesOf(chain.transitions, query), limit);
 }
 
-/** The entries that a query asks for, in the order of their positions. */
+/** The entries that match a query, in the order of their positions. */
 export function entriesOf(
   transitions: readonly Transition[],
   { account, fromMs = -Infinity, untilMs = Infinity, after, limit }: Omit<EntryQuery, keyof BooksOwner>,
@@ -67,7 +67,7 @@ export function entriesOf(
     .slice(0, limit);
 }
 
-/** One more than asked for tells whether there are more. */
+/** One entry more than the limit shows whether there are more. */
 function paged(entries: readonly LedgerEntry[], limit: number): ListEntriesOutcome {
   return { kind: 'found', entries: entries.slice(0, limit), hasMore: entries.length > limit };
 }

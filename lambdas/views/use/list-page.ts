@@ -4,9 +4,9 @@ import type { ViewStore } from './view-store.ts';
 
 /** A page of a list that is shown newest first. */
 export interface ListPage {
-  /** The page begins behind it, at what is older. */
+  /** Sort key; the page begins after it, with older rows. */
   readonly after?: string;
-  /** The page ends right before it, at what is newer. */
+  /** Sort key; the page ends immediately before it, with newer rows. */
   readonly before?: string;
   /** Unix seconds, inclusive. */
   readonly createdFrom?: number;
@@ -17,11 +17,11 @@ export interface ListPage {
 
 export interface Listed {
   readonly rows: readonly ViewRow[];
-  /** Whether there are more in the direction that was asked for. */
+  /** Whether there are more rows in the requested direction. */
   readonly hasMore: boolean;
 }
 
-/** Costs about twice the rows of the page, and a query for each partition, however long the list is. */
+/** Reads about twice the rows of the page, with one or more queries per partition, whatever the length of the list. */
 export async function listPage(
   views: Pick<ViewStore, 'range'>,
   partitions: readonly string[],
@@ -29,11 +29,11 @@ export async function listPage(
 ): Promise<Listed> {
   const begin = createdFrom === undefined ? FIRST_PLACE : placeOf(createdFrom * 1000);
   const end = createdTo === undefined ? LAST_PLACE : placeOf(createdTo * 1000);
-  // Nothing lies between a place and the same with a space behind it.
+  // A trailing space gives the next possible sort key.
   const from = before === undefined ? begin : later(begin, `${before} `);
   const until = after === undefined ? end : earlier(end, after);
   if (from >= until) return { rows: [], hasMore: false };
-  // What is right before a row is found by going up from it.
+  // The rows immediately before a cursor are read in ascending order.
   const upwards = before !== undefined;
   const found = await mergedRows(views, { partitions, from, until, descending: !upwards, limit: limit + 1 });
   const rows = found.slice(0, limit);

@@ -11,13 +11,13 @@ export interface ListPaymentsTools {
   readonly store: PaymentStore;
 }
 
-/** Cursors are ids of payments, as the client gave them. */
+/** The cursors are payment ids from the request, not validated. */
 export interface ListPayments extends ListPage {
   readonly status?: PaymentStatus;
   readonly reference?: string;
 }
 
-/** What is not the caller's does not exist: one outcome, so that nothing is learnt about it. */
+/** An object of another tenant is an `unknown_cursor`, so that the answer reveals nothing about it. */
 export type ListOutcome =
   | { readonly kind: 'unknown_cursor'; readonly param: 'starting_after' | 'ending_before' }
   | ({ readonly kind: 'found' } & Listed);
@@ -31,7 +31,7 @@ export async function listPayments(
   const placed = async (id: string): Promise<string | undefined> => {
     const found = await readPayment(store, caller, id);
     if (found.kind === 'not_found') return undefined;
-    // By whole seconds, as the payment itself says it.
+    // Whole seconds, because heads are sorted by the payment's `created`.
     return placeOf(Math.floor(found.payment.createdAtMs / 1000) * 1000, found.payment.id);
   };
   const partitions = paymentPartitions(caller, {
@@ -44,11 +44,11 @@ export async function listPayments(
 interface Cursors {
   readonly after: string | undefined;
   readonly before: string | undefined;
-  /** Where the caller's own object of that id stands; undefined when he has none. */
+  /** Sort key of the caller's object with this id; undefined when the caller has none. */
   readonly placed: (id: string) => Promise<string | undefined>;
 }
 
-/** Puts places where the client gave ids. */
+/** Resolves the ids of the cursors to sort keys, then lists. */
 export async function listFrom(
   { after, before, placed }: Cursors,
   list: (cursors: Pick<ListPage, 'after' | 'before'>) => Promise<Listed>,

@@ -2,7 +2,7 @@ import { invariant } from '../../kernel/invariant.ts';
 import type { ViewRow } from '../domain/views.ts';
 import type { ViewRange, ViewStore } from './view-store.ts';
 
-/** A page of rows out of several partitions. */
+/** A page of rows from several partitions. */
 export interface MergedRange extends Omit<ViewRange, 'partition'> {
   readonly partitions: readonly string[];
 }
@@ -15,9 +15,8 @@ interface Source {
 }
 
 /**
- * Merges partitions in the order of their sort keys. Each is first asked for its share of the page and one more, then for
- * as much again when that is used up: a page costs about twice its rows, and never more queries than its rows and partitions
- * together.
+ * Merges partitions in the order of their sort keys. Each query reads a partition's share of the page plus one row, and is
+ * repeated when these rows are used up. A page reads about twice its rows, with at most one query per row and partition.
  */
 export async function mergedRows(views: Pick<ViewStore, 'range'>, range: MergedRange): Promise<readonly ViewRow[]> {
   const { partitions, limit, descending = false } = range;
@@ -41,7 +40,7 @@ export async function mergedRows(views: Pick<ViewStore, 'range'>, range: MergedR
   return merged;
 }
 
-/** @param last the row behind which it goes on */
+/** @param last the row after which the read continues */
 async function refill(
   views: Pick<ViewStore, 'range'>,
   { from, until, descending = false, consistent = false }: MergedRange,
@@ -49,9 +48,9 @@ async function refill(
   share: number,
   last?: ViewRow,
 ): Promise<void> {
-  invariant(source.rows.length === 0, 'nothing is asked for before it is needed');
+  invariant(source.rows.length === 0, 'a source is refilled only when it is empty');
   const { partition } = source;
-  // Nothing lies between a sort key and the same with a space behind it, the lowest character that is printable.
+  // A trailing space, the lowest printable character, gives the next possible sort key.
   const begin = last === undefined || descending ? from : `${last.sort} `;
   const end = last === undefined || !descending ? until : last.sort;
   source.rows = await views.range({ partition, from: begin, until: end, descending, consistent, limit: share });

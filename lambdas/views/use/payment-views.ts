@@ -14,10 +14,10 @@ export interface LedgerTools {
   readonly digest: Digest;
 }
 
-/** Whatever the Ledger says of one payment, as the Views are to say it. */
+/** All rows that the Ledger implies for one payment. */
 export interface PaymentViews {
   readonly owner: ViewOwner;
-  /** Newest first, so that the head is written once. */
+  /** Newest first, so that a rebuild writes the head once. */
   readonly events: readonly EventViews[];
 }
 
@@ -39,7 +39,7 @@ export async function readPaymentViews(
   };
 }
 
-/** @returns the rows that are not there, or are others than the Ledger says, once all events have come in */
+/** @returns the keys of implied rows that are missing or differ, assuming that all events were projected */
 export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: PaymentViews): Promise<readonly ViewKey[]> {
   const [newest] = events;
   const implied = [...events.flatMap(({ lasting, seen }) => [...lasting, seen]), ...(newest?.heads ?? [])];
@@ -52,8 +52,8 @@ export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: Paym
 }
 
 /**
- * Whether the Ledger has ever implied this row, which lags behind it. A copy of a head must also be of the head as it is
- * now: the two change together.
+ * Whether the Ledger implies this row now or did so earlier, because the Views lag behind. A copy of a head must also have the
+ * sequence of the stored head, because both change in one transaction.
  */
 export async function isImplied(
   views: Pick<ViewStore, 'read'>,
@@ -71,10 +71,9 @@ export async function isImplied(
 }
 
 /**
- * Writes a payment's head and its copies again, also where the head is right and a copy is lost. One that is newer than what
- * was read is left alone: the projector was faster. One that the Ledger never implied, as another version of the code has
- * written it, is replaced in one step, so that no list is ever without the payment; its own copies are strays, which the
- * sweep finds.
+ * Writes a payment's head and its copies again, also when the head is right and a copy is missing. A newer head is kept: the
+ * projector was faster. A head that the Ledger never implied, for example from an earlier version of the code, is replaced in
+ * one transaction, so that no list is without the payment. Its old copies are strays, which the sweep removes.
  */
 export async function restoreHead(views: ViewStore, { owner, events }: PaymentViews): Promise<void> {
   const heads = events[0]?.heads ?? [];

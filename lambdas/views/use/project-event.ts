@@ -11,10 +11,10 @@ export interface ProjectTools {
 }
 
 /**
- * Writes what an event says into the Views: the same rows, in whatever order the events come, and however often. Its record
- * is the row that says that the event was seen, the last one that is written.
+ * Writes the rows of an event into the Views. The result is the same for any order and number of deliveries. The `seen` row is
+ * the record and is written last.
  *
- * @throws RetryableError or AmbiguousError when not all of it may have been written: the event must come again
+ * @throws RetryableError, AmbiguousError when some rows may be missing: the event must be delivered again
  */
 export function projectEvent(
   { views, runner }: ProjectTools,
@@ -22,7 +22,7 @@ export function projectEvent(
 ): Promise<'projected' | 'projected_before'> {
   const said = viewsOf(event);
   return runner.record<undefined, 'projected' | 'projected_before'>(projectionOperation(event.event.id), {
-    // Saves a redelivery its writes; without this line it would make the same rows again.
+    // An optimization: without it, a redelivery would write the same rows again.
     find: async () => ((await views.read(said.seen)) === undefined ? undefined : 'projected_before'),
     prepare: async () => undefined,
     commit: async () => {
@@ -32,7 +32,7 @@ export function projectEvent(
   });
 }
 
-/** The same, without looking whether it was done before: whatever was wrong in these rows is right again. */
+/** Writes the rows even if the event was projected before, and so repairs damaged rows. */
 export async function writeViews({ views }: Pick<ProjectTools, 'views'>, said: EventViews): Promise<void> {
   await views.put(said.lasting);
   if (said.lasting.length > 0) await reopenDay(views, said.owner, said.occurredAtMs);
@@ -41,14 +41,14 @@ export async function writeViews({ views }: Pick<ProjectTools, 'views'>, said: E
 }
 
 /**
- * Takes away the total of a day whose entries have changed. It comes after the entries are written, so no total is ever
- * without them, and nobody's clock matters:
+ * Deletes the total of a day whose entries have changed. It runs after the entries are written, so no total lacks them,
+ * independent of clocks:
  *
  *   closer     mark ────── sum ──────────── total ✗ (no mark)
- *   projector        entry ───── take mark
+ *   projector        entry ───── delete mark
  *
  *   closer     mark ── sum ── total
- *   projector              entry ──── take total: the day is summed by whoever asks, until it is closed again
+ *   projector              entry ──── delete total: readers sum the entries until the day is closed again
  */
 export async function reopenDay(views: ViewStore, owner: ViewOwner, occurredAtMs: number): Promise<void> {
   const key = totalKey(owner, dayOf(occurredAtMs));
@@ -58,7 +58,7 @@ export async function reopenDay(views: ViewStore, owner: ViewOwner, occurredAtMs
   });
 }
 
-/** Newer wins; the copies change together with the head, so that no list shows a payment twice or not at all. */
+/** The newer head wins. The copies change in one transaction with the head, so no list shows a payment twice or not at all. */
 async function advanceHead(views: ViewStore, { owner, heads }: EventViews): Promise<void> {
   const [head] = heads;
   if (head === undefined) return;
@@ -69,7 +69,7 @@ async function advanceHead(views: ViewStore, { owner, heads }: EventViews): Prom
   });
 }
 
-/** @param found the head as it is, to be replaced only if it still is */
+/** @param found the stored head; the change fails if it is replaced meanwhile */
 export function headChanges(
   owner: ViewOwner,
   found: ViewRow | undefined,

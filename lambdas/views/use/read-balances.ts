@@ -2,14 +2,14 @@ import { ACCOUNTS, type Account, type Posting } from '../../payments/domain/post
 import type { Caller } from '../../tenants/authenticate.ts';
 import type { Balance, LedgerReader } from './ledger-reader.ts';
 
-/** A balance that is told in its account's own direction. */
-export interface ToldBalance extends Balance {
+/** A balance in its account's normal direction. */
+export interface DirectedBalance extends Balance {
   readonly normal: Posting['direction'];
-  /** Minor units; above zero when the account stands as one expects of it. */
+  /** Positive when the balance is on the account's normal side. Minor units. */
   readonly balanceMinor: number;
 }
 
-/** On which side an account grows: what others hold for us and what lessens a claim by debits, what we owe by credits. */
+/** The side that increases an account: debits for assets and contra accounts, credits for liabilities. */
 const NORMAL: Readonly<Record<Account, Posting['direction']>> = {
   processor_clearing: 'debit',
   merchant_payable: 'credit',
@@ -20,16 +20,16 @@ const NORMAL: Readonly<Record<Account, Posting['direction']>> = {
   corrections: 'debit',
 };
 
-/** All accounts of the caller that have entries, by currency, then in the order of the chart. @throws as {@link LedgerReader.balances} */
-export async function readBalances(ledger: LedgerReader, { tenantId, mode }: Caller): Promise<readonly ToldBalance[]> {
+/** The balances of all accounts with entries, by currency, then in the order of the chart. @throws as {@link LedgerReader.balances} */
+export async function readBalances(ledger: LedgerReader, { tenantId, mode }: Caller): Promise<readonly DirectedBalance[]> {
   const balances = await ledger.balances({ tenantId, mode });
-  return balances.map(told).sort(byCurrencyThenChart);
+  return balances.map(directed).sort(byCurrencyThenChart);
 }
 
-function told(balance: Balance): ToldBalance {
+function directed(balance: Balance): DirectedBalance {
   const { account, debitMinor, creditMinor } = balance;
   const normal = NORMAL[account];
-  // Two integers that are safe and not negative differ by a safe one.
+  // The difference of two non-negative safe integers is a safe integer.
   const balanceMinor = normal === 'debit' ? debitMinor - creditMinor : creditMinor - debitMinor;
   return { ...balance, normal, balanceMinor };
 }

@@ -16,9 +16,10 @@ export interface ReadEventTools {
 }
 
 /**
- * The caller's event of that id, made again from its transition: read consistently, and the same for ever.
+ * The caller's event with this id, derived again from its transition. The read is strongly consistent, and the result never
+ * changes.
  *
- * @returns undefined when he has none, whatever the reason
+ * @returns undefined when the event does not exist, is not public, or belongs to another tenant or mode
  */
 export async function readOwnEvent(
   { transitions, digest }: ReadEventTools,
@@ -38,7 +39,7 @@ export async function readOwnEvent(
   return event.event.id === id ? event : undefined;
 }
 
-/** Cursors are ids of events, as the client gave them. */
+/** The cursors are event ids from the request, not validated. */
 export interface ListEvents extends ListPage {
   readonly type?: PublicEventType;
 }
@@ -57,18 +58,18 @@ export async function listEvents(
   return listFrom({ after, before, placed }, (cursors) => listPage(tools.views, partitions, { ...page, ...cursors }));
 }
 
-/** A range of time of one owner's events, page by page. */
+/** A page of one account owner's events in a range of time. */
 export interface EventRange extends ViewOwner {
   /** Unix milliseconds, inclusive. */
   readonly fromMs: number;
   /** Unix milliseconds, exclusive. */
   readonly untilMs: number;
-  /** As the page before has given it. */
+  /** From the previous page. */
   readonly cursor?: string;
   readonly limit: number;
 }
 
-/** An event of the list, as it was rendered. */
+/** An event of the list with its rendered body. */
 interface ListedEvent {
   readonly eventId: string;
   readonly type: string;
@@ -79,22 +80,22 @@ interface ListedEvent {
 
 export interface EventRangePage {
   readonly events: readonly ListedEvent[];
-  /** Left out at the end. */
+  /** Absent on the last page. */
   readonly cursor?: string;
 }
 
-/** A cursor of the version before: a minute of the Ledger, and how many of its outcomes were read. */
+/** A cursor of the previous version: a minute of the Ledger and the number of its outcomes that were read. */
 const MINUTE_CURSOR = /^(?<minuteMs>\d{1,15}):\d{1,9}$/;
 
-/** Where a page begins. A replay may have begun before a deploy: its minute is read again, as a whole. */
+/** Start of the next page. A cursor from before a deployment names a minute, which is read again as a whole. */
 function placeAfter(cursor: string, fromMs: number): string {
   const minuteMs = MINUTE_CURSOR.exec(cursor)?.groups?.['minuteMs'];
-  // Nothing lies between a place and the same with a space behind it.
+  // A trailing space gives the next possible sort key.
   return minuteMs === undefined ? `${cursor} ` : placeOf(Math.max(fromMs, Number(minuteMs)));
 }
 
 /**
- * The owner's events of a range, oldest first. It costs about twice the rows of the page, whatever other tenants do.
+ * The owner's events of a range, oldest first. It reads about twice the rows of the page, independent of other tenants.
  *
  * @throws RetryableError when they cannot be read now
  */

@@ -14,28 +14,28 @@ export interface RebuildTools extends CloseDaysTools, LedgerTools {
   readonly views: ViewStore & ViewWalk;
   readonly ledger: LedgerWalk;
   readonly clock: Clock;
-  /** How long what differs may take to come right until it is a difference. Milliseconds. @default 25 s */
+  /** How long the Views may lag behind before a deviation counts as a difference. Milliseconds. @default 25 s */
   readonly settleMs?: number;
 }
 
-/** In this order. What an earlier phase misses because it happens meanwhile, the projector brings. */
+/** In this order. The projector writes what happens during a rebuild. */
 const PHASES = ['project', 'sweep', 'close', 'compare_ledger', 'compare_views', 'done'] as const;
 type Phase = (typeof PHASES)[number];
 
-/** JSON: whoever has it can take a rebuild up again. */
+/** Serializable as JSON. A rebuild can resume from it. */
 export interface RebuildState {
   readonly phase: Phase;
   readonly walked: Walked;
   readonly owners: readonly ViewOwner[];
   readonly counts: RebuildCounts;
-  /** Payments, and days' totals, that did not agree when they were looked at: they are looked at again in the end. */
+  /** Payments and days' totals that differed when they were compared. They are compared again at the end. */
   readonly suspects: readonly Suspect[];
 }
 
 interface RebuildCounts {
   /** Payments whose rows were written. */
   readonly projected: number;
-  /** Rows that the Ledger does not imply. */
+  /** Removed rows that the Ledger does not imply. */
   readonly removed: number;
   readonly daysClosed: number;
   readonly compared: number;
@@ -46,7 +46,7 @@ interface Suspect {
   readonly key?: ViewKey;
 }
 
-/** What still differs after the Views have had time to catch up. */
+/** A deviation that remains after the Views had time to catch up. */
 export interface Difference extends Suspect {
   readonly kind: 'wrong_or_missing' | 'stray' | 'total';
 }
@@ -56,17 +56,17 @@ export interface Rebuilt {
   readonly differences: readonly Difference[];
 }
 
-/** An event travels for a second, after trouble for longer. Milliseconds. */
+/** An event usually takes a second to reach the Views, and longer after a failure. Milliseconds. */
 const SETTLE_MS = 25_000;
-/** The first of them at once, the last when the time to settle is over. */
+/** Comparisons of a suspect: the first immediately, the last at the end of the settling time. */
 const MAX_LOOKS = 6;
-/** More than a person reads; there is no point in holding on to more. */
+/** Limit of suspects kept: more than an operator reads. */
 const MAX_SUSPECTS = 10_000;
 const DAYS_AT_ONCE = 50;
-/** Days that change while they are closed are left to the projector. */
+/** Batches of days per owner. Days that change while they are closed are left to the projector. */
 const MAX_CLOSINGS = 400;
 
-/** @param from compares only, from `compare_ledger` on; rebuilds from `project` on */
+/** @param from `project` rebuilds and compares; `compare_ledger` only compares */
 export function rebuildBegin(segments: number, from: 'project' | 'compare_ledger' = 'project'): RebuildState {
   return {
     phase: from,
@@ -82,10 +82,10 @@ function begin(segments: number): Walked {
 }
 
 /**
- * Makes the Views what the Ledger says, while traffic goes on, and compares. Every step may be done twice, so a rebuild that
- * broke off is taken up at the last state that was told, or begun again.
+ * Rebuilds the Views from the Ledger while payments continue, and then compares both. Every step can be repeated, so an
+ * interrupted rebuild resumes at the last reported state or starts again.
  *
- * @param progress told after every page
+ * @param progress called after every page
  */
 export async function rebuildViews(
   tools: RebuildTools,
@@ -173,7 +173,7 @@ class Rebuild {
     });
   }
 
-  /** The same rows as the projector writes, by the same rule that newer wins: the two may do so at once. */
+  /** Writes the same rows as the projector, by the same rule (the newer head wins), so both can run concurrently. */
   async #project(paymentId: PaymentId): Promise<void> {
     const said = await readPaymentViews(this.#tools, paymentId);
     if (said === undefined) return;
@@ -184,15 +184,15 @@ class Rebuild {
   }
 
   /**
-   * Takes away what the Ledger does not imply. The row was there before the Ledger is read, and nothing is projected that
-   * is not in the Ledger, so no row goes that is only newer than what was read; and it goes only while it is unchanged.
+   * Removes a row that the Ledger does not imply. The row was read before the Ledger, and only Ledger transitions are projected,
+   * so a row that is newer than the read of the Ledger is not removed. The delete is conditional on the unchanged row.
    */
   async #sweep(row: ViewRow): Promise<void> {
     if (isOfComparison(row)) return;
     const { views } = this.#tools;
     const { paymentId } = row;
     if (paymentId === undefined) {
-      // A day's total: the day is added up again below, or by whoever asks meanwhile.
+      // A day's total. The `close` phase sums the day again; until then readers sum its entries.
       await views.exchange([{ key: row, from: row }]);
       return;
     }
@@ -264,7 +264,7 @@ class Rebuild {
     return closed.size === sums.size && [...closed].every(([key, sum]) => sameSum(sum, sums.get(key)));
   }
 
-  /** Events are on their way: what agrees a little later was no difference. */
+  /** Compares the suspects again, because their events may not have arrived yet. */
   async #remaining(): Promise<readonly Difference[]> {
     const { clock, settleMs = SETTLE_MS } = this.#tools;
     let suspects: readonly Suspect[] = this.#suspects;
@@ -297,14 +297,14 @@ function ownerOfBook(row: ViewRow): ViewOwner | undefined {
   return row.partition.startsWith(ViewsRow.book) ? ownerOf(row) : undefined;
 }
 
-/** Whose row it is, by its partition; undefined when that is of no form of ours. */
+/** The owner of a row, from its partition; undefined when the partition has an unknown format. */
 function ownerOf({ partition }: ViewKey): ViewOwner | undefined {
   const [, tenant, mode] = partition.split('#');
   if (tenant === undefined || (mode !== 'test' && mode !== 'live')) return undefined;
   return { tenantId: tenant as ViewOwner['tenantId'], mode };
 }
 
-/** The time with which a sort key begins. Unix milliseconds. */
+/** The time at the start of a sort key. Unix milliseconds. */
 function timeOf({ sort }: ViewKey): number {
   return Number(sort.slice(0, 15));
 }

@@ -2,10 +2,10 @@ import type { OutcomePlace, SeenEvents } from '../../payments/use/transition-rea
 import { seenKey } from '../domain/views.ts';
 import type { ViewStore } from './view-store.ts';
 
-/** Reads at once. */
+/** Concurrent reads. */
 const AT_ONCE = 25;
 
-/** What the projector has taken in, wholly. */
+/** The events that the projector has written completely. */
 export class ProjectedEvents implements SeenEvents {
   readonly #views: Pick<ViewStore, 'read'>;
 

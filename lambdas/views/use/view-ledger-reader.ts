@@ -13,8 +13,8 @@ import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
 
 /**
- * Reads the books from the Views: a page of entries costs about its own size, a balance the totals of the closed days and
- * the entries of the others. Both lag behind the Ledger by as long as an event travels.
+ * Reads the books from the Views. A page of entries reads about its own size; a balance reads the totals of closed days and
+ * the entries of open days. Both lag behind the Ledger by the delivery time of events.
  */
 export class ViewLedgerReader implements LedgerReader {
   readonly #views: Pick<ViewStore, 'range'>;
@@ -26,7 +26,7 @@ export class ViewLedgerReader implements LedgerReader {
   async entries(query: EntryQuery): Promise<readonly LedgerEntry[]> {
     const { account, fromMs, untilMs, after, limit } = query;
     const begin = fromMs === undefined ? FIRST_PLACE : placeOf(fromMs);
-    // The cursor's own set of postings may have legs behind it.
+    // The cursor's set of postings can have legs after the cursor.
     const resumed = after === undefined ? FIRST_PLACE : bookPlace(after);
     const rows = await mergedRows(this.#views, {
       partitions: bookPartitions(query, account ?? 'all'),
@@ -53,7 +53,7 @@ export class ViewLedgerReader implements LedgerReader {
     }));
   }
 
-  /** Closed days by their totals; what lies before, between and behind them by its entries. */
+  /** Sums the totals of closed days and the entries before, between and after them. */
   async #sums(owner: BooksOwner): Promise<Sums> {
     let sums = NO_SUMS;
     let openFromMs: number | undefined;

@@ -1,6 +1,6 @@
 import type { ViewKey, ViewRow } from '../domain/views.ts';
 
-/** Some rows of one partition, in the order of their sort keys. */
+/** A range of rows of one partition, in the order of their sort keys. */
 export interface ViewRange {
   readonly partition: string;
   /** Inclusive. */
@@ -10,37 +10,37 @@ export interface ViewRange {
   /** @default false: lowest first */
   readonly descending?: boolean;
   readonly limit: number;
-  /** What was written is there; costs twice as much. @default false */
+  /** Strongly consistent; costs twice the read units. @default false */
   readonly consistent?: boolean;
 }
 
-/** What one row is to become, and what it must be now. */
+/** A conditional change of one row. */
 export interface RowChange {
   readonly key: ViewKey;
-  /** As it was read; null when there must be none; left out when it does not matter. */
+  /** The row that was read; null when none may exist; absent for an unconditional change. */
   readonly from?: ViewRow | null;
-  /** Left out to remove it. */
+  /** The new row; absent to delete the row. */
   readonly to?: ViewRow;
 }
 
-/** Read models: all of it can be thrown away and made again. */
+/** Stores the Views. All of its content can be rebuilt from the Ledger. */
 export interface ViewStore {
-  /** Puts whole rows, by their keys, whatever is there. */
+  /** Puts whole rows unconditionally. */
   put(rows: readonly ViewRow[]): Promise<void>;
-  /** Consistent. */
+  /** Strongly consistent. */
   read(key: ViewKey): Promise<ViewRow | undefined>;
   /**
-   * All or nothing.
+   * Applies all changes in one transaction, or none.
    *
-   * @returns false when a row is not what it must be; after a lost answer also when it was changed by this very call, so
-   *   whoever is refused reads again
+   * @returns false when a row does not match its `from`. After a lost answer it can also be false although this call applied
+   *   the change, so the caller must read again
    */
   exchange(changes: readonly RowChange[]): Promise<boolean>;
-  /** As many rows as asked for, unless there are no more. */
+  /** Returns `limit` rows, or fewer at the end of the range. */
   range(range: ViewRange): Promise<readonly ViewRow[]>;
 }
 
-/** Where a walk goes on; its meaning is the store's own. */
+/** Where a walk continues. Opaque to the caller. */
 export type WalkPosition = string;
 
 export interface WalkStep {
@@ -52,11 +52,11 @@ export interface WalkStep {
 
 export interface WalkPage<Found> {
   readonly found: readonly Found[];
-  /** Left out at the end. */
+  /** Absent on the last page. */
   readonly next?: WalkPosition;
 }
 
-/** For commands alone: goes through all there is, in segments that several walkers may take at once. */
+/** Walks all rows in segments, which can be walked concurrently. Only for commands. */
 export interface ViewWalk {
   walk(step: WalkStep): Promise<WalkPage<ViewRow>>;
 }

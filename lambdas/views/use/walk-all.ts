@@ -1,26 +1,26 @@
 import { invariant } from '../../kernel/invariant.ts';
 import type { WalkPage, WalkPosition, WalkStep } from './view-store.ts';
 
-/** How far a walk has come, by segment: where it goes on, or null where it is done. */
+/** Progress of a walk by segment: where it continues, '' before its start, or null at its end. */
 export type Walked = readonly (WalkPosition | null)[];
 
 export interface WalkPlan<Found> {
   readonly step: (step: WalkStep) => Promise<WalkPage<Found>>;
-  /** May do things twice: a walk that is taken up again repeats its last pages. */
+  /** Must be repeatable: a resumed walk repeats its last pages. */
   readonly each: (found: Found) => Promise<void>;
-  /** Told after every page. */
+  /** Called after every page. */
   readonly progress: (walked: Walked) => Promise<void>;
 }
 
-/** Of one page at a time; a page has some hundred. */
+/** Concurrent calls of `each` within a page. */
 const AT_ONCE = 8;
-/** Of one segment: two hundred million rows. */
+/** Pages per segment: two hundred million rows. */
 const MAX_STEPS = 1_000_000;
 
 /**
- * Goes through everything, all segments at once, page by page.
+ * Walks all segments concurrently, page by page.
  *
- * @param begin '' where a segment has not begun
+ * @param begin '' for a segment that has not started
  */
 export async function walkAll<Found>({ step, each, progress }: WalkPlan<Found>, begin: Walked): Promise<void> {
   const walked = [...begin];
@@ -36,7 +36,7 @@ export async function walkAll<Found>({ step, each, progress }: WalkPlan<Found>, 
       walked[segment] = next ?? null;
       await progress([...walked]);
     }
-    invariant(false, 'a segment holds more than is ever walked through');
+    invariant(false, 'a segment exceeds the maximum number of pages');
   };
   await Promise.all(begin.map((_, segment) => walkSegment(segment)));
 }
