@@ -1,18 +1,18 @@
 /**
- * What is known of the books, and of the rows that end by themselves: states, told again by every run, not events that add
- * up. Their statistic is the maximum.
+ * Metrics of reconciliation and of expired records. They are gauges that every run reports again, so alarms use the maximum,
+ * not the sum.
  */
 export const BooksMetric = {
   /**
-   * Differences between a processor and the Ledger that were still there at a second look. Told at the end of every
-   * comparison, which is every hour at least, also when there are none.
+   * Confirmed mismatches between a processor and the Ledger. Reported at the end of every comparison, at least hourly, also
+   * when zero.
    */
   mismatches: 'mismatches',
-  /** Tables in which time to live is off, or has left too much. Told every night, also when it works in all. */
+  /** Tables whose time to live is off or has left too many expired records. Reported every night, also when zero. */
   ttlNotWorking: 'ttl_not_working',
-  /** Expired records that time to live had left for days, and that were deleted. Told every night. */
+  /** Records that time to live left for days after their expiry. Reported every night. */
   expiredLeft: 'expired_left',
 } as const;
 
-/** Whoever counts them: the value of the dimension `service`. */
+/** The value of the dimension `service`. */
 export const BOOKS_SERVICE = 'books';

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { Environment } from '../kernel/contract/environment.ts';
 import { readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
 
-/** What the ledger function was deployed with. */
+/** Settings of the ledger function. */
 export interface LedgerConfig {
   readonly tables: { readonly idempotency: string; readonly ledger: string; readonly registry: string };
   readonly viewsTable: string;

@@ -133,10 +133,10 @@ describe('every function', () => {
     process.env = before;
   });
 
-  /** As Lambda starts a new process: the module is evaluated anew. */
+  /** Evaluates the module again, as in a new Lambda process. */
   const start = (file: string, how: string): Promise<unknown> => import(`../../${file}?${how}`);
 
-  test.each(WRAPPED)('of %s refuses to start when idempotency is switched off', async (file) => {
+  test.each(WRAPPED)('of %s refuses to start when idempotency is disabled', async (file) => {
     process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = 'true';
     try {
       await expect(start(file, 'disabled')).rejects.toThrow(`${POWERTOOLS_IDEMPOTENCY_DISABLED} is set`);

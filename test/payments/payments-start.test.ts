@@ -23,10 +23,10 @@ afterEach(() => {
   }
 });
 
-/** As Lambda starts a new process: the module is evaluated anew. */
+/** Evaluates the module again, as in a new Lambda process. */
 const start = (process: string) => import(`../../lambdas/functions/payments.ts?${process}`);
 
-test('the payments function refuses to start when idempotency is switched off', async () => {
+test('the payments function refuses to start when idempotency is disabled', async () => {
   process.env['POWERTOOLS_IDEMPOTENCY_DISABLED'] = 'true';
 
   await expect(start('bare')).rejects.toThrow('POWERTOOLS_IDEMPOTENCY_DISABLED is set');
@@ -38,6 +38,6 @@ test('the payments function refuses to start without its tables', async () => {
   await expect(start('tableless')).rejects.toThrow('the environment variable LEDGER_TABLE is not set');
 });
 
-test('the payments function starts with a good environment, and calls nobody to do so', async () => {
+test('the payments function starts with a valid environment, without any network call', async () => {
   expect(await start('good')).toEqual(expect.objectContaining({ handler: expect.any(Function) }));
 });

@@ -8,7 +8,7 @@ import { catchWrittenLines } from '../support/written-lines.ts';
 const lines = catchWrittenLines();
 const written = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 
-test('a state is told also when it is zero, so that an alarm ends and a missing run is seen', () => {
+test('a gauge is published also when zero, so that an alarm ends and a missing run is noticed', () => {
   const told = booksTelemetry();
   told.counted({ confirmed: 0, suspected: 3 });
   told.purged(0, []);
@@ -24,7 +24,7 @@ test('a state is told also when it is zero, so that an alarm ends and a missing 
   ]);
 });
 
-test('a difference is a line with both figures and whose it is', () => {
+test('a mismatch is a log line with both figures and its owner', () => {
   const open = seenAgain(systemDigest, undefined, lookedAt('k'), apartBy(1700), 5);
   booksTelemetry().difference('suspected', open);
 

@@ -8,7 +8,7 @@ beforeEach(() => {
 });
 
 describe('books that agree', () => {
-  test('have no mismatch: taken, declined, held, refunded, disputed, won, lost, with fees', async () => {
+  test('have no mismatch: captured, declined, authorized, refunded, disputed, won, lost, with fees', async () => {
     await desk.paid('k-ok');
     await desk.paid('k-no', { source: 'tok_declined' });
     await desk.paid('k-held', { capture: 'manual' });
@@ -37,7 +37,7 @@ describe('books that agree', () => {
     expect(await desk.mismatches()).toEqual([]);
   });
 
-  test('have no mismatch either when the fee is as large as what was taken', async () => {
+  test('have no mismatch when the fee equals the captured amount', async () => {
     const payment = await desk.paid('k-1', { amount: 59 });
     await desk.record(payment, { kind: 'fee', chargeId: desk.chargeOf(payment).chargeId, feeMinor: 59 });
     const late = await desk.paid('k-2', { amount: 59, source: 'tok_async' });
@@ -50,7 +50,7 @@ describe('books that agree', () => {
 });
 
 describe('money at the processor that the Ledger does not have', () => {
-  test('is a payment whose outcome has not arrived yet, and no longer once it has', async () => {
+  test('is a payment whose outcome has not arrived yet, and is none after its arrival', async () => {
     const payment = await desk.paid('k-1', { source: 'tok_async' });
     desk.inside.succeed(desk.chargeOf(payment).chargeId);
 
@@ -63,7 +63,7 @@ describe('money at the processor that the Ledger does not have', () => {
 });
 
 describe('money in the Ledger that the processor does not have', () => {
-  test('is a refund that we have not heard of, or one that failed meanwhile', async () => {
+  test('is a refund without a transition, or one that failed meanwhile', async () => {
     const payment = await desk.paid('k-1');
     const refund = desk.inside.refund(desk.chargeOf(payment).chargeId, 400);
     expect(await desk.mismatches()).toMatchObject([{ processorMinor: 600, ledgerMinor: 1000, kind: 'amounts_differ' }]);
@@ -75,7 +75,7 @@ describe('money in the Ledger that the processor does not have', () => {
     expect(await desk.mismatches()).toMatchObject([{ processorMinor: 1000, ledgerMinor: 600, kind: 'amounts_differ' }]);
   });
 
-  test('is what a correction made wrong, and is right again once that is reversed', async () => {
+  test('results from a wrong correction and is gone after its reversal', async () => {
     const payment = await desk.paid('k-1');
     desk.inside.change(desk.chargeOf(payment).chargeId, { feeMinor: 59 });
     await desk.learn(payment);
@@ -94,7 +94,7 @@ describe('a correction', () => {
     { account: credit, direction: 'credit', amount },
   ];
 
-  test('of clearing counts: by it an operator sets right what differed', async () => {
+  test('of clearing counts, because it resolves a mismatch', async () => {
     const payment = await desk.paid('k-1');
     desk.inside.change(desk.chargeOf(payment).chargeId, { capturedMinor: 950 });
     expect(await desk.mismatches()).toMatchObject([{ processorMinor: 950, ledgerMinor: 1000 }]);
@@ -103,7 +103,7 @@ describe('a correction', () => {
     expect(await desk.mismatches()).toEqual([]);
   });
 
-  test('of a fee does not count, as no fee does, and neither does its reversal', async () => {
+  test('of a fee does not count, and neither does its reversal', async () => {
     const payment = await desk.paid('k-1');
     await desk.correct('c-1', { payment, postings: legs('fees', 'processor_clearing', 30) });
     await desk.correct('c-2', { payment, postings: legs('fees', 'corrections', 30) });

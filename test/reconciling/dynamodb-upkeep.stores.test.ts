@@ -42,7 +42,7 @@ describe('on dynamodb', () => {
     tables = await createTables('upkeep');
   });
 
-  test('time to live is on in the tables that are deployed with it, and seen to be off where nobody switched it on', async () => {
+  test('time to live is reported as on in the tables deployed with it, and as off elsewhere', async () => {
     const deployed = localAws().tables;
     const asked = {
       idempotency: deployed.idempotency,
@@ -56,7 +56,7 @@ describe('on dynamodb', () => {
     ]);
   });
 
-  test('whoever has ever had a key is listed as an owner, once for each mode, page by page', async () => {
+  test('every tenant that ever had a key is listed as an owner, once for each mode, page by page', async () => {
     const administration = new TenantAdministration(client(), tables.registry);
     const tenants = [await administration.createTenant('A'), await administration.createTenant('B')];
     const made = tenants.flatMap((tenant) =>
@@ -78,7 +78,7 @@ describe('on dynamodb', () => {
     expect(told).toEqual(tenants.flatMap((tenant) => [`${tenant}#live`, `${tenant}#test`]).toSorted());
   });
 
-  test('a mismatch is kept, confirmed, listed, and taken out of both of its lists', async () => {
+  test('a mismatch is stored, confirmed, listed, and removed from both lists', async () => {
     const views = new DynamoDbViews(client(), tables.views, pacing);
     const keep = (atMs: number, differs: boolean) =>
       keepLook({ views, digest: systemDigest }, lookedAt('k'), differs ? apartBy(1700) : undefined, atMs);

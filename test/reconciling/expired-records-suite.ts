@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ExpiredRecord, ExpiredRecords } from '../../lambdas/reconciling/use/expired-records.ts';
 
-/** A record as a test puts it: the key and what matters of it. */
+/** The relevant fields of a record in a test. */
 interface PutRecord {
   readonly key: string;
   readonly status: 'INPROGRESS' | 'PENDING' | 'FAILED' | 'COMPLETED';
@@ -18,7 +18,7 @@ const BEFORE = 1_700_000_000;
 const SEGMENTS = 3;
 const MAX_STEPS = 100;
 
-/** What every walk through expired records promises; the fake in memory is proven by the same suite as the real one. */
+/** The contract of every ExpiredRecords, in memory and on DynamoDB. */
 export function describeExpiredRecords(name: string, make: () => Promise<Subject>): void {
   let subject: Subject;
   beforeEach(async () => {
@@ -41,7 +41,7 @@ export function describeExpiredRecords(name: string, make: () => Promise<Subject
   }
 
   describe(`${name}: expired records`, () => {
-    test('are those that are completed and whose time was over before: never one that is open, or has no end', async () => {
+    test('are completed and past their expiry, never open or without an expiry', async () => {
       await subject.put({ key: 'OP#a', status: 'COMPLETED', expiresAtSeconds: BEFORE - 1 });
       await subject.put({ key: 'OP#bb', status: 'COMPLETED', expiresAtSeconds: BEFORE });
       await subject.put({ key: 'OP#ccc', status: 'COMPLETED', expiresAtSeconds: BEFORE + 1 });
@@ -58,7 +58,7 @@ export function describeExpiredRecords(name: string, make: () => Promise<Subject
       ]);
     });
 
-    test('are deleted once, and only as they were found', async () => {
+    test('are deleted once, and only if unchanged', async () => {
       for (const key of ['OP#1', 'OP#2', 'OP#3', 'OP#4']) {
         await subject.put({ key, status: 'COMPLETED', expiresAtSeconds: 10 });
       }

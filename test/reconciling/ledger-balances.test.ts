@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 
 describe('the balances', () => {
-  test('tell each account in its own direction, by currency and then in the order of the chart', async () => {
+  test('show each account in its normal direction, by currency and then in the order of the chart', async () => {
     const euros = await desk.paid('k-1');
     await desk.paid('k-2', { amount: 300, currency: 'CHF' });
     const { inside } = desk.payments.processor;
@@ -54,7 +54,7 @@ describe('the balances', () => {
     });
   });
 
-  test('below zero say that an account stands on the other side than it should', async () => {
+  test('below zero show that an account is on the other side than normal', async () => {
     const payment = await desk.paid('k-1');
     await desk.correct('c-1', {
       payment,
@@ -77,7 +77,7 @@ describe('the balances', () => {
     expect((await desk.get('/v1/balances')).body).toEqual({ object: 'list', data: [], has_more: false });
   });
 
-  test('beyond what JSON carries exactly are refused, never rounded', async () => {
+  test('beyond the exact integers of JSON are refused, never rounded', async () => {
     const owner = { tenantId: tenantId('ten_desk'), mode: 'test' as const };
     const huge = (key: string) => takenAt(owner, key, 1, { amountMinor: 9_007_199_254_740_991, feeMinor: 0 });
     const withSum = (...keys: readonly string[]) =>

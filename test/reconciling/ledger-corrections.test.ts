@@ -18,7 +18,7 @@ const leg = (account: string, direction: string, amount: number) => ({ account, 
 const transitions = async () => dataOf(await desk.payments.get(`/v1/payments/${payment}/transitions`));
 
 describe('a correction over HTTP', () => {
-  test('that reverses is made, shown, and stands in the entries and the transitions', async () => {
+  test('that reverses is made, shown, and listed in the entries and the transitions', async () => {
     const made = await desk.correct('c-1', { payment, reverses: 2 });
 
     expect(made.status).toBe(201);
@@ -61,7 +61,7 @@ describe('a correction over HTTP', () => {
     });
   });
 
-  test('sent again with the same key is replayed byte for byte, and made once', async () => {
+  test('repeated with the same key is replayed byte for byte, and made once', async () => {
     const first = await desk.correct('c-1', { payment, reverses: 2 });
     desk.payments.clock.advance(3_600_000);
     const again = await desk.correct('"c-1"', { payment, reverses: 2 });
@@ -81,7 +81,7 @@ describe('a correction over HTTP', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('of a set that was undone before is 409 with the correction that did it', async () => {
+  test('of a set that was reversed before is 409 with the id of that correction', async () => {
     const first = await desk.correct('c-1', { payment, reverses: 2 });
     const second = await desk.correct('c-2', { payment, reverses: 2 });
 
@@ -90,7 +90,7 @@ describe('a correction over HTTP', () => {
     expect((await desk.correct('c-3', { payment, reverses: 3 })).status).toBe(201);
   });
 
-  test('under a key of years ago is the same answer, and is not made again', async () => {
+  test('under a key from years ago is replayed, and not made again', async () => {
     const first = await desk.correct('c-1', { payment, reverses: 2 });
     desk.payments.clock.advance(4_000 * 24 * 3_600_000);
 
@@ -115,13 +115,13 @@ describe('a correction over HTTP', () => {
     ['one posting', { postings: [leg('fees', 'debit', 1)] }, 'invalid_request', 'postings'],
     ['eleven postings', { postings: Array(11).fill(leg('fees', 'debit', 1)) }, 'invalid_request', 'postings'],
     [
-      'an account that is none',
+      'an unknown account',
       { postings: [leg('cash', 'debit', 1), leg('fees', 'credit', 1)] },
       'invalid_request',
       'postings.0.account',
     ],
     [
-      'an amount of nothing',
+      'an amount of zero',
       { postings: [leg('refunds', 'debit', 0), leg('fees', 'credit', 0)] },
       'invalid_request',
       'postings.0.amount',
@@ -186,7 +186,7 @@ describe('a correction over HTTP', () => {
     });
   });
 
-  test('of another tenant’s payment is 404, and one tenant’s keys are nothing to another', async () => {
+  test('of another tenant’s payment is 404, and tenants do not share idempotency keys', async () => {
     desk.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other'), scopes: ALL_SCOPES });
     await desk.correct('c-1', { payment, reverses: 2 });
 

@@ -3,7 +3,7 @@ import { ChangedPayment } from '../support/provoked-changes.ts';
 
 const SAID = { reason: 'Seen on the bank statement of 3 March', operator: 'Ada Example' };
 
-/** Of 1000 that were asked for, 600 were taken. */
+/** 600 of the requested 1000 were captured. */
 async function inReview(): Promise<ChangedPayment> {
   const payment = await ChangedPayment.of({ source: 'tok_async' });
   payment.inside.succeed(payment.chargeId, 600);
@@ -11,8 +11,8 @@ async function inReview(): Promise<ChangedPayment> {
   return payment;
 }
 
-describe('an operator’s decision about a payment of which another amount was taken', () => {
-  test('names what was taken: without it the field is named and nothing is posted; the same key then may say it', async () => {
+describe('an operator’s decision about a payment with a wrong captured amount', () => {
+  test('requires the captured amount; without it nothing is posted, and the same key can be used again', async () => {
     const payment = await inReview();
     const unnamed = await payment.decide('d', { ...SAID, outcome: 'succeeded' });
     expect([unnamed.status, unnamed.body]).toMatchObject([400, { code: 'invalid_request', param: 'amount' }]);

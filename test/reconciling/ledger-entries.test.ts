@@ -58,7 +58,7 @@ describe('the entries of the Ledger', () => {
     });
   });
 
-  test('come in pages that begin after the entry named, without a gap and without a double', async () => {
+  test('are paged after a given entry, without gaps or duplicates', async () => {
     for (const key of ['k-1', 'k-2', 'k-3']) await desk.paid(key);
     const all = idsOf(await desk.get(PATH));
     const paged: string[] = [];
@@ -75,7 +75,7 @@ describe('the entries of the Ledger', () => {
     expect(hasMore).toBe(false);
   });
 
-  test('can be asked for by payment, account and day, and all of them together', async () => {
+  test('can be filtered by payment, account and day, and by all of them together', async () => {
     const first = await desk.paid('k-1');
     desk.payments.clock.advance(12 * 60 * 60 * 1000 - 1000);
     const next = await desk.paid('k-2');
@@ -108,7 +108,7 @@ describe('the entries of the Ledger', () => {
     expect(reply.body).toMatchObject({ code, param });
   });
 
-  test('are not listed after a cursor that nobody was given', async () => {
+  test('are not listed after an invented cursor', async () => {
     await desk.paid('k-1');
     const [good = ''] = idsOf(await desk.get(PATH));
     const spelled = Buffer.from(good.slice(4), 'base64url').toString('utf8');
@@ -132,7 +132,7 @@ describe('the entries of the Ledger', () => {
     }
   });
 
-  test('that cannot be read now are 503, to be asked for again', async () => {
+  test('that cannot be read now are 503', async () => {
     const away = new LedgerDesk({
       ledger: {
         entries: () => Promise.reject(new RetryableError('store_unavailable', 'throttled', { retryAfterSeconds: 2 })),
@@ -201,7 +201,7 @@ describe('a route of the Ledger', () => {
     expect(reply.headers['Allow']).toBe(allow);
   });
 
-  test('has one line in the log, without what was asked', async () => {
+  test('writes one log line, without the request’s parameters', async () => {
     await desk.get(`${PATH}?payment=${UNKNOWN_ID}`);
 
     expect(desk.reports).toEqual([

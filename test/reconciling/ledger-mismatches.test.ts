@@ -18,7 +18,7 @@ describe('the open mismatches', () => {
   const keep = (atMs: number, about = lookedAt('k-1'), mismatch = apartBy(1250)) =>
     keepLook({ views: desk.views, digest: systemDigest }, about, mismatch, atMs);
 
-  test('are told as the comparisons of the clock have left them', async () => {
+  test('are listed as the scheduled comparisons left them', async () => {
     const about = lookedAt('k-1');
     await keep(NOW * 1000);
     await keep((NOW + 3_600) * 1000);
@@ -51,7 +51,7 @@ describe('the open mismatches', () => {
     });
   });
 
-  test('come page by page, the caller’s own and nobody’s alone', async () => {
+  test('are paged, with only the caller’s own and those without a payment', async () => {
     const { owner: _owner, ...nobodys } = lookedAt('n', { subject: 'ch_9', createdAtMs: 5 });
     await keep(1, nobodys, apartBy(1));
     await keep(1, lookedAt('k', { createdAtMs: 7 }), apartBy(2));

@@ -22,10 +22,10 @@ afterEach(() => {
   }
 });
 
-/** As Lambda starts a new process: the module is evaluated anew. */
+/** Evaluates the module again, as in a new Lambda process. */
 const start = (process: string) => import(`../../lambdas/functions/ledger.ts?${process}`);
 
-test('the ledger function refuses to start when idempotency is switched off', async () => {
+test('the ledger function refuses to start when idempotency is disabled', async () => {
   process.env['POWERTOOLS_IDEMPOTENCY_DISABLED'] = 'true';
 
   await expect(start('bare')).rejects.toThrow('POWERTOOLS_IDEMPOTENCY_DISABLED is set');
@@ -37,6 +37,6 @@ test.each(Object.keys(GOOD))('the ledger function refuses to start without %s', 
   await expect(start(name)).rejects.toThrow(`the environment variable ${name} is not set`);
 });
 
-test('the ledger function starts with a good environment, and calls nobody to do so', async () => {
+test('the ledger function starts with a valid environment, without any network call', async () => {
   expect(await start('good')).toEqual(expect.objectContaining({ handler: expect.any(Function) }));
 });

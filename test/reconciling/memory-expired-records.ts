@@ -1,16 +1,16 @@
 import type { ExpiredRecord, ExpiredRecords } from '../../lambdas/reconciling/use/expired-records.ts';
 import type { WalkPage, WalkStep } from '../../lambdas/views/use/view-store.ts';
 
-/** A record as far as its ending matters. */
+/** The fields of a record that its expiry depends on. */
 export interface EndingRecord {
   readonly status: 'INPROGRESS' | 'PENDING' | 'FAILED' | 'COMPLETED';
   readonly expiresAtSeconds?: number;
 }
 
-/** Rows that are looked at in one step. */
+/** Rows per step. */
 const WALK_PAGE = 2;
 
-/** Records in memory that come to their end. Proven by the same suite as the real ones. */
+/** In-memory expired records. The same contract suite tests them and the real ones. */
 export class MemoryExpiredRecords implements ExpiredRecords {
   readonly rows = new Map<string, EndingRecord>();
 

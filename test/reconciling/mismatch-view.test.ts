@@ -17,12 +17,12 @@ beforeEach(() => {
 
 const keep = (atMs: number, mismatch = apartBy(1700), about = lookedAt('k'), store = views) =>
   keepLook({ views: store, digest: systemDigest }, about, mismatch, atMs);
-/** A look that finds that the two agree. */
+/** A look that finds no difference. */
 const agree = (atMs: number) => keepLook({ views, digest: systemDigest }, lookedAt('k'), undefined, atMs);
 const bodies = () => views.all().map((row) => openMismatchOf(row));
 
 describe('the view of mismatches', () => {
-  test('has a row in its owner’s list and one in the list of all, and never one without the other', async () => {
+  test('has a row in its owner’s list and one in the list of all, never only one of them', async () => {
     await keep(NOW);
     expect(views.all().map(({ partition }) => partition)).toEqual(['MISMATCH#ten_desk#test', 'MISMATCHES']);
     await keep(NOW + STEADY_FOR_MS);
@@ -31,14 +31,14 @@ describe('the view of mismatches', () => {
     expect(views.all()).toEqual([]);
   });
 
-  test('keeps the same whatever look is doubled', async () => {
+  test('does not change when a look is repeated', async () => {
     await keep(NOW);
     const once = views.all();
     expect(await keep(NOW)).toBeUndefined();
     expect(views.all()).toEqual(once);
   });
 
-  test('passes over a look that began before the one it has, whatever that look found', async () => {
+  test('ignores a look that started before the stored one', async () => {
     await keep(NOW + 60_000);
     const newer = views.all();
     await keep(NOW, apartBy(1));
@@ -46,9 +46,9 @@ describe('the view of mismatches', () => {
     expect(views.all()).toEqual(newer);
   });
 
-  test('keeps the later of two looks that write at once, and counts their difference once', async () => {
+  test('keeps the later of two concurrent looks, and counts their difference once', async () => {
     let rival: (() => Promise<unknown>) | undefined;
-    /** Lets the rival write between reading and writing. */
+    /** Lets the rival write between the read and the write. */
     class Raced extends MemoryViews {
       override async exchange(changes: Parameters<MemoryViews['exchange']>[0]): Promise<boolean> {
         const act = rival;
@@ -70,15 +70,15 @@ describe('the view of mismatches', () => {
     }
   });
 
-  test('is not confirmed sooner than its amount has stood for ten minutes', async () => {
+  test('confirms a mismatch only after its amount was the same for ten minutes', async () => {
     await keep(NOW);
     await keep(NOW + STEADY_FOR_MS - 1);
     expect(bodies()[0]?.status).toBe('suspected');
-    // Both sides have moved by the same amount: they are as far apart as before.
+    // Both sides changed by the same amount, so the difference is the same.
     expect((await keep(NOW + STEADY_FOR_MS, apartBy(2700, 2000)))?.change).toBe('confirmed');
   });
 
-  test('tells two accounts, two currencies and two payments apart', async () => {
+  test('distinguishes two accounts, two currencies and two payments', async () => {
     await keep(NOW);
     await keep(NOW, apartBy(1), lookedAt('k', { books: { name: 'sandbox', account: 'other' } }));
     await keep(NOW, apartBy(1), lookedAt('k', { books: { name: 'other', account: 'sandbox' } }));
@@ -87,14 +87,14 @@ describe('the view of mismatches', () => {
     expect(await countMismatches({ views })).toEqual({ confirmed: 0, suspected: 5 });
   });
 
-  test('holds some of many charges, so that a row stays small', async () => {
+  test('keeps a limited number of charges, so that a row stays small', async () => {
     await keep(NOW, { ...apartBy(1), chargeIds: Array.from({ length: 500 }, (_, index) => `ch_${index}`) });
     expect(bodies()[0]?.mismatch.chargeIds).toHaveLength(20);
   });
 });
 
 describe('the list of an owner', () => {
-  test('is newest payment first, page by page, with the charges that are nobody’s, and nothing of others', async () => {
+  test('is newest payment first, page by page, with charges without a payment, and without other owners’ mismatches', async () => {
     const { owner: _owner, ...nobodys } = lookedAt('n', { subject: 'ch_9', createdAtMs: NOW - 3 });
     for (const [index, about] of [
       lookedAt('a', { createdAtMs: NOW - 1 }),

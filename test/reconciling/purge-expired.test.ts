@@ -48,7 +48,7 @@ const put = (count: number, ageDays: number, prefix = 'OP#') => {
 };
 
 describe('the nightly purge', () => {
-  test('deletes what time to live has left for more than four days, in all segments, and counts it', async () => {
+  test('deletes and counts the records that time to live has left for more than four days, in all segments', async () => {
     put(100, 4.1);
     put(10, 3.9, 'young#');
     put(10, -20, 'valid#');
@@ -61,7 +61,7 @@ describe('the nightly purge', () => {
     expect(told).toEqual([[100, []]]);
   });
 
-  test('deletes each once, however often a page is done', async () => {
+  test('deletes each record once, also when a page is repeated', async () => {
     put(50, 5);
     const counted: boolean[] = [];
     const counting = new MemoryExpiredRecords();
@@ -78,7 +78,7 @@ describe('the nightly purge', () => {
     expect(counted.filter((removed) => removed)).toHaveLength(50);
   });
 
-  test('begins with another segment each night, so that a table too large for one is gone through by several', async () => {
+  test('starts with another segment each night, so that several nights cover a table too large for one', async () => {
     const begun: number[] = [];
     const endless: PurgeTools['records'] = {
       walk: async ({ segment }) => {
@@ -96,7 +96,7 @@ describe('the nightly purge', () => {
     expect(begun).toHaveLength(16 * 20);
   });
 
-  test('leaves what its time does not suffice for, and counts what fails: both are there for the next night', async () => {
+  test('leaves the rest at its deadline and counts failures; the next night deletes both', async () => {
     put(20, 5);
     expect(await finishJob(purgeExpired(tools()), NIGHT, { deadlineMs: NIGHT })).toMatchObject({ done: 0, left: 20 });
 
@@ -113,7 +113,7 @@ describe('the nightly purge', () => {
     expect(faults).toHaveLength(10);
   });
 
-  test('names the tables whose time to live is off', async () => {
+  test('reports the tables whose time to live is off', async () => {
     const states = async () => [
       { table: 'idempotency', isOn: true },
       { table: 'registry', isOn: false },
@@ -122,7 +122,7 @@ describe('the nightly purge', () => {
     expect(told).toEqual([[0, ['registry']]]);
   });
 
-  test('names the table in which it is on and yet leaves too much', async () => {
+  test('reports a table whose time to live is on but leaves too many records', async () => {
     put(1_001, 5);
     await finishJob(purgeExpired(tools()), NIGHT);
     put(1_000, 5);

@@ -20,7 +20,7 @@ beforeEach(() => {
   desk = new ReconcileDesk();
 });
 
-/** The same books, a charge on each page. */
+/** The same books with one charge per page. */
 function paged(books: ProcessorBooks, asked: (string | undefined)[] = []): ProcessorBooks {
   return {
     ...books,
@@ -37,7 +37,7 @@ function paged(books: ProcessorBooks, asked: (string | undefined)[] = []): Proce
 }
 
 describe('books that agree', () => {
-  test('leave the view empty, and that is counted too', async () => {
+  test('leave the view empty, and the count of zero is reported', async () => {
     await desk.paid('k-1');
     await desk.paid('k-2', { source: 'tok_declined' });
     await desk.paid('k-3', { capture: 'manual' });
@@ -48,7 +48,7 @@ describe('books that agree', () => {
     expect(desk.counted).toEqual([{ confirmed: 0, suspected: 0 }]);
   });
 
-  test('are not looked for in minutes before there was a Ledger', async () => {
+  test('are not read for minutes before the Ledger existed', async () => {
     await desk.paid('k-1');
     const beganMs = desk.payments.clock.nowMs();
     const { outcomes } = desk.tools();
@@ -65,7 +65,7 @@ describe('books that agree', () => {
     expect(Math.min(...asked)).toBeGreaterThan(beganMs - 60_000);
   });
 
-  test('are compared payment by payment, each once, whatever it went through and whichever way it was found', async () => {
+  test('are compared payment by payment, each once, for any history and either direction', async () => {
     const payment = await desk.paid('k-1');
     const { chargeId } = desk.chargeOf(payment);
     desk.inside.refund(chargeId, 100);
@@ -92,7 +92,7 @@ describe('books that agree', () => {
 });
 
 describe('a difference', () => {
-  test('is suspected by one look, confirmed by a second one, and taken out by the first that finds it gone', async () => {
+  test('is suspected by one look, confirmed by a second one, and removed by the first that finds no difference', async () => {
     const payment = await desk.paid('k-1');
     const stray = desk.chargeBeside(payment, 700);
     const firstSeen = desk.payments.clock.nowMs();
@@ -134,7 +134,7 @@ describe('a difference', () => {
     ]);
   });
 
-  test('of a payment that moves at that very moment alarms nobody: at the next look it is gone', async () => {
+  test('of a payment that is changing raises no alarm and is gone at the next look', async () => {
     const payment = await desk.paid('k-1');
     desk.inside.refund(desk.chargeOf(payment).chargeId, 400);
     await desk.recent();
@@ -146,7 +146,7 @@ describe('a difference', () => {
     expect(desk.counted.map(({ confirmed }) => confirmed)).toEqual([0, 0]);
   });
 
-  test('that is another one at every look is never confirmed: the payment moves', async () => {
+  test('that differs at every look is never confirmed', async () => {
     const payment = await desk.paid('k-1');
     const { chargeId } = desk.chargeOf(payment);
     for (const amount of [100, 200, 300]) {
@@ -160,7 +160,7 @@ describe('a difference', () => {
     expect(desk.counted.at(-1)).toEqual({ confirmed: 1, suspected: 0 });
   });
 
-  test('is not confirmed by two looks at almost one time, and stays confirmed when it changes', async () => {
+  test('is not confirmed by two looks close together, and stays confirmed when it changes', async () => {
     const payment = await desk.paid('k-1');
     desk.chargeBeside(payment, 700);
     await desk.recent();
@@ -197,7 +197,7 @@ describe('a difference', () => {
     expect(desk.told).toHaveLength(4);
   });
 
-  test('by a charge in a wrong name is gone from that payment once somebody has set its name right', async () => {
+  test('by a charge with a wrong payment id is removed after the id is corrected', async () => {
     const wrong = await desk.paid('k-1');
     const right = await desk.paid('k-2');
     const stray = desk.chargeBeside(wrong, 700);
@@ -229,7 +229,7 @@ describe('a difference', () => {
     expect(desk.differences()).toMatchObject([{ status: 'suspected', subject: right }]);
   });
 
-  test('of money that the processor has and the Ledger never heard of is found without any outcome', async () => {
+  test('of money that only the processor has is found without any outcome', async () => {
     const payment = await desk.paid('k-1', { source: 'tok_async' });
     desk.wait(2 * DAY);
     await desk.recent();
@@ -256,7 +256,7 @@ describe('a difference', () => {
     ]);
   });
 
-  test('is taken out also when its payment lies outside of the time that is compared', async () => {
+  test('is removed also when its payment is outside the window', async () => {
     const payment = await desk.paid('k-1');
     desk.chargeBeside(payment, 700);
     await desk.recent();
@@ -271,8 +271,8 @@ describe('a difference', () => {
   });
 });
 
-describe('a charge that belongs to no payment', () => {
-  test('is kept for operators, each by itself, with the name that it bears, until it has been given back', async () => {
+describe('a charge without a payment', () => {
+  test('is listed for operators, each by itself, with the payment id that it names, until it is refunded', async () => {
     invariant(UNKNOWN !== undefined, 'it has the form of an id');
     const named = desk.chargeBeside(UNKNOWN, 300);
     const { processor } = desk.payments;
@@ -306,7 +306,7 @@ describe('a charge that belongs to no payment', () => {
     expect(desk.views.all()).toEqual([]);
   });
 
-  test('in the name of a payment that was sent to another account is a difference of that payment there', async () => {
+  test('that names a payment at another account is a mismatch of that payment there', async () => {
     const payment = await desk.paid('k-1');
     const { processor } = desk.payments;
     const other: ProcessorBooks = { ...processor, account: 'acct_other' };
@@ -324,7 +324,7 @@ describe('a charge that belongs to no payment', () => {
 });
 
 describe('a run', () => {
-  test('goes through all pages of all books and all minutes, and every item once, from whatever cursor it goes on', async () => {
+  test('covers all pages of all books and all minutes, each item once, from any cursor', async () => {
     const payments = [await desk.paid('k-1'), await desk.paid('k-2'), await desk.paid('k-3')];
     const asked: (string | undefined)[] = [];
     const books = [
@@ -343,7 +343,7 @@ describe('a run', () => {
     expect(new Set(asked)).toEqual(new Set([undefined, '1', '2']));
   });
 
-  test('goes on with the next processor, or with the Ledger, when one is no longer called here', async () => {
+  test('continues with the next processor, or with the Ledger, when a processor is no longer configured', async () => {
     const payment = await desk.paid('k-1');
     const { processor } = desk.payments;
     const second = { ...processor, name: 'second', listCharges: async () => ({ charges: [desk.chargeOf(payment)] }) };
@@ -356,7 +356,7 @@ describe('a run', () => {
     expect(desk.differences()).toHaveLength(1);
   });
 
-  test('fails at what cannot be read now, and puts nothing into the view', async () => {
+  test('fails when a read fails, and writes nothing into the view', async () => {
     const { processor } = desk.payments;
     await desk.paid('k-1');
     const away: ProcessorBooks = {
@@ -368,7 +368,7 @@ describe('a run', () => {
     expect(desk.views.all()).toEqual([]);
   });
 
-  test('reads a charge by its id that the processor’s search has not found yet', async () => {
+  test('reads a charge by id when the processor’s search does not include it yet', async () => {
     await desk.paid('k-1');
     const behind: ProcessorBooks = { ...desk.payments.processor, chargesOfPayment: async () => [] };
 
@@ -376,7 +376,7 @@ describe('a run', () => {
     expect(desk.differences()).toEqual([]);
   });
 
-  test('looks at some payments side by side, so that a busy day fits into its hour, and finds each difference once', async () => {
+  test('looks at several payments concurrently, so that a busy day fits into an hour, and finds each difference once', async () => {
     const payment = await desk.paid('k-1');
     for (const amount of [100, 200, 300]) desk.chargeBeside(payment, amount);
     desk.wait(1);
@@ -390,7 +390,7 @@ describe('a run', () => {
     expect(desk.told).toEqual(['suspected 1600/1000']);
   });
 
-  test('leaves to a later one what its time does not suffice for', async () => {
+  test('leaves the rest at its deadline to a later run', async () => {
     await desk.paid('k-1');
     expect(await desk.recent({}, { deadlineMs: 0 })).toMatchObject({ done: 0, left: 3 });
     expect(desk.counted).toEqual([]);

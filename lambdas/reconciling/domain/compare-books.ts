@@ -5,34 +5,34 @@ import type { Posting } from '../../payments/domain/posting.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
 
-/** One payment and currency of which processor and Ledger say different things. Amounts in minor units. */
+/** One payment and currency for which processor and Ledger differ. Amounts in minor units. */
 export interface Mismatch {
-  /** As the charge names it, even when there is no such payment; undefined when it names none. */
+  /** As named by the charge, even if no such payment exists; undefined when the charge names none. */
   readonly paymentId?: PaymentId;
   readonly paymentStatus?: PaymentStatus;
   readonly currency: string;
-  /** Taken, less what was given back and what disputes hold or have cost. */
+  /** Captured, less succeeded refunds and disputes that are open or lost. */
   readonly processorMinor: number;
   readonly ledgerMinor: number;
   readonly chargeIds: readonly string[];
   readonly kind: 'missing_in_ledger' | 'missing_at_processor' | 'amounts_differ';
 }
 
-/** What is compared with some charges. */
+/** The Ledger's side of a comparison. */
 export interface InLedger {
   readonly paymentId?: PaymentId;
-  /** Left out when there is no such payment. */
+  /** Absent when the payment does not exist. */
   readonly paymentStatus?: PaymentStatus;
-  /** Whatever was posted for it. */
+  /** All transitions of the payment. */
   readonly transitions: readonly Pick<Transition, 'postings'>[];
 }
 
 /**
- * Compares currency by currency. Each figure comes from its own side alone:
+ * Compares currency by currency. Each figure is computed from its own side only:
  *
- * - the processor's is the sum over all charges given;
- * - the Ledger's is the net debit of `processor_clearing` over all transitions given. Fees are left out, because the
- *   processor lists gross amounts; corrections count, because by them an operator sets the books right.
+ * - the processor's figure is the sum over the given charges;
+ * - the Ledger's figure is the net debit of `processor_clearing` over the given transitions. Fees are left out, because the
+ *   processor lists gross amounts. Corrections count, because operators use them to correct the books.
  */
 export function compareBooks(charges: readonly ProcessorCharge[], inLedger: InLedger): readonly Mismatch[] {
   const { paymentId, paymentStatus, transitions } = inLedger;
@@ -59,20 +59,20 @@ export function compareBooks(charges: readonly ProcessorCharge[], inLedger: InLe
   });
 }
 
-/** Where one side has never heard of any money, that is what is wrong; else it is the amounts. */
+/** `missing_…` when one side has no money at all, else `amounts_differ`. */
 function kindOf(charges: readonly ProcessorCharge[], posted: readonly Posting[]): Mismatch['kind'] {
   if (posted.length === 0) return 'missing_in_ledger';
   return charges.some(({ capturedMinor }) => capturedMinor > 0) ? 'amounts_differ' : 'missing_at_processor';
 }
 
-/** What the processor holds of a charge for us, before its fee. */
+/** The amount of a charge that remains at the processor, before its fee. */
 function keptMinor({ capturedMinor, refunds, disputes }: ProcessorCharge): number {
   const refunded = refunds.filter(({ status }) => status === 'succeeded').map(({ amountMinor }) => amountMinor);
   const disputed = disputes.filter(({ status }) => status !== 'won').map(({ amountMinor }) => amountMinor);
   return capturedMinor - sumOf(refunded) - sumOf(disputed);
 }
 
-/** The legs on `processor_clearing` of one set, without those whose other side is `fees`: the same amount the other way. */
+/** The postings of one set on `processor_clearing`, without those whose counterpart is an equal, opposite posting on `fees`. */
 function grossClearing(postings: readonly Posting[]): readonly Posting[] {
   const fees = postings.filter(({ account }) => account === 'fees');
   return postings

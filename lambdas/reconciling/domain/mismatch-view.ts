@@ -9,57 +9,57 @@ import {
 } from '../../views/domain/views.ts';
 import type { Mismatch } from './compare-books.ts';
 
-/** Which of a processor's accounts something was read from. */
+/** A processor and the account at it. */
 export interface BooksName {
   readonly name: string;
   readonly account: string;
 }
 
-/** What a look at two books is about: a payment in one currency, or a charge that belongs to no payment that is known. */
+/** The subject of a look: a payment in one currency, or a charge without a known payment. */
 export interface LookedAt {
   readonly books: BooksName;
-  /** Whose payment it is; left out for a charge that is nobody's. */
+  /** The owner of the payment; absent for a charge without a known payment. */
   readonly owner?: ViewOwner;
-  /** The payment's id, or the charge's. */
+  /** The id of the payment or of the charge. */
   readonly subject: string;
-  /** Of the payment, or of the charge. Unix milliseconds. */
+  /** Creation time of the payment or the charge. Unix milliseconds. */
   readonly createdAtMs: number;
   readonly currency: string;
 }
 
-/** What a look has changed. */
+/** How a look changed the view. */
 export type MismatchChange = 'suspected' | 'confirmed' | 'gone';
 
-/** How many are open. */
+/** The number of open mismatches. */
 export type MismatchCounts = Readonly<Record<OpenMismatch['status'], number>>;
 
-/** A difference as the view keeps it until a later look finds that it is gone. */
+/** A mismatch as stored in the view, until a later look finds no difference. */
 export interface OpenMismatch extends LookedAt {
   readonly id: string;
   readonly mismatch: Mismatch;
-  /** Suspected by one look, confirmed by a second one: only then anybody is told. */
+  /** `confirmed` after the same difference has lasted {@link STEADY_FOR_MS}. Only confirmed mismatches raise an alarm. */
   readonly status: 'suspected' | 'confirmed';
   readonly firstSeenAtMs: number;
-  /** Since when the two have been apart by the same amount. */
+  /** Start of the current, unchanged difference. Unix milliseconds. */
   readonly steadySinceMs: number;
   readonly lastSeenAtMs: number;
 }
 
 /**
- * How long the two must have been apart by the same amount. A callback is taken in within seconds, what is unknown is asked
- * for every minute, and the slowest search of a processor has a new charge within a minute (Stripe API reference, "Search").
+ * How long a difference must stay the same to be confirmed. Callbacks are processed within seconds, unknown outcomes are looked
+ * up every minute, and the slowest search of a processor returns a new charge within a minute (Stripe API reference, "Search").
  */
 export const STEADY_FOR_MS = 10 * 60 * 1000;
 
-/** More charges of one payment tell a person nothing new; a row stays below two kilobytes. */
+/** Limit of charge ids per row, so that a row stays below 2 kB. */
 const MAX_CHARGE_IDS = 20;
 
 /**
- * What the view has after a look that found a difference. A payment that moves at this very moment shows another amount at
- * the next look, or none: it is suspected again, and nobody is told. What was confirmed stays so until it is gone.
+ * The row of the view after a look that found a difference. A payment that is changing shows another difference at the next
+ * look, or none, so it stays suspected and raises no alarm. A confirmed mismatch stays confirmed until the difference is gone.
  *
- * @param found as the view has it
- * @param nowMs when the look began
+ * @param found the stored mismatch
+ * @param nowMs start of the look
  */
 export function seenAgain(
   digest: Pick<Digest, 'sha256'>,
@@ -68,7 +68,7 @@ export function seenAgain(
   mismatch: Mismatch,
   nowMs: number,
 ): OpenMismatch {
-  // A look that began earlier and comes later knows nothing new.
+  // A look that started before the stored one is outdated.
   if (found !== undefined && nowMs < found.lastSeenAtMs) return found;
   const isSteady = found !== undefined && apart(found.mismatch) === apart(mismatch);
   const steadySinceMs = isSteady ? found.steadySinceMs : nowMs;
@@ -91,7 +91,7 @@ function apart({ processorMinor, ledgerMinor }: Mismatch): number {
 // ------------------------------------------------------------------------------------------------------------------ rows
 
 const PREFIX = 'mis_';
-/** 128 bits of the digest, and the time by which it is found. */
+/** 128 bits of the digest. The id also contains the time, which locates the row. */
 const DIGEST_BYTES = 16;
 const SPELLED = /^mis_([0-9a-z]{1,10})_[a-z2-7]{26}$/;
 
@@ -100,7 +100,7 @@ function mismatchId(digest: Pick<Digest, 'sha256'>, { books, subject, createdAtM
   return `${PREFIX}${createdAtMs.toString(36)}_${base32(name.subarray(0, DIGEST_BYTES))}`;
 }
 
-/** Where a mismatch stands in its list. @returns undefined when the text is no mismatch's id */
+/** The sort key of a mismatch in its list. @returns undefined when the text is not the id of a mismatch */
 export function mismatchPlace(id: string): string | undefined {
   const [, time] = SPELLED.exec(id) ?? [];
   if (time === undefined) return undefined;
@@ -115,7 +115,7 @@ export function mismatchKey(digest: Pick<Digest, 'sha256'>, about: LookedAt): Vi
   };
 }
 
-/** The row in its owner's list, and its copy in the list of all: they change together. */
+/** The row in its owner's list and its copy in the list of all. One transaction writes both. */
 export function mismatchRows(open: OpenMismatch): readonly [ViewRow, ViewRow] {
   const place = { sort: placeOf(open.createdAtMs, open.id), sequence: 0, body: JSON.stringify(open) };
   return [

@@ -5,13 +5,13 @@ import { standardTelemetry } from '../../kernel/platform/telemetry.ts';
 import { BOOKS_SERVICE, BooksMetric } from '../contract.ts';
 import type { MismatchChange, MismatchCounts, OpenMismatch } from '../domain/mismatch-view.ts';
 
-/** JSON lines, and metrics in CloudWatch's embedded format. States are told also when they are zero. */
+/** Logs JSON lines and publishes metrics in the CloudWatch embedded metric format. Gauges are published also when zero. */
 export function booksTelemetry() {
   const logger = new Logger({ serviceName: BOOKS_SERVICE });
   const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName: BOOKS_SERVICE });
   const standard = standardTelemetry(BOOKS_SERVICE);
   return {
-    /** One line for each difference that is new, known for sure now, or gone. */
+    /** One line for each mismatch that becomes suspected, confirmed or gone. */
     difference: (
       change: MismatchChange,
       { id, books, owner, subject, mismatch, firstSeenAtMs }: OpenMismatch,

@@ -6,17 +6,17 @@ const PREFIX = 'ent_';
 /** Time, payment, sequence, leg, checksum. */
 const SPELLED =
   /^(?<at>0|[1-9]\d{0,14}) (?<payment>\S+) (?<sequence>[1-9]\d{0,5}) (?<leg>0|[1-9]\d{0,3}) (?<checksum>[0-9a-f]{12})$/;
-/** Twelve letters: enough to tell what was made up from what was given out. Every read is filtered by its owner all the same. */
+/** 48 bits reject invented ids. Independently of it, every read is limited to its owner. */
 const CHECKSUM_BYTES = 6;
 
-/** An entry's name, and where a page begins that is asked for after it. Good for its owner alone. */
+/** The id of an entry, which is also a page cursor. Valid for its owner only. */
 export function entryId(digest: Pick<Digest, 'sha256'>, owner: BooksOwner, position: EntryPosition): string {
   const { occurredAtMs, paymentId, sequence, leg } = position;
   const place = `${occurredAtMs} ${paymentId} ${sequence} ${leg}`;
   return PREFIX + Buffer.from(`${place} ${checksum(digest, owner, place)}`).toString('base64url');
 }
 
-/** @returns undefined when the text is not an id that this owner was ever given */
+/** @returns undefined when the text is not an id of an entry of this owner */
 export function parseEntryId(
   digest: Pick<Digest, 'sha256'>,
   owner: BooksOwner,

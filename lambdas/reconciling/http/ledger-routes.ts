@@ -14,7 +14,7 @@ import { TerminalError } from '../../kernel/faults.ts';
 import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
 import type { BooksOwner, LedgerEntry, LedgerReader } from '../../views/use/ledger-reader.ts';
 import { listEntries } from '../../views/use/list-entries.ts';
-import { readBalances, type ToldBalance } from '../../views/use/read-balances.ts';
+import { readBalances, type DirectedBalance } from '../../views/use/read-balances.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { OpenMismatch } from '../domain/mismatch-view.ts';
 import { listMismatches } from '../use/mismatch-view.ts';
@@ -24,9 +24,9 @@ import { postCorrection } from './post-correction.ts';
 import { postDecision } from './post-decision.ts';
 
 export interface LedgerTools extends KeyedEffectTools {
-  /** For lists and sums: from the Views, seconds behind. */
+  /** Entries and balances from the Views, which lag behind by seconds. */
   readonly ledger: LedgerReader;
-  /** For what the comparisons of the clock have found. */
+  /** The mismatches that scheduled comparisons found. */
   readonly views: Pick<ViewStore, 'range'>;
 }
 
@@ -94,14 +94,14 @@ async function showBalances({ tools, caller, request }: Call): Promise<Handled> 
     return found({ object: 'list', data: balances.map(balanceObject), has_more: false });
   } catch (error) {
     if (!(error instanceof TerminalError) || error.code !== 'balance_too_large') throw error;
-    // Asking again is in vain.
+    // A retry cannot succeed.
     const detail = 'A sum is beyond 2^53 - 1 and would lose digits as a JSON number. Add up the entries instead.';
     return refusal(problem('balance_too_large', detail), request);
   }
 }
 
 /** Amounts in minor units. */
-function balanceObject({ account, currency, debitMinor, creditMinor, normal, balanceMinor }: ToldBalance) {
+function balanceObject({ account, currency, debitMinor, creditMinor, normal, balanceMinor }: DirectedBalance) {
   return {
     object: 'balance',
     account,
@@ -113,7 +113,7 @@ function balanceObject({ account, currency, debitMinor, creditMinor, normal, bal
   };
 }
 
-/** The same for a payment that does not exist and for one of another tenant or mode: the id is not repeated. */
+/** The same answer for a missing payment and for one of another tenant or mode. It does not repeat the id. */
 function noSuchPayment({ request }: Call): Handled {
   return refusal(problem('not_found', 'There is no such payment.'), request);
 }
@@ -125,7 +125,7 @@ const getMismatches: Route = {
   handle: listOpenMismatches,
 };
 
-/** What the comparisons of the clock have left open. */
+/** The open mismatches of the scheduled comparisons. */
 async function listOpenMismatches({ tools, caller, request }: Call): Promise<Handled> {
   const query = validateQuery(mismatchesQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
@@ -159,5 +159,5 @@ function mismatchObject(open: OpenMismatch): Record<string, unknown> {
   };
 }
 
-/** The ledger API on any store. */
+/** The routes of the ledger API. */
 export const LEDGER_ROUTES: readonly Route[] = [getEntries, getBalances, postCorrection, getMismatches, postDecision];

@@ -3,9 +3,9 @@ import { pageLimit } from '../../http/lists.ts';
 import { CURRENCIES, largestAmountMinor } from '../../kernel/currency.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
 
-/** What the Ledger's routes take. The API's documents are made from these same schemas. */
+/** Schemas of the requests of the ledger API. The API documents are generated from them. */
 
-/** A transition has at most six digits in its key. */
+/** The key of a transition has six digits for its sequence. */
 const MAX_SEQUENCE = 999_999;
 const MAX_LEGS = 10;
 const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(code) ?? 0));
@@ -21,7 +21,7 @@ const day = z
     return { fromMs, untilMs: fromMs + DAY_MS };
   });
 
-/** @returns Unix milliseconds; undefined when there is no such day */
+/** @returns Unix milliseconds; undefined when the day does not exist */
 function startOfDay(text: string): number | undefined {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return undefined;
   const ms = Date.parse(`${text}T00:00:00Z`);
@@ -71,7 +71,7 @@ const leg = z
   })
   .meta({ id: 'CorrectionLeg' });
 
-/** The fields in the order in which the first fault is reported. */
+/** Validation reports the first invalid field in this order. */
 export const correctionBody = z
   .strictObject({
     payment: z

@@ -10,14 +10,14 @@ import type { ExpiredRecord, ExpiredRecords, TimeToLive } from '../use/expired-r
 
 const { partitionKey: PK, timeToLiveAttribute: EXPIRY } = IdempotencyTable;
 
-/** Rows of one step: half a megabyte with the usual answers in them, of which only keys come back. */
+/** Rows per step: about half a megabyte with typical answers. Only keys are returned. */
 const PAGE = 500;
 
 const expiredItem = z.object({ [PK]: z.string(), [EXPIRY]: z.int() });
 
 /**
- * The Idempotency table, walked through by segmented scans. Only what is completed expires; an unfinished record has no
- * expiry, and would not be found if it had one.
+ * Segmented scans of the Idempotency table. Only completed records expire. An open record has no expiry, and the filter would
+ * exclude it even if it had one.
  */
 export class DynamoDbExpiredRecords implements ExpiredRecords {
   readonly #client: DynamoDBDocumentClient;
@@ -53,8 +53,8 @@ export class DynamoDbExpiredRecords implements ExpiredRecords {
   }
 
   /**
-   *   purge   ── finds it, expired ─────────────────────── deletes ✗ it has another expiry
-   *   rival             └─ time to live deletes it, the operation is recorded anew
+   *   purge   ── finds it, expired ─────────────────────── delete ✗ another expiry
+   *   rival             └─ time to live deletes it, the operation is recorded again
    */
   async remove({ key, expiresAtSeconds }: ExpiredRecord): Promise<boolean> {
     const written = await writeConditionally(this.#pacing, () =>
@@ -72,13 +72,13 @@ export class DynamoDbExpiredRecords implements ExpiredRecords {
   }
 }
 
-/** The names are for people; the tables are those that were deployed with an attribute for time to live. */
+/** Reads the state of time to live of the tables that were deployed with it. */
 export class DynamoDbTimeToLive implements TimeToLive {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: Readonly<Record<string, string>>;
   readonly #pacing: Pacing;
 
-  /** @param tables their names in DynamoDB, by what they are called here */
+  /** @param tables DynamoDB table names by the names used in logs */
   constructor(client: DynamoDBDocumentClient, tables: Readonly<Record<string, string>>, pacing: Pacing) {
     this.#client = client;
     this.#tables = tables;
@@ -92,7 +92,7 @@ export class DynamoDbTimeToLive implements TimeToLive {
           this.#client.send(new DescribeTimeToLiveCommand({ TableName })),
         );
         const status = described?.TimeToLiveStatus;
-        // It takes up to an hour until what was switched on is on (Amazon DynamoDB API reference, "UpdateTimeToLive").
+        // Enabling can take up to an hour (Amazon DynamoDB API reference, "UpdateTimeToLive").
         const isOn = status === 'ENABLED' || status === 'ENABLING';
         return { table, isOn: isOn && described?.AttributeName === EXPIRY };
       }),

@@ -1,26 +1,26 @@
 import type { WalkPage, WalkStep } from '../../views/use/view-store.ts';
 
-/** A record whose time was over, as it was found. */
+/** An expired record as it was found. */
 export interface ExpiredRecord {
-  /** Its key in the table. */
+  /** Partition key. */
   readonly key: string;
   readonly expiresAtSeconds: number;
 }
 
-/** The idempotency records that nobody needs any more: completed, and past their expiry. */
+/** Completed idempotency records that are past their expiry. */
 export interface ExpiredRecords {
-  /** Looks at some rows, of which few or none may have expired. @param beforeSeconds only those that expired before; Unix seconds */
+  /** Reads one page of rows and returns the expired ones, possibly none. @param beforeSeconds returns only records that expired before it; Unix seconds */
   walk(step: WalkStep, beforeSeconds: number): Promise<WalkPage<ExpiredRecord>>;
   /**
-   * Deletes it if it is still as it was found: completed, and with that expiry.
+   * Deletes the record if it is unchanged: completed, with the same expiry.
    *
-   * @returns false when it is not, or is gone
+   * @returns false when it has changed or does not exist
    */
   remove(record: ExpiredRecord): Promise<boolean>;
 }
 
-/** Whether the store itself ends rows whose time is over. */
+/** Whether the store deletes expired rows by itself. */
 export interface TimeToLive {
-  /** Of every table that relies on it. */
+  /** The state of every table that relies on time to live. */
   states(): Promise<readonly { readonly table: string; readonly isOn: boolean }[]>;
 }

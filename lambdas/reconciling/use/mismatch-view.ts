@@ -28,16 +28,16 @@ export interface MismatchViewTools {
 }
 
 /**
- * Puts what a look has found into the view. Doing it twice, at once or after one another, is doing it once: the row is
- * replaced only as it was read, and a look that began before the row's own is passed over.
+ * Stores the result of a look in the view. Repeated or concurrent calls have one effect: the row is replaced only if it is
+ * unchanged since it was read, and a look that started before the stored one is ignored.
  *
- *   hourly   look (apart) ─────────────────────────── put ✗ the row is of a later look
+ *   hourly   look (apart) ─────────────────────────── put ✗ the row is from a later look
  *   nightly         look (apart) ── put
  *
  * @param mismatch undefined when the two agree
- * @param nowMs when the look began
- * @returns what is new by it, if anything
- * @throws RetryableError when rivals were always faster
+ * @param nowMs start of the look
+ * @returns the change of the status, if any
+ * @throws RetryableError when rivals won every round
  */
 export async function keepLook(
   { views, digest }: MismatchViewTools,
@@ -69,7 +69,7 @@ export async function keepLook(
   );
 }
 
-/** Of all owners, oldest payment first. @param after the place of the last one that was had */
+/** Mismatches of all owners, oldest payment first. @param after the `place` of the last one of the previous page */
 export async function someMismatches(
   { views }: Pick<MismatchViewTools, 'views'>,
   after: string | undefined,
@@ -77,7 +77,7 @@ export async function someMismatches(
 ): Promise<readonly { readonly place: string; readonly open: OpenMismatch }[]> {
   const rows = await views.range({
     partition: ALL_MISMATCHES,
-    // Nothing lies between a place and the same with a space behind it.
+    // A trailing space gives the next possible sort key.
     from: after === undefined ? FIRST_PLACE : `${after} `,
     until: LAST_PLACE,
     limit,
@@ -87,7 +87,7 @@ export async function someMismatches(
 }
 
 const COUNTED_AT_ONCE = 500;
-/** A hundred thousand: whoever has so many needs no exact number. */
+/** Stops at a hundred thousand, where the exact number no longer matters. */
 const MAX_COUNTINGS = 200;
 
 export async function countMismatches(tools: Pick<MismatchViewTools, 'views'>): Promise<MismatchCounts> {
@@ -106,7 +106,7 @@ export type ListedMismatches =
   | { readonly kind: 'unknown_cursor'; readonly param: 'starting_after' }
   | { readonly kind: 'found'; readonly open: readonly OpenMismatch[]; readonly hasMore: boolean };
 
-/** An owner's own, and the charges that belong to no payment that is known; newest payment first. */
+/** The mismatches of an owner, and the charges without a known payment; newest first. */
 export async function listMismatches(
   views: Pick<ViewStore, 'range'>,
   owner: ViewOwner,

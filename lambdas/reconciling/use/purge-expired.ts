@@ -12,24 +12,24 @@ export interface PurgeTools {
 }
 
 interface PurgeObserver {
-  /** Of one record. */
+  /** Called for each record that could not be deleted. */
   failed(error: unknown): void;
-  /** In the end. @param expiredLeft records that time to live had left @param notWorking tables in which it does not work */
+  /** Called at the end. @param expiredLeft records that time to live had left @param notWorking tables in which it does not work */
   purged(expiredLeft: number, notWorking: readonly string[]): void;
 }
 
 /**
  * Time to live "typically deletes expired items within a few days" (AWS re:Post knowledge center, "Why aren't the items with
- * expired Time to Live deleted from my Amazon DynamoDB table?"). What is there after four has been left.
+ * expired Time to Live deleted from my Amazon DynamoDB table?"). After four days this job deletes the record.
  */
 const GRACE_MS = 4 * DAY_MS;
-/** A backlog of some hundred is a day's work of a background process; of more, it has stopped. */
+/** Time to live can lag behind by hundreds of records. With more than this it has stopped working. */
 const MANY_LEFT = 1_000;
-/** Each night begins with another one: where a night does not suffice for all of the table, the next ones come to the rest. */
+/** Each night starts with another segment, so that the following nights reach the rest of a table too large for one night. */
 const SEGMENTS = 16;
-/** Rows are looked at by the hundred, most of which have not expired: so many steps fit into a few seconds. */
+/** Steps per page of work. Most rows have not expired, so this takes a few seconds. */
 const STEPS_AT_ONCE = 20;
-/** Deletes at once, of a page's. */
+/** Concurrent deletes. */
 const HANDS = 8;
 
 export type ToPurge =
@@ -37,18 +37,17 @@ export type ToPurge =
   | { readonly kind: 'check'; readonly expiredLeft: number };
 
 interface Place {
-  /** How many segments are done. */
+  /** Number of completed segments. */
   readonly done: number;
   readonly after?: WalkPosition;
-  /** How many records were found up to here. */
+  /** Number of records found so far. */
   readonly found: number;
 }
 
 /**
- * Deletes the completed idempotency records that time to live has left, and tells whether it works. It goes through the
- * whole table, a thing that nothing else does: there is no index by expiry, which every payment would have to pay for so that
- * a night's run, of which nothing depends, is cheaper. An expired record is refused by its readers while it is there, and what
- * it stood for is refused without it: deleting it changes nothing but the bill.
+ * Deletes the completed idempotency records that time to live has left, and reports whether time to live works. It scans the
+ * whole table: an index by expiry would add a write to every payment only to make this nightly job cheaper. Readers already
+ * treat an expired record as expired, so the deletion only saves storage.
  */
 export function purgeExpired(tools: PurgeTools): Job<ToPurge> {
   return {

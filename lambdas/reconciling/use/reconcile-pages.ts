@@ -8,44 +8,44 @@ import type { BooksName, OpenMismatch } from '../domain/mismatch-view.ts';
 import { someMismatches } from './mismatch-view.ts';
 
 export interface PageTools {
-  /** Of every processor that is called here. */
+  /** The books of every configured processor. */
   readonly books: readonly ProcessorBooks[];
   readonly outcomes: RecentOutcomes & LedgerAge;
   readonly views: ViewStore;
 }
 
-/** Whole minutes. Unix milliseconds, the end exclusive. */
+/** Whole minutes. Unix milliseconds; the end is exclusive. */
 export interface ReconcileWindow {
   readonly fromMs: number;
   readonly untilMs: number;
 }
 
-/** One thing that a comparison looks at. */
+/** One item of a comparison. */
 export type ToCompare =
   | { readonly kind: 'charge'; readonly books: ProcessorBooks; readonly charge: ProcessorCharge }
   | { readonly kind: 'outcome'; readonly place: OutcomePlace }
-  /** A difference that was open when the page was read. */
+  /** A mismatch that was open when the page was read. */
   | { readonly kind: 'open'; readonly open: OpenMismatch }
-  /** All was looked at. */
+  /** The last item: count the open mismatches. */
   | { readonly kind: 'count' };
 
-/** Where a comparison stands; its phases come in this order. */
+/** The position of a comparison. The phases follow in this order. */
 type Place =
-  /** In a processor's list: on a page of it, behind one of its charges. */
+  /** In a processor's list: a page and the last compared charge of it. */
   | { readonly phase: 'charges'; readonly books: string; readonly page?: string; readonly behind?: string }
-  /** In the Ledger's index of outcomes: in a minute, behind one of its outcomes. */
+  /** In the Ledger's index of outcomes: a minute and the last compared outcome of it. */
   | { readonly phase: 'outcomes'; readonly minuteMs: number; readonly behind?: string }
-  /** In the view: behind one of its rows. */
+  /** In the view: after one of its rows. */
   | { readonly phase: 'open'; readonly behind?: string }
   | { readonly phase: 'count' };
 
 export const MINUTE_MS = 60_000;
-/** A page of a hundred charges, whose refunds and disputes may have to be read one by one; a page of work has a minute. */
+/** A page has a hundred charges, whose refunds and disputes may need separate reads. A page of work has a minute. Milliseconds. */
 const LIST_TIMEOUT_MS = 20_000;
-/** A minute's outcomes are 32 small queries, some ten milliseconds: so many fit into a second or two. */
+/** The outcomes of a minute are 32 small queries, some ten milliseconds. Sixty minutes take a second or two. */
 const MINUTES_AT_ONCE = 60;
 
-/** Reads what comes next of the two books, and then of the view. @param cursor undefined at the beginning */
+/** Reads the next items: first of the processors' books, then of the Ledger, then of the view. @param cursor undefined at the beginning */
 export async function readPage(
   tools: PageTools,
   window: ReconcileWindow,
@@ -85,7 +85,7 @@ async function chargesPage(
   at: Extract<Place, { phase: 'charges' }>,
   limit: number,
 ): Promise<JobPage<ToCompare>> {
-  // Another deploy may have other processors: then it goes on with the next one.
+  // A deployment may have removed the processor of the cursor: continue with the next one.
   const books = all.find((each) => wordOf(each) >= at.books);
   if (books === undefined) return { items: [], next: textOf({ phase: 'outcomes', minuteMs: window.fromMs }) };
   const isSame = wordOf(books) === at.books;
@@ -96,7 +96,7 @@ async function chargesPage(
   };
   const { charges, next } = await books.listCharges(asked, { timeoutMs: LIST_TIMEOUT_MS });
   if (next !== undefined && next === asked.cursor) {
-    throw new AmbiguousError('processor_answer_unexpected', 'a page of the processor’s list leads to itself');
+    throw new AmbiguousError('processor_answer_unexpected', 'the cursor of a page of the processor’s list leads to the same page');
   }
   const here = {
     phase: 'charges' as const,
@@ -110,7 +110,7 @@ async function chargesPage(
       : following !== undefined
         ? { phase: 'charges', books: wordOf(following) }
         : { phase: 'outcomes', minuteMs: window.fromMs };
-  // A charge that is no longer on its page: the whole page again, which changes nothing.
+  // If the cursor's charge is no longer on the page, the whole page is repeated, which has no further effect.
   const left = charges.slice(charges.findIndex(({ chargeId }) => chargeId === at.behind) + 1);
   return pageOf(
     left.slice(0, limit).map((charge) => ({
@@ -129,7 +129,7 @@ async function outcomesPage(
   asked: Extract<Place, { phase: 'outcomes' }>,
   limit: number,
 ): Promise<JobPage<ToCompare>> {
-  // Hours before there was a Ledger are tens of thousands of queries for nothing.
+  // Skips the time before the Ledger existed, which would cost tens of thousands of queries.
   const firstMs = Math.floor((await outcomes.emptyBeforeMs()) / MINUTE_MS) * MINUTE_MS;
   const at: typeof asked = asked.minuteMs < firstMs ? { phase: 'outcomes', minuteMs: firstMs } : asked;
   const items: JobItem<ToCompare>[] = [];
@@ -152,7 +152,7 @@ async function outcomesPage(
   return pageOf(items, true, textOf(endMs < untilMs ? { phase: 'outcomes', minuteMs: endMs } : { phase: 'open' }));
 }
 
-/** @param end where it goes on when these items are the last here */
+/** @param end the cursor after the last item of this phase or page */
 function pageOf(items: readonly JobItem<ToCompare>[], isLast: boolean, end: string): JobPage<ToCompare> {
   const last = items.at(-1);
   return { items, next: isLast || last === undefined ? end : last.after };
@@ -162,7 +162,7 @@ function textOf(at: Place): string {
   return JSON.stringify(at);
 }
 
-/** One word for an account at a processor. */
+/** One string for a processor and the account at it. */
 export function wordOf({ name, account }: BooksName): string {
   return JSON.stringify([name, account]);
 }

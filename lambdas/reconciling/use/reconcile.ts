@@ -26,31 +26,30 @@ export interface ReconcileTools extends PageTools, MismatchViewTools {
   readonly observer: BooksObserver;
 }
 
-/** Told what a comparison comes to. */
+/** Receives the results of a comparison. */
 interface BooksObserver {
   difference(change: MismatchChange, open: OpenMismatch): void;
-  /** After all was compared. */
+  /** Called after everything was compared. */
   counted(counts: MismatchCounts): void;
 }
 
 /**
- * A payment takes half a second, mostly the processor's: so many at once compare thirty thousand in an hour, and stay far
- * below what a processor lets be searched (Stripe documentation, "Rate limits": 20 a second).
+ * Concurrent looks. A payment takes half a second, mostly at the processor, so four compare thirty thousand in an hour and stay
+ * far below a processor's limit of searches (Stripe documentation, "Rate limits": 20 per second).
  */
 const AT_ONCE = 4;
 /** One read of the processor's books. Milliseconds. */
 const READ_TIMEOUT_MS = 5_000;
-/** A day, and an hour more: what a run that was missed would have looked at, the next one does. */
+/** A day and an hour, so that a run also covers the window of a missed run before it. */
 const RECENT_MS = DAY_MS + 60 * MINUTE_MS;
 /**
- * A processor gives up on a callback after three days at most (Stripe documentation, "Webhooks: Retry behavior"), so what the
- * Ledger has not heard of a charge by then, it will not hear; a week also covers a weekend on which nobody looks. Refunds
- * may come for months and disputes for four of them: they are outcomes of the day on which they come, whatever the age of
- * their payment. One that came without a callback, of a charge that is older, is found by a run for an earlier time.
+ * A processor retries a callback for at most three days (Stripe documentation, "Webhooks: Retry behavior"). A week also covers
+ * a weekend without an operator. A refund or a dispute can follow months later: it is an outcome of its own day, whatever the
+ * age of its payment. If its callback is lost and its charge is older than the window, only a run for an earlier time finds it.
  */
 const WHOLE_DAYS = 7;
 
-/** The last day, up to the time that the run is for. */
+/** Compares the last day, up to the scheduled time of the run. */
 export function reconcileRecent(tools: ReconcileTools): Job<ToCompare> {
   return reconcile(tools, (scheduledForMs) => {
     const untilMs = Math.floor(scheduledForMs / MINUTE_MS) * MINUTE_MS;
@@ -58,7 +57,7 @@ export function reconcileRecent(tools: ReconcileTools): Job<ToCompare> {
   });
 }
 
-/** The last whole days of UTC. */
+/** Compares the last whole days in UTC. */
 export function reconcileDays(tools: ReconcileTools): Job<ToCompare> {
   return reconcile(tools, (scheduledForMs) => {
     const untilMs = dayOf(scheduledForMs);
@@ -67,9 +66,9 @@ export function reconcileDays(tools: ReconcileTools): Job<ToCompare> {
 }
 
 /**
- * Compares the processors' books with the Ledger, of all tenants, both ways: every charge that a processor lists, and every
- * payment of which the Ledger has an outcome. Then it looks once more at whatever is open in the view and was not looked at
- * by then: what is gone is taken out. In the end it counts what is open.
+ * Compares the processors' books with the Ledger in both directions, for all tenants: every charge that a processor lists, and
+ * every payment with an outcome in the window. Then it looks again at each open mismatch that this run has not looked at, and
+ * removes those without a difference. At the end it counts the open mismatches.
  */
 function reconcile(tools: ReconcileTools, windowOf: (scheduledForMs: number) => ReconcileWindow): Job<ToCompare> {
   return {
@@ -84,20 +83,20 @@ function reconcile(tools: ReconcileTools, windowOf: (scheduledForMs: number) => 
         case 'outcome':
           return look.atOutcome(thing.place);
         case 'open':
-          // Looked at by this very run, or by a later one.
-          return thing.open.lastSeenAtMs >= scheduledForMs ? ANOTHERS : look.atOpen(thing.open);
+          // This run or a later one has looked at it.
+          return thing.open.lastSeenAtMs >= scheduledForMs ? COUNTED_ELSEWHERE : look.atOpen(thing.open);
         case 'count':
           tools.observer.counted(await countMismatches(tools));
-          return ANOTHERS;
+          return COUNTED_ELSEWHERE;
       }
     },
   };
 }
 
-/** Counted with another item. */
-const ANOTHERS: JobCounts = { done: 0, left: 0, failed: 0 };
+/** Another item counts this payment. */
+const COUNTED_ELSEWHERE: JobCounts = { done: 0, left: 0, failed: 0 };
 
-/** A look at one thing. Its time is that of its beginning: what moves while it looks, it may or may not have seen. */
+/** A look at one item. Its time is its start, because it may or may not see changes that happen during the look. */
 class Look {
   readonly #tools: ReconcileTools;
   readonly #window: ReconcileWindow;
@@ -114,20 +113,20 @@ class Look {
   async atCharge(books: ProcessorBooks, charge: ProcessorCharge): Promise<JobCounts> {
     const { paymentId } = charge;
     const chain = paymentId === undefined ? undefined : await readChain(this.#tools.effects, paymentId);
-    if (chain === undefined) return this.#atNobodys(books, charge);
+    if (chain === undefined) return this.#atUnmatched(books, charge);
     const isOwn = chain.state.payment.chargeId === charge.chargeId && isSentTo(chain, books);
-    // A payment that has an outcome in this time is compared for that.
-    if (isOwn && this.#newestOutcome(chain) !== undefined) return ANOTHERS;
+    // A payment with an outcome in the window is compared by the item of that outcome.
+    if (isOwn && this.#newestOutcome(chain) !== undefined) return COUNTED_ELSEWHERE;
     return this.#atPayment(books, chain, [charge]);
   }
 
   async atOutcome({ paymentId, sequence }: Extract<ToCompare, { kind: 'outcome' }>['place']): Promise<JobCounts> {
     const chain = await readChain(this.#tools.effects, paymentId);
-    invariant(chain !== undefined, 'what the index names is in the Ledger');
-    // Of several in this time, the newest is the one for which it is compared.
-    if (this.#newestOutcome(chain)?.sequence !== sequence) return ANOTHERS;
+    invariant(chain !== undefined, 'each payment of the index is in the Ledger');
+    // Of several outcomes in the window, the newest one compares the payment.
+    if (this.#newestOutcome(chain)?.sequence !== sequence) return COUNTED_ELSEWHERE;
     const books = this.#tools.books.find((each) => isSentTo(chain, each));
-    // A processor that is no longer called here.
+    // The processor is no longer configured.
     return books === undefined ? ONE_LEFT : this.#atPayment(books, chain, []);
   }
 
@@ -137,16 +136,16 @@ class Look {
     const { paymentId } = open.mismatch;
     const chain = paymentId === undefined ? undefined : await readChain(this.#tools.effects, paymentId);
     if (chain !== undefined) {
-      // It has found its payment, and is a difference of that one, if it is one.
+      // The charge has a payment now, so a remaining difference belongs to that payment.
       if (open.owner === undefined) await this.#keep(open, []);
       return this.#atPayment(books, chain, [], open);
     }
     const charge = await books.readCharge(open.subject, this.#limit());
-    await this.#keep(open, charge === undefined ? [] : compareBooks([charge], nobodys(charge)));
+    await this.#keep(open, charge === undefined ? [] : compareBooks([charge], withoutTransitions(charge)));
     return ONE_DONE;
   }
 
-  /** @param known charges of it that were read already @param before what the view has of it */
+  /** @param known charges of the payment that were read already @param before the open mismatch of the payment in the view */
   async #atPayment(
     books: ProcessorBooks,
     chain: PaymentChain,
@@ -159,7 +158,7 @@ class Look {
     const mismatches = compareBooks(charges, {
       paymentId: payment.id,
       paymentStatus: payment.status,
-      // What was sent to another account is not in these books, and was not posted for these.
+      // The transitions of a payment at another account do not belong to these books.
       transitions: here ? chain.transitions : [],
     });
     const about: Omit<LookedAt, 'currency'> = {
@@ -175,8 +174,8 @@ class Look {
   }
 
   /**
-   * Every charge in the payment's name, and its own whatever that is named by now. A processor that finds them by a search may
-   * not have the newest there yet: those that are known by their ids are read by them.
+   * Every charge that names the payment, and the payment's own charge, whatever it names now. A processor's search may not
+   * include the newest charges yet, so known charges are read by id.
    */
   async #chargesOf(
     books: ProcessorBooks,
@@ -195,20 +194,20 @@ class Look {
       const charge = await books.readCharge(missing, this.#limit());
       if (charge !== undefined) found.set(charge.chargeId, charge);
     }
-    // What was named anew meanwhile is another payment's, or nobody's.
+    // Excludes charges that now name another payment or none.
     return [...found.values()].filter((charge) => charge.paymentId === id || charge.chargeId === chargeId);
   }
 
-  /** A charge in nobody's name, or in that of a payment that there is not: each by itself. */
-  async #atNobodys(books: ProcessorBooks, charge: ProcessorCharge): Promise<JobCounts> {
+  /** A charge that names no payment, or one that does not exist. Each is compared by itself. */
+  async #atUnmatched(books: ProcessorBooks, charge: ProcessorCharge): Promise<JobCounts> {
     const about: LookedAt = {
       books: { name: books.name, account: books.account },
       subject: charge.chargeId,
       createdAtMs: charge.createdAtSeconds * 1000,
       currency: charge.currency,
     };
-    const mismatches = compareBooks([charge], nobodys(charge));
-    // Most have none, as they have taken nothing; what is in the view is looked at in the end.
+    const mismatches = compareBooks([charge], withoutTransitions(charge));
+    // Most have captured nothing and so have no mismatch. The `open` phase looks at earlier mismatches.
     if (mismatches.length > 0) await this.#keep(about, mismatches);
     return ONE_DONE;
   }
@@ -221,7 +220,7 @@ class Look {
     if (told !== undefined) this.#tools.observer.difference(told.change, told.open);
   }
 
-  /** In the time that is compared. */
+  /** The newest outcome in the window. */
   #newestOutcome({ transitions }: PaymentChain): Transition | undefined {
     const { fromMs, untilMs } = this.#window;
     return transitions.findLast(
@@ -238,6 +237,6 @@ function isSentTo({ first, state: { payment } }: PaymentChain, { name, account }
   return payment.processorName === name && detailsOf(first).processor.account === account;
 }
 
-function nobodys({ paymentId }: ProcessorCharge) {
+function withoutTransitions({ paymentId }: ProcessorCharge) {
   return { ...(paymentId === undefined ? {} : { paymentId }), transitions: [] };
 }
