@@ -1,19 +1,19 @@
 /**
- * What waits to be finished: states, told again whenever the queues are read, which is every minute. Their statistic is the
- * maximum. Where more waits than is read at once, they are less than the truth.
+ * Metrics of unfinished work. They are gauges that are reported at every read of the queues, each minute, so alarms use the
+ * maximum. If a queue is longer than one read, they are lower bounds.
  */
 export const BacklogMetric = {
-  /** Open claims that nobody works on: their lease has ended, or they were released and nobody may send any more. */
+  /** Open claims without an active owner: the lease has ended, or the claim was released and its send window is over. */
   openClaims: 'open_claims',
-  /** How long ago the oldest of them was claimed; 0 when there is none. Milliseconds. */
+  /** Age of the oldest of these claims; 0 when there is none. Milliseconds. */
   oldestClaim: 'oldest_open_claim',
-  /** Payments and changes that were answered "not known yet", and of which nothing is known since. Those that wait for their payer are not among them. */
+  /** Payments and changes that were answered 202 and whose outcome is still unknown. Payments that wait for their payer are not counted. */
   unknownOutcomes: 'unknown_outcomes',
-  /** How long ago the oldest of them was claimed; 0 when there is none. Milliseconds. */
+  /** Time since the claim of the oldest of these; 0 when there is none. Milliseconds. */
   oldestUnknown: 'oldest_unknown_outcome',
 } as const;
 
 export type BacklogMetricName = (typeof BacklogMetric)[keyof typeof BacklogMetric];
 
-/** Whoever reads the queues: the value of the dimension `service`. */
+/** The value of the dimension `service`. */
 export const BACKLOG_SERVICE = 'backlog';

@@ -4,7 +4,7 @@ import { catchWrittenLines } from '../support/written-lines.ts';
 
 const lines = catchWrittenLines();
 
-test('what waits is a line under the name that the alarms look at, also when nothing waits', () => {
+test('the backlog is published under the names that the alarms use, also when it is empty', () => {
   const tell = backlogTelemetry();
   tell({ open_claims: 0, oldest_open_claim: 0 });
   tell({ unknown_outcomes: 2, oldest_unknown_outcome: 180_000 });

@@ -10,10 +10,10 @@ export interface HoldsUnderTest {
 }
 
 const T0 = Date.UTC(2026, 2, 1, 12);
-/** More than there are parts, with a row in each page. */
+/** More rows than shards, with one row per page. */
 const MAX_PAGES = 60;
 
-/** What every queue by time promises. */
+/** The contract of every DueQueue. */
 export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>): void {
   let made = 0;
   let holds: DueQueue<Hold>;
@@ -30,7 +30,7 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
     for (const hold of own) await write(hold);
   });
 
-  /** Of this test alone, page by page. */
+  /** The rows of this test, page by page. */
   async function before(beforeMs: number, limit: number): Promise<readonly Hold[]> {
     const found: Hold[] = [];
     let cursor: string | undefined;
@@ -48,13 +48,13 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
   }
 
   describe(`the ${name} queue of holds`, () => {
-    test('has what is of a time before, all of it, once, in pages of any size', async () => {
+    test('returns all earlier rows, each once, in pages of any size', async () => {
       expect(await before(T0 + 5_000, 100)).toEqual(own.slice(0, 5));
       expect(await before(T0 + 100_000, 2)).toEqual(own);
       expect(await before(T0, 100)).toEqual([]);
     });
 
-    test('goes on behind any of its rows', async () => {
+    test('continues after any of its rows', async () => {
       const { rows } = await holds.dueBefore(T0 + 100_000, { limit: 100 });
       const [first] = rows;
       if (first === undefined) throw new Error('there is a row');
@@ -62,7 +62,7 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
       expect(later).toEqual(rows.slice(1));
     });
 
-    test('has nothing behind a row that is later than what is asked for', async () => {
+    test('returns nothing after a cursor that is later than the requested time', async () => {
       const { rows } = await holds.dueBefore(T0 + 100_000, { limit: 100 });
       const last = rows.at(-1);
       if (last === undefined) throw new Error('there is a row');
@@ -70,7 +70,7 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
       expect(behind).toEqual([]);
     });
 
-    test('loses only what is closed, and that once', async () => {
+    test('loses only closed rows', async () => {
       const [closed, ...left] = own;
       if (closed === undefined) throw new Error('there is a hold');
       await holds.close(closed);

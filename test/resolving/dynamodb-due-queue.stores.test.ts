@@ -39,7 +39,7 @@ describeHolds('dynamodb', async () => {
   };
 });
 
-test('commissions are released as they stand, and what comes then changes nothing', async () => {
+test('commissions are released with their current amount, and later events do not change them', async () => {
   const { client, pacing, tools } = ports();
   const { clock, entropy } = pacing;
   const records = new DynamoDbConsumerRecords(client, tables, pacing);

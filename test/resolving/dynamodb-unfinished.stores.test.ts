@@ -27,7 +27,7 @@ describeUnfinishedWork('dynamodb', async () => {
   };
 });
 
-test('a row that this code cannot read is told of at every reading, stays, and does not hide the others', async () => {
+test('a row that cannot be parsed is reported at every read, stays, and does not hide the others', async () => {
   const client = documentClient(dynamoDbClient());
   const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
   const unreadable: unknown[] = [];

@@ -10,8 +10,8 @@ const status = async () => (await world.chain()).state.payment;
 const overdue = () => world.clock.advance(7 * DAY_MS + 2 * HOUR_MS + 1);
 const NOTHING = { done: 0, left: 0, failed: 0 };
 
-describe('a hold that nobody captures', () => {
-  test('is given back once its time and a margin are over, and its payment is canceled as expired', async () => {
+describe('a hold that is not captured', () => {
+  test('is voided after its validity and a margin, and its payment is canceled as expired', async () => {
     await world.authorize();
     world.clock.advance(7 * DAY_MS + 2 * HOUR_MS);
     expect(await world.expire()).toMatchObject(NOTHING);
@@ -24,7 +24,7 @@ describe('a hold that nobody captures', () => {
     expect(await world.expire()).toMatchObject(NOTHING);
   });
 
-  test('is found whoever has brought the news of it: the answer, a callback, or the resolver', async () => {
+  test('is found whether the answer, a callback or the resolver recorded it', async () => {
     await world.authorize('tok_async');
     expect(world.store.holds.all()).toEqual([]);
     world.processor.inside.change(world.chargeId, { status: 'authorized' });
@@ -41,7 +41,7 @@ describe('a hold that nobody captures', () => {
     expect(await other.violations(true)).toEqual([]);
   });
 
-  test('is not let go when it was captured, and leaves the queue', async () => {
+  test('is not voided when it was captured, and leaves the queue', async () => {
     await world.authorize();
     await world.ask({ kind: 'capture' });
     overdue();
@@ -49,7 +49,7 @@ describe('a hold that nobody captures', () => {
     expect(await world.violations(true)).toEqual([]);
   });
 
-  test('is only recorded when the processor has let it go and its callback was lost', async () => {
+  test('is only recorded as expired when the processor has ended it and its callback was lost', async () => {
     await world.authorize();
     world.processor.inside.change(world.chargeId, { status: 'voided', cancelReason: 'expired' });
     overdue();
@@ -59,7 +59,7 @@ describe('a hold that nobody captures', () => {
     expect(await world.violations(true)).toEqual([]);
   });
 
-  test('is only recorded when somebody has captured it at the processor', async () => {
+  test('is only recorded as captured when it was captured at the processor', async () => {
     await world.authorize();
     world.processor.inside.succeed(world.chargeId, 400);
     overdue();
@@ -69,7 +69,7 @@ describe('a hold that nobody captures', () => {
     expect(await world.violations(true)).toEqual([]);
   });
 
-  test('is left alone while a capture is under way, however that ends', async () => {
+  test('is left unchanged while a capture is under way, whatever its outcome', async () => {
     await world.authorize();
     world.clock.advance(7 * DAY_MS + 2 * HOUR_MS);
     world.processor.failNextChange(9, 'tok_timeout_not_charged');
@@ -82,7 +82,7 @@ describe('a hold that nobody captures', () => {
     expect(await world.violations(true)).toEqual([]);
   });
 
-  test('whose void has no known outcome is left to the resolver, and nothing is sent twice', async () => {
+  test('is left to the resolver when the outcome of its void is unknown, and nothing is sent twice', async () => {
     await world.authorize();
     overdue();
     world.processor.failNextChange(2, 'tok_timeout_late');
@@ -96,7 +96,7 @@ describe('a hold that nobody captures', () => {
     expect(world.processor.inside.performed).toHaveLength(1);
   });
 
-  test('is tried under a new key only when the void before has provably failed, and not for ever', async () => {
+  test('is voided under a new key only when the previous void has provably failed, and a limited number of times', async () => {
     await world.authorize();
     overdue();
     world.processor.failNextChange(1, 'tok_declined');
@@ -117,7 +117,7 @@ describe('a hold that nobody captures', () => {
     expect(await stuck.violations(true)).toEqual([]);
   });
 
-  test('is not let go on our word alone: while the processor does not say that it holds the money, nothing is sent', async () => {
+  test('is not voided by the clock alone: nothing is sent unless the processor reports the hold', async () => {
     await world.authorize();
     world.processor.inside.change(world.chargeId, { status: 'pending' });
     overdue();
@@ -126,7 +126,7 @@ describe('a hold that nobody captures', () => {
     expect(world.processor.inside.performed).toEqual([]);
   });
 
-  test('fails the run and stays when the processor cannot be asked', async () => {
+  test('stays and fails the run when the processor cannot be read', async () => {
     await world.authorize();
     overdue();
     world.processor.switchCircuit('open');
@@ -144,11 +144,11 @@ describe('a hold that nobody captures', () => {
     expect(await status()).toMatchObject({ status: 'canceled', cancelReason: 'requested' });
   });
 
-  test('is left to the next run when the processor is so slow that the page is over: its worker must not die over it', async () => {
+  test('is left to the next run when a slow processor exceeds the time of the page', async () => {
     await world.authorize();
     overdue();
     const began = world.clock.nowMs();
-    // As for one whose turn comes when its page is nearly over.
+    // As for a hold whose turn comes near the end of its page.
     world.slowReadsMs = 61_000;
     expect(await world.expire()).toMatchObject({ left: 1, failed: 0 });
     expect(world.clock.nowMs() - began).toBeLessThan(90_000);

@@ -3,7 +3,7 @@ import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { DAY_MS, HOUR_MS, HoldWorld } from '../support/hold-world.ts';
 
-/** What else happens to the hold, right before one of the job's calls. */
+/** The action of a rival on the hold, right before one of the job's calls. */
 type Rival = (world: HoldWorld, plan: FaultPlan) => Promise<unknown>;
 
 const RIVALS: Readonly<Record<string, Rival>> = {
@@ -53,7 +53,7 @@ async function runHistory(faults: readonly PlannedFault[], rival?: Rival, rivalA
   const calls = [...plan.calls];
   plan.active = false;
   plan.interruption = undefined;
-  // The runs of the next hours, with the resolver between them.
+  // The runs of the following hours, with the resolver between them.
   for (let hour = 1; hour <= 3 && world.store.holds.all().length > 0; hour += 1) {
     await world.resolveForAnHour();
     await world.expire();
@@ -63,7 +63,7 @@ async function runHistory(faults: readonly PlannedFault[], rival?: Rival, rivalA
   return { calls, violations };
 }
 
-describe('a hold ends once, as the processor has it', () => {
+describe('a hold ends once, with the outcome at the processor', () => {
   test('with every pair of faults at every two calls', async () => {
     const { histories, findings } = await surveyFaults((faults) => runHistory(faults), 2);
     expect(findings.slice(0, 3)).toEqual([]);

@@ -1,12 +1,12 @@
 import { dueSort } from '../../lambdas/kernel/due-sort.ts';
 import type { DuePage, DueQueue } from '../../lambdas/resolving/use/due-queue.ts';
 
-/** In one part. Proven by the same suite as the one on DynamoDB. */
+/** An in-memory queue of one shard. The same contract suite tests it and the one on DynamoDB. */
 export class MemoryDueQueue<Row> implements DueQueue<Row> {
   readonly #rows = new Map<string, Row>();
   readonly #sortOf: (row: Row) => string;
 
-  /** @param placeOf its time, and its name among those of one time */
+  /** @param placeOf due time and name of a row */
   constructor(placeOf: (row: Row) => readonly [timeMs: number, name: string]) {
     this.#sortOf = (row) => dueSort(...placeOf(row));
   }

@@ -20,8 +20,8 @@ function observed(claims: readonly Partial<OpenRecord>[], inquiries: readonly Pa
   return observedWork(work, { nowMs: () => NOW_MS }, (backlog) => told.push(backlog));
 }
 
-describe('of what waits to be finished', () => {
-  test('open claims are counted, and the oldest is told of; a released one is its client’s for a quarter of an hour', async () => {
+describe('metrics of unfinished work', () => {
+  test('open claims are counted with the age of the oldest; a released one belongs to its caller for 15 minutes', async () => {
     const claims = [
       { claimedAtMs: NOW_MS - 2 * MINUTE_MS, released: false },
       { claimedAtMs: NOW_MS - 14 * MINUTE_MS, released: true },
@@ -33,7 +33,7 @@ describe('of what waits to be finished', () => {
     expect(told[1]).toEqual({ open_claims: 2, oldest_open_claim: 960_000 });
   });
 
-  test('unknown outcomes are counted, and the oldest is told of; what waits for its payer is known', async () => {
+  test('unknown outcomes are counted with the age of the oldest; payments that wait for their payer are not', async () => {
     const inquiries = [
       { claimedAtMs: NOW_MS - 3 * MINUTE_MS },
       { claimedAtMs: NOW_MS - 90 * MINUTE_MS, waitsFor: 'payer' as const },
@@ -42,7 +42,7 @@ describe('of what waits to be finished', () => {
     expect(told).toEqual([{ unknown_outcomes: 1, oldest_unknown_outcome: 180_000 }]);
   });
 
-  test('nothing is told of too, and what another clock claimed in the future is new', async () => {
+  test('zero is reported too, and a claim time in the future counts as age 0', async () => {
     await observed([{ claimedAtMs: NOW_MS + MINUTE_MS, released: false }], []).staleClaims(NOW_MS, 10);
     await observed([], []).inquiries(10);
     expect(told).toEqual([

@@ -24,7 +24,7 @@ async function lostCallback(desk: ChangeDesk) {
   return request;
 }
 
-test('many payments that take days, and fill every run, do not keep a later one from being found out', async () => {
+test('many payments that take days, and fill every run, do not prevent the outcome of a later one', async () => {
   const desk = new ChangeDesk();
   for (let each = 0; each < 120; each += 1) await desk.pay(paymentRequest(`debit-${each}`, { source: 'tok_async' }));
   const lost = await lostCallback(desk);
@@ -43,7 +43,7 @@ test('many payments that take days, and fill every run, do not keep a later one 
   expect((await desk.chain(lost)).state.payment.status).toBe('succeeded');
 });
 
-test('orders whose e-mail hangs for days, and fill every run, do not keep a later one from being settled', async () => {
+test('orders whose e-mail is delayed for days, and fill every run, do not prevent a later one from being settled', async () => {
   const desk = new OrderDesk();
   const timeout = () => new AmbiguousError('postmark_timeout', 'no');
   const mailer = {
@@ -64,7 +64,7 @@ test('orders whose e-mail hangs for days, and fill every run, do not keep a late
   expect((await desk.read(late)).email.status).toBe('sent');
 });
 
-test('a queue that cannot be read is told of, and does not hold up the queues after it', async () => {
+test('a queue that cannot be read is reported, and does not block the following queues', async () => {
   const desk = new ChangeDesk();
   const lost = await lostCallback(desk);
   const told: unknown[] = [];

@@ -16,8 +16,8 @@ beforeEach(() => {
   desk = new ChangeDesk();
 });
 
-describe('money that must go back', () => {
-  /** A payment that has failed, and whose charge came through after all. */
+describe('a stray charge', () => {
+  /** A payment that has failed and whose charge succeeded later. */
   async function lateSuccess(key: string) {
     const request = paymentRequest(key, { source: 'tok_async' });
     await desk.pay(request);
@@ -29,7 +29,7 @@ describe('money that must go back', () => {
     return { request, charge };
   }
 
-  test('goes back once, by itself, and the books are even', async () => {
+  test('is refunded once, automatically, and the books balance', async () => {
     const { request, charge } = await lateSuccess('late');
     expect(await desk.returnCharges()).toMatchObject({ finished: 1 });
     expect(await desk.returnCharges()).toEqual({ finished: 0, waiting: 0, undecidable: 0, failed: 0 });
@@ -56,7 +56,7 @@ describe('money that must go back', () => {
     expect((await desk.typesOf(request)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
-  test('is not back before the processor says so: a refund that fails then is for a person, and is not sent again', async () => {
+  test('is not returned until the processor says so: a refund that fails is left to an operator, and is not sent again', async () => {
     const { request, charge } = await lateSuccess('slow');
     desk.processor.failNextChange(1, 'tok_async');
     expect(await desk.returnCharges()).toMatchObject({ finished: 0, waiting: 1 });
@@ -70,7 +70,7 @@ describe('money that must go back', () => {
     expect(await desk.store.chargesToReturn(9)).toEqual([]);
   });
 
-  /** A payment that has failed, and for which money is set aside after all. */
+  /** A payment that has failed and whose hold was authorized later. */
   async function lateHold() {
     const request = paymentRequest('late-hold', { source: 'tok_async', capture: 'manual' });
     await desk.pay(request);
@@ -82,13 +82,13 @@ describe('money that must go back', () => {
     return { request, charge };
   }
 
-  test('that is only held is let go', async () => {
+  test('that is only authorized is voided', async () => {
     const { request } = await lateHold();
     expect(await desk.returnCharges()).toMatchObject({ finished: 1 });
     expect(desk.processor.charges(request.paymentId)[0]?.status).toBe('voided');
   });
 
-  test('that was held, and is taken before it is let go, is refunded: its callback may be late', async () => {
+  test('that is captured before its void is refunded, also when the callback is late', async () => {
     const { request, charge } = await lateHold();
     desk.processor.inside.succeed(charge);
     expect(await desk.returnCharges()).toMatchObject({ finished: 0, waiting: 1 });
@@ -100,7 +100,7 @@ describe('money that must go back', () => {
     expect((await desk.typesOf(request)).filter((type) => type === 'payment.late_success')).toHaveLength(2);
   });
 
-  test('that the run itself finds to be taken is told of, as a callback’s would be', async () => {
+  test('raises the same alarm when the run finds its capture as when a callback does', async () => {
     const { charge } = await lateHold();
     desk.processor.inside.succeed(charge);
     const alarms: string[] = [];
@@ -109,7 +109,7 @@ describe('money that must go back', () => {
     expect(await desk.deliver(callback('h_3', charge))).toMatchObject({ transitions: [] });
   });
 
-  test('is still owed when a hold of it was closed that a callback has queued as money meanwhile', async () => {
+  test('stays queued when its hold is closed after a callback queued it as a refund', async () => {
     const { request, charge } = await lateHold();
     const [hold] = await desk.store.chargesToReturn(9);
     desk.processor.inside.succeed(charge);
@@ -119,22 +119,22 @@ describe('money that must go back', () => {
     expect(desk.refundedAtProcessor(request)).toBe(1000);
   });
 
-  test('is refunded under another key than the one under which letting it go was refused', async () => {
+  test('is refunded under another key than that of its refused void', async () => {
     const { request, charge } = await lateHold();
     desk.processor.failNextChange(1, 'tok_declined');
     expect(await desk.returnCharges()).toMatchObject({ undecidable: 1 });
     desk.processor.inside.succeed(charge);
     await desk.deliver(callback('h_3', charge));
-    const letGo = returnOperation(systemDigest, request.paymentId, charge, 'void');
-    expect(desk.processor.sends(letGo)).toBe(1);
+    const voidOperation = returnOperation(systemDigest, request.paymentId, charge, 'void');
+    expect(desk.processor.sends(voidOperation)).toBe(1);
     expect(await desk.returnCharges()).toMatchObject({ finished: 1 });
-    expect(desk.processor.sends(letGo)).toBe(1);
+    expect(desk.processor.sends(voidOperation)).toBe(1);
     expect(desk.refundedAtProcessor(request)).toBe(1000);
   });
 });
 
 describe('the resolver', () => {
-  test('finishes a payment whose owner died, with the answer that its client gets', async () => {
+  test('finishes a payment whose owner crashed, with the answer that its caller gets', async () => {
     const request = paymentRequest('dead');
     const dying = {
       ...desk.processor,
@@ -151,11 +151,11 @@ describe('the resolver', () => {
     expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  describe('of a released claim, when its processor is called no more', () => {
+  describe('with a released claim whose processor is no longer called', () => {
     const refusing = () => Promise.reject(new RetryableError('processor_unauthorized', '401'));
     const moved = () => ({ ...desk.processor, account: 'acct_new' });
 
-    test('leaves it to its client while anybody may send, and then ends the payment as never attempted', async () => {
+    test('leaves it to its caller during the send window, and then ends the payment as never attempted', async () => {
       const request = paymentRequest('released');
       await expect(desk.pay(request, { processor: { ...desk.processor, charge: refusing } })).rejects.toThrow('401');
       desk.clock.advance(14 * 60_000);
@@ -169,7 +169,7 @@ describe('the resolver', () => {
       });
     });
 
-    test('frees what its refund had reserved', async () => {
+    test('frees the reservation of its refund', async () => {
       const request = paymentRequest('reserved');
       await desk.pay(request);
       const refund = change(request, 'r', { kind: 'refund' });
@@ -186,7 +186,7 @@ describe('the resolver', () => {
     });
   });
 
-  test('tells a person of a claim that cannot be ended, and does not count it as finished', async () => {
+  test('reports a claim that cannot be finished, and does not count it as finished', async () => {
     const request = paymentRequest('stuck');
     await desk.pay(request);
     const stuck = { ...openRecord(request.paymentId), operationId: chargeOperation(request.paymentId) };
@@ -215,7 +215,7 @@ describe('the resolver', () => {
     expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('charges nobody for a checkout of long ago: proven absent, it fails', async () => {
+  test('does not charge an old checkout: proven absent, it fails', async () => {
     const request = paymentRequest('long-ago');
     const silent = { ...desk.processor, charge: () => Promise.reject(new AmbiguousError('processor_timeout', 'no')) };
     await desk.pay(request, { processor: silent });
@@ -230,7 +230,7 @@ describe('the resolver', () => {
     expect(desk.processor.charges(request.paymentId)).toEqual([]);
   });
 
-  test('does not give up a payment that a processor has accepted, though it cannot look it up', async () => {
+  test('does not give up a payment that a processor has accepted but cannot look up', async () => {
     const abilities = { lookup: { kind: 'none' } as const, keyRetentionMs: 86_400_000 };
     const processor = createMemoryProcessor({ clock: desk.clock, abilities });
     const request = paymentRequest('accepted', { source: 'tok_async' });
@@ -245,7 +245,7 @@ describe('the resolver', () => {
     expect((await desk.chain(request)).state.payment.status).toBe('succeeded');
   });
 
-  test('asks later and later about what takes days, and ends when it is settled by a callback', async () => {
+  test('looks up a payment that takes days at growing intervals, and ends when a callback settles it', async () => {
     const request = paymentRequest('days', { source: 'tok_async' });
     await desk.pay(request);
     expect(await desk.resolveInquiries()).toMatchObject({ waiting: 1 });
@@ -254,7 +254,7 @@ describe('the resolver', () => {
     expect(await desk.resolveInquiries()).toMatchObject({ finished: 1 });
   });
 
-  describe('while a payer is asked to approve, and the callback is lost for ever', () => {
+  describe('when a payer must approve and the callback is lost', () => {
     const QUARTER = 15;
     async function lookFor(minutes: number): Promise<void> {
       for (let minute = 0; minute < minutes; minute += 1) {
@@ -264,7 +264,7 @@ describe('the resolver', () => {
       }
     }
 
-    test('finds out within a quarter of an hour that he did, and asks no more', async () => {
+    test('finds the approval within 15 minutes, and then stops looking', async () => {
       const request = paymentRequest('approved', { source: 'tok_action' });
       expect(await desk.pay(request)).toMatchObject({ answer: { status: 202 } });
       await lookFor(QUARTER);
@@ -276,7 +276,7 @@ describe('the resolver', () => {
       expect(desk.processor.sends(chargeOperation(request.paymentId))).toBe(1);
     });
 
-    test('finds out that it ran out at the processor', async () => {
+    test('finds the expiry at the processor', async () => {
       const request = paymentRequest('ran-out', { source: 'tok_action' });
       await desk.pay(request);
       desk.processor.inside.change(desk.chargeOf(request), { status: 'voided', cancelReason: 'abandoned' });
@@ -289,7 +289,7 @@ describe('the resolver', () => {
       expect(await desk.store.inquiries(9)).toEqual([]);
     });
 
-    test('finds out that he approved before a cancellation, which was therefore refused', async () => {
+    test('finds an approval before a cancellation, which was therefore refused', async () => {
       const request = paymentRequest('too-late', { source: 'tok_action' });
       await desk.pay(request);
       desk.processor.inside.succeed(desk.chargeOf(request));
@@ -299,7 +299,7 @@ describe('the resolver', () => {
     });
   });
 
-  test('is not held up by what cannot be asked now', async () => {
+  test('is not blocked by a processor that is unavailable', async () => {
     const request = paymentRequest('unreachable', { source: 'tok_async' });
     await desk.pay(request);
     desk.processor.switchCircuit('open');

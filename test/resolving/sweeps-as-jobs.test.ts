@@ -14,7 +14,7 @@ function resolveJobOf(desk: ChangeDesk, told: (queue: string) => void = () => un
   return resolveJob({ ...desk.changeTools, orders: desk.store, told });
 }
 
-test('a run of the resolver finishes what is found in any of its queues, and counts it', async () => {
+test('a run of the resolver finishes and counts the items of all its queues', async () => {
   const desk = new ChangeDesk();
   const crashed = paymentRequest('crashed');
   const processor = {
@@ -36,7 +36,7 @@ test('a run of the resolver finishes what is found in any of its queues, and cou
   expect((await desk.chain(crashed)).state.payment.status).toBe('succeeded');
 });
 
-test('a queue that cannot be read now does not hold up the others', async () => {
+test('a queue that cannot be read does not block the others', async () => {
   const desk = new ChangeDesk();
   const { store } = desk;
   const work = {
@@ -51,7 +51,7 @@ test('a queue that cannot be read now does not hold up the others', async () => 
   expect(desk.reported).toHaveLength(1);
 });
 
-test('what there is no time for is left, not lost and not begun', async () => {
+test('items after the deadline are left, neither lost nor started', async () => {
   const desk = new CallbackDesk();
   for (const name of ['a', 'b', 'c']) {
     const paymentId = paymentIdFor(name);
@@ -72,7 +72,7 @@ test('what there is no time for is left, not lost and not begun', async () => {
   expect(told).toHaveLength(2);
 });
 
-test('due webhooks are brought back by the job as well', async () => {
+test('the job also enqueues due webhooks', async () => {
   const tasks = [{ kind: 'replay' as const, replayId: 'whr_1' }];
   const enqueued: unknown[] = [];
   const job = sweepWebhooksJob(

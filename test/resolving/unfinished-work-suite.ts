@@ -10,16 +10,16 @@ export interface UnfinishedWorkUnderTest {
   readonly payments: PaymentStore;
   readonly effects: EffectStore;
   readonly work: UnfinishedWork;
-  /** A minute goes by. */
+  /** Advances the clock by a minute. */
   readonly nextRun: () => void;
 }
 
 const LIMIT = 1_000;
-/** After so many runs, one a minute, everything that waits was looked at once. */
+/** After this many runs, one per minute, every waiting item was read once. */
 const RUNS = 600;
 const MANY_CALLS_MS = 60_000;
 
-/** What every queue of unfinished work promises. */
+/** The contract of every UnfinishedWork. */
 export function describeUnfinishedWork(name: string, make: () => Promise<UnfinishedWorkUnderTest>): void {
   let made = 0;
   let payments: PaymentStore;
@@ -54,7 +54,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await stale(claimedAtMs)).toMatchObject([{ released: true }]);
     });
 
-    test('show an inquiry with the answer that made it necessary, until it is closed', async () => {
+    test('show an inquiry from the commit of its 202 answer until it is closed', async () => {
       await claim();
       const inquiry: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
       await payments.commit({ record: completedRecord(id), expects: 'open', inquiry });
@@ -64,7 +64,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await work.inquiries(LIMIT)).not.toContainEqual(inquiry);
     });
 
-    test('have no inquiry of a commit that was refused', async () => {
+    test('have no inquiry of a commit that failed its condition', async () => {
       const inquiry: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
       const outcome = await payments.commit({ record: completedRecord(id), expects: 'open', inquiry });
       expect(outcome.kind).toBe('fenced');
@@ -72,7 +72,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
     });
 
     test(
-      'reach every inquiry in one of the next readings, though far fewer fit into one and none ends',
+      'return every inquiry within a number of reads, although few fit into one read and none is closed',
       async () => {
         const ids = Array.from({ length: 8 }, (_, each) => paymentIdFor(`many-${made}-${each}`));
         for (const each of ids) {
@@ -93,7 +93,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
     );
 
     test(
-      'reach every stale claim in one of the next runs, though far fewer fit into one and none ends',
+      'return every stale claim within a number of reads, although few fit into one read and none is completed',
       async () => {
         const ids = Array.from({ length: 8 }, (_, each) => paymentIdFor(`stale-${made}-${each}`));
         for (const each of ids) await payments.claim({ record: openRecord(each), pending: pendingTransition(each) });
@@ -108,7 +108,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       MANY_CALLS_MS,
     );
 
-    /** Found by one event of the processor. */
+    /** Found by one processor event. */
     const find = async (event: string, found: Partial<ChargeToReturn> = {}): Promise<ChargeToReturn> => {
       const charge: ChargeToReturn = {
         paymentId: id,
@@ -137,7 +137,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await work.chargesToReturn(LIMIT)).not.toContainEqual(charge);
     });
 
-    test('keep a hold that was queued again as money, though the hold is closed late', async () => {
+    test('keep a hold that was queued again as a refund when the void is closed late', async () => {
       await claim();
       const hold = await find('held', { by: 'void' });
       const money = await find('taken', { by: 'refund', foundAtMs: claimedAtMs + 1 });

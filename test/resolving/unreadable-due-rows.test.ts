@@ -10,7 +10,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 const TABLES = { idempotency: 'idempotency', ledger: 'ledger', registry: 'registry' };
 const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
 
-/** A client for which one partition of the queue has these rows. */
+/** A client that returns these rows for one partition of the queue. */
 function holding(partition: string, items: readonly Record<string, unknown>[]) {
   const client = documentClient();
   const send = async (command: unknown) => {
@@ -21,7 +21,7 @@ function holding(partition: string, items: readonly Record<string, unknown>[]) {
   return Object.assign(client, { send });
 }
 
-test('an orphan that nobody can read does not hold up the others, and somebody is told', async () => {
+test('an orphan that cannot be parsed is reported, and does not block the others', async () => {
   const event = { processorName: 'sandbox', eventId: 'evt_1', type: 'charge.succeeded', chargeId: 'ch_1' };
   const orphan = { operationId: 'op_1', event, reason: 'payment_unknown', receivedAtMs: 1 };
   const client = holding('ORPHAN#0', [{ operationId: 'op_0', event: 'of a form to come' }, orphan]);
@@ -32,7 +32,7 @@ test('an orphan that nobody can read does not hold up the others, and somebody i
   expect(told).toMatchObject([{ code: 'row_unreadable' }]);
 });
 
-test('a webhook that is due and that nobody can read does not hold up the others, and somebody is told', async () => {
+test('a due webhook that cannot be parsed is reported, and does not block the others', async () => {
   const task = { kind: 'replay', replayId: 'whr_1' };
   const client = holding('WEBHOOK_DUE#0', [{ kind: 'of a form to come' }, task]);
   const told: unknown[] = [];

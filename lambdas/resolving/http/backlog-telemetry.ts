@@ -4,7 +4,7 @@ import { BACKLOG_SERVICE, BacklogMetric } from '../contract.ts';
 
 const AGES: readonly string[] = [BacklogMetric.oldestClaim, BacklogMetric.oldestUnknown];
 
-/** Tells how much waits, in CloudWatch's embedded format; nothing waiting is told too, so that silence means that nobody looked. */
+/** Publishes the backlog in the CloudWatch embedded metric format, also when it is zero, so that missing data means that no run read the queues. */
 export function backlogTelemetry(): (backlog: Readonly<Record<string, number>>) => void {
   const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName: BACKLOG_SERVICE });
   return (backlog) => {

@@ -6,10 +6,10 @@ import { type DueRows, type QueueTools, unreadableRow } from '../../kernel/platf
 
 import type { DuePage, DueQueue } from '../use/due-queue.ts';
 
-/** `<part>:<sort key of the row before>`. */
+/** `<shard>:<sort key of the previous row>`. */
 const CURSOR = /^(?<shard>\d):(?<after>.*)$/s;
 
-/** Part after part, each sorted by time; a page is one query. */
+/** Reads shard after shard, each sorted by time. A page is one query. */
 export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
   readonly #tools: QueueTools;
   readonly #rows: DueRows<Row>;
@@ -24,13 +24,13 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
     { limit, cursor }: Parameters<DueQueue<Row>['dueBefore']>[1],
   ): Promise<DuePage<Row>> {
     const { client, table, pacing, unreadable } = this.#tools;
-    const { shard: part = '0', after = '' } = cursor === undefined ? {} : (CURSOR.exec(cursor)?.groups ?? {});
-    const shard = Number(part);
-    // Nothing sorts between a key and itself with the lowest letter behind it, and no key ends with the separator.
+    const { shard: digit = '0', after = '' } = cursor === undefined ? {} : (CURSOR.exec(cursor)?.groups ?? {});
+    const shard = Number(digit);
+    // A trailing NUL gives the next possible sort key.
     const from = after === '' ? '0' : `${after}\u0000`;
     const before = dueSort(beforeMs, '');
-    // Clocks differ: a page may be asked for up to an earlier time than the one before it, and DynamoDB refuses such a range.
-    if (from > before) return { rows: [], ...nextPart(shard) };
+    // Clocks differ, so `beforeMs` can be earlier than the cursor of the previous page. DynamoDB rejects such a range.
+    if (from > before) return { rows: [], ...nextShard(shard) };
     const output = await readWithRetries(pacing, () =>
       client.send(
         new QueryCommand({
@@ -45,7 +45,7 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
     );
     const items = output.Items ?? [];
     const last: unknown = output.LastEvaluatedKey?.[KeyAttribute.sort];
-    const next = typeof last === 'string' ? { next: `${shard}:${last}` } : nextPart(shard);
+    const next = typeof last === 'string' ? { next: `${shard}:${last}` } : nextShard(shard);
     const rows = items.flatMap((item) => {
       try {
         return [{ row: this.#rows.parse(item), cursor: `${shard}:${String(item[KeyAttribute.sort])}` }];
@@ -65,6 +65,6 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
   }
 }
 
-function nextPart(shard: number): { readonly next?: string } {
+function nextShard(shard: number): { readonly next?: string } {
   return shard + 1 < DUE_SHARDS ? { next: `${shard + 1}:` } : {};
 }

@@ -39,7 +39,7 @@ const RETURNS: Queue<ChargeToReturn> = {
   parse: parseChargeToReturn,
 };
 
-/** The queues of what is not finished: the sparse index of open claims, and two kinds of rows in the Registry. */
+/** The queues of unfinished work: the sparse index of open claims, and the inquiries and returns in the Registry. */
 export class DynamoDbUnfinishedWork implements UnfinishedWork {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -47,7 +47,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   readonly #store: Pick<PaymentStore, 'readRecord'>;
   readonly #queues: QueueTools;
 
-  /** @param unreadable told of rows that cannot be read @default the reading fails */
+  /** @param unreadable receives rows that cannot be parsed @default the read fails */
   constructor(
     client: DynamoDBDocumentClient,
     tables: StoreTables,
@@ -62,7 +62,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
     this.#queues = { client, table: tables.registry, pacing, unreadable };
   }
 
-  /** The index holds keys alone and lags: the record itself says whether its claim is open, and whose it is. */
+  /** The index has only keys and is eventually consistent, so the record is read for its status and owner. */
   async staleClaims(nowMs: number, limit: number): Promise<readonly OpenRecord[]> {
     const shards = Array.from({ length: INDEX_SHARDS }, (_, shard) => shard);
     const keys = (await Promise.all(shards.map((shard) => this.#openClaims(shard, nowMs, limit)))).flat();
@@ -87,8 +87,8 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 
   /**
-   *   resolver  ── read: void ── let go ─────────────────────── delete ✗ it is a refund now
-   *   callback                        └─ taken: queue as refund ─┘
+   *   resolver  ── read: void ── void ────────────────────────── delete ✗ now a refund
+   *   callback                        └─ captured: queue as refund ─┘
    */
   async closeReturn(charge: ChargeToReturn): Promise<void> {
     const { by, foundAtMs } = charge;
@@ -99,7 +99,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
     });
   }
 
-  /** The oldest of a shard; where there are more, also some of a time that is another in every minute. */
+  /** The oldest claims of a shard. If there are more, also claims from a later start that changes every minute. */
   async #openClaims(shard: number, nowMs: number, limit: number): Promise<readonly Item[]> {
     const { name, partitionKey, sortKey } = IdempotencyTable.openClaimsIndex;
     const since = (fromMs: number) =>
@@ -123,7 +123,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
     try {
       return await this.#store.readRecord(operationOfKey(String(key[IdempotencyTable.partitionKey])));
     } catch (cause) {
-      // That the store does not answer now says nothing of the row.
+      // A fault of the store says nothing about the row.
       if (isFault(cause)) throw cause;
       this.#queues.unreadable(unreadableRow(key, cause));
       return undefined;

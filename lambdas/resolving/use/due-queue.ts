@@ -1,13 +1,13 @@
 export interface DuePage<Row> {
-  readonly rows: readonly { readonly row: Row /** Continues behind it. */; readonly cursor: string }[];
-  /** Left out at the end; a page may have no rows and yet go on. */
+  readonly rows: readonly { readonly row: Row /** Continues after the row. */; readonly cursor: string }[];
+  /** Absent on the last page. A page without rows can have one. */
   readonly next?: string;
 }
 
-/** Rows by the time from which on they concern somebody, written with what made them necessary. */
+/** Rows ordered by due time. Each is written in the transaction that makes it necessary. */
 export interface DueQueue<Row> {
-  /** Those of a time before, oldest first in each part of the queue. Consistent. */
+  /** The rows that were due before `beforeMs`, oldest first in each shard. Strongly consistent. */
   dueBefore(beforeMs: number, page: { readonly limit: number; readonly cursor?: string }): Promise<DuePage<Row>>;
-  /** Takes it out; one that is gone is gone. */
+  /** Removes the row. No error if it does not exist. */
   close(row: Row): Promise<void>;
 }

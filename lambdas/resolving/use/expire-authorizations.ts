@@ -16,21 +16,21 @@ export interface ExpireAuthorizationsTools extends Omit<ResolveTools, 'work' | '
   readonly holds: DueQueue<Hold>;
 }
 
-/** A processor that lets holds go by itself tells of it by a callback within this; wider than two clocks may differ. Milliseconds. */
+/** A processor that expires holds by itself sends a callback within this time. It also exceeds any clock difference. Milliseconds. */
 const MARGIN_MS = 2 * 60 * 60_000;
 
-/** Each has provably failed; a processor that refuses so often does so for a reason that a person must find. */
+/** Each attempt is a void that provably failed. After so many refusals an operator must find the reason. */
 const MAX_ATTEMPTS = 10;
 
 /**
- * Ends holds that nobody captured in time. Nothing is let go because of a clock alone: the processor's books are asked first,
- * and what they say is recorded as a callback would have brought it. Only what is held there still is let go, by a change
- * like a merchant's cancellation, under a key that is derived from the payment:
+ * Ends holds that were not captured in time. The clock alone does not decide: the job first reads the charge at the processor
+ * and records what it finds, as a callback would. Only a hold that still exists there is voided, by a change like a merchant's
+ * cancellation, under a key that is derived from the payment:
  *
- *   job       due ── asks: held ── void.pending n + 1 ✓ ── void ── canceled (expired)
- *   merchant  ────────────────── capture.pending n + 1 ✗ ── refused: a cancellation is under way
+ *   job       due ── reads: authorized ── void.pending n + 1 ✓ ── void ── canceled (expired)
+ *   merchant  ──────────────────────── capture.pending n + 1 ✗ ── refused: a cancellation is under way
  *
- *   job       due ── asks: held ── void.pending n + 1 ✗ ── left: a capture is under way
+ *   job       due ── reads: authorized ── void.pending n + 1 ✗ ── left: a capture is under way
  *   merchant  ── capture.pending n + 1 ✓ ── capture ── succeeded
  */
 export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<Hold> {
@@ -51,7 +51,7 @@ export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<H
 
 async function endHold(tools: ExpireAuthorizationsTools, hold: Hold, deadlineMs: number): Promise<JobCounts> {
   const { clock, holds } = tools;
-  // A void takes as long as a request: one that began later would outlive its worker.
+  // A void takes as long as a request. One that starts after the deadline could outlive its worker.
   const isTime = () => clock.nowMs() < deadlineMs;
   const chain = await chainOfHold(tools, hold);
   if (!isHeld(chain)) {
@@ -59,16 +59,16 @@ async function endHold(tools: ExpireAuthorizationsTools, hold: Hold, deadlineMs:
     return ONE_DONE;
   }
   const processor = pinnedProcessor(tools, chain.first);
-  // Of a place that this deployment does not call any more.
+  // The processor is no longer configured.
   if (processor === undefined) return ONE_LEFT;
   if (clock.nowMs() < hold.authorizedAtMs + processor.abilities.holdValidityMs + MARGIN_MS) return ONE_LEFT;
-  // Whoever began it finishes it, or the resolver does.
+  // The owner of the change finishes it, or the resolver does.
   if (isHoldChanging(chain.state)) return ONE_LEFT;
   const status = await look(tools, chain);
   const looked = await chainOfHold(tools, hold);
-  // A capture that has begun since is found by the void itself, which is then refused.
+  // If a capture has started since, the void is refused.
   if (isHeld(looked) && status === 'authorized' && isTime()) {
-    await letGo(tools, looked);
+    await voidHold(tools, looked);
     if (isTime()) await look(tools, looked);
   }
   const after = await chainOfHold(tools, hold);
@@ -78,15 +78,15 @@ async function endHold(tools: ExpireAuthorizationsTools, hold: Hold, deadlineMs:
 }
 
 /**
- * A void of ours: reserved by its pending transition, asked for, committed. What it came to is read in the chain; one that is
- * not known is found out by the resolver, and one whose process died is finished there.
+ * Voids the hold: pending transition, call, commit. The caller reads the outcome from the chain. The resolver finishes a void
+ * whose outcome is unknown or whose process crashed.
  */
-async function letGo(tools: ExpireAuthorizationsTools, { first, state }: PaymentChain): Promise<void> {
+async function voidHold(tools: ExpireAuthorizationsTools, { first, state }: PaymentChain): Promise<void> {
   const { digest } = tools;
   const { id: paymentId, tenantId, mode } = first.payment;
   const attempt = failedExpiries(state) + 1;
   if (attempt > MAX_ATTEMPTS) {
-    throw new TerminalError('hold_stuck', `the hold of ${paymentId} could not be let go ${MAX_ATTEMPTS} times`);
+    throw new TerminalError('hold_stuck', `the hold of ${paymentId} could not be voided in ${MAX_ATTEMPTS} attempts`);
   }
   const operationId = expiryOfHold(digest, paymentId, attempt);
   await changePayment(tools, {
@@ -104,11 +104,11 @@ function failedExpiries({ holdChanges }: PaymentChain['state']): number {
   return [...holdChanges.values()].filter(({ reason, status }) => reason === 'expired' && status === 'failed').length;
 }
 
-/** Records what the processor's books say of the hold. */
+/** Reads the charge at the processor and records it. */
 async function look(tools: ExpireAuthorizationsTools, { first, state }: PaymentChain) {
   const { id, chargeId } = state.payment;
   const books = pinnedBooks(tools, first);
-  invariant(chargeId !== undefined && books !== undefined, 'what is set aside has a name, in books that are known');
+  invariant(chargeId !== undefined && books !== undefined, 'an authorized payment has a charge id and configured books');
   const asked = expiryOfHold(tools.digest, id, 1);
   const { status } = await recordCharge(tools, id, asked, () => readCharge(books, chargeId));
   return status;
@@ -116,7 +116,7 @@ async function look(tools: ExpireAuthorizationsTools, { first, state }: PaymentC
 
 async function chainOfHold({ store }: ExpireAuthorizationsTools, { paymentId }: Hold): Promise<PaymentChain> {
   const chain = await readChain(store, paymentId);
-  invariant(chain !== undefined, 'what is set aside has its payment');
+  invariant(chain !== undefined, 'a hold has its payment');
   return chain;
 }
 

@@ -6,8 +6,7 @@ import { BacklogMetric, type BacklogMetricName } from '../contract.ts';
 export type Backlog = Readonly<Partial<Record<BacklogMetricName, number>>>;
 
 /**
- * The same work, and somebody is told how much of it there is and how old it is whenever it is read: nothing is read for
- * that alone.
+ * Wraps the queues and reports the number and age of their items at every read, so the metrics need no reads of their own.
  */
 export function observedWork(
   work: UnfinishedWork,
@@ -17,7 +16,7 @@ export function observedWork(
   return {
     staleClaims: async (nowMs, limit) => {
       const claims = await work.staleClaims(nowMs, limit);
-      // One that was released is its client's, for as long as anybody may send.
+      // A released claim belongs to its caller until the end of its send window.
       const left = claims.filter(({ released, claimedAtMs }) => !released || nowMs > claimedAtMs + SEND_WINDOW_MS);
       tell({ [BacklogMetric.openClaims]: left.length, [BacklogMetric.oldestClaim]: ageOfOldest(left, nowMs) });
       return claims;
@@ -35,7 +34,7 @@ export function observedWork(
   };
 }
 
-/** Clocks differ: what was claimed in the future is new. */
+/** Clocks differ: a claim time in the future counts as age 0. */
 function ageOfOldest(claimed: readonly { readonly claimedAtMs: number }[], nowMs: number): number {
   return claimed.reduce((oldest, { claimedAtMs }) => Math.max(oldest, nowMs - claimedAtMs), 0);
 }

@@ -8,16 +8,16 @@ import { returnCharges } from './return-charges.ts';
 export interface ResolveAllTools
   extends Omit<ResolveTools, 'finishOther' | 'deadlineMs'>,
     Pick<OrderTools, 'orders' | 'choose'> {
-  /** Left out where orders are not taken. */
+  /** Absent where orders are not configured. */
   readonly parties?: Pick<OrderTools, 'stock' | 'referrals' | 'mailer'>;
-  /** Told what each sweep of a queue has come to, and how many orders it has given to people. */
+  /** Receives the result of each queue's sweep and the number of orders that now need a review. */
   readonly told: (queue: string, resolved: Resolved, inReview: number) => void;
 }
 
 interface ResolveTimes {
-  /** Of the run: decides what is due, as the work before may take more than a minute. Unix milliseconds. */
+  /** Start of the run, which decides what is due, because earlier work can take more than a minute. Unix milliseconds. */
   readonly startedAtMs: number;
-  /** When to stop at the latest. Unix milliseconds. */
+  /** Deadline. Unix milliseconds. */
   readonly deadlineMs?: number;
 }
 
@@ -25,7 +25,7 @@ export type SweepQueue = (times: ResolveTimes) => Promise<Resolved>;
 
 const NOT_SWEPT: Resolved = { finished: 0, waiting: 0, undecidable: 0, failed: 1 };
 
-/** A sweep of each queue of what nobody else finishes, in their order; one that cannot be read now is reported and counts as failed. */
+/** One sweep for each queue of unfinished work, in order. A queue that cannot be read is reported and counts as failed. */
 export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQueue>> {
   const { parties, report } = tools;
   let inReview = 0;
@@ -59,7 +59,7 @@ export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQ
   };
 }
 
-/** Finishes what nobody else finishes, a queue at a time. */
+/** The job `resolve`: finishes the work of one queue after the other. */
 export function resolveJob(tools: ResolveAllTools): Job<string> {
   const pieces: Record<string, Piece> = {};
   for (const [queue, sweep] of Object.entries(sweepsOf(tools))) {
@@ -69,7 +69,7 @@ export function resolveJob(tools: ResolveAllTools): Job<string> {
   return piecesJob(pieces);
 }
 
-/** What a person must decide is looked at again by later runs, and told of by an alarm of its own. */
+/** Undecidable items count as left: later runs look at them again, and a separate alarm reports them. */
 function countsOf({ finished, waiting, undecidable, failed }: Resolved): JobCounts {
   return { done: finished, left: waiting + undecidable, failed };
 }

@@ -8,14 +8,14 @@ import { NothingBegun, type OrderTools } from '../../orders/use/order-calls.ts';
 
 import { type Came, cameOfClaim, each, type Resolved, type ResolveTools } from './resolve.ts';
 
-/** One order gets as long as a request would. Milliseconds. */
+/** Time limit per order, equal to that of a request. Milliseconds. */
 const TIME_FOR_ONE_MS = 17_000;
 const MAX_AT_ONCE = 1_000;
 
 /**
- * Ends an order's claim that nobody finishes, as a retry of its client would.
+ * Finishes a stale claim of an order, as a retry by its caller would.
  *
- * @returns undefined when the claim is not an order's
+ * @returns undefined when the claim does not belong to an order
  */
 export async function finishOrderClaim(
   tools: OrderTools,
@@ -32,10 +32,10 @@ export async function finishOrderClaim(
 }
 
 /**
- * Goes on with orders that were answered and are not settled: a charge that was not known, an e-mail that was late, what has
- * to be given back. It only appends: the answer that was given stays.
+ * Drives answered orders that are not settled: an unknown charge, a late e-mail, an open reversal. It only appends steps; the
+ * stored answer does not change.
  *
- * @param startedAtMs of the run, which decides what is due: the work before this one may take more than a minute
+ * @param startedAtMs start of the run, which decides what is due, because earlier work can take more than a minute
  */
 export async function resolveOrders(
   tools: OrderTools & Pick<ResolveTools, 'deadlineMs'>,
@@ -61,7 +61,7 @@ async function driveOn(tools: OrderTools, orderId: Parameters<typeof mustRead>[1
     if (driven.drafts.length === 0) return driven.chain;
     const appended = await appendDrafts(tools, driven.chain, driven.drafts);
     if (appended !== undefined) return appended;
-    // Another has written first: the next run goes on from there.
+    // A rival wrote first. The next run continues from there.
     await keepLearnt(tools, driven);
     return driven.chain;
   } catch (error) {

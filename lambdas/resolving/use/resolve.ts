@@ -33,40 +33,39 @@ import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
 
 export interface ResolveTools extends CreatePaymentTools, AlarmTools {
   readonly effects: EffectStore;
-  /** Of every processor that is called here. */
+  /** The books of every configured processor. */
   readonly books: readonly ProcessorBooks[];
   readonly work: UnfinishedWork;
-  /** Ends claims that are not a payment's: undefined says that this one is. @default all are */
+  /** Finishes claims that do not belong to a payment; undefined for a claim of a payment. @default every claim belongs to a payment */
   readonly finishOther?: (record: OpenRecord) => Promise<Came | undefined>;
-  /** Told of what went wrong with one thing; the others are tried all the same. */
+  /** Receives the error of one item. The other items are still processed. */
   readonly report: (error: unknown) => void;
-  /** Nothing more is begun then; a later run goes on. Unix milliseconds. @default half a minute after the beginning */
+  /** No item starts after it; a later run continues. Unix milliseconds. @default half a minute after the start */
   readonly deadlineMs?: number;
 }
 
-/** What a run came to; each thing is tried once, and one that cannot be tried now does not hold up the others. */
+/** The result of a run. Each item is tried once, and a failed item does not block the others. */
 export interface Resolved {
-  /** Claims that have their stored answer now, and inquiries that have found out. */
+  /** Claims that have a stored answer now, and inquiries with a known outcome. */
   readonly finished: number;
-  /** Not finished, and not to be yet; or there was no time for it. */
+  /** Not due or not decidable yet, or not reached before the deadline. */
   readonly waiting: number;
-  /** Never to be found out by a program: a person decides. */
+  /** Cannot be determined by a program: an operator decides. */
   readonly undecidable: number;
-  /** The world did not allow it; the next run tries again. */
+  /** Ended with a fault. The next run tries again. */
   readonly failed: number;
 }
 
-/** One thing gets as long as a request would. Milliseconds. */
+/** Time limit per item, equal to that of a request. Milliseconds. */
 const TIME_FOR_ONE_MS = 20_000;
-/** Each kind of work ends before its turn is over: four of them fit into the function's life. Milliseconds. */
+/** Time limit per queue: four queues fit into the function's timeout. Milliseconds. */
 const RUN_FOR_MS = 30_000;
-/** What a run looks at; much of it is not due, and the rest must fit into its time. */
+/** Items read per run. Many are not due. */
 const MAX_AT_ONCE = 1_000;
 
 /**
- * Ends the claims that nobody finishes: each is taken over as a retry of its client would take it over, and gets the
- * answer that the client would have had. A released claim says that nothing was sent: it is left to its client until
- * nobody may send any more.
+ * Finishes stale claims. Each is taken over as by a retry of its caller, and gets the answer that the caller would have
+ * received. A released claim proves that nothing was sent, so it is left to its caller until its send window is over.
  */
 export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
   const nowMs = tools.clock.nowMs();
@@ -80,7 +79,7 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
   });
 }
 
-/** An open claim that its own request cannot end stays open for ever: that is for a person, and must not look finished. */
+/** A claim that its own request cannot finish would stay open forever. It is reported to an operator and does not count as finished. */
 export function cameOfClaim(
   outcome: (CreatePaymentOutcome | ChangePaymentOutcome | CreateOrderOutcome)['kind'],
   { operationId }: Pick<OpenRecord, 'operationId'>,
@@ -126,11 +125,10 @@ function commandOf(change: HoldChange | Refund): ChangeCommand {
 }
 
 /**
- * Finds out what became of payments and changes that were answered "not known yet", and of those that wait for their payer. It only
- * appends: the answer that was
- * given stays.
+ * Determines the outcome of payments and changes that were answered 202, and of payments that wait for their payer. It only
+ * appends transitions; the stored answer does not change.
  *
- * @param startedAtMs of the run, which decides what is due: the work before this one may take more than a minute
+ * @param startedAtMs start of the run, which decides what is due, because earlier work can take more than a minute
  */
 export async function resolveInquiries(
   tools: ResolveTools,
@@ -144,15 +142,15 @@ export async function resolveInquiries(
   });
 }
 
-/** @returns `finished` when it is known now how it ended, or a payment that nobody can find out about waits for a person */
+/** @returns `finished` when the outcome is known now, or the payment waits for an operator's decision */
 async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
   const { store, effects, digest, clock, entropy } = tools;
   return rounds<Came>('this payment', async () => {
     const chain = await readChain(store, inquiry.paymentId);
-    invariant(chain !== undefined, 'what is inquired about is there');
+    invariant(chain !== undefined, 'an inquiry has its payment');
     if (!isOpen(inquiry.operationId, chain)) return 'finished';
     if (isForPayer(inquiry.operationId, chain)) return lookAtCharge(tools, inquiry, chain);
-    // Asked anew after every conflict: an answer may not be older than what it is decided on.
+    // Look up again after every conflict: the answer must not be older than the state on which the decision is made.
     const decision = (await ask(tools, inquiry, chain))(chain);
     if (decision?.kind !== 'append') return decision?.kind === 'review' ? 'undecidable' : 'waiting';
     const nowMs = clock.nowMs();
@@ -184,10 +182,10 @@ function isForPayer(operationId: OperationId, { state }: PaymentChain): boolean 
   return changeOf(state, operationId) === undefined && state.payment.status === 'requires_action';
 }
 
-/** Nothing is sent any more: the charge is there, and the processor's books say what its payer has made of it. */
+/** The charge exists, so nothing is sent. The processor's books show whether the payer approved it. */
 async function lookAtCharge(tools: ResolveTools, { operationId }: Inquiry, chain: PaymentChain): Promise<Came> {
   const { id, chargeId } = chain.state.payment;
-  invariant(chargeId !== undefined, 'what its payer must approve has a name');
+  invariant(chargeId !== undefined, 'a payment that waits for its payer has a charge id');
   const books = pinnedBooks(tools, chain.first);
   if (books === undefined) return 'waiting';
   await recordCharge(tools, id, operationId, () => readCharge(books, chargeId));
@@ -197,7 +195,7 @@ async function lookAtCharge(tools: ResolveTools, { operationId }: Inquiry, chain
 
 type DecideOn = (chain: PaymentChain) => Decision | undefined;
 
-/** Asks the processor, and says what its answer means for the payment as it then stands. */
+/** Looks up the charge or the change at the processor, and returns a function that decides on a chain. */
 async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, chain: PaymentChain): Promise<DecideOn> {
   const { clock, entropy } = tools;
   const processor = pinnedProcessor(tools, chain.first);
@@ -213,20 +211,20 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
 
 export type Came = 'finished' | 'waiting' | 'undecidable';
 
-/** Begins with another thing at every run, so that what there is no time for has its turn later. */
-export async function each<Thing>(
+/** Processes the items. Each run starts at another item, so that every item is reached in some run. */
+export async function each<Item>(
   { clock, report, deadlineMs }: Pick<ResolveTools, 'clock' | 'report' | 'deadlineMs'>,
-  things: readonly Thing[],
-  handle: (thing: Thing) => Promise<Came>,
+  items: readonly Item[],
+  handle: (item: Item) => Promise<Came>,
 ): Promise<Resolved> {
   const counts = { finished: 0, waiting: 0, undecidable: 0, failed: 0 };
   const nowMs = clock.nowMs();
   const untilMs = Math.min(nowMs + RUN_FOR_MS, deadlineMs ?? Number.POSITIVE_INFINITY);
-  for (const thing of fromTurn(things, nowMs)) {
+  for (const item of fromTurn(items, nowMs)) {
     if (clock.nowMs() >= untilMs) counts.waiting += 1;
     else
       try {
-        counts[await handle(thing)] += 1;
+        counts[await handle(item)] += 1;
       } catch (error) {
         report(error);
         counts.failed += 1;

@@ -6,21 +6,21 @@ import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import type { OrphanShelf } from '../../payments/use/unfinished-work.ts';
 
 const MINUTE_MS = 60_000;
-/** An orphan is tried again for this long, then kept for people. Milliseconds. */
+/** Orphans are retried for this long, then left to operators. Milliseconds. */
 const RETRY_FOR_MS = 24 * 60 * MINUTE_MS;
-/** Tried at every run for the first hour; afterwards now and then, so that old ones leave time for young ones. */
+/** Orphans are retried at every run for the first hour, and less often afterwards, to leave time for newer ones. Milliseconds. */
 const EVERY_RUN_MS = 60 * MINUTE_MS;
 const LATER_EVERY_MINUTES = 15;
-/** What is looked at in a run; most of it is not due. */
+/** Orphans read per run. Most are not due. */
 const MAX_ORPHANS = 1_000;
-/** A run ends before its function does: one read at the processor takes five seconds at most. Milliseconds. */
+/** Ends before the function's timeout: one read at the processor takes at most five seconds. Milliseconds. */
 const RUN_FOR_MS = 45_000;
 
 export interface RetryOrphansTools extends Omit<ReceiveCallbackTools, 'books'> {
   readonly shelf: OrphanShelf;
-  /** Of every processor that is called here. */
+  /** The books of every configured processor. */
   readonly books: readonly ProcessorBooks[];
-  /** Told of what went wrong with one orphan; the others are tried all the same. */
+  /** Receives the error of one orphan. The others are still retried. */
   readonly report: (error: unknown) => void;
 }
 
@@ -28,15 +28,15 @@ export interface RetriedOrphans {
   readonly adopted: number;
   readonly waiting: number;
   readonly givenUp: number;
-  /** Something went wrong; the next run tries again. */
+  /** Ended with an error. The next run tries again. */
   readonly failed: number;
 }
 
 /**
- * Gives every waiting orphan that is due one more try; the one that cannot be tried does not hold up the others.
+ * Retries every waiting orphan that is due. A failed one does not block the others.
  *
- * @param startedAtMs of the run, which decides what is due
- * @param deadlineMs when to stop at the latest; Unix milliseconds
+ * @param startedAtMs start of the run, which decides what is due; Unix milliseconds
+ * @param deadlineMs no orphan is retried after it; Unix milliseconds
  */
 export async function retryOrphans(
   tools: RetryOrphansTools,
@@ -53,7 +53,7 @@ export async function retryOrphans(
   return counts;
 }
 
-/** The same as a job. @param told what it came to */
+/** {@link retryOrphans} as a job. @param told receives the result */
 export function retryOrphansJob(tools: RetryOrphansTools, told: (retried: RetriedOrphans) => void): Job<string> {
   return piecesJob({
     orphans: async ({ scheduledForMs, deadlineMs }) => {
@@ -71,7 +71,7 @@ function isDue({ receivedAtMs }: OrphanedCallback, nowMs: number, startedAtMs: n
   return Math.floor(startedAtMs / MINUTE_MS) % LATER_EVERY_MINUTES === 0;
 }
 
-/** Whatever goes wrong, after a day it is over: one that can never be tried must not be tried for ever. */
+/** After a day the orphan is given up, also when every attempt ended with an error. */
 async function retryOne(
   tools: RetryOrphansTools,
   orphan: OrphanedCallback,
@@ -80,7 +80,7 @@ async function retryOne(
   let came: keyof RetriedOrphans;
   try {
     const books = tools.books.find(({ name }) => name === orphan.event.processorName);
-    // Of a processor that this deployment no longer calls.
+    // Undefined if the processor is no longer configured.
     const outcome = books === undefined ? undefined : await adoptOrphan({ ...tools, books }, orphan);
     came = outcome === undefined || outcome.kind === 'orphaned' ? 'waiting' : 'adopted';
   } catch (error) {

@@ -13,13 +13,13 @@ const SEND_TIMEOUT_MS = 8_000;
 const MAX_AT_ONCE = 1_000;
 
 /**
- * Sends back charges that their payments must not have: each by one operation, derived from the charge, so that it goes back
- * once. Unlike a charge, this has no time after which it is too late; what went back already is seen before each send.
+ * Returns stray charges. Each return is one operation, derived from the charge, so a charge is returned once. Unlike a charge,
+ * a return has no send window; each send is preceded by a read that shows what was returned already.
  */
 export async function returnCharges(tools: ResolveTools): Promise<Resolved> {
   return each(tools, await tools.work.chargesToReturn(MAX_AT_ONCE), async (owed) => {
     const chain = await readChain(tools.store, owed.paymentId);
-    invariant(chain !== undefined, 'a charge that was found stray has its payment');
+    invariant(chain !== undefined, 'a stray charge has its payment');
     const processor = pinnedProcessor(tools, chain.first);
     const books = pinnedBooks(tools, chain.first);
     if (processor === undefined || books === undefined) return 'waiting';
@@ -41,10 +41,10 @@ export async function returnCharges(tools: ResolveTools): Promise<Resolved> {
 
 type Progress =
   | 'not_begun'
-  /** Accepted: only once it has succeeded is the money back. */
+  /** The refund or void was accepted and has not succeeded yet. */
   | 'under_way'
   | 'returned'
-  /** Our own refund was accepted, and failed: the same again would be the same failed one. A person sends it back. */
+  /** Payonce's refund was accepted and failed. Its key would return the same failed refund, so an operator returns the money. */
   | 'failed';
 
 function progressOf(
@@ -61,7 +61,7 @@ function progressOf(
   return refunds.some(({ refundId }) => refundId === operationId) ? 'failed' : 'not_begun';
 }
 
-/** A hold that was taken meanwhile is not back: it is queued again as money, by the fact that it was. */
+/** A hold that was captured meanwhile is not returned. The fact of its capture queues it again as a refund. */
 function progressOfVoid(status: ProcessorCharge['status'], keptMinor: number): Progress {
   switch (status) {
     case 'authorized':
@@ -90,7 +90,7 @@ function orderOf(
   };
 }
 
-/** What the processor's books say now, once the payment knows it too. */
+/** Reads the charge at the processor and records it in the payment. */
 function record(
   tools: ResolveTools,
   books: ProcessorBooks,
