@@ -2,13 +2,13 @@ import { RegistryRow } from '../kernel/contract/rows.ts';
 import { DUE_SHARDS, dueSort } from '../kernel/due-sort.ts';
 import type { Commission, CommissionName } from './commission.ts';
 
-/** Of a row of the Registry. */
+/** Key of a row of the Registry. */
 export interface CommissionKey {
   readonly partition: string;
   readonly sort: string;
 }
 
-/** The affiliate's row, and the order's, which decides. */
+/** The keys of the affiliate's row and of the order's row. The condition is on the order's row. */
 export function commissionKeys({ tenantId, mode, affiliate, orderId }: CommissionName): {
   readonly own: CommissionKey;
   readonly ofOrder: CommissionKey;
@@ -20,7 +20,7 @@ export function commissionKeys({ tenantId, mode, affiliate, orderId }: Commissio
   };
 }
 
-/** Where one that is locked stands in the queue by the time of its release. */
+/** Key of the queue entry of a locked commission. */
 export function commissionDueKey({
   paymentId,
   releasesAtMs,

@@ -2,20 +2,20 @@ import type { EventObject } from '../events/domain/event.ts';
 import type { Mode, TenantId } from '../kernel/ids.ts';
 import type { PaymentState } from '../payments/domain/payment-state.ts';
 
-/** What an affiliate gets of what the merchant keeps: ten of a hundred. A constant until merchants ask for a rule of their own. */
+/** The affiliate's share of the amount that the merchant keeps. A constant until merchants need rules of their own. Percent. */
 const SHARE_PERCENT = 10;
 
-/** A commission may be paid out so long after its payment was made: most refunds have come by then. */
+/** A commission is released this long after its payment was created. Most refunds happen before. */
 const LOCKED_DAYS = 30;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** A key of a row stays within what DynamoDB takes (1,024 bytes), in any script. Characters. */
+/** Keeps a sort key within DynamoDB's limit of 1,024 bytes in any script. Characters. */
 const MAX_NAME_LENGTH = 255;
 
-/** Behind every place in a payment's chain, which has six digits at most. */
+/** Greater than every sequence in a payment's chain, which has at most six digits. */
 const AFTER_ALL = 1_000_000;
 
-/** The types of events that can change what is due, in which the payment says how it stands. */
+/** The event types that can change a commission. Each contains the current payment. */
 export const COMMISSION_EVENT_TYPES = [
   'payment.completed',
   'refund.completed',
@@ -23,29 +23,29 @@ export const COMMISSION_EVENT_TYPES = [
   'dispute.closed',
 ] as const;
 
-/** Whose commission it is, and for what. */
+/** Identifies a commission: the affiliate and the order. */
 export interface CommissionName {
   readonly tenantId: TenantId;
   readonly mode: Mode;
   readonly affiliate: string;
-  /** The merchant's order, else the payment itself: there is one commission for each. */
+  /** The merchant's order, or the payment id if it names none. There is one commission per order. */
   readonly orderId: string;
 }
 
 export interface Commission extends CommissionName {
   readonly paymentId: string;
-  /** What is due; minor units, rounded down. */
+  /** Minor units, rounded down. */
   readonly amountMinor: number;
   readonly currency: string;
-  /** `canceled`: all was given back or lost, or so little was kept that nothing is due. */
+  /** `canceled`: everything was refunded or lost in a dispute, or the share rounds down to zero. */
   readonly status: 'locked' | 'canceled' | 'released';
-  /** From when on a locked one may be paid out. Unix milliseconds. */
+  /** When a locked commission can be released. Unix milliseconds. */
   readonly releasesAtMs: number;
-  /** The payment's place in its chain that this follows from: only what is newer counts. */
+  /** Sequence of the transition from which this is derived. Older events are ignored. */
   readonly sequence: number;
 }
 
-/** What a commission follows from: a payment as an event shows it. */
+/** The fields of an event's payment from which a commission is derived. */
 export interface CommissionedPayment {
   readonly id: string;
   readonly status: string;
@@ -61,14 +61,14 @@ export interface CommissionedPayment {
   readonly created: number;
 }
 
-/** What happened to it. */
+/** The event that changes the commission. */
 export type CommissionCause = Pick<EventObject, 'type' | 'sequence' | 'data'>;
 
 /**
- * The commission as it is due after an event, from that event alone: of two events the newer one is right, in whatever order
- * they come. A lost dispute has the last word: of what the payer's bank took, a payment's amounts say nothing.
+ * The commission after an event, derived from that event alone, so the newer of two events wins in any order of delivery. A
+ * lost dispute is final, because the amounts of a payment do not include what the payer's bank took back.
  *
- * @returns undefined when the payment names no affiliate, or was not kept
+ * @returns undefined when the payment names no affiliate or has not succeeded
  */
 export function commissionAfter(
   { tenant, mode, event }: { readonly tenant: TenantId; readonly mode: Mode; readonly event: CommissionCause },
@@ -87,13 +87,13 @@ export function commissionAfter(
     amountMinor,
     currency: payment.currency,
     status: amountMinor > 0 ? 'locked' : 'canceled',
-    // Not from when it completed: of that, only one of its events knows.
+    // Counts from the creation, because only one of the events knows the time of completion.
     releasesAtMs: payment.created * 1000 + LOCKED_DAYS * DAY_MS,
     sequence: isLost ? AFTER_ALL : event.sequence,
   };
 }
 
-/** A dispute over a charge that the payment must not have, and that goes back, takes nothing of what was kept. */
+/** A dispute of a stray charge does not count: that charge is not part of the kept amount. */
 function isLostDispute({ type, data }: CommissionCause, { processor }: CommissionedPayment): boolean {
   const { status, charge_id } = data.object;
   return type === 'dispute.closed' && status === 'lost' && charge_id === processor.charge_id;
@@ -104,8 +104,8 @@ function shareOf(keptMinor: number): number {
 }
 
 /**
- * Whether the Ledger agrees that it is due: all events that lessen it were taken in, no refund is under way, and no dispute is
- * open, of which nobody knows yet who keeps the money.
+ * Whether the Ledger confirms the amount: every event that reduces it was processed, no refund is under way, and no dispute is
+ * open or lost.
  */
 export function isDue(
   { amountMinor }: Pick<Commission, 'amountMinor'>,
@@ -118,12 +118,12 @@ export function isDue(
   return amountMinor === shareOf(payment.amountCapturedMinor - payment.amountRefundedMinor);
 }
 
-/** As it is once the affiliate may have it: nothing that happens to its payment changes it any more. */
+/** The released commission. Later events of its payment do not change it. */
 export function released(commission: Commission): Commission {
   return { ...commission, status: 'released', sequence: AFTER_ALL };
 }
 
-/** `metadata.order`, `metadata.order_id`, the reference, the payment's own id: the first that is there. */
+/** The first of `metadata.order`, `metadata.order_id`, the reference and the payment's id. */
 export function orderOf({ id, reference, metadata }: CommissionedPayment): string {
   return [metadata['order'], metadata['order_id'], reference ?? undefined].find(isName) ?? id;
 }

@@ -5,21 +5,21 @@ import { type Consumed } from '../once/use/execute-once.ts';
 import { type Commission, type CommissionedPayment, commissionAfter, orderOf, released } from './commission.ts';
 import { commissionDueKey, commissionKeys } from './commission-rows.ts';
 
-/** The consumer's name, for ever: what took effect is remembered under it. */
+/** The handler name of the consumer. It must never change, because the effect records contain it. */
 export const COMMISSIONS = 'commission';
 
-/** One of COMMISSION_EVENT_TYPES. */
+/** An event of one of `COMMISSION_EVENT_TYPES`. */
 export type CommissionEvent = PayonceEvent & { readonly payment: CommissionedPayment };
 
 /**
- * Keeps the affiliate's commission as the payment stands: `locked` when it is paid, less when a part is given back,
- * `canceled` when all is or a dispute is lost, and locked again when a refund fails. An order has one, of the first payment
- * whose event comes.
+ * Updates the affiliate's commission from the payment: `locked` when it is paid, reduced by a partial refund, `canceled` by a
+ * full refund or a lost dispute, and locked again when a refund fails. An order has one commission, for the first payment
+ * whose event is processed.
  *
- * @throws RetryableError or AmbiguousError, as the store: the event must come again
+ * @throws RetryableError, AmbiguousError from the store: the event must be delivered again
  */
 export async function keepCommission(tools: ConsumeTools, event: CommissionEvent): Promise<Consumed> {
-  // Nothing is remembered of the many that name no affiliate.
+  // Most payments name no affiliate. No record is written for them.
   if (commissionAfter(event, event.payment) === undefined) return { kind: 'done' };
   return consumeEvent<CommissionEvent>(tools, COMMISSION_CONSUMER, event);
 }
@@ -35,10 +35,10 @@ const COMMISSION_CONSUMER: Consumer<CommissionEvent> = {
 };
 
 /**
- * The order's row decides and the affiliate's row follows, both or neither:
+ * One transaction writes the order's row, which has the condition, and the affiliate's row:
  *
  *   payment.completed ── order's row older, and of this payment ✓ ── locked
- *   refund.completed  ── came first: order's row newer ✗ ── nothing is written, and it stays canceled
+ *   refund.completed  ── processed first: order's row newer ✗ ── nothing is written
  *   another payment of the order, or for another affiliate ✗ ── nothing is written
  */
 export function commissionWrites(commission: Commission): readonly ConsumerWrite[] {
@@ -47,12 +47,12 @@ export function commissionWrites(commission: Commission): readonly ConsumerWrite
   return writesOf(commission, { kind: 'older', attribute: 'sequence', than: sequence, of });
 }
 
-/** Lets the affiliate have it, only as it was read: what came in since is read first. */
+/** Releases the commission if it is unchanged since it was read. */
 export function releaseWrites(locked: Commission): readonly ConsumerWrite[] {
   return writesOf(released(locked), { kind: 'equals', attribute: 'sequence', value: locked.sequence });
 }
 
-/** Only what is locked waits for its release. */
+/** Only a locked commission has a queue entry. */
 function writesOf(commission: Commission, when: RowCondition): readonly ConsumerWrite[] {
   const { tenantId, mode, affiliate, orderId, paymentId, amountMinor, currency, status } = commission;
   const { releasesAtMs, sequence } = commission;

@@ -2,13 +2,13 @@ import { shownAmount } from '../kernel/currency.ts';
 import type { Digest } from '../kernel/digest.ts';
 import { parseOrderId, paymentOfOrder } from '../kernel/ids.ts';
 
-/** What whoever counts e-mails knows a receipt by. */
+/** The tag of receipts in the mailer's statistics. */
 export const RECEIPT_TAG = 'payment-receipt';
 
-/** The key of a payment's metadata that says where its receipt goes. */
+/** The metadata key with the address of the receipt. */
 const RECEIPT_EMAIL = 'receipt_email';
 
-/** What a receipt is made from: a payment as its `payment.completed` shows it. */
+/** The fields of the payment in `payment.completed` that a receipt uses. */
 export interface PaidPayment {
   readonly id: string;
   /** Minor units. */
@@ -25,14 +25,14 @@ export interface PaidPayment {
 /** In order of precedence. */
 export type ReceiptAddress =
   | { readonly kind: 'not_asked_for' }
-  /** The order that took the payment sends a confirmation with the amount: a second e-mail would say nothing new. */
+  /** The order of the payment sends a confirmation with the amount, so no receipt is needed. */
   | { readonly kind: 'order_confirms' }
   | { readonly kind: 'malformed' }
   | { readonly kind: 'address'; readonly to: string };
 
 /**
- * Where a payment's receipt goes, by `metadata.receipt_email`. What a merchant calls an order has no say: only a payment
- * whose id follows from the order that it names was taken by that order.
+ * The address of a payment's receipt, from `metadata.receipt_email`. A merchant can name any order in the metadata; the payment
+ * belongs to an order of Payonce only if its id is derived from that order.
  */
 export function receiptAddress(digest: Digest, { id, metadata }: Pick<PaidPayment, 'id' | 'metadata'>): ReceiptAddress {
   const to = metadata[RECEIPT_EMAIL];
@@ -42,7 +42,7 @@ export function receiptAddress(digest: Digest, { id, metadata }: Pick<PaidPaymen
   return isEmailAddress(to) ? { kind: 'address', to } : { kind: 'malformed' };
 }
 
-/** The receipt, from what never changes: the same on every attempt. */
+/** The text of the receipt. It uses only immutable fields, so every attempt sends the same text. */
 export function receiptLetter(payment: PaidPayment): { readonly subject: string; readonly text: string } {
   const { id, amount_captured: amountMinor, currency, reference, description, created, livemode } = payment;
   const lines = [
@@ -56,9 +56,9 @@ export function receiptLetter(payment: PaidPayment): { readonly subject: string;
   return { subject: 'Your receipt', text: ['Thank you for your payment.', '', ...lines, ''].join('\n') };
 }
 
-/** The longest address that mail can be sent to (RFC 5321, 4.5.3.1.3, without its brackets). */
+/** The longest possible address (RFC 5321, section 4.5.3.1.3, without the angle brackets). */
 const MAX_EMAIL_LENGTH = 254;
-/** No more than what a dead letter may hold, so that a receipt that was set aside can be sent after all. */
+/** Accepts only addresses that a dead letter can contain, so that a dead-lettered receipt can be redriven. */
 const EMAIL = /^(?!\.)[A-Za-z0-9_'+.-]{0,63}[A-Za-z0-9_+-]@(?:[A-Za-z0-9][A-Za-z0-9-]*\.)+[A-Za-z]{2,}$/;
 
 function isEmailAddress(text: string): boolean {

@@ -14,7 +14,7 @@ import { releaseWrites } from './keep-commission.ts';
 
 export interface ReleaseCommissionsTools {
   readonly book: CommissionBook;
-  /** The Ledger: events tell of it late, and of an open dispute they tell nothing that a commission follows. */
+  /** The Ledger is read, because events arrive late and no commission event reports an open dispute. */
   readonly payments: Pick<PaymentStore, 'listTransitions'>;
   readonly records: Pick<ConsumerEffects, 'recordOnce'>;
   readonly clock: Pick<Clock, 'nowMs'>;
@@ -22,12 +22,12 @@ export interface ReleaseCommissionsTools {
   readonly digest: Digest;
 }
 
-/** Canceled, or released, since the page was read: whoever did it has taken it out of the queue. */
+/** The commission was canceled or released since the page was read, and its queue entry was removed with it. */
 const NOTHING: JobCounts = { done: 0, left: 0, failed: 0 };
 
 /**
- * Lets affiliates have the commissions whose time for refunds is over, once the Ledger agrees that they are due. A refund
- * that comes in at the same moment is neither lost nor late: one of the two finds the order's row changed.
+ * Releases commissions whose lock period is over, after the Ledger confirms the amount. A concurrent refund is not lost: one
+ * of the two writes finds the order's row changed.
  *
  *   job     read n: locked ───────────── release, as of n ✗ ── read n + 1: less, or canceled
  *   refund  ──────────────── n + 1 ✓

@@ -4,33 +4,33 @@ import { type Consumed } from '../once/use/execute-once.ts';
 import type { LetterOutcome, Mailer } from '../orders/use/order-parties.ts';
 import { type PaidPayment, RECEIPT_TAG, type ReceiptAddress, receiptAddress, receiptLetter } from './receipt.ts';
 
-/** A `payment.completed`. */
+/** A `payment.completed` event. */
 export type PaidEvent = PayonceEvent & { readonly payment: PaidPayment };
 
-/** How a receipt ended that did not go out. */
+/** Why a receipt was not sent. */
 type UnsentReceipt = Extract<LetterOutcome['kind'] | ReceiptAddress['kind'], 'refused' | 'needs_review' | 'malformed'>;
 
 export interface ReceiptTools extends ConsumeTools {
   readonly mailer: Mailer;
-  /** Hears of a receipt that is never tried again by itself. */
+  /** Called for a receipt that is not retried automatically. */
   readonly unsent: (payment: string, why: UnsentReceipt) => void;
 }
 
-/** The consumer's name, for ever: what was sent is remembered under it. */
+/** The handler name of the consumer. It must never change, because the effect records contain it. */
 export const RECEIPTS = 'receipts';
 
-/** A message that was not acknowledged comes again after minutes, and a consumer ends after 30 s. Milliseconds. */
+/** Below the consumer's timeout of 30 s. Milliseconds. */
 const SEND_TIMEOUT_MS = 20_000;
 
 /**
- * Sends the receipt of a payment once, where its metadata ask for one. What the mailer refuses, what may have gone out and
- * nobody can tell, and an address that is none have ended: they are remembered as done, and told.
+ * Sends the receipt of a payment once, if its metadata ask for one. A receipt that the mailer refuses, one whose outcome is
+ * undecidable, and one with a malformed address are recorded as done and reported.
  *
- * @throws RetryableError, AmbiguousError or TerminalError, as the mailer and the store: the event must come again
+ * @throws RetryableError, AmbiguousError, TerminalError from the mailer and the store: the event must be delivered again
  */
 export async function sendReceipt(tools: ReceiptTools, event: PaidEvent): Promise<Consumed> {
   const { kind } = receiptAddress(tools.digest, event.payment);
-  // Nothing is remembered of the many that ask for none.
+  // Most payments ask for no receipt. No record is written for them.
   if (kind === 'not_asked_for' || kind === 'order_confirms') return { kind: 'done' };
   return consumeEvent<PaidEvent>(tools, receiptConsumer(tools), event);
 }

@@ -20,7 +20,7 @@ import { MemoryCommissions } from './memory-commissions.ts';
 
 const LOCKED_MS = 30 * 24 * 60 * 60_000;
 const METADATA = { affiliate: 'aff_7', order: 'o1' };
-/** Paid, a part given back, the rest given back, which then failed, and was given back once more. */
+/** Paid, refunded in part, the rest refunded, that refund failed, and refunded again. */
 const FACTS = [refunded('re_1', 400), refunded('re_2', 600), refunded('re_2', 600, true), refunded('re_3', 600)];
 const EVENTS = eventsOfPaid('released', METADATA, FACTS);
 const CHAIN = chainOfPaid('released', METADATA, FACTS);
@@ -39,12 +39,12 @@ class ReleaseDesk {
     this.clock = new SimulatedClock(paid.payment.created * 1000);
   }
 
-  /** Its time for refunds is over. */
+  /** Advances the clock past the lock period. */
   mature(): void {
     this.clock.advance(LOCKED_MS);
   }
 
-  /** The Ledger has it, and all before it; its event may still be on its way. */
+  /** Writes a transition and all before it to the Ledger. Its event may not have arrived. */
   happen(sequence: number): void {
     this.#happened = Math.max(this.#happened, sequence);
   }
@@ -81,7 +81,7 @@ class ReleaseDesk {
     return sweepJob(job, { nowMs: clock.nowMs() });
   }
 
-  /** Status and amount of the affiliate's row, and whether it waits in the queue. */
+  /** Status and amount of the affiliate's row, and whether it has a queue entry. */
   stands(): readonly unknown[] {
     const row = this.records.row({ table: 'registry', partition: 'COMMISSION#ten_fixture#test#aff_7', sort: 'o1' });
     const waits = this.records.allRows().some((each) => each['order'] === 'o1' && 'tenant' in each);
@@ -90,7 +90,7 @@ class ReleaseDesk {
 }
 
 describe('a commission is released', () => {
-  test('when its time for refunds is over, not a moment before, and once', async () => {
+  test('after its lock period, not before, and once', async () => {
     const desk = new ReleaseDesk();
     await desk.takeAll(EVENTS.slice(0, 2));
     desk.mature();
@@ -103,7 +103,7 @@ describe('a commission is released', () => {
     expect(await desk.release()).toMatchObject({ done: 0, failed: 0 });
   });
 
-  test('never when all was given back before, and again when that refund has failed', async () => {
+  test('not after a full refund, and again when that refund has failed', async () => {
     const desk = new ReleaseDesk();
     await desk.takeAll(EVENTS.slice(0, 3));
     desk.mature();
@@ -116,7 +116,7 @@ describe('a commission is released', () => {
     expect(desk.stands()).toEqual(['released', 60, 'is out']);
   });
 
-  test('as it stands at that moment, whatever comes before, beside or after, in any order and doubled', async () => {
+  test('with the current amount, for any order, concurrency and redelivery of its events', async () => {
     const deliveries = fc.tuple(
       fc.shuffledSubarray([...EVENTS, ...EVENTS], { minLength: EVENTS.length * 2 }),
       fc.nat({ max: EVENTS.length * 2 }),
@@ -151,7 +151,7 @@ describe('a commission is released', () => {
     );
   });
 
-  test.each([1, 2])('with a refund right before any of its calls (%s), and every pair of faults', async (rivalAt) => {
+  test.each([1, 2])('with a refund right before call %s, and every pair of faults', async (rivalAt) => {
     const run = async (faults: Parameters<Parameters<typeof surveyFaults>[0]>[0]) => {
       const desk = new ReleaseDesk();
       await desk.takeAll(EVENTS.slice(0, 1));
@@ -165,7 +165,7 @@ describe('a commission is released', () => {
       plan.interruption = undefined;
       await desk.release();
       const [status, amount, queue] = desk.stands();
-      // The refund came before the release, or was lost in nothing: after it, it changes nothing.
+      // The refund took effect before the release, or changed nothing after it.
       const isRight = status === 'released' && (amount === 60 || amount === 100) && queue === 'is out';
       return { calls, violations: isRight ? [] : [`${String(status)} ${String(amount)} ${String(queue)}`] };
     };
@@ -174,7 +174,7 @@ describe('a commission is released', () => {
     expect(histories).toBeGreaterThan(5);
   });
 
-  test('for the lesser amount when a refund comes between its look and its write', async () => {
+  test('with the reduced amount when a refund arrives between its read and its write', async () => {
     const desk = new ReleaseDesk();
     await desk.takeAll(EVENTS.slice(0, 1));
     desk.mature();
@@ -188,7 +188,7 @@ describe('a commission is released', () => {
     ['a dispute is open, and then lost', disputed('open'), disputed('lost'), ['canceled', 0, 'is out']],
     ['a dispute is open, and then won', disputed('open'), disputed('won'), ['released', 100, 'is out']],
     [
-      'a refund is under way, and then made',
+      'a refund is under way, and then succeeds',
       { kind: 'refund', refundId: 're_1', chargeId: 'ch_1', amountMinor: 1000, status: 'pending' },
       refunded('re_1', 1000),
       ['canceled', 0, 'is out'],
@@ -212,7 +212,7 @@ describe('a commission is released', () => {
     ['a refund', refunded('re_1', 1000)],
     ['a lost dispute', disputed('lost')],
   ])(
-    'not on the word of old events: %s that the Ledger has comes in time though its event is late',
+    'not from old events alone: %s in the Ledger counts although its event is late',
     async (_what, fact) => {
       const desk = new ReleaseDesk(chainOfPaid('released', METADATA, [fact]));
       const [paid, late] = eventsOfPaid('released', METADATA, [fact]);

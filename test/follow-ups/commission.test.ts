@@ -31,7 +31,7 @@ function afterEvent(event: CommissionCause, changes: Partial<CommissionedPayment
 }
 
 describe('a commission', () => {
-  test('is ten of a hundred of what was taken, rounded down, and locked for thirty days', () => {
+  test('is ten percent of the captured amount, rounded down, and locked for thirty days', () => {
     expect(after()).toEqual({
       tenantId: 'ten_1',
       mode: 'live',
@@ -67,7 +67,7 @@ describe('a commission', () => {
     expect(after(changes)).toBeUndefined();
   });
 
-  test('is never less than nothing, whatever was given back', () => {
+  test('is never negative, whatever was refunded', () => {
     expect(after({ amount_refunded: 1509 })).toMatchObject({ amountMinor: 0, status: 'canceled' });
   });
 
@@ -79,7 +79,7 @@ describe('a commission', () => {
     expect(afterEvent({ type: 'dispute.closed', sequence: 3, data: { object } })).toMatchObject(expected);
   });
 
-  test('never exceeds a tenth of what is kept, and is at most one minor unit below it', () => {
+  test('never exceeds a tenth of the kept amount, and is at most one minor unit below it', () => {
     const amounts = fc
       .integer({ min: 1, max: 999_999_999_999 })
       .chain((taken) => fc.record({ taken: fc.constant(taken), back: fc.integer({ min: 0, max: taken }) }));
@@ -92,7 +92,7 @@ describe('a commission', () => {
     );
   });
 
-  test('that was paid out is newer than all that can happen to its payment', () => {
+  test('that was released is newer than every event of its payment', () => {
     const locked = after({}, 999_999);
     expect(locked && released(locked)).toMatchObject({ status: 'released', sequence: 1_000_000, amountMinor: 100 });
   });

@@ -33,7 +33,7 @@ class CommissionDesk {
     return this.records.row({ table: 'registry', partition: `COMMISSION#ten_fixture#test#${affiliate}`, sort });
   }
 
-  /** As the run that pays out does it. */
+  /** Releases the commission as the job does. */
   async payOut(newest: EventOf): Promise<void> {
     const commission = commissionAfter(newest, newest.payment);
     invariant(commission !== undefined, 'there is one');
@@ -47,7 +47,7 @@ class CommissionDesk {
 }
 
 const METADATA = { affiliate: 'aff_7', order: 'o1' };
-/** Paid, a part given back, the rest given back, which then failed, and was given back once more. */
+/** Paid, refunded in part, the rest refunded, that refund failed, and refunded again. */
 const EVENTS = eventsOfPaid('commission', METADATA, [
   refunded('re_1', 400),
   refunded('re_2', 600),
@@ -56,7 +56,7 @@ const EVENTS = eventsOfPaid('commission', METADATA, [
 ]);
 
 describe('a commission', () => {
-  test('follows what is kept of its payment, until all was given back', async () => {
+  test('follows the kept amount of its payment until the full refund', async () => {
     const desk = new CommissionDesk();
     const seen: unknown[] = [];
     for (const event of EVENTS) {
@@ -72,7 +72,7 @@ describe('a commission', () => {
     ]);
   });
 
-  test('ends the same however its events come: out of order, doubled, at once', async () => {
+  test('ends the same when its events are reordered, duplicated or concurrent', async () => {
     const upTo = fc.integer({ min: 1, max: EVENTS.length });
     const deliveries = upTo.chain((count) =>
       fc.tuple(
@@ -92,13 +92,13 @@ describe('a commission', () => {
           ),
         );
         expect(desk.row()).toEqual(inOrder.row());
-        // The order's row, and the affiliate's; and, while it is locked, its place in the queue.
+        // The order's row, the affiliate's row and, while it is locked, its queue entry.
         expect(desk.records.allRows()).toHaveLength(desk.row()?.['status'] === 'locked' ? 3 : 2);
       }),
     );
   });
 
-  test('that was paid out stays so, whatever is given back then', async () => {
+  test('that was released stays released after later refunds', async () => {
     const [paid, part, ...later] = EVENTS;
     invariant(paid !== undefined && part !== undefined, 'it was paid');
     const desk = new CommissionDesk();
@@ -119,13 +119,13 @@ describe('a commission', () => {
     expect(desk.row()).toMatchObject({ status: 'canceled', amountMinor: 0 });
   });
 
-  test('stays after a dispute that was won', async () => {
+  test('stays locked after a won dispute', async () => {
     const desk = new CommissionDesk();
     await desk.keepAll(eventsOfPaid('won', METADATA, [disputed('open'), disputed('won')]));
     expect(desk.row()).toMatchObject({ status: 'locked', amountMinor: 100 });
   });
 
-  test('that was paid out stays so when a dispute is lost then', async () => {
+  test('that was released stays released when a dispute is lost later', async () => {
     const events = eventsOfPaid('paid-out', METADATA, [disputed('lost')]);
     const desk = new CommissionDesk();
     await desk.keepAll(events.slice(0, 1));
@@ -134,7 +134,7 @@ describe('a commission', () => {
     expect(desk.row()).toMatchObject({ status: 'released', amountMinor: 100 });
   });
 
-  test('is one for each order, of the payment that came first, whomever another one names', async () => {
+  test('exists once per order, for the payment that came first, also when another payment names another affiliate', async () => {
     const others = eventsOfPaid('another', { affiliate: 'aff_8', order: 'o1' }, [
       refunded('re_7', 100),
       refunded('re_8', 100),
@@ -146,7 +146,7 @@ describe('a commission', () => {
     expect(desk.row('aff_8')).toBeUndefined();
   });
 
-  test('is kept for a payment without an order too, and for none that names no affiliate', async () => {
+  test('exists for a payment without an order, and not for one without an affiliate', async () => {
     const desk = new CommissionDesk();
     await desk.keepAll(eventsOfPaid('alone', { affiliate: 'aff_7' }));
     await desk.keepAll(eventsOfPaid('direct', { order: 'o2' }));
@@ -154,7 +154,7 @@ describe('a commission', () => {
     expect(desk.records.allRecords()).toHaveLength(1);
   });
 
-  test('is asked for under a key for ever', async () => {
+  test('has a permanent business key', async () => {
     const desk = new CommissionDesk();
     await desk.keepAll(EVENTS);
     desk.clock.advance(400 * 24 * 60 * 60 * 1000);

@@ -6,7 +6,7 @@ import { DUE_SHARDS } from '../../lambdas/kernel/due-sort.ts';
 import type { MemoryConsumerRecords } from '../once/memory-consumer-records.ts';
 import { MemoryDueQueue } from '../resolving/memory-due-queue.ts';
 
-/** The commissions that a consumer has kept in memory. Proven by the same suite as those on DynamoDB. */
+/** In-memory commissions of a consumer. The same contract suite tests them and those on DynamoDB. */
 export class MemoryCommissions implements CommissionBook {
   readonly #records: MemoryConsumerRecords;
 
@@ -23,7 +23,7 @@ export class MemoryCommissions implements CommissionBook {
     return row === undefined ? undefined : parseCommission(row, name);
   }
 
-  /** As it stands now. */
+  /** The current commission. */
   #queue(): MemoryDueQueue<CommissionDue> {
     const queue = new MemoryDueQueue<CommissionDue>(({ releasesAtMs, paymentId }) => [releasesAtMs, paymentId]);
     for (let shard = 0; shard < DUE_SHARDS; shard += 1) {

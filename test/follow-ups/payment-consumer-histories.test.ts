@@ -14,21 +14,21 @@ import { PORT_VOICE } from '../support/faulty-ports.ts';
 import { MemoryMailer } from '../support/memory-mailer.ts';
 import { eventsOfPaid, refunded } from '../support/paid-chain.ts';
 
-/** As often as a queue delivers before it gives a message up. */
+/** Deliveries before the queue moves a message to its dead-letter queue. */
 const MAX_DELIVERIES = 5;
-/** Longer than a lease: so long a queue keeps a message hidden that was not acknowledged. Milliseconds. */
+/** Visibility timeout of an unacknowledged message, longer than a lease. Milliseconds. */
 const VISIBILITY_MS = 180_000;
-/** The first delivery's calls, and one more. */
+/** The calls of the first delivery, and one more. */
 const RIVAL_POINTS = [undefined, 1, 2, 3, 4];
 
-/** What takes one of the events in, and what must hold: `atEnd` once every event was acknowledged. */
+/** Processes one event, and checks the invariants; `atEnd` after every event was acknowledged. */
 interface Desk {
   readonly world: ConsumerWorld;
   readonly take: (actor: Actor, event: EventOf) => Promise<{ readonly kind: string }>;
   readonly violations: (acknowledged: ReadonlySet<EventOf>) => readonly string[];
 }
 
-/** Deliveries of all events, struck, with a rival before one of the calls; then without faults until each is acknowledged, and once more. */
+/** Delivers all events with faults and a rival before one of the calls, then without faults until each is acknowledged, and once more. */
 async function runHistory(
   desk: Desk,
   events: readonly EventOf[],
@@ -44,7 +44,7 @@ async function runHistory(
       const { kind } = await desk.take(actor, event);
       if (!actor.crashed && kind !== 'busy') acknowledged.add(event);
     } catch {
-      // Whatever it is: the message is not acknowledged.
+      // On any error the message is not acknowledged.
     }
     if (!acknowledged.has(event)) desk.world.clock.advance(VISIBILITY_MS);
     violations.push(...desk.violations(acknowledged));
@@ -62,7 +62,7 @@ async function runHistory(
     await deliverAll(`delivery ${delivery}`, open);
   }
   await deliverAll('after all', events);
-  if (acknowledged.size < events.length) violations.push('an event is never taken in');
+  if (acknowledged.size < events.length) violations.push('an event is never processed');
   return { calls, violations };
 }
 
@@ -82,7 +82,7 @@ function mailerOf(actor: Actor, mailer: Mailer): Mailer {
   return { send: (letter, limit) => actor.call('mailer', PORT_VOICE, () => mailer.send(letter, limit)) };
 }
 
-/** @param key what the mailer is asked with: the consumer's own, or a new one each time */
+/** @param key the key for the mailer: the consumer's own, or a new one for each call */
 function receiptDesk(key: (operationId: string) => string = (own) => own): Desk {
   const world = new ConsumerWorld();
   const mailer = new MemoryMailer();
@@ -109,8 +109,8 @@ function receiptDesk(key: (operationId: string) => string = (own) => own): Desk 
   };
 }
 
-describe('a receipt goes out once', () => {
-  test('with every single fault at every call, and beside a rival', async () => {
+describe('a receipt is sent once', () => {
+  test('with every single fault at every call, and with a rival', async () => {
     const { histories, findings } = await survey(() => receiptDesk(), RECEIPT, 1);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(60);
@@ -122,7 +122,7 @@ describe('a receipt goes out once', () => {
     expect(histories).toBeGreaterThan(500);
   });
 
-  test('and a consumer that asks with a new key each time is caught', async () => {
+  test('and a consumer that uses a new key for each call is detected', async () => {
     let asked = 0;
     const make = () =>
       receiptDesk(() => {
@@ -142,7 +142,7 @@ type Keep = (world: ConsumerWorld, actor: Actor, event: EventOf) => Promise<{ re
 
 const keep: Keep = (world, actor, event) => keepCommission(world.tools(actor), event);
 
-/** Writes whatever the event says, whenever it comes. */
+/** Writes the state of each event, whatever the order. */
 const naiveKeep: Keep = async (world, actor, event) => {
   const commission = commissionAfter(event, event.payment);
   invariant(commission !== undefined, 'there is one');
@@ -173,7 +173,7 @@ describe.each([
   ['in order', PAID_AND_BACK],
   ['the refund first', PAID_AND_BACK.toReversed()],
 ])('a commission that was given back is canceled, its events %s', (_order, events) => {
-  test('with every single fault at every call, and beside a rival', async () => {
+  test('with every single fault at every call, and with a rival', async () => {
     const { histories, findings } = await survey(() => commissionDesk(keep), events, 1);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(60);
@@ -186,7 +186,7 @@ describe.each([
   });
 });
 
-test('a consumer that writes what comes last is caught', async () => {
+test('a consumer whose last event wins is detected', async () => {
   const { findings } = await survey(() => commissionDesk(naiveKeep), PAID_AND_BACK.toReversed(), 1);
   expect(findings.flatMap(({ violations }) => violations)).toContain('given back, and "locked"');
 });

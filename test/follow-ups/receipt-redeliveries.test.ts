@@ -15,14 +15,14 @@ import { policyOf } from '../support/letter-histories.ts';
 import { eventsOfPaid } from '../support/paid-chain.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
-/** How long a queue hides a message that was not acknowledged. */
+/** Visibility timeout of an unacknowledged message. */
 const VISIBILITY_MS = 180_000;
 
 const unsent = (payment: string, why: string): never => {
   throw new Error(`${payment}: ${why}`);
 };
 
-/** What a mailer that forgets what it sent, and shows it in its search as late as it ever may, has sent when the queue gives up. */
+/** The e-mails sent by the time the queue gives up, by a mailer without idempotency whose search shows them as late as possible. */
 async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
   const clock = new SimulatedClock();
   const entropy = countingEntropy();
@@ -67,7 +67,7 @@ async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
       const { kind } = await sendReceipt({ ...tools, unsent }, event);
       if (kind !== 'busy' && !actor.crashed) return { acknowledged: true, letters: sent.length };
     } catch {
-      // It comes again.
+      // The message is redelivered.
     }
     clock.advance(VISIBILITY_MS);
   }
@@ -75,7 +75,7 @@ async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
 }
 
 test.each(FAULT_KINDS)(
-  'a receipt whose sending was struck (%s) goes out once, and without anybody’s help, before its queue gives it up',
+  'a receipt whose sending failed (%s) is sent once, without an operator, before its queue gives up',
   async (strike) => {
     expect(await sentAfter(strike)).toEqual({ acknowledged: true, letters: 1 });
   },

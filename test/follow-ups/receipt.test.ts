@@ -16,7 +16,7 @@ const PAYMENT: PaidPayment = {
 };
 
 describe('a receipt', () => {
-  test('says what was paid, when, and for what', () => {
+  test('states the amount, the date and the purpose', () => {
     expect(receiptLetter(PAYMENT)).toEqual({
       subject: 'Your receipt',
       text: [
@@ -40,7 +40,7 @@ describe('a receipt', () => {
     expect(receiptLetter({ ...PAYMENT, currency, amount_captured: amount }).text).toContain(`Paid: ${shown}\n`);
   });
 
-  test('of a test says so', () => {
+  test('in test mode says so', () => {
     expect(receiptLetter({ ...PAYMENT, livemode: false }).text).toContain('This was a test: no money was taken.');
   });
 });
@@ -49,7 +49,7 @@ describe('the address of a receipt', () => {
   const of = (metadata: Readonly<Record<string, string>>, id = PAYMENT.id) =>
     receiptAddress(systemDigest, { id, metadata });
 
-  test('is the one that the metadata name, and there is none without', () => {
+  test('is the one in the metadata, or none', () => {
     expect(of({ receipt_email: 'ada@example.com' })).toEqual({ kind: 'address', to: 'ada@example.com' });
     expect(of({ order: '6735' })).toEqual({ kind: 'not_asked_for' });
   });
@@ -64,7 +64,7 @@ describe('the address of a receipt', () => {
     expect(of({ receipt_email: text })).toEqual({ kind: 'malformed' });
   });
 
-  test('is not written to when the order that took the payment confirms it, whatever merchants call an order', () => {
+  test('gets no receipt when the payment’s own order confirms it, whatever order the metadata name', () => {
     const order = `ord_${'a'.repeat(32)}`;
     const orderId = parseOrderId(order);
     invariant(orderId !== undefined, 'it has the form of an order’s id');

@@ -34,7 +34,7 @@ function paid(metadata: Readonly<Record<string, string>> = { receipt_email: TO }
 }
 
 describe('a receipt', () => {
-  test('goes out once, however often the event comes, and however late', async () => {
+  test('is sent once, for any number of deliveries at any time', async () => {
     const desk = new ReceiptDesk();
     expect(await desk.send(paid())).toEqual({ kind: 'done' });
     desk.clock.advance(400 * 24 * 60 * 60 * 1000);
@@ -45,7 +45,7 @@ describe('a receipt', () => {
     expect(desk.told).toEqual([]);
   });
 
-  test('that nobody asked for is neither sent nor remembered', async () => {
+  test('that was not requested is neither sent nor recorded', async () => {
     const desk = new ReceiptDesk();
     expect(await desk.send(paid({}))).toEqual({ kind: 'done' });
     expect(desk.mailer.calls).toBe(0);
@@ -65,7 +65,7 @@ describe('a receipt', () => {
     expect(desk.mailer.calls).toBe(1);
   });
 
-  test('to an address that is none has ended, and nobody is asked to send it', async () => {
+  test('to a malformed address is recorded as done, and the mailer is not called', async () => {
     const desk = new ReceiptDesk();
     expect(await desk.send(paid({ receipt_email: 'ada' }))).toEqual({ kind: 'done' });
     expect(await desk.send(paid({ receipt_email: 'ada' }))).toEqual({ kind: 'done_before' });
@@ -86,7 +86,7 @@ describe('a receipt', () => {
     expect(desk.told).toEqual([]);
   });
 
-  test('that a person must mend comes again, and is not lost when its dead letter could not be kept', async () => {
+  test('that needs an operator is redelivered, and is not lost when its dead letter could not be stored', async () => {
     const desk = new ReceiptDesk();
     const send = async () => {
       throw new TerminalError('postmark_unauthorized', 'Who are you?');

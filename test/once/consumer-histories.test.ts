@@ -16,9 +16,9 @@ import { FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { chains, RelayDesk } from '../support/relay-desk.ts';
 
 const EVENT = paidEvent();
-/** As often as a queue delivers before it gives a message up. */
+/** Deliveries before the queue moves a message to its dead-letter queue. */
 const MAX_DELIVERIES = 5;
-/** The first delivery's calls, and one more. */
+/** The calls of the first delivery, and one more. */
 const RIVAL_POINTS = [undefined, 1, 2, 3, 4];
 
 /** Deliveries that are struck until one is acknowledged, and one that comes after that; a rival before one of the calls. */

@@ -30,7 +30,7 @@ export interface StoredRecords {
 /** How an event is consumed by one process: the engine's way, or something that must be caught. */
 export type Consume = (actor: Actor, event: PayonceEvent, world: ConsumerWorld) => Promise<Consumed>;
 
-/** Longer than a lease: so long a queue keeps a message hidden that was not acknowledged. Milliseconds. */
+/** Visibility timeout of an unacknowledged message, longer than a lease. Milliseconds. */
 const VISIBILITY_MS = 180_000;
 
 /** Consumers, the records of what they did, and something outside that counts what was asked of it. */
@@ -135,7 +135,7 @@ export async function deliver(
     const { kind } = await how(actor, event, world);
     if (!actor.crashed && kind !== 'busy') return { acknowledged: true };
   } catch {
-    // Whatever it is: the message is not acknowledged.
+    // On any error the message is not acknowledged.
   }
   world.clock.advance(VISIBILITY_MS);
   return { acknowledged: false };

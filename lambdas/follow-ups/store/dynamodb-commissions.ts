@@ -16,7 +16,7 @@ const COMMISSIONS_DUE: DueRows<CommissionDue> = {
   parse: parseCommissionDue,
 };
 
-/** The commissions in the Registry, which their consumer writes. */
+/** Reads the commissions in the Registry. Their consumer writes them. */
 export class DynamoDbCommissions implements CommissionBook {
   readonly due: CommissionBook['due'];
   readonly #tools: QueueTools;
