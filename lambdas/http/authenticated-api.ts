@@ -10,27 +10,27 @@ import { type GatewayEvent, type GatewayRequest, type GatewayResult, gatewayRequ
 import { faultAnswer, gatewayResult, isPassing, jsonAnswer, type ProblemExtras, problemAnswer } from './http-answer.ts';
 import { problem } from './problems.ts';
 
-/** A request that has found its route and shown a good key. */
+/** A request with a matched route and an authenticated caller. */
 export interface Call<Tools, Who = Caller> {
   readonly tools: Tools;
   readonly request: GatewayRequest;
   readonly caller: Who;
-  /** The piece of the path in the place of `{id}`; empty when the route has none. */
+  /** The path parameter `{id}`; empty when the route has none. */
   readonly id: string;
-  /** All such pieces, by their names. */
+  /** All path parameters by name. */
   readonly pieces: Readonly<Record<string, string>>;
   readonly receivedAtMs: number;
-  /** Told as soon as it is known, so that the log has it even when the request fails. */
+  /** Filled as soon as values are known, so that the log has them even when the request fails. */
   readonly seen: Seen;
 }
 
-/** What the log says of a request beyond its answer. */
+/** The fields of the log line beyond the answer. */
 export interface Seen {
   route: string;
   tenantId?: TenantId;
   operationId?: OperationId;
   paymentId?: string;
-  /** Why the outcome needs a person. */
+  /** Why the outcome needs an operator. */
   because?: readonly string[];
   /** Counted even when the request fails. */
   readonly alarms: Set<AlarmMetric>;
@@ -38,29 +38,29 @@ export interface Seen {
 
 export interface Handled {
   readonly answer: Answer;
-  /** For the log: an outcome, or a problem's code. */
+  /** Logged: an outcome or a problem code. */
   readonly outcome: string;
   readonly counts: readonly RequestCount[];
 }
 
 export interface Route<Tools, Who = Caller> {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** As in the API's documents, for example `/v1/payments/{id}`. */
+  /** As in the API documents, for example `/v1/payments/{id}`. */
   readonly path: string;
   readonly scope: Scope;
   readonly handle: (call: Call<Tools, Who>) => Promise<Handled>;
 }
 
-/** Who asks, in order of precedence. */
+/** The result of authentication and authorization, in order of precedence. */
 type Admission<Who> =
   | { readonly kind: 'unauthorized' }
   | { readonly kind: 'insufficient_scope'; readonly caller: Who }
   | { readonly kind: 'authenticated'; readonly caller: Who };
 
-/** @param authorization the values of that header @param path as it was called, for what is good at one path only */
+/** @param authorization values of the `Authorization` header @param path the requested path, for credentials that are valid at one path only */
 export type Admit<Who> = (authorization: readonly string[], scope: Scope, path: string) => Promise<Admission<Who>>;
 
-/** What every API needs; its routes may need more. */
+/** The tools of every API. Routes can need more. */
 export interface ApiTools {
   readonly keys: ApiKeyRegistry;
   readonly clock: { nowMs(): number };
@@ -70,18 +70,18 @@ export interface ApiTools {
 
 type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
 
-/** An API of these routes, for callers with an API key. */
+/** An API of these routes for callers with an API key. */
 export function authenticatedApi<Tools>(routes: readonly Route<Tools>[], tools: Tools & ApiTools): Handler {
   return apiFor(byApiKey(tools), routes, tools);
 }
 
-/** Finds the caller by an API key. Each API keeps the keys that it has found for some seconds. */
+/** Authenticates the caller by API key. Each API caches known keys for some seconds. */
 export function byApiKey({ keys, clock, digest }: ApiTools): Admit<Caller> {
   const tools = { keys, found: new FoundKeys(), clock, digest };
   return (authorization, scope) => authenticate(tools, authorization, scope);
 }
 
-/** An API of these routes, for the callers that `admit` finds. */
+/** An API of these routes for the callers that `admit` accepts. */
 export function apiFor<Tools, Who extends { readonly tenantId?: TenantId }>(
   admit: Admit<Who>,
   routes: readonly Route<Tools, Who>[],
@@ -93,10 +93,10 @@ export function apiFor<Tools, Who extends { readonly tenantId?: TenantId }>(
 }
 
 /**
- * Answers every request, and writes one line to the log for each. Faults of the world end here, and bugs as well: the
- * client gets an answer, the log gets the rest.
+ * Answers every request and writes one log line for each. It catches all faults and bugs: the caller gets a problem without
+ * internals, and the log gets the error.
  *
- * @param route for the log, while no other is known
+ * @param route logged until a route is matched
  */
 export function answering(
   { clock, telemetry }: Pick<ApiTools, 'clock' | 'telemetry'>,
@@ -143,7 +143,7 @@ type Found<Entry> =
   | { readonly kind: 'found'; readonly route: Entry; readonly pieces: Readonly<Record<string, string>> }
   | { readonly kind: 'refused'; readonly path?: string; readonly handled: Handled };
 
-/** The route that a request asks for. An unknown path is answered 404; a known one with another method, 405. */
+/** Matches a request to its route. An unknown path is answered with 404, a known path with another method with 405. */
 export function findRoute<Entry extends Pick<Route<never>, 'method' | 'path'>>(
   routes: readonly Entry[],
   request: GatewayRequest,
@@ -164,7 +164,7 @@ export function findRoute<Entry extends Pick<Route<never>, 'method' | 'path'>>(
   return { kind: 'refused', path: first.route.path, handled: refusal(refused, request, { headers: { allow } }) };
 }
 
-/** In this order: route, method, key, scope; the rest is the route's own. */
+/** Checks route, method, key and scope, in this order, then calls the route. */
 async function dispatch<Tools, Who extends { readonly tenantId?: TenantId }>(
   admit: Admit<Who>,
   routes: readonly Route<Tools, Who>[],
@@ -190,7 +190,7 @@ async function dispatch<Tools, Who extends { readonly tenantId?: TenantId }>(
   return route.handle({ ...asked, caller: who.caller, id: pieces['id'] ?? '', pieces });
 }
 
-/** @returns the pieces in the places of `{id}` and the like, by their names; undefined when the path is another */
+/** @returns the path parameters by name; undefined when the path does not match */
 function match(pattern: string, path: readonly string[]): Readonly<Record<string, string>> | undefined {
   const pieces = pattern.split('/').slice(1);
   if (pieces.length !== path.length) return undefined;

@@ -1,21 +1,21 @@
 import type { APIGatewayProxyResult } from 'aws-lambda';
 
-/** A request as it came through a REST API, with its doubled header and query maps made one. */
+/** A request from a REST API, with its single-value and multi-value maps merged. */
 export interface GatewayRequest {
-  /** The gateway's own, which its access log has as well. */
+  /** The gateway's request id, which its access log also has. */
   readonly requestId: string;
   readonly method: string;
-  /** The pieces of the path, decoded; empty pieces, as a trailing slash makes one, are left out. */
+  /** The decoded segments of the path. Empty segments, for example from a trailing slash, are left out. */
   readonly path: readonly string[];
-  /** All distinct values of a header, by its name in lower case. */
+  /** All distinct values of a header. The name is in lower case. */
   readonly header: (name: string) => readonly string[];
-  /** All values of each parameter; the name is as the client gave it. */
+  /** All distinct values of each parameter. Names are as sent by the caller. */
   readonly query: ReadonlyMap<string, readonly string[]>;
   readonly body: string;
   readonly isBase64Encoded: boolean;
 }
 
-/** What is read of a REST API's event (Lambda proxy integration); the gateway leaves maps out when they are empty. */
+/** The used fields of a REST API event (Lambda proxy integration). The gateway sends null for empty maps. */
 export interface GatewayEvent {
   readonly httpMethod: string;
   /** The route that the gateway matched, for example `/{proxy+}`. */
@@ -49,7 +49,7 @@ export function gatewayRequest(event: GatewayEvent): GatewayRequest {
   };
 }
 
-/** What the gateway matched lacks the prefix that a custom domain may put before the path. */
+/** The path from the matched route, without the base path that a custom domain can add to `path`. */
 function matchedPath({ resource, path, pathParameters }: GatewayEvent): string {
   const parameters = pathParameters ?? {};
   const names = [...resource.matchAll(PARAMETER)].map(([, name = '']) => name);
@@ -57,7 +57,7 @@ function matchedPath({ resource, path, pathParameters }: GatewayEvent): string {
   return resource.replaceAll(PARAMETER, (_placeholder, name: string) => parameters[name] ?? '');
 }
 
-/** `{id}`, or greedy: `{proxy+}`. */
+/** `{id}`, or the greedy form `{proxy+}`. */
 const PARAMETER = /\{(\w+)\+?\}/g;
 
 function pieces(path: string): readonly string[] {
@@ -67,7 +67,7 @@ function pieces(path: string): readonly string[] {
     .map(decoded);
 }
 
-/** What cannot be decoded stays as it is, and matches no route. */
+/** A segment that cannot be decoded stays as it is and matches no route. */
 function decoded(piece: string): string {
   try {
     return decodeURIComponent(piece);
@@ -76,7 +76,7 @@ function decoded(piece: string): string {
   }
 }
 
-/** The gateway gives the last value in one map and all values in the other; a test console gives one map or none. */
+/** The gateway sends the last value in one map and all values in the other. The test console sends one map or none. */
 function collect(single: Single, multiple: Multiple, nameOf: (name: string) => string): Map<string, readonly string[]> {
   const found = new Map<string, Set<string>>();
   const add = (name: string, values: readonly (string | undefined)[]) => {

@@ -22,12 +22,12 @@ export function jsonAnswer(body: Readonly<Record<string, unknown>>): Answer {
   return { status: 200, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify(body) };
 }
 
-/** Whether the same request may succeed in a moment: nothing is stored against it. */
+/** Whether a retry of the same request can succeed. */
 export function isPassing(error: unknown): error is RetryableError | AmbiguousError {
   return error instanceof RetryableError || error instanceof AmbiguousError;
 }
 
-/** What a client is told of a fault or a bug: that its key is good to ask again with, and nothing of the inside. */
+/** The answer to a fault or a bug. It asks for a retry with the same key and shows no internals. */
 export function faultAnswer(error: unknown, requestId: string): Answer {
   if (!isPassing(error)) {
     const detail = 'The service failed. Ask again with the same Idempotency-Key: nothing happens twice.';
@@ -39,7 +39,7 @@ export function faultAnswer(error: unknown, requestId: string): Answer {
   return problemAnswer(problem(code, detail), requestId, { headers: { 'retry-after': String(seconds) } });
 }
 
-/** The answer as the gateway wants it, with the headers that every answer has. */
+/** The answer in the gateway's format, with the headers of every answer. */
 export function gatewayResult(answer: Answer, requestId: string): GatewayResult {
   const headers: Record<string, string> = {
     'Request-Id': requestId,
@@ -50,7 +50,7 @@ export function gatewayResult(answer: Answer, requestId: string): GatewayResult 
   return { statusCode: answer.status, headers, body: answer.body, isBase64Encoded: false };
 }
 
-/** `retry-after` as `Retry-After`: the protocol does not care, people reading traces do. */
+/** `retry-after` as `Retry-After`, for readability in traces. Header names are case-insensitive. */
 function inTitleCase(name: string): string {
   return name.replaceAll(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
 }

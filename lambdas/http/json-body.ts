@@ -6,10 +6,10 @@ import { parseStrictJson } from './strict-json.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** What a gateway that hands bodies over as text puts in the place of bytes that are not UTF-8. */
+/** The gateway replaces bytes that are not UTF-8 by this character when it passes a body as text. */
 const REPLACED = '\ufffd';
 
-/** Reads the body, in this order: size, media type, encoding, JSON, an object. Nothing is parsed before its size is known. */
+/** Reads the body and checks, in this order: size, media type, encoding, JSON, object. */
 export function readJsonObject(request: GatewayRequest): Parsed<JsonObject> {
   if (bodyBytes(request) > MAX_BODY_BYTES) {
     return refused('body_too_large', `The body must be at most ${MAX_BODY_BYTES} bytes.`);
@@ -26,7 +26,7 @@ export function readJsonObject(request: GatewayRequest): Parsed<JsonObject> {
   return isObject(parsed.value) ? valid(parsed.value) : refused('invalid_json', 'The body must be a JSON object.');
 }
 
-/** The same for a body that may be left out: nothing at all is an empty object. */
+/** As {@link readJsonObject}, but an absent body is an empty object. */
 export function readOptionalJsonObject(request: GatewayRequest): Parsed<JsonObject> {
   return bodyBytes(request) === 0 ? valid({}) : readJsonObject(request);
 }
@@ -39,7 +39,7 @@ function bodyBytes({ body, isBase64Encoded }: GatewayRequest): number {
 function bodyText({ body, isBase64Encoded }: GatewayRequest): string | undefined {
   if (!isBase64Encoded) return body;
   try {
-    // A byte-order mark is kept here, to be refused with its own message.
+    // Keeps a byte-order mark, so that parseStrictJson refuses it with its own message.
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(body, 'base64'));
   } catch {
     return undefined;

@@ -10,20 +10,20 @@ import { type JsonObject, readJsonObject } from './json-body.ts';
 import { type Parsed, problem, refused, valid } from './problems.ts';
 import { emptyQuery, validateBody, validateQuery } from './validate.ts';
 
-/** How idempotency keys are read and answered, alike on every route that takes them. */
+/** Reading and answering requests with an idempotency key, common to all routes that need one. */
 
-/** A request that takes effect once, as all of them are read. */
+/** A validated request with an idempotency key. */
 export interface KeyedRequest<Body> {
   readonly key: IdempotencyKey;
   readonly body: Body;
-  /** Of the body as it was sent, without our defaults: it alone is what the client asked for. */
+  /** Computed from the body as sent, without defaults. */
   readonly fingerprint: Fingerprint;
 }
 
 /**
- * Key, query, body: in this order, and nothing of it is stored before all of it is good.
+ * Validates key, query and body, in this order. Nothing is stored before all are valid.
  *
- * @param readBody for a body that may be left out @default it must be there
+ * @param readBody reads the body @default the body is required
  */
 export function readKeyedRequest<Body>(
   digest: Digest,
@@ -55,7 +55,7 @@ function readIdempotencyKey(request: GatewayRequest): Parsed<IdempotencyKey> {
   }
 }
 
-/** The stored answer, with the one header that tells it from the first. */
+/** The stored answer with the header `Idempotency-Replayed`. */
 export function replayed(stored: Answer): Answer {
   return { ...stored, headers: { ...stored.headers, 'idempotency-replayed': 'true' } };
 }
@@ -65,7 +65,7 @@ export function payloadMismatch(requestId: string): Answer {
   return problemAnswer(problem('idempotency_key_payload_mismatch', detail), requestId);
 }
 
-/** Most requests that are under way end within this. Seconds. */
+/** Most running requests end within this time. Seconds. */
 const IN_PROGRESS_RETRY_SECONDS = 1;
 
 export function inProgress(requestId: string): Answer {
@@ -75,7 +75,7 @@ export function inProgress(requestId: string): Answer {
   });
 }
 
-/** What is counted of a request that takes effect at once or not at all. */
+/** The counts of a request that ends in one transaction. */
 export function keyedCounts({ kind }: { readonly kind: string }): readonly RequestCount[] {
   if (kind === 'payload_mismatch') return ['mismatch'];
   return kind === 'first' || kind === 'replay' ? [kind] : [];

@@ -4,10 +4,10 @@ import type { GatewayRequest } from './gateway-request.ts';
 import { problem } from './problems.ts';
 import { wholeNumber } from './validate.ts';
 
-/** A page's largest size, and the default of the lists that are shown oldest first. */
+/** Maximum page size, and the default of lists that are shown oldest first. */
 const MAX_PAGE = 100;
 export const DEFAULT_PAGE = MAX_PAGE;
-/** Of the lists that are shown newest first. */
+/** Default page size of lists that are shown newest first. */
 const DEFAULT_LIST_PAGE = 10;
 /** Unix seconds have ten digits until the year 2286. */
 const LAST_SECOND = 9_999_999_999;
@@ -21,7 +21,7 @@ const cursor = (what: string, where: string) =>
     .optional()
     .meta({ description: `The \`id\` of one of your ${what}: ${where}` });
 
-/** The parameters of a list that is shown newest first. */
+/** The query parameters of a list that is shown newest first. */
 export const pageOf = (what: string) => ({
   created_from: wholeNumber(0, LAST_SECOND, 'Unix seconds, inclusive.'),
   created_to: wholeNumber(0, LAST_SECOND, 'Unix seconds, exclusive.'),
@@ -49,7 +49,7 @@ interface AskedPage {
   readonly ending_before?: string | undefined;
 }
 
-/** The page that a query asks for. */
+/** The page that a query requests. */
 export function askedPage(asked: AskedPage) {
   const { created_from: createdFrom, created_to: createdTo, starting_after: after, ending_before: before } = asked;
   return {
@@ -61,12 +61,12 @@ export function askedPage(asked: AskedPage) {
   };
 }
 
-/** What became of asking for a page. */
+/** The outcome of a request for a page. */
 type Listed =
   | { readonly kind: 'unknown_cursor'; readonly param: string }
   | { readonly kind: 'found'; readonly rows: readonly { readonly body: string }[]; readonly hasMore: boolean };
 
-/** A page as it is shown; the same refusal for every cursor that names nothing of the caller's. */
+/** The answer with a page. Every cursor that is not an object of the caller gets the same refusal. */
 export function listHandled(outcome: Listed, what: string, request: GatewayRequest): Handled {
   if (outcome.kind === 'unknown_cursor') {
     const detail = `${outcome.param} must be the id of one of your ${what}.`;

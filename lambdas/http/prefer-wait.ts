@@ -1,17 +1,17 @@
 import type { Answer } from '../kernel/answer.ts';
 
-/** With the work itself it must fit into the function's time. Seconds. */
+/** The wait and the work must fit into the function's timeout. Seconds. */
 const LONGEST_WAIT_SECONDS = 8;
 
-/** Preferences are divided by commas, but not by those inside a quoted string. */
+/** Preferences are separated by commas outside quoted strings. */
 const PREFERENCE = /(?:"(?:[^"\\]|\\.)*"|[^,])+/g;
 const WAIT = /^\s*wait\s*=\s*(?:(\d+)|"(\d+)")\s*(?:;|$)/i;
 
 /**
- * How many seconds a client prefers to wait (`Prefer: wait=N`, RFC 7240, sections 2 and 4.3), at most 8. The first of
- * several counts.
+ * The seconds that the caller prefers to wait (`Prefer: wait=N`, RFC 7240, sections 2 and 4.3), at most 8. The first of several
+ * preferences counts.
  *
- * @returns undefined when the client does not say, or says what cannot be read: preferences never make a request fail
+ * @returns undefined when the preference is absent or malformed: a preference never makes a request fail
  */
 export function preferredWaitSeconds(values: readonly string[]): number | undefined {
   for (const [preference] of values.join(',').matchAll(PREFERENCE)) {
@@ -22,7 +22,7 @@ export function preferredWaitSeconds(values: readonly string[]): number | undefi
   return undefined;
 }
 
-/** Says that it was waited for (RFC 7240, section 3). @param wait seconds; undefined when the client did not ask for it */
+/** Adds `Preference-Applied` (RFC 7240, section 3). @param wait seconds; undefined when the caller did not ask for it */
 export function preferenceApplied(answer: Answer, wait: number | undefined): Answer {
   if (wait === undefined) return answer;
   return { ...answer, headers: { ...answer.headers, 'preference-applied': `wait=${wait}` } };

@@ -3,11 +3,11 @@ import type { Problem } from '../kernel/answer.ts';
 interface ProblemKind {
   readonly status: number;
   readonly title: string;
-  /** For the API's documents: when it is answered, and what to do. */
+  /** For the API documents: when the problem occurs and what to do. */
   readonly meaning: string;
 }
 
-/** Every code that the API answers with, the gateway before it included; stable for ever, and documented from here. */
+/** Every problem code of the API, including those of the gateway. Codes never change. The API documents are generated from this list. */
 export const PROBLEMS = {
   invalid_json: {
     status: 400,
@@ -258,13 +258,13 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** A problem that a request runs into; `param` names the one field at fault. */
+/** Makes a problem; `param` names the invalid field. */
 export function problem(code: ProblemCode, detail: string, param?: string): Problem {
   const { status, title } = PROBLEMS[code];
   return { status, code, title, detail, ...(param === undefined ? {} : { param }) };
 }
 
-/** What reading a part of a request came to. */
+/** The result of validating a part of a request. */
 export type Parsed<Value> =
   | { readonly kind: 'valid'; readonly value: Value }
   | { readonly kind: 'refused'; readonly problem: Problem };

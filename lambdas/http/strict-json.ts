@@ -2,10 +2,10 @@ import { isSafeNumber } from 'lossless-json';
 import type { Parsed } from './problems.ts';
 import { refused, valid } from './problems.ts';
 
-/** Our bodies have three levels; a few more let an honest mistake get an honest message. */
+/** Bodies have three levels. The margin lets a mistake reach the schema's more specific message. */
 const MAX_DEPTH = 16;
 
-/** Reads JSON as `JSON.parse` does, and refuses what two readers could understand differently (RFC 7493, I-JSON). */
+/** Parses JSON as `JSON.parse` does, and refuses text that parsers interpret differently (RFC 7493, I-JSON). */
 export function parseStrictJson(text: string): Parsed<unknown> {
   if (text.startsWith('\ufeff')) return refused('invalid_json', 'The body must not begin with a byte-order mark.');
   if (!text.isWellFormed()) return refused('invalid_json', 'The body must be valid Unicode.');
@@ -16,14 +16,14 @@ export function parseStrictJson(text: string): Parsed<unknown> {
   try {
     value = JSON.parse(text);
   } catch {
-    // The parser's own message quotes the body.
+    // The parser's message is not used, because it quotes the body.
     return refused('invalid_json', text.trim() === '' ? 'The body is empty.' : 'The body is not valid JSON.');
   }
   const fault = firstAmbiguity(text);
   return fault === undefined ? valid(value) : refused('invalid_json', fault);
 }
 
-/** One pass without recursion, so that no text can exhaust the stack. */
+/** Iterative, so that no text can exhaust the stack. */
 function depthExceeds(text: string, limit: number): boolean {
   let depth = 0;
   let inString = false;
@@ -40,7 +40,7 @@ function depthExceeds(text: string, limit: number): boolean {
   return false;
 }
 
-/** The tokens of valid JSON that matter here: a string (followed by a colon, it is a key), a number, a bracket. */
+/** The relevant tokens of valid JSON: a string (a key if a colon follows), a number, a bracket. */
 const TOKEN = /(?<string>"[^"\\]*(?:\\.[^"\\]*)*")(?<colon>[ \t\r\n]*:)?|(?<number>-?\d[\d.eE+-]*)|[{}[\]]/g;
 
 /** @param text valid JSON */
@@ -58,14 +58,14 @@ function firstAmbiguity(text: string): string | undefined {
   return undefined;
 }
 
-/** @param siblings for a key, the keys before it in the same object */
+/** @param siblings for a key: the previous keys of the same object */
 function stringFault(literal: string, siblings: Set<string> | undefined): string | undefined {
   const decoded: unknown = JSON.parse(literal);
   const text = String(decoded);
   if (!text.isWellFormed()) return 'A string has a lone surrogate, which is no Unicode character.';
   if (text.includes('\0')) return 'A string has a NUL character.';
   if (siblings === undefined) return undefined;
-  // Readers in JavaScript take it for something else than a key.
+  // JavaScript can interpret it as the prototype instead of a key.
   if (text === '__proto__') return 'The key __proto__ is not allowed.';
   if (siblings.has(text)) return 'An object has the same key twice.';
   siblings.add(text);

@@ -6,12 +6,12 @@ import type { JsonObject } from './json-body.ts';
 import type { Parsed } from './problems.ts';
 import { refused, valid } from './problems.ts';
 
-/** Names in messages are cut here: a client knows its own fields. Characters. */
+/** Maximum length of a field name in a message. Characters. */
 const LONGEST_NAME = 100;
 
 /**
- * Checks a body: sensitive content first, wherever it is, so that no other message is tempted to quote it; then the
- * schema, whose first issue is reported.
+ * Validates a body: first against sensitive content anywhere in it, so that no other message can quote it, then against the
+ * schema. The first issue is reported.
  */
 export function validateBody<Value>(schema: z.ZodType<Value>, body: JsonObject): Parsed<Value> {
   const found = findInside(body, []);
@@ -20,7 +20,7 @@ export function validateBody<Value>(schema: z.ZodType<Value>, body: JsonObject):
   return validate(schema, body, 'unknown_field');
 }
 
-/** Checks the query; a parameter that is given twice with two values is refused. */
+/** Validates the query. A parameter with two different values is refused. */
 export function validateQuery<Value>(schema: z.ZodType<Value>, query: GatewayRequest['query']): Parsed<Value> {
   const single: [string, string][] = [];
   for (const [name, values] of query) {
@@ -50,7 +50,7 @@ function validate<Value>(
 }
 
 function allowed(issue: z.core.$ZodIssue | undefined, input: JsonObject): string {
-  // A record's key has issues of its own, inside the issue that names it.
+  // The issue of an invalid record key contains the issues of the key.
   const inner = issue?.code === 'invalid_key' ? issue.issues[0] : issue;
   const message = inner?.message ?? 'is not valid';
   const [field, ...deeper] = issue?.path ?? [];
@@ -68,7 +68,7 @@ interface Finding {
   readonly path: readonly string[];
 }
 
-/** Bounded: the body's size and depth are. */
+/** The recursion is bounded by the limits of size and depth. */
 function findInside(value: unknown, path: readonly string[]): Finding | undefined {
   if (typeof value === 'string') {
     const kind = findSensitive(value);
@@ -84,17 +84,17 @@ function findInside(value: unknown, path: readonly string[]): Finding | undefine
   return undefined;
 }
 
-/** @returns undefined when the whole is at fault, or when the name itself must not be repeated */
+/** @returns undefined when the whole input is invalid, or when the name itself is sensitive */
 function nameOf(path: readonly PropertyKey[]): string | undefined {
   const name = path.map(String).join('.');
   if (name === '' || findSensitive(name) !== undefined) return undefined;
   return name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME)}…`;
 }
 
-/** The query of a route that takes no parameter. */
+/** The query of a route without parameters. */
 export const emptyQuery = z.strictObject({});
 
-/** A parameter of the query: text that spells a whole number. */
+/** A query parameter with a whole number. */
 export const wholeNumber = (min: number, max: number, meaning: string) => {
   const range = `must be a whole number from ${min} to ${max}`;
   return z

@@ -24,24 +24,24 @@ describe('headers', () => {
     ).toEqual(['one', 'two']);
   });
 
-  test('count a value once when both maps have it, and twice-spelt names together', () => {
+  test('have a value once when both maps have it, and merge names that differ in case', () => {
     const request = read({ headers: { 'x-a': 'one' }, multiValueHeaders: { 'X-A': ['one'], 'X-a': ['two'] } });
 
     expect(request.header('x-a')).toEqual(['one', 'two']);
   });
 
-  test('are none when the gateway gives none', () => {
+  test('are empty when the gateway sends none', () => {
     expect(read({ headers: null, multiValueHeaders: null }).header('x-a')).toEqual([]);
   });
 
-  test('with the names of other things that objects have are plain names', () => {
+  test('with the names of object prototype members are plain names', () => {
     expect(read({}).header('constructor')).toEqual([]);
     expect(read({ headers: JSON.parse('{"__proto__":"x"}') as Record<string, string> }).header('__proto__')).toEqual([
       'x',
     ]);
   });
 
-  test('are read without an error, whatever the maps hold', () => {
+  test('are read without an error for any content of the maps', () => {
     const name = fc.string();
     const maps = fc.tuple(
       fc.option(fc.dictionary(name, fc.option(fc.string(), { nil: undefined }))),
@@ -82,7 +82,7 @@ describe('the path', () => {
 });
 
 describe('the query', () => {
-  test('holds all values of each parameter, once', () => {
+  test('has all values of each parameter, once', () => {
     const { query } = gatewayRequest(gatewayEvent('GET', '/x?a=1&a=2&b=3&a=1'));
 
     expect(Object.fromEntries(query)).toEqual({ a: ['1', '2'], b: ['3'] });

@@ -19,7 +19,7 @@ function codeOf(result: ReturnType<typeof read>): string | undefined {
 }
 
 describe('a body', () => {
-  test('of the largest size is read, of one byte more is refused', () => {
+  test('of the maximum size is read, and one byte more is refused', () => {
     const padded = (bytes: number) => `{"a":1}${' '.repeat(bytes - 7)}`;
 
     expect(read(padded(MAX_BODY_BYTES)).kind).toBe('valid');
@@ -32,7 +32,7 @@ describe('a body', () => {
     expect(codeOf(read(`{"a":"${'é'.repeat(MAX_BODY_BYTES / 2)}"}`))).toBe('body_too_large');
   });
 
-  test('is refused for its size before anything else is looked at', () => {
+  test('is refused for its size before any other check', () => {
     expect(codeOf(read('['.repeat(MAX_BODY_BYTES + 1), { 'Content-Type': 'text/plain' }))).toBe('body_too_large');
   });
 
@@ -58,14 +58,14 @@ describe('a body', () => {
     expect(codeOf(read('{"a":1}', { 'content-type': type }))).toBe('unsupported_media_type');
   });
 
-  test('needs a media type, and only one', () => {
+  test('needs exactly one media type', () => {
     expect(codeOf(read('{"a":1}', {}))).toBe('unsupported_media_type');
     expect(codeOf(read('{"a":1}', { 'content-type': 'application/json', 'Content-Type': 'text/plain' }))).toBe(
       'unsupported_media_type',
     );
   });
 
-  test('that the gateway has encoded is decoded', () => {
+  test('in Base64 from the gateway is decoded', () => {
     expect(readBytes('{"a":"é"}')).toEqual({ kind: 'valid', value: { a: 'é' } });
   });
 
@@ -79,7 +79,7 @@ describe('a body', () => {
     expect(codeOf(readBytes(bytes))).toBe('invalid_json');
   });
 
-  test('whose invalid bytes the gateway has already replaced is refused as well', () => {
+  test('is refused when the gateway has replaced invalid bytes', () => {
     expect(codeOf(read('{"a":"\ufffd"}'))).toBe('invalid_json');
     expect(codeOf(readBytes('{"a":"\ufffd"}'))).toBe('invalid_json');
     expect(read('{"a":"\\ufffd"}').kind).toBe('valid');
@@ -90,11 +90,11 @@ describe('a body', () => {
     expect(codeOf(read('\ufeff{}'))).toBe('invalid_json');
   });
 
-  test.each(['[]', '[{"amount":1}]', '"text"', '1', 'null', 'true'])('is refused when it is no object: %s', (body) => {
+  test.each(['[]', '[{"amount":1}]', '"text"', '1', 'null', 'true'])('is refused when it is not an object: %s', (body) => {
     expect(codeOf(read(body))).toBe('invalid_json');
   });
 
-  test('that is not there is refused', () => {
+  test('that is absent is refused', () => {
     expect(codeOf(read(null))).toBe('invalid_json');
   });
 });

@@ -43,7 +43,7 @@ describe('Prefer: wait', () => {
     expect(preferredWaitSeconds([])).toBeUndefined();
   });
 
-  test('is a whole number of seconds from 0 to 8 or nothing, whatever the header says', () => {
+  test('is a whole number of seconds from 0 to 8 or undefined, for any header', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: fc.constantFrom('wait', '=', '"', '5', ',', ';', ' ', '\\', '-') })),

@@ -8,7 +8,7 @@ const parsed = (text: string) => {
 };
 
 describe('strict JSON', () => {
-  test('is read as JSON.parse reads it, for every value that two readers understand alike', () => {
+  test('is read as by JSON.parse, for every value that parsers interpret alike', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 8, stringUnit: 'grapheme' }), fc.nat(3), (text, indent) => {
         const value: unknown = JSON.parse(text);
@@ -19,7 +19,7 @@ describe('strict JSON', () => {
     );
   });
 
-  test('is refused without an exception wherever JSON.parse refuses it', () => {
+  test('is refused without an exception where JSON.parse throws', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'{}[]":,.0123eE+-\\u tfn \0\n'.split('')) }), (text) => {
         const result = parseStrictJson(text);
@@ -40,21 +40,21 @@ describe('strict JSON', () => {
   });
 
   test.each(['{"a":{"a":1},"b":{"a":1}}', '[{"a":1},{"a":1}]', '{"a":"a","b":"a"}', '{"a":"\\"a\\":","b":1}'])(
-    'takes one key in two objects, and a value like a key: %s',
+    'accepts one key in two objects, and a value equal to a key: %s',
     (text) => {
       expect(parsed(text)).toEqual(JSON.parse(text));
     },
   );
 
   test.each(['{"__proto__":{"amount":1}}', '{"a":{"__proto__":null}}', '{"\\u005f_proto__":1}'])(
-    'does not take %s, and nothing else has changed',
+    'refuses %s, and does not change the prototype',
     (text) => {
       expect(parsed(text)).toBe('The key __proto__ is not allowed.');
       expect(Object.keys(Object.prototype)).toEqual([]);
     },
   );
 
-  test('takes the names of other things that objects have as plain keys', () => {
+  test('accepts the names of object prototype members as plain keys', () => {
     const text = '{"constructor":{"prototype":1},"toString":2,"hasOwnProperty":3}';
 
     expect(parsed(text)).toEqual(JSON.parse(text));
@@ -86,7 +86,7 @@ describe('strict JSON', () => {
     ['a lone high surrogate', '"\\ud800"', 'A string has a lone surrogate, which is no Unicode character.'],
     ['a lone low surrogate in a key', '{"\\udc00":1}', 'A string has a lone surrogate, which is no Unicode character.'],
     [
-      'surrogates the wrong way round',
+      'surrogates in the wrong order',
       '"\\udc00\\ud800"',
       'A string has a lone surrogate, which is no Unicode character.',
     ],
@@ -104,13 +104,13 @@ describe('strict JSON', () => {
     expect(parsed(text)).toBe(detail);
   });
 
-  test('takes a pair of surrogates, escaped and raw, and keeps composed and decomposed letters apart', () => {
+  test('accepts a surrogate pair, escaped and raw, and distinguishes composed and decomposed letters', () => {
     expect(parsed('"\\ud83d\\ude00"')).toBe('😀');
     expect(parsed('"😀"')).toBe('😀');
     expect(parsed('["\u00e9","e\u0301","\u200b"]')).toEqual(['\u00e9', 'e\u0301', '\u200b']);
   });
 
-  test('is nested 16 deep at most', () => {
+  test('is nested at most 16 levels deep', () => {
     const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
     expect(parseStrictJson(nested(16)).kind).toBe('valid');
@@ -120,7 +120,7 @@ describe('strict JSON', () => {
     expect(parsed(`"${'['.repeat(100)}\\"${'{'.repeat(100)}"`)).toBe(`${'['.repeat(100)}"${'{'.repeat(100)}`);
   });
 
-  test('never repeats the body in what it says', () => {
+  test('never repeats the body in its messages', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 12, maxLength: 40 }), (text) => {
         const result = parseStrictJson(`{"a":${text}`);
