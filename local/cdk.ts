@@ -6,54 +6,54 @@ import { ACCOUNT, CREDENTIALS, emulatorEnvironment, isolatedEnvironment, REGION 
 import { StartFailure } from './failure.ts';
 import { runKept } from './kept-process.ts';
 
-/** The bucket that `cdk bootstrap` makes when it is given no qualifier of its own. */
+/** The bucket that `cdk bootstrap` creates with the default qualifier. */
 const ASSETS_BUCKET = `cdk-hnb659fds-assets-${ACCOUNT}-${REGION}`;
 
-/** Below the directory of a run: all that the CLI said in a run that failed. */
+/** Log file in the directory of a run: the output of the CLI after a failure. */
 const LOG = 'cdk.log';
 
 export interface CdkRun {
   readonly endpoint: string;
-  /** Where assemblies and outputs go. */
+  /** Directory of assemblies and outputs. */
   readonly directory: string;
-  /** Each line that the CLI prints. */
+  /** Receives each line that the CLI prints. */
   readonly report: (line: string) => void;
 }
 
-/** What is deployed: a program that builds stacks, and what it is told; or the assembly that such a program has made. */
+/** What to deploy: a CDK program with its context, or a synthesized assembly. */
 export interface CdkApp {
-  /** @default the one that `cdk.json` names */
+  /** @default the program of `cdk.json` */
   readonly command?: string;
-  /** Of a program; an assembly was told already. */
+  /** Context of a program; empty for an assembly. */
   readonly context: Readonly<Record<string, string>>;
 }
 
 const PAYONCE: CdkApp = {
   context: {
-    // The emulator's CloudFormation knows no archives.
+    // The emulator's CloudFormation does not support event archives.
     'payonce:eventArchive': 'false',
-    // Relay and projector take a tenth of a second here; whoever stops one of them wants to see what comes of it.
+    // Relay and projector take a tenth of a second here. A short period shows the effect of stopping one of them.
     'payonce:eventsLostAfterSeconds': '20',
-    // Whoever tries the local stack receives on the same machine.
+    // Webhook receivers run on the same machine.
     'payonce:allowLoopbackWebhooks': 'true',
   },
 };
 
 export type StackOutputs = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** Prepares the emulated account for the CDK, once. */
+/** Bootstraps the emulated account for the CDK. */
 export async function bootstrap(run: CdkRun): Promise<void> {
   await cdk(
     run,
     ['bootstrap', `aws://${ACCOUNT}/${REGION}`, '--output', join(run.directory, 'bootstrap')],
     emulatorEnvironment(run.endpoint),
   );
-  // The bucket's policy refuses plain HTTP, which is all that a loopback emulator speaks.
+  // The bucket's policy refuses plain HTTP, and the emulator has no TLS.
   const s3 = new S3Client({ endpoint: run.endpoint, region: REGION, credentials: CREDENTIALS, forcePathStyle: true });
   await s3.send(new DeleteBucketPolicyCommand({ Bucket: ASSETS_BUCKET }));
 }
 
-/** Makes the assembly that a local AWS deploys, with the functions' code: once for several of them. */
+/** Synthesizes the assembly for a local AWS, with the functions' code. Several local AWS can share it. */
 export async function synthesizeForLocalAws(assembly: string): Promise<CdkApp> {
   const run = { directory: assembly, report: () => undefined };
   await cdk(run, ['synth', '--quiet', ...contextOf(PAYONCE), '--output', assembly], isolatedEnvironment());
@@ -63,7 +63,7 @@ export async function synthesizeForLocalAws(assembly: string): Promise<CdkApp> {
 const contextOf = ({ context }: CdkApp): readonly string[] =>
   Object.entries(context).flatMap(([name, value]) => ['--context', `${name}=${value}`]);
 
-/** Deploys every stack as it would be deployed to AWS, and returns their outputs. */
+/** Deploys every stack as to AWS, and returns their outputs. */
 export async function deploy(run: CdkRun, app: CdkApp = PAYONCE): Promise<StackOutputs> {
   const outputs = join(run.directory, 'outputs.json');
   const assembly = join(run.directory, 'cdk.out');
@@ -89,7 +89,7 @@ export async function deploy(run: CdkRun, app: CdkApp = PAYONCE): Promise<StackO
   return JSON.parse(readFileSync(outputs, 'utf8')) as StackOutputs;
 }
 
-/** @throws StartFailure with the CLI's own last word on what failed, and where the others are */
+/** @throws StartFailure with the CLI's last line about the failure and the path of its log */
 async function cdk(
   run: Omit<CdkRun, 'endpoint'>,
   parameters: readonly string[],
@@ -97,10 +97,10 @@ async function cdk(
 ): Promise<void> {
   const environment = {
     ...own,
-    // It works offline: nothing is asked of, or told to, anybody.
+    // Works offline: no version check and no telemetry.
     CDK_DISABLE_VERSION_CHECK: 'true',
     CDK_DISABLE_CLI_TELEMETRY: 'true',
-    // Else the person’s own `.cdk.json` would have a say in it.
+    // Excludes the user's `.cdk.json`.
     HOME: run.directory,
   };
   const command = [join(BINARIES, 'cdk'), ...parameters, '--no-notices'];
@@ -109,6 +109,6 @@ async function cdk(
   const log = join(run.directory, LOG);
   mkdirSync(run.directory, { recursive: true });
   writeFileSync(log, `${lines.join('\n')}\n`);
-  const telling = lines.findLast((line) => /❌|error|fail|must be/i.test(line)) ?? lines.at(-1) ?? 'it said nothing';
-  throw new StartFailure(`cdk ${parameters[0]} failed: ${telling.trim()} (all that it said: ${log})`);
+  const telling = lines.findLast((line) => /❌|error|fail|must be/i.test(line)) ?? lines.at(-1) ?? 'it printed nothing';
+  throw new StartFailure(`cdk ${parameters[0]} failed: ${telling.trim()} (full output: ${log})`);
 }

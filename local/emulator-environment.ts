@@ -3,16 +3,16 @@ import { BINARIES } from './directories.ts';
 
 export const REGION = 'us-east-1';
 export const ACCOUNT = '000000000000';
-/** What the emulator takes for its administrator. No secret: it listens on loopback only. */
+/** The emulator's administrator credentials. They are not secret: it listens on loopback only. */
 export const CREDENTIALS = { accessKeyId: 'test', secretAccessKey: 'test' } as const;
 
-/** What programs need of the machine that they run on. */
+/** The machine's variables that programs need. */
 const OF_THE_MACHINE =
   /^(HOME|USER|LOGNAME|SHELL|LANG|LC_.+|TZ|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|CI|TMPDIR|LD_LIBRARY_PATH)$/;
 
 /**
- * The environment of the emulator and of the functions in it. Nothing else of the person's own gets in: no AWS settings, no
- * proxy, and no variable that a function would take for its own.
+ * The environment of the emulator and of its functions. It excludes the user's other variables: AWS settings, proxies, and
+ * variables that a function could read as its settings.
  */
 export function isolatedEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   return {
@@ -29,7 +29,7 @@ export function isolatedEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJ
   };
 }
 
-/** The environment of whatever talks to the emulator: no command in it can ever reach a real account. */
+/** The environment of clients of the emulator. No command with it can reach a real account. */
 export function emulatorEnvironment(endpoint: string, own: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   return { ...isolatedEnvironment(own), AWS_ENDPOINT_URL: endpoint, AWS_ENDPOINT_URL_S3: endpoint };
 }

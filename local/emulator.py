@@ -1,9 +1,9 @@
-"""Starts the emulator, with message move tasks of SQS, and a scheduler that says which time it fires for.
+"""Starts the emulator, with SQS message move tasks and a scheduler that passes the scheduled time to its target.
 
 EventBridge Scheduler replaces context attributes such as <aws.scheduler.scheduled-time> in a target's input (EventBridge
 Scheduler user guide, "Adding context attributes"), evaluates `cron` in the schedule's time zone, and invokes a function
-asynchronously, so that one that fails is tried again. The emulator does none of that: only its look at what is due is
-replaced here. message_move.py adds actions of SQS. Everything else is the emulator's own.
+asynchronously, so that a failed invocation is retried. The emulator does none of that: this file replaces only its check of
+due schedules. message_move.py adds actions of SQS. Everything else is unchanged.
 """
 
 import importlib.metadata
@@ -17,19 +17,19 @@ from zoneinfo import ZoneInfo
 import message_move
 from ministack.services import eventbridge, lambda_svc, scheduler
 
-# What is replaced and called here are its internals: whoever bumps it reads its services/scheduler.py and services/sqs.py again.
+# This file replaces and calls internals of the emulator. Compare services/scheduler.py and services/sqs.py before an upgrade.
 MADE_FOR = "1.5.33"
 LOOK_EVERY_SECONDS = 1
 
 logger = logging.getLogger("scheduler")
-# State key of the emulator -> the newest time, in epoch seconds, that it has fired for. Not kept: what fires again after a
-# restart fires for the same time, as may happen on AWS.
+# State key of the emulator -> the newest scheduled time, in epoch seconds, that has fired. Not persisted: after a restart a
+# schedule can fire again for the same time, as on AWS.
 _fired_for = {}
 _started = time.time()
 
 
 def look(now=None):
-    """Fires each schedule that is due, once, for its newest scheduled time; those that nobody was awake for are missed."""
+    """Fires each due schedule once, for its newest scheduled time. Times before the start of this process are missed."""
     now = time.time() if now is None else now
     account, region = scheduler.get_account_id(), scheduler.get_region()
     schedules = dict(scheduler._schedules._data)
@@ -62,17 +62,17 @@ def _look_at(key, schedule, now):
 
 
 def _newest_due(schedule, now, fired_for):
-    """The newest scheduled time up to `now`, in epoch seconds; None when there is none after `fired_for`."""
+    """Returns the newest scheduled time up to `now`, in epoch seconds; None when there is none after `fired_for`."""
     expression = schedule["ScheduleExpression"].strip()
     name = schedule.get("ScheduleExpressionTimezone") or "UTC"
-    # Windows has no time zones of its own; most schedules need none.
+    # Windows has no time zone database; schedules in UTC do not need one.
     zone = timezone.utc if name == "UTC" else ZoneInfo(name)
     if expression.startswith("at("):
         wall = datetime.fromisoformat(expression[3:-1].strip()).replace(tzinfo=zone)
         return wall.timestamp() if fired_for is None and wall.timestamp() <= now else None
     interval = eventbridge._parse_rate_seconds(expression)
     if interval is not None:
-        # Counted from one point, so that looking late never moves what comes after.
+        # Counted from a fixed point, so that a late check does not shift later times.
         anchor = scheduler._to_epoch(schedule.get("StartDate")) or schedule["CreationDate"]
         due = anchor + (now - anchor) // interval * interval
         return due if due > (anchor if fired_for is None else fired_for) else None
@@ -90,7 +90,7 @@ def _newest_of_cron(fields, zone, since, now):
         wall = eventbridge._cron_next_fire(fields, wall)
         if wall is None or wall.timestamp() > now:
             return newest
-        # An hour that the clocks skip is not there; one that they repeat counts once, the first time.
+        # A local time that daylight saving skips does not exist; a repeated one counts once, at its first occurrence.
         exists = datetime.fromtimestamp(wall.timestamp(), tz=zone).replace(fold=0) == wall
         if exists and wall.timestamp() > since:
             newest = wall.timestamp()
@@ -111,7 +111,7 @@ def _invoke(schedule, due):
 
 
 def with_context_attributes(schedule, due):
-    """The schedule's target, its input as EventBridge Scheduler sends it."""
+    """Returns the schedule's target with the input that EventBridge Scheduler sends."""
     target = schedule["Target"]
     text = target.get("Input")
     if text is None:
@@ -130,7 +130,7 @@ def with_context_attributes(schedule, due):
 def _extend():
     found = importlib.metadata.version("ministack")
     if found != MADE_FOR:
-        raise SystemExit(f"local/emulator.py is made for ministack {MADE_FOR}, and this is {found}: compare what is replaced")
+        raise SystemExit(f"local/emulator.py is made for ministack {MADE_FOR}, and this is {found}: compare the replaced internals")
     used = {
         scheduler: ["_tick_schedules", "_ticker_loop", "_SCHEDULE_TICK_INTERVAL", "_schedules", "_to_epoch"],
         eventbridge: ["_parse_rate_seconds", "_parse_cron_fields", "_cron_next_fire", "_invoke_target"],

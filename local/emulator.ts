@@ -6,43 +6,43 @@ import { isolatedEnvironment } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
 import { startKept, stopKept } from './kept-process.ts';
 
-/** A cold Python on a busy machine takes some seconds; a minute means that it never will. Milliseconds. */
+/** A cold start on a busy machine takes some seconds. After a minute the start has failed. Milliseconds. */
 const READY_WITHIN_MS = 60_000;
 const POLL_MS = 100;
-/** Runs the emulator's own program, with what it lacks. */
+/** Runs the emulator with the extensions of this project. */
 const LAUNCHER = join(import.meta.dirname, 'emulator.py');
-/** Below the directory that an emulator is given. */
+/** Subdirectory of an emulator's directory. */
 export const STATE_DIRECTORY = 'state';
 
 interface EmulatorOptions {
   readonly python: string;
   readonly port: number;
-  /** Where it keeps its log and, when asked to, its state. */
+  /** Directory of its log and, if persistent, its state. */
   readonly directory: string;
-  /** Whether its state outlives it. */
+  /** Whether its state is kept after a stop. */
   readonly persist: boolean;
 }
 
 export interface Emulator {
   readonly endpoint: string;
-  /** The process that keeps it and all its workers. */
+  /** The keeper process of the emulator and its workers. */
   readonly keeperPid: number;
-  /** Aborted once it has ended, whoever ended it. */
+  /** Aborted when the emulator has ended, for any reason. */
   readonly ended: AbortSignal;
-  /** Lets it live on after this process. */
+  /** Lets the emulator run on after this process. */
   detach(): void;
   stop(): Promise<void>;
 }
 
-/** @throws StartFailure when it does not come up */
+/** @throws StartFailure when it does not start */
 export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
   const { directory, port } = options;
   const logFile = join(directory, 'emulator.log');
   const temporary = join(directory, 'tmp');
-  // What a run that was killed has left there, the functions' code among it.
+  // Remove the leftovers of a killed run, including the functions' code.
   rmSync(temporary, { recursive: true, force: true });
   mkdirSync(temporary, { recursive: true });
-  // The workers' launcher is CommonJS: below this project it would else be taken for a module.
+  // The workers' launcher is CommonJS. Without this file, this project's package.json would make it an ES module.
   writeFileSync(join(temporary, 'package.json'), '{"type":"commonjs"}\n');
   const log = openSync(logFile, 'w');
   const keeper = startKept({
@@ -79,7 +79,7 @@ function environmentOf({ port, persist, directory }: EmulatorOptions, temporary:
     STATE_DIR: join(directory, STATE_DIRECTORY),
     TMPDIR: temporary,
     PYTHONUNBUFFERED: '1',
-    // Nothing compiled is left in the tree.
+    // Leave no compiled files in the source tree.
     PYTHONDONTWRITEBYTECODE: '1',
   };
 }
@@ -93,7 +93,7 @@ function detach(keeper: ChildProcess): void {
 async function isReady(endpoint: string, logFile: string, ended: AbortSignal): Promise<boolean> {
   const untilMs = Date.now() + READY_WITHIN_MS;
   while (Date.now() < untilMs && !ended.aborted) {
-    // Its own word first: on a port that another emulator was quicker to take, that one would answer as well.
+    // Check its log first: if another emulator took the port, that one would answer the health check.
     if (readFileSync(logFile, 'utf8').includes(`Running on ${endpoint}`) && (await isHealthy(endpoint))) return true;
     await sleep(POLL_MS);
   }

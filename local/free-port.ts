@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** The port itself when it is free on loopback, else one that is. */
+/** The wanted port if it is free on loopback, else another free port. */
 export async function freePort(wanted: number): Promise<number> {
   return (await tryPort(wanted)) ?? (await tryPort(0)) ?? wanted;
 }

@@ -8,9 +8,9 @@ import {
 import { CREDENTIALS, REGION } from './emulator-environment.ts';
 
 const POLL_MS = 1_000;
-/** Lines may be stored a little after the time that they bear. */
+/** Lines can be stored a little after their timestamp. */
 const OVERLAP_MS = 2 * POLL_MS;
-/** What the platform says around each invocation, apart from its report. */
+/** The platform's START and END lines of each invocation. */
 const PLATFORM_LINE = /^(START|END) RequestId: /;
 
 export interface LogLine {
@@ -20,7 +20,7 @@ export interface LogLine {
   readonly text: string;
 }
 
-/** Hands over what the functions log, as it comes, until told to end. */
+/** Prints the log lines of the functions as they arrive, until the signal aborts. */
 export async function followLogs(endpoint: string, print: (line: LogLine) => void, signal: AbortSignal): Promise<void> {
   const client = new CloudWatchLogsClient({ endpoint, region: REGION, credentials: CREDENTIALS });
   let seen: ReadonlySet<string> = new Set();
@@ -36,14 +36,14 @@ export async function followLogs(endpoint: string, print: (line: LogLine) => voi
         print({ timestampMs, functionName: functionOf(group), text: message.trimEnd() });
       }
     }
-    // The next look reaches no further back than this one, so nothing older need be remembered.
+    // The next read reaches no further back than this one, so older ids can be forgotten.
     seen = found;
     sinceMs = Math.max(sinceMs, nowMs - OVERLAP_MS);
     await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** The emulator gives events no ids: they go by their stream, their time, and their place among those of that time. */
+/** The emulator gives events no ids. They are identified by stream, time, and index among the events of that time. */
 function* withIds(group: string, events: readonly FilteredLogEvent[]): Generator<[string, FilteredLogEvent]> {
   const places = new Map<string, number>();
   for (const event of events) {
@@ -68,7 +68,7 @@ async function functionLogGroups(client: CloudWatchLogsClient): Promise<readonly
   return (page?.logGroups ?? []).flatMap(({ logGroupName = '' }) => (functionOf(logGroupName) ? [logGroupName] : []));
 }
 
-/** `…/PaymentsLogsA9C3CE39` as `Payments`; empty for a group that is no function's. */
+/** `Payments` for `…/PaymentsLogsA9C3CE39`; empty for a group that does not belong to a function. */
 function functionOf(group: string): string {
   return /([A-Za-z]+)Logs[0-9A-F]{8}/.exec(group)?.[1] ?? '';
 }

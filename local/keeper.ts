@@ -1,17 +1,17 @@
 /**
- * Runs a command and sees to it that nothing of it outlives its purpose: all that it starts, the Lambdas' workers among
- * them, is one process group, and the group is ended when this process is told to end, when the command ends, or when the pipe
- * to whoever started it breaks (which it does even when that process is killed outright). After the word "detach" on
- * the pipe it goes on alone. Its exit code is the command's, when that ended by itself.
+ * Runs a command and ends all of its processes with it. The command and everything that it starts, including the Lambda
+ * workers, are one process group. The keeper ends the group when it gets a termination signal, when the command ends, or when
+ * the pipe to the parent closes (also if the parent is killed). After the word "detach" on the pipe it runs on alone. If the
+ * command ends by itself, its exit code is the keeper's.
  *
- *   node keeper.ts <directory that it works for> <command> <arguments…>
+ *   node keeper.ts <directory> <command> <arguments…>
  */
 import { spawn } from 'node:child_process';
 import { runningProcesses, signalProcess } from './processes.ts';
 
-/** The emulator saves its state when it is told to end, which takes the longer the more it holds. Milliseconds. */
+/** The emulator saves its state at shutdown, which takes longer with more data. Milliseconds. */
 const GRACE_MS = 20_000;
-/** The directory is there for whoever looks at the list of processes. */
+/** The directory argument is only for the process list. */
 const [, command = '', ...parameters] = process.argv.slice(2);
 const kept = spawn(command, parameters, { stdio: ['ignore', 'inherit', 'inherit'] });
 
@@ -25,7 +25,7 @@ function end(): void {
   setTimeout(leave, GRACE_MS, 1).unref();
 }
 
-/** Takes whoever is left in the group along. */
+/** Kills the remaining processes of the group, then exits. */
 function leave(code: number): void {
   const others = runningProcesses().filter(({ pid, group }) => group === process.pid && pid !== process.pid);
   for (const { pid } of others) signalProcess(pid, 'SIGKILL');

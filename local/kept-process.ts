@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { runningProcesses, signalProcess } from './processes.ts';
 
 const POLL_MS = 100;
-/** A little longer than the keeper itself grants. Milliseconds. */
+/** A little longer than the keeper's grace period. Milliseconds. */
 const STOPPED_WITHIN_MS = 25_000;
 const KEEPER = join(import.meta.dirname, 'keeper.ts');
 
@@ -17,17 +17,17 @@ interface KeptCommand {
   readonly output: 'pipe' | number;
 }
 
-/** Starts a command under a keeper: it ends with this process, however this process ends. */
+/** Starts a command under a keeper. The command ends when this process ends for any reason. */
 export function startKept({ command, environment, directory, output }: KeptCommand): ChildProcess {
   const stdio: StdioOptions = ['pipe', output, output];
   const keeper = spawn(process.execPath, [KEEPER, directory, ...command], {
     cwd: directory,
-    // A group of its own: ended as one, and out of reach of the terminal's Ctrl-C, which is ours to answer.
+    // A separate process group: it can be ended as one, and Ctrl-C reaches only this process.
     detached: true,
     stdio,
     env: environment,
   });
-  // It may have ended before it reads "detach"; that it has is seen elsewhere.
+  // The keeper can end before it reads "detach". Its exit event reports that.
   keeper.stdin?.on('error', () => undefined);
   return keeper;
 }
@@ -35,7 +35,7 @@ export function startKept({ command, environment, directory, output }: KeptComma
 /**
  * Runs a command under a keeper to its end.
  *
- * @returns its exit code and what it printed, in lines
+ * @returns its exit code and the lines that it printed
  */
 export async function runKept(
   command: Omit<KeptCommand, 'output'>,
@@ -58,19 +58,19 @@ export async function runKept(
   return { code: code ?? 1, lines };
 }
 
-/** Whether a keeper, or anything that it kept, is there. A number alone may have been given to somebody else since. */
+/** Whether a keeper or any process of its group runs. It also checks the command line, because process ids are reused. */
 export function isKept(keeperPid: number): boolean {
   return runningProcesses().some(
     ({ group, commandLine }) => group === keeperPid && /keeper\.ts|-m ministack|ministack-lambda/.test(commandLine),
   );
 }
 
-/** Ends a keeper, and waits until it is gone with everything that it kept. */
+/** Ends a keeper and waits until its whole group has ended. */
 export async function stopKept(keeperPid: number): Promise<void> {
   if (!isKept(keeperPid)) return;
   signalProcess(keeperPid, 'SIGTERM');
   const untilMs = Date.now() + STOPPED_WITHIN_MS;
-  // Without its keeper (killed outright) nobody else ends the group.
+  // If the keeper itself was killed, the rest of the group must be ended here.
   while (isKept(keeperPid) && isAlive(keeperPid) && Date.now() < untilMs) await sleep(POLL_MS);
   if (isKept(keeperPid)) signalProcess(-keeperPid, 'SIGKILL');
 }

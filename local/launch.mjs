@@ -1,4 +1,4 @@
-// Runs a program of the project: `node local/launch.mjs <program> …`. Whatever it throws is one sentence on standard error.
+// Runs a program of the project: `node local/launch.mjs <program> …`. An error is printed as one sentence on standard error.
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { refusal, sentenceOf } from './sentence.mjs';
@@ -15,7 +15,7 @@ if (process.platform === 'win32' && /^(local|bench|demo)\//.test(program))
   end('The local AWS needs Linux or macOS: on Windows, run it in WSL.');
 const reason = refusal();
 if (reason !== undefined) end(reason);
-// As if the program itself had been called.
+// Arguments as if the program itself had been called.
 process.argv.splice(1, 2, resolve(program));
 try {
   await import(pathToFileURL(resolve(program)).href);

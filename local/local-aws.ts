@@ -26,15 +26,15 @@ import { freePort } from './free-port.ts';
 import { ensurePython } from './python-environment.ts';
 
 export interface LocalAwsOptions {
-  /** Where all its files go: one directory, one local AWS. */
+  /** Directory of all its files. Each directory has at most one local AWS. */
   readonly directory: string;
   /** The port to take when it is free. */
   readonly port: number;
-  /** Whether tables, keys and stacks outlive a stop. */
+  /** Whether tables, keys and stacks are kept after a stop. */
   readonly persist: boolean;
-  /** What is deployed. @default Payonce, synthesized for this */
+  /** The deployed app. @default Payonce, synthesized for the local AWS */
   readonly app?: CdkApp;
-  /** The keys of an earlier run: used again when they still work. */
+  /** Keys of an earlier run, reused if they are still valid. */
   readonly keys?: LocalKeys;
   readonly report: (step: string, detail?: string) => void;
 }
@@ -47,7 +47,7 @@ export interface LocalKeys {
   readonly adminApiKey: string;
 }
 
-/** A running local AWS with the stacks on it. */
+/** A running local AWS with deployed stacks. */
 export interface LocalAws extends LocalKeys {
   readonly awsEndpoint: string;
   readonly region: string;
@@ -73,7 +73,7 @@ export interface RunningLocalAws {
 }
 
 /**
- * Brings up the emulator and deploys the stacks to it with the CDK CLI. Nothing is left running when it fails.
+ * Starts the emulator and deploys the stacks to it with the CDK CLI. On failure it stops everything.
  *
  * @throws StartFailure with what to do
  */
@@ -157,7 +157,7 @@ interface Addresses {
   readonly sandboxUrl: string;
 }
 
-/** What the templates say are our addresses on AWS, which nothing on this machine answers. The sandbox plays processor, shop and e-mail service. */
+/** Replaces the AWS addresses of the templates in the functions' environments by local ones. The sandbox acts as processor, shop and e-mail service. */
 async function pointToThisMachine(endpoint: string, { apiUrl, sandboxUrl }: Addresses): Promise<void> {
   const addresses: Readonly<Record<string, string>> = {
     [sandboxContract.settings.url.variable]: sandboxUrl,
@@ -177,7 +177,7 @@ async function pointToThisMachine(endpoint: string, { apiUrl, sandboxUrl }: Addr
   }
 }
 
-/** The same for the address at which the sandbox calls back. */
+/** Sets the address for the sandbox's callbacks. */
 async function pointCallbacksTo(endpoint: string, address: string): Promise<void> {
   const client = new SSMClient({ endpoint, region: REGION, credentials: CREDENTIALS });
   await client.send(
@@ -185,13 +185,13 @@ async function pointCallbacksTo(endpoint: string, address: string): Promise<void
   );
 }
 
-/** Says nothing about anybody: what roles may do stands alone. */
+/** An empty queue policy, so that only the roles' policies apply. */
 const NO_POLICY = JSON.stringify({ Version: '2012-10-17', Statement: [] });
 
-/** The queues' policies refuse whoever comes without TLS, and everything on this machine does. */
+/** Removes the queues' policies, which refuse requests without TLS: the emulator has none. */
 export async function openQueuesToPlainHttp(endpoint: string): Promise<void> {
   const client = new SQSClient({ endpoint, region: REGION, credentials: CREDENTIALS });
-  // The policy would refuse its own removal as well: once, the emulator is told that TLS ended before it.
+  // The policy would also refuse its removal. This header tells the emulator that TLS was terminated before it.
   client.middlewareStack.add(
     (next) => (call) => {
       (call.request as { headers: Record<string, string> }).headers['x-forwarded-proto'] = 'https';
@@ -205,7 +205,7 @@ export async function openQueuesToPlainHttp(endpoint: string): Promise<void> {
   }
 }
 
-/** The emulator's CloudFormation passes over what the template says of it. */
+/** The emulator's CloudFormation ignores time to live in the template. */
 async function enableTimeToLive(endpoint: string, table: string): Promise<void> {
   const client = new DynamoDBClient({ endpoint, region: REGION, credentials: CREDENTIALS });
   const { TimeToLiveDescription } = await client.send(new DescribeTimeToLiveCommand({ TableName: table }));
@@ -218,7 +218,7 @@ async function enableTimeToLive(endpoint: string, table: string): Promise<void> 
   );
 }
 
-/** The keys of an earlier run as far as they still work: tables may have been emptied since, and keys revoked. */
+/** Reuses the keys of an earlier run if they are still valid, because tables can have been emptied and keys revoked. */
 async function tenantWithKeys(endpoint: string, table: string, known: LocalKeys | undefined): Promise<LocalKeys> {
   const client = new DynamoDBClient({ endpoint, region: REGION, credentials: CREDENTIALS });
   const administration = new TenantAdministration(documentClient(client), table);

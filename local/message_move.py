@@ -1,7 +1,7 @@
-"""SQS's message move tasks, which the emulator lacks: dead letters go back to their queue.
+"""SQS message move tasks, which the emulator lacks: they move dead letters back to their queue.
 
-As the SQS API reference says: the source must be some queue's dead-letter queue; one task at a time for a source; a task moves
-what is there at its start, each message as a new one, and tells how far it has come.
+From the SQS API reference: the source must be a dead-letter queue; a source has one active task at a time; a task moves the
+messages that exist at its start, each as a new message, and reports its progress.
 """
 
 import asyncio
@@ -11,12 +11,12 @@ import time
 
 from ministack.services import sqs
 
-# What is called here are internals of the emulator.
+# This file calls internals of the emulator.
 USED = {sqs: ["_HANDLERS", "_Err", "_queues", "_queue_by_arn", "_act_send_message", "_ensure_msg_fields"]}
 BATCH = 10
 MOST_RESULTS = 10
 
-# Source ARN -> its tasks, the latest first. Not kept: after a restart no task runs.
+# Source ARN -> its tasks, the latest first. Not persisted: after a restart no task runs.
 _tasks = {}
 
 
@@ -117,7 +117,7 @@ def _cancel(data, _url):
 
 
 def _shown(task):
-    # The handle is told only of a task that runs.
+    # Only a running task shows its handle.
     hidden = {"_running"} if task["Status"] == "RUNNING" else {"_running", "TaskHandle"}
     return {name: value for name, value in task.items() if name not in hidden}
 

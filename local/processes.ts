@@ -3,18 +3,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 export interface RunningProcess {
   readonly pid: number;
-  /** The process group that it is in. */
+  /** Process group id. */
   readonly group: number;
   readonly commandLine: string;
 }
 
-/** Every process of this machine that runs; what has ended and only waits for its parent to notice counts as gone. */
+/** Every running process of this machine, without zombies. */
 export function runningProcesses(): readonly RunningProcess[] {
   // Slim Linux images have no `ps`.
   return process.platform === 'linux' ? fromProcFileSystem() : fromPs();
 }
 
-/** Sends the signal; to a process group when the number is negative. One that has gone meanwhile is no trouble. */
+/** Sends a signal to a process, or to a process group if `pid` is negative. A process that no longer exists is ignored. */
 export function signalProcess(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
@@ -28,14 +28,14 @@ function fromProcFileSystem(): readonly RunningProcess[] {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       try {
-        // "pid (name) state parent group …"; a name may itself hold spaces and brackets.
+        // "pid (name) state parent group …"; the name can contain spaces and brackets.
         const status = readFileSync(`/proc/${name}/stat`, 'utf8');
         const [state = '', , group = ''] = status.slice(status.lastIndexOf(')') + 2).split(' ');
         if (state === 'Z') return [];
         const commandLine = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
         return [{ pid: Number(name), group: Number(group), commandLine }];
       } catch {
-        // Ended while we looked.
+        // The process ended meanwhile.
         return [];
       }
     });

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 
 const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt');
 const VENV = join(PAYONCE_DIRECTORY, 'venv');
-/** What the environment was made of. */
+/** Records the inputs of the environment. */
 const STAMP = join(VENV, 'payonce-stamp');
 const OLDEST_MINOR = 10;
 const CANDIDATES: readonly (readonly [command: string, ...first: string[]])[] = [
@@ -25,16 +25,16 @@ const CANDIDATES: readonly (readonly [command: string, ...first: string[]])[] = 
 ];
 
 /**
- * The Python that runs the emulator: in a virtual environment of the project's own, with exactly the packages that
- * `requirements.txt` names by hash. Made once, and again when the requirements change.
+ * The Python that runs the emulator: a virtual environment of the project with exactly the packages that `requirements.txt`
+ * lists by hash. Created once, and again when the requirements change.
  *
  * @returns the path of the environment's interpreter
- * @throws StartFailure when there is no Python to make it with, or the packages cannot be had
+ * @throws StartFailure when no Python is available or the packages cannot be installed
  */
 export async function ensurePython(): Promise<string> {
   const interpreter = join(VENV, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
   const requirements = createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex');
-  // With its version: packages are installed for one, and the system's Python may have become another since.
+  // Includes the version of Python, because packages are installed for one version and the system's Python can be upgraded.
   const stamp = async (): Promise<string> => `${requirements} ${await askVersion([interpreter]).catch(() => '')}`;
   if (existsSync(interpreter) && existsSync(STAMP) && readFileSync(STAMP, 'utf8') === (await stamp()))
     return interpreter;

@@ -1,16 +1,16 @@
-// What is told of a failure: one sentence. Plain JavaScript without packages, for those who have no packages yet, or a Node that
-// cannot run TypeScript.
+// Reports a failure in one sentence. Plain JavaScript without packages, because it also runs before the packages are installed
+// and on a Node that cannot run TypeScript.
 import { existsSync } from 'node:fs';
 import { debuglog, types } from 'node:util';
 
 /** The oldest Node that runs the project's TypeScript as it is. The install brings one. */
 const NODE_MAJOR = 24;
-/** A sentence; what is longer is somebody's code or data. */
+/** Limit of a sentence. Longer text is code or data. */
 const MOST_CHARACTERS = 600;
 
 const debug = debuglog('payonce');
 
-/** @returns why nothing of the project can run here, and what to do; undefined when it can */
+/** @returns why the project cannot run here and what to do; undefined when it can */
 export function refusal() {
   const version = process.versions.node;
   if (!existsSync(new URL('../node_modules/.bin/cdk', import.meta.url)))
@@ -23,10 +23,10 @@ export function refusal() {
   return undefined;
 }
 
-/** One sentence for a failure of any kind; `NODE_DEBUG=payonce` shows where it comes from. */
+/** One sentence for any failure. `NODE_DEBUG=payonce` shows the stack. */
 export function sentenceOf(error) {
   debug('%s', error?.stack ?? error);
   const [line = ''] = (types.isNativeError(error) ? error.message : String(error)).trim().split('\n');
-  if (line === '') return 'It failed without a word.';
+  if (line === '') return 'It failed without a message.';
   return line.length > MOST_CHARACTERS ? `${line.slice(0, MOST_CHARACTERS)}…` : line;
 }

@@ -46,7 +46,7 @@ async function start({ detach, fresh, port, directory }: Options): Promise<void>
   await stayInForeground(emulator, state);
 }
 
-/** @returns without an emulator of ours when it is running already */
+/** @returns no emulator when Payonce is already running */
 async function bringUpOrFind(
   state: StateFile,
   { fresh, port, directory }: { readonly fresh: boolean; readonly port: number; readonly directory: string },
@@ -57,7 +57,7 @@ async function bringUpOrFind(
     console.log('Payonce is already running ("npm stop" stops it).');
     return { aws: running };
   }
-  // What was killed in the middle may have left something behind.
+  // A killed run can have left processes behind.
   await stopKept(state.read()?.keeperPid ?? 0);
   state.remove();
   if (fresh) state.removeEarlierState();
@@ -79,7 +79,7 @@ function portOf(text: string): number {
   throw new StartFailure(`--port is ${text}; it must be a number from 1 to 65535.`);
 }
 
-/** The steps as they come: what is next is known only to whoever takes it. On a terminal with the CLI's own words below. */
+/** Reports each step when it starts. On a terminal it also shows the output of the CLI. */
 async function bringUp(directory: string, port: number, state: StateFile): Promise<RunningLocalAws> {
   const keys = state.keys();
   const begin = (report: LocalAwsOptions['report']): Promise<RunningLocalAws> =>
@@ -124,6 +124,6 @@ async function stayInForeground(emulator: Emulator, state: StateFile): Promise<v
   if (asked.signal.aborted) console.log('\nStopping…');
   await emulator.stop();
   state.remove();
-  // By "npm stop", or by some fault of its own.
+  // Stopped by "npm stop" or by a failure.
   if (!asked.signal.aborted) console.log('\nThe local AWS has stopped unexpectedly. See emulator.log.');
 }

@@ -21,7 +21,7 @@ const localAws = keys.extend({
   keeperPid: z.int(),
 });
 
-/** What `directory` says about a running local AWS: in `local.json` while it runs, and its keys in `keys.json` for the next run. */
+/** The files about a local AWS in `directory`: `local.json` while it runs, and `keys.json` with its keys for the next run. */
 export class StateFile {
   readonly #local: string;
   readonly #keys: string;
@@ -42,9 +42,9 @@ export class StateFile {
   }
 
   /**
-   * Keeps others from starting in this directory meanwhile: two emulators on one state would spoil it.
+   * Prevents concurrent starts in this directory, because two emulators would corrupt the shared state.
    *
-   * @throws StartFailure when somebody else is at it
+   * @throws StartFailure when another process is starting
    */
   claim(): void {
     mkdirSync(this.#directory, { recursive: true });
@@ -54,7 +54,7 @@ export class StateFile {
     if (holder !== process.pid && runningProcesses().some(isStarting)) {
       throw new StartFailure(`Process ${holder} is starting Payonce. Wait until it has finished.`);
     }
-    // One that was killed has left its claim behind.
+    // A killed process has left its claim behind.
     rmSync(this.#claim, { force: true });
     try {
       writeFileSync(this.#claim, String(process.pid), { flag: 'wx' });
@@ -67,12 +67,12 @@ export class StateFile {
     rmSync(this.#claim, { force: true });
   }
 
-  /** What the file says, whether or not it still holds; undefined when it says nothing that can be understood. */
+  /** The content of the file, possibly outdated; undefined when it is absent or invalid. */
   read(): LocalAws | undefined {
     return readJson(this.#local, localAws);
   }
 
-  /** What is running now: a file left behind by something that was killed counts for nothing. */
+  /** The running local AWS; undefined if its processes have ended or it does not answer. */
   async running(): Promise<LocalAws | undefined> {
     const aws = this.read();
     if (aws === undefined || !isKept(aws.keeperPid)) return undefined;
@@ -87,12 +87,12 @@ export class StateFile {
     rmSync(this.#local, { force: true });
   }
 
-  /** Whether an earlier run has left tables, stacks or keys behind. */
+  /** Whether an earlier run left tables and stacks. */
   hasEarlierState(): boolean {
     return existsSync(join(this.#directory, STATE_DIRECTORY));
   }
 
-  /** Forgets all that earlier runs have left behind. Only while nothing runs. */
+  /** Deletes the state of earlier runs. Only while nothing runs. */
   removeEarlierState(): void {
     for (const path of [join(this.#directory, STATE_DIRECTORY), this.#keys, this.#local]) {
       rmSync(path, { recursive: true, force: true });
@@ -100,7 +100,7 @@ export class StateFile {
   }
 }
 
-/** Keys are in it: for this user's eyes only, whatever the file was before. */
+/** The file contains keys, so it is created with access for this user only. */
 function writePrivately(path: string, value: unknown): void {
   rmSync(path, { force: true });
   writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });

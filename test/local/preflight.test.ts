@@ -16,12 +16,12 @@ describe('Python', () => {
     return answer === undefined ? Promise.reject(new Error('ENOENT')) : Promise.resolve(answer);
   };
 
-  test('is the first that is new enough', async () => {
+  test('is the first candidate that is new enough', async () => {
     expect(await findPython(machineWith({ python3: 'Python 3.9.2\n', python: 'Python 3.12.1\n' }))).toEqual(['python']);
     expect(await findPython(machineWith({ 'py -3': 'Python 3.10.0' }))).toEqual(['py', '-3']);
   });
 
-  test('missing or too old is one line that says what to do', async () => {
+  test('missing or too old gives one line that says what to do', async () => {
     await expect(findPython(machineWith({}))).rejects.toThrow(
       'The local AWS needs Python 3.10 or newer, and none was found: install it from python.org.',
     );
@@ -83,8 +83,8 @@ describe('the port', () => {
   });
 });
 
-describe('whatever talks to the emulator', () => {
-  test('gets nothing of the person’s own settings', () => {
+describe('a client of the emulator', () => {
+  test('gets none of the user’s settings', () => {
     const environment = emulatorEnvironment('http://localhost:1', {
       HOME: '/home/someone',
       PATH: '/usr/bin',
@@ -111,7 +111,7 @@ describe('whatever talks to the emulator', () => {
 });
 
 describe('the printed curl line', () => {
-  test('takes a payment as it stands', () => {
+  test('makes a payment unchanged', () => {
     const line = curlLine({ apiUrl: 'http://localhost:4566/live', apiKey: 'sk_test_x' });
     expect(line).toBe(
       "curl -i -X POST 'http://localhost:4566/live/v1/payments' -H 'Authorization: Bearer sk_test_x' " +

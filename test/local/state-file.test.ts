@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { StateFile } from '../../local/state-file.ts';
 
-/** As handed out by nobody: larger than any process number. */
+/** Larger than any process id. */
 const NO_PROCESS = 2 ** 30;
 const RUNNING: LocalAws = {
   awsEndpoint: 'http://127.0.0.1:1',
@@ -43,14 +43,14 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Some process, under a name that says what it claims to be. */
+/** A process with the given command line. */
 function processNamed(name: string): number {
   child = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)', name], { detached: true });
   return child.pid ?? 0;
 }
 
-describe('what is on file about a local AWS', () => {
-  test('is read back as it was written, its keys for the next run too', () => {
+describe('the state file of a local AWS', () => {
+  test('is read as it was written, including the keys for the next run', () => {
     state.write(RUNNING);
     expect(state.read()).toEqual(RUNNING);
     state.remove();
@@ -58,28 +58,28 @@ describe('what is on file about a local AWS', () => {
     expect(state.keys()).toEqual({ tenantId: 'ten_a', apiKey: 'sk_test_a', adminApiKey: 'sk_test_b' });
   });
 
-  test('is for this user’s eyes only, also where a readable file was before', () => {
+  test('is readable by this user only, also when it replaces a readable file', () => {
     writeFileSync(join(directory, 'local.json'), '{}', { mode: 0o644 });
     state.write(RUNNING);
     for (const name of ['local.json', 'keys.json']) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
   });
 
-  test('counts for nothing once its process is gone', async () => {
+  test('is ignored after its process has ended', async () => {
     state.write(RUNNING);
     expect(await state.running()).toBeUndefined();
   });
 
-  test('counts for nothing when its process number belongs to somebody else by now', async () => {
+  test('is ignored when its process id was reused', async () => {
     state.write({ ...RUNNING, keeperPid: processNamed('somebody-else') });
     expect(await state.running()).toBeUndefined();
   });
 
-  test('counts for nothing when nobody answers at its address', async () => {
+  test('is ignored when its address does not answer', async () => {
     state.write({ ...RUNNING, keeperPid: processNamed('keeper.ts') });
     expect(await state.running()).toBeUndefined();
   });
 
-  test.each(['', '{', 'null', '[]', '{"keeperPid":1}'])('is no obstacle when it is %j', async (text) => {
+  test.each(['', '{', 'null', '[]', '{"keeperPid":1}'])('is ignored when it is %j', async (text) => {
     for (const name of ['local.json', 'keys.json']) writeFileSync(join(directory, name), text);
     expect(state.read()).toBeUndefined();
     expect(state.keys()).toBeUndefined();
@@ -88,7 +88,7 @@ describe('what is on file about a local AWS', () => {
 });
 
 describe('a start', () => {
-  test('is refused while another one is at work in the same directory, and only then', () => {
+  test('is refused only while another start is running in the same directory', () => {
     writeFileSync(join(directory, 'starting.pid'), String(processNamed('local/start.ts')));
     expect(() => state.claim()).toThrow(/Process \d+ is starting Payonce/);
     writeFileSync(join(directory, 'starting.pid'), String(NO_PROCESS));
@@ -97,7 +97,7 @@ describe('a start', () => {
     state.claim();
   });
 
-  test('can be made afresh: nothing of earlier runs is left', () => {
+  test('can delete all state of earlier runs', () => {
     state.write(RUNNING);
     mkdirSync(join(directory, 'state'));
     expect(state.hasEarlierState()).toBe(true);
