@@ -13,21 +13,21 @@ import { payNaively } from '../test/support/bench-naive-payment.ts';
 import { typicalPayment, typicalProcessor } from '../test/support/bench-typical-payment.ts';
 import { payWithStockLayer } from '../test/support/stock-payment.ts';
 
-/** What one way through a handler costs, as DynamoDB counted it. */
+/** The cost of one path through a handler, as counted by DynamoDB. */
 export interface PathCost {
   readonly path: string;
   readonly outcome: string;
   readonly calls: number;
-  /** Calls that wrote; they come one after the other. */
+  /** Number of sequential write calls. */
   readonly durableWrites: number;
-  /** Request units, indexes included; undefined when a call was refused, which does not say what it cost. */
+  /** Request units, including indexes; undefined when a call failed its condition, because such an answer reports no cost. */
   readonly units: number | undefined;
 }
 
 interface Path {
   readonly name: string;
   readonly changes?: Partial<CreatePayment>;
-  /** The attempt before the measured one, if any: in the same process or in another. @default none */
+  /** Whether an attempt precedes the measured one, and in which process. @default none */
   readonly after?: 'same process' | 'other process';
 }
 
@@ -64,14 +64,14 @@ export async function measureEngine(config: DynamoDBClientConfig, tables: StoreT
   return costs;
 }
 
-/** The same payment by the skeleton's own calls, made by hand: what the skeleton adds is the difference. */
+/** The same payment with the skeleton's calls made directly. The difference is the overhead of the skeleton. */
 export async function measureByHand(config: DynamoDBClientConfig, tables: StoreTables): Promise<PathCost> {
   const { client, calls } = meteredClient(config);
   await payByHand(engineProcess(client, tables, typicalProcessor()), typicalPayment('bench-by-hand'));
   return { path: BY_HAND, outcome: 'first', ...costOf(calls) };
 }
 
-/** The same payment through the handlers that the engine is put beside. */
+/** The same payment through the handlers with which the engine is compared. */
 export async function measureOthers(config: DynamoDBClientConfig, tables: StoreTables): Promise<readonly PathCost[]> {
   const processor = typicalProcessor();
   const request = typicalPayment('bench-others');

@@ -6,14 +6,14 @@ export interface Measurements {
   readonly engine: readonly PathCost[];
   readonly byHand: PathCost;
   readonly others: readonly PathCost[];
-  /** The skeleton's time over that of the same calls by hand. */
+  /** Time of the skeleton divided by the time of the same calls made directly. */
   readonly skeletonRatio: number;
   readonly overhead: readonly SpeedRatio[];
   readonly throughput: readonly SpeedRatio[];
   readonly weight: Weight;
 }
 
-/** The page of figures: counts, and ratios within one run. Nothing here depends on how fast the machine is. */
+/** The page of results: counts, and ratios within one run, which do not depend on the speed of the machine. */
 export function report({ engine, byHand, others, skeletonRatio, overhead, throughput, weight }: Measurements): string {
   return `# Benchmarks
 

@@ -11,18 +11,18 @@ import { FULL, measureSpeed, SHORT, type Size } from './speed.ts';
 import { measureWeight } from './weight.ts';
 
 const PAGE = resolve(import.meta.dirname, '..', 'docs', 'benchmarks.md');
-/** Neither the port that people use nor that of the tests; another is taken when it is not free. */
+/** Differs from the default port and from that of the tests. If it is taken, another is used. */
 const BENCH_PORT = 14_666;
 
 const { short } = new Command('npm run bench --')
   .description('Measures what a payment costs, and writes docs/benchmarks.md.')
-  .option('--short', 'measure little and write nothing: to see that it works', false)
+  .option('--short', 'make a short test run and write nothing', false)
   .parse()
   .opts<{ readonly short: boolean }>();
 
 const progress = (text: string): void => console.log(`… ${text}`);
 
-/** Everything on a local AWS of its own, which ends with this run. */
+/** Runs everything on a separate local AWS, which ends with this run. */
 async function measureOn(directory: string, size: Size): Promise<string> {
   const { aws, emulator } = await startLocalAws({
     directory,
@@ -46,7 +46,7 @@ async function measureOn(directory: string, size: Size): Promise<string> {
   }
 }
 
-/** What the payments function is deployed with, and nothing of this process's own environment. */
+/** The environment of the deployed payments function, without this process's environment. */
 async function environmentOf(aws: LocalAws): Promise<Readonly<Record<string, string>>> {
   const client = new LambdaClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS });
   const { Environment } = await client.send(
@@ -60,7 +60,7 @@ async function environmentOf(aws: LocalAws): Promise<Readonly<Record<string, str
   };
 }
 
-/** Of this program alone. After a failure it says what happened. */
+/** The directory of this program. It is kept after a failure for its logs. */
 const directory = join(PAYONCE_DIRECTORY, 'bench');
 rmSync(directory, { recursive: true, force: true });
 mkdirSync(directory, { recursive: true });

@@ -14,25 +14,25 @@ import { completedRecord, openRecord, outcomeTransition, pendingTransition } fro
 import { payWithStockLayer } from '../test/support/stock-payment.ts';
 import { median } from './median.ts';
 
-/** The engine beside another way to pay, in rounds that take turns. */
+/** The engine compared with another handler, in alternating rounds. */
 export interface SpeedRatio {
   readonly subject: string;
-  /** The engine's time over the subject's: above 1, the engine is slower. Median of the rounds. */
+  /** Time of the engine divided by that of the subject; above 1 the engine is slower. Median of the rounds. */
   readonly timeRatio: number;
 }
 
-/** How much is measured. */
+/** The size of a measurement. */
 export interface Size {
   readonly rounds: number;
   readonly paymentsPerRound: number;
-  /** Payments one by one, through the skeleton and by hand in turn. */
+  /** Sequential payments, alternately through the skeleton and with direct calls. */
   readonly pairs: number;
-  /** Starts of each function in a process of its own. */
+  /** Starts of each function, each in a new process. */
   readonly starts: number;
 }
 
 export const FULL: Size = { rounds: 9, paymentsPerRound: 200, pairs: 1_000, starts: 9 };
-/** Enough to see that everything works; the ratios say little. */
+/** A test run. Its ratios are not meaningful. */
 export const SHORT: Size = { rounds: 1, paymentsPerRound: 8, pairs: 8, starts: 1 };
 
 const IN_FLIGHT = 32;
@@ -42,7 +42,7 @@ type Pay = (key: string) => Promise<unknown>;
 
 let batches = 0;
 
-/** Rounds of all subjects in turn, so that whatever else the machine does falls on all of them. */
+/** Alternates between the subjects, so that other load of the machine affects all of them. */
 export async function measureSpeed(
   config: DynamoDBClientConfig,
   tables: StoreTables,
@@ -56,7 +56,7 @@ export async function measureSpeed(
   const processor = typicalProcessor();
   const tools = engineProcess(client, tables, processor);
   const store = new DynamoDbStore(documentClient(client), tables, { clock: systemClock, entropy: systemEntropy });
-  // Each is looked at: what fails fast would look fast.
+  // Every answer is checked, because a fast failure would look like a fast payment.
   const engine: Pay = async (key) => {
     const { kind } = await createPayment(tools, typicalPayment(key));
     invariant(kind === 'first', `the engine did not take ${key}: ${kind}`);
@@ -87,7 +87,7 @@ export async function measureSpeed(
   return { skeletonRatio, overhead, throughput: await ratios(engine, others, IN_FLIGHT, size) };
 }
 
-/** One payment after the other, each way in turn: the ratio of the medians, which a few slow ones do not move. */
+/** Sequential payments, alternating between both ways. The ratio of the medians is robust against outliers. */
 async function pairedRatio(engine: Pay, other: Pay, pairs: number): Promise<number> {
   const tookMs = new Map<Pay, number[]>([
     [engine, []],
@@ -108,12 +108,12 @@ async function ratios(
   { rounds, paymentsPerRound }: Size,
 ): Promise<readonly SpeedRatio[]> {
   const runners = [engine, ...subjects.map(([, pay]) => pay)];
-  // Warm first: what is compiled meanwhile belongs to nobody.
+  // Warm up, so that compilation is not measured.
   for (const pay of runners) await timed(pay, concurrency, paymentsPerRound);
   const found = new Map<string, number[]>(subjects.map(([subject]) => [subject, []]));
   for (let round = 0; round < rounds; round += 1) {
     const tookMs = new Map<Pay, number>();
-    // Back and forth: the store grows on the way, and whoever comes last must not always be the same.
+    // Alternate the order, because the store grows and the last subject would always be at a disadvantage.
     const order = round % 2 === 0 ? runners : runners.toReversed();
     for (const pay of order) tookMs.set(pay, await timed(pay, concurrency, paymentsPerRound));
     for (const [subject, pay] of subjects) {

@@ -9,7 +9,7 @@ import { startSize } from '../test/support/start-size.ts';
 import { median } from './median.ts';
 
 export interface Weight {
-  /** What is read at the start, minified, in kilobytes of 1,000 bytes, by the function's folder. */
+  /** Size of the minified bundle in kilobytes of 1,000 bytes, by the function's folder. */
   readonly kilobytes: ReadonlyMap<string, number>;
   /** CPU time to import the payments function, over that of a handler with the SDK's DynamoDB client alone. */
   readonly imports: readonly ImportRatio[];
@@ -24,13 +24,13 @@ const FUNCTIONS = ['payments', 'api-documents', 'sandbox-processor'];
 const ROOT = resolve(import.meta.dirname, '..');
 
 interface WeightOptions {
-  /** Of the deployed payments function: without its settings it does not start. */
+  /** The environment of the deployed payments function, which it needs to start. */
   readonly environment: Readonly<Record<string, string>>;
   readonly starts: number;
   readonly progress: (text: string) => void;
 }
 
-/** Bundles the functions as they are deployed, and starts each in fresh processes. */
+/** Bundles the functions as for deployment, and starts each in new processes. */
 export function measureWeight({ environment, starts, progress }: WeightOptions): Weight {
   const directory = mkdtempSync(join(tmpdir(), 'payonce-weight-'));
   try {
@@ -87,7 +87,7 @@ function importCpuMs(
   return files.map((_, index) => median(rounds.map((round) => round[index] ?? NaN)));
 }
 
-/** @throws Error with the function's own word when it does not start */
+/** @throws Error with the function's message when it does not start */
 function importOnce(file: string, environment: Readonly<Record<string, string>>): number {
   const script = `const before = process.cpuUsage();
     await import(${JSON.stringify(pathToFileURL(file).href)});
@@ -96,7 +96,7 @@ function importOnce(file: string, environment: Readonly<Record<string, string>>)
   const arguments_ = ['--input-type=module', '-e', script];
   const { status, stdout, stderr } = spawnSync(process.execPath, arguments_, { encoding: 'utf8', env: environment });
   if (status === 0) return Number(stdout);
-  // Node shows the line of the bundle first, which is all of it.
+  // Node prints the source line first, which is the whole minified bundle.
   const reason = stderr.split('\n').find((line) => /^\w*(Error|Failure)\b/.test(line)) ?? 'it did not say why';
   throw new Error(`${file.split('/').at(-2)} does not start: ${reason}`);
 }

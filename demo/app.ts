@@ -9,7 +9,7 @@ const eventBusName: unknown = app.node.tryGetContext(BUS_CONTEXT);
 if (typeof eventBusName !== 'string') throw new Error(`the context value ${BUS_CONTEXT} is not set`);
 const settings = { ...readSettings(app.node), accountLogRole: false };
 const demo = new DemoStack(app, DemoStackName.demo, { settings, eventBusName });
-// An account of its own at the same processor: a processor calls back to one address, and that one is Payonce's.
+// A separate account at the processor, because a processor has one callback address and Payonce uses it.
 new SandboxStack(app, DemoStackName.processor, {
   settings,
   data: demo,

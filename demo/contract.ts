@@ -1,4 +1,4 @@
-/** Names that the demonstration's stack, its functions and whoever counts need alike. */
+/** Names shared by the demonstration's stack, its functions and its counters. */
 
 export const DemoStackName = { demo: 'PayonceDemo', processor: 'PayonceDemoProcessor' } as const;
 
@@ -12,7 +12,7 @@ export const DemoOutput = {
   receiptsTable: 'ReceiptsTableName',
 } as const;
 
-/** Context of the demonstration's app: the name of the bus that Payonce's events go over. */
+/** CDK context of the demonstration's app: the name of Payonce's event bus. */
 export const BUS_CONTEXT = 'payonce-demo:eventBus';
 
 export const DemoEnvironment = {
@@ -23,29 +23,29 @@ export const DemoEnvironment = {
   receiptsTable: 'RECEIPTS_TABLE',
 } as const;
 
-/** Where the naive shop's processor finds the address to call back. */
+/** The parameter with the callback address of the naive shop's processor. */
 export const SHOP_CALLBACK_PARAMETER = '/payonce-demo/callback-address';
 
-/** How many posts the naive shop takes at once: what a laptop bears, and enough for a race. Who is not let in comes again. */
+/** Concurrent requests of the naive shop: enough for a race, few enough for a laptop. Throttled callers retry. */
 export const SHOP_AT_ONCE = 10;
 
 export const SHOP_EVENT_SOURCE = 'naive-shop';
 
-/** A payment made with this in its metadata has its event's acknowledgement held back, so that a kill can fall before it. */
+/** Metadata of a payment whose event is acknowledged with a delay, so that a kill can happen before the acknowledgement. */
 export const HOLD = { name: 'hold', value: 'acknowledgement' } as const;
-/** Long enough for somebody who looks every tenth of a second, well below RECEIPTS_TIMEOUT_SECONDS. Milliseconds. */
+/** Long enough for a poll every 100 ms, well below RECEIPTS_TIMEOUT_SECONDS. Milliseconds. */
 export const HOLD_MS = 3_000;
-/** The consumers of the demonstration: theirs is one row, though a busy machine takes seconds to start one. */
+/** Timeout of the demonstration's consumers. They write one row, but a cold start on a busy machine takes seconds. */
 export const RECEIPTS_TIMEOUT_SECONDS = 10;
 
-/** Both consumers' table: what was delivered to them, and what they did. */
+/** Row prefixes of the consumers' table: deliveries and effects. */
 export const ReceiptRow = { delivery: 'DELIVERY#', effect: 'EFFECT#' } as const;
 
 export function paymentPartition(paymentId: string): string {
   return `PAYMENT#${paymentId}`;
 }
 
-/** The shop's own postings, in its own table. */
+/** Sort key prefix of the naive shop's postings. */
 export const SHOP_POSTING = 'POSTING#';
 
 export type EventKind = 'payment.completed' | 'refund.completed';

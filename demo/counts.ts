@@ -4,21 +4,21 @@ import type { EventKind } from './contract.ts';
 import type { Side } from './side.ts';
 import type { Counts } from './verdict.ts';
 
-/** What is counted: everything of one kind that became of one payment. */
+/** What to count: the results of one kind for one payment. */
 export interface Subject {
   readonly payment: string;
   readonly kind: EventKind;
-  /** How often its event must have been delivered before it is worth counting. @default 1 */
+  /** Deliveries of its event before the count is valid. @default 1 */
   readonly deliveries?: number;
 }
 
 const LOOK_EVERY_MS = 250;
-/** What has not changed for so long has come to rest: an event is at its consumer within a second. */
+/** Counts that are unchanged for this long are final: an event reaches its consumer within a second. Milliseconds. */
 const QUIET_MS = 2_500;
-/** What has not come by then is missing, and is counted so. Milliseconds. */
+/** Results that have not appeared by then are counted as missing. Milliseconds. */
 const GIVEN_UP_AFTER_MS = 60_000;
 
-/** Counts at the owners once everything has come to rest. */
+/** Counts at the owners of the data after all counts are stable. */
 export async function countAtRest(side: Side, subject: Subject): Promise<Counts> {
   const begunMs = performance.now();
   let last = await count(side, subject);
@@ -36,7 +36,7 @@ export async function countAtRest(side: Side, subject: Subject): Promise<Counts>
   }
 }
 
-/** @throws Error when the trouble itself did not happen: then there is nothing to be said */
+/** @throws Error when the trouble did not happen, so that the counts would prove nothing */
 function lateCounts({ counts, deliveries }: Found, subject: Subject): Counts {
   if (counts.events > 0 && deliveries < (subject.deliveries ?? 1)) {
     throw new Error(`the event of ${subject.payment} was not delivered again`);

@@ -18,25 +18,25 @@ import { bundleEach } from '../lib/lambda-code.ts';
 import type { Settings } from '../lib/settings.ts';
 import { DemoEnvironment, DemoOutput, RECEIPTS_TIMEOUT_SECONDS, SHOP_AT_ONCE, SHOP_EVENT_SOURCE } from './contract.ts';
 
-/** Of this process alone, as the stacks keep copies. */
+/** Temporary directory of this process. The stacks keep copies of its files. */
 const OUTPUT = resolve(import.meta.dirname, '..', 'dist', `demo-${process.pid}`);
 const FUNCTIONS = ['naive-shop', 'naive-receipts', 'payonce-receipts'] as const;
 type FunctionName = (typeof FUNCTIONS)[number];
 
-/** Longer than it waits for the processor. */
+/** Longer than the shop's timeout for the processor. */
 const SHOP_TIMEOUT = Duration.seconds(20);
-/** A message that was not acknowledged comes again after this: nobody wants to wait for three minutes here. */
+/** Visibility timeout. Short, to keep the demonstration fast. */
 const REDELIVERED_AFTER = Duration.seconds(RECEIPTS_TIMEOUT_SECONDS + 1);
 
 export interface DemoStackProps {
   readonly settings: Settings;
-  /** The bus that Payonce's events go over. */
+  /** Payonce's event bus. */
   readonly eventBusName: string;
 }
 
-/** A naive shop with its consumer, and a consumer of Payonce's events: all that is needed to put them side by side. */
+/** A naive shop with its consumer, and a consumer of Payonce's events. */
 export class DemoStack extends Stack {
-  /** With which the naive shop's processor signs; the shop does not look. */
+  /** Signing secret of the naive shop's processor. The shop does not verify signatures. */
   readonly callbackSecret: ProcessorSecret;
 
   constructor(scope: Construct, id: string, props: DemoStackProps) {

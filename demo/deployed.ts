@@ -26,10 +26,10 @@ import {
   SHOP_CALLBACK_PARAMETER,
 } from './contract.ts';
 
-/** Without the rules for templates, which take longer than all the rest: nothing of this is for anybody's account. */
+/** Without the template rules, which take most of the time: these stacks are not deployed to a real account. */
 const APP = `CDK_VALIDATION=false node '${join(import.meta.dirname, 'app.ts')}'`;
 
-/** What is there of the demonstration's stacks. */
+/** The deployed stacks of the demonstration. */
 export interface DeployedDemo {
   /** Without a trailing slash. */
   readonly shopUrl: string;
@@ -44,9 +44,9 @@ export interface DeployedDemo {
 }
 
 /**
- * Puts the naive shop and both consumers beside Payonce, with the CDK CLI, as one would on AWS.
+ * Deploys the naive shop and both consumers beside Payonce with the CDK CLI, as on AWS.
  *
- * @throws StartFailure when what runs is older than this code, or the CLI fails
+ * @throws StartFailure when the running stack is older than this code, or the CLI fails
  */
 export async function deployDemo(
   aws: LocalAws,
@@ -74,14 +74,14 @@ export async function deployDemo(
   return demo;
 }
 
-/** As long as stacks take that are stuck. Seconds. */
+/** Timeout of a deletion. Seconds. */
 const REMOVED_WITHIN_SECONDS = 60;
 
-/** Takes everything away again: whoever has Payonce running keeps what was there before. */
+/** Deletes the stacks of the demonstration. A running Payonce stays. */
 export async function removeDemo({ awsEndpoint: endpoint, region }: LocalAws): Promise<void> {
   const config = { endpoint, region, credentials: CREDENTIALS };
   const client = new CloudFormationClient(config);
-  // The processor's stack uses what the other one exports.
+  // The processor's stack imports from the other one, so it is deleted first.
   for (const name of [DemoStackName.processor, DemoStackName.demo]) {
     await client.send(new DeleteStackCommand({ StackName: name }));
     const patience = { client, maxWaitTime: REMOVED_WITHIN_SECONDS, minDelay: 1, maxDelay: 1 };
@@ -90,7 +90,7 @@ export async function removeDemo({ awsEndpoint: endpoint, region }: LocalAws): P
   await new SSMClient(config).send(new DeleteParameterCommand({ Name: SHOP_CALLBACK_PARAMETER }));
 }
 
-/** Shop and processor are told where the other one is on this machine. */
+/** Sets the local addresses of shop and processor in each other's settings. */
 async function introduce(aws: LocalAws, { shopFunction, shopUrl, shopProcessorUrl }: DeployedDemo): Promise<void> {
   const config = { endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS };
   const lambda = new LambdaClient(config);
@@ -104,7 +104,7 @@ async function introduce(aws: LocalAws, { shopFunction, shopUrl, shopProcessorUr
       Environment: { Variables: { ...Variables, [DemoEnvironment.shopProcessorUrl]: shopProcessorUrl } },
     }),
   );
-  // The emulator's CloudFormation passes over what the template says of it.
+  // The emulator's CloudFormation ignores this setting of the template.
   await lambda.send(
     new PutFunctionConcurrencyCommand({ FunctionName: shopFunction, ReservedConcurrentExecutions: SHOP_AT_ONCE }),
   );

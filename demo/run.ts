@@ -12,16 +12,16 @@ import { withSides } from './sides.ts';
 import { exitCode, type Finding, plainTable } from './verdict.ts';
 
 const PAGE = resolve(import.meta.dirname, '..', 'docs', 'demo.md');
-/** None of the ports of people, tests and benchmarks; another is taken when it is not free. */
+/** Differs from the default port and from those of tests and benchmarks. If it is taken, another is used. */
 const DEMO_PORT = 14_866;
 
 const { write } = new Command('npm run demo --')
-  .description('Brings the same troubles upon a naive payment handler and upon Payonce, and counts what came of them.')
+  .description('Causes the same failures at a naive payment handler and at Payonce, and counts the results.')
   .option('--write', 'write docs/demo.md from this run', false)
   .parse()
   .opts<{ readonly write: boolean }>();
 
-/** Of this program alone. After a failure it says what happened. */
+/** The directory of this program. It is kept after a failure for its logs. */
 const directory = join(PAYONCE_DIRECTORY, 'demo');
 rmSync(directory, { recursive: true, force: true });
 mkdirSync(directory, { recursive: true });
@@ -36,7 +36,7 @@ function progress(text: string): void {
   console.log(`… ${text}`);
 }
 
-/** On what `npm start` has left running, else on one of its own that ends with this run. */
+/** Uses the running local AWS of `npm start`, or starts one that ends with this run. */
 async function onLocalAws<Result>(use: (aws: LocalAws) => Promise<Result>): Promise<Result> {
   const running = await new StateFile(PAYONCE_DIRECTORY).running();
   if (running !== undefined) return use(running);

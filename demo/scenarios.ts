@@ -5,18 +5,18 @@ import type { Subject } from './counts.ts';
 import type { Side } from './side.ts';
 import type { Finding } from './verdict.ts';
 
-/** One trouble, brought about in the same way on both sides. */
+/** One failure scenario, caused in the same way on both sides. */
 export interface Scenario {
-  /** Part of its keys. */
+  /** Part of its idempotency keys. */
   readonly id: string;
   readonly trouble: string;
   readonly moves: Finding['moves'];
-  /** What has to be waited for longest begins first. @default 3 */
+  /** Order of the start: the scenarios with the longest waits start first. @default 3 */
   readonly turn?: 1 | 2;
   /**
-   * Brings it about, and says what to count. What `rest` waits for may go on meanwhile.
+   * Causes the failure and returns what to count. Its later effects can continue in the background.
    *
-   * @throws Error when the trouble could not be brought about
+   * @throws Error when the failure could not be caused
    */
   readonly provoke: (side: Side, key: string) => Promise<Subject & { readonly rest?: Promise<unknown> }>;
 }
@@ -110,7 +110,7 @@ export const SCENARIOS: readonly Scenario[] = [
     id: 'redelivery',
     trouble: 'the consumer is killed between its effect and its acknowledgement, and the event is redelivered',
     moves: 'charge',
-    // A consumer takes along whatever it holds when it dies: as yet it holds nothing else.
+    // A killed consumer loses all messages that it holds. At this point it holds no other.
     turn: 1,
     provoke: async (side, key) => {
       const payment = side.config.paymentOf(key);
@@ -127,7 +127,7 @@ export const SCENARIOS: readonly Scenario[] = [
     provoke: async (side, key) => {
       const payment = side.config.paymentOf(key);
       await side.payUntilAnswered(key);
-      // Only what is booked can be given back.
+      // Only a posted payment can be refunded.
       await until(`the posting of ${key}`, async () => (await side.config.postings(payment, 'payment.completed')) > 0);
       await Promise.all(['a', 'b'].map((each) => side.refund(payment, `${key}-${each}`, REFUND)));
       return { payment, kind: 'refund.completed' };

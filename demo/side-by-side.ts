@@ -14,7 +14,7 @@ const LAST_TURN = 3;
 
 type Provoked = Subject & { readonly rest?: Promise<unknown> };
 
-/** Brings every trouble about on both sides, waits until nothing moves any more, and counts. */
+/** Runs every scenario on both sides, waits until all counts are stable, and returns them. */
 export async function sideBySide(
   sides: Sides,
   scenarios: readonly Scenario[],
@@ -33,7 +33,7 @@ export async function sideBySide(
   return Promise.all(
     scenarios.map(async (scenario) => {
       const subjects = provoked.get(scenario);
-      invariant(subjects !== undefined, 'every trouble has been brought about');
+      invariant(subjects !== undefined, 'every scenario has run');
       const [naive, payonce] = await Promise.all([
         finish(sides.naive, subjects.naive),
         finish(sides.payonce, subjects.payonce),
@@ -49,7 +49,7 @@ function byTurn(left: Scenario, right: Scenario): number {
 
 async function provokeOn(side: Side, { provoke }: Scenario, key: string): Promise<Provoked> {
   const provoked = await provoke(side, key);
-  // It is waited for later; until then its failure has nobody to hear it.
+  // The promise is awaited later. Until then a rejection must not be unhandled.
   provoked.rest?.catch(() => undefined);
   return provoked;
 }

@@ -3,7 +3,7 @@ import type { Charge, EventList } from '../lambdas/kernel/contract/sandbox-api.t
 import { runningProcesses, signalProcess } from '../local/processes.ts';
 import type { EventKind } from './contract.ts';
 
-/** Who takes payments, and where its owners are asked what happened. */
+/** The settings of one side: its API, and the sources of its counts. */
 export interface SideConfig {
   /** Without a trailing slash; both have the same paths. */
   readonly apiUrl: string;
@@ -12,13 +12,13 @@ export interface SideConfig {
   readonly processorUrl: string;
   readonly paymentsFunction: string;
   readonly receiptsFunction: string;
-  /** The payment that a key makes: known before it is there. */
+  /** The payment id for an idempotency key, known before the payment exists. */
   readonly paymentOf: (key: string) => string;
   /** Sets of postings in its books. */
   readonly postings: (payment: string, kind: EventKind) => Promise<number>;
-  /** What its consumer got and did. */
+  /** Deliveries to its consumer, and the consumer's effects. */
   readonly receipts: (payment: string) => Promise<readonly Receipt[]>;
-  /** Puts a payment's event on the bus once more, as a publisher does that died before it knew that it had done so. */
+  /** Publishes a payment's event again, like a publisher that crashed before it recorded the first publication. */
   readonly publishAgain: (payment: string) => Promise<void>;
 }
 
@@ -28,16 +28,16 @@ export type Receipt =
 
 export interface Answer {
   readonly status: number;
-  /** Seconds; undefined when the client was not asked to come back. */
+  /** Seconds; undefined when the answer has no `Retry-After`. */
   readonly retryAfter: number | undefined;
 }
 
-/** A client asks again at most so often, a second or more apart: longer than any lease. */
+/** Maximum number of retries, at least a second apart: together longer than any lease. */
 const MAX_RETRIES = 60;
 const RETRY_MS = 1_000;
 const TOO_MANY = 429;
 
-/** One of the two, as its clients, its processor and bad luck see it. */
+/** One side, with the operations of its callers and of the fault injection. */
 export class Side {
   readonly config: SideConfig;
 
@@ -53,7 +53,7 @@ export class Side {
     return this.#post(`/v1/payments/${payment}/refunds`, key, { amount });
   }
 
-  /** As a client does that wants its answer: asks again, with the same key, while it is told to or gets none. */
+  /** Retries with the same key while the answer asks for a retry or no answer arrives. */
   async payUntilAnswered(key: string, body: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
     for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
       const answer = await this.pay(key, body);
@@ -64,20 +64,20 @@ export class Side {
     throw new Error(`there was no answer to ${key}`);
   }
 
-  /** The processor's own list. */
+  /** The charges of a payment in the processor's list. */
   async charges(payment: string): Promise<readonly Charge[]> {
     const answer = await fetch(`${this.config.processorUrl}/charges?payment=${payment}`);
     return ((await answer.json()) as { data: readonly Charge[] }).data;
   }
 
-  /** How often the processor has called back about a charge. */
+  /** Number of callbacks that the processor sent about a charge. */
   async callbacks(charge: Charge): Promise<number> {
     const answer = await fetch(`${this.config.processorUrl}/events?charge=${charge.id}`);
     const { data } = (await answer.json()) as EventList;
     return data.reduce((sum, { attempts }) => sum + attempts, 0);
   }
 
-  /** Ends the processes of a function at once, as a machine does that dies. @returns how many there were */
+  /** Kills the processes of a function, like a machine crash. @returns the number of killed processes */
   kill(functionName: string): number {
     const workers = runningProcesses().filter(
       ({ commandLine }) =>

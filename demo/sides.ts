@@ -19,7 +19,7 @@ import type { DeployedDemo } from './deployed.ts';
 import type { Delivery } from './functions/deliveries.ts';
 import { type Receipt, Side } from './side.ts';
 
-/** Both sides as they are deployed; Payonce with a tenant of this run's own, whose key goes with it. */
+/** Both deployed sides. Payonce gets a new tenant for this run, whose key is revoked at the end. */
 export async function withSides<Result>(
   aws: LocalAws,
   demo: DeployedDemo,
@@ -90,7 +90,7 @@ function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: Payo
     },
     receipts: (payment) => receiptsOf(client, demo, payment),
     publishAgain: async () => {
-      // Of a range, not of one payment: all events of this run come again.
+      // Republishing covers a range, so all events of this run are published again.
       const range = { sinceMs: begunMs, untilMs: Date.now() + 1_000 };
       const [functionName] = await stackOutputs(target, 'service', ['republishFunction']);
       await republishRange(new LambdaClient(target), functionName, range, () => undefined);
@@ -100,12 +100,12 @@ function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: Payo
 
 function paymentOf(tenantId: TenantId, text: string): PaymentId {
   const parsed = parseIdempotencyKey([text]);
-  if (parsed.kind !== 'key') throw new Error(`${text} is no key`);
+  if (parsed.kind !== 'key') throw new Error(`${text} is not a valid idempotency key`);
   const scope = { tenantId, mode: 'test', method: 'POST', path: '/v1/payments' } as const;
   return derivePaymentId(systemDigest, { ...scope, key: parsed.key });
 }
 
-/** Whatever was booked for a payment counts as one of its posting sets, under whichever name. */
+/** Whether a posting set belongs to the payment or to its refunds. */
 function isOf(kind: EventKind, type: string): boolean {
   return type.startsWith('refund.') === (kind === 'refund.completed');
 }
@@ -122,7 +122,7 @@ async function receiptsOf(
   );
 }
 
-/** All rows of a partition; none of these comes near a page. */
+/** All rows of a partition. Each partition is far smaller than a page. */
 async function rowsOf(
   client: DynamoDBDocumentClient,
   TableName: string,

@@ -1,19 +1,19 @@
-/** What one trouble came to on one side, each counted at its owner. All are 1 where it happened once. */
+/** The counts of one scenario on one side, each from the owner of the data. Exactly once means that all are 1. */
 export interface Counts {
-  /** Charges, or refunds, in the processor's own list. */
+  /** Charges or refunds in the processor's list. */
   readonly atProcessor: number;
   /** Sets of postings in the books. */
   readonly postings: number;
-  /** Different events that the bus delivered; one that was delivered again is the same. */
+  /** Distinct events that the bus delivered. A redelivery does not count. */
   readonly events: number;
   /** Rows that the consumer wrote. */
   readonly effects: number;
 }
 
-/** One row: a trouble, and what it came to on both sides. */
+/** One row of the table: a scenario and the counts of both sides. */
 export interface Finding {
   readonly trouble: string;
-  /** What is moved at the processor: `charge` or `refund`. */
+  /** What is counted at the processor. */
   readonly moves: 'charge' | 'refund';
   readonly naive: Counts;
   readonly payonce: Counts;
@@ -23,7 +23,7 @@ function isOnce(counts: Counts): boolean {
   return Object.values(counts).every((count) => count === 1);
 }
 
-/** In words: `once`, or everything that is there more or less often. */
+/** In words: `once`, or every count that differs from one. */
 export function verdict(counts: Counts, moves: Finding['moves']): string {
   if (isOnce(counts)) return 'once';
   const told: readonly (readonly [number, string])[] = [
@@ -38,14 +38,14 @@ export function verdict(counts: Counts, moves: Finding['moves']): string {
     .join(', ');
 }
 
-/** The exit code: 0 only when there is something to show and Payonce was right every time. */
+/** The exit code: 0 only when there are results and Payonce was correct in all of them. */
 export function exitCode(findings: readonly Finding[]): 0 | 1 {
   return findings.length > 0 && findings.every(({ payonce }) => isOnce(payonce)) ? 0 : 1;
 }
 
 const HEAD = ['trouble', 'naive', 'Payonce', 'naive, in words', 'Payonce, in words'];
 
-/** The rows of the table, its head first. Counts are `charges / postings / events / effects`. */
+/** The rows of the table, starting with its head. Counts are `charges / postings / events / effects`. */
 export function cells(findings: readonly Finding[]): readonly (readonly string[])[] {
   return [
     HEAD,
@@ -63,7 +63,7 @@ function shortly({ atProcessor, postings, events, effects }: Counts): string {
   return [atProcessor, postings, events, effects].join(' / ');
 }
 
-/** For a terminal. */
+/** The table for a terminal. */
 export function plainTable(findings: readonly Finding[]): string {
   const rows = cells(findings);
   const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

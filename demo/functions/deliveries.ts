@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { HOLD, HOLD_MS, paymentPartition, ReceiptRow } from '../contract.ts';
 
-/** What both consumers count by. */
+/** The rows by which both consumers are counted. */
 export interface Delivery {
   readonly eventId: string;
   readonly type: string;
@@ -11,7 +11,7 @@ export interface Delivery {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Keeps what was delivered, however often, before anything is done about it. */
+/** Records each delivery before it is processed. */
 export async function noteDeliveries(
   client: DynamoDBDocumentClient,
   table: string,
@@ -23,7 +23,7 @@ export async function noteDeliveries(
   }
 }
 
-/** A consumer that dies between its effect and its acknowledgement does so by chance: this makes room for the chance. */
+/** Delays the acknowledgement, so that the consumer can be killed between its effect and its acknowledgement. */
 export async function holdAcknowledgement(deliveries: readonly Delivery[]): Promise<void> {
   if (deliveries.some(({ metadata }) => metadata[HOLD.name] === HOLD.value)) await sleep(HOLD_MS);
 }

@@ -8,7 +8,7 @@ import { type Delivery, holdAcknowledgement, noteDeliveries } from './deliveries
 const client = documentClient();
 const table = process.env[DemoEnvironment.receiptsTable] ?? '';
 
-/** The consumer that everybody writes first: does what the message says, then lets the queue forget it. */
+/** A typical first consumer: it processes the message, then acknowledges it. */
 export async function handler({ Records }: SQSEvent): Promise<void> {
   const deliveries = Records.map(({ body }) => (JSON.parse(body) as { detail: Delivery }).detail);
   await noteDeliveries(client, table, deliveries);

@@ -9,8 +9,8 @@ import { DemoEnvironment, type EventKind, paymentPartition, SHOP_EVENT_SOURCE, S
 import type { Delivery } from './deliveries.ts';
 
 /**
- * The payments that everybody writes first, in earnest: it looks before it acts, and it acts before it saves. Every look
- * is a consistent read, and every step is right as long as nobody dies, doubles or comes at the same time.
+ * A typical first payment handler, written carefully: it checks before it acts, and acts before it saves. Every check is a
+ * consistent read, and every step is correct without crashes, duplicates and concurrency.
  */
 
 const client = documentClient();
@@ -45,7 +45,7 @@ export async function handler({ path, headers, body }: ShopRequest): Promise<API
   return pay(headers['idempotency-key'] ?? headers['Idempotency-Key'] ?? '', content as Order);
 }
 
-/** Was this key answered before? If not, charge, then save the answer. */
+/** Checks whether the key was answered before. If not, charges, then saves the answer. */
 async function pay(key: string, order: Order): Promise<APIGatewayProxyResult> {
   const saved = await client.send(
     new GetCommand({ TableName, Key: { pk: `KEY#${key}`, sk: 'ANSWER' }, ConsistentRead: true }),
@@ -59,7 +59,7 @@ async function pay(key: string, order: Order): Promise<APIGatewayProxyResult> {
   return reply(201, answer);
 }
 
-/** Was this event seen before? If not, book what the processor says, then remember the event. */
+/** Checks whether the event was seen before. If not, posts the charge, then saves the event. */
 async function callback({ id, type, data }: SandboxEvent): Promise<APIGatewayProxyResult> {
   if (type !== 'charge.succeeded') return reply(200, {});
   const seen = await client.send(
@@ -74,7 +74,7 @@ async function callback({ id, type, data }: SandboxEvent): Promise<APIGatewayPro
   return reply(200, {});
 }
 
-/** Is so much left? If so, book the refund and tell everybody, then have the processor make it. */
+/** Checks the remaining amount. If it suffices, posts the refund, publishes its event, then calls the processor. */
 async function refund(payment: string, { amount }: Pick<Order, 'amount'>): Promise<APIGatewayProxyResult> {
   const postings = await postingsOf(payment);
   const [first] = postings.filter(({ kind }) => kind === 'payment.completed');
@@ -86,7 +86,7 @@ async function refund(payment: string, { amount }: Pick<Order, 'amount'>): Promi
   return made.status === 201 ? reply(201, made.body) : reply(502, { error: 'the processor did not refund' });
 }
 
-/** A posting, and the event that tells of it. */
+/** Writes a posting and publishes its event. */
 async function book(payment: string, posting: Posting, metadata: Delivery['metadata']): Promise<void> {
   await client.send(
     new PutCommand({
@@ -116,7 +116,7 @@ async function postingsOf(payment: string): Promise<readonly Posting[]> {
   return Items as unknown as readonly Posting[];
 }
 
-/** Longer than the processor takes when it is slow. Milliseconds. */
+/** Longer than a slow processor takes. Milliseconds. */
 const PROCESSOR_TIMEOUT_MS = 10_000;
 
 async function callProcessor(

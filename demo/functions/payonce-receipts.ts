@@ -27,7 +27,7 @@ const tools = {
 };
 
 export const handler = idempotently({ unit: 'an event', record: 'its record, written with the receipt' }, (runner) => {
-  /** The effect is a row with a name of its own each time, so that a second one would be there beside the first. */
+  /** Each effect is a row with a new key, so that a duplicate would be a second row. */
   const consume = createEventHandler(
     {
       event: ['payment.completed', 'refund.completed'],

@@ -35,7 +35,7 @@ describe('the benchmark counts', () => {
     ]);
   });
 
-  test('the skeleton adds no call, no write and no unit to the same calls by hand', async () => {
+  test('the skeleton adds no call, no write and no unit to the same direct calls', async () => {
     expect(counts(await measureByHand(config(), tables)).slice(1)).toEqual(['first', 2, 2, 11]);
   });
 
@@ -47,7 +47,7 @@ describe('the benchmark counts', () => {
   });
 });
 
-test('the benchmark takes the value in the middle, whatever the order and the outliers', () => {
+test('the benchmark uses the median, for any order and outliers', () => {
   expect(median([900, 1, 3, 2, 4])).toBe(3);
   expect(median([7])).toBe(7);
   expect(median([])).toBeNaN();

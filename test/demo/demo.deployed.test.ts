@@ -12,7 +12,7 @@ import { exitCode, type Finding } from '../../demo/verdict.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { localAws } from '../support/local-aws.ts';
 
-/** Quick ones, and the one whose naive side is doubled whatever the machine's speed. */
+/** Fast scenarios, and the one whose naive side duplicates on any machine. */
 const SHOWN = ['three', 'published-again', 'refunds'];
 
 describe('the demonstration on the deployed stack', () => {
@@ -27,20 +27,20 @@ describe('the demonstration on the deployed stack', () => {
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-  test('counts every trouble at the owners, in the order asked for, with Payonce once', () => {
+  test('counts every scenario at the owners, in the given order, with Payonce once', () => {
     expect(findings.map(({ payonce }) => payonce)).toEqual(
       SHOWN.map(() => ({ atProcessor: 1, postings: 1, events: 1, effects: 1 })),
     );
     expect(exitCode(findings)).toBe(0);
   });
 
-  test('shows the naive side as it is: right when nothing happens, double when an event comes again', () => {
+  test('shows the naive side as correct without a failure, and duplicated when an event is redelivered', () => {
     const [three, again] = findings;
     expect(three?.naive).toEqual({ atProcessor: 1, postings: 1, events: 1, effects: 1 });
     expect(again?.naive).toEqual({ atProcessor: 1, postings: 1, events: 1, effects: 2 });
   });
 
-  test('takes its stacks away again', async () => {
+  test('deletes its stacks', async () => {
     await removeDemo(aws);
     const client = new CloudFormationClient({
       endpoint: aws.awsEndpoint,

@@ -13,7 +13,7 @@ const found = (payonce: Partial<Counts> = {}): Finding => ({
 });
 
 describe('the demonstration', () => {
-  test('ends well when Payonce was right every time, whatever became of the naive side', () => {
+  test('succeeds when Payonce was always correct, whatever the naive side', () => {
     expect(exitCode([found(), found()])).toBe(0);
   });
 
@@ -31,16 +31,16 @@ describe('the demonstration', () => {
     expect(page(findings)).toContain(`| ${words} |\n`);
   });
 
-  test('fails when nothing was shown', () => {
+  test('fails without results', () => {
     expect(exitCode([])).toBe(1);
   });
 
-  test('tells of refunds where refunds were counted', () => {
+  test('names refunds where refunds were counted', () => {
     expect(verdict({ ...ONCE, atProcessor: 3 }, 'refund')).toBe('3 refunds');
     expect(verdict(ONCE, 'refund')).toBe('once');
   });
 
-  test('stands in columns on a terminal', () => {
+  test('is in columns on a terminal', () => {
     expect(plainTable([found()]).split('\n')).toEqual([
       'trouble            naive          Payonce        naive, in words                             Payonce, in words',
       '─────────────────  ─────────────  ─────────────  ──────────────────────────────────────────  ─────────────────',
@@ -52,7 +52,7 @@ describe('the demonstration', () => {
 describe('docs/demo.md', () => {
   const document = readFileSync(new URL('../../docs/demo.md', import.meta.url), 'utf8');
 
-  /** What the page says, as the run that it was written from had found it. */
+  /** The counts of the page, parsed from its table. */
   const findings = (): readonly Finding[] =>
     document
       .split('\n')
@@ -72,11 +72,11 @@ describe('docs/demo.md', () => {
     return { atProcessor, postings, events, effects };
   }
 
-  test('is what the code makes of its counts: if it is not, run npm run demo -- --write', () => {
+  test('equals the page generated from its counts: if not, run npm run demo -- --write', () => {
     expect(document).toBe(page(findings()));
   });
 
-  test('shows every trouble, and Payonce once in each', () => {
+  test('shows every scenario, and Payonce once in each', () => {
     expect(findings().map(({ trouble }) => trouble)).toEqual(SCENARIOS.map(({ trouble }) => trouble));
     expect(exitCode(findings())).toBe(0);
   });

@@ -211,19 +211,16 @@ describe('a commission is released', () => {
   test.each<[string, Fact]>([
     ['a refund', refunded('re_1', 1000)],
     ['a lost dispute', disputed('lost')],
-  ])(
-    'not from old events alone: %s in the Ledger counts although its event is late',
-    async (_what, fact) => {
-      const desk = new ReleaseDesk(chainOfPaid('released', METADATA, [fact]));
-      const [paid, late] = eventsOfPaid('released', METADATA, [fact]);
-      invariant(paid !== undefined && late !== undefined, 'it was paid');
-      await desk.take(paid);
-      desk.happen(3);
-      desk.mature();
-      expect(await desk.release()).toMatchObject({ done: 0, left: 1, failed: 0 });
-      await desk.take(late);
-      await desk.release();
-      expect(desk.stands()).toEqual(['canceled', 0, 'is out']);
-    },
-  );
+  ])('not from old events alone: %s in the Ledger counts although its event is late', async (_what, fact) => {
+    const desk = new ReleaseDesk(chainOfPaid('released', METADATA, [fact]));
+    const [paid, late] = eventsOfPaid('released', METADATA, [fact]);
+    invariant(paid !== undefined && late !== undefined, 'it was paid');
+    await desk.take(paid);
+    desk.happen(3);
+    desk.mature();
+    expect(await desk.release()).toMatchObject({ done: 0, left: 1, failed: 0 });
+    await desk.take(late);
+    await desk.release();
+    expect(desk.stands()).toEqual(['canceled', 0, 'is out']);
+  });
 });

@@ -90,9 +90,12 @@ describe('a body', () => {
     expect(codeOf(read('\ufeff{}'))).toBe('invalid_json');
   });
 
-  test.each(['[]', '[{"amount":1}]', '"text"', '1', 'null', 'true'])('is refused when it is not an object: %s', (body) => {
-    expect(codeOf(read(body))).toBe('invalid_json');
-  });
+  test.each(['[]', '[{"amount":1}]', '"text"', '1', 'null', 'true'])(
+    'is refused when it is not an object: %s',
+    (body) => {
+      expect(codeOf(read(body))).toBe('invalid_json');
+    },
+  );
 
   test('that is absent is refused', () => {
     expect(codeOf(read(null))).toBe('invalid_json');

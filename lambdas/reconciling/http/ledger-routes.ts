@@ -14,7 +14,7 @@ import { TerminalError } from '../../kernel/faults.ts';
 import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
 import type { BooksOwner, LedgerEntry, LedgerReader } from '../../views/use/ledger-reader.ts';
 import { listEntries } from '../../views/use/list-entries.ts';
-import { readBalances, type DirectedBalance } from '../../views/use/read-balances.ts';
+import { type DirectedBalance, readBalances } from '../../views/use/read-balances.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { OpenMismatch } from '../domain/mismatch-view.ts';
 import { listMismatches } from '../use/mismatch-view.ts';

@@ -96,7 +96,10 @@ async function chargesPage(
   };
   const { charges, next } = await books.listCharges(asked, { timeoutMs: LIST_TIMEOUT_MS });
   if (next !== undefined && next === asked.cursor) {
-    throw new AmbiguousError('processor_answer_unexpected', 'the cursor of a page of the processor’s list leads to the same page');
+    throw new AmbiguousError(
+      'processor_answer_unexpected',
+      'the cursor of a page of the processor’s list leads to the same page',
+    );
   }
   const here = {
     phase: 'charges' as const,

@@ -108,7 +108,10 @@ function failedExpiries({ holdChanges }: PaymentChain['state']): number {
 async function look(tools: ExpireAuthorizationsTools, { first, state }: PaymentChain) {
   const { id, chargeId } = state.payment;
   const books = pinnedBooks(tools, first);
-  invariant(chargeId !== undefined && books !== undefined, 'an authorized payment has a charge id and configured books');
+  invariant(
+    chargeId !== undefined && books !== undefined,
+    'an authorized payment has a charge id and configured books',
+  );
   const asked = expiryOfHold(tools.digest, id, 1);
   const { status } = await recordCharge(tools, id, asked, () => readCharge(books, chargeId));
   return status;

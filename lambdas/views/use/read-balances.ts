@@ -21,7 +21,10 @@ const NORMAL: Readonly<Record<Account, Posting['direction']>> = {
 };
 
 /** The balances of all accounts with entries, by currency, then in the order of the chart. @throws as {@link LedgerReader.balances} */
-export async function readBalances(ledger: LedgerReader, { tenantId, mode }: Caller): Promise<readonly DirectedBalance[]> {
+export async function readBalances(
+  ledger: LedgerReader,
+  { tenantId, mode }: Caller,
+): Promise<readonly DirectedBalance[]> {
   const balances = await ledger.balances({ tenantId, mode });
   return balances.map(directed).sort(byCurrencyThenChart);
 }
