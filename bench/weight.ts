@@ -78,7 +78,7 @@ function bundleSdkAlone(outfile: string, alias: Record<string, string>): void {
   });
 }
 
-/** Median CPU time to import each file; the files take turns, each start is a process of its own. Milliseconds. */
+/** Median CPU time to import each file. The files alternate, and each start is a new process. Milliseconds. */
 function importCpuMs(
   files: readonly string[],
   { starts, environment }: Pick<WeightOptions, 'starts' | 'environment'>,

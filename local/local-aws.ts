@@ -146,7 +146,7 @@ async function describe(emulator: Emulator, outputs: StackOutputs, known: LocalK
   };
 }
 
-/** The emulator serves `https://<api>.execute-api.<region>.amazonaws.com/<stage>` under a path of its own, over plain HTTP. */
+/** The emulator serves `https://<api>.execute-api.<region>.amazonaws.com/<stage>` under its own path, over plain HTTP. */
 export function reachable(endpoint: string, url: string): string {
   const [api = ''] = new URL(url).hostname.split('.');
   return `${endpoint}/restapis/${api}${new URL(url).pathname}/_user_request_`;

@@ -24,7 +24,7 @@ describe('the demonstration', () => {
     ['a double effect', { effects: 2 }, '2 effects'],
     ['a lost effect', { effects: 0 }, 'no effect'],
     ['a lost event', { events: 0, effects: 0 }, 'no event, no effect'],
-  ])('fails for %s at Payonce, wherever it is in the table, and says so', (_, planted, words) => {
+  ])('fails for %s at Payonce in any row, and reports it', (_, planted, words) => {
     const findings = [found(), found(planted), found()];
     expect(exitCode(findings)).toBe(1);
     expect(plainTable(findings)).toMatch(new RegExp(`  ${words}$`, 'm'));

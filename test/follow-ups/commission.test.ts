@@ -47,8 +47,8 @@ describe('a commission', () => {
   });
 
   test.each([
-    ['less when a part is given back', 509, { amountMinor: 50, status: 'locked' }],
-    ['canceled when all is given back', 1009, { amountMinor: 0, status: 'canceled' }],
+    ['reduced by a partial refund', 509, { amountMinor: 50, status: 'locked' }],
+    ['canceled by a full refund', 1009, { amountMinor: 0, status: 'canceled' }],
     ['canceled when too little is left for one minor unit', 1000, { amountMinor: 0, status: 'canceled' }],
   ])('is %s', (_what, amount_refunded, expected) => {
     expect(after({ amount_refunded }, 4)).toMatchObject({
@@ -61,9 +61,9 @@ describe('a commission', () => {
   test.each([
     ['names no affiliate', { metadata: { order: '6735' } }],
     ['names an empty one', { metadata: { affiliate: '' } }],
-    ['names one that is no name', { metadata: { affiliate: 'a'.repeat(256) } }],
+    ['names an affiliate that is too long', { metadata: { affiliate: 'a'.repeat(256) } }],
     ['was not kept', { status: 'failed' }],
-  ])('is there for no payment that %s', (_what, changes) => {
+  ])('does not exist for a payment that %s', (_what, changes) => {
     expect(after(changes)).toBeUndefined();
   });
 
@@ -73,7 +73,7 @@ describe('a commission', () => {
 
   test.each([
     ['of its own charge', 'ch_1', { amountMinor: 0, status: 'canceled', sequence: 1_000_000 }],
-    ['of a charge that it must not have', 'ch_2', { amountMinor: 100, status: 'locked', sequence: 3 }],
+    ['of a stray charge', 'ch_2', { amountMinor: 100, status: 'locked', sequence: 3 }],
   ])('after a lost dispute %s', (_what, charge_id, expected) => {
     const object = { object: 'dispute', charge_id, status: 'lost', amount: 1009 };
     expect(afterEvent({ type: 'dispute.closed', sequence: 3, data: { object } })).toMatchObject(expected);
@@ -100,7 +100,7 @@ describe('a commission', () => {
 
 describe('the order of a commission', () => {
   test.each([
-    ['what the metadata call the order', { order: 'a', order_id: 'b' }, 'c', 'a'],
+    ['the order in the metadata', { order: 'a', order_id: 'b' }, 'c', 'a'],
     ['else its id', { order_id: 'b' }, 'c', 'b'],
     ['else the reference', { order: '' }, 'c', 'c'],
     ['else the payment', { order_id: 'b'.repeat(256) }, null, 'pay_1'],

@@ -111,8 +111,8 @@ describe('a commission', () => {
 
   test.each([
     ['in order', (events: readonly EventOf[]) => events],
-    ['the other way round', (events: readonly EventOf[]) => events.toReversed()],
-  ])('is taken away for ever by a lost dispute, its events %s', async (_order, inSome) => {
+    ['in reverse order', (events: readonly EventOf[]) => events.toReversed()],
+  ])('is canceled permanently by a lost dispute, its events %s', async (_order, inSome) => {
     const desk = new CommissionDesk();
     const lost = eventsOfPaid('lost', METADATA, [disputed('lost'), refunded('re_1', 400), refunded('re_1', 400, true)]);
     await desk.keepAll(inSome(lost));

@@ -172,7 +172,7 @@ function commissionDesk(how: Keep): Desk {
 describe.each([
   ['in order', PAID_AND_BACK],
   ['the refund first', PAID_AND_BACK.toReversed()],
-])('a commission that was given back is canceled, its events %s', (_order, events) => {
+])('a commission of a refunded payment is canceled, its events %s', (_order, events) => {
   test('with every single fault at every call, and with a rival', async () => {
     const { histories, findings } = await survey(() => commissionDesk(keep), events, 1);
     expect(findings.slice(0, 3)).toEqual([]);

@@ -36,7 +36,7 @@ describe('a receipt', () => {
     ['JPY', 1000, '1000 JPY'],
     ['EUR', 5, '0.05 EUR'],
     ['KWD', 12_345, '12.345 KWD'],
-  ])('shows %s with the decimals that it has', (currency, amount, shown) => {
+  ])('shows %s with its number of decimals', (currency, amount, shown) => {
     expect(receiptLetter({ ...PAYMENT, currency, amount_captured: amount }).text).toContain(`Paid: ${shown}\n`);
   });
 

@@ -54,8 +54,8 @@ describe('a receipt', () => {
 
   test.each([
     ['that is refused', 'refuses', 'refused'],
-    ['of which nobody can tell', 'doubts', 'needs_review'],
-  ] as const)('%s has ended, and is told once', async (_what, trouble, why) => {
+    ['whose outcome is undecidable', 'doubts', 'needs_review'],
+  ] as const)('%s is recorded as done, and reported once', async (_what, trouble, why) => {
     const desk = new ReceiptDesk();
     desk.mailer.trouble = trouble;
     expect(await desk.send(paid())).toEqual({ kind: 'done' });
@@ -76,7 +76,7 @@ describe('a receipt', () => {
   test.each([
     ['is down', 'down', 'mailer_down'],
     ['does not answer', 'sends_in_silence', 'mailer_timeout'],
-  ] as const)('comes again when the mailer %s, and goes out once', async (_what, trouble, code) => {
+  ] as const)('is redelivered when the mailer %s, and sent once', async (_what, trouble, code) => {
     const desk = new ReceiptDesk();
     desk.mailer.trouble = trouble;
     await expect(desk.send(paid())).rejects.toMatchObject({ code });

@@ -67,7 +67,7 @@ describe('the path', () => {
     ['/v1/../v1/payments', ['v1', '..', 'v1', 'payments']],
     ['/', []],
     ['', []],
-  ])('%s has the pieces %j', (path, pieces) => {
+  ])('%s has the segments %j', (path, pieces) => {
     expect(read({ path }).path).toEqual(pieces);
   });
 
@@ -76,9 +76,12 @@ describe('the path', () => {
     ['/docs/{asset}', { asset: 'swagger-ui.css' }, ['docs', 'swagger-ui.css']],
     ['/docs', null, ['docs']],
     ['/', null, []],
-  ])('is what the gateway matched at %s, without the prefix of a custom domain', (resource, pathParameters, pieces) => {
-    expect(read({ resource, path: `/prefix/${pieces.join('/')}`, pathParameters }).path).toEqual(pieces);
-  });
+  ])(
+    'is the path matched by the gateway at %s, without the base path of a custom domain',
+    (resource, pathParameters, pieces) => {
+      expect(read({ resource, path: `/prefix/${pieces.join('/')}`, pathParameters }).path).toEqual(pieces);
+    },
+  );
 });
 
 describe('the query', () => {

@@ -34,7 +34,7 @@ describe('Prefer: wait', () => {
     'wait=5x',
     'foo="wait=5"',
     'foo="a, wait=5"',
-  ])('%j says nothing', (header) => {
+  ])('%j has no preference', (header) => {
     expect(preferredWaitSeconds([header])).toBeUndefined();
   });
 

@@ -35,7 +35,7 @@ describe('strict JSON', () => {
     ['two spellings of one key', '{"a":1,"\\u0061":2}'],
     ['a key and the same key after an inner object', '{"a":{"b":1},"c":[],"a":2}'],
     ['a key with white space before its colon', '{"a" :1,"a"\n:1}'],
-  ])('does not take a key twice in %s', (_where, text) => {
+  ])('refuses a repeated key in %s', (_where, text) => {
     expect(parsed(text)).toBe('An object has the same key twice.');
   });
 
@@ -67,7 +67,7 @@ describe('strict JSON', () => {
     ['a large exponent', '1e16', 'A number is larger than 2^53 - 1.'],
     ['more than a double holds', '1e400', 'A number is larger than 2^53 - 1.'],
     ['digits that a double drops', '1000.00000000000000001', 'A number has more digits than a double can hold.'],
-  ])('does not take %s', (_what, literal, detail) => {
+  ])('refuses %s', (_what, literal, detail) => {
     expect(parsed(`{"a":[${literal}]}`)).toBe(detail);
   });
 
@@ -78,7 +78,7 @@ describe('strict JSON', () => {
     ['a fraction of zeros', '1000.000', 1000],
     ['a fraction', '10.5', 10.5],
     ['a small one', '1e-7', 0.000_000_1],
-  ])('takes %s', (_what, literal, value) => {
+  ])('accepts %s', (_what, literal, value) => {
     expect(parsed(literal)).toBe(value);
   });
 
@@ -100,7 +100,7 @@ describe('strict JSON', () => {
     ['a leading zero', '01', 'The body is not valid JSON.'],
     ['NaN', 'NaN', 'The body is not valid JSON.'],
     ['two values', '{}{}', 'The body is not valid JSON.'],
-  ])('does not take %s', (_what, text, detail) => {
+  ])('refuses %s', (_what, text, detail) => {
     expect(parsed(text)).toBe(detail);
   });
 

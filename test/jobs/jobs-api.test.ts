@@ -189,7 +189,7 @@ describe('asking for a run, as an operator', () => {
     ['a time to come', { scheduled_for: '2026-03-01T12:02:00Z' }, 'invalid_request', 'scheduled_for'],
     ['a time long ago', { scheduled_for: '2026-01-29T12:00:00Z' }, 'invalid_request', 'scheduled_for'],
     ['a field that is none', { at: T12 }, 'unknown_field', 'at'],
-  ])('with %s is 400 with the field, and nothing is kept', async (_what, body, code, param) => {
+  ])('with %s is 400 with the field, and nothing is stored', async (_what, body, code, param) => {
     const reply = await desk.run('my-key', body);
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);
     expect(runs()).toEqual([]);

@@ -70,7 +70,7 @@ describe('the state file of a local AWS', () => {
   });
 
   test('is ignored when its process id was reused', async () => {
-    state.write({ ...RUNNING, keeperPid: processNamed('somebody-else') });
+    state.write({ ...RUNNING, keeperPid: processNamed('another-program') });
     expect(await state.running()).toBeUndefined();
   });
 

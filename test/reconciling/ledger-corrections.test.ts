@@ -49,7 +49,7 @@ describe('a correction over HTTP', () => {
     expect(balances.map(({ balance }) => balance)).toEqual([0, 0]);
   });
 
-  test('with postings of its own is made in the payment’s currency', async () => {
+  test('with new postings is made in the payment’s currency', async () => {
     const postings = [leg('corrections', 'debit', 30), leg('fees', 'credit', 10), leg('refunds', 'credit', 20)];
 
     const made = await desk.correct('c-1', { payment, postings });
@@ -102,10 +102,10 @@ describe('a correction over HTTP', () => {
 
   test.each([
     ['a transition without postings', { reverses: 1 }, 'invalid_request', 'reverses'],
-    ['a transition that is not there', { reverses: 9 }, 'invalid_request', 'reverses'],
-    ['a sequence that is none', { reverses: 0 }, 'invalid_request', 'reverses'],
+    ['a transition that does not exist', { reverses: 9 }, 'invalid_request', 'reverses'],
+    ['an invalid sequence', { reverses: 0 }, 'invalid_request', 'reverses'],
     ['a sequence as text', { reverses: '2' }, 'invalid_request', 'reverses'],
-    ['neither of the two', {}, 'invalid_request', 'reverses'],
+    ['neither reverses nor postings', {}, 'invalid_request', 'reverses'],
     [
       'both',
       { reverses: 2, postings: [leg('fees', 'debit', 1), leg('refunds', 'credit', 1)] },
@@ -133,7 +133,7 @@ describe('a correction over HTTP', () => {
       'postings.0.amount',
     ],
     [
-      'a currency of its own',
+      'a currency field',
       { postings: [{ ...leg('refunds', 'debit', 1), currency: 'USD' }, leg('fees', 'credit', 1)] },
       'unknown_field',
       'postings.0.currency',
@@ -145,7 +145,7 @@ describe('a correction over HTTP', () => {
     ['a status', { reverses: 2, status: 'failed' }, 'unknown_field', 'status'],
     ['a card number', { reverses: 2, reason: 'of 4242 4242 4242 4242' }, 'card_number_not_allowed', 'reason'],
     ['a secret', { reverses: 2, operator: 'sk_live_0123456789abcdefghijkl' }, 'secret_not_allowed', 'operator'],
-  ])('with %s is 400 with the field, and nothing is kept', async (_what, body, code, param) => {
+  ])('with %s is 400 with the field, and nothing is stored', async (_what, body, code, param) => {
     const refused = await desk.correct('c-1', { payment, ...body });
 
     expect(refused.status).toBe(400);
@@ -158,7 +158,7 @@ describe('a correction over HTTP', () => {
     [leg('refunds', 'debit', 12), 'The debits are 2 more than the credits, in minor units.'],
     [leg('refunds', 'debit', 7), 'The credits are 3 more than the debits, in minor units.'],
     [leg('refunds', 'credit', 10), 'The credits are 20 more than the debits, in minor units.'],
-  ])('off balance is 400 and says by how much: %j', async (other, detail) => {
+  ])('that is unbalanced is 400 with the difference: %j', async (other, detail) => {
     const refused = await desk.correct('c-1', { payment, postings: [other, leg('fees', 'credit', 10)] });
 
     expect(refused.status).toBe(400);

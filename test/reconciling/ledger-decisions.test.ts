@@ -28,7 +28,7 @@ describe('an operator’s decision about a payment with a wrong captured amount'
     ['about a change', { outcome: 'succeeded', amount: 600, change: `ref_${'a'.repeat(58)}` }],
     ['of nothing', { outcome: 'succeeded', amount: 0 }],
     ['beyond any payment', { outcome: 'succeeded', amount: 1_000_000_000_000 }],
-    ['that is no whole number', { outcome: 'succeeded', amount: 0.5 }],
+    ['that is not a whole number', { outcome: 'succeeded', amount: 0.5 }],
   ])('is refused, naming the field, when it has an amount %s', async (_what, body) => {
     const reply = await (await inReview()).decide('d', { ...SAID, ...body });
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'invalid_request', param: 'amount' }]);

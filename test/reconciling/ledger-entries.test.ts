@@ -156,7 +156,7 @@ describe("another tenant's entries", () => {
   test.each([
     ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
     ['the same tenant in live mode', 'sk_live_0123456789abcdefghijkl', { mode: 'live' as const }],
-  ])('are not there for %s: by payment, by cursor and by account', async (_who, key, record) => {
+  ])('are not visible to %s: by payment, by cursor and by account', async (_who, key, record) => {
     desk.registerKey(key, record);
     const payment = await desk.paid('k-1');
     const [cursor = ''] = idsOf(await desk.get(PATH));
@@ -182,7 +182,7 @@ describe('a route of the Ledger', () => {
     ['GET', '/v1/balances', Scopes.paymentsRead],
     ['POST', '/v1/admin/corrections', Scopes.ledgerAdmin],
     ['GET', '/v1/admin/mismatches', Scopes.admin],
-  ])('%s %s needs the scope %s and no other will do', async (method, path, scope) => {
+  ])('%s %s needs the scope %s, and no other scope suffices', async (method, path, scope) => {
     desk.registerKey(API_KEY, { scopes: [scope] });
     desk.registerKey(OTHER_KEY, { scopes: Object.values(Scopes).filter((each) => each !== scope) });
 
@@ -194,7 +194,7 @@ describe('a route of the Ledger', () => {
   test.each([
     ['POST', PATH, 'GET, HEAD'],
     ['GET', '/v1/admin/corrections', 'POST'],
-  ])('answers another method with those that there are: %s %s', async (method, path, allow) => {
+  ])('answers another method with the allowed methods: %s %s', async (method, path, allow) => {
     const reply = await desk.ask(method, path);
 
     expect(reply.status).toBe(405);

@@ -125,7 +125,7 @@ describe('the list of an owner', () => {
     `mis_00_${'a'.repeat(26)}`,
     `mis_zzzzzzzzzzz_${'a'.repeat(26)}`,
     `mis_1#_${'a'.repeat(26)}`,
-  ])('refuses a cursor that is no mismatch’s id: %j', async (after) => {
+  ])('refuses a cursor that is not the id of a mismatch: %j', async (after) => {
     expect(mismatchPlace(after)).toBeUndefined();
     expect((await listMismatches(views, owner, { limit: 1, after })).kind).toBe('unknown_cursor');
   });

@@ -46,7 +46,7 @@ describe('a stray charge', () => {
     ['tok_timeout_charged', 'after it took effect'],
     ['tok_timeout_not_charged', 'before it took effect'],
     ['tok_flaky', 'with an error'],
-  ])('goes back once when the processor breaks off %s (%s)', async (source) => {
+  ])('is refunded once when the processor breaks off %s (%s)', async (source) => {
     const { request } = await lateSuccess(source);
     desk.processor.failNextChange(1, source);
     await desk.returnCharges();
@@ -199,7 +199,7 @@ describe('the resolver', () => {
   test.each([
     ['tok_timeout_charged', 'payment.completed'],
     ['tok_timeout_not_charged', 'payment.completed'],
-  ])('finds out what became of %s, and the stored 202 stays', async (source, ending) => {
+  ])('determines the outcome of %s, and the stored 202 stays', async (source, ending) => {
     const request = paymentRequest(source);
     const blind = {
       ...desk.processor,

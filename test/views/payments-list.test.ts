@@ -141,25 +141,28 @@ describe("another tenant's payments", () => {
   test.each([
     ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
     ['the same tenant in live mode', LIVE_KEY, { mode: 'live' as const }],
-  ])('are not there for %s, by filter or by cursor, and nothing is learnt of them', async (_who, key, record) => {
-    desk.registerKey(key, record);
-    const theirs = await paid('k-1', { reference: 'order-1' });
-    const unknown = `pay_${'a'.repeat(32)}`;
+  ])(
+    'are not visible to %s, by filter or by cursor, and the answer reveals nothing about them',
+    async (_who, key, record) => {
+      desk.registerKey(key, record);
+      const theirs = await paid('k-1', { reference: 'order-1' });
+      const unknown = `pay_${'a'.repeat(32)}`;
 
-    for (const search of ['', '?status=succeeded', '?reference=order-1']) {
-      const reply = await desk.get(`${PATH}${search}`, as(key));
-      expect(reply.body).toEqual({ object: 'list', data: [], has_more: false });
-    }
-    for (const param of ['starting_after', 'ending_before']) {
-      const told = async (id: string) => {
-        const { status, body } = await desk.get(`${PATH}?${param}=${id}`, as(key));
-        const { request_id: _, ...rest } = body;
-        return { status, ...rest };
-      };
-      expect(await told(theirs)).toMatchObject({ status: 400, code: 'invalid_request', param });
-      expect(await told(theirs)).toEqual(await told(unknown));
-      expect(await told(theirs)).toEqual(await told('none'));
-    }
-    expect((await desk.get(`${PATH}?starting_after=${theirs}`, as(API_KEY))).status).toBe(200);
-  });
+      for (const search of ['', '?status=succeeded', '?reference=order-1']) {
+        const reply = await desk.get(`${PATH}${search}`, as(key));
+        expect(reply.body).toEqual({ object: 'list', data: [], has_more: false });
+      }
+      for (const param of ['starting_after', 'ending_before']) {
+        const told = async (id: string) => {
+          const { status, body } = await desk.get(`${PATH}?${param}=${id}`, as(key));
+          const { request_id: _, ...rest } = body;
+          return { status, ...rest };
+        };
+        expect(await told(theirs)).toMatchObject({ status: 400, code: 'invalid_request', param });
+        expect(await told(theirs)).toEqual(await told(unknown));
+        expect(await told(theirs)).toEqual(await told('none'));
+      }
+      expect((await desk.get(`${PATH}?starting_after=${theirs}`, as(API_KEY))).status).toBe(200);
+    },
+  );
 });

@@ -59,7 +59,7 @@ describe('a URL by its text', () => {
     'https://93.184.216.34/',
     'https://[2606:4700:4700::1111]/',
     'https://shop.co.uk./hooks',
-  ])('%s is good', (text) => {
+  ])('%s is accepted', (text) => {
     expect(ruleOnUrl(text, PUBLIC_ONLY).kind).toBe('good');
   });
 
@@ -108,7 +108,7 @@ describe('a URL by its text', () => {
   });
 
   test.each(['http://127.0.0.1:8080/hooks', 'http://localhost:8080/', 'http://[::1]:8080/', 'https://127.0.0.1:80/'])(
-    '%s is good where loopback is allowed',
+    '%s is accepted where loopback is allowed',
     (text) => {
       expect(ruleOnUrl(text, { allowLoopback: true }).kind).toBe('good');
     },
@@ -134,7 +134,7 @@ describe('the host name of a new URL', () => {
   });
 
   test.each(['10.0.0.1', '127.0.0.1', '169.254.169.254', '::1', 'fd00::1', '::ffff:10.0.0.1'])(
-    'is refused when it stands for %s, beside a public address too',
+    'is refused when it resolves to %s, also beside a public address',
     async (address) => {
       expect(await refusal(standsFor(address))).toBe('must have a public name or address');
       expect(await refusal(standsFor('93.184.216.34', address))).toBe('must have a public name or address');

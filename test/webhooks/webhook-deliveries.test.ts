@@ -235,7 +235,7 @@ describe('a range replay', () => {
   test.each([
     ['canceled', 1],
     ['failed', 10],
-  ])('tries what was %s for three days again, as if it had never been tried', async (status, jumps) => {
+  ])('restarts the schedule of a delivery that was %s for three days', async (status, jumps) => {
     const world = await worldWith(ENDPOINT);
     const event = eventNamed('missed', world.clock.nowMs());
     const tools = { webhooks: world.store, addresses: { refusal: async () => undefined }, clock: world.clock };

@@ -11,7 +11,7 @@ import { serveWebhookReceiver, type WebhookReceiver } from '../support/webhook-r
 import { WebhookWorld } from '../support/webhook-world.ts';
 
 const never: Resolve = async () => {
-  throw new Error('nobody is to be asked');
+  throw new Error('no look-up is expected');
 };
 const onLoopback = webhookTransport({ allowLoopback: true, resolve: never, callMs: 2_000 });
 
