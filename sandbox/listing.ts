@@ -61,7 +61,7 @@ function placeOf(cursor: string): Place {
   try {
     parsed = JSON.parse(Buffer.from(cursor, 'base64url').toString());
   } catch {
-    throw new BadRequest('invalid_request', 'cursor: is none of ours');
+    throw new BadRequest('invalid_request', 'cursor: is not a cursor of this list');
   }
   const [created, id] = checked(parsed, place);
   return { created, id };

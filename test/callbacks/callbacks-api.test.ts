@@ -62,7 +62,7 @@ describe('a signed callback', () => {
   });
 
   test.each(['SANDBOX-SIGNATURE', 'sandbox-signature', 'Sandbox-signature'])(
-    'may spell its header %s',
+    'may have its header in any case: %s',
     async (name) => {
       const body = eventBody('evt_1', charge);
       const headers = { [name]: site.sign(Buffer.from(body)) };
@@ -207,7 +207,7 @@ describe('invalid requests', () => {
     ['an event of another kind', eventBody('evt_1', 'ch_1', { type: 'charge.exploded' as never }), 'type'],
     ['an event about nothing', eventBody('evt_1', ''), 'data.charge'],
     ['an event id with a line break', eventBody('a\nb', 'ch_1'), 'id'],
-  ])('%s is 400 and names the field', async (_what, body, param) => {
+  ])('%s is 400 with the field’s name', async (_what, body, param) => {
     const answer = await site.deliver(body);
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
     expect(answer.body['param']).toBe(param);

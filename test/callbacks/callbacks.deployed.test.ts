@@ -22,8 +22,8 @@ import { until } from '../support/until.ts';
 let aws: LocalAws;
 let api: ApiClient;
 let operator: ApiClient;
-/** A charge in nobody's name, and when it was asked for: the last test looks for it. */
-let nobodys: { readonly id: string; readonly madeAtMs: number };
+/** A charge of an unknown payment, and the time of its request, for the last test. */
+let unclaimed: { readonly id: string; readonly madeAtMs: number };
 
 const MINUTE_MS = 60_000;
 let secret: string;
@@ -40,7 +40,7 @@ beforeAll(async () => {
     capture: 'automatic',
     metadata: {},
   });
-  nobodys = { ...((await made.json()) as { id: string }), madeAtMs };
+  unclaimed = { ...((await made.json()) as { id: string }), madeAtMs };
 });
 
 const secretsManager = () =>
@@ -134,7 +134,7 @@ describe('a callback of the processor', () => {
   test.each([
     ['twice at once', 'tok_callback_twice'],
     ['out of order', 'tok_callback_out_of_order'],
-  ])('%s: one posting set', async (_how, source) => {
+  ])('%s: one set of postings', async (_how, source) => {
     const answer = await api.pay({ key: `cb-${source}`, body: { source } });
     const transitions = await untilTypes(answer.json['id'], 'payment.completed');
     await until(async () => ((await undelivered(answer.json['id'])) === 0 ? true : undefined));
@@ -292,7 +292,7 @@ describe('unauthorized callbacks', () => {
 
 describe('a callback for an unknown payment', () => {
   test('is stored without a posting, appears as a mismatch, and finds its payment in a scheduled run', async () => {
-    const { id, madeAtMs } = nobodys;
+    const { id, madeAtMs } = unclaimed;
     await until(async () => {
       const answer = await fetch(`${aws.sandboxUrl}/events?charge=${id}`);
       const { data } = (await answer.json()) as { data: { delivered: boolean }[] };

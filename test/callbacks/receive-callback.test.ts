@@ -175,9 +175,9 @@ describe('a callback', () => {
   });
 
   test.each([
-    ['let go', (charge: string) => desk.processor.inside.change(charge, { status: 'voided' }), 'canceled'],
+    ['released', (charge: string) => desk.processor.inside.change(charge, { status: 'voided' }), 'canceled'],
     ['captured with another amount', (charge: string) => desk.processor.inside.succeed(charge, 1_500), 'needs_review'],
-  ])('that settles a payment %s is not overruled by its owner’s older answer', async (_what, happens, status) => {
+  ])('that settles a payment as %s takes precedence over its owner’s older answer', async (_what, happens, status) => {
     const request = paymentRequest(`overruled-${status}`, { capture: 'manual' });
     const processor = {
       ...desk.processor,

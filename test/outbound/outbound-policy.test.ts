@@ -158,7 +158,7 @@ describe('the outbound policy', () => {
       ['a vendor that is gone', 'unreachable'],
       ['a rate limit', 'rate_limited'],
       ['a refusal', 'unauthorized'],
-    ])('stays an unknown, whatever follows: %s', async (_what, name) => {
+    ])('stays unknown after any later fault: %s', async (_what, name) => {
       script = [FAULTS.timeout, ...times(4, name)];
       await expect(policy.call(call())).rejects.toMatchObject({ name: 'AmbiguousError', code: 'acme_timeout' });
     });

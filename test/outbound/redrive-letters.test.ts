@@ -72,7 +72,7 @@ describe('dead letters', () => {
     ['postmark_circuit_open', RetryableError],
     ['postmark_timeout', AmbiguousError],
     ['postmark_unauthorized', TerminalError],
-  ])('what fails again stays, and says why: %s', async (reason, Fault) => {
+  ])('a letter that fails again stays, with the reason: %s', async (reason, Fault) => {
     await put('k-1');
     const failing = async () => Promise.reject(new Fault(reason, 'again'));
     expect(await redrive(failing)).toMatchObject([{ state: 'stays', reason }]);

@@ -59,7 +59,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       test.each([
         ['the whole', AMOUNT],
         ['a part', 500],
-      ])('of %s takes so much, and the look-up tells the same', async (_what, amountMinor) => {
+      ])('of %s captures the amount, and the look-up returns the same outcome', async (_what, amountMinor) => {
         const { chargeId, toChange, state } = await authorized();
         const order = toChange(captureOf(amountMinor));
         expect(await find(order)).toEqual({ kind: 'absent' });

@@ -39,7 +39,7 @@ describe('the circuit breaker', () => {
   };
   const requestLines = () => server.requests.map((request) => request.split(' HTTP')[0]);
 
-  test.each([500, 503, 401, 403])('three answers %d in a row open it: nothing more is sent', async (failing) => {
+  test.each([500, 503, 401, 403])('three consecutive answers %d open it, and nothing more is sent', async (failing) => {
     const client = open(THREE_IN_A_ROW);
     status = failing;
     await fail(client, 3);

@@ -216,7 +216,7 @@ describe('the sandbox client classifies every answer to a change by what may hav
     ['a capture of another charge', capture, { ...captured, id: 'ch_2' }],
     ['a capture in another currency', capture, { ...captured, currency: 'USD' }],
     ['a void of a charge that is not voided', letGo, {}],
-  ])('%s is not believed', async (_what, asked, changes) => {
+  ])('%s is a mismatch', async (_what, asked, changes) => {
     answers(200, chargeWith(changes));
     await expect(change(asked)).rejects.toMatchObject({ name: 'AmbiguousError', code: 'processor_answer_mismatch' });
   });

@@ -50,7 +50,7 @@ describe('the sandbox’s books over HTTP', () => {
         { kind: 'fee', feeMinor: 88 },
       ],
     ],
-  ] as const)('tell of %s (%s) what the charge’s own answer told', async (source, capture, facts) => {
+  ] as const)('show for %s (%s) the same as the answer to the charge', async (source, capture, facts) => {
     const { order, chargeId } = await charged({ source, capture });
     const charge = await books.readCharge(chargeId, LIMIT);
     if (charge === undefined) throw new Error('the charge is there');
@@ -126,7 +126,7 @@ describe('the sandbox’s books over HTTP', () => {
     [401, '{}', 'processor_unauthorized'],
     [200, '{}', 'processor_answer_unreadable'],
     [200, 'no JSON', 'processor_answer_unreadable'],
-  ])('that answer %d %s are a fault, never a charge that is not there', async (status, body, code) => {
+  ])('that answer %d %s are a fault, never a missing charge', async (status, body, code) => {
     const raw = await serveRaw((socket) => void socket.end(httpAnswer(status, body)));
     const broken = createSandboxBooks({ url: raw.url, clock: CLOCK });
     await expect(broken.readCharge('ch_1', LIMIT)).rejects.toMatchObject({ code });

@@ -29,7 +29,7 @@ describe('amounts as Stripe counts them', () => {
     ['MGA', 1_550, 'amount_not_supported'],
     ['IQD', 1_000, 'currency_not_supported'],
     ['LYD', 1_000, 'currency_not_supported'],
-  ])('%s %d cannot be said exactly and is refused, never rounded', (currency, amountMinor, code) => {
+  ])('%s %d cannot be represented exactly and is refused, never rounded', (currency, amountMinor, code) => {
     expect(stripeAmount(amountMinor, currency)).toMatchObject({ kind: 'unsupported', failure: { code } });
   });
 

@@ -120,7 +120,7 @@ describe('the Stripe adapter classifies every answer by what may have happened',
     ['status', { status: 'requires_payment_method' }],
     ['confirmation', { status: 'requires_confirmation' }],
     ['hold', { status: 'requires_capture' }],
-  ])('an intent with another %s than ordered is not believed', async (_field, changes) => {
+  ])('an intent with another %s than requested is a mismatch', async (_field, changes) => {
     answers(200, intent(changes));
     await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({
       name: 'AmbiguousError',
@@ -178,7 +178,7 @@ describe('the Stripe adapter classifies every answer by what may have happened',
   });
 
   test.each([
-    ['nobody listening', closedUrl],
+    ['connection refused', closedUrl],
     // RFC 6761: names under .invalid never resolve.
     ['a name that does not resolve', async () => 'http://stripe.invalid'],
   ])('%s: nothing was applied', async (_what, url) => {

@@ -98,7 +98,7 @@ describe('the books of Stripe', () => {
     ['appeal_needs_response', 'open'],
     ['won', 'won'],
     ['lost', 'lost'],
-  ])('a dispute that Stripe calls %s is %s', async (status, ours) => {
+  ])('a dispute with Stripe’s status %s is %s', async (status, ours) => {
     const { chargeId } = await charged();
     double.books.dispute(chargeId, 500, status);
     expect((await read(chargeId))?.disputes.map((dispute) => dispute.status)).toEqual(ours === undefined ? [] : [ours]);

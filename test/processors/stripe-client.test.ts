@@ -118,7 +118,7 @@ describe('a charge at Stripe', () => {
       'pm_card_visa_chargeDeclinedInsufficientFunds',
       { code: 'insufficient_funds', message: 'Your card has insufficient funds.' },
     ],
-  ])('%s is declined with its reason, and found so', async (source, failure) => {
+  ])('%s is declined with its reason, and found as declined', async (source, failure) => {
     const wanted = order({ source });
     const outcome = await client.charge(wanted, LIMIT);
     expect(outcome).toEqual({ kind: 'declined', chargeId: double.intentsOf(wanted.paymentId)[0]?.id, failure });
@@ -193,7 +193,7 @@ describe('a charge at Stripe', () => {
     ['error_after', 'AmbiguousError', 'processor_error'],
     ['malformed_after', 'AmbiguousError', 'processor_answer_unreadable'],
     ['silent_before', 'AmbiguousError', 'processor_timeout'],
-  ] as const)('%s: %s %s, for a send and for a look-up', async (trouble, name, code) => {
+  ] as const)('%s: %s %s, for sends and look-ups', async (trouble, name, code) => {
     double.trouble([trouble, trouble], 'anyCall');
     const limit = trouble === 'silent_before' ? SHORT : LIMIT;
     await expect(client.charge(order(), limit)).rejects.toMatchObject({ name, code });

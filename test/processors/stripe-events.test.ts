@@ -26,7 +26,7 @@ describe('Stripe events', () => {
     ['refund.failed', { object: 'refund', id: 're_1', payment_intent: 'pi_1' }],
     ['charge.dispute.created', { object: 'dispute', id: 'dp_1', payment_intent: 'pi_1' }],
     ['charge.dispute.closed', { object: 'dispute', id: 'dp_1', payment_intent: 'pi_1' }],
-  ])('%s is about its intent', (type, object) => {
+  ])('%s names its intent', (type, object) => {
     expect(read(type, object)).toEqual({
       kind: 'event',
       event: { processorName: 'stripe', eventId: 'evt_1', type, chargeId: 'pi_1' },
@@ -35,14 +35,14 @@ describe('Stripe events', () => {
 
   test.each([
     ['a type that does not change a payment', 'customer.created', { object: 'customer', id: 'cus_1' }],
-    ['a type that nobody knows', 'charge.teleported', {}],
+    ['an unknown type', 'charge.teleported', {}],
     [
       'a refund of a charge without an intent',
       'refund.created',
       { object: 'refund', id: 're_1', payment_intent: null },
     ],
-    ['a charge of its own', 'charge.refunded', { object: 'charge', id: 'ch_1', payment_intent: null }],
-  ])('%s is ignored, so that it is acknowledged', (_what, type, object) => {
+    ['a charge without an intent', 'charge.refunded', { object: 'charge', id: 'ch_1', payment_intent: null }],
+  ])('%s is ignored, and so acknowledged', (_what, type, object) => {
     expect(read(type, object)).toEqual({ kind: 'ignored', type });
   });
 

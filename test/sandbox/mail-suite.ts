@@ -16,7 +16,7 @@ const searchAnswer = z.strictObject({
   Messages: z.array(z.looseObject({ MessageID: z.string() })),
 });
 
-/** What the e-mail service promises, whatever its books are kept in. Each test has a recipient and an order of its own. */
+/** The contract of the e-mail service, for every kind of books. Each test has its own recipient and order. */
 export function describeMail(booksKind: string, createBooks: () => Promise<Books>): void {
   let sandbox: TestSandbox;
   let order: string;
@@ -49,7 +49,7 @@ export function describeMail(booksKind: string, createBooks: () => Promise<Books
   const idOf = (answer: { readonly body: string }) => sentEmail.parse(JSON.parse(answer.body)).MessageID;
 
   describe(`the mail in ${booksKind} books`, () => {
-    test('what is sent is answered with its id and found at once, with its text', async () => {
+    test('a sent e-mail is answered with its id and found immediately, with its text', async () => {
       const MessageID = idOf(await post());
       const outline = {
         MessageID,
@@ -68,7 +68,7 @@ export function describeMail(booksKind: string, createBooks: () => Promise<Books
       expect(JSON.parse(details.body)).toEqual({ ...outline, TextBody: 'Thank you.' });
     });
 
-    test('it is found by tag, by recipient, by metadata, and by all of them', async () => {
+    test('an e-mail is found by tag, by recipient, by metadata, and by all of them', async () => {
       const recipient = `${order}@example.com`;
       const MessageID = idOf(await post({ To: recipient }));
       await post();
@@ -79,12 +79,12 @@ export function describeMail(booksKind: string, createBooks: () => Promise<Books
       expect(await found({ recipient, tag: `${tag}x` })).toEqual({ TotalCount: 0, Messages: [] });
     });
 
-    test('two equal requests are two e-mails: nothing guards against doubles', async () => {
+    test('two equal requests are two e-mails: repeated requests are not recognized', async () => {
       await Promise.all([post(), post()]);
       expect(await found()).toMatchObject({ TotalCount: 2 });
     });
 
-    test('pages are newest first, and tell how many there are', async () => {
+    test('pages are newest first, and contain the total count', async () => {
       const ids: string[] = [];
       for (let sent = 0; sent < 5; sent += 1) {
         ids.unshift(idOf(await post()));
@@ -109,7 +109,7 @@ export function describeMail(booksKind: string, createBooks: () => Promise<Books
       expect(sandbox.waits).toEqual(name === 'timeout' ? [15_000] : []);
     });
 
-    test('another e-mail to the same recipient has a first send of its own', async () => {
+    test('another e-mail to the same recipient has its own first send', async () => {
       expect((await post(to('flaky'))).status).toBe(500);
       expect((await post({ ...to('flaky'), Metadata: { payonce: `${order}x` } })).status).toBe(500);
       expect((await post({ ...to('flaky'), Metadata: {} })).status).toBe(500);

@@ -7,7 +7,7 @@ import { callSandbox } from '../support/sandbox-calls.ts';
 import { chargeIn, errorIn, sandboxDesk } from '../support/sandbox-desk.ts';
 import { createTestSandbox, type TestSandbox } from '../support/sandbox-world.ts';
 
-describe('a charge that asks the payer', () => {
+describe('a charge that requires an action of the payer', () => {
   let sandbox: TestSandbox;
   let desk: ReturnType<typeof sandboxDesk>;
 
@@ -32,14 +32,14 @@ describe('a charge that asks the payer', () => {
   const approve = (id: string) => form(id, 'decision=approve');
   const refuse = (id: string) => form(id, 'decision=refuse');
 
-  test('says where, in full, under the address that was called', async () => {
+  test('has the full action URL, under the called address', async () => {
     const charge = await asked();
     expect(charge).toMatchObject({ status: 'requires_action', amount_captured: 0, failure: null });
     expect(charge.action_url).toBe(`https://sandbox.example/actions/${charge.id}`);
     expect(await desk.types(charge.id)).toEqual(['charge.requires_action']);
   });
 
-  test('shows a page that needs nothing but itself', async () => {
+  test('shows a page without external resources', async () => {
     const { id } = await asked();
     const { status, headers, body } = await page(id);
     expect(status).toBe(200);
@@ -47,7 +47,7 @@ describe('a charge that asks the payer', () => {
     const policy = headers['content-security-policy'] ?? '';
     expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/]{43}='; form-action 'self';/);
     expect(policy).not.toContain('unsafe');
-    // The style that is allowed is the style that is there.
+    // The policy allows exactly the style of the page.
     const style = /<style>([^<]*)<\/style>/.exec(body)?.[1] ?? '';
     const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style));
     expect(policy).toContain(Buffer.from(digest).toString('base64'));
@@ -66,12 +66,12 @@ describe('a charge that asks the payer', () => {
     ['HUF', 1_999, 'HUF 19.99'],
     ['IQD', 1_999, 'IQD 1.999'],
     ['EUR', Number.MAX_SAFE_INTEGER, 'EUR 90,071,992,547,409.91'],
-  ])('shows the amount as people write it in %s', async (currency, amount, text) => {
+  ])('shows the formatted amount in %s', async (currency, amount, text) => {
     const { body } = await page((await asked({ currency, amount })).id);
     expect(body.replaceAll('\u00a0', ' ')).toContain(`<dd>${text}</dd>`);
   });
 
-  test('shows what others wrote as text, never as markup', async () => {
+  test('shows foreign values as text, never as markup', async () => {
     const { id } = await asked({ metadata: { payment: `<script>alert("1")</script>&'` } });
     for (const answer of [await page(id), await approve(id), await refuse(id)]) {
       expect(answer.body).not.toContain('<script');
@@ -114,7 +114,7 @@ describe('a charge that asks the payer', () => {
     expect(await desk.types(id)).toEqual(['charge.requires_action', 'charge.declined']);
   });
 
-  test('takes the decision as JSON, too', async () => {
+  test('accepts the decision as JSON, too', async () => {
     const { id } = await asked();
     expect((await desk.post(`/actions/${id}`, { decision: 'approve' })).status).toBe(200);
     expect((await desk.read(id)).status).toBe('succeeded');
@@ -123,7 +123,7 @@ describe('a charge that asks the payer', () => {
   test.each([
     ['approve', 'refuse', 'succeeded'],
     ['refuse', 'approve', 'declined'],
-  ])('the first decision holds: %s', async (first, second, status) => {
+  ])('the first decision is final: %s', async (first, second, status) => {
     const { id } = await asked();
     await form(id, `decision=${first}`);
     const decided = await desk.read(id);
@@ -148,7 +148,7 @@ describe('a charge that asks the payer', () => {
     expect(await desk.types(id)).toHaveLength(2);
   });
 
-  test('an approval is remembered after a void and a refund', async () => {
+  test('an approval is still shown after a void and a refund', async () => {
     const { id } = await asked({ capture: 'manual' });
     await approve(id);
     await desk.post(`/charges/${id}/void`);
@@ -159,7 +159,7 @@ describe('a charge that asks the payer', () => {
   test.each([
     ['void', 'requested'],
     ['expire', 'abandoned'],
-  ])('a question that ended by %s can be answered no more, and is charged to nobody', async (how, reason) => {
+  ])('after %s no decision is accepted, and nothing is charged', async (how, reason) => {
     const { id } = await asked();
     await desk.post(how === 'void' ? `/charges/${id}/void` : `/control/charges/${id}/expire`);
     for (const answer of [await approve(id), await refuse(id)]) {
@@ -193,7 +193,7 @@ describe('a charge that asks the payer', () => {
     expect((await desk.read(id)).status).toBe('requires_action');
   });
 
-  test('there is nothing to decide on a charge that did not ask, or that nobody knows', async () => {
+  test('an unknown charge, or one that requires no action, has nothing to decide', async () => {
     const { id } = chargeIn(await desk.charge('tok_ok'));
     for (const nobody of [id, 'ch_nobody']) {
       for (const answer of [await page(nobody), await approve(nobody), await refuse(nobody)]) {
@@ -205,29 +205,29 @@ describe('a charge that asks the payer', () => {
   });
 });
 
-describe('the address under which the sandbox is called', () => {
+describe('the base URL of the sandbox', () => {
   const event = (changes: Readonly<Record<string, unknown>>, headers: Readonly<Record<string, string>> = {}) => ({
     path: '/charges',
     headers,
     requestContext: { apiId: 'abc123', stage: 'live', path: '/live/charges', ...changes },
   });
 
-  test('on AWS has the domain of the API and its stage', () => {
+  test('on AWS contains the domain of the API and its stage', () => {
     const domainName = 'abc123.execute-api.eu-central-1.amazonaws.com';
     expect(baseAddress(event({ domainName }, { Host: 'elsewhere.example' }))).toBe(`https://${domainName}/live`);
   });
 
-  test('under a domain of its own has no stage', () => {
+  test('with a custom domain has no stage', () => {
     expect(baseAddress(event({ domainName: 'sandbox.example', path: '/charges' }))).toBe('https://sandbox.example');
   });
 
-  test.each(['host', 'Host'])('on the local AWS has the path of the API there, from the header %s', (name) => {
+  test.each(['host', 'Host'])('on the local AWS contains the emulator’s path, from the header %s', (name) => {
     expect(baseAddress(event({}, { [name]: 'localhost:4566' }))).toBe(
       'http://localhost:4566/restapis/abc123/live/_user_request_',
     );
   });
 
-  test('on the local AWS under a host of its own has the stage', () => {
+  test('on the local AWS with an execute-api host contains the stage', () => {
     const host = 'abc123.execute-api.localhost:4566';
     expect(baseAddress(event({}, { host }))).toBe(`http://${host}/live`);
   });
@@ -239,7 +239,7 @@ describe('the address under which the sandbox is called', () => {
     },
   );
 
-  test('is the configured one where a call does not tell it, and without one nothing is charged', async () => {
+  test('is the configured one if the call does not contain it, and without one nothing is charged', async () => {
     const books = createMemoryBooks();
     const world = {
       books,

@@ -40,7 +40,7 @@ const createBooks = async () =>
 describeSandbox('DynamoDB', createBooks);
 describeSandboxEvents('DynamoDB', createBooks);
 
-test('a charge booked before fees, actions, refunds and disputes were kept is read without them, and can be refunded', async () => {
+test('a charge from before fees, actions, refunds and disputes were stored is read without them, and can be refunded', async () => {
   const old = {
     id: 'ch_old',
     object: 'charge',

@@ -10,12 +10,12 @@ import type { Callbacks } from '../../sandbox/world.ts';
 
 const OPTIONS = { region: 'us-east-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } };
 
-/** The SDK's clients answer from a script instead of the network. */
+/** The SDK's clients return scripted answers instead of using the network. */
 function scripted<C extends SSMClient | SecretsManagerClient | SQSClient>(
   client: C,
   answer: (input: object) => object,
 ): C {
-  // The three clients have stacks of one shape, of which only the common part is used.
+  // The middleware stacks of the three clients have the same shape. Only their common part is used.
   const { middlewareStack } = client as SSMClient;
   middlewareStack.add(() => async (args) => ({ output: { $metadata: {}, ...answer(args.input) }, response: {} }), {
     step: 'initialize',
@@ -24,7 +24,7 @@ function scripted<C extends SSMClient | SecretsManagerClient | SQSClient>(
   return client;
 }
 
-describe('where callbacks go, and what they are signed with, on AWS', () => {
+describe('the address and the signing secret of callbacks on AWS', () => {
   let nowMs: number;
   let looks: object[];
   let parameter: string | undefined;
@@ -57,14 +57,14 @@ describe('where callbacks go, and what they are signed with, on AWS', () => {
     expect(looks).toEqual([{ Name: '/payonce/callback-address' }]);
   });
 
-  test('a parameter that is not there is no address yet, and is looked for each time', async () => {
+  test('a missing parameter means that there is no address yet, and is read each time', async () => {
     parameter = undefined;
     expect(await callbacks.address()).toBeUndefined();
     parameter = 'https://merchant.example/new';
     expect(await callbacks.address()).toBe('https://merchant.example/new');
   });
 
-  test('a parameter that may not be read is an error, and no missing address', async () => {
+  test('an unreadable parameter is an error, not a missing address', async () => {
     const failing = createAwsCallbacks({
       ssm: scripted(new SSMClient(OPTIONS), () => {
         throw new Error('AccessDenied');
@@ -77,7 +77,7 @@ describe('where callbacks go, and what they are signed with, on AWS', () => {
     await expect(failing.address()).rejects.toThrow('AccessDenied');
   });
 
-  test('both are kept for 30 seconds and no longer', async () => {
+  test('both are cached for exactly 30 seconds', async () => {
     await callbacks.address();
     await callbacks.secret();
     [parameter, secretText] = ['https://merchant.example/moved', '{"current":"rotated"}'];
@@ -98,7 +98,7 @@ describe('where callbacks go, and what they are signed with, on AWS', () => {
     ['the value under "current"', '{"previous":"old","current":"new"}', 'new'],
     ['else the first value', '{"b":"one","a":"two"}', 'one'],
     ['plain text as it is', 'whsec_abc', 'whsec_abc'],
-    ['text that is JSON but no object, as it is', '12345', '12345'],
+    ['JSON text that is not an object, unchanged', '12345', '12345'],
   ])('the secret is %s', async (_what, text, secret) => {
     secretText = text;
     expect(await callbacks.secret()).toBe(secret);
@@ -115,7 +115,7 @@ test('a task becomes one message with its delay', async () => {
   const sent: object[] = [];
   const client = scripted(new SQSClient(OPTIONS), (input) => {
     sent.push(input);
-    // The client checks what SQS says it has received.
+    // The client verifies the checksum in the answer of SQS.
     return {
       MD5OfMessageBody: createHash('md5')
         .update(JSON.stringify(delivery('evt_1')))

@@ -6,7 +6,7 @@ import { createTestSandbox, type TestSandbox } from '../support/sandbox-world.ts
 
 const SECOND_MS = 1_000;
 
-describe('magic sources whose charges go on by themselves', () => {
+describe('magic sources whose charges change without a request', () => {
   let receiver: Receiver;
   let sandbox: TestSandbox;
   let desk: ReturnType<typeof sandboxDesk>;
@@ -27,7 +27,7 @@ describe('magic sources whose charges go on by themselves', () => {
     return chargeIn(answer);
   };
   const arrived = () => receiver.arrivals.map(({ event }) => event.type);
-  /** Delivers all tasks once more, as a queue may. */
+  /** Redelivers all tasks, as a queue may. */
   const redeliverAll = async () => {
     await sandbox.batch(...sandbox.queued.map(({ body }) => body));
     await sandbox.runFor(60 * SECOND_MS);
@@ -84,7 +84,7 @@ describe('magic sources whose charges go on by themselves', () => {
   test('tok_callback_twice: its event arrives twice at once, under one id', async () => {
     const bothHere = Promise.withResolvers<void>();
     receiver.onArrival = async () => {
-      // The first is answered only when the second is there, too.
+      // The first is answered only after the second has arrived.
       if (receiver.arrivals.length === 2) bothHere.resolve();
       await bothHere.promise;
     };
@@ -95,18 +95,18 @@ describe('magic sources whose charges go on by themselves', () => {
     expect(await desk.events(id)).toMatchObject([{ attempts: 2, delivered: true }]);
   });
 
-  test('tok_callback_twice: taken once is taken; taken never is sent twice again', async () => {
+  test('tok_callback_twice: delivered if one copy is accepted; otherwise sent twice again', async () => {
     receiver.statuses.push(500, 500, 200, 500);
     const { id } = await made('tok_callback_twice');
     await sandbox.runFor(60 * SECOND_MS);
     expect(await desk.events(id)).toMatchObject([{ attempts: 4, delivered: true }]);
   });
 
-  test('tok_callback_first: its event has arrived and was answered before the charge is answered', async () => {
+  test('tok_callback_first: its event arrives and is answered before the charge is answered', async () => {
     const order: string[] = [];
     let readBefore: string | undefined;
     receiver.onArrival = async ({ event }) => {
-      // The receiver finds the charge already.
+      // The receiver can already read the charge.
       readBefore = (await desk.read(String(event.data['charge']))).status;
       order.push('callback');
     };
@@ -152,21 +152,21 @@ describe('magic sources whose charges go on by themselves', () => {
     ]);
   });
 
-  test('tok_callback_out_of_order: the older event waits until the newest was taken', async () => {
+  test('tok_callback_out_of_order: the older event waits until the newest was accepted', async () => {
     receiver.statuses.push(500, 500);
     await made('tok_callback_out_of_order');
     await sandbox.runFor(60 * SECOND_MS);
     expect(arrived()).toEqual(['charge.succeeded', 'charge.succeeded', 'charge.succeeded', 'charge.pending']);
   });
 
-  test('tok_callback_out_of_order: the older event goes out at last, even if the newest never is', async () => {
+  test('tok_callback_out_of_order: the older event is sent in the end, even if the newest is never accepted', async () => {
     receiver.statuses.push(...Array<number>(20).fill(500));
     await made('tok_callback_out_of_order');
     await sandbox.runFor(24 * 3_600 * SECOND_MS);
     expect(arrived()).toEqual([...Array<string>(20).fill('charge.succeeded'), 'charge.pending']);
   });
 
-  test('tok_callback_late_success: declined, and charged after all after 3 seconds', async () => {
+  test('tok_callback_late_success: declined, and charged nevertheless after 3 seconds', async () => {
     const answer = await desk.charge('tok_callback_late_success', {}, 'k1');
     expect(answer.status).toBe(402);
     const { code, charge: id = '' } = errorIn(answer);
@@ -187,7 +187,7 @@ describe('magic sources whose charges go on by themselves', () => {
     expect(arrived()).toEqual(['charge.declined']);
   });
 
-  test('tok_dispute: charged, and all of it is disputed after 2 seconds, once', async () => {
+  test('tok_dispute: charged, and disputed in full after 2 seconds, once', async () => {
     const { id, status } = await made('tok_dispute');
     expect(status).toBe('succeeded');
     await sandbox.runFor(2 * SECOND_MS);
@@ -213,21 +213,21 @@ describe('magic sources whose charges go on by themselves', () => {
     [32, 31],
     [1, 1],
     [Number.MAX_SAFE_INTEGER, 261_208_778_387_489 + 30],
-  ])('tok_fee: of %d minor units the processor keeps %d', async (amount, fee) => {
+  ])('tok_fee: %d minor units have a fee of %d', async (amount, fee) => {
     expect((await made('tok_fee', { amount })).fee).toBe(fee);
   });
 
-  test('tok_fee: a partial capture costs what is due for what was captured', async () => {
+  test('tok_fee: a partial capture has the fee of the captured amount', async () => {
     const { id } = await made('tok_fee', { capture: 'manual' });
     expect(chargeIn(await desk.post(`/charges/${id}/capture`, { amount: 1_000 })).fee).toBe(59);
   });
 
-  test('every other charge says nothing of a fee', async () => {
+  test('every other charge has no fee', async () => {
     expect((await made('tok_ok')).fee).toBeNull();
     expect((await made('tok_async')).fee).toBeNull();
   });
 
-  test('switched on, a source acts on the next call, whatever its own source', async () => {
+  test('a source that is switched on applies to the next call, regardless of the call’s source', async () => {
     const switched = { method: 'PUT', path: '/control/failures' };
     await callSandbox(sandbox.handler, { ...switched, body: JSON.stringify({ count: 1, source: 'tok_async' }) });
     expect((await made('tok_ok')).status).toBe('pending');

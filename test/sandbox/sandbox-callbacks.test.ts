@@ -5,7 +5,7 @@ import { createTestSandbox, SANDBOX_SECRET, SANDBOX_START_MS, type TestSandbox }
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600 * SECOND_MS;
-/** 1, 2, 4 and so on to 512 seconds, then 900 for each of the rest of the twenty. */
+/** 1, 2, 4 and so on to 512 seconds, then 900 seconds for the rest of the twenty attempts. */
 const GROWING_WAITS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900, 900, 900, 900, 900, 900, 900];
 
 describe('callbacks of the sandbox processor', () => {
@@ -32,7 +32,7 @@ describe('callbacks of the sandbox processor', () => {
   };
 
   describe('a delivery', () => {
-    test('posts the event as JSON to the address, and is noted when it is taken', async () => {
+    test('posts the event as JSON to the address, and is recorded when it is accepted', async () => {
       const id = await captured();
       expect(receiver.arrivals).toEqual([]);
       await sandbox.runDue();
@@ -55,7 +55,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(await verifiedSeconds(forged, SANDBOX_SECRET)).toBeUndefined();
     });
 
-    test('carries a time of its own, under the same event id, whenever it is repeated', async () => {
+    test('has a new time under the same event id when it is repeated', async () => {
       receiver.statuses.push(500, 503);
       await captured();
       await sandbox.runFor(3 * SECOND_MS);
@@ -69,17 +69,20 @@ describe('callbacks of the sandbox processor', () => {
     });
   });
 
-  describe('an event that is not taken', () => {
-    test.each([[301], [400], [404], [409], [500], [503]])('with %d is sent again until it is', async (status) => {
-      receiver.statuses.push(status, status);
-      const id = await captured();
-      await sandbox.runFor(HOUR_MS);
-      expect(receiver.arrivals.map(({ path }) => path)).toEqual(Array(3).fill('/callbacks/sandbox'));
-      expect(await onlyEvent(id)).toMatchObject({ attempts: 3, delivered: true });
-      expect(waits()).toEqual([0, 1, 2]);
-    });
+  describe('an event that is not accepted', () => {
+    test.each([[301], [400], [404], [409], [500], [503]])(
+      'with %d is sent again until it is accepted',
+      async (status) => {
+        receiver.statuses.push(status, status);
+        const id = await captured();
+        await sandbox.runFor(HOUR_MS);
+        expect(receiver.arrivals.map(({ path }) => path)).toEqual(Array(3).fill('/callbacks/sandbox'));
+        expect(await onlyEvent(id)).toMatchObject({ attempts: 3, delivered: true });
+        expect(waits()).toEqual([0, 1, 2]);
+      },
+    );
 
-    test('waits longer each time, up to a quarter of an hour, and stays undelivered after twenty attempts', async () => {
+    test('waits longer each time, up to 15 minutes, and stays undelivered after twenty attempts', async () => {
       receiver.statuses.push(...Array<number>(30).fill(500));
       const id = await captured();
       await sandbox.runFor(24 * HOUR_MS);
@@ -88,7 +91,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(await onlyEvent(id)).toMatchObject({ attempts: 20, delivered: false });
     });
 
-    test('for want of an address is sent when there is one', async () => {
+    test('for lack of an address is sent when one is configured', async () => {
       sandbox.address = undefined;
       const id = await captured();
       await sandbox.runFor(2 * SECOND_MS);
@@ -100,7 +103,7 @@ describe('callbacks of the sandbox processor', () => {
     });
 
     test.each([['http://127.0.0.1:1/callbacks'], ['no address at all']])(
-      'at %s counts as sent in vain',
+      'at %s counts as a failed attempt',
       async (address) => {
         sandbox.address = address;
         const id = await captured();
@@ -110,7 +113,7 @@ describe('callbacks of the sandbox processor', () => {
       },
     );
 
-    test('because the receiver broke off is sent again', async () => {
+    test('because the receiver closed the connection is sent again', async () => {
       let broken = false;
       receiver.onArrival = async () => {
         if (!broken) {
@@ -125,7 +128,7 @@ describe('callbacks of the sandbox processor', () => {
   });
 
   describe('a task on the queue', () => {
-    test('that comes a second time sends nothing once the event was taken', async () => {
+    test('that is redelivered sends nothing after the event was accepted', async () => {
       await captured();
       const [task] = sandbox.queued;
       await sandbox.runDue();
@@ -133,7 +136,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(receiver.arrivals).toHaveLength(1);
     });
 
-    test('for an event that is not in the books yet looks again, and gives up after half a minute', async () => {
+    test('for an event that is not in the books yet is retried, and given up after half a minute', async () => {
       const task = { kind: 'deliver', eventId: 'evt_1', attempt: 1, copies: 1, again: false, thenEventId: null };
       await sandbox.batch(JSON.stringify(task));
       await sandbox.runFor(HOUR_MS);
@@ -141,14 +144,14 @@ describe('callbacks of the sandbox processor', () => {
       expect(receiver.arrivals).toEqual([]);
     });
 
-    test('for a charge that is not in the books yet looks again, and gives up after half a minute', async () => {
+    test('for a charge that is not in the books yet is retried, and given up after half a minute', async () => {
       const task = { kind: 'advance', chargeId: 'ch_1', to: 'succeed', attempt: 1, disputeId: null, heldEventId: null };
       await sandbox.batch(JSON.stringify(task));
       await sandbox.runFor(HOUR_MS);
       expect(waits()).toEqual([1, 2, 4, 8, 16]);
     });
 
-    test('that fails is logged and reported alone, so that only it comes again', async () => {
+    test('that fails is logged and reported alone, so that only it is redelivered', async () => {
       const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
       await captured();
       await captured();
@@ -164,7 +167,7 @@ describe('callbacks of the sandbox processor', () => {
     test('does not wait for the others of its batch', async () => {
       await captured();
       await captured();
-      // The first is answered only when the second is there.
+      // The first is answered only after the second has arrived.
       const bothHere = Promise.withResolvers<void>();
       receiver.onArrival = async () => {
         if (receiver.arrivals.length === 2) bothHere.resolve();
@@ -175,7 +178,7 @@ describe('callbacks of the sandbox processor', () => {
     });
   });
 
-  test('without a queue nothing changes: no event is ever left that nobody delivers', async () => {
+  test('without a queue nothing changes, so no event remains without a delivery', async () => {
     const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
     const id = await captured();
     const before = await desk.read(id);
@@ -192,7 +195,7 @@ describe('callbacks of the sandbox processor', () => {
   });
 
   describe('an event that is sent again on demand', () => {
-    test('goes out under the same id, though it was taken before', async () => {
+    test('is sent under the same id, although it was accepted before', async () => {
       const id = await captured();
       await sandbox.runDue();
       const event = await onlyEvent(id);
@@ -202,7 +205,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(await onlyEvent(id)).toMatchObject({ attempts: 2, delivered: true });
     });
 
-    test('is repeated until it is taken, though it was taken before', async () => {
+    test('is repeated until it is accepted, although it was accepted before', async () => {
       const id = await captured();
       await sandbox.runDue();
       receiver.statuses.push(500);
@@ -211,7 +214,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(await onlyEvent(id)).toMatchObject({ attempts: 3, delivered: true });
     });
 
-    test('goes out in five copies at once', async () => {
+    test('is sent in five copies at once', async () => {
       const id = await captured();
       await sandbox.runDue();
       const allHere = Promise.withResolvers<void>();
@@ -225,7 +228,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(await onlyEvent(id)).toMatchObject({ attempts: 6 });
     });
 
-    test('goes out under a new id with the same type and data', async () => {
+    test('is sent under a new id with the same type and data', async () => {
       const id = await captured();
       await sandbox.runDue();
       const event = await onlyEvent(id);

@@ -5,7 +5,7 @@ import { type DynamoDbAccess, getAll, transact } from '../../sandbox/dynamodb-re
 
 const PUT = { Put: { TableName: 'books', Item: { pk: 'a', sk: 'b' } } };
 
-/** What no emulator shows: the SDK's client answers from a script instead of the network. */
+/** Cases that no emulator produces: the SDK's client returns scripted answers instead of using the network. */
 describe('the sandbox books under a busy DynamoDB', () => {
   let inputs: unknown[];
   let waits: number[];
@@ -45,30 +45,30 @@ describe('the sandbox books under a busy DynamoDB', () => {
       });
     };
 
-  test('a conflict with a rival transaction is tried again, later each time', async () => {
+  test('a conflict with a rival transaction is retried, with growing waits', async () => {
     answers = [canceled('None', 'TransactionConflict'), canceled('ThrottlingError', 'None'), () => ({})];
     expect(await transact(access, [PUT])).toBe('applied');
     expect(waits).toEqual([40, 80]);
   });
 
-  test('a conflict that does not end is thrown after five attempts', async () => {
+  test('a lasting conflict is thrown after five attempts', async () => {
     answers = Array.from({ length: 5 }, () => canceled('TransactionConflict'));
     await expect(transact(access, [PUT])).rejects.toBeInstanceOf(TransactionCanceledException);
     expect(inputs).toHaveLength(5);
   });
 
-  test('a condition that does not hold is an outcome, and is not tried again', async () => {
+  test('a failed condition is an outcome, and is not retried', async () => {
     answers = [canceled('TransactionConflict', 'ConditionalCheckFailed')];
     expect(await transact(access, [PUT])).toBe('refused');
     expect(waits).toEqual([]);
   });
 
-  test('a transaction that DynamoDB finds wrong is thrown at once', async () => {
+  test('an invalid transaction is thrown immediately', async () => {
     answers = [canceled('ValidationError')];
     await expect(transact(access, [PUT])).rejects.toBeInstanceOf(TransactionCanceledException);
   });
 
-  test('keys that DynamoDB left unread are asked for again', async () => {
+  test('keys that DynamoDB left unprocessed are read again', async () => {
     const [one, other] = [
       { pk: 'a', sk: '1' },
       { pk: 'a', sk: '2' },
@@ -81,7 +81,7 @@ describe('the sandbox books under a busy DynamoDB', () => {
     expect(inputs[1]).toMatchObject({ RequestItems: { books: { Keys: [other], ConsistentRead: true } } });
   });
 
-  test('keys that stay unread are an error, never a short list', async () => {
+  test('keys that stay unprocessed are an error, never a shorter list', async () => {
     const key = { pk: 'a', sk: '1' };
     answers = Array.from({ length: 5 }, () => () => ({ UnprocessedKeys: { books: { Keys: [key] } } }));
     await expect(getAll(access, [key])).rejects.toThrow('unprocessed');

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { newCharge } from '../../sandbox/charge.ts';
 import { chargeItem } from '../../sandbox/dynamodb-rows.ts';
 
-test('a refund booked before metadata was kept is read as one without', () => {
+test('a refund from before metadata was stored is read without metadata', () => {
   const charge = newCharge({
     id: 'ch_1',
     order: { amount: 100, currency: 'EUR', source: 'tok_ok', capture: 'automatic', metadata: {} },

@@ -7,7 +7,7 @@ import { createTestSandbox, SANDBOX_START_MS, type TestSandbox } from '../suppor
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** What the books promise of events, of what changes later, and of the list by time. */
+/** The contract of the books for events, later changes, and the list by time. */
 export function describeSandboxEvents(booksKind: string, createBooks: () => Promise<Books>): void {
   describe(`the sandbox's events in ${booksKind} books`, () => {
     let books: Books;
@@ -45,7 +45,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         data: { charge: chargeId, payment: null },
       });
 
-      test('a new charge brings its event; one whose key was taken brings neither', async () => {
+      test('a new charge is written with its event; with a claimed key neither is written', async () => {
         const request = { key: crypto.randomUUID(), fingerprint: 'f' };
         const [winner, loser] = [made(id()), made(id())];
         const [first, second] = [event(winner.id), event(loser.id)];
@@ -58,7 +58,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await books.eventsOfCharge(loser.id)).toEqual([]);
       });
 
-      test('a change brings its events, refund and dispute pointers; one that came too late brings none', async () => {
+      test('a change is written with its events, refund and dispute pointers; after a conflict nothing is written', async () => {
         const charge = made(id());
         await books.add(charge, event(charge.id), undefined, SANDBOX_START_MS);
         const seen = { charge, version: 1 };
@@ -84,7 +84,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await books.chargeOfPart(other)).toBeUndefined();
       });
 
-      test('an operation that its key did before brings no second event', async () => {
+      test('an operation that its key applied before makes no second event', async () => {
         const charge = made(id());
         await books.add(charge, event(charge.id), undefined, SANDBOX_START_MS);
         const operation = { key: 'k', fingerprint: 'f', body: '{}' };
@@ -94,7 +94,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await books.event(again.id)).toBeUndefined();
       });
 
-      test('twenty sends of one key at once make one event, and whatever else is queued finds nothing', async () => {
+      test('twenty sends of one key at once make one event, and the other queued tasks find nothing', async () => {
         const key = crypto.randomUUID();
         const answers = await Promise.all(Array.from({ length: 20 }, () => desk.charge('tok_ok', {}, key)));
         const [{ id: chargeId } = { id: '' }] = answers.map(chargeIn);
@@ -106,7 +106,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         ]);
       });
 
-      test('four refunds at once: each that happened has its event, each that was refused has none', async () => {
+      test('four refunds at once: each applied one has its event, each refused one has none', async () => {
         const chargeId = await captured();
         const answers = await Promise.all(
           Array.from({ length: 4 }, () =>
@@ -131,8 +131,8 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
       });
     });
 
-    describe('what is told', () => {
-      test('a charge names its payment, or says that it has none', async () => {
+    describe('the content of events', () => {
+      test('an event names its payment, or has null', async () => {
         const { id } = chargeIn(await desk.charge('tok_ok', { metadata: { payment: 'pay_7' } }));
         expect(await desk.events(id)).toEqual([
           {
@@ -160,19 +160,19 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await desk.types(second)).toEqual(['charge.authorized', 'charge.voided']);
       });
 
-      test('a refused operation tells nothing', async () => {
+      test('a refused operation makes no event', async () => {
         const id = await captured();
         await desk.post(`/charges/${id}/refunds`, { amount: 2_000 });
         await desk.post(`/charges/${id}/void`);
         expect(await desk.types(id)).toEqual(['charge.succeeded']);
       });
 
-      test('a charge that nobody knows has no events, and the list needs a charge', async () => {
+      test('an unknown charge has no events, and the list requires a charge', async () => {
         expect(await desk.events('ch_nobody')).toEqual([]);
         expect((await desk.get('/events')).status).toBe(400);
       });
 
-      test('deliveries are counted, and one that was taken stays so', async () => {
+      test('deliveries are counted, and a delivered event stays delivered', async () => {
         const id = await captured();
         const [event] = await desk.events(id);
         await books.noteDelivery(event?.id ?? '', 1, false);
@@ -183,7 +183,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
     });
 
     describe('refunds that fail', () => {
-      test('give the money back to the charge, once, and it can be refunded again', async () => {
+      test('return their amount to the charge, once, and it can be refunded again', async () => {
         const id = await captured();
         const refund = refundIn(await desk.post(`/charges/${id}/refunds`, { amount: 1_500 }));
         await desk.post(`/charges/${id}/refunds`, { amount: 100 });
@@ -214,7 +214,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
     });
 
     describe('disputes', () => {
-      test('are opened over all that was captured, and closed once', async () => {
+      test('are opened for the whole captured amount, and closed once', async () => {
         const id = await captured();
         const opened = await desk.post(`/control/charges/${id}/dispute`);
         expect(opened.status).toBe(201);
@@ -232,7 +232,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(events.slice(1).map(({ data }) => data.dispute)).toEqual([dispute.id, dispute.id]);
       });
 
-      test('cover no more than was captured, less what others hold or have lost', async () => {
+      test('are limited to the captured amount, less other open or lost disputes', async () => {
         const id = await captured();
         const first = disputeIn(await desk.post(`/control/charges/${id}/dispute`, { amount: 1_500 }));
         expect(errorIn(await desk.post(`/control/charges/${id}/dispute`, { amount: 500 })).code).toBe(
@@ -242,7 +242,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect((await desk.post(`/control/charges/${id}/dispute`, { amount: 500 })).status).toBe(201);
       });
 
-      test('are refused where nothing was captured, and 404 where there is nothing', async () => {
+      test('are refused if nothing was captured, and 404 for an unknown charge', async () => {
         const { id } = chargeIn(await desk.charge('tok_ok', { capture: 'manual' }));
         expect(errorIn(await desk.post(`/control/charges/${id}/dispute`)).code).toBe('charge_not_disputable');
         expect((await desk.post('/control/charges/ch_nobody/dispute')).status).toBe(404);
@@ -251,7 +251,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
     });
 
     describe('sending an event again', () => {
-      test('under the same id queues that event and makes none', async () => {
+      test('under the same id queues that event and makes no new one', async () => {
         const id = await captured();
         const [event] = await desk.events(id);
         const answer = await desk.post(`/control/events/${event?.id}/resend`, { id: 'same', copies: 3 });
@@ -261,7 +261,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await desk.events(id)).toHaveLength(1);
       });
 
-      test('under a new id makes one of the same type and data, as the newest', async () => {
+      test('under a new id makes an event of the same type and data, as the newest', async () => {
         const id = await captured();
         await desk.post(`/charges/${id}/refunds`, { amount: 1 });
         const [, refunded] = await desk.events(id);
@@ -285,7 +285,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
     });
 
     describe('the list by time', () => {
-      /** Each test has years of its own, because books may be shared. */
+      /** Each test has its own years, because books may be shared. */
       const startOf = (year: number) => {
         const startMs = Date.UTC(year, 5, 1);
         sandbox.advance(startMs - SANDBOX_START_MS);
@@ -300,7 +300,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
           }),
         );
 
-      test('gives each charge once, oldest first, in pages of at most a hundred, across days', async () => {
+      test('contains each charge once, oldest first, in pages of at most a hundred, across days', async () => {
         const start = startOf(2031);
         const made: string[] = [];
         for (let round = 0; round < 25; round += 1) {
@@ -323,7 +323,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(times).toEqual(times.toSorted((a, b) => a - b));
       });
 
-      test('begins with its first second and ends before its last', async () => {
+      test('includes its first second and excludes its last', async () => {
         const start = startOf(2033);
         const first = chargeIn(await desk.charge('tok_ok')).id;
         sandbox.advance(1_000);
@@ -345,7 +345,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect([data.length, next]).toEqual([100, null]);
       });
 
-      test('shows a charge as it is now', async () => {
+      test('shows the current state of a charge', async () => {
         const start = startOf(2037);
         const { id } = chargeIn(await desk.charge('tok_ok', { capture: 'manual' }));
         await desk.post(`/charges/${id}/void`);

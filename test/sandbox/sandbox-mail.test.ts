@@ -6,7 +6,7 @@ import { describeMail } from './mail-suite.ts';
 
 describeMail('memory', async () => createMemoryBooks());
 
-describe('the mail refuses what it does not understand', () => {
+describe('the mail rejects invalid requests', () => {
   let handler: SandboxHandler;
   beforeEach(() => {
     ({ handler } = createTestSandbox());
@@ -24,14 +24,14 @@ describe('the mail refuses what it does not understand', () => {
     ['metadata of which a value is too long', { ...email, Metadata: { order: 'x'.repeat(81) } }, 'Metadata'],
     ['metadata of which a name is too long', { ...email, Metadata: { [`x${'y'.repeat(20)}`]: '' } }, 'Metadata'],
     ['more metadata than ten', { ...email, Metadata: eleven }, 'Metadata'],
-  ])('%s is 422 and names the field', async (_what, body, field) => {
+  ])('%s is 422 with the field’s name', async (_what, body, field) => {
     const call = { method: 'POST', path: '/email', headers, body: JSON.stringify(body) };
     const answer = await callSandbox(handler, call);
     expect(answer.status).toBe(422);
     expect(JSON.parse(answer.body)).toEqual({ ErrorCode: 300, Message: expect.stringContaining(field) });
   });
 
-  test('what is no JSON is 422', async () => {
+  test('a body that is not JSON is 422', async () => {
     const answer = await callSandbox(handler, { method: 'POST', path: '/email', headers, body: '{' });
     expect([answer.status, JSON.parse(answer.body)]).toEqual([422, { ErrorCode: 402, Message: 'Invalid JSON' }]);
   });
@@ -57,7 +57,7 @@ describe('the mail refuses what it does not understand', () => {
     expect([answer.status, JSON.parse(answer.body)]).toMatchObject([422, { ErrorCode: 600 }]);
   });
 
-  test('the server tells that it is there, and an e-mail that nobody sent is 404', async () => {
+  test('the server is readable, and an unknown e-mail is 404', async () => {
     expect((await callSandbox(handler, { method: 'GET', path: '/server', headers })).status).toBe(200);
     const details = { method: 'GET', path: '/messages/outbound/eml_nobody/details', headers };
     expect((await callSandbox(handler, details)).status).toBe(404);

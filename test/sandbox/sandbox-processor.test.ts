@@ -8,7 +8,7 @@ import { describeSandboxEvents } from './sandbox-events-suite.ts';
 describeSandbox('memory', async () => createMemoryBooks());
 describeSandboxEvents('memory', async () => createMemoryBooks());
 
-describe('the sandbox processor refuses what it does not understand', () => {
+describe('the sandbox processor rejects invalid requests', () => {
   let sandbox: TestSandbox;
 
   beforeEach(() => {
@@ -41,13 +41,13 @@ describe('the sandbox processor refuses what it does not understand', () => {
     ['metadata that is not text', { ...good, metadata: { payment: 1 } }, 'metadata.payment'],
     ['an unknown field', { ...good, extra: 1 }, 'extra'],
     ['a body that is no object', [good], ''],
-  ])('%s is 400 and names the field', async (_what, body, field) => {
+  ])('%s is 400 with the field’s name', async (_what, body, field) => {
     const answer = await post(body);
     expect(answer.status).toBe(400);
     expect(answer.body).toEqual({ error: { code: 'invalid_request', message: expect.stringContaining(field) } });
   });
 
-  test('a body that is no JSON is 400 invalid_json', async () => {
+  test('a body that is not JSON is 400 invalid_json', async () => {
     const answer = await call({ method: 'POST', path: '/charges', body: '{"amount":' });
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_json' } } });
   });
@@ -67,7 +67,7 @@ describe('the sandbox processor refuses what it does not understand', () => {
     expect(second.body).toEqual(first.body);
   });
 
-  test('a source of 255 characters is understood, and unknown', async () => {
+  test('a source of 255 characters is valid, and unknown', async () => {
     const answer = await post({ ...good, source: 't'.repeat(255) });
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_source' } } });
   });
@@ -99,7 +99,7 @@ describe('the sandbox processor refuses what it does not understand', () => {
     });
   });
 
-  test('a list of 31 days is given', async () => {
+  test('a list of 31 days is allowed', async () => {
     const query = { created_from: '0', created_to: String(MONTH_SECONDS) };
     expect(await call({ method: 'GET', path: '/charges', query })).toMatchObject({
       status: 200,
@@ -136,7 +136,7 @@ describe('the sandbox processor refuses what it does not understand', () => {
     ['GET', '/control/charges/ch_1/expire', 'POST'],
     ['GET', '/control/disputes/dp_1/close', 'POST'],
     ['GET', '/control/refunds/re_1/fail', 'POST'],
-  ])('%s %s is 405 and says what is allowed', async (method, path, allow) => {
+  ])('%s %s is 405 with the allowed methods', async (method, path, allow) => {
     const answer = await call({ method, path });
     expect(answer).toMatchObject({ status: 405, body: { error: { code: 'method_not_allowed' } } });
     expect(answer.headers['allow']).toBe(allow);

@@ -7,7 +7,7 @@ import { describeShop } from './shop-suite.ts';
 
 describeShop('memory', async () => createMemoryBooks());
 
-describe('the shop refuses what it does not understand', () => {
+describe('the shop rejects invalid requests', () => {
   let handler: SandboxHandler;
   let desk: ReturnType<typeof sandboxDesk>;
 
@@ -33,13 +33,13 @@ describe('the shop refuses what it does not understand', () => {
     ['a currency in lower case', '/referrals/credits', { ...credit, currency: 'eur' }, 'currency'],
     ['an unknown field of a credit', '/referrals/credits', { ...credit, extra: 1 }, 'extra'],
     ['a release with a body', '/stock/reservations/rsv_1/release', { quantity: 1 }, 'quantity'],
-  ])('%s is 400 and names the field', async (_what, path, body, field) => {
+  ])('%s is 400 with the field’s name', async (_what, path, body, field) => {
     const answer = await desk.post(path, body, 'k');
     expect(answer.status).toBe(400);
     expect(errorIn(answer)).toEqual({ code: 'invalid_request', message: expect.stringContaining(field) });
   });
 
-  test('a key with a blank is 400', async () => {
+  test('a key with a space is 400', async () => {
     expect((await desk.post('/referrals/credits', credit, 'a b')).status).toBe(400);
   });
 
@@ -47,7 +47,7 @@ describe('the shop refuses what it does not understand', () => {
     ['DELETE', '/stock/reservations', 'GET, POST'],
     ['GET', '/stock/reservations/rsv_1/release', 'POST'],
     ['PUT', '/referrals/credits', 'GET, POST'],
-  ])('%s %s is 405 and says what is allowed', async (method, path, allow) => {
+  ])('%s %s is 405 with the allowed methods', async (method, path, allow) => {
     const answer = await callSandbox(handler, { method, path });
     expect([answer.status, errorIn(answer).code]).toEqual([405, 'method_not_allowed']);
     expect(answer.headers['allow']).toBe(allow);

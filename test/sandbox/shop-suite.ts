@@ -9,7 +9,7 @@ const SERVICES = [
     service: 'stock',
     path: '/stock/reservations',
     body: (order: string, name = 'sku_tea') => ({ order, items: [{ sku: name, quantity: 2 }] }),
-    /** The same key with this is a mismatch. */
+    /** Another body, which is a mismatch under the same key. */
     other: (order: string) => ({ order, items: [{ sku: 'sku_tea', quantity: 3 }] }),
     made: { object: 'reservation', status: 'reserved' },
     timeout: 'sku_timeout',
@@ -32,7 +32,7 @@ const SERVICES = [
 
 const idIn = (answer: SandboxAnswer) => (JSON.parse(answer.body) as { id: string }).id;
 
-/** What the shop's services promise, whatever their books are kept in. Each test uses orders and keys of its own. */
+/** The contract of the shop's services, for every kind of books. Each test uses its own orders and keys. */
 export function describeShop(booksKind: string, createBooks: () => Promise<Books>): void {
   let sandbox: TestSandbox;
   let desk: ReturnType<typeof sandboxDesk>;
@@ -52,7 +52,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
   describe.each(SERVICES)(`$service in ${booksKind} books`, (of) => {
     const { path, body } = of;
 
-    test('what is asked for is answered 201 and counted at once', async () => {
+    test('a request is answered 201 and counted immediately', async () => {
       const answer = await desk.post(path, body(order), key);
       expect(answer.status).toBe(201);
       const made: unknown = JSON.parse(answer.body);
@@ -66,14 +66,14 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path, `${order}x`)).toEqual([]);
     });
 
-    test('the same key answers the same and counts once, a year later too', async () => {
+    test('the same key gets the same answer and counts once, also a year later', async () => {
       const first = await desk.post(path, body(order), key);
       sandbox.advance(365 * 24 * 60 * 60 * 1_000);
       expect(await desk.post(path, body(order), key)).toEqual(first);
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('ten sends of one key at once count once, and all answer with it', async () => {
+    test('ten sends of one key at once count once, and all get the same answer', async () => {
       const answers = await Promise.all(Array.from({ length: 10 }, () => desk.post(path, body(order), key)));
       expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([201]));
       expect(new Set(answers.map((answer) => answer.body)).size).toBe(1);
@@ -93,7 +93,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('without a key, and under another, it counts each time', async () => {
+    test('without a key, and under another key, each request counts', async () => {
       await desk.post(path, body(order));
       await desk.post(path, body(order));
       await desk.post(path, body(order), key);
@@ -109,7 +109,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toMatchObject(ids.map((id) => ({ id })));
     });
 
-    test(`${of.refused}: refused each time, counted never, and the key may be used for another`, async () => {
+    test(`${of.refused}: refused each time, never counted, and the key may be used for another body`, async () => {
       for (let send = 1; send <= 2; send += 1) {
         const answer = await desk.post(path, body(order, of.refused), key);
         expect([answer.status, errorIn(answer).code]).toEqual(of.refusal);
@@ -118,7 +118,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect((await desk.post(path, body(order), key)).status).toBe(201);
     });
 
-    test(`${of.timeout}: counted and silent first, then answered with what was counted`, async () => {
+    test(`${of.timeout}: counted without an answer first, then answered with the counted entry`, async () => {
       expect((await desk.post(path, body(order, of.timeout), key)).status).toBe(504);
       expect(sandbox.waits).toEqual([15_000]);
       const [made, ...more] = await listed(path);
@@ -136,7 +136,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('an order must be named to be listed', async () => {
+    test('the list requires an order', async () => {
       for (const query of [{}, { order: '' }, { order, more: '1' }]) {
         const answer = await desk.get(path, query);
         expect([answer.status, errorIn(answer).code]).toEqual([400, 'invalid_request']);
@@ -147,7 +147,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
   describe(`the shop in ${booksKind} books`, () => {
     const [stock, credits] = SERVICES;
 
-    test('a reservation is released, as often as it is asked for, and stays in the list', async () => {
+    test('a reservation is released, for every repetition too, and stays in the list', async () => {
       const made = await desk.post(stock.path, stock.body(order), key);
       const releasing = () => desk.post(`${stock.path}/${idIn(made)}/release`);
       const [first, second] = await Promise.all([releasing(), releasing()]);
@@ -160,14 +160,14 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(JSON.parse((await desk.post(stock.path, stock.body(order), key)).body)).toEqual(released);
     });
 
-    test('a reservation that nobody made is 404, and a credit is none', async () => {
+    test('an unknown reservation is 404, and so is the id of a credit', async () => {
       const credit = idIn(await desk.post(credits.path, credits.body(order)));
       for (const id of ['rsv_nobody', credit]) {
         expect((await desk.post(`${stock.path}/${id}/release`)).status).toBe(404);
       }
     });
 
-    test('of several items, the one that is not in stock decides, and nothing is reserved', async () => {
+    test('if one of several items is out of stock, nothing is reserved', async () => {
       const items = ['sku_flaky', 'sku_tea', 'sku_none'].map((sku) => ({ sku, quantity: 1 }));
       expect((await desk.post(stock.path, { order, items }, key)).status).toBe(409);
       expect(await listed(stock.path)).toEqual([]);
@@ -180,7 +180,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(credits.path)).toEqual([]);
     });
 
-    test('one key at the stock, for credits and at the processor is three keys', async () => {
+    test('the stock, the credits and the processor have separate keys', async () => {
       expect((await desk.charge('tok_flaky', {}, key)).status).toBe(500);
       expect((await desk.post(stock.path, stock.body(order, 'sku_flaky'), key)).status).toBe(500);
       expect((await desk.post(credits.path, credits.body(order, 'ref_flaky'), key)).status).toBe(500);

@@ -26,10 +26,10 @@ import { SimulatedClock } from './simulated-clock.ts';
 
 const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
 
-/** A processor that calls back, the engine, and the store between them. */
+/** A processor that sends callbacks, the engine, and the store. */
 export class CallbackDesk {
   readonly clock = new SimulatedClock();
-  /** What went wrong with one orphan. */
+  /** The errors of single orphans. */
   readonly reported: unknown[] = [];
   readonly store = new MemoryStore();
   readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
@@ -66,7 +66,7 @@ export class CallbackDesk {
     return (await this.chain(request)).transitions.map(({ type }) => type);
   }
 
-  /** The one charge that the processor has of a payment. */
+  /** The payment's only charge at the processor. */
   chargeOf({ paymentId }: Pick<CreatePayment, 'paymentId'>): string {
     const [charge, ...more] = this.processor.charges(paymentId);
     if (charge === undefined || more.length > 0) throw new Error(`there are ${more.length} charges more`);

@@ -19,26 +19,26 @@ import { Actor, Crash, FAULT_KINDS, FaultPlan, type PlannedFault } from './fault
 import { booksOf } from './faulty-ports.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 
-/** What takes a callback in: the engine, or something that must be caught. */
+/** The code that receives a callback: the engine, or a mutant that must be detected. */
 export type TakeIn = (actor: Actor, event: CallbackEvent, world: CallbackWorld) => Promise<unknown>;
 
 export interface CallbackStores {
   readonly payments: PaymentStore;
-  /** The effects themselves, without faults, to look at. */
+  /** The effects without faults, for assertions. */
   readonly effects: EffectStore;
-  /** As one process sees them. */
+  /** The effects as one process sees them, with faults. */
   readonly effectsFor: (actor: Actor) => EffectStore;
 }
 
 const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
 
-/** A payment whose charge has come through at the processor, which calls back until it is answered. */
+/** A payment whose charge has succeeded. The processor redelivers its callback until it is acknowledged. */
 export class CallbackWorld {
   readonly clock = new SimulatedClock();
   readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
   readonly stores: CallbackStores;
   readonly entropy = countingEntropy();
-  /** Of the event that is delivered. */
+  /** The id of the delivered event. */
   readonly eventId: string;
   readonly #request: CreatePayment;
 
@@ -48,7 +48,7 @@ export class CallbackWorld {
     this.#request = request;
   }
 
-  /** Waits for its callback; the processor has taken the money. @returns the charge's id */
+  /** Creates a payment that waits for its callback; its charge has succeeded. @returns the charge's id */
   async prepare(): Promise<string> {
     const tools = { store: this.stores.payments, processor: this.processor, runner: idempotentRunner };
     await createPayment(
@@ -78,7 +78,7 @@ export class CallbackWorld {
   }
 }
 
-/** The engine's way. */
+/** Receives the callback with the engine. */
 export const takeIn: TakeIn = (actor, event, { stores, processor, clock, entropy }) =>
   receiveCallback(
     {
@@ -94,7 +94,7 @@ export const takeIn: TakeIn = (actor, event, { stores, processor, clock, entropy
 
 interface History {
   readonly faults: readonly PlannedFault[];
-  /** A rival's delivery comes right before this call: of the same event, or of another that tells the same. */
+  /** A rival's delivery immediately before this call: of the same event, or of another event with the same fact. */
   readonly rival?: { readonly at: number; readonly event: 'same' | 'other' };
 }
 
@@ -119,7 +119,7 @@ const EVERY_RIVAL: readonly History[] = [
   ),
 ];
 
-/** A delivery that is struck, then redeliveries until one is acknowledged, as a processor does. */
+/** One delivery with faults, then redeliveries until one is acknowledged. */
 async function runHistory(make: () => CallbackWorld, how: TakeIn, history: History): Promise<Finding> {
   const world = make();
   const charge = await world.prepare();
@@ -157,7 +157,7 @@ interface SurveyOptions {
   readonly faults: number;
   /** Also with a rival before each call. @default true */
   readonly rivals?: boolean;
-  /** Of the histories with the most faults, one of so many is run, evenly spread. @default 1: every one */
+  /** Runs one of this many histories with the most faults, evenly distributed. @default 1: all */
   readonly oneOf?: number;
   readonly concurrency?: number;
 }

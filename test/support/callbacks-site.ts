@@ -11,12 +11,12 @@ import { SCHEMES, type SignatureSchemeName } from './signature-schemes.ts';
 
 export const SECRET = 'a-secret-of-the-processor';
 
-/** The callbacks API with everything behind it in memory, and a processor that signs in front of it. */
+/** The callbacks API with in-memory dependencies, and a processor that signs its callbacks. */
 export class CallbacksSite {
   readonly desk = new CallbackDesk();
   readonly reports: { readonly report: RequestReport; readonly counts: readonly RequestCount[] }[] = [];
   readonly faults: unknown[] = [];
-  /** What is active; a test may change it, as an operator does. */
+  /** The active secrets. A test may change them, as an operator does. */
   secrets: readonly string[] = [SECRET];
   readonly #changes: Partial<CallbacksApiTools>;
   readonly #scheme: SignatureSchemeName;
@@ -27,7 +27,7 @@ export class CallbacksSite {
     this.#changes = changes;
   }
 
-  /** Posts bytes as they are. */
+  /** Posts bytes unchanged. */
   async post(event: Partial<GatewayEvent>, path = '/callbacks/memory', method = 'POST') {
     this.#requests += 1;
     const { effects, runner, clock, entropy, digest } = this.desk.tools;
@@ -66,7 +66,7 @@ export class CallbacksSite {
     };
   }
 
-  /** As the sandbox signs; `headers` and `event` change what is sent after it was signed. */
+  /** Posts an event signed as by the sandbox. `headers` and `event` change the request after it was signed. */
   deliver(body: string | Uint8Array, { headers = {}, event = {} }: Changes = {}) {
     const bytes = Buffer.from(body);
     const signed = { 'Sandbox-Signature': this.sign(bytes), ...headers };
@@ -79,7 +79,7 @@ export class CallbacksSite {
     return `t=${seconds},v1=${mac}`;
   }
 
-  /** What has been stored of callbacks at all. */
+  /** All stored effects of callbacks. */
   stored(): number {
     return this.desk.store.effectIds().length;
   }

@@ -5,31 +5,31 @@ import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts
 import { Actor, Crash, FAULT_KINDS, FaultPlan, type FaultVoice, type PlannedFault } from './fault-plan.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 
-/** How long a letter that was sent is missing in the vendor's search, and how long that is believed to last at most. */
+/** Milliseconds for which a sent letter is missing in the vendor's search, and the assumed maximum. */
 const LAG_MS = 20_000;
 const MAX_LAG_MS = 30_000;
 const PATIENCE_MS = 20_000;
-/** Patience, and the margin for clocks: when a claim may be taken over. */
+/** Milliseconds until a claim may be taken over: the deadline and the clock margin. */
 const LEASE_MS = 25_000;
-/** A minute apart: a few that find out come after clocks may have differed for ten minutes, once for each lost send. */
+/** Deliveries a minute apart. Enough for each lost send to be followed by deliveries after the clock skew of ten minutes. */
 const MAX_DELIVERIES = 40;
 
 const VOICE: FaultVoice = {
   throttle: () => new RetryableError('injected_throttle', 'nothing was applied', { retryAfterSeconds: 1 }),
-  ambiguous: () => new AmbiguousError('injected_ambiguity', 'nobody knows'),
+  ambiguous: () => new AmbiguousError('injected_ambiguity', 'it may have been applied'),
 };
 
 export interface LetterWorld {
   readonly clock: SimulatedClock;
   readonly key: string;
-  /** The claims as one process reaches them. */
+  /** The claims as one process sees them. */
   readonly claimsFor: (actor: Actor) => SendingClaims;
 }
 
-/** How a process sends; `sendOnce` is the real one. */
+/** The code that sends: `sendOnce`, or a mutant. */
 export type Sender = (world: LetterWorld, vendor: ForgetfulVendor, actor: Actor) => Promise<SendOutcome>;
 
-/** Sends as often as it is asked to, and shows it in its search after a while. */
+/** A vendor that applies every request, and shows it in its search after the lag. */
 class ForgetfulVendor {
   readonly sent: number[] = [];
   readonly #clock: SimulatedClock;
@@ -60,7 +60,7 @@ export function policyOf(clock: SimulatedClock) {
     clock,
     entropy: { fraction: () => 1 },
     observer: { count: () => {} },
-    deadLetters: { put: async () => Promise.reject(new Error('nothing is set aside here')) },
+    deadLetters: { put: async () => Promise.reject(new Error('no call is dead-lettered here')) },
     timeoutMs: 5_000,
     probe: async () => {},
   });
@@ -80,7 +80,7 @@ export const claimThenSend: Sender = ({ clock, key, claimsFor }, vendor, actor) 
     },
   );
 
-/** As everybody writes it first: asks whether it was sent, and sends. */
+/** The naive version: looks up whether the letter was sent, then sends it. */
 export const lookThenSend: Sender = async ({ clock }, vendor, actor) => {
   const policy = policyOf(clock);
   const deadlineMs = clock.nowMs() + PATIENCE_MS;
@@ -91,11 +91,11 @@ export const lookThenSend: Sender = async ({ clock }, vendor, actor) => {
 
 interface Rival {
   readonly point: number;
-  /** How long the first one is held meanwhile. */
+  /** Milliseconds for which the first process is paused meanwhile. */
   readonly heldMs: number;
 }
 
-/** Delivers one letter again and again, to a new process after each death, until one says that it is sent. */
+/** Delivers one letter repeatedly, to a new process after each death, until one reports it as sent. */
 async function play(world: LetterWorld, sender: Sender, faults: readonly PlannedFault[], rival?: Rival) {
   const plan = new FaultPlan(faults);
   const vendor = new ForgetfulVendor(world.clock);
@@ -124,11 +124,11 @@ async function play(world: LetterWorld, sender: Sender, faults: readonly Planned
 
 export interface LetterSurvey {
   readonly histories: number;
-  /** What was wrong, each with the faults that brought it about. */
+  /** The violations, each with the faults that caused it. */
   readonly findings: readonly string[];
 }
 
-/** One letter under every single fault, and every pair where asked for; each alone, and with a rival at every call. */
+/** One letter with every single fault, and optionally every pair; each alone, and with a rival at every call. */
 export async function surveyLetters(
   makeWorld: () => LetterWorld,
   sender: Sender,
@@ -164,7 +164,7 @@ export async function surveyLetters(
   return { histories, findings };
 }
 
-/** The claims as one process sees them, struck as a whole. */
+/** The claims as one process sees them, with faults per method. */
 export function claimsOf(actor: Actor, claims: SendingClaims): SendingClaims {
   return {
     begin: (key, leaseMs) => actor.call('begin', VOICE, () => claims.begin(key, leaseMs)),

@@ -6,8 +6,8 @@ import { chainOf, readChain } from '../../lambdas/payments/use/payment-chain.ts'
 import type { TakeIn } from './callback-histories.ts';
 
 /**
- * The handler that everybody writes first: was this event seen? If not, post, then remember the event. Check, then act, and
- * the posting and the memory are two writes. It appends wherever there is room.
+ * The naive handler: reads whether the event was recorded, posts if not, and then records the event. The check is not a
+ * condition of the write, and the posting and the record are two writes. It appends at the next free place of the chain.
  */
 export const naiveTakeIn: TakeIn = async (actor, event, { stores, processor, clock }) => {
   const effects = stores.effectsFor(actor);

@@ -47,7 +47,7 @@ export const eventIn = (answer: SandboxAnswer) => parse(eventOf, answer);
 export const listIn = (answer: SandboxAnswer) => parse(listOf, answer);
 export const errorIn = (answer: SandboxAnswer) => parse(errorOf, answer).error;
 
-/** Calls a sandbox the way a merchant's server does, and reads its answers strictly. */
+/** Calls a sandbox as a merchant's server does, and validates its answers strictly. */
 export function sandboxDesk(handler: SandboxHandler) {
   const post = (path: string, body?: unknown, key?: string): Promise<SandboxAnswer> =>
     callSandbox(handler, {
@@ -70,7 +70,7 @@ export function sandboxDesk(handler: SandboxHandler) {
     post,
     get,
     order,
-    /** POST /charges with a key of its own, or the given one. */
+    /** POST /charges with a new key, or the given one. */
     charge: (source: string, changes: Readonly<Record<string, unknown>> = {}, key: string = crypto.randomUUID()) =>
       post('/charges', order(source, changes), key),
     read: async (id: string) => chargeIn(await get(`/charges/${id}`)),

@@ -1,6 +1,6 @@
 import type { Server } from 'node:net';
 
-/** Listens on a free port of the loopback address and answers the base URL. */
+/** Listens on a free port of the loopback address. @returns the base URL */
 export async function listenOnLoopback(server: Server): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -11,7 +11,7 @@ export async function listenOnLoopback(server: Server): Promise<string> {
   return `http://127.0.0.1:${address.port}`;
 }
 
-/** Waits until nothing listens any more; open connections must have been ended. */
+/** Closes the server. Open connections must have ended. */
 export async function stopListening(server: Server): Promise<void> {
   await new Promise<void>((resolve) => {
     server.close(() => resolve());

@@ -2,7 +2,7 @@ import { base32 } from '../../lambdas/kernel/digest.ts';
 import { chargeOperation, parsePaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import type { ChangeOrder, ChargeChange, ChargeOrder } from '../../lambdas/payments/use/processor.ts';
 
-/** An order for a payment that nobody knows yet. */
+/** An order for a new payment. */
 export function freshOrder(changes: Partial<ChargeOrder> = {}): ChargeOrder {
   const paymentId = parsePaymentId(`pay_${base32(crypto.getRandomValues(new Uint8Array(20)))}`);
   if (paymentId === undefined) throw new Error('the id of a fresh payment must be well formed');
@@ -19,10 +19,10 @@ export function freshOrder(changes: Partial<ChargeOrder> = {}): ChargeOrder {
 
 const PREFIXES = { capture: 'cap_', void: 'can_', refund: 'ref_' } as const;
 
-/** A change of that order's charge, under a key that nobody used yet. */
+/** A change of that order's charge, under a new key. */
 export function freshChange(order: ChargeOrder, chargeId: string, change: ChargeChange): ChangeOrder {
   const payment = order.paymentId.slice('pay_'.length);
-  // 16 bytes are 26 letters, of which the last says less than the others.
+  // 16 bytes are 26 characters of base32. The last one encodes fewer bits.
   const letters = base32(crypto.getRandomValues(new Uint8Array(16)));
   return {
     operationId: storedOperationId(`${PREFIXES[change.kind]}${payment}${letters}`),

@@ -7,13 +7,13 @@ export interface RawServer extends AsyncDisposable {
   readonly requests: readonly string[];
 }
 
-/** A server below HTTP: for each request the script says what goes over the socket, byte by byte. */
+/** A TCP server. For each request, the script writes the bytes of the answer. */
 export async function serveRaw(script: (socket: Socket) => void): Promise<RawServer> {
   const requests: string[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
-    // A client that goes away is what some tests are about.
+    // Some tests need a client that disconnects.
     socket.on('error', () => {});
     socket.on('data', (request) => {
       requests.push(request.toString('latin1'));

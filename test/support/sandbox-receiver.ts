@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { listenOnLoopback, stopListening } from './sandbox-listen.ts';
 
-/** One callback as it arrived. */
+/** One received callback. */
 export interface Arrival {
   readonly method: string;
   readonly path: string;
@@ -14,13 +14,13 @@ export interface Arrival {
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
   readonly arrivals: readonly Arrival[];
-  /** Statuses to answer with, one each; when they are used up it is 200. */
+  /** The statuses of the next answers; 200 after the last one. */
   readonly statuses: number[];
-  /** Called for each arrival before it is answered; when it rejects, the connection ends without an answer. */
+  /** Called for each callback before it is answered. If it rejects, the connection ends without an answer. */
   onArrival: (arrival: Arrival) => Promise<void>;
 }
 
-/** A merchant's server: takes callbacks on loopback. */
+/** A merchant's server that receives callbacks on loopback. */
 export async function serveReceiver(): Promise<Receiver> {
   const arrivals: Arrival[] = [];
   const statuses: number[] = [];
@@ -59,9 +59,9 @@ export async function serveReceiver(): Promise<Receiver> {
 }
 
 /**
- * Verifies a signature as a merchant would who knows only the description, with other code than signed it.
+ * Verifies a signature by its documentation, with code that is independent of the signing code.
  *
- * @returns the time in the signature, in Unix seconds; undefined when the signature is not right
+ * @returns the time of the signature in Unix seconds; undefined if the signature is invalid
  */
 export async function verifiedSeconds(arrival: Arrival, secret: string): Promise<number | undefined> {
   const [, seconds, hexadecimal] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(arrival.signature) ?? [];

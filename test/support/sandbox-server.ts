@@ -9,7 +9,7 @@ export interface SandboxServer extends AsyncDisposable {
   readonly requests: readonly string[];
 }
 
-/** What lies between the caller and the sandbox. */
+/** The network between the caller and the sandbox. */
 export type SandboxLine = (
   call: SandboxCall,
   send: (call: SandboxCall) => Promise<SandboxAnswer>,
@@ -17,7 +17,7 @@ export type SandboxLine = (
 
 const SOUND: SandboxLine = (call, send) => send(call);
 
-/** Puts the handler behind real HTTP on loopback, as API Gateway would. */
+/** Serves the handler over HTTP on loopback, as API Gateway does. */
 export async function serveSandbox(handler: SandboxHandler, line: SandboxLine = SOUND): Promise<SandboxServer> {
   const requests: string[] = [];
   const server = createServer((request, response) => {

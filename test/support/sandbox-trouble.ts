@@ -1,6 +1,6 @@
 import type { SandboxLine } from './sandbox-server.ts';
 
-/** What goes wrong with a call on its way: whether it arrives, and what comes back instead of its answer. */
+/** A network fault: whether the call arrives, and the answer that replaces its own. */
 const TROUBLES: Readonly<Record<string, { arrives: boolean; status: number; headers?: Record<string, string> }>> = {
   tok_flaky: { arrives: false, status: 500 },
   tok_timeout_charged: { arrives: true, status: 504 },
@@ -18,7 +18,7 @@ export interface TroubledLine {
   readonly failNextChange: (count: number, source: string) => void;
 }
 
-/** A line to the sandbox that fails on demand, because the sandbox itself has troubles for charges only. */
+/** A network to the sandbox that fails on demand, because the sandbox itself has magic sources for charges only. */
 export function troubledLine(): TroubledLine {
   let failures = { count: 0, source: '' };
   return {

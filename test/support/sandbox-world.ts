@@ -7,27 +7,27 @@ import type { Tasks } from '../../sandbox/world.ts';
 
 export type SandboxHandler = ApiHandler;
 
-/** A sandbox whose time stands still until it is told otherwise, and whose waits are over at once and noted. */
+/** A sandbox with a simulated clock that a test advances. Waits end immediately and are recorded. */
 export interface TestSandbox {
   readonly handler: SandboxHandler;
   readonly books: Books;
-  /** Milliseconds asked for, in order. */
+  /** The requested waits in milliseconds, in order. */
   readonly waits: readonly number[];
-  /** What was put on the queue, in order, done or not. */
+  /** All enqueued tasks in order, including finished ones. */
   readonly queued: readonly QueuedTask[];
-  /** Where callbacks go; nowhere until it is set. */
+  /** The address of callbacks; none until it is set. */
   address: string | undefined;
   advance(milliseconds: number): void;
-  /** Does all tasks that are due, and those that become due by it; time stands still. */
+  /** Runs all due tasks, and those that they make due, without advancing the time. */
   runDue(): Promise<void>;
-  /** Moves time on from task to task, for so long. */
+  /** Advances the time by this duration, from task to task. */
   runFor(milliseconds: number): Promise<void>;
-  /** Hands these bodies to the function as one batch of messages, named `m1`, `m2` and so on. */
+  /** Invokes the function with these bodies as one batch of messages with the ids `m1`, `m2` and so on. */
   batch(...bodies: readonly string[]): Promise<SQSBatchResponse>;
 }
 
 interface QueuedTask {
-  /** JSON, as it lies on the queue. */
+  /** The JSON body of the message. */
   readonly body: string;
   readonly delaySeconds: number;
   readonly dueMs: number;
@@ -38,11 +38,11 @@ export const SANDBOX_SECRET = 'sandbox-signing-secret';
 /** 2026-01-01T00:00:00Z */
 export const SANDBOX_START_MS = 1_767_225_600_000;
 
-/** More than any test puts on the queue: a task that calls itself without end is found. */
+/** More than any test enqueues, so that an endless chain of tasks is detected. */
 const MAX_STEPS = 1_000;
 
 /**
- * With `tasks`, what is done later goes there and not to the queue that this sandbox runs.
+ * With `tasks`, tasks are enqueued there instead of the queue that this sandbox runs.
  *
  * @param run part of every id that this sandbox gives; books on DynamoDB may be shared with other runs
  */
@@ -78,7 +78,7 @@ export function createTestSandbox(
   });
 
   const batch = (...bodies: readonly string[]) => handler({ Records: bodies.map(message) });
-  /** The first of those that are due soonest. */
+  /** The task that is due next. */
   const takeNext = (untilMs: number) => {
     const [next] = waiting.filter(({ dueMs }) => dueMs <= untilMs).toSorted((a, b) => a.dueMs - b.dueMs);
     if (next !== undefined) waiting.splice(waiting.indexOf(next), 1);
@@ -112,7 +112,7 @@ export function createTestSandbox(
   return sandbox;
 }
 
-/** A message as SQS hands it to a function. */
+/** A message as in an SQS event. */
 function message(body: string, index: number): SQSEvent['Records'][number] {
   const record: SQSRecord = {
     messageId: `m${index + 1}`,

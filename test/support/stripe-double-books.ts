@@ -11,15 +11,15 @@ export type Params = Readonly<Record<string, string>>;
 export interface DoubleAnswer {
   readonly status: number;
   readonly body: object;
-  /** Whether the endpoint began to execute: only then is the result kept for the key. */
+  /** Whether the endpoint began to execute. Only then is the result stored for the key. */
   readonly began: boolean;
 }
 
 export interface BooksOptions {
   readonly nowMs: () => number;
-  /** How far behind the search is. Milliseconds. */
+  /** Milliseconds by which the search lags. */
   readonly searchLagMs: number;
-  /** Of every charge, in its own currency; undefined: not known yet. */
+  /** The fee of every charge, in its currency; undefined if it is not known yet. */
   readonly fee: number | undefined;
 }
 
@@ -41,7 +41,7 @@ const APPROVALS = new Set(['pm_card_authenticationRequired', 'pm_card_threeDSecu
 const CARDS = new Set(['pm_card_visa', 'pm_card_pendingRefund', 'pm_card_refundFail']);
 const LATER = new Set(['pm_usBankAccount_success']);
 
-/** PaymentIntents, refunds and disputes with their rules, as Stripe documents them; no HTTP and no keys. */
+/** PaymentIntents, refunds and disputes with their rules as documented by Stripe, without HTTP and idempotency keys. */
 export class StripeDoubleBooks {
   readonly intents = new Map<string, DoubleIntent>();
   readonly #options: BooksOptions;
@@ -145,7 +145,7 @@ export class StripeDoubleBooks {
     return { status: 402, body: { error: { ...error, payment_intent: renderIntent(intent, expand) } }, began: true };
   }
 
-  /** The bank said yes. */
+  /** The bank approved the charge. */
   #take(intent: DoubleIntent): void {
     intent.charge = { id: this.#id('ch'), fee: this.#options.fee };
     intent.next_action = null;
@@ -249,16 +249,16 @@ export class StripeDoubleBooks {
     return { status: 200, body: { object: 'search_result', data, has_more: hasMore, next_page: null }, began: true };
   }
 
-  // ------------------------------------------------------------------------------ what happens at Stripe and not by a call
+  // ------------------------------------------------------------------------------ changes at Stripe without an API call
 
-  /** The payer approves or refuses, or a bank says how a slow payment went. */
+  /** The payer approves or refuses, or the bank reports the outcome of an asynchronous payment. */
   settle(intentId: string, how: 'approved' | 'refused'): void {
     const intent = this.#known(intentId);
     if (how === 'approved') this.#take(intent);
     else this.#decline(intent, 'generic_decline', []);
   }
 
-  /** Stripe lets an authorization go that was not captured in time. */
+  /** Stripe cancels an authorization that was not captured in time. */
   expire(intentId: string): void {
     const intent = this.#known(intentId);
     intent.status = 'canceled';

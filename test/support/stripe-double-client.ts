@@ -9,7 +9,7 @@ interface ClientChanges {
   readonly breaker?: { readonly consecutiveFailures: number; readonly openForMs: number };
 }
 
-/** The adapter at an address, with the double's key. */
+/** The Stripe adapter for an address, with the double's key. */
 export function clientAt(baseUrl: string, changes: ClientChanges = {}): Processor {
   return createStripeClient({
     apiKey: async () => DOUBLE_KEY,

@@ -25,14 +25,14 @@ const TROUBLES: Readonly<Record<string, SourceTrouble>> = {
 };
 
 /**
- * Silence is waited out for real. Where nothing is done it may be short. Where the charge is made first, it is made within this
- * time on a machine however busy. An answer that comes has all the time that it needs.
+ * Milliseconds that a call waits for a silent answer, in real time. Short if nothing is applied. If the charge is applied first,
+ * long enough for that on a busy machine. An answer that arrives is not limited by this.
  */
 const PATIENCE_MS = { silent_before: 100, silent_after: 3_000 } as const;
 
 /**
  * The Stripe adapter as the contract suites speak to a processor: with the sandbox's magic sources, and its words for a
- * refusal. What the adapter does is left as it is.
+ * refusal. The adapter's behavior is unchanged.
  */
 export function inSandboxDialect(stripe: Processor, double: StripeDouble): Processor {
   const met = new Set<string>();
@@ -84,6 +84,6 @@ const NOT_ABLE = { capture: 'charge_not_capturable', void: 'charge_not_voidable'
 
 function ofChange({ code, message }: Failure, { change }: ChangeOrder): Failure {
   if (code === 'payment_intent_unexpected_state') return { code: NOT_ABLE[change.kind], message };
-  // Stripe has no code for a refund beyond what is left.
+  // Stripe has no code for a refund above the remaining amount.
   return code === 'refused' ? { code: 'amount_too_large', message } : { code, message };
 }

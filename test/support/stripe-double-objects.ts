@@ -1,4 +1,4 @@
-/** The state that the Stripe double keeps, and how Stripe shows it. */
+/** The state of the Stripe double, and its representation in Stripe's API. */
 
 export interface DoubleRefund {
   readonly id: string;
@@ -45,7 +45,7 @@ export interface DoubleIntent {
   readonly payment_method: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly created: number;
-  /** When the search finds it. Unix milliseconds. */
+  /** Unix milliseconds from which the search finds it. */
   readonly searchableAtMs: number;
   status: string;
   cancellation_reason: string | null;

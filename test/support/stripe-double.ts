@@ -4,16 +4,16 @@ import { listenOnLoopback, stopListening } from './sandbox-listen.ts';
 import { type DoubleAnswer, type Params, StripeDoubleBooks } from './stripe-double-books.ts';
 import type { DoubleIntent } from './stripe-double-objects.ts';
 
-/** What goes wrong with the next call that changes something, or with the next call at all. */
+/** A fault of the next write, or of the next call. */
 export type StripeTrouble =
-  /** No answer, and nothing done. */
+  /** Not applied, and no answer. */
   | 'silent_before'
-  /** Done, and no answer. */
+  /** Applied, and no answer. */
   | 'silent_after'
-  /** 500; the key remembers it, as Stripe's does. */
+  /** 500, stored for the key, as at Stripe. */
   | 'error_before'
   | 'error_after'
-  /** 503 from what stands before the API: neither done nor remembered. */
+  /** 503 from a gateway before the API: neither applied nor stored for the key. */
   | 'unavailable'
   | 'rate_limited'
   | 'lock_timeout'
@@ -21,9 +21,9 @@ export type StripeTrouble =
   | 'forbidden'
   | 'reset_before'
   | 'reset_after'
-  /** Done, and the answer breaks off. */
+  /** Applied, and the answer is truncated. */
   | 'malformed_after'
-  /** Begun, and held until `release`. */
+  /** Begun, and blocked until `release`. */
   | 'held';
 
 interface RecordedCall {
@@ -34,11 +34,11 @@ interface RecordedCall {
 }
 
 export interface StripeDoubleOptions {
-  /** @default 0: the search has it at once */
+  /** @default 0: the search has no lag */
   readonly searchLagMs?: number;
-  /** Whose key opens it. @default acct_double */
+  /** The account of the API key. @default acct_double */
   readonly account?: string;
-  /** Of every charge. @default not known yet */
+  /** The fee of every charge. @default not known yet */
   readonly fee?: number;
 }
 
@@ -49,13 +49,13 @@ export interface StripeDouble extends AsyncDisposable {
   readonly books: StripeDoubleBooks;
   readonly clock: { nowMs(): number };
   advance(milliseconds: number): void;
-  /** Each of the next calls that change something meets one, in this order; `anyCall`: reads as well. */
+  /** Each of the next writes has one of these faults, in this order. `anyCall` includes reads. */
   trouble(troubles: readonly StripeTrouble[], scope?: 'changes' | 'anyCall'): void;
-  /** The next trouble, where it is silence. */
+  /** The next fault, if it is a silence. */
   nextSilence(): 'silent_before' | 'silent_after' | undefined;
-  /** Lets what is held go on. */
+  /** Continues the blocked calls. */
   release(): void;
-  /** A delivery as Stripe sends it: the body and its signature header. */
+  /** A callback as Stripe sends it: the body and its signature header. */
   event(type: string, object: object): { readonly body: Buffer; readonly headers: Record<string, string> };
   intentsOf(paymentId: string): readonly DoubleIntent[];
 }
@@ -72,10 +72,10 @@ interface KnownKey {
 }
 
 /**
- * Stripe's API as far as the adapter calls it, over real HTTP on loopback, with state: form-encoded requests, documented
+ * The part of Stripe's API that the adapter calls, over HTTP on loopback, with state: form-encoded requests, documented
  * error bodies, and the rules of idempotency keys ("Idempotent requests"; "Advanced error handling"): the first result is
- * kept for 24 hours, errors included; other parameters under a known key are an `idempotency_error`; a key in use is 409;
- * what is refused before the endpoint begins (limits, keys, parameters) is not kept.
+ * stored for 24 hours, including errors; other parameters under a known key are an `idempotency_error`; a key in use is 409;
+ * a refusal before the endpoint begins (limits, keys, parameters) is not stored.
  */
 export async function serveStripe(options: StripeDoubleOptions = {}): Promise<StripeDouble> {
   const double = new Double(options);
@@ -176,7 +176,7 @@ class Double {
     return next.trouble;
   }
 
-  /** Before the idempotency layer: nothing of it is remembered. */
+  /** Before the idempotency layer: nothing is stored for the key. */
   #refusedAtTheDoor({ headers }: RecordedCall, trouble: StripeTrouble | undefined): DoubleAnswer | undefined {
     const wrongKey = headers['authorization'] !== `Bearer ${DOUBLE_KEY}`;
     if (wrongKey || trouble === 'unauthorized') {
@@ -250,7 +250,7 @@ class Double {
     return answer;
   }
 
-  /** A copy, so that what is remembered does not change with the object. */
+  /** A copy, so that the stored answer does not change with the object. */
   #execute({ method, path, params }: RecordedCall): DoubleAnswer {
     if (path === '/v1/account') return { status: 200, body: { id: this.#account, object: 'account' }, began: false };
     const { status, body, began } = this.books.answer(method, path, params);
