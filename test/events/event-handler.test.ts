@@ -114,7 +114,7 @@ describe('what a consumer does not ask for', () => {
     expect([...parked, ...taken]).toEqual([]);
   });
 
-  test('is nothing, for who asks for all: a type that it does not know waits for it', async () => {
+  test('is parked for a consumer of all types when its type is unknown', async () => {
     const { receive, parked } = desk('*');
     expect(await receive(envelope(other({ type: 'payment.settled' })))).toEqual([]);
     expect(parked).toMatchObject([{ reason: 'unknown_type', detail: 'payment.settled' }]);

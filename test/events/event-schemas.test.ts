@@ -44,7 +44,7 @@ test('whatever happens to a payment, all of its events are readable', () => {
 describe('a newer event of the same version', () => {
   const event = JSON.parse(JSON.stringify(eventOf(systemDigest, paid, detailsOf(first)))) as Record<string, object>;
 
-  test('may have more fields, which reach those who know them', () => {
+  test('may have unknown fields, which are passed through', () => {
     const grown = { ...event, payment: { ...event['payment'], risk: 'low' } };
     expect(readEvent(grown)).toMatchObject({ kind: 'event', event: { payment: { risk: 'low' } } });
   });

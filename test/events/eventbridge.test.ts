@@ -35,7 +35,7 @@ async function bus(status: number, answer: unknown) {
 }
 
 describe('events on EventBridge', () => {
-  test('go with our source, their type and all that they say', async () => {
+  test('are sent with Payonce’s source, their type and their full detail', async () => {
     const { asked, publisher } = await bus(200, { FailedEntryCount: 0, Entries: [{ EventId: '1' }] });
     expect(await publisher.publish([EVENT])).toEqual([{ kind: 'published' }]);
     const [{ headers, body } = { headers: {}, body: {} }] = asked;
@@ -70,7 +70,7 @@ describe('events on EventBridge', () => {
     ['answers for fewer than it was given', 200, { Entries: [] }, 'bus_ambiguous'],
     ['refuses what a call holds', 400, { __type: 'ValidationException' }, 'bus_call_invalid'],
     ['refuses us', 400, { __type: 'AccessDeniedException' }, 'bus_refused'],
-  ])('are told of by what may have happened when the bus %s', async (_what, status, answer, code) => {
+  ])('are classified by what may have happened when the bus %s', async (_what, status, answer, code) => {
     const { publisher } = await bus(status, answer);
     await expect(publisher.publish([EVENT])).rejects.toMatchObject({ code });
   });

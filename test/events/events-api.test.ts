@@ -50,7 +50,7 @@ describe('the list of events', () => {
     expect(dataOf(list)[0]).toMatchObject({ data: { object: { object: 'refund', payment: id, amount: 400 } } });
   });
 
-  test('leaves out what merchants are not told of, and by id it is not there either', async () => {
+  test('omits internal events, and does not return them by id either', async () => {
     const ledger = new LedgerDesk({}, payments);
     const id = await paid('k-1');
     await ledger.correct('c', { payment: id, reverses: 2 });
@@ -90,7 +90,7 @@ describe('the list of events', () => {
     expect((await desk.get(`${PATH}?${search}`)).body).toMatchObject({ status: 400, param });
   });
 
-  test('knows every type that merchants are told of', async () => {
+  test('knows every public type of event', async () => {
     for (const type of PUBLIC_EVENT_TYPES) expect((await desk.get(`${PATH}?type=${type}`)).status).toBe(200);
   });
 });

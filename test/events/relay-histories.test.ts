@@ -39,7 +39,7 @@ const naive: Relay = async ({ publisher, transitions, parking, digest }, records
   return { published: records.length, parked: 0, tampered: 0, toReview: 0, lateSuccess: 0 };
 };
 
-describe('every outcome of the Ledger is published, and poison is set aside', () => {
+describe('every outcome of the Ledger is published, and poison records are parked', () => {
   test('with every single fault at every call', async () => {
     const { histories, findings } = await surveyFaults((faults) => runHistory(faults), 1);
     expect(findings.slice(0, 3)).toEqual([]);

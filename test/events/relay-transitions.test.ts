@@ -111,7 +111,7 @@ describe('the relay', () => {
     },
   );
 
-  test('parks nothing when the bus refuses us and not what we bring', async () => {
+  test('parks nothing when the bus refuses the caller and not the event', async () => {
     const desk = new RelayDesk(chains(PAYMENTS));
     const publisher = {
       publish: async () => {
@@ -204,21 +204,21 @@ describe('the relay', () => {
     expect(desk.parked).toEqual([{ body: '{"OldImage":{}}', reason: 'ledger_tampered', detail }]);
   });
 
-  test('counts a payment that is for a person now', async () => {
+  test('counts a payment that went into review', async () => {
     const [created, completed] = chains(1) as [Transition, Transition];
     const review = { ...completed, type: 'payment.review_required' } as Transition;
     expect(await new RelayDesk([created, review]).relay()).toMatchObject({ published: 1, toReview: 1 });
     expect(await new RelayDesk([created, completed]).relay()).toMatchObject({ published: 1, toReview: 0 });
   });
 
-  test('counts money that came too late, whoever wrote it down', async () => {
+  test('counts a late success, whichever process recorded it', async () => {
     const [created, completed] = chains(1) as [Transition, Transition];
     const late = { ...completed, type: 'payment.late_success' } as Transition;
     expect(await new RelayDesk([created, late]).relay()).toMatchObject({ published: 1, lateSuccess: 1, toReview: 0 });
     expect(await new RelayDesk([created, completed]).relay()).toMatchObject({ published: 1, lateSuccess: 0 });
   });
 
-  test('parks what it has a bug with, and tells', async () => {
+  test('parks a record that a bug makes unprocessable, and reports it', async () => {
     const [first, outcome] = chains(1) as [Transition, Transition];
     const desk = new RelayDesk([first, outcome]);
     const broken = { ...outcome, payment: { ...outcome.payment, id: undefined } } as unknown as Transition;
@@ -256,7 +256,7 @@ describe('the relay', () => {
     });
   });
 
-  test('publishes again what nobody knows was taken', async () => {
+  test('publishes again after an ambiguous answer of the bus', async () => {
     const desk = new RelayDesk();
     let calls = 0;
     const publisher = {

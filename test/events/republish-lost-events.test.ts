@@ -166,7 +166,7 @@ describe('publishing again what was lost', () => {
     expect(await desk.run()).toMatchObject({ done: 1 });
   });
 
-  test('tells of minutes that consumers would no longer know, once, and goes on behind them', async () => {
+  test('reports minutes beyond the consumers’ retention once, and continues after them', async () => {
     const desk = new LostEventsDesk();
     await desk.run();
     const markMs = await desk.mark();
@@ -203,7 +203,7 @@ describe('publishing again what was lost', () => {
     expect(await desk.run()).toMatchObject({ done: 1, failed: 0 });
   });
 
-  test('is not held up by what nobody can read or the bus will never take, and counts and tells of each', async () => {
+  test('is not blocked by events that are unreadable or refused permanently, and counts and reports each', async () => {
     const desk = new LostEventsDesk();
     desk.unreadable = paymentIdFor('lost-1');
     desk.complete();

@@ -83,7 +83,7 @@ describe('publishing again', () => {
     expect(published()).toEqual([ids[1]]);
   });
 
-  test('passes over what nobody can read, tells of it, and takes all the others', async () => {
+  test('passes over unreadable events, reports them, and publishes all others', async () => {
     const poison = completedAfter(3)[0].payment.id;
     const { republish, ids, published, reported } = desk([0, 3, 7], undefined, [poison]);
     expect(await republish({})).toEqual({ found: 3, published: 2, unpublishable: 1 });

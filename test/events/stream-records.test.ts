@@ -37,7 +37,7 @@ describe('a record of the Ledger’s Stream', () => {
     expect(readStreamRecord(recordOf(pending)).content).toEqual({ kind: 'no_event' });
   });
 
-  test.each(['MODIFY', 'REMOVE'])('that tells of a %s names the row, and is kept whole', (eventName) => {
+  test.each(['MODIFY', 'REMOVE'])('of a %s names the row, and is kept complete', (eventName) => {
     const dynamodb = { SequenceNumber: '1', Keys: { pk: { S: 'PAY#pay_1' }, sk: { S: 'T#000002' } }, OldImage: {} };
     const record = { eventName, dynamodb };
     expect(readStreamRecord(record)).toEqual({

@@ -145,7 +145,7 @@ describe('every function', () => {
     }
   });
 
-  test.each(FUNCTIONS)('of %s starts on what it is deployed with, and calls nobody to do so', async (file) => {
+  test.each(FUNCTIONS)('of %s starts with its deployed settings, and makes no call', async (file) => {
     expect(await start(file, 'started')).toEqual(expect.objectContaining({ handler: expect.any(Function) }));
   });
 });

@@ -127,7 +127,7 @@ describe('a schedule that fires', () => {
     expect(site.desk.world.runs.allRuns()).toHaveLength(1);
   });
 
-  test('while nobody listens fails', async () => {
+  test('without a listening server fails', async () => {
     const gone = createServer();
     const nobody = await listenOnLoopback(gone);
     await stopListening(gone);
@@ -154,7 +154,7 @@ describe('a schedule that fires', () => {
     ['no job', { scheduledTime: T12 }, 'firing_malformed', 'job left out'],
     ['nothing', null, 'firing_malformed', 'the firing'],
     ['an unknown job', { job: 'x', scheduledTime: T12 }, 'job_unknown', 'an unknown job: "x"'],
-  ])('with %s fails clearly, and calls nobody', async (_what, event, code, said) => {
+  ])('with %s fails with a clear error, and makes no call', async (_what, event, code, said) => {
     await expect(executor()(event)).rejects.toMatchObject({
       name: 'TerminalError',
       code,

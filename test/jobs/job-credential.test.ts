@@ -171,7 +171,7 @@ describe('the secret of credentials', () => {
     expect(renewals).toBe(0);
   });
 
-  test('that cannot be read now makes nobody good and nobody bad', async () => {
+  test('that cannot be read now is neither accepted nor refused', async () => {
     const token = await sign();
     const unreadable = {
       ...tools(),

@@ -35,7 +35,7 @@ function dead(run: JobRun, times: number): JobRun {
 }
 
 describe('a run', () => {
-  test('is named by its scheduled second, whoever asks and whenever', () => {
+  test('is named by its scheduled second, for every caller at any time', () => {
     expect(runIdOf('resolve', T0 + 999)).toBe('resolve:2026-03-01T12:00:00Z');
     expect(acceptedRun('resolve', T0 + 999, T0 + 70_000).runId).toBe(fresh.runId);
   });
@@ -82,8 +82,8 @@ test('a worker that was overtaken while it may have lived does not count as dead
   expect(run.attempts).toBe(1);
 });
 
-describe('a page that kills its workers', () => {
-  test('is tried twice as a whole, then three times item by item, then passed over, and given up in the end', () => {
+describe('a page that ends its workers', () => {
+  test('is tried twice as a whole, then three times item by item; then the item is skipped, and at last the run is given up', () => {
     expect(deaths(fresh, 9)).toEqual([
       'whole_page',
       'whole_page',
@@ -116,7 +116,7 @@ describe('a page that kills its workers', () => {
     expect(run).toMatchObject({ done: 100, attempts: 1 });
   });
 
-  test('goes on behind the item that is set aside, by whole pages', () => {
+  test('continues by whole pages after a skipped item', () => {
     const run = itemSkipped(dead(fresh, 6), { name: 'pay_1', cursor: 'b' }, T0);
     expect(run).toMatchObject({ cursor: 'b', failed: 1, setAside: ['pay_1'], attempts: 0, status: 'running' });
     expect(nextAttempt(run)).toBe('whole_page');

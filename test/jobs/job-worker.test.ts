@@ -29,7 +29,7 @@ function desk(work: (message: JobMessage) => Promise<string> = async () => 'cont
   return { parked, lines, faults, receive };
 }
 
-test('a message is worked at, and one line tells what came of it', async () => {
+test('a message is processed, and one log line states the result', async () => {
   const { receive, lines } = desk();
   expect(await receive(jobMessageText(MESSAGE))).toEqual([]);
   expect(lines).toEqual([`${MESSAGE.runId} continued`]);

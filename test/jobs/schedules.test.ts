@@ -119,7 +119,7 @@ describe('on the days on which clocks are put forward', () => {
 });
 
 describe('on the days on which clocks are put back', () => {
-  test('a time that is struck twice comes once', () => {
+  test('a local time that occurs twice fires once', () => {
     expect(times('cron(30 2 * * ? *)', '2026-10-24T12:00:00Z', 2, 'Europe/Berlin')).toEqual([
       '2026-10-25T00:30Z',
       '2026-10-26T01:30Z',
@@ -166,7 +166,7 @@ describe('a rate', () => {
     expect(next(at('2026-01-01T00:07:00Z'), at('2026-01-01T00:02:00Z'))).toBe('2026-01-01T00:12:00.000Z');
   });
 
-  test('cannot be told before it came at all', () => {
+  test('is not known before the first run', () => {
     expect(next(at('2026-01-01T00:00:00Z'))).toBeUndefined();
   });
 

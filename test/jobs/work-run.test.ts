@@ -95,7 +95,7 @@ describe('a run', () => {
     expect(await bench.read(run)).toMatchObject({ done: 5 });
   });
 
-  test('tells each item when to stop, and moves on by one item at least', async () => {
+  test('gives each item a deadline, and advances by at least one item', async () => {
     const limits: number[] = [];
     const bench = new Bench(
       countingJob(2, async (_item, deadlineMs) => {
@@ -149,7 +149,7 @@ describe('a run', () => {
     expect(bench.observer.counts).toEqual({ job_item_failed: 1, job_succeeded: 1 });
   });
 
-  test('that has ended, or that nobody accepted, is left alone, and its lock too', async () => {
+  test('that has ended, or was never accepted, is not changed, nor is its lock', async () => {
     const bench = new Bench(countingJob(1));
     const run = await bench.accept();
     await bench.drain(run);
@@ -159,7 +159,7 @@ describe('a run', () => {
     expect(await bench.work(await bench.accept(1))).toBe('succeeded');
   });
 
-  test('of a job that the worker does not have is refused, so that its message is set aside', async () => {
+  test('of a job that the worker does not have is refused, so that its message is dead-lettered', async () => {
     const bench = new Bench(countingJob(1));
     const { runs, observer, clock } = bench;
     const tools = {

@@ -102,7 +102,7 @@ describe('a duplicate that prefers to wait', () => {
     expect(processor.sends(OPERATION)).toBe(1);
   });
 
-  test('is told that the first still runs when its time is up, and not later', async () => {
+  test('is answered "in progress" when its waiting time is over, and not later', async () => {
     const first = await firstAtProcessor();
 
     const outcome = await waiting(8);
@@ -140,7 +140,7 @@ describe('a duplicate that prefers to wait', () => {
     expect(processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('is told of another body at once', async () => {
+  test('is refused at once for another body', async () => {
     const first = await firstAtProcessor();
     const other = { ...request, fingerprint: { version: 1, sha256: systemDigest.sha256('another body') } };
 

@@ -116,7 +116,7 @@ describe('a business key', () => {
   });
 });
 
-describe('an effect in our tables', () => {
+describe('an effect in Payonce’s own tables', () => {
   const head = (sequence: number, otherwise?: 'skip' | 'skip_all' | 'again'): ConsumerWrite => ({
     kind: 'put',
     row: HEAD,
@@ -201,7 +201,7 @@ describe('an effect outside', () => {
     expect(await desk.consume(consumer)).toEqual({ kind: 'done_before' });
   });
 
-  test('keeps others out while it is under way, and lets them in when its owner died', async () => {
+  test('excludes other deliveries while it is under way, and admits them after its owner crashed', async () => {
     const desk = new Desk();
     const { calls, consumer } = recording(async (attempt) => {
       // The first never comes back.
@@ -217,7 +217,7 @@ describe('an effect outside', () => {
     expect(calls).toHaveLength(2);
   });
 
-  test('of an owner who comes back late is not said to be done by him', async () => {
+  test('of a fenced owner that resumes late is not completed by it', async () => {
     const desk = new Desk();
     let finish: () => void = () => undefined;
     const { consumer } = recording((attempt) =>

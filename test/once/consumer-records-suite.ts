@@ -163,7 +163,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(await records.claim(late, pending())).toEqual({ kind: 'refused', found: takeover });
     });
 
-    test('are completed by their owner alone, and then are what an effect in our tables is', async () => {
+    test('are completed by their owner only, and then equal the record of an effect in Payonce’s own tables', async () => {
       await records.claim(pending());
       expect(await records.complete(record({ owner: BERT }))).toBe(false);
       expect(await records.complete(record())).toBe(true);
@@ -182,7 +182,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(await records.claim(pending({ owner: BERT, attempt: 2 }), found)).toEqual({ kind: 'claimed' });
     });
 
-    test('neither fail nor complete what somebody else holds by now', async () => {
+    test('neither fail nor complete a claim that another owner holds', async () => {
       await records.claim(pending());
       const takeover = pending({ owner: BERT, attempt: 2 });
       await records.claim(takeover, pending());

@@ -134,7 +134,7 @@ describe('a declined payment that is sent again with its key', () => {
   });
 });
 
-describe('a process that dies when nothing is said to be left of its time', () => {
+describe('a process that crashes when no remaining time is configured', () => {
   test('locks its key for days with the stock layer', async () => {
     jest.spyOn(console, 'warn').mockImplementation(() => undefined);
     const world = stockWorld(tables, struckAt(STOCK_CALLS.charge, 'crash_before'), { remainingTimeMs: 0 });
@@ -156,7 +156,7 @@ describe('a process that dies when nothing is said to be left of its time', () =
 });
 
 describe('a claim that is written and whose answer is lost', () => {
-  test('locks out its own owner with the stock layer, while nobody runs', async () => {
+  test('locks out its own owner with the stock layer, while no process runs', async () => {
     const world = stockWorld(tables, struckAt(STOCK_CALLS.claim, 'ambiguous_applied'));
     expect((await world.attempt('first', request)).kind).toBe('unanswered');
     expect(await world.attempt('retry', request)).toEqual({ kind: 'refused', reason: 'in_progress' });

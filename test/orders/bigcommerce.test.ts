@@ -98,7 +98,7 @@ describe('BigCommerce', () => {
     return { kind: 'sent', vendorId: '100' };
   };
 
-  test('our reference goes in where it stays, where it can be looked up, and where a person reads it', async () => {
+  test('the reference is sent in a permanent field, in a searchable field and in the staff notes', async () => {
     expect(await make(connect())).toEqual(madeOnce());
     expect(server.orders).toMatchObject([
       {
@@ -179,12 +179,12 @@ describe('BigCommerce', () => {
       expect([...outcomes]).toEqual([JSON.stringify(madeOnce())]);
     });
 
-    test('the process dies before the send', async () => {
+    test('the process crashes before the send', async () => {
       await expect(make(connect(diesAfterBegin(claims)))).rejects.toThrow(Died);
       expect(await makeUntilKnown(connect())).toEqual(madeOnce());
     });
 
-    test('the process dies after the send', async () => {
+    test('the process crashes after the send', async () => {
       await expect(make(connect(diesBeforeSent(claims)))).rejects.toThrow(Died);
       expect(await makeUntilKnown(connect())).toEqual(madeOnce());
     });
@@ -193,7 +193,7 @@ describe('BigCommerce', () => {
   describe('where the store cannot be asked', () => {
     const lookup = { kind: 'none' } as const;
 
-    test.each(TROUBLES)('it is sent once at most, and a person is asked: %s', async (trouble) => {
+    test.each(TROUBLES)('it is sent at most once, and an operator must review it: %s', async (trouble) => {
       const maker = connect(claims, { lookup }, trouble);
       server.writeTroubles.push(trouble);
       for (let delivery = 1; delivery <= 3; delivery += 1) {
@@ -206,7 +206,7 @@ describe('BigCommerce', () => {
     test.each([
       ['before', diesAfterBegin, 0],
       ['after', diesBeforeSent, 1],
-    ])('a process that died %s the send leaves it to a person', async (_when, dying, sends) => {
+    ])('after a crash %s the send an operator must review it', async (_when, dying, sends) => {
       await expect(make(connect(dying(claims), { lookup }))).rejects.toThrow(Died);
       clock.advance(3_600_000);
       expect(await make(connect(claims, { lookup }))).toEqual({ kind: 'needs_review' });
@@ -220,7 +220,7 @@ describe('BigCommerce', () => {
       expect(await make(maker)).toEqual(madeOnce());
     });
 
-    test('the person finds the order in the dead letters, with all that it needs', async () => {
+    test('the operator finds the complete order in the dead letters', async () => {
       server.writeTroubles.push('reset_after');
       const deadlineMs = clock.nowMs() + PATIENCE_MS;
       const outcome = await connect(claims, { lookup }).createOrder(ORDER, { deadlineMs, givenUp: 'dead_letter' });

@@ -67,7 +67,7 @@ describe('the parties of orders on the deployed sandbox', () => {
   });
   const emails = (step: string) => counted(`/messages/outbound?count=50&offset=0&metadata_payonce=${operation(step)}`);
 
-  test('reserve, credit and write once, whoever asks again', async () => {
+  test('reserve, credit and send once, however often the call is repeated', async () => {
     const items = [{ sku: 'sku_flaky', quantity: 1 }];
     const reserved = await twice(({ stock }) =>
       stock.reserve({ operationId: operation('stock'), orderId: order, items }, LIMIT),
@@ -93,7 +93,7 @@ describe('the parties of orders on the deployed sandbox', () => {
     );
   });
 
-  test('set aside what a person must mend, and send it once when it is redriven', async () => {
+  test('dead-letter what an operator must fix, and send it once when it is redriven', async () => {
     const { mailer } = await configuredParties(config, tools());
     await expect(mailer.send(letter('late', 'account@example.com'), LIMIT)).rejects.toMatchObject({
       code: 'postmark_account',

@@ -71,7 +71,7 @@ describe('an order', () => {
     expect(answerOf(again)).toEqual(first);
   });
 
-  test('nobody is credited for one without a referrer, or for one too small to share', async () => {
+  test('no credit is given without a referrer, or for an amount that is too small', async () => {
     const { referrer: _nobody, ...alone } = orderRequest('alone');
     expect(answerOf(await desk.order(alone)).body).toMatchObject({ referral: 'none', referrer: null });
     const small = answerOf(await desk.order(orderRequest('small', { amountMinor: 19 })));
@@ -88,7 +88,7 @@ describe('an order', () => {
     expect(await desk.typesOf(request)).toEqual(['order.created', 'charge.failed', 'order.canceled']);
   });
 
-  test('that is out of stock is given back in full, and the ledger nets to zero', async () => {
+  test('that is out of stock is refunded in full, and the ledger nets to zero', async () => {
     const request = orderRequest('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
     expect(answerOf(await desk.order(request))).toMatchObject({
       status: 409,
@@ -124,14 +124,14 @@ describe('an order', () => {
     expect(answerOf(await desk.order(request)).status).toBe(201);
   });
 
-  test('whose processor takes nothing now is given back, and the same key goes on at once', async () => {
+  test('whose processor is unavailable is released, and the same key continues at once', async () => {
     const request = orderRequest('limited', { source: 'tok_rate_limited' });
     await expect(desk.order(request)).rejects.toMatchObject({ code: 'processor_rate_limited' });
     expect(answerOf(await desk.order(request)).status).toBe(201);
     expect(desk.charges(request)).toBe(1);
   });
 
-  test('that nobody asks for again after that is never charged', async () => {
+  test('that is not retried after that is never charged', async () => {
     const request = orderRequest('left', { source: 'tok_unauthorized' });
     await expect(desk.order(request)).rejects.toMatchObject({ code: 'processor_unauthorized' });
     await desk.resolveFor(20);
@@ -156,7 +156,7 @@ describe('an order that cannot be known yet', () => {
     expect(answerOf(await desk.order(request)).status).toBe(202);
   });
 
-  test('is canceled when its payer does not come within a day, and what he might have approved is let go', async () => {
+  test('is canceled when its payer does not act within a day, and its hold is voided', async () => {
     const request = orderRequest('asleep', { source: 'tok_action' });
     expect(answerOf(await desk.order(request)).status).toBe(202);
     await desk.resolveFor(26 * 60);
@@ -174,7 +174,7 @@ describe('an order that cannot be known yet', () => {
     expect(await desk.shop.reservations(request.orderId)).toBe(1);
   });
 
-  test('is given back when the stock has been silent for an hour, with what it may have reserved', async () => {
+  test('is refunded after an hour without an answer of the stock, and a possible reservation is released', async () => {
     const request = orderRequest('dead');
     const { stock } = desk.shop;
     const silent = {
@@ -238,7 +238,7 @@ describe('what is late never undoes an order', () => {
     expect(desk.mailer.calls).toBe(1);
   });
 
-  test('a referrer that nobody knows is not credited, and the order stands', async () => {
+  test('an unknown referrer is not credited, and the order stands', async () => {
     const request = orderRequest('nobody', { referrer: 'ref_nobody' });
     expect(answerOf(await desk.order(request))).toMatchObject({ status: 201, body: { referral: 'failed' } });
     expect(desk.keptMinor(request)).toBe(2_000);
@@ -256,7 +256,7 @@ describe('a reversal', () => {
     expect(desk.keptMinor(gone)).toBe(0);
   });
 
-  test('that is refused five times waits for a person, and sees what he does', async () => {
+  test('that is refused five times waits for an operator, whose refund takes effect', async () => {
     desk.processor.failNextChange(5, 'tok_declined');
     await desk.order(gone);
     await desk.resolveFor(60);

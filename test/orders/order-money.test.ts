@@ -39,7 +39,7 @@ function giveBack(request: CreateOrder) {
   return changePayment(desk.tools, change(payment, 'r', { kind: 'refund' }));
 }
 
-test('nobody sends later than 15 minutes after the order was claimed', async () => {
+test('no request is sent later than 15 minutes after the claim of the order', async () => {
   const request = orderRequest('slow');
   const claimedAtMs = desk.clock.nowMs();
   const sentAtMs: number[] = [];

@@ -121,7 +121,7 @@ describe('the stock', () => {
     expect(await reserve()).toMatchObject({ kind: 'refused', failure: { code: 'reservation_released' } });
   });
 
-  test('a release that can never be is kept for a person, a reservation is not', async () => {
+  test('a release that is refused permanently is dead-lettered, a reservation is not', async () => {
     await expect(parties.stock.release('rsv_nobody', LIMIT)).rejects.toMatchObject({ code: 'stock_refused' });
     expect(await letters.take(10)).toMatchObject([
       { letter: { operation: 'reservation.release', payload: { reservationId: 'rsv_nobody' } } },
@@ -156,12 +156,12 @@ describe('the referral program', () => {
     });
   });
 
-  test('a program that is down leaves it unknown, and keeps nothing: who asked asks again', async () => {
+  test('an unavailable program leaves it unknown and dead-letters nothing: the caller retries', async () => {
     await expect(parties.referrals.credit(credit('ref_down'), LIMIT)).rejects.toThrow(AmbiguousError);
     expect([await booked(), await letters.take(10)]).toEqual([[], []]);
   });
 
-  test('one key for two credits is a bug that a person hears of', async () => {
+  test('one key for two credits is a bug, and is dead-lettered for an operator', async () => {
     await parties.referrals.credit(credit(), LIMIT);
     await expect(parties.referrals.credit(credit('ref_friend', { amountMinor: 501 }), LIMIT)).rejects.toMatchObject({
       name: 'TerminalError',
@@ -203,7 +203,7 @@ describe('the mailer', () => {
     expect([await sent(), await letters.take(10)]).toEqual([[], []]);
   });
 
-  test('what a person must mend is kept, and goes out once when it is redriven, whoever asks meanwhile', async () => {
+  test('what an operator must fix is dead-lettered, and is sent once when it is redriven, even if callers retry meanwhile', async () => {
     const kept = send('account@example.com');
     await expect(kept).rejects.toMatchObject({ name: 'TerminalError', code: 'postmark_account' });
     expect(await sent()).toEqual([]);

@@ -59,7 +59,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
   const queued = async () => (await orders.openOrders(LIMIT)).filter((each) => each.orderId === orderId);
 
   describe(`the ${name} store of orders`, () => {
-    test('claims once, and gives back every transition as it was written', async () => {
+    test('claims once, and returns every transition as it was written', async () => {
       expect(await orders.claimOrder({ record: open(), first })).toEqual({ kind: 'claimed' });
       expect(await orders.claimOrder({ record: open('owner-b'), first })).toEqual({
         kind: 'record_exists',
@@ -72,7 +72,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect(await orders.listOrderTransitions(orderId, { afterSequence: 1, limit: 1 })).toEqual([more[0]]);
     });
 
-    test('tells of an order whose record was lost, and takes its record back', async () => {
+    test('reports an order whose record was lost, and accepts a new record', async () => {
       await orders.claimOrder({ record: openRecord(paymentId()), first });
       expect(await orders.claimOrder({ record: open('owner-b'), first })).toEqual({ kind: 'transition_exists' });
       expect(await orders.claimOrder({ record: open('owner-b') })).toEqual({ kind: 'claimed' });
@@ -158,7 +158,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect(await queued()).toEqual([]);
     });
 
-    test('opens an order again with what was recorded of its payment; who has read it before does not close it', async () => {
+    test('opens an order again with the transitions of its payment; a worker that read an older entry does not close it', async () => {
       await orders.claimOrder({ record: open(), first });
       await orders.commitOrder({ record: completed(), expects: 'open', transitions: [], open: entry(1) });
       const nowMs = first.occurredAtMs + 1;

@@ -221,13 +221,13 @@ describe('a reversal that is undone', () => {
     expect(later).toMatchObject({ do: 'append', draft: { order: { charge: { status: 'reversing', attempt: 3 } } } });
   });
 
-  test('uses up none of ours when another had made it', () => {
+  test('does not count as an attempt when another actor made it', () => {
     expect(after(canceled({})).later).toMatchObject({ draft: { order: { charge: { attempt: 1, by: 'refund' } } } });
     const { later } = after(canceled({ attempt: 4, by: 'cancel' }));
     expect(later).toMatchObject({ draft: { order: { charge: { attempt: 1, by: 'refund' } } } });
   });
 
-  test('for the fifth time is for a person', () => {
+  test('for the fifth time is for an operator', () => {
     const { step } = after(canceled({ attempt: 5, by: 'refund' }));
     expect(step).toMatchObject({ do: 'conclude', draft: { order: { status: 'needs_review' } } });
   });

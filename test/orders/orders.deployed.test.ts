@@ -67,13 +67,13 @@ describe('an order on the deployed stack', () => {
     expect(await counted('kept', first.json)).toEqual(ONCE);
   });
 
-  test('is given back when the stock has none', async () => {
+  test('is refunded when the stock has none', async () => {
     const gone = await order('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
     expect([gone.status, gone.json['code']]).toEqual([409, 'out_of_stock']);
     expect(await counted('gone', gone.json['order'] as Record<string, unknown>)).toEqual(NOTHING_LEFT);
   });
 
-  test('whose process was killed after the charge is finished by a sweep, without its client', async () => {
+  test('whose process crashed after the charge is finished by a sweep, without its client', async () => {
     const dying = order('killed', { items: [{ sku: 'sku_timeout', quantity: 1 }] });
     // It waits for the stock: paid, and reserved without a word.
     await sleep(3_000);

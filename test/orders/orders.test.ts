@@ -23,7 +23,7 @@ describe('POST /v1/orders', () => {
     expect(api.desk.mailer.outbox).toHaveLength(1);
   });
 
-  test('raises the alarm of an order that needs a person, also when the answer of the commit is lost', async () => {
+  test('raises the alarm of an order in review, even if the response to the commit is lost', async () => {
     const desk = new OrderDesk();
     const { store } = desk;
     const commits = (commitOrder: OrderTools['orders']['commitOrder']): OrderTools['orders'] => ({
@@ -165,7 +165,7 @@ describe('GET /v1/orders/{id}', () => {
     expect((await api.get(path)).body).toMatchObject({ status: 'completed', notifications: { email: 'sent' } });
   });
 
-  test('shows nobody else’s order', async () => {
+  test('does not show another tenant’s order', async () => {
     const path = `/v1/orders/${String((await api.order('k')).body['id'])}`;
     api.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other'), scopes: ALL_SCOPES });
     const theirs = await api.get(path, { headers: { Authorization: `Bearer ${OTHER_KEY}` } });

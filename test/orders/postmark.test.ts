@@ -93,7 +93,7 @@ describe('Postmark', () => {
     return { kind: 'sent', vendorId: server.emails[0]?.MessageID };
   };
 
-  test('our id goes in as the Message-ID, which is kept, and as metadata, which can be searched', async () => {
+  test('the message id is sent as the Message-ID, which is preserved, and as metadata, which can be searched', async () => {
     expect(await send()).toEqual(sentOnce());
     expect(server.emails).toMatchObject([
       {
@@ -200,7 +200,7 @@ describe('Postmark', () => {
       expect([...outcomes]).toEqual([JSON.stringify(sentOnce())]);
     });
 
-    test('the process dies before the send', async () => {
+    test('the process crashes before the send', async () => {
       const dying: SendingClaims = {
         ...bound(claims),
         begin: async (key, leaseMs) => {
@@ -212,7 +212,7 @@ describe('Postmark', () => {
       expect(await sendUntilKnown()).toEqual(sentOnce());
     });
 
-    test.each([1, 2])('the process dies after the send, %i times', async (deaths) => {
+    test.each([1, 2])('the process crashes after the send, %i times', async (deaths) => {
       let left = deaths;
       const dying: SendingClaims = {
         ...bound(claims),
@@ -228,7 +228,7 @@ describe('Postmark', () => {
       expect(await sendUntilKnown(sender)).toEqual(sentOnce());
     });
 
-    test('the process dies after it took over and sent again', async () => {
+    test('the process crashes after it took over and sent again', async () => {
       server.writeTroubles.push('reset_before');
       await expect(send()).rejects.toBeInstanceOf(AmbiguousError);
       clock.advance(CLOCK_SKEW_MS + 2 * MAX_LAG_MS);
@@ -263,7 +263,7 @@ describe('Postmark', () => {
     expect(posts()).toBe(1);
   });
 
-  test('an e-mail of another id that the search answers is not taken for ours', async () => {
+  test('an e-mail with another id in the search’s answer is ignored', async () => {
     await send(postmark, { ...EMAIL, messageId: 'receipt_ord_10' });
     server.writeTroubles.push('error_before');
     const message = { MessageID: 'other', Metadata: { payonce: 'receipt_ord_10' } };

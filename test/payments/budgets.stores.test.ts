@@ -87,7 +87,7 @@ describe('the first execution of a payment', () => {
     expect(unitsOf(calls)).toBeLessThanOrEqual(13);
   });
 
-  test('costs at most 13 when the money is only set aside: its place in the queue of holds is two', async () => {
+  test('costs at most 13 when it is only authorized: the entry in the queue of holds costs two', async () => {
     const { tools, calls } = meteredProcess();
     const outcome = await createPayment(tools, typicalPayment(freshKey(), { capture: 'manual' }));
     expect(outcome).toMatchObject({ kind: 'first', answer: { status: 201 } });

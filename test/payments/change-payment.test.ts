@@ -46,7 +46,7 @@ describe('a capture', () => {
     expect(desk.capturedAtProcessor(held)).toBe(captured);
   });
 
-  test('beyond what was set aside is refused, and the key may be used again', async () => {
+  test('beyond the authorized amount is refused, and the key may be used again', async () => {
     await desk.pay(held);
     const much = change(held, 'k', { kind: 'capture', amountMinor: 1001 });
     expect(await desk.change(much)).toEqual({ kind: 'refused', refusal: { kind: 'exceeds', leftMinor: 1000 } });
@@ -90,7 +90,7 @@ describe('a refund', () => {
     await desk.pay(taken);
   });
 
-  test('gives back once, and the payment shows it', async () => {
+  test('refunds once, and the payment shows it', async () => {
     const first = await desk.change(refund('k', 300));
     expect([statusOf(first), bodyOf(first)]).toMatchObject([201, { amount: 300, status: 'succeeded' }]);
     expect(await desk.change(refund('k', 300))).toMatchObject({ kind: 'replay' });
@@ -135,7 +135,7 @@ describe('a refund', () => {
     expect(desk.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('that nobody can tell in time is 202, and is found out later without the client', async () => {
+  test('whose outcome is not known in time is 202, and is found out later without the client', async () => {
     desk.processor.failNextChange(9, 'tok_timeout_charged');
     const cut = { findChange: () => Promise.reject(new RetryableError('processor_unreachable', 'no')) };
     const unknown = await desk.change(refund('k', 300), { processor: { ...desk.processor, ...cut } });
@@ -145,7 +145,7 @@ describe('a refund', () => {
     expect(await desk.change(refund('k', 300))).toMatchObject({ kind: 'replay', answer: { status: 202 } });
   });
 
-  test('that was declared not attempted, and took effect after all, is in the books, and a person hears of it', async () => {
+  test('that was declared not attempted, and took effect after all, is posted, and an alarm reports it', async () => {
     const silent = {
       ...desk.processor,
       change: () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer')),
@@ -210,12 +210,12 @@ describe('a refund', () => {
     expect(desk.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('told by a callback too has one effect', async () => {
+  test('that a callback reports too has one effect', async () => {
     await desk.change(refund('k', 300));
     expect(await desk.deliver(callback('evt_1', desk.chargeOf(taken)))).toMatchObject({ transitions: [] });
   });
 
-  test('whose owner died is finished by a retry, or by the resolver alone', async () => {
+  test('whose owner crashed is finished by a retry, or by the resolver alone', async () => {
     for (const [key, finish] of [
       ['a', () => desk.change(refund('a', 100))],
       ['b', () => desk.resolveClaims()],
@@ -228,7 +228,7 @@ describe('a refund', () => {
     expect(desk.refundedAtProcessor(taken)).toBe(200);
   });
 
-  test('when the processor says "not now" leaves the key usable, and reserves nothing for ever', async () => {
+  test('when the processor says "not now" leaves the key usable, and keeps no reservation', async () => {
     desk.processor.failNextChange(1, 'tok_rate_limited');
     await expect(desk.change(refund('k', 700))).rejects.toBeInstanceOf(RetryableError);
     expect(statusOf(await desk.change(refund('k', 700)))).toBe(201);

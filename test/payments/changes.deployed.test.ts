@@ -90,7 +90,7 @@ describe('the deployed API', () => {
     );
   });
 
-  test('gives back once for twenty duplicates at once', async () => {
+  test('refunds once for twenty concurrent duplicates', async () => {
     const payment = await paid('change-duplicates');
     const answers = await pMap(Array.from({ length: 20 }), () => change(payment, 'refunds', 'same', { amount: 300 }), {
       concurrency: 8,
@@ -102,7 +102,7 @@ describe('the deployed API', () => {
 });
 
 describe('without any retry of the client', () => {
-  test('a payment whose process was killed after the charge is finished by a sweep', async () => {
+  test('a payment whose process crashed after the charge is finished by a sweep', async () => {
     const post = { key: 'sweep-killed', body: { source: 'tok_timeout_charged' } };
     const payment = expectedPaymentId(aws.tenantId, post.key);
     const dying = api.pay(post);

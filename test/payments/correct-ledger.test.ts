@@ -160,7 +160,7 @@ describe('one key', () => {
 });
 
 describe('two keys', () => {
-  test('that reverse the same set at once: one wins, the other is told who did', async () => {
+  test('that reverse the same set at once: one wins, the other gets its id', async () => {
     const outcomes = await Promise.all([run('a'), run('b')]);
 
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['already_reversed', 'first']);

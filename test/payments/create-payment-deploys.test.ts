@@ -32,7 +32,7 @@ describe('a deploy that sends charges elsewhere, while a claim is open', () => {
     expect([desk.processor.charges(request.paymentId).length, books.charges(request.paymentId).length]).toEqual([1, 0]);
   });
 
-  test('takes the new place’s silence for no proof that nobody was charged', async () => {
+  test('does not take absence at the new place as proof that no charge was made', async () => {
     const request = paymentRequest('moved-late');
     await desk.claimThenDie(request, true);
     desk.clock.advance(60 * MINUTE);

@@ -20,7 +20,7 @@ beforeEach(() => {
   desk = new PaymentDesk();
 });
 
-describe('an owner that died', () => {
+describe('an owner that crashed', () => {
   test.each([true, false])('with the charge made (%s): after the lease, the next one finds out', async (charged) => {
     const request = paymentRequest(`died-${charged}`);
     await desk.claimThenDie(request, charged);
@@ -38,7 +38,7 @@ describe('an owner that died', () => {
     expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('and nobody came for sixteen minutes: only looked up, never sent', async () => {
+  test('and no retry for sixteen minutes: only looked up, never sent', async () => {
     const request = paymentRequest('died-late');
     await desk.claimThenDie(request, false);
     desk.clock.advance(16 * MINUTE);
@@ -47,7 +47,7 @@ describe('an owner that died', () => {
     expect(desk.processor.charges(request.paymentId)).toEqual([]);
   });
 
-  test('and nobody came for an hour: proven absent, not attempted', async () => {
+  test('and no retry for an hour: proven absent, not attempted', async () => {
     const request = paymentRequest('died-absent');
     await desk.claimThenDie(request, false);
     desk.clock.advance(60 * MINUTE);
@@ -56,14 +56,14 @@ describe('an owner that died', () => {
     expect(await desk.typesOf(request)).toEqual(['payment.created', 'payment.failed']);
   });
 
-  test('and nobody came for an hour, but the charge is there: found', async () => {
+  test('and no retry for an hour, but the charge exists: found', async () => {
     const request = paymentRequest('died-present');
     await desk.claimThenDie(request, true);
     desk.clock.advance(60 * MINUTE);
     expect((await desk.answered(request)).status).toBe(201);
   });
 
-  test('and nobody can find out: a person decides', async () => {
+  test('and no look-up can find out: an operator decides', async () => {
     desk = new PaymentDesk(NO_LOOKUP);
     const request = paymentRequest('died-undecidable');
     await desk.claimThenDie(request, true);
@@ -91,7 +91,7 @@ describe('an owner that died', () => {
 });
 
 describe('a released claim', () => {
-  test('that nobody retried in time ends as not attempted, without asking anyone', async () => {
+  test('without a retry in time ends as not attempted, without a call', async () => {
     const request = paymentRequest('released', { source: 'tok_unauthorized' });
     await expect(desk.pay(request)).rejects.toBeInstanceOf(RetryableError);
     desk.clock.advance(16 * MINUTE);
@@ -142,7 +142,7 @@ describe('rivals', () => {
     expect(await desk.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
   });
 
-  test('a lease that ran out while its owner was slow: the winner’s answer is everybody’s', async () => {
+  test('a lease that ended while its owner was slow: all get the answer of the new owner', async () => {
     const request = paymentRequest('slow-owner');
     let winner: Awaited<ReturnType<PaymentDesk['answered']>> | undefined;
     const slow = desk.storeWithRival(async () => {
@@ -163,7 +163,7 @@ describe('rivals', () => {
     expect(await desk.answered(request)).toEqual({ ...first, kind: 'replay' });
   });
 
-  test.each([-5, 5])('a worker whose clock is off by %d minutes changes nothing but who waits', async (minutes) => {
+  test.each([-5, 5])('a worker whose clock is off by %d minutes changes only which request waits', async (minutes) => {
     const request = paymentRequest(`skew-${minutes}`);
     const other = skewed(desk.clock, minutes * MINUTE);
     const disturbed = desk.storeWithRival(async () => {

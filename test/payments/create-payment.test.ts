@@ -90,7 +90,7 @@ describe('the processor answers', () => {
     },
   );
 
-  test('nothing at all, twice: 202 is stored and replayed for ever, though the truth comes later', async () => {
+  test('nothing, twice: 202 is stored and always replayed, although the outcome is known later', async () => {
     const request = paymentRequest('unknown');
     desk.processor.failNext(9, 'tok_timeout_not_charged');
     const first = await desk.answered(request);
@@ -100,7 +100,7 @@ describe('the processor answers', () => {
     expect(desk.processor.sends(request.paymentId)).toBe(2);
   });
 
-  test('no, after a send that nobody answered: the look-up must confirm it', async () => {
+  test('no, after an unanswered send: the look-up must confirm it', async () => {
     const request = paymentRequest('refusal-after-ambiguity');
     let sends = 0;
     const moody: Processor = {
@@ -120,7 +120,7 @@ describe('the processor answers', () => {
     expect((await desk.answered(request, { processor: moody })).status).toBe(201);
   });
 
-  test('no, after a send that nobody answered, and nothing can confirm it: unknown, not failed', async () => {
+  test('no, after an unanswered send, and no look-up can confirm it: unknown, not failed', async () => {
     let sends = 0;
     const moody: Processor = {
       ...desk.processor,
@@ -206,7 +206,7 @@ describe('the same key', () => {
     expect(await desk.pay(other, { replays, store: dead, processor: unready })).toEqual({ kind: 'payload_mismatch' });
   });
 
-  test('past its retention: refused with what it made, warm and cold, and nobody is charged', async () => {
+  test('past its retention: refused with the payment’s id, warm and cold, and nothing is charged', async () => {
     const request = paymentRequest('old');
     const replays = new ProcessReplayCache();
     await desk.answered(request, { replays });

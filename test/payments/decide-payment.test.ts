@@ -48,7 +48,7 @@ const decide = (key: string, changes: Partial<DecidePayment> = {}) => {
 const status = async () => (await desk.chain(request)).state.payment.status;
 
 describe('an operator’s decision', () => {
-  test('settles a payment that needs review, once, with the name of who decided', async () => {
+  test('settles a payment in review, once, with the operator’s name', async () => {
     expect(await status()).toBe('needs_review');
     expect(await decide('a')).toMatchObject({ kind: 'first', answer: { status: 200 } });
     expect(await decide('a')).toMatchObject({ kind: 'replay' });
@@ -73,7 +73,7 @@ describe('an operator’s decision', () => {
     expect(await desk.deliver(callback('evt_2', desk.chargeOf(request)))).toMatchObject({ contradictions: [] });
   });
 
-  test('of a payment that nobody could find out about posts what was asked for, unless it says otherwise', async () => {
+  test('of a payment with an undecidable outcome posts the requested amount, unless it names another', async () => {
     const { payment } = (await desk.chain(request)).state;
     const undecidable = { ...payment, failure: { code: 'outcome_undecidable', message: 'no' } };
     const state = stateAfter([{ type: 'payment.review_required', payment: undecidable }]);
@@ -105,7 +105,7 @@ describe('an operator’s decision', () => {
   });
 });
 
-describe('an operator’s decision about a change that nobody can find out about', () => {
+describe('an operator’s decision about a change with an undecidable outcome', () => {
   const DAY = 86_400_000;
   const unheard = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
 
@@ -133,7 +133,7 @@ describe('an operator’s decision about a change that nobody can find out about
     return chain?.newest;
   };
 
-  test('is asked for by the resolver once nobody may send any more, and not before', async () => {
+  test('is requested by the resolver after the send window, and not before', async () => {
     const operationId = await undecided('refund');
     const processor = { ...desk.processor, abilities: BLIND, change: unheard };
     const resolve = () => resolveInquiries({ ...desk.changeTools, processor });

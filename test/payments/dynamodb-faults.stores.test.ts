@@ -71,7 +71,7 @@ const commitOf = (id: PaymentId) => ({
 });
 
 describe('a claim', () => {
-  test('whose answer was lost is known as ours: the same token is sent again', async () => {
+  test('whose response was lost is recognized: the same token is sent again', async () => {
     const id = freshId();
     expect(await storeStruckBy({ after: timedOut }).claim(claimOf(id))).toEqual({ kind: 'claimed' });
     expect(calls).toEqual(['TransactWriteItemsCommand', 'TransactWriteItemsCommand']);
@@ -136,14 +136,14 @@ describe('a claim', () => {
 });
 
 describe('a commit', () => {
-  test('whose answer was lost is known as ours, and is applied once', async () => {
+  test('whose response was lost is recognized as our own, and is applied once', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     expect(await storeStruckBy({ after: timedOut }).commit(commitOf(id))).toEqual({ kind: 'committed' });
     expect(await storeStruckBy().listTransitions(id, { afterSequence: 0, limit: 9 })).toHaveLength(2);
   });
 
-  test('whose answer was lost is known as ours by its owner too, when the token says nothing', async () => {
+  test('whose response was lost is recognized by its owner too, without the request token', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     await storeStruckBy().commit(commitOf(id));
@@ -162,7 +162,7 @@ describe('a commit', () => {
 describe('a takeover', () => {
   const takeover = (id: PaymentId) => ({ stale: openRecord(id), owner: OWNER_B, leaseExpiresAtMs: 99 });
 
-  test('whose answer was lost is known as ours', async () => {
+  test('whose response was lost is recognized as our own', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     expect(await storeStruckBy({ after: timedOut }).takeOver(takeover(id))).toEqual({ kind: 'taken' });

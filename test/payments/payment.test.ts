@@ -50,7 +50,7 @@ describe('a payment whose charge is under way', () => {
     expect(isUnresolved(payment)).toBe(true);
   });
 
-  test('succeeds, and the processor owes us what we owe the merchant', () => {
+  test('succeeds, and clearing and payable have the same amount', () => {
     expect(when(SUCCEEDED)).toEqual({ type: 'payment.completed', status: 'succeeded', postings: RECEIPT });
   });
 
@@ -72,7 +72,7 @@ describe('a payment whose charge is under way', () => {
     expect(when({ kind: 'unknown' }, given(pending))).toBe('nothing');
   });
 
-  test('waits for the payer, who is told where to go until it is settled', () => {
+  test('waits for the payer, and shows the address of the page until it is settled', () => {
     const asked: Fact = { kind: 'action_required', chargeId: MINE, actionUrl: 'https://processor.example/a' };
     expect(given(asked).payment).toMatchObject({ status: 'requires_action', actionUrl: 'https://processor.example/a' });
     expect(given(asked, SUCCEEDED).payment.actionUrl).toBeUndefined();
@@ -87,7 +87,7 @@ describe('a payment whose charge is under way', () => {
     expect(when({ kind: 'not_attempted' })).toMatchObject({ type: 'payment.failed', status: 'failed' });
   });
 
-  test('let go at the processor, it is canceled with the reason', () => {
+  test('voided at the processor, it is canceled with the reason', () => {
     const state = given({ kind: 'voided', chargeId: MINE, reason: 'expired' });
     expect(state.payment).toMatchObject({ status: 'canceled', cancelReason: 'expired' });
   });
@@ -98,7 +98,7 @@ describe('a payment whose charge is under way', () => {
     expect(when(SUCCEEDED, accepted)).toMatchObject({ type: 'payment.completed', postings: RECEIPT });
   });
 
-  test('undecidable, it waits for a person, and evidence settles it', () => {
+  test('undecidable, it goes into review, and evidence settles it', () => {
     const reviewed = given({ kind: 'undecidable' });
     expect(reviewed.payment.status).toBe('needs_review');
     expect(when(DECLINED, reviewed)).toMatchObject({ type: 'payment.failed', status: 'failed' });
@@ -108,7 +108,7 @@ describe('a payment whose charge is under way', () => {
     ['less than was asked for', { capturedMinor: 999 }],
     ['more', { capturedMinor: 1001 }],
     ['another currency', { currency: 'USD' }],
-  ])('taken with %s, it waits for a person, and nothing is posted', (_what, changes) => {
+  ])('captured with %s, it goes into review, and nothing is posted', (_what, changes) => {
     const odd: Fact = { kind: 'succeeded', chargeId: MINE, ...changes };
     expect(when(odd)).toEqual({ type: 'payment.review_required', status: 'needs_review', postings: [] });
     expect(when(odd, given(odd))).toBe('nothing');
@@ -134,7 +134,7 @@ describe('an authorized payment', () => {
     });
   });
 
-  test('captured beyond what was set aside: a person looks', () => {
+  test('captured beyond the authorized amount: it goes into review', () => {
     expect(when({ kind: 'succeeded', chargeId: MINE, capturedMinor: 1001 }, authorized)).toMatchObject({
       status: 'needs_review',
       postings: [],
@@ -159,7 +159,7 @@ describe('a payment that has ended', () => {
     expect(when(fact, given(SUCCEEDED))).toBe('nothing');
   });
 
-  test('succeeded: that it was let go, or taken with another amount, cannot be', () => {
+  test('succeeded: a void, or a capture of another amount, is impossible', () => {
     expect(when({ kind: 'voided', chargeId: MINE, reason: 'requested' }, given(SUCCEEDED))).toBe('review');
     expect(when({ kind: 'succeeded', chargeId: MINE, capturedMinor: 1 }, given(SUCCEEDED))).toBe('review');
   });
@@ -178,7 +178,7 @@ describe('a payment that has ended', () => {
     expect(when(SUCCEEDED, given(ending, SUCCEEDED))).toBe('nothing');
   });
 
-  test('failed, and a hold turns up: recorded to be let go, and posted only when it is taken', () => {
+  test('failed, and a hold is found: recorded to be voided, and posted only when it is captured', () => {
     const held = given(DECLINED, AUTHORIZED);
     expect(held.strayCharges.get(MINE)).toMatchObject({ status: 'authorized' });
     expect(when(AUTHORIZED, held)).toBe('nothing');
@@ -235,7 +235,7 @@ describe('another charge in the payment’s name', () => {
     }
   });
 
-  test('is none when it is the payment’s own, whose metadata somebody has changed', () => {
+  test('is not a stray when it is the payment’s own charge with changed metadata', () => {
     const own: Fact = { ...foreign('captured'), chargeId: MINE, amountMinor: 1000 } as Fact;
     expect(when(own, given(SUCCEEDED))).toBe('nothing');
     expect(when(own, given({ kind: 'pending', chargeId: MINE }))).toMatchObject({ type: 'payment.completed' });
@@ -246,19 +246,19 @@ describe('another charge in the payment’s name', () => {
     expect(when(pending, given(pending, foreign('captured')))).toBe('nothing');
   });
 
-  test('without money is nobody’s concern, and never fails the payment', () => {
+  test('without money is ignored, and never fails the payment', () => {
     expect(when(foreign('none'))).toBe('nothing');
     expect(when({ ...DECLINED, chargeId: 'ch_9' }, given({ kind: 'pending', chargeId: MINE }))).toBe('nothing');
   });
 
-  test('made by our own key, which the processor no longer honoured, is one too', () => {
+  test('made by a repeated key that the processor no longer recognized is a stray too', () => {
     expect(when({ kind: 'succeeded', chargeId: 'ch_9' }, given(SUCCEEDED))).toMatchObject({
       type: 'payment.late_success',
       status: 'succeeded',
     });
   });
 
-  test('given back: its own money is what goes', () => {
+  test('refunded: its own money is returned', () => {
     const refund: Fact = {
       kind: 'refund',
       refundId: 're_1',

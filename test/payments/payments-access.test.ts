@@ -227,7 +227,7 @@ describe('a path', () => {
 });
 
 describe('every answer', () => {
-  test('names its request, and is kept and guessed at by nobody in between', async () => {
+  test('names its request, and forbids caching and content sniffing', async () => {
     const replies = [
       await desk.pay('k-1'),
       await desk.pay('k-1', { amount: 2 }),

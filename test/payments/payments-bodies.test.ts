@@ -313,7 +313,7 @@ describe('a query', () => {
   );
 });
 
-describe('what is wrong first is told first', () => {
+describe('the first error is reported', () => {
   test('key, then query, then size, then type, then JSON, then secrets, then fields', async () => {
     const good = { 'Content-Type': 'application/json', 'Idempotency-Key': 'k-1' };
     const body = '{"status":"succeeded","amount":-1,"description":"4242424242424242"}';

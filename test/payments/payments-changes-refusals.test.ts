@@ -57,7 +57,7 @@ describe.each([
     expect(desk.processor.inside.performed).toHaveLength(1);
   });
 
-  test('that is more than is left is told what is, and stores nothing', async () => {
+  test('beyond the amount that is left is refused with that amount, and stores nothing', async () => {
     const id = await make();
     const much = await desk.change(`${id}/${step}`, 'k', { amount: 1001 });
 
@@ -218,7 +218,7 @@ describe('refunds, and lists of them,', () => {
     }
   });
 
-  test('need the scope for reading, and that one does not let anybody refund', async () => {
+  test('need the scope for reading, which does not allow refunds', async () => {
     const id = await paid();
     const refund = String((await desk.change(`${id}/refunds`, 'k', { amount: 300 })).body['id']);
     const paths = [`/v1/payments/${id}/refunds`, `/v1/refunds/${refund}`];

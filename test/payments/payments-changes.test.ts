@@ -73,7 +73,7 @@ describe('a capture', () => {
     expect(await show(id)).toEqual(reply.body);
   });
 
-  test('of a part takes that part, and no more can be given back', async () => {
+  test('of a part captures that part, and no more can be refunded', async () => {
     const id = await held();
     expect((await desk.change(`${id}/capture`, 'k', { amount: 400 })).body).toMatchObject({ amount_captured: 400 });
 
@@ -81,7 +81,7 @@ describe('a capture', () => {
     expect([much.status, much.body]).toMatchObject([409, { code: 'amount_exceeds_left', amount_left: 400 }]);
   });
 
-  test('beyond what was set aside is 409, says how much there is, and leaves the key unused', async () => {
+  test('beyond the authorized amount is 409 with that amount, and leaves the key unused', async () => {
     const id = await held();
     const much = await desk.change(`${id}/capture`, 'k', { amount: 1001 });
 
@@ -170,7 +170,7 @@ describe('a refund', () => {
     expect(refundedAtProcessor(id)).toBe(amount);
   });
 
-  test('after another, twenty in all, gives back the whole and no more', async () => {
+  test('after another, twenty in all, refunds the whole and no more', async () => {
     const id = await paid();
     for (let n = 1; n <= 20; n += 1) {
       expect((await desk.change(`${id}/refunds`, `k-${n}`, { amount: 50 })).status).toBe(201);
@@ -185,7 +185,7 @@ describe('a refund', () => {
     expect(refundedAtProcessor(id)).toBe(1000);
   });
 
-  test('twenty at once, each a tenth: ten proceed, and who is asked to come back is answered then', async () => {
+  test('twenty at once, each a tenth: ten proceed, and a caller that must retry is answered then', async () => {
     const id = await paid();
     const ask = (key: string): Promise<Reply> => desk.change(`${id}/refunds`, key, { amount: 100 });
     const settled: number[] = [];
@@ -308,7 +308,7 @@ describe.each([
     expect(desk.processor.inside.performed.map(({ order }) => order.paymentId)).toEqual([id, other]);
   });
 
-  test('of a payment that is not the caller’s is 404, and tells nothing and does nothing', async () => {
+  test('of another tenant’s payment is 404, discloses nothing and does nothing', async () => {
     desk.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
     desk.registerKey('sk_live_0123456789abcdefghijkl', { mode: 'live' });
     const before = await typesOf(id);
@@ -350,7 +350,7 @@ describe.each([
     expect(desk.processor.inside.performed).toHaveLength(1);
   });
 
-  test('that cannot be found out in time is 202, for ever under its key; GET shows the truth', async () => {
+  test('whose outcome is not known in time is 202, permanently under its key; GET shows the outcome', async () => {
     const { processor } = desk;
     const reply = await deskWith({
       change: async (...call) => {

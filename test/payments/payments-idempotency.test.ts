@@ -265,7 +265,7 @@ describe('the same key', () => {
     expect((await desk.pay('k-1', { capture: 'automatic' })).status).toBe(422);
   });
 
-  test('past its retention is 409 with what it made, and charges nobody', async () => {
+  test('past its retention is 409 with the payment’s id, and charges nothing', async () => {
     const first = await desk.pay('k-1');
     desk.clock.advance(9 * DAY);
 
@@ -309,7 +309,7 @@ describe('the same key', () => {
 });
 
 describe('a reference', () => {
-  test('in use is 409 with the payment that has it, and nobody is charged', async () => {
+  test('in use is 409 with the payment that has it, and nothing is charged', async () => {
     const first = await desk.pay('k-1', { reference: 'order-1' });
     const second = await desk.pay('k-2', { reference: 'order-1' });
 

@@ -49,7 +49,7 @@ describe('a payment goes where the rules say', () => {
     expect(inEuros.body['processor']).toMatchObject({ name: 'memory' });
   });
 
-  test('and stays there, whatever the rules say later: its refund is Stripe’s, its key charges nobody else', async () => {
+  test('and stays there, whatever the rules say later: its refund is Stripe’s, its key charges nowhere else', async () => {
     const first = await desk.pay('usd', dollars);
     const later = deployed([]);
     expect((await refund(later, first.body['id'], 'r-1')).body).toMatchObject({ status: 'succeeded', amount: 300 });

@@ -57,7 +57,7 @@ describe('the deployed API', () => {
     ]);
   });
 
-  test('tells a rival to come back, or lets it wait for the one answer', async () => {
+  test('answers 409 to a rival, or lets it wait for the one answer', async () => {
     const slow = { key: 'e2e-slow', body: { source: 'tok_slow' } };
     const first = api.pay(slow);
     await untilCharged(paymentIdOf(slow.key));
@@ -80,7 +80,7 @@ describe('the deployed API', () => {
     expect(await api.charges(answers[0]?.json['id'])).toHaveLength(1);
   });
 
-  test('finds the one charge again when its process was killed between charge and commit', async () => {
+  test('finds the one charge again when its process crashed between charge and commit', async () => {
     const post = { key: 'e2e-killed', body: { source: 'tok_timeout_charged' } };
     const cut = api.pay(post);
     await untilCharged(paymentIdOf(post.key));

@@ -114,7 +114,7 @@ describe('the processor in memory shows what only a fake can', () => {
     expect(await processor.findChange(refund, LIMIT)).toMatchObject({ facts: [{ status: 'failed' }] });
   });
 
-  test('a refund key that is forgotten gives back twice, and the look-up decides nothing', async () => {
+  test('a forgotten refund key refunds twice, and the look-up decides nothing', async () => {
     const refund = await refundedCharge();
     await processor.change(refund, LIMIT);
     nowMs += processor.abilities.keyRetentionMs;

@@ -29,7 +29,7 @@ describe('when nothing was ever sent', () => {
     expect(at(15, { sent: 'nothing' })).toEqual({ do: 'send' });
   });
 
-  test('nobody is charged for a checkout that they left', () => {
+  test('no payer is charged after leaving the checkout', () => {
     expect(at(15.01, { sent: 'nothing' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
   });
 });
@@ -77,7 +77,7 @@ describe('when something may have been sent', () => {
     expect(at(600, { looked: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('where nothing can be asked any more, a person decides', () => {
+  test('without a look-up after the window, an operator decides', () => {
     expect(at(16, noLookup)).toEqual({ do: 'conclude', fact: 'undecidable' });
   });
 });
@@ -96,7 +96,7 @@ describe('whatever the state', () => {
     timeLeft: fc.boolean(),
   });
 
-  test('nobody sends later than fifteen minutes after the claim', () => {
+  test('no request is sent later than 15 minutes after the claim', () => {
     fc.assert(
       fc.property(states, (state) => {
         if (nextStep(state).do === 'send') expect(state.nowMs - CLAIMED).toBeLessThanOrEqual(15 * MINUTE);

@@ -129,7 +129,7 @@ describe('whatever is said, in whatever order', () => {
     );
   });
 
-  test('what is given back never exceeds what was taken, and the payment shows what the books say', () => {
+  test('refunds never exceed the captured amount, and the payment agrees with the books', () => {
     fc.assert(
       fc.property(sequences, (facts) => {
         const { drafts, state } = after(facts);
@@ -147,7 +147,7 @@ describe('whatever is said, in whatever order', () => {
 });
 
 describe('the tables', () => {
-  test('let nobody leave an ended state, but record what is heard of it', () => {
+  test('never leave an ended state, but record later facts', () => {
     for (const row of Object.values(CHARGE_TABLE)) {
       for (const status of ['succeeded', 'failed', 'canceled'] as const) {
         const cell = row[status];
