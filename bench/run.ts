@@ -1,8 +1,8 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { Command } from 'commander';
-import { PAYONCE_DIRECTORY } from '../local/directories.ts';
+import { makeDirectory, PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { CREDENTIALS } from '../local/emulator-environment.ts';
 import { type LocalAws, startLocalAws } from '../local/local-aws.ts';
 import { measureByHand, measureEngine, measureOthers } from './paths.ts';
@@ -63,7 +63,7 @@ async function environmentOf(aws: LocalAws): Promise<Readonly<Record<string, str
 /** The directory of this program. It is kept after a failure for its logs. */
 const directory = join(PAYONCE_DIRECTORY, 'bench');
 rmSync(directory, { recursive: true, force: true });
-mkdirSync(directory, { recursive: true });
+makeDirectory(directory);
 const page = await measureOn(directory, short ? SHORT : FULL);
 rmSync(directory, { recursive: true, force: true });
 if (!short) writeFileSync(PAGE, page);

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -8,7 +8,8 @@ import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
 import { DynamoDbLedgerWalk } from '../lambdas/views/store/dynamodb-ledger-walk.ts';
 import { DynamoDbViews } from '../lambdas/views/store/dynamodb-views.ts';
 import { type Difference, type RebuildState, rebuildBegin, rebuildViews } from '../lambdas/views/use/rebuild-views.ts';
-import { PAYONCE_DIRECTORY } from '../local/directories.ts';
+import { makeDirectory, PAYONCE_DIRECTORY } from '../local/directories.ts';
+import { sentenceOf } from '../local/sentence.mjs';
 import { stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import type { Session } from './session.ts';
@@ -61,7 +62,11 @@ async function rebuild(session: Session, { compare = false, segments, settle, st
   const pacing = { clock: systemClock, entropy: systemEntropy };
   // One file per Ledger: progress on one says nothing about another.
   const file = state ?? join(PAYONCE_DIRECTORY, `views-rebuild-${ledger}.json`);
-  mkdirSync(dirname(file), { recursive: true });
+  try {
+    makeDirectory(dirname(file));
+  } catch (cause) {
+    throw new CliFailure(ExitCode.settings, `Progress cannot be kept in ${file}: ${sentenceOf(cause)}`, { cause });
+  }
   const begin = compare ? rebuildBegin(segments, 'compare_ledger') : savedState(file, segments);
   const { counts, differences } = await session.during('Rebuilding the Views', (report) => {
     if (!compare && existsSync(file)) report(`continuing from ${file}`);

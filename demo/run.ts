@@ -1,7 +1,7 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
-import { PAYONCE_DIRECTORY } from '../local/directories.ts';
+import { makeDirectory, PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { type LocalAws, startLocalAws } from '../local/local-aws.ts';
 import { StateFile } from '../local/state-file.ts';
 import { deployDemo, removeDemo } from './deployed.ts';
@@ -24,7 +24,7 @@ const { write } = new Command('npm run demo --')
 /** The directory of this program. It is kept after a failure for its logs. */
 const directory = join(PAYONCE_DIRECTORY, 'demo');
 rmSync(directory, { recursive: true, force: true });
-mkdirSync(directory, { recursive: true });
+makeDirectory(directory);
 const findings = await onLocalAws(demonstrate);
 rmSync(directory, { recursive: true, force: true });
 console.log(`\nCounts are charges (or refunds) / postings / events / effects.\n\n${plainTable(findings)}\n`);

@@ -1,7 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DeleteBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';
-import { BINARIES, PROJECT } from './directories.ts';
+import { BINARIES, makeDirectory, PROJECT } from './directories.ts';
 import { ACCOUNT, CREDENTIALS, emulatorEnvironment, isolatedEnvironment, REGION } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
 import { runKept } from './kept-process.ts';
@@ -67,7 +67,7 @@ const contextOf = ({ context }: CdkApp): readonly string[] =>
 export async function deploy(run: CdkRun, app: CdkApp = PAYONCE): Promise<StackOutputs> {
   const outputs = join(run.directory, 'outputs.json');
   const assembly = join(run.directory, 'cdk.out');
-  mkdirSync(run.directory, { recursive: true });
+  makeDirectory(run.directory);
   await cdk(
     run,
     [
@@ -107,7 +107,7 @@ async function cdk(
   const { code, lines } = await runKept({ command, environment, directory: PROJECT }, run.report);
   if (code === 0) return;
   const log = join(run.directory, LOG);
-  mkdirSync(run.directory, { recursive: true });
+  makeDirectory(run.directory);
   writeFileSync(log, `${lines.join('\n')}\n`);
   const telling = lines.findLast((line) => /❌|error|fail|must be/i.test(line)) ?? lines.at(-1) ?? 'it printed nothing';
   throw new StartFailure(`cdk ${parameters[0]} failed: ${telling.trim()} (full output: ${log})`);

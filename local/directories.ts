@@ -1,4 +1,5 @@
-import { join, resolve } from 'node:path';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 
 export const PROJECT = resolve(import.meta.dirname, '..');
 
@@ -7,3 +8,18 @@ export const PAYONCE_DIRECTORY = join(PROJECT, '.payonce');
 
 /** Programs of the project's packages, including its Node. */
 export const BINARIES = join(PROJECT, 'node_modules', '.bin');
+
+/**
+ * Makes a directory, and those above it. Node's own `recursive` never returns below a directory that takes none, as /proc.
+ *
+ * @throws Error of the file system when it cannot be made
+ */
+export function makeDirectory(path: string): void {
+  const parent = dirname(path);
+  if (parent !== path && !existsSync(parent)) makeDirectory(parent);
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+  }
+}

@@ -1,7 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeDirectory } from './directories.ts';
 import { isolatedEnvironment } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
 import { startKept, stopKept } from './kept-process.ts';
@@ -41,7 +42,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   const temporary = join(directory, 'tmp');
   // Remove the leftovers of a killed run, including the functions' code.
   rmSync(temporary, { recursive: true, force: true });
-  mkdirSync(temporary, { recursive: true });
+  makeDirectory(temporary);
   // The workers' launcher is CommonJS. Without this file, this project's package.json would make it an ES module.
   writeFileSync(join(temporary, 'package.json'), '{"type":"commonjs"}\n');
   const log = openSync(logFile, 'w');

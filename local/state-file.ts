@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { makeDirectory } from './directories.ts';
 import { isHealthy, STATE_DIRECTORY } from './emulator.ts';
 import { StartFailure } from './failure.ts';
 import { isKept } from './kept-process.ts';
@@ -47,7 +48,7 @@ export class StateFile {
    * @throws StartFailure when another process is starting
    */
   claim(): void {
-    mkdirSync(this.#directory, { recursive: true });
+    makeDirectory(this.#directory);
     const holder = existsSync(this.#claim) ? Number(readFileSync(this.#claim, 'utf8')) : 0;
     const isStarting = ({ pid, commandLine }: RunningProcess): boolean =>
       pid === holder && commandLine.includes('local/start');

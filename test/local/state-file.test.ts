@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { StateFile } from '../../local/state-file.ts';
@@ -107,3 +108,14 @@ describe('a start', () => {
     expect(state.keys()).toBeUndefined();
   });
 });
+
+test('a directory that cannot be made is told of, and not tried for ever', async () => {
+  const launch = join(import.meta.dirname, '..', '..', 'local', 'launch.mjs');
+  const options = { cwd: directory, timeout: 20_000 };
+  const ended = await promisify(execFile)(
+    process.execPath,
+    [launch, join(dirname(launch), 'start.ts'), '--directory', '/proc/nowhere/at-all'],
+    options,
+  ).catch((error: unknown) => error);
+  expect(ended).toMatchObject({ code: 1, killed: false, stderr: expect.stringMatching(/^E[A-Z]+: .+\n$/) });
+}, 60_000);
