@@ -89,10 +89,11 @@ async function redriveAll(target: AwsTarget, report: (text: string) => void): Pr
       results.push({ queue: pair.name, redriven: 0, failed: 0, reasons: [] });
       continue;
     }
+    // The other queues are redriven, and the result is shown, when SQS refuses one, for example because a task runs there.
     const { moved, failure } = await moveBack(sqs, pair, {
       wait: () => sleep(LOOK_AGAIN_MS),
       report: ({ moved: soFar, toMove }) => report(`${pair.name}: ${soFar} of ${toMove || pair.waiting} moved`),
-    });
+    }).catch((error: unknown) => ({ moved: 0, failure: endingOf(error).sentence }));
     results.push({
       queue: pair.name,
       redriven: moved,

@@ -77,6 +77,12 @@ function knownFailure(error: unknown): readonly [ExitCode, string] | undefined {
       ExitCode.settings,
       'No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile that has one; --local is for what "npm start" runs.',
     ];
+  if (said.startsWith('Region not accepted')) return [ExitCode.settings, `The AWS region is wrong: ${said}`];
+  if ('code' in error && error.code === 'ERR_INVALID_URL' && 'input' in error)
+    return [
+      ExitCode.settings,
+      `The AWS endpoint ${String(error.input)} is no address: correct AWS_ENDPOINT_URL, or endpoint_url of the profile.`,
+    ];
   if (NO_CREDENTIALS.test(error.name))
     return [
       ExitCode.settings,

@@ -35,14 +35,14 @@ export function addJobs(program: Command, session: Session): void {
     .description('lists the jobs: schedule, last run, next run')
     .action(async () => {
       const document = await ask('GET', '/v1/admin/jobs');
-      const rows = jobList
-        .parse(document)
-        .data.map(({ id, schedule, time_zone: zone, last_run: last, next_run: next }) => [
+      const rows = readAnswer(jobList, document).data.map(
+        ({ id, schedule, time_zone: zone, last_run: last, next_run: next }) => [
           id,
           zone === null || zone === 'UTC' ? schedule : `${schedule} ${zone}`,
           last === null ? 'never ran' : `${last.scheduled_for} ${last.status}`,
           next ?? 'not known yet',
-        ]);
+        ],
+      );
       session.show(document, table(['JOB', 'SCHEDULE', 'LAST RUN', 'NEXT RUN'], rows));
     });
 
@@ -52,7 +52,7 @@ export function addJobs(program: Command, session: Session): void {
     .option('--at <time>', 'the time that the run is for, as 2026-03-01T12:00:00Z; now when left out', readTime)
     .action(async (id: string, { at }: { at?: string }) => {
       const document = await ask('POST', runsOf(id), at === undefined ? {} : { scheduled_for: at });
-      session.show(document, runLines([jobRun.parse(document)]));
+      session.show(document, runLines([readAnswer(jobRun, document)]));
     });
 
   jobs
@@ -61,7 +61,7 @@ export function addJobs(program: Command, session: Session): void {
     .option('--most <n>', `how many, 1 to ${MOST_RUNS}`, readCount, 10)
     .action(async (id: string, { most }: { most: number }) => {
       const document = await ask('GET', `${runsOf(id)}?limit=${most}`);
-      session.show(document, runLines(jobRunList.parse(document).data));
+      session.show(document, runLines(readAnswer(jobRunList, document).data));
     });
 }
 
@@ -70,6 +70,9 @@ function runsOf(id: string): string {
 }
 
 async function locate(session: Session, { url, key = process.env['PAYONCE_API_KEY'] }: Named): Promise<ApiAccess> {
+  // Never repeated: with a line break in it, `fetch` would say it in its error.
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key.trim()))
+    throw new CliFailure(ExitCode.settings, 'The API key has characters that no API key has.');
   const local = await session.local();
   if (local !== undefined) return { url: url ?? local.apiUrl, key: key ?? local.adminApiKey };
   if (key === undefined)
@@ -148,6 +151,13 @@ async function askApi(
   );
 }
 
+/** @throws CliFailure when it is not what the API of this version answers */
+function readAnswer<Shape>(schema: z.ZodType<Shape>, document: unknown): Shape {
+  const { success, data } = schema.safeParse(document);
+  if (success) return data;
+  throw new CliFailure(ExitCode.settings, 'What answers there is not the API of this version of Payonce: check --url.');
+}
+
 const time = z.iso.datetime({ offset: true });
 
 function readTime(text: string): string {
@@ -156,7 +166,8 @@ function readTime(text: string): string {
 }
 
 function withoutSlash(address: string): string {
-  if (!URL.canParse(address)) throw new InvalidArgumentError(`${address} is no address; as https://api.example.`);
+  if (!/^https?:\/\//.test(address) || !URL.canParse(address))
+    throw new InvalidArgumentError(`${address} is no address; as https://api.example.`);
   return address.replace(/\/+$/, '');
 }
 

@@ -54,8 +54,12 @@ async function order(
   // Asked once: a second run beside the first would only find what the first has not taken.
   const requestHandler = { requestTimeout: REDRIVE_TIMEOUT_MINUTES * 60_000 };
   const client = new LambdaClient({ ...target, maxAttempts: 1, requestHandler });
-  const { letters } = await invoke<LetterAnswer>(client, functionName, request);
-  return letters;
+  const { letters } = await invoke<Partial<LetterAnswer>>(client, functionName, request);
+  if (letters !== undefined) return letters;
+  throw new CliFailure(
+    ExitCode.settings,
+    `The function ${functionName} does not answer with letters: check --function.`,
+  );
 }
 
 function document({ id, state, vendor, operation, reason, mayBeApplied, keptSinceMs }: LetterReport): object {

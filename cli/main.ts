@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { type ExitCode, endingOf } from './failure.ts';
+import { CliFailure, ExitCode, endingOf } from './failure.ts';
 import { payonceProgram } from './program.ts';
 
 process.on('uncaughtException', (error) => process.exit(told(error)));
-// A reader that has seen enough, as `head`, is no failure.
-process.stdout.on('error', () => process.exit(0));
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // A reader that has seen enough, as `head`, is no failure.
+  if (error.code === 'EPIPE') process.exit(ExitCode.done);
+  process.exit(told(new CliFailure(ExitCode.incomplete, `The result cannot be written: ${error.message}`)));
+});
 
 try {
   await payonceProgram({

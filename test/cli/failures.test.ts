@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -103,6 +103,30 @@ describe('payonce', () => {
     expect(ended.sentence).toMatch(new RegExp(`^${sentence}.+\\.$`));
   });
 
+  test.each([
+    ['a region', { ...SOMEBODY, AWS_REGION: 'eu west' }, 'The AWS region is wrong: Region not accepted: '],
+    [
+      'an endpoint',
+      { ...SOMEBODY, AWS_ENDPOINT_URL: 'aws.example' },
+      'The AWS endpoint aws.example is no address: correct AWS_ENDPOINT_URL, or endpoint_url of the profile.',
+    ],
+  ])('tells of %s that is wrong', async (_, environment, sentence) => {
+    const ended = await payonce('tenants list', environment);
+    expect(ended).toMatchObject({ code: ExitCode.settings, printed: [] });
+    expect(ended.sentence).toContain(sentence);
+  });
+
+  test.each(['sk_test_secret\nmore', 'sk_ключ'])(
+    'tells of an API key that cannot be one, without the key',
+    async (key) => {
+      expect(await payonce('jobs list --url http://127.0.0.1:65111', { PAYONCE_API_KEY: key })).toEqual({
+        code: ExitCode.settings,
+        sentence: 'The API key has characters that no API key has.',
+        printed: [],
+      });
+    },
+  );
+
   test('tells when the API does not answer', async () => {
     expect(await payonce('jobs list --key sk --url http://127.0.0.1:65111')).toEqual({
       code: ExitCode.unreachable,
@@ -122,6 +146,10 @@ describe('payonce', () => {
       "option '--scopes <list>': root is no scope; there are payments:read,",
     ],
     ['views rebuild --segments 0', "option '--segments <count>': 0 is not a whole number from 1 to 64."],
+    [
+      'jobs list --url localhost:8080',
+      "option '--url <address>': localhost:8080 is no address; as https://api.example.",
+    ],
     ['events republish --since then', "option '--since <time>': then is no time; as 2026-03-01T12:00Z."],
     ['events republish --since 2026-03-02T12:00Z --until 2026-03-01T12:00Z', '--until must be later than --since.'],
     ['tenants list --all', "unknown option '--all'"],
@@ -131,6 +159,21 @@ describe('payonce', () => {
     expect(ended.sentence).toContain(sentence);
   });
 });
+
+// There is no such device elsewhere.
+(existsSync('/dev/full') ? test : test.skip)(
+  'the process fails when its result cannot be written',
+  async () => {
+    const ended = await promisify(execFile)('sh', ['-c', '"$0" "$1" --help > /dev/full', process.execPath, PAYONCE], {
+      env: BARE,
+    }).catch((error: unknown) => error);
+    expect(ended).toMatchObject({
+      code: ExitCode.incomplete,
+      stderr: 'The result cannot be written: ENOSPC: no space left on device, write\n',
+    });
+  },
+  60_000,
+);
 
 describe('what AWS answers', () => {
   let endpoint = '';

@@ -85,6 +85,24 @@ describe('payonce jobs', () => {
     expect(shown).toEqual({ object: 'list', data: [], has_more: false });
   });
 
+  test('tells when what answers is not the API', async () => {
+    const other = createServer((request, response) => {
+      request.resume();
+      response.end('<html></html>');
+    });
+    const address = await listenOnLoopback(other);
+    try {
+      expect(await ending('--url', address, 'list')).toEqual({
+        exitCode: ExitCode.settings,
+        sentence: 'What answers there is not the API of this version of Payonce: check --url.',
+      });
+      expect(printed).toEqual([]);
+    } finally {
+      other.closeAllConnections();
+      await stopListening(other);
+    }
+  });
+
   test('says what the API says when it refuses', async () => {
     expect(await ending('run', 'close-weeks')).toEqual({
       exitCode: ExitCode.notFound,

@@ -1,0 +1,117 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { ExitCode, endingOf } from '../../cli/failure.ts';
+import { payonceProgram } from '../../cli/program.ts';
+import { StackOutput } from '../../lambdas/kernel/contract/api.ts';
+import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';
+
+const WORK = ['first', 'second'];
+let endpoint = '';
+/** Dead-letter queues from which a task moves messages already. */
+let busy: readonly string[] = [];
+let moved: string[] = [];
+
+/** CloudFormation with these queues. */
+function stacks(action: string): string {
+  const keys = [StackOutput.parkedRecordsQueue, StackOutput.relayFunction, StackOutput.republishFunction];
+  const outputs = keys.map((key) => `<OutputKey>${key}</OutputKey><OutputValue>${endpoint}/parked</OutputValue>`);
+  const queues = WORK.flatMap((name) => [name, `${name}-dead`]).map(
+    (name) =>
+      `<ResourceType>AWS::SQS::Queue</ResourceType><PhysicalResourceId>${endpoint}/${name}</PhysicalResourceId>`,
+  );
+  const members = (texts: readonly string[]) => texts.map((each) => `<member>${each}</member>`).join('');
+  return action === 'DescribeStacks'
+    ? `<Stacks><member><Outputs>${members(outputs)}</Outputs></member></Stacks>`
+    : `<StackResourceSummaries>${members(queues)}</StackResourceSummaries>`;
+}
+
+const arnOf = (name: string): string => `arn:aws:sqs:eu-west-1:123456789012:${name}`;
+const nameOf = (address: unknown): string => String(address).split(/[/:]/).at(-1) ?? '';
+
+/** SQS with two queues of work, each with one dead letter. */
+const SQS: Readonly<Record<string, (input: Readonly<Record<string, unknown>>) => object>> = {
+  GetQueueAttributes: ({ QueueUrl }) => {
+    const name = nameOf(QueueUrl);
+    if (name === 'parked') return { Attributes: { ApproximateNumberOfMessages: '0' } };
+    const policy = JSON.stringify({ deadLetterTargetArn: arnOf(`${name}-dead`), maxReceiveCount: 5 });
+    const attributes = name.endsWith('-dead') ? { ApproximateNumberOfMessages: '1' } : { RedrivePolicy: policy };
+    return { Attributes: { QueueArn: arnOf(name), ...attributes } };
+  },
+  StartMessageMoveTask: ({ SourceArn }) => {
+    const name = nameOf(SourceArn);
+    if (busy.includes(name)) throw new Error('There is already a task running.');
+    moved.push(name);
+    return { TaskHandle: name };
+  },
+  ListMessageMoveTasks: () => ({
+    Results: [{ Status: 'COMPLETED', ApproximateNumberOfMessagesMoved: 1, ApproximateNumberOfMessagesToMove: 1 }],
+  }),
+};
+
+async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await text(request);
+  const [, operation] = String(request.headers['x-amz-target'] ?? '').split('.');
+  if (operation === undefined) {
+    const action = new URLSearchParams(body).get('Action') ?? '';
+    response.writeHead(200, { 'content-type': 'text/xml' });
+    response.end(`<${action}Response><${action}Result>${stacks(action)}</${action}Result></${action}Response>`);
+    return;
+  }
+  const type = { 'content-type': 'application/x-amz-json-1.0' };
+  try {
+    const answer = JSON.stringify(SQS[operation]?.(JSON.parse(body) as Record<string, unknown>));
+    response.writeHead(200, type).end(answer);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : '';
+    response.writeHead(400, type).end(JSON.stringify({ __type: 'com.amazonaws.sqs#InvalidParameterValue', message }));
+  }
+}
+
+const server = createServer((request, response) => {
+  serve(request, response).catch(() => response.destroy());
+});
+beforeAll(async () => {
+  endpoint = await listenOnLoopback(server);
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  await stopListening(server);
+});
+const { env } = process;
+afterEach(() => {
+  process.env = env;
+  busy = [];
+  moved = [];
+});
+
+async function redrive() {
+  process.env = {
+    AWS_ENDPOINT_URL: endpoint,
+    AWS_REGION: 'eu-west-1',
+    AWS_ACCESS_KEY_ID: 'AKIATEST',
+    AWS_SECRET_ACCESS_KEY: 'secret',
+  };
+  const printed: string[] = [];
+  const program = payonceProgram({ print: (line) => printed.push(line), isTerminal: false, freshKey: () => 'key' });
+  const error: unknown = await program
+    .parseAsync(['events', 'redrive', '--json'], { from: 'user' })
+    .catch((thrown: unknown) => thrown);
+  return { ...(error instanceof Error ? endingOf(error) : { exitCode: ExitCode.done }), printed };
+}
+
+test('a queue whose task SQS refuses does not keep the others from being redriven', async () => {
+  busy = ['first-dead'];
+  const { exitCode, printed, ...ended } = await redrive();
+  expect(ended).toMatchObject({ sentence: expect.stringContaining('There is already a task running.') });
+  expect(exitCode).toBe(ExitCode.incomplete);
+  expect(moved).toEqual(['second-dead']);
+  expect(printed).toHaveLength(1);
+  expect(JSON.parse(printed[0] ?? '')).toMatchObject({
+    data: [
+      { queue: 'parked records', redriven: 0, failed: 0 },
+      { queue: 'first-dead', redriven: 0, failed: 1 },
+      { queue: 'second-dead', redriven: 1, failed: 0, reasons: [] },
+    ],
+  });
+});
