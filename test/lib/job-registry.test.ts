@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { nextScheduled, readSchedule } from '../../lambdas/jobs/schedules.ts';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { JOBS, type JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
 import { checkJobs } from '../../lib/job-registry.ts';
@@ -19,6 +20,21 @@ describe('the registry of jobs', () => {
   test('is right as it is shipped', () => {
     expect(() => checkJobs(JOBS)).not.toThrow();
   });
+
+  test.each<JobEntry>(JOBS)(
+    '$id comes every $every seconds, as $schedule says: the windows of its alarms are made from it',
+    ({ schedule: text, timeZone, every }) => {
+      const read = readSchedule(text, timeZone);
+      if (read.kind !== 'read') throw new Error(read.reason);
+      const times = [Date.UTC(2026, 0, 1)];
+      while (times.length < 200) {
+        const last = times.at(-1) ?? 0;
+        times.push(nextScheduled(read.schedule, last, last) ?? last);
+      }
+      const gaps = times.slice(2).map((time, index) => time - (times[index + 1] ?? 0));
+      expect(Math.max(...gaps)).toBe(every * 1000);
+    },
+  );
 
   test('takes every field that an entry may have', () => {
     const full = { timeZone: 'Asia/Kolkata', overlap: 'allow', maxDuration: 60 };
