@@ -12,7 +12,7 @@ const DEFAULT_LIST_PAGE = 10;
 /** Unix seconds have ten digits until the year 2286. */
 const LAST_SECOND = 9_999_999_999;
 
-export const pageLimit = (what: string) => wholeNumber(1, MAX_PAGE, `How many ${what} at most; 100 when left out.`);
+export const pageLimit = (what: string) => wholeNumber(1, MAX_PAGE, `Maximum number of ${what}. Default: 100.`);
 
 const cursor = (what: string, where: string) =>
   z
@@ -25,9 +25,12 @@ const cursor = (what: string, where: string) =>
 export const pageOf = (what: string) => ({
   created_from: wholeNumber(0, LAST_SECOND, 'Unix seconds, inclusive.'),
   created_to: wholeNumber(0, LAST_SECOND, 'Unix seconds, exclusive.'),
-  limit: wholeNumber(1, MAX_PAGE, `How many ${what} at most; ${DEFAULT_LIST_PAGE} when left out.`),
-  starting_after: cursor(what, 'the page begins behind it, at what is older.'),
-  ending_before: cursor(what, 'the page ends right before it, at what is newer. This or `starting_after`.'),
+  limit: wholeNumber(1, MAX_PAGE, `Maximum number of ${what}. Default: ${DEFAULT_LIST_PAGE}.`),
+  starting_after: cursor(what, 'the page begins after it, with older ones.'),
+  ending_before: cursor(
+    what,
+    'the page ends immediately before it, with newer ones. Not together with `starting_after`.',
+  ),
 });
 
 export const ONE_CURSOR = { path: ['ending_before'], message: 'must not be given together with starting_after' };

@@ -69,28 +69,28 @@ export const PROBLEMS = {
     status: 402,
     title: 'Payment failed',
     meaning:
-      'The payment was refused; nobody was charged. The answer holds it, or its order, and is final for this key.',
+      'The payment failed without a charge. The answer contains the payment or its order, and is final for this key.',
   },
   payment_canceled: {
     status: 402,
     title: 'Payment canceled',
-    meaning: 'The payment was let go at the processor before it was taken; nobody was charged. Final for this key.',
+    meaning: 'The payment was canceled at the processor before its capture, without a charge. Final for this key.',
   },
   capture_failed: {
     status: 402,
     title: 'Capture failed',
-    meaning: 'The processor refused to take the money; nothing has changed. Final for this key; another may succeed.',
+    meaning: 'The processor refused the capture; nothing has changed. Final for this key; a new key can succeed.',
   },
   cancellation_failed: {
     status: 402,
     title: 'Cancellation failed',
-    meaning: 'The processor refused to let the payment go; nothing has changed. Final for this key.',
+    meaning: 'The processor refused the cancellation; nothing has changed. Final for this key.',
   },
   refund_failed: {
     status: 402,
     title: 'Refund failed',
     meaning:
-      'The processor refused the refund; nobody was paid. The answer holds the refund, and is final for this key.',
+      'The processor refused the refund; no money was returned. The answer contains the refund, and is final for this key.',
   },
   insufficient_scope: {
     status: 403,
@@ -133,7 +133,7 @@ export const PROBLEMS = {
     status: 409,
     title: 'Already reversed',
     meaning:
-      'This set of postings was undone before. What undid it is a transition of its own, and can be undone once.',
+      'This set of postings was reversed before. The reversing correction is a transition that can itself be reversed once.',
   },
   reference_already_used: {
     status: 409,
@@ -143,38 +143,38 @@ export const PROBLEMS = {
   payment_not_attempted: {
     status: 409,
     title: 'Payment not attempted',
-    meaning: 'The processor was never asked and nobody was charged. Start again with a new key.',
+    meaning: 'Nothing was sent to the processor, so there is no charge. Start again with a new key.',
   },
   capture_not_attempted: {
     status: 409,
     title: 'Capture not attempted',
-    meaning: 'The processor was never asked and nothing has changed. Start again with a new key.',
+    meaning: 'Nothing was sent to the processor; nothing has changed. Start again with a new key.',
   },
   cancellation_not_attempted: {
     status: 409,
     title: 'Cancellation not attempted',
-    meaning: 'The processor was never asked and nothing has changed. Start again with a new key.',
+    meaning: 'Nothing was sent to the processor; nothing has changed. Start again with a new key.',
   },
   refund_not_attempted: {
     status: 409,
     title: 'Refund not attempted',
-    meaning: 'The processor was never asked and nobody was paid. Start again with a new key.',
+    meaning: 'Nothing was sent to the processor, so there is no refund. Start again with a new key.',
   },
   order_not_attempted: {
     status: 409,
     title: 'Order not attempted',
-    meaning: 'The processor was never asked and nobody was charged. Start again with a new key.',
+    meaning: 'Nothing was sent to the processor, so there is no charge. Start again with a new key.',
   },
   out_of_stock: {
     status: 409,
     title: 'Out of stock',
-    meaning: 'What was charged has been given back. The answer holds the order, and is final for this key.',
+    meaning: 'The charge was reversed. The answer contains the order, and is final for this key.',
   },
   order_canceled: {
     status: 409,
     title: 'Order canceled',
     meaning:
-      'It could not be fulfilled, and what was charged has been given back. The answer holds the order, and is final for this key.',
+      'The order could not be fulfilled, and its charge was reversed. The answer contains the order, and is final for this key.',
   },
   payment_not_capturable: {
     status: 409,
@@ -201,7 +201,7 @@ export const PROBLEMS = {
     status: 409,
     title: 'Change not undecided',
     meaning:
-      'A person decides about a change only when programs could not find out, and only what the payment’s books allow.',
+      'An operator can decide a change only when its outcome is undecidable, and only as the payment’s transitions allow.',
   },
   change_in_progress: {
     status: 409,
@@ -211,7 +211,7 @@ export const PROBLEMS = {
   amount_exceeds_left: {
     status: 409,
     title: 'Amount exceeds what is left',
-    meaning: 'More than is left, what is about to be given back included. The answer says how much is left.',
+    meaning: 'The amount exceeds the remainder after completed and pending refunds. The answer states the remainder.',
   },
   body_too_large: { status: 413, title: 'Content too large', meaning: 'The body is larger than the API takes.' },
   unsupported_media_type: {

@@ -28,7 +28,7 @@ function startOfDay(text: string): number | undefined {
   return Number.isNaN(ms) || new Date(ms).toISOString().slice(0, text.length) !== text ? undefined : ms;
 }
 
-const dayMeaning = 'Only what was posted on this day, in UTC.';
+const dayMeaning = 'Only entries posted on this day, in UTC.';
 
 export const entriesQuery = z.strictObject({
   payment: z.string().max(100, 'must be the id of a payment').optional().meta({
@@ -41,10 +41,7 @@ export const entriesQuery = z.strictObject({
     override: () => ({ description: dayMeaning, type: 'string', format: 'date' }),
   }),
   limit: pageLimit('entries'),
-  starting_after: z
-    .string()
-    .optional()
-    .meta({ description: 'The `id` of the last entry that you have: the page begins after it.' }),
+  starting_after: z.string().optional().meta({ description: 'The `id` of the last entry of the previous page.' }),
 });
 
 export const mismatchesQuery = z.strictObject({
@@ -53,7 +50,7 @@ export const mismatchesQuery = z.strictObject({
     .string()
     .max(100, 'must be the id of a mismatch')
     .optional()
-    .meta({ description: 'The `id` of the last mismatch that you have: the page begins after it.' }),
+    .meta({ description: 'The `id` of the last mismatch of the previous page.' }),
 });
 
 const text = (max: number) =>
@@ -61,7 +58,7 @@ const text = (max: number) =>
 
 const leg = z
   .strictObject({
-    account: account.meta({ description: 'Of the chart of accounts.' }),
+    account: account.meta({ description: 'An account of the chart of accounts.' }),
     direction: z.enum(['debit', 'credit'], 'must be debit or credit'),
     amount: z
       .int('must be a JSON integer of minor units')
@@ -79,25 +76,25 @@ export const correctionBody = z
       .min(1, 'must not be empty')
       .max(100, 'must be the id of a payment')
       .meta({
-        description: 'The payment whose books are set right.',
+        description: 'The payment whose postings are corrected.',
         example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
       }),
-    reason: text(500).meta({ description: 'Why; kept for ever.', example: 'Booked twice by hand' }),
-    operator: text(100).meta({ description: 'Who answers for it.', example: 'Ada Example' }),
+    reason: text(500).meta({ description: 'The reason. Stored permanently.', example: 'Booked twice by hand' }),
+    operator: text(100).meta({ description: 'The responsible operator.', example: 'Ada Example' }),
     reverses: z
       .int('must be the sequence of a transition')
       .min(1, 'must be at least 1')
       .max(MAX_SEQUENCE, `must be at most ${MAX_SEQUENCE}`)
       .optional()
       .meta({
-        description: 'The sequence of the transition whose whole set of postings is undone. This or `postings`.',
+        description: 'The sequence of the transition whose set of postings is reversed. Not together with `postings`.',
       }),
     postings: z
       .array(leg, 'must be an array of postings')
       .min(2, 'must have at least 2 postings')
       .max(MAX_LEGS, `must have at most ${MAX_LEGS} postings`)
       .optional()
-      .meta({ description: 'A set of your own, whose debits equal its credits. This or `reverses`.' }),
+      .meta({ description: 'A new set of postings whose debits equal its credits. Not together with `reverses`.' }),
   })
   .superRefine(({ reverses, postings }, context) => {
     if ((reverses === undefined) !== (postings === undefined)) return;
@@ -113,20 +110,20 @@ export const decisionBody = z
   .strictObject({
     outcome: z
       .enum(['succeeded', 'failed'], 'must be succeeded or failed')
-      .meta({ description: 'What you found out where no program could look.' }),
+      .meta({ description: 'The outcome that the operator determined.' }),
     change: z
       .string('must be a string')
       .regex(/^(?:ref|cap|can)_[a-z2-7]{58}$/, 'must be the id of a refund, a capture or a cancellation')
       .optional()
       .meta({
         description:
-          'The refund (`ref_…`), capture (`cap_…`) or cancellation (`can_…`) that it is about, when that is what nobody can find out. Without it, the payment itself.',
+          'The refund (`ref_…`), capture (`cap_…`) or cancellation (`can_…`) to decide. Without it, the payment itself.',
       }),
     charge_id: z
       .string('must be a string')
       .regex(/^[\x21-\x7e]{1,255}$/, 'must be the id of a charge at the processor')
       .optional()
-      .meta({ description: 'The charge that you found; needed for `succeeded` when the payment does not know it.' }),
+      .meta({ description: 'The id of the charge. Required for `succeeded` when the payment has none.' }),
     amount: z
       .int('must be a JSON integer of minor units')
       .min(1, 'must be at least 1')
@@ -134,11 +131,14 @@ export const decisionBody = z
       .optional()
       .meta({
         description:
-          'What was taken, in minor units of the payment’s currency: it is what is posted. Only with `succeeded`, and needed when the payment’s `failure.code` is `wrong_amount`. Without it, what was asked for.',
+          'The captured amount to post, in minor units of the payment’s currency. Only with `succeeded`; required when the payment’s `failure.code` is `wrong_amount`. Default: the requested amount.',
         example: 600,
       }),
-    reason: text(500).meta({ description: 'Why; kept for ever.', example: 'Seen on the bank statement of 3 March' }),
-    operator: text(100).meta({ description: 'Who answers for it.', example: 'Ada Example' }),
+    reason: text(500).meta({
+      description: 'The reason. Stored permanently.',
+      example: 'Seen on the bank statement of 3 March',
+    }),
+    operator: text(100).meta({ description: 'The responsible operator.', example: 'Ada Example' }),
   })
   .superRefine(({ outcome, change, amount }, context) => {
     if (amount === undefined || (outcome === 'succeeded' && change === undefined)) return;

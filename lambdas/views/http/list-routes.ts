@@ -17,13 +17,13 @@ export const paymentsQuery = z
     status: z
       .enum(PAYMENT_STATUSES, `must be one of ${PAYMENT_STATUSES.join(', ')}`)
       .optional()
-      .meta({ description: 'Only payments that stand so.' }),
+      .meta({ description: 'Only payments with this status.' }),
     reference: z
       .string()
       .min(1, 'must not be empty')
       .max(255, 'must be at most 255 characters')
       .optional()
-      .meta({ description: 'Only payments with this `reference` of yours, those that have failed included.' }),
+      .meta({ description: 'Only payments with this `reference`, including failed ones.' }),
     ...pageOf('payments'),
   })
   .refine(hasOneCursor, ONE_CURSOR);

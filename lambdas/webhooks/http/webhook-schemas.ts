@@ -29,12 +29,12 @@ const events = z
   .max(WEBHOOK_EVENT_TYPES.length, `must have at most ${WEBHOOK_EVENT_TYPES.length} event types`)
   .refine((types) => new Set(types).size === types.length, 'must not name an event type twice')
   .refine((types) => !types.includes('*') || types.length === 1, 'must be * alone, or types without *')
-  .meta({ description: 'Which events are sent: `["*"]` for all, those that come later too.', example: ['*'] });
+  .meta({ description: 'The event types to send: `["*"]` for all, including types added later.', example: ['*'] });
 
 const description = z
   .string('must be a string')
   .max(500, 'must be at most 500 characters')
-  .meta({ description: 'For people; kept as it is.', example: 'Order system' });
+  .meta({ description: 'Free text, stored unchanged.', example: 'Order system' });
 
 /** Validation reports the first invalid field in this order. */
 export const createEndpointBody = z
@@ -49,7 +49,7 @@ export const updateEndpointBody = z
     enabled: z
       .boolean('must be true or false')
       .optional()
-      .meta({ description: 'False stops all deliveries; true begins with the events from then on.' }),
+      .meta({ description: 'False stops all deliveries. True resumes with later events.' }),
   })
   .meta({ id: 'UpdateWebhookEndpoint' });
 
@@ -61,7 +61,7 @@ export const rotateSecretBody = z
       .max(MAX_OVERLAP_SECONDS, `must be at most ${MAX_OVERLAP_SECONDS}`)
       .optional()
       .meta({
-        description: `How long the secret before it still signs beside the new one; ${DEFAULT_OVERLAP_SECONDS} when left out.`,
+        description: `How long the previous secret continues to sign beside the new one. Default: ${DEFAULT_OVERLAP_SECONDS}.`,
         example: 3_600,
       }),
   })
@@ -81,7 +81,7 @@ export const replayBody = z
     }),
     events: events
       .optional()
-      .meta({ description: 'Which events are sent again; all that the endpoint asks for when left out.' }),
+      .meta({ description: 'The event types to deliver again. Default: all types of the endpoint.' }),
   })
   .meta({ id: 'ReplayWebhooks' });
 
@@ -91,5 +91,5 @@ export const deliveriesQuery = z.strictObject({
     .string()
     .refine(isDeliveryId, 'must be the id of a delivery')
     .optional()
-    .meta({ description: 'The `id` of the last delivery that you have: the page begins after it.' }),
+    .meta({ description: 'The `id` of the last delivery of the previous page.' }),
 });
