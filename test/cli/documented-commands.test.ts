@@ -68,7 +68,7 @@ const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
   'npm run test:aws': 'package.json',
   'npm run jest': 'package.json',
   'npm run demo': 'test/demo/demo.deployed.test.ts',
-  'npm run bench': 'test/bench/paths.stores.test.ts',
+  'npm run bench': 'test/bench/short.stores.test.ts',
   'npm run docs:tables': 'test/docs/state-machine.test.ts',
   'npx cdk bootstrap': 'local/cdk.ts',
   'npx cdk deploy': 'local/cdk.ts',

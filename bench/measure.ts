@@ -1,0 +1,38 @@
+import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { CREDENTIALS } from '../local/emulator-environment.ts';
+import type { LocalAws } from '../local/local-aws.ts';
+import { measureByHand, measureEngine, measureOthers } from './paths.ts';
+import { report } from './report.ts';
+import { measureSpeed, type Size } from './speed.ts';
+import { measureWeight } from './weight.ts';
+
+interface MeasureOptions {
+  readonly size: Size;
+  readonly progress: (text: string) => void;
+}
+
+/** Measures every table of the page on a running local AWS. @returns the page */
+export async function measure(aws: LocalAws, { size, progress }: MeasureOptions): Promise<string> {
+  const config = { endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS };
+  progress('calls and capacity of every path');
+  const engine = await measureEngine(config, aws.tables);
+  const byHand = await measureByHand(config, aws.tables);
+  const others = await measureOthers(config, aws.tables);
+  const speed = await measureSpeed(config, aws.tables, { size, progress });
+  const weight = measureWeight({ environment: await environmentOf(aws), starts: size.starts, progress });
+  return report({ engine, byHand, others, ...speed, weight });
+}
+
+/** The environment of the deployed payments function, without this process's environment. */
+async function environmentOf(aws: LocalAws): Promise<Readonly<Record<string, string>>> {
+  const client = new LambdaClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS });
+  const { Environment } = await client.send(
+    new GetFunctionConfigurationCommand({ FunctionName: aws.paymentsFunction }),
+  );
+  return {
+    ...Environment?.Variables,
+    AWS_REGION: aws.region,
+    AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
+  };
+}
