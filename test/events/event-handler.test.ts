@@ -7,7 +7,7 @@ import { paidEvent } from '../support/consumer-world.ts';
 
 const EVENT = paidEvent();
 
-/** As EventBridge puts it into a queue. */
+/** The message as EventBridge sends it to a queue. */
 const envelope = (detail: unknown) =>
   JSON.stringify({ version: '0', id: 'x', 'detail-type': 'payment.completed', source: 'payonce', detail });
 const other = (changes: { version?: number; type?: string }): unknown => ({
@@ -18,7 +18,7 @@ const other = (changes: { version?: number; type?: string }): unknown => ({
 
 type Behavior = (event: PayonceEvent) => Promise<'done' | 'done_before' | 'busy'>;
 
-/** A consumer of completed payments, unless told otherwise. */
+/** A consumer of completed payments by default. */
 function desk(
   event: EventType | readonly EventType[] | '*' = 'payment.completed',
   behave: Behavior = async () => 'done',

@@ -12,7 +12,7 @@ afterEach(() => {
   for (const close of closing.splice(0)) close();
 });
 
-/** EventBridge's HTTP face, which answers what it is told and keeps what it was asked. */
+/** EventBridge's HTTP API with a prepared answer. It records the requests. */
 async function bus(status: number, answer: unknown) {
   const asked: { headers: NodeJS.Dict<string | string[]>; body: Record<string, unknown> }[] = [];
   const server = createServer((request, response) => {

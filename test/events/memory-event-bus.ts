@@ -1,12 +1,12 @@
 import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
 import type { EventPublisher, PublishOutcome } from '../../lambdas/events/use/event-publisher.ts';
 
-/** A bus in memory: keeps what was published, in the order in which it came. */
+/** A bus in memory. It keeps the published events in order of arrival. */
 export class MemoryEventBus implements EventPublisher {
   readonly published: PayonceEvent[] = [];
-  /** The ids of each call, whether or not they were taken. */
+  /** The event ids of each call, accepted or not. */
   readonly calls: (readonly string[])[] = [];
-  /** Says what becomes of an event at a try, 1 for the first; undefined: it is published. */
+  /** The outcome of an event at a try, from 1. Undefined: the event is published. */
   trouble: (id: string, attempt: number) => Exclude<PublishOutcome, { kind: 'published' }> | undefined = () =>
     undefined;
   readonly #tries = new Map<string, number>();

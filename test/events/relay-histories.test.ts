@@ -7,7 +7,7 @@ import { chains, type Relay, RelayDesk } from '../support/relay-desk.ts';
 
 const POISON = { position: '999', whole: '{"poison":true}', content: { kind: 'unreadable', detail: 'type' } } as const;
 
-/** The Stream, with poison in the middle of a batch, read by processes that are struck, and then read to its end. */
+/** The Stream, with a poison record in the middle of a batch, read by processes with injected faults and then to its end. */
 async function runHistory(faults: readonly PlannedFault[], how?: Relay): Promise<HistoryRun> {
   const desk = new RelayDesk(chains(2), how);
   desk.records.splice(3, 0, POISON);
@@ -25,7 +25,7 @@ async function runHistory(faults: readonly PlannedFault[], how?: Relay): Promise
   return { calls, violations };
 }
 
-/** Takes a call for granted: whatever it answers, and whatever it throws. */
+/** Ignores the result and the error of a call. */
 const naive: Relay = async ({ publisher, transitions, parking, digest }, records) => {
   for (const { content, whole } of records) {
     if (content.kind === 'unreadable')

@@ -32,10 +32,10 @@ class LostEventsDesk {
   readonly #transitions: Transition[] = [];
   #payments = 0;
 
-  /** When the Ledger was made. */
+  /** The creation time of the Ledger. */
   emptyBeforeMs = 0;
 
-  /** A payment completes now, and nothing has told the bus. */
+  /** A payment completes now, and its event is not published. */
   complete(): void {
     this.#payments += 1;
     const first = pendingTransition(paymentIdFor(`lost-${this.#payments}`));
@@ -44,7 +44,7 @@ class LostEventsDesk {
     this.#transitions.push(first, outcome);
   }
 
-  /** The projector takes in all that is on the bus. */
+  /** The projector processes all events on the bus. */
   async project(): Promise<void> {
     for (const event of this.bus.published) await projectEvent({ runner: idempotentRunner, views: this.views }, event);
   }

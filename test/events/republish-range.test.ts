@@ -14,7 +14,7 @@ import { MemoryEventBus } from './memory-event-bus.ts';
 const MINUTE_MS = 60_000;
 const NOON = Date.UTC(2026, 2, 1, 12);
 
-/** A payment that was created at noon and completed so many minutes later. */
+/** A payment that was created at noon and completed some minutes later. */
 function completedAfter(minutes: number): readonly [Transition, Transition] {
   const first = pendingTransition(paymentIdFor(`republish-${minutes}`));
   const { type, payment, postings } = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' });

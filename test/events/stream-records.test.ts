@@ -8,7 +8,7 @@ import { outcomeTransition, paymentIdFor, pendingTransition } from '../support/p
 const pending = pendingTransition(paymentIdFor('stream'));
 const paid = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' });
 
-/** As Lambda hands it over: bytes are base64 text. */
+/** A record as Lambda delivers it: bytes are base64 text. */
 function recordOf(transition: Transition, changes: Record<string, unknown> = {}, image: Record<string, unknown> = {}) {
   const NewImage = { ...marshall(transitionRow(transition), { convertClassInstanceToMap: false }), ...image };
   const record = {

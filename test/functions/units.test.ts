@@ -34,7 +34,7 @@ import { MemoryViews } from '../views/memory-views.ts';
 
 const ENDPOINT = endpointNamed('orders');
 
-/** The units that were run, each as often as it was. */
+/** The units that were run, one entry for each run. */
 let units: string[];
 let runner: OperationRunner;
 
@@ -52,7 +52,7 @@ beforeEach(() => {
   };
 });
 
-/** Each of so many units was run twice. */
+/** Each unit was run twice. */
 function expectTwice(count: number): void {
   expect(new Set(units).size).toBe(count);
   expect(units).toHaveLength(2 * count);

@@ -9,7 +9,7 @@ import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';
 const T12 = '2026-03-01T12:00:00Z';
 const RUN_ID = `close-days:${T12}`;
 
-/** The API over HTTP, so that what goes over the wire is real. */
+/** The API over real HTTP. */
 const site = {
   desk: new JobsDesk(),
   asked: [] as { readonly path: string; readonly headers: IncomingMessage['headers']; readonly body: string }[],

@@ -79,7 +79,7 @@ describe('an answer that is lost', () => {
     const begun = begunPage(run, T0);
     await store.save(begun, lock, T0 + 300_000);
     await store.lock(run.jobId, run.runId, LEASE);
-    // As the second sending would find it, ten minutes later.
+    // The state that a second attempt would find ten minutes later.
     expect(await store.save(begun, lock, T0 + 300_000)).toBe(true);
     expect(await store.save({ ...begun, version: 3 }, lock, T0 + 300_000)).toBe(false);
   });

@@ -39,7 +39,7 @@ const sign = () => signJobCredential(tools(), claims);
 const verify = (token: string, path = PATH) => verifyJobCredential(tools(), token, path);
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** One as ours is, but for what a test changes. */
+/** A valid credential, except for the changes of a test. */
 async function forged(
   change: (token: SignJWT, nowSeconds: number) => SignJWT,
   { secret = SECRET, header = {} }: { secret?: string; header?: Record<string, string> } = {},

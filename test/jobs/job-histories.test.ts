@@ -8,20 +8,20 @@ interface History extends Omit<JobWorldOptions, 'store'> {
   readonly without?: ConstructorParameters<typeof NaiveJobRuns>[0];
   /** How many ticks of the schedule there are, a minute apart; each fires twice. */
   readonly runs: number;
-  /** A worker is held before its call with this number, while all others go on. */
+  /** A worker is paused before its call with this number, while all others continue. */
   readonly heldAt?: number;
-  /** How long it is held; milliseconds. */
+  /** The length of the pause. Milliseconds. */
   readonly heldMs?: number;
 }
 
 const MINUTE = 60_000;
-/** Wrong by as much as clocks may be. */
+/** The largest clock skew in either direction. */
 const CLOCKS: readonly (readonly [string, readonly number[]])[] = [
   ['that are right', [0]],
   ['that go ahead, then behind', [0, 5 * MINUTE, -5 * MINUTE]],
   ['that go behind, then ahead', [-5 * MINUTE, 0, 5 * MINUTE]],
 ];
-/** Not at all; until its message is shown to another; until its lease has ended, and then some. */
+/** No pause; until its message is visible again; until after the end of its lease. */
 const HELD_MS = [0, 101_000, 200_000];
 
 async function runHistory(history: History, faults: readonly PlannedFault[]): Promise<HistoryRun> {
@@ -56,7 +56,7 @@ async function survey(history: History, depth: number): Promise<HistorySurvey> {
   return surveyFaults((faults) => runHistory(history, faults), depth);
 }
 
-/** Every call at which a worker can be held, without faults and with them. */
+/** Every call before which a worker can be paused, with and without faults. */
 async function held(history: History, depth: number): Promise<HistorySurvey> {
   const { calls } = await runHistory(history, []);
   const all: HistorySurvey[] = [];

@@ -27,7 +27,7 @@ describe('the row of a run', () => {
 test('a run is found under its own id alone, and not under one of another job of as many letters', async () => {
   const run = acceptedRun('republish-events', T0, T0);
   const client = documentClient();
-  // Answers every call itself: nothing leaves the process.
+  // Answers every call in the process, without a network.
   client.middlewareStack.add(() => async () => ({ output: { Item: runRow(run), $metadata: {} }, response: {} }), {
     step: 'initialize',
     priority: 'high',

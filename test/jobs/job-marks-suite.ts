@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { JobMarks } from '../../lambdas/jobs/use/job-marks.ts';
 
-/** What every keeper of marks promises. */
+/** The contract of every store of marks. */
 export function describeJobMarks(name: string, make: () => Promise<JobMarks>): void {
   let marks: JobMarks;
   let made = 0;

@@ -19,7 +19,7 @@ const MINUTE = 60_000;
 const fresh = acceptedRun('resolve', T0, T0 + 300);
 const NONE = { done: 0, left: 0, failed: 0 };
 
-/** How each attempt goes at, when every worker dies. */
+/** The kind of each attempt when every worker crashes. */
 function deaths(run: JobRun, times: number): readonly string[] {
   const seen: string[] = [];
   let now = run;

@@ -8,7 +8,7 @@ const T0 = Date.UTC(2026, 2, 1, 12);
 const MINUTE = 60_000;
 const LEASE = 2 * MINUTE;
 
-/** What every store of runs promises; the fake in memory is proven by the same suite as the real one. */
+/** The contract of every store of runs. The store in memory and the one on DynamoDB pass the same suite. */
 export function describeJobRuns(name: string, make: () => Promise<JobRunStore>): void {
   let made = 0;
   let store: JobRunStore;
@@ -184,7 +184,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       const held = await locked(run.runId, T0);
       const begun = begunPage(run, T0);
       const saves = Array.from({ length: 6 }, (_, done) => store.save({ ...begun, done }, held, T0 + LEASE));
-      // The same worker does not save twice at once; whatever else may, one write is the run's.
+      // One worker never saves concurrently. Of all other concurrent writes, one is applied.
       await Promise.all(saves);
       expect((await read())?.version).toBe(2);
     });

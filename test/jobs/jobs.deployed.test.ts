@@ -23,7 +23,7 @@ const run = crypto.randomUUID().slice(0, 8);
 const lambda = new LambdaClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS });
 
 const MINUTE_MS = 60_000;
-/** What the local stack sets: an event is lost after so long, in whole minutes. */
+/** The setting of the local stack: an event counts as lost after this time, in whole minutes. */
 const LOST_AFTER_MS = 20_000;
 
 const runsOf = async (jobId: string) =>
@@ -45,7 +45,7 @@ const fire = async (executor: string, job: string, scheduledTime: string) =>
 
 afterAll(() => switchRelay('Enabled'));
 
-/** Its worker is killed in the middle of a page: the processor does not answer its question for the list. */
+/** The worker crashes in the middle of a page: the processor does not answer its list request. */
 async function killedComparison(): Promise<string> {
   await api.charges('pay_none');
   expect(signalAll(StackName.sandbox, 'SIGSTOP')).toBeGreaterThan(0);
@@ -69,7 +69,7 @@ async function abandonedPayment(): Promise<string> {
   return key;
 }
 
-/** Whether somebody has stored the answer of this key. */
+/** Whether the answer of this key is stored. */
 async function isAnswered(key: string): Promise<boolean> {
   const { Item } = await documentClient(dynamoDbClient()).send(
     new GetCommand({
@@ -109,7 +109,7 @@ describe('jobs on the deployed stack', () => {
     const paidAtMs = Date.now();
     const stray = await chargeBehindOurBack();
 
-    // By the clock alone: nobody asks for this run, and no client for this answer.
+    // By the schedule alone: no operator requests this run, and no client its answer.
     await until(async () => ((await isAnswered(abandoned)) ? true : undefined));
     const late = await api.pay({ key: abandoned, body: { source: 'tok_timeout_charged' } });
     expect([late.status, late.json['status']]).toEqual([201, 'succeeded']);

@@ -1,6 +1,6 @@
 import type { JobMarks } from '../../lambdas/jobs/use/job-marks.ts';
 
-/** Proven by the same suite as the one on DynamoDB. */
+/** Passes the same contract suite as the one on DynamoDB. */
 export class MemoryJobMarks implements JobMarks {
   readonly #marks = new Map<string, number>();
 

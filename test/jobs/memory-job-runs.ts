@@ -5,7 +5,7 @@ import type { EffectRecord } from '../../lambdas/once/domain/idempotency.ts';
 
 type Times = Parameters<JobRunStore['lock']>[2];
 
-/** Runs and their locks in memory, for simulations: every call is one atomic step, as a DynamoDB transaction is. Proven by the same suite. */
+/** Runs and their locks in memory, for simulations: every call is one atomic step, as a DynamoDB transaction is. Passes the same contract suite. */
 export class MemoryJobRuns implements JobRunStore {
   readonly #records = new Map<OperationId, EffectRecord>();
   readonly #runs = new Map<RunId, JobRun>();
@@ -52,7 +52,7 @@ export class MemoryJobRuns implements JobRunStore {
     const held = this.#locks.get(name);
     if (held?.token !== token || this.#runs.get(run.runId)?.version !== run.version - 1) return false;
     this.#runs.set(run.runId, run);
-    // A lock that was given back keeps its token: the next one is greater.
+    // A released lock keeps its token, so that the next token is greater.
     this.#locks.set(name, { ...held, leaseExpiresAtMs: isEnded(run) ? 0 : leaseExpiresAtMs });
     return true;
   }

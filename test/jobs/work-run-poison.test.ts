@@ -37,7 +37,7 @@ async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
     };
     if ((await Promise.race([workRun(tools, accepted), death.promise])) === 'dead') {
       deaths += 1;
-      // So long SQS hides a message that nobody acknowledged.
+      // The visibility timeout of an unacknowledged message.
       clock.advance(JOB_MESSAGE_HIDDEN_SECONDS * 1000);
     }
     const run = await runs.readRun(LONG_JOB_ID, accepted.runId);

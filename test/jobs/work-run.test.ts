@@ -47,7 +47,7 @@ class Bench {
     return run;
   }
 
-  /** Messages until none comes any more. */
+  /** Processes messages until the queue is empty. */
   async drain(run: JobRun, most = 100): Promise<readonly Worked[]> {
     const came: Worked[] = [];
     for (let left = most; left > 0; left -= 1) {

@@ -27,7 +27,7 @@ let store: MemoryStore;
 let processor: MemoryProcessor;
 /** Every pause of the waiting request. */
 let pauses: number[];
-/** What else happens in the world while the waiting request sleeps. */
+/** The events while the waiting request sleeps. */
 let meanwhile: () => Promise<void>;
 
 beforeEach(() => {
@@ -64,7 +64,7 @@ const waiting = (seconds: number, changes: Partial<CreatePaymentTools> = {}, ask
   return awaitFirst(tools, OPERATION, seconds * 1000, () => createPayment(tools, asked));
 };
 
-/** The first request has claimed and is at the processor, which answers when it is let go. */
+/** The first request has claimed and waits for the processor, which answers on release. */
 async function firstAtProcessor(): Promise<{ finish: () => Promise<CreatePaymentOutcome> }> {
   const asked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();

@@ -29,14 +29,14 @@ class Desk {
     );
   }
 
-  /** Time passes, and what has an expiry is forgotten. */
+  /** Time passes, and expired records are removed. */
   pass(ms: number): void {
     this.clock.advance(ms);
     this.records.forgetExpired(this.clock.nowMs());
   }
 }
 
-/** Writes a row that is another one each time, and counts them. */
+/** Writes a different row each time, and counts the rows. */
 function counting(handler: string, changes: Partial<Consumer<PayonceEvent>> = {}) {
   let written = 0;
   const handle = inOurTables<PayonceEvent>(async () => {
@@ -204,7 +204,7 @@ describe('an effect outside', () => {
   test('excludes other deliveries while it is under way, and admits them after its owner crashed', async () => {
     const desk = new Desk();
     const { calls, consumer } = recording(async (attempt) => {
-      // The first never comes back.
+      // The first owner never resumes.
       if (attempt === 1) await new Promise(() => undefined);
     });
     void desk.consume(consumer);

@@ -21,7 +21,7 @@ const MAX_DELIVERIES = 5;
 /** The calls of the first delivery, and one more. */
 const RIVAL_POINTS = [undefined, 1, 2, 3, 4];
 
-/** Deliveries that are struck until one is acknowledged, and one that comes after that; a rival before one of the calls. */
+/** Deliveries with injected faults until one is acknowledged, then a redelivery; a rival before one of the calls. */
 async function runHistory(how: Consume, faults: readonly PlannedFault[], rivalAt?: number): Promise<HistoryRun> {
   const world = new ConsumerWorld();
   const plan = new FaultPlan(faults);

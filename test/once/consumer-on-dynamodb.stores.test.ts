@@ -29,7 +29,7 @@ beforeAll(async () => {
   tables = await createTables('consumer-histories');
 });
 
-/** Histories at once: they share no item, so they cannot disturb each other. */
+/** Concurrent histories. They share no item. */
 const AT_ONCE = 8;
 
 /**

@@ -20,7 +20,7 @@ const T0 = Date.UTC(2026, 2, 1, 12);
 const ANNA = ownerToken('owner-a');
 const BERT = ownerToken('owner-b');
 
-/** What every store of consumers' records promises; the fake in memory is proven by the same suite as the real one. */
+/** The contract of every store of consumers' records. The stores in memory and on DynamoDB pass the same suite. */
 export function describeConsumerRecords(name: string, make: () => Promise<ConsumerRecordsUnderTest>): void {
   let made = 0;
   let records: ConsumerRecordsUnderTest['records'];

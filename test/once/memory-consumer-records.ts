@@ -78,7 +78,7 @@ export class MemoryConsumerRecords implements ConsumerEffects, ConsumerClaims {
     return [...this.#records.values()];
   }
 
-  /** As time to live does: what has an expiry goes when it is over. */
+  /** Removes expired records, like time to live. */
   forgetExpired(nowMs: number): void {
     for (const [operationId, found] of this.#records) {
       const expires = found.status === 'completed' ? found.record.expiresAtSeconds : undefined;

@@ -36,7 +36,7 @@ const charge = async (order: string): Promise<string> => {
   return `paid for ${order}`;
 };
 
-/** A handler inside a stock layer of its own. */
+/** A handler inside its own stock layer. */
 function stockHandler(eventKeyJmesPath: string, pay = async (event: HttpEvent) => charge(event.body.order)) {
   const handler = makeIdempotent(async (event: HttpEvent, _context: unknown) => pay(event), {
     persistenceStore: stockLayer(dynamoDbClient(), tables),

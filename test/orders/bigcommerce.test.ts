@@ -24,10 +24,10 @@ import type { Trouble } from '../support/postmark-double.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const MAX_LAG_MS = 60_000;
-/** Two workers' clocks may differ by this much. */
+/** The largest clock skew between two workers. */
 const CLOCK_SKEW_MS = 10 * 60_000;
 const PATIENCE_MS = 20_000;
-/** Real time: long where an answer comes, short where none does. Milliseconds. */
+/** Real time: long when an answer comes, short when none does. Milliseconds. */
 const timeoutFor = (trouble?: Trouble) => (typeof trouble === 'string' && trouble.startsWith('silent') ? 300 : 10_000);
 
 const ORDER: StoreOrder = {
@@ -80,7 +80,7 @@ describe('BigCommerce', () => {
   };
   const make = (maker: OrderMaker, order: StoreOrder = ORDER) =>
     maker.createOrder(order, { deadlineMs: clock.nowMs() + PATIENCE_MS });
-  /** As a queue delivers it again and again. */
+  /** Repeats the call, like the redeliveries of a queue. */
   const makeUntilKnown = async (maker: OrderMaker): Promise<SendOutcome> => {
     for (let delivery = 1; delivery <= 10; delivery += 1) {
       try {

@@ -25,7 +25,7 @@ const tools = () => ({
 });
 
 beforeAll(async () => {
-  // As Lambda hands them over.
+  // As Lambda sets them.
   process.env['AWS_ENDPOINT_URL'] = endpoint;
   process.env['AWS_REGION'] = region;
   process.env['AWS_ACCESS_KEY_ID'] = CREDENTIALS.accessKeyId;
@@ -52,7 +52,7 @@ describe('the parties of orders on the deployed sandbox', () => {
     const { data, TotalCount } = (await answer.json()) as { data?: unknown[]; TotalCount?: number };
     return TotalCount ?? data?.length ?? -1;
   };
-  /** Each in a process of its own. */
+  /** Each call runs in its own process. */
   const twice = async <T>(ask: (parties: Parties) => Promise<T>): Promise<T> => {
     const first = await ask(await configuredParties(config, tools()));
     expect(await ask(await configuredParties(config, tools()))).toEqual(first);

@@ -262,7 +262,7 @@ describe('a reversal', () => {
     await desk.resolveFor(60);
     expect(await desk.read(gone)).toMatchObject({ status: 'needs_review', charge: { status: 'reversal_failed' } });
     expect(desk.keptMinor(gone)).toBe(2_000);
-    // An alarm is raised by it, at least once.
+    // The alarm is raised at least once.
     expect(desk.counted.get('order_needs_review')).toBeGreaterThan(0);
     const { id: paymentId } = (await desk.payment(gone)).state.payment;
     await changePayment(desk.tools, change(paymentRequest('any', { paymentId }), 'by-hand', { kind: 'refund' }));
@@ -282,7 +282,7 @@ describe('a reversal', () => {
 describe('what comes late', () => {
   test('a charge that turns up when its order was canceled is sent back, and nothing else happens', async () => {
     const request = orderRequest('ghost', { source: 'tok_timeout_late' });
-    // As often as anyone sends within the window.
+    // The most sends that are possible within the window.
     desk.processor.failNext(100, 'tok_timeout_late');
     expect(answerOf(await desk.order(request)).status).toBe(202);
     await desk.resolveFor(46);

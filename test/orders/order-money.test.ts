@@ -33,7 +33,7 @@ const ended = async (request: CreateOrder) => ({
   kept: desk.keptMinor(request),
 });
 
-/** The payment's own route: the merchant gives back all that is left. */
+/** The merchant refunds the rest by the payment's own route. */
 function giveBack(request: CreateOrder) {
   const payment = { ...paymentRequest('x'), paymentId: paymentIdOf(request), tenantId: request.tenantId };
   return changePayment(desk.tools, change(payment, 'r', { kind: 'refund' }));

@@ -40,7 +40,7 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** All that one process holds; another call is another process that shares the claims. */
+/** The state of one process. Another call makes another process that shares the claims. */
 function connect(givenUp: GivenUp, claims = new MemorySendingClaims(clock, countingEntropy())) {
   const { url } = server;
   const policyOf = (vendor: string, probe: (limit: { readonly timeoutMs: number }) => Promise<void>) =>

@@ -32,7 +32,7 @@ export interface OrderStoreUnderTest {
 
 const LIMIT = 1_000;
 
-/** What every store of orders promises. */
+/** The contract of every store of orders. */
 export function describeOrderStore(name: string, make: () => Promise<OrderStoreUnderTest>): void {
   let made = 0;
   let orders: OrderStore;

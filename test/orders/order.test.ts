@@ -31,7 +31,7 @@ const details = {
   email: 'ada@example.com',
 };
 
-/** What each call may come to; a call that is not answered brings nothing. */
+/** The possible facts of each call. An unanswered call has none. */
 const ANSWERS: Readonly<Record<OrderCall, readonly OrderFact[]>> = {
   charge: [
     ...(['processing', 'requires_action', 'succeeded', 'failed', 'canceled', 'needs_review'] as const).map(

@@ -35,7 +35,7 @@ async function listed(path: string): Promise<readonly Record<string, unknown>[]>
   return ((await answer.json()) as { data: Record<string, unknown>[] }).data;
 }
 
-/** Every effect, as its owner counts it. */
+/** Every effect, as its party counts it. */
 async function counted(key: string, { id, payment }: Record<string, unknown>) {
   const mail = await fetch(`${aws.sandboxUrl}/messages/outbound?count=50&offset=0&recipient=${recipient(key)}`, {
     headers: { 'X-Postmark-Server-Token': ANY_POSTMARK_TOKEN },
@@ -51,7 +51,7 @@ async function counted(key: string, { id, payment }: Record<string, unknown>) {
   };
 }
 
-/** The schedule does it every minute; here it is done now. */
+/** Runs now what the schedule runs every minute. */
 const resolve = () => runJob(aws, 'resolve');
 
 const ONCE = { charges: 1, kept: 2_000, reserved: 1, emails: 1, credits: 1 };

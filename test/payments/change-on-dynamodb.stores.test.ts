@@ -12,7 +12,7 @@ import { clientOf } from '../support/faulty-client.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { paymentIdFor, paymentRequest } from '../support/payment-fixtures.ts';
 
-/** Worlds at once: they share no item, so they cannot disturb each other. */
+/** Concurrent worlds. They share no item. */
 const CONCURRENCY = 8;
 const STILL: Clock = { nowMs: () => 0, sleep: async () => undefined };
 

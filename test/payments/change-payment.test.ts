@@ -155,7 +155,7 @@ describe('a refund', () => {
     desk.clock.advance(50 * 60_000);
     await resolveInquiries({ ...desk.changeTools, processor: silent });
     expect((await desk.chain(taken)).state.refunds.get(operationId)?.failure?.code).toBe('not_attempted');
-    // It was held up inside the processor, and is done now, under our own key and name.
+    // The processor delayed the refund and executes it now, under Payonce's key and refund id.
     const chargeId = desk.chargeOf(taken);
     const late = { operationId, paymentId, chargeId, currency: 'EUR', change: { kind: 'refund', amountMinor: 300 } };
     await desk.processor.change(late as ChangeOrder, { timeoutMs: 1 });

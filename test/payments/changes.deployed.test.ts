@@ -30,7 +30,7 @@ async function paid(key: string, body: Record<string, unknown> = {}): Promise<st
 
 const shown = async (payment: string) => (await api.send('GET', `/v1/payments/${payment}`)).json;
 
-/** The schedule does it every minute; here it is done now. */
+/** Runs now what the schedule runs every minute. */
 const resolve = () => runJob(aws, 'resolve');
 
 async function refundsAtProcessor(payment: string): Promise<readonly number[]> {
@@ -109,7 +109,7 @@ describe('without any retry of the client', () => {
     await until(async () => ((await api.charges(payment)).length > 0 ? true : undefined));
     for (const pid of workersOf(aws.paymentsFunction)) process.kill(pid, 'SIGKILL');
     expect((await dying).status).toBeGreaterThanOrEqual(500);
-    // Until its lease has ended nobody may take it over; the schedule then does it, or this call.
+    // No takeover before the end of the lease. After it, the schedule or this call takes over.
     await sleep((LEASE_SECONDS + 1) * 1_000);
     await resolve();
     await until(async () => ((await shown(payment))['status'] === 'succeeded' ? true : undefined));

@@ -40,7 +40,7 @@ const run = (key: string, changes: Partial<CorrectLedger> = {}, effects: EffectS
     },
   );
 
-/** A store that lets `act` happen, at most `times`, right before the write. */
+/** A store that calls `act`, at most `times` times, immediately before the write. */
 function storeWithRival(act: () => Promise<unknown>, times = 1): EffectStore {
   const { store } = desk.payments;
   let acted = 0;

@@ -18,7 +18,7 @@ let desk: ChangeDesk;
 const entropy = countingEntropy();
 const request = paymentRequest('decided', { source: 'tok_async' });
 
-/** A payment of which the processor took another amount than was asked for. */
+/** A payment whose captured amount differs from the requested amount. */
 beforeEach(async () => {
   desk = new ChangeDesk();
   await desk.pay(request);
@@ -109,7 +109,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
   const DAY = 86_400_000;
   const unheard = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
 
-  /** Asked for at a processor that never answered, and cannot be asked. */
+  /** A change at a processor that did not answer and has no look-up. */
   async function undecided(kind: 'capture' | 'cancel' | 'refund'): Promise<OperationId> {
     const payment = paymentRequest(`blind-${kind}`, { capture: kind === 'refund' ? 'automatic' : 'manual' });
     await desk.pay(payment);

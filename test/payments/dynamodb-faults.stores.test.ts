@@ -38,7 +38,7 @@ const freshId = (): PaymentId => {
   return paymentIdFor(`faults-${keys}`);
 };
 
-/** A store whose calls are struck in order; once the strikes are used up, all pass. */
+/** A store whose calls get the given faults in order. After the last fault, all calls pass. */
 function storeStruckBy(...strikes: readonly Strike[]): PaymentStore {
   const client = new DynamoDBClient({
     endpoint: localAws().awsEndpoint,

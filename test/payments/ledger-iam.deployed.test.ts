@@ -19,7 +19,7 @@ const PROBE = 'ledger-probe';
 let lambda: LambdaClient;
 let directory: string;
 
-/** A function with the payments function's own role that tries what it is told. */
+/** A function with the role of the payments function that tries the requested actions. */
 beforeAll(async () => {
   const { awsEndpoint, region, paymentsFunction } = localAws();
   lambda = new LambdaClient({ endpoint: awsEndpoint, region, credentials: CREDENTIALS });

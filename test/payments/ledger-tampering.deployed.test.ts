@@ -17,7 +17,7 @@ test('a row of the Ledger that is removed by hand is reported, and parked as it 
   const outputs = Stacks[0]?.Outputs ?? [];
   const QueueUrl = outputs.find(({ OutputKey }) => OutputKey === StackOutput.parkedRecordsQueue)?.OutputValue;
   const client = DynamoDBDocumentClient.from(dynamoDbClient());
-  // Of nobody's: no payment of another test is touched.
+  // An unrelated row, so that no payment of another test is touched.
   const Key = { pk: 'NOTE#by-hand', sk: 'T#000001' };
   await client.send(new PutCommand({ TableName: tables.ledger, Item: { ...Key, amountMinor: 1000 } }));
   await client.send(new DeleteCommand({ TableName: tables.ledger, Key }));

@@ -21,13 +21,13 @@ import {
   type MemoryIds,
 } from '../processors/memory-charge-books.ts';
 
-/** A processor in memory for tests: no timers, every call is over at once, every trouble on demand. */
+/** A processor in memory for tests: without timers, every call ends at once, and every fault is on demand. */
 export interface MemoryProcessor extends Processor, ProcessorBooks {
-  /** The processor's own side: what payers, banks and people with other access do to its charges. */
+  /** The processor's own side: the actions of payers, banks and other users of the account on its charges. */
   readonly inside: MemoryChargeBooks;
   /** Every charge of a payment, declined ones included, oldest first. */
   charges(paymentId: string): readonly MemoryCharge[];
-  /** How many sends of an operation came in, answered or not. */
+  /** The number of received sends of an operation, answered or not. */
   sends(operationId: string): number;
   /** The next `count` sends behave like the first send of `source`. */
   failNext(count: number, source: string): void;
@@ -38,7 +38,7 @@ export interface MemoryProcessor extends Processor, ProcessorBooks {
   failNextChange(count: number, source: string): void;
   /** While open, nothing is sent and `ready` refuses. */
   switchCircuit(state: 'open' | 'closed'): void;
-  /** Lets the sends of `tok_timeout_late` take effect, as requests do that were held up on the way. */
+  /** Applies the sends of `tok_timeout_late`, like requests that were delayed in the network. */
   deliverDelayed(): void;
 }
 
@@ -68,7 +68,7 @@ const limited = () =>
 const unauthorized = () => new RetryableError('processor_unauthorized', 'The processor answered 401.');
 const UNAUTHORIZED: Behavior = { effect: 'nothing', fault: unauthorized };
 
-/** The sandbox processor's magic sources, and one more: a send that takes effect only when it is delivered. */
+/** The sandbox processor's magic sources, and one more: a send that takes effect only on delivery. */
 const SOURCES: ReadonlyMap<string, { readonly first: Behavior; readonly later: Behavior }> = new Map([
   ['tok_ok', { first: CHARGED, later: CHARGED }],
   ['tok_slow', { first: CHARGED, later: CHARGED }],
@@ -245,7 +245,7 @@ function changersOf({
   };
 }
 
-/** Undefined when nothing came of it. */
+/** Undefined when it had no effect. */
 function outcomeOfChange(books: MemoryChargeBooks, order: ChangeOrder, effect: Effect): ChangeOutcome | undefined {
   if (effect === 'nothing' || effect === 'delayed') return undefined;
   const isNew = books.changeOfKey(order.operationId) === undefined;
@@ -310,7 +310,7 @@ function mismatch(message: string): AmbiguousError {
   return new AmbiguousError('processor_answer_mismatch', message);
 }
 
-/** What the call that made the charge came to, whatever became of the charge since. */
+/** The result of the call that made the charge, independent of later changes. */
 function outcomeOf(charge: MemoryCharge): ChargeOutcome {
   const { chargeId, status, capture, failure, actionUrl, feeMinor, cancelReason } = charge;
   switch (status) {
@@ -321,7 +321,7 @@ function outcomeOf(charge: MemoryCharge): ChargeOutcome {
     case 'requires_action':
       return { kind: 'action_required', chargeId, actionUrl: actionUrl ?? '' };
     case 'voided':
-      // Voided before the payer had answered: nothing was ever set aside.
+      // Voided before the payer acted: nothing was ever authorized.
       if (capture === 'automatic' || cancelReason === 'abandoned') return { kind: 'pending', chargeId };
       return { kind: 'authorized', chargeId };
     case 'authorized':

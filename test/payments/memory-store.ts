@@ -28,7 +28,7 @@ import type {
 import type { OrphanShelf, UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
 import { MemoryDueQueue } from '../resolving/memory-due-queue.ts';
 
-/** The store in memory, for simulations: every call is one atomic step, as a DynamoDB transaction is. Proven by the same suite. */
+/** The store in memory, for simulations: every call is one atomic step, as a DynamoDB transaction is. Passes the same contract suite. */
 export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, UnfinishedWork, OrderStore {
   readonly #records = new Map<OperationId, IdempotencyRecord>();
   readonly #transitions = new Map<PaymentId, Transition[]>();
@@ -36,7 +36,7 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
   readonly #effects = new Map<OperationId, EffectRecord>();
   readonly #orphans = new Map<OperationId, OrphanedCallback & { readonly givenUp?: true }>();
   readonly #toReturn = new Map<string, ChargeToReturn>();
-  /** Money that is set aside. */
+  /** The holds. */
   readonly holds = new MemoryDueQueue<Hold>(({ paymentId, authorizedAtMs }) => [authorizedAtMs, paymentId]);
   #readings = 0;
   readonly #inquiries = new Map<OperationId, Inquiry>();
@@ -203,13 +203,13 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
     return [...this.#transitions.values()].flat();
   }
 
-  /** As time to live does: the record goes, whatever its state. */
+  /** Removes the record in any state, like time to live. */
   deleteRecord(operationId: OperationId): void {
     this.#records.delete(operationId);
     this.#effects.delete(operationId);
   }
 
-  /** What does not fit into one reading is in a later one. */
+  /** Entries that do not fit into one read are in a later one. */
   #inTurn<Row>(rows: readonly Row[], limit: number): readonly Row[] {
     if (rows.length <= limit) return rows;
     this.#readings += 1;
@@ -252,7 +252,7 @@ function referenceKey({ tenantId, mode, reference }: ReferenceName): string {
   return JSON.stringify([tenantId, mode, reference]);
 }
 
-/** The same charge found as held, then as taken, is one entry. */
+/** A charge that was found authorized and later captured has one entry. */
 function returnKey({ paymentId, chargeId }: ChargeToReturn): string {
   return JSON.stringify([paymentId, chargeId]);
 }

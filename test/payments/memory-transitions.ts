@@ -9,7 +9,7 @@ import type {
 
 const MINUTE_MS = 60_000;
 
-/** Transitions in memory, read one by one. Proven by the same suite as the real ones. */
+/** Transitions in memory, read one by one. Passes the same contract suite as DynamoDB's. */
 export class MemoryTransitions implements TransitionReader, RecentOutcomes, LedgerAge {
   readonly #all: () => readonly Transition[];
 

@@ -13,7 +13,7 @@ import { paymentIdFor, paymentRequest } from '../support/payment-fixtures.ts';
 import { PaymentWorld } from '../support/payment-world.ts';
 import { whole } from '../support/prove.ts';
 
-/** Worlds at once: they share no item, so they cannot disturb each other. */
+/** Concurrent worlds. They share no item. */
 const CONCURRENCY = 8;
 
 let tables: Awaited<ReturnType<typeof createTables>>;

@@ -14,13 +14,13 @@ import {
 
 export interface StoreUnderTest {
   readonly store: PaymentStore;
-  /** Takes a record away, as time to live does. */
+  /** Removes a record, like time to live. */
   readonly deleteRecord: (paymentId: PaymentId) => Promise<void>;
 }
 
 const OWNER_B = ownerToken('owner-b');
 
-/** What every payment store promises; the fake in memory is proven by the same suite as the real one. */
+/** The contract of every payment store. The stores in memory and on DynamoDB pass the same suite. */
 export function describePaymentStore(name: string, make: () => Promise<StoreUnderTest>): void {
   let made = 0;
   let underTest: StoreUnderTest;

@@ -9,7 +9,7 @@ const created = pendingTransition(paymentIdFor('core')).payment;
 const FAILURE = { code: 'card_declined', message: 'no' };
 const MINE = 'ch_1';
 
-/** given what is known already, in its order … */
+/** Given the known facts, in order … */
 function given(...facts: readonly Fact[]): PaymentState {
   return facts.reduce(
     (state, fact) => {

@@ -4,7 +4,7 @@ import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { API_KEY, PaymentsDesk, type Reply } from '../support/payments-desk.ts';
 
-/** Who may do what: S06 and S15, and the routes that there are. */
+/** Access: S06 and S15, and the existing routes. */
 
 const UNKNOWN_ID = `pay_${'a'.repeat(32)}`;
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';

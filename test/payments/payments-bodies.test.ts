@@ -3,7 +3,7 @@ import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { API_KEY, PaymentsDesk } from '../support/payments-desk.ts';
 
-/** What a body may hold: S07, S08, S09, S10, S12, S14 and S17, through the whole route. */
+/** The content of a body: S07, S08, S09, S10, S12, S14 and S17, through the whole route. */
 
 let desk: PaymentsDesk;
 
@@ -11,7 +11,7 @@ beforeEach(() => {
   desk = new PaymentsDesk();
 });
 
-/** A store that nobody may touch: what is refused here was refused before anything was claimed. */
+/** A store that must not be called: the requests are refused before the claim. */
 const untouched = new Proxy({} as PaymentStore, {
   get: (_target, method) => () => {
     throw new Error(`${String(method)} must not be called`);

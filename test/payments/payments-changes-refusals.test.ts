@@ -4,7 +4,7 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { dataOf } from '../support/ledger-desk.ts';
 import { PaymentsDesk, type Reply } from '../support/payments-desk.ts';
 
-/** What captures, cancellations and refunds are refused for, and who may see them. */
+/** The refusals of captures, cancellations and refunds, and the access to them. */
 
 const UNKNOWN = 'a'.repeat(32);
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';

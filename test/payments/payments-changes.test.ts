@@ -45,7 +45,7 @@ function refundedAtProcessor(id: PaymentId): number {
   return refunds.reduce((sum, { amountMinor, status }) => sum + (status === 'succeeded' ? amountMinor : 0), 0);
 }
 
-/** The same payments through a processor that answers otherwise. */
+/** The same payments at a processor with other answers. */
 function deskWith(processor: Partial<Processor>): PaymentsDesk {
   return new PaymentsDesk({ store: desk.store, clock: desk.clock, processor: { ...desk.processor, ...processor } });
 }

@@ -13,7 +13,7 @@ const CHARGES = ['ch_1', 'ch_2'];
 const FAILURE = { code: 'card_declined', message: 'no' };
 
 const chargeId = fc.constantFrom(...CHARGES);
-/** As far as anybody may say anything, in any order, true or not. */
+/** Any facts, in any order, true or not. */
 const anyFact: fc.Arbitrary<Fact> = fc.oneof(
   fc.constantFrom<Fact>({ kind: 'unknown' }, { kind: 'not_attempted' }, { kind: 'undecidable' }),
   fc.record({ kind: fc.constantFrom('pending' as const, 'authorized' as const), chargeId }),

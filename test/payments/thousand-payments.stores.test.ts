@@ -20,7 +20,7 @@ import { serveWebhookReceiver } from '../support/webhook-receiver.ts';
 
 const PAYMENTS = whole(1_000, { slice: 200 });
 const AT_ONCE = 6;
-/** One of so many payments is given back. */
+/** The share of payments that are refunded: one of this many. */
 const REFUND_EVERY = 20;
 const KILL_EVERY_PAYMENTS = 25;
 /** A queue that waits for minutes before it brings a message again would only lengthen the test. */
@@ -48,7 +48,7 @@ afterAll(async () => {
 const setVisibility = (QueueUrl: string, VisibilityTimeout: string) =>
   sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { VisibilityTimeout } }));
 
-/** A merchant of whom nobody else knows. */
+/** A merchant that no other test uses. */
 async function newMerchant(): Promise<ApiClient> {
   const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables.registry);
   const tenantId = await administration.createTenant('A thousand');

@@ -12,7 +12,7 @@ export interface TransitionReaderUnderTest {
 /** The minute in which the fixtures' transitions are made. */
 const MINUTE = Date.UTC(2026, 2, 1, 12);
 
-/** What every reader of transitions promises; the fake in memory is proven by the same suite as the real one. */
+/** The contract of every reader of transitions. The readers in memory and on DynamoDB pass the same suite. */
 export function describeTransitionReader(name: string, make: () => Promise<TransitionReaderUnderTest>): void {
   let made = 0;
   let reader: TransitionReaderUnderTest['reader'];
