@@ -211,7 +211,8 @@ export const PROBLEMS = {
   amount_exceeds_left: {
     status: 409,
     title: 'Amount exceeds what is left',
-    meaning: 'The amount exceeds the remainder after completed and pending refunds. The answer states the remainder.',
+    meaning:
+      'The amount exceeds what can still be captured or refunded; pending refunds count. The answer states the remainder.',
   },
   body_too_large: { status: 413, title: 'Content too large', meaning: 'The body is larger than the API takes.' },
   unsupported_media_type: {
