@@ -66,7 +66,7 @@ const CREDENTIALS_REFUSED =
   /^(ExpiredToken(Exception)?|InvalidClientTokenId|UnrecognizedClientException|InvalidAccessKeyId|SignatureDoesNotMatch|InvalidSignatureException|AuthFailure|TokenRefreshRequired)$/;
 const NO_CREDENTIALS = /^(CredentialsProviderError|TokenProviderError)$/;
 const UNREACHABLE =
-  /^(ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|UND_ERR_.*|CERT_.*)$/;
+  /^(ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|EPROTO|UND_ERR_.*|CERT_.*)$/;
 
 /** Failures of AWS and of the way there, as the SDK and `fetch` report them. */
 function knownFailure(error: unknown): readonly [ExitCode, string] | undefined {

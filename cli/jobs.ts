@@ -71,11 +71,11 @@ function runsOf(id: string): string {
 
 async function locate(session: Session, { url, key = process.env['PAYONCE_API_KEY'] }: Named): Promise<ApiAccess> {
   // Never repeated: with a line break in it, `fetch` would say it in its error.
-  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key.trim()))
+  if (key !== undefined && !/^[\x21-\x7e]*$/.test(key.trim()))
     throw new CliFailure(ExitCode.settings, 'The API key has characters that no API key has.');
   const local = await session.local();
   if (local !== undefined) return { url: url ?? local.apiUrl, key: key ?? local.adminApiKey };
-  if (key === undefined)
+  if (key === undefined || key.trim() === '')
     throw new CliFailure(
       ExitCode.settings,
       'No API key is set: name one with the scope admin in PAYONCE_API_KEY or --key.',

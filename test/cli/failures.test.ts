@@ -127,6 +127,12 @@ describe('payonce', () => {
     },
   );
 
+  test('takes a blank API key for none', async () => {
+    const ended = await payonce('jobs list --url http://127.0.0.1:65111', { PAYONCE_API_KEY: ' ' });
+    expect(ended).toMatchObject({ code: ExitCode.settings, printed: [] });
+    expect(ended.sentence).toMatch(/^No API key is set: /);
+  });
+
   test('tells when the API does not answer', async () => {
     expect(await payonce('jobs list --key sk --url http://127.0.0.1:65111')).toEqual({
       code: ExitCode.unreachable,
