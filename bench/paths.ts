@@ -6,12 +6,12 @@ import {
   createPayment,
 } from '../lambdas/payments/use/create-payment.ts';
 
-import { payByHand } from '../test/support/bench-by-hand.ts';
-import { engineProcess } from '../test/support/bench-engine.ts';
-import { type MeteredCall, meteredClient } from '../test/support/bench-metered-client.ts';
-import { payNaively } from '../test/support/bench-naive-payment.ts';
-import { typicalPayment, typicalProcessor } from '../test/support/bench-typical-payment.ts';
-import { payWithStockLayer } from '../test/support/stock-payment.ts';
+import { payByHand } from '../test/bench/bench-by-hand.ts';
+import { engineProcess } from '../test/bench/bench-engine.ts';
+import { type MeteredCall, meteredClient } from '../test/bench/bench-metered-client.ts';
+import { payNaively } from '../test/bench/bench-naive-payment.ts';
+import { typicalPayment, typicalProcessor } from '../test/bench/bench-typical-payment.ts';
+import { payWithStockLayer } from '../test/once/stock-payment.ts';
 
 /** The cost of one path through a handler, as counted by DynamoDB. */
 export interface PathCost {

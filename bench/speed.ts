@@ -6,12 +6,17 @@ import { systemClock, systemEntropy } from '../lambdas/kernel/platform/platform.
 import type { StoreTables } from '../lambdas/once/store/transact-items.ts';
 import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
 import { createPayment } from '../lambdas/payments/use/create-payment.ts';
-import { payByHand } from '../test/support/bench-by-hand.ts';
-import { engineProcess } from '../test/support/bench-engine.ts';
-import { payNaively } from '../test/support/bench-naive-payment.ts';
-import { typicalPayment, typicalProcessor } from '../test/support/bench-typical-payment.ts';
-import { completedRecord, openRecord, outcomeTransition, pendingTransition } from '../test/support/payment-fixtures.ts';
-import { payWithStockLayer } from '../test/support/stock-payment.ts';
+import { payByHand } from '../test/bench/bench-by-hand.ts';
+import { engineProcess } from '../test/bench/bench-engine.ts';
+import { payNaively } from '../test/bench/bench-naive-payment.ts';
+import { typicalPayment, typicalProcessor } from '../test/bench/bench-typical-payment.ts';
+import { payWithStockLayer } from '../test/once/stock-payment.ts';
+import {
+  completedRecord,
+  openRecord,
+  outcomeTransition,
+  pendingTransition,
+} from '../test/payments/payment-fixtures.ts';
 import { median } from './median.ts';
 
 /** The engine compared with another handler, in alternating rounds. */

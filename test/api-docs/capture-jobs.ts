@@ -1,27 +1,27 @@
 import { invariant } from '../../lambdas/kernel/invariant.ts';
-import { JobsDesk, RUNS } from '../support/jobs-desk.ts';
-import { dataOf } from '../support/ledger-desk.ts';
+import { JobsApiHarness, RUNS } from '../jobs/jobs-api-harness.ts';
+import { dataOf } from '../reconciling/ledger-api-harness.ts';
 import type { CapturedExamples } from './captured-examples.ts';
 
 export async function captureJobs(examples: CapturedExamples): Promise<void> {
-  const desk = new JobsDesk();
+  const harness = new JobsApiHarness();
   const now = examples.request('startJobRun', 'now', 'For the current time', {});
   const time = { scheduled_for: '2026-03-01T12:00:00Z' };
   examples.request('startJobRun', 'time', 'For a time that was missed', time);
-  examples.answer('startJobRun', 'accepted', 'Accepted', await desk.run('by-time', time));
-  await desk.run('for-now', now);
-  await endRun(desk);
+  examples.answer('startJobRun', 'accepted', 'Accepted', await harness.run('by-time', time));
+  await harness.run('for-now', now);
+  await endRun(harness);
 
-  const { body: list, status } = await desk.get('/v1/admin/jobs');
+  const { body: list, status } = await harness.get('/v1/admin/jobs');
   const data = dataOf({ body: list }).filter(({ id }) => id === 'close-days');
   examples.answer('listJobs', 'nightly', 'One of the jobs', { status, body: { ...list, data } });
-  examples.answer('listJobRuns', 'one', 'One run', await desk.get(RUNS));
-  const run = await desk.get(`${RUNS}/close-days:${time.scheduled_for}`);
+  examples.answer('listJobRuns', 'one', 'One run', await harness.get(RUNS));
+  const run = await harness.get(`${RUNS}/close-days:${time.scheduled_for}`);
   examples.answer('getJobRun', 'succeeded', 'The run has ended', run);
 }
 
 /** Saves the only run as a worker does that starts 2.5 s later and takes 2.5 s. */
-async function endRun({ world: { runs } }: JobsDesk): Promise<void> {
+async function endRun({ world: { runs } }: JobsApiHarness): Promise<void> {
   const [run, ...more] = runs.allRuns();
   invariant(run !== undefined && more.length === 0, 'both requests are for the same run');
   const { scheduledForMs: atMs } = run;

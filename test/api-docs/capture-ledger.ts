@@ -3,17 +3,17 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { compareBooks } from '../../lambdas/reconciling/domain/compare-books.ts';
 import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
-import { LedgerDesk } from '../support/ledger-desk.ts';
-import { lookedAt } from '../support/mismatch-fixtures.ts';
-import { ChangedPayment, NO_CHARGE_FOUND } from '../support/provoked-changes.ts';
+import { ChangedPayment, NO_CHARGE_FOUND } from '../payments/provoked-changes.ts';
+import { LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
+import { lookedAt } from '../reconciling/mismatch-fixtures.ts';
 import type { CapturedExamples } from './captured-examples.ts';
 
 export async function captureLedger(examples: CapturedExamples): Promise<void> {
-  const desk = new LedgerDesk();
-  await desk.paid('k');
-  examples.answer('listLedgerEntries', 'payment', 'A captured payment', await desk.get('/v1/ledger/entries'));
+  const harness = new LedgerApiHarness();
+  await harness.paid('k');
+  examples.answer('listLedgerEntries', 'payment', 'A captured payment', await harness.get('/v1/ledger/entries'));
 
-  const books = new LedgerDesk();
+  const books = new LedgerApiHarness();
   const paid = await books.paid('k');
   const { inside } = books.payments.processor;
   const [charge] = inside.all;
@@ -27,14 +27,14 @@ export async function captureLedger(examples: CapturedExamples): Promise<void> {
 
 export async function captureCorrections(examples: CapturedExamples): Promise<void> {
   const why = { reason: 'Booked twice by hand', operator: 'Ada Example' };
-  const reversed = new LedgerDesk();
+  const reversed = new LedgerApiHarness();
   const reversal = examples.request('createCorrection', 'reversal', 'Reverse a set of postings', {
     payment: await reversed.paid('k'),
     ...why,
     reverses: 2,
   });
   examples.answer('createCorrection', 'reversal', 'A set was reversed', await reversed.correct('c', reversal));
-  const adjusted = new LedgerDesk();
+  const adjusted = new LedgerApiHarness();
   const postings = examples.request('createCorrection', 'postings', 'Add a set of postings', {
     payment: await adjusted.paid('k'),
     ...why,
@@ -68,10 +68,10 @@ export async function captureDecisions(examples: CapturedExamples): Promise<void
 
 /** The processor lists a second charge, which the Ledger does not have; two comparisons an hour apart confirm the mismatch. */
 export async function captureMismatches(examples: CapturedExamples): Promise<void> {
-  const desk = new LedgerDesk();
-  const { store, processor, clock } = desk.payments;
+  const harness = new LedgerApiHarness();
+  const { store, processor, clock } = harness.payments;
   const nowMs = clock.nowMs();
-  const paymentId = await desk.paid('k');
+  const paymentId = await harness.paid('k');
   const chain = await readChain(store, paymentId);
   const [charge] = processor.charges(paymentId);
   invariant(chain !== undefined && charge !== undefined, 'the payment was made');
@@ -79,11 +79,11 @@ export async function captureMismatches(examples: CapturedExamples): Promise<voi
   const { transitions, state } = chain;
   const [mismatch] = compareBooks(charges, { paymentId, paymentStatus: state.payment.status, transitions });
   const compare = (atMs: number) =>
-    keepLook({ views: desk.views, digest: systemDigest }, lookedAt('k', { subject: paymentId }), mismatch, atMs);
+    keepLook({ views: harness.views, digest: systemDigest }, lookedAt('k', { subject: paymentId }), mismatch, atMs);
 
-  const none = await desk.get('/v1/admin/mismatches');
+  const none = await harness.get('/v1/admin/mismatches');
   await compare(nowMs);
   await compare(nowMs + 3_600_000);
-  examples.answer('listMismatches', 'open', 'An open mismatch', await desk.get('/v1/admin/mismatches'));
+  examples.answer('listMismatches', 'open', 'An open mismatch', await harness.get('/v1/admin/mismatches'));
   examples.answer('listMismatches', 'none', 'The books agree', none);
 }

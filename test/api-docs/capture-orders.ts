@@ -1,4 +1,4 @@
-import { OrdersDesk } from '../support/orders-desk.ts';
+import { OrdersApiHarness } from '../orders/orders-api-harness.ts';
 import type { CapturedExamples } from './captured-examples.ts';
 
 export async function captureOrders(examples: CapturedExamples): Promise<void> {
@@ -10,9 +10,9 @@ export async function captureOrders(examples: CapturedExamples): Promise<void> {
     email: 'ada@example.com',
     referrer: 'ref_friend',
   });
-  const api = new OrdersDesk();
+  const api = new OrdersApiHarness();
   const completed = await api.order('k-1', body);
-  api.desk.mailer.trouble = 'down';
+  api.harness.mailer.trouble = 'down';
   const late = await api.order('k-2', body);
   for (const [name, summary, reply] of [
     ['completed', 'Paid, reserved, confirmed and credited', completed],

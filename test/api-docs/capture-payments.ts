@@ -1,16 +1,16 @@
 import { invariant } from '../../lambdas/kernel/invariant.ts';
-import { EventsDesk } from '../support/events-desk.ts';
-import { dataOf } from '../support/ledger-desk.ts';
-import { PaymentsDesk } from '../support/payments-desk.ts';
-import { ProjectedViews } from '../support/projected-views.ts';
-import { held, taken } from '../support/provoked-changes.ts';
+import { PaymentsApiHarness } from '../payments/payments-api-harness.ts';
+import { held, taken } from '../payments/provoked-changes.ts';
+import { dataOf } from '../reconciling/ledger-api-harness.ts';
+import { EventsApiHarness } from '../views/events-api-harness.ts';
+import { ProjectedViews } from '../views/projected-views.ts';
 import type { CapturedExamples } from './captured-examples.ts';
 import { deskAtSandbox, silent } from './provoked-problems.ts';
 
 export async function capturePayments(examples: CapturedExamples): Promise<void> {
-  const desk = deskAtSandbox();
+  const harness = deskAtSandbox();
   const create = (key: string, body: Readonly<Record<string, unknown>>) =>
-    desk.post(JSON.stringify(body), { headers: { 'Idempotency-Key': key } });
+    harness.post(JSON.stringify(body), { headers: { 'Idempotency-Key': key } });
   const smallest = examples.request('createPayment', 'smallest', 'Required fields only', {
     amount: 1000,
     currency: 'EUR',
@@ -28,10 +28,10 @@ export async function capturePayments(examples: CapturedExamples): Promise<void>
   const captured = examples.answer('createPayment', 'succeeded', 'Captured', await create('k-1', smallest));
   const authorized = examples.answer('createPayment', 'requires_capture', 'Authorized', await create('k-2', whole));
   const path = `/v1/payments/${String(captured.body['id'])}`;
-  examples.answer('getPayment', 'succeeded', 'Captured', await desk.get(path));
-  const other = await desk.get(`/v1/payments/${String(authorized.body['id'])}`);
+  examples.answer('getPayment', 'succeeded', 'Captured', await harness.get(path));
+  const other = await harness.get(`/v1/payments/${String(authorized.body['id'])}`);
   examples.answer('getPayment', 'requires_capture', 'Authorized', other);
-  const transitions = await desk.get(`${path}/transitions`);
+  const transitions = await harness.get(`${path}/transitions`);
   examples.answer('listTransitions', 'succeeded', 'A payment that was captured at once', transitions);
 
   const unknown = await deskAtSandbox(silent).pay('k');
@@ -41,18 +41,18 @@ export async function capturePayments(examples: CapturedExamples): Promise<void>
 }
 
 export async function captureLists(examples: CapturedExamples): Promise<void> {
-  const behind = new PaymentsDesk();
+  const behind = new PaymentsApiHarness();
   const { store, clock, processor } = behind;
   const named = { ...processor, name: 'sandbox' };
-  const desk = new PaymentsDesk({ store, clock, views: new ProjectedViews(store), processor: named });
-  const events = new EventsDesk(behind);
-  await desk.pay('k-1');
+  const harness = new PaymentsApiHarness({ store, clock, views: new ProjectedViews(store), processor: named });
+  const events = new EventsApiHarness(behind);
+  await harness.pay('k-1');
   const [event] = dataOf(examples.answer('listEvents', 'page', 'All events', await events.get('/v1/events')));
   invariant(event !== undefined, 'the payment has an event');
   const shown = await events.get(`/v1/events/${String(event['id'])}`);
   examples.answer('getEvent', 'completed', 'A payment was captured', shown);
-  await desk.pay('k-2');
-  const page = await desk.get('/v1/payments?limit=1');
+  await harness.pay('k-2');
+  const page = await harness.get('/v1/payments?limit=1');
   examples.answer('listPayments', 'page', 'The newest payment, with more to follow', page);
 }
 
@@ -81,17 +81,17 @@ export async function captureRefunds(examples: CapturedExamples): Promise<void> 
   const payment = await taken();
   const part = await payment.change('refunds', some);
   examples.answer('createRefund', 'part', 'A part was refunded', part);
-  const shown = await payment.desk.get(`/v1/refunds/${String(part.body['id'])}`);
+  const shown = await payment.harness.get(`/v1/refunds/${String(part.body['id'])}`);
   examples.answer('getRefund', 'part', 'A part was refunded', shown);
   payment.inside.refund(payment.chargeId, 200);
   await payment.learn();
-  const list = await payment.desk.get(`/v1/payments/${payment.id}/refunds`);
+  const list = await payment.harness.get(`/v1/payments/${payment.id}/refunds`);
   examples.answer('listRefunds', 'both', 'One made through the API and one made at the processor', list);
 
   const whole = await taken();
   const rest = await whole.change('refunds', all);
   examples.answer('createRefund', 'rest', 'The whole amount was refunded', rest);
-  const other = await whole.desk.get(`/v1/refunds/${String(rest.body['id'])}`);
+  const other = await whole.harness.get(`/v1/refunds/${String(rest.body['id'])}`);
   examples.answer('getRefund', 'rest', 'The whole amount was refunded', other);
   const unanswered = await taken();
   const pending = await unanswered.deskWith(silent).change(`${unanswered.id}/refunds`, 'c', some);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { MemoryStore } from '../payments/memory-store.ts';
-import { callback } from '../support/callback-desk.ts';
-import { CallbackWorld, surveyCallbacks, takeIn } from '../support/callback-histories.ts';
+import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { effectsOf } from '../support/faulty-ports.ts';
-import { naiveTakeIn } from '../support/naive-callback.ts';
-import { paymentRequest } from '../support/payment-fixtures.ts';
+import { callback } from './callback-harness.ts';
+import { CallbackWorld, surveyCallbacks, takeIn } from './callback-histories.ts';
+import { naiveTakeIn } from './naive-callback.ts';
 
 const inMemory = (): CallbackWorld => {
   const store = new MemoryStore();

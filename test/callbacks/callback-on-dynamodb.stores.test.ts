@@ -3,15 +3,15 @@ import { documentClient } from '../../lambdas/kernel/platform/document-client.ts
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
-import { CallbackWorld, surveyCallbacks, takeIn } from '../support/callback-histories.ts';
+import { paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import type { Actor } from '../support/fault-plan.ts';
 import { clientOf } from '../support/faulty-client.ts';
 import { effectsOf } from '../support/faulty-ports.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
-import { naiveTakeIn } from '../support/naive-callback.ts';
-import { paymentIdFor, paymentRequest } from '../support/payment-fixtures.ts';
 import { whole } from '../support/prove.ts';
+import { CallbackWorld, surveyCallbacks, takeIn } from './callback-histories.ts';
+import { naiveTakeIn } from './naive-callback.ts';
 
 /** Concurrent worlds. They share no items, so they do not interfere. */
 const CONCURRENCY = 8;

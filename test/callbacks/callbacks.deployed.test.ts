@@ -13,10 +13,10 @@ import { QUEUE_SHARDS } from '../../lambdas/kernel/platform/queue-rows.ts';
 import { returnsPartition } from '../../lambdas/payments/store/queue-items.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
+import { runJob } from '../jobs/run-job.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { workersOf } from '../support/lambda-workers.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
-import { runJob } from '../support/run-job.ts';
 import { until } from '../support/until.ts';
 
 let aws: LocalAws;

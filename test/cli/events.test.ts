@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { ExitCode, endingOf } from '../../cli/failure.ts';
 import { payonceProgram } from '../../cli/program.ts';
 import { StackOutput } from '../../lambdas/kernel/contract/api.ts';
-import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';
+import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 
 const WORK = ['first', 'second'];
 let endpoint = '';

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { ExitCode, endingOf } from '../../cli/failure.ts';
 import { commandsOf, payonceProgram } from '../../cli/program.ts';
-import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';
+import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 
 const PAYONCE = resolve(import.meta.dirname, '..', '..', 'cli', 'payonce.mjs');
 

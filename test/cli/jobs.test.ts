@@ -3,11 +3,11 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ExitCode, endingOf } from '../../cli/failure.ts';
 import { payonceProgram } from '../../cli/program.ts';
-import { JobsDesk } from '../support/jobs-desk.ts';
-import { API_KEY } from '../support/payments-desk.ts';
-import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';
+import { JobsApiHarness } from '../jobs/jobs-api-harness.ts';
+import { API_KEY } from '../payments/payments-api-harness.ts';
+import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 
-let desk: JobsDesk;
+let harness: JobsApiHarness;
 let url: string;
 let printed: string[];
 
@@ -16,7 +16,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
   const body = await text(request);
   const event = { body: body === '' ? null : body, headers, multiValueHeaders: {} };
-  const reply = await desk.ask(request.method ?? '', request.url ?? '', { event });
+  const reply = await harness.ask(request.method ?? '', request.url ?? '', { event });
   response.writeHead(reply.status, reply.headers).end(reply.text);
 }
 const server = createServer((request, response) => void serve(request, response));
@@ -29,7 +29,7 @@ afterAll(async () => {
   await stopListening(server);
 });
 beforeEach(() => {
-  desk = new JobsDesk();
+  harness = new JobsApiHarness();
   printed = [];
 });
 
@@ -37,7 +37,7 @@ async function run(...args: readonly string[]): Promise<readonly string[]> {
   const program = payonceProgram({
     print: (lines) => printed.push(...lines.split('\n')),
     isTerminal: false,
-    freshKey: () => `key-${printed.length}-${desk.reports.length}`,
+    freshKey: () => `key-${printed.length}-${harness.reports.length}`,
   });
   await program.parseAsync(['jobs', '--url', `${url}/`, '--key', API_KEY, ...args], { from: 'user' });
   return printed;
@@ -130,7 +130,7 @@ describe('payonce jobs', () => {
     [['stop'], "unknown command 'stop'"],
   ])('%j is refused before anything is asked', async (args, sentence) => {
     expect(await ending(...args)).toEqual({ exitCode: ExitCode.usage, sentence });
-    expect(desk.reports).toEqual([]);
+    expect(harness.reports).toEqual([]);
     expect(printed).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
 import { createEventHandler, type ParkedMessage } from '../../lambdas/events/http/event-handler.ts';
 import type { EventOf, EventType } from '../../lambdas/events/http/event-schemas.ts';
 import type { ConsumedMessage } from '../../lambdas/events/http/event-telemetry.ts';
-import { paidEvent } from '../support/consumer-world.ts';
+import { paidEvent } from '../once/consumer-world.ts';
 
 const EVENT = paidEvent();
 
@@ -19,7 +19,7 @@ const other = (changes: { version?: number; type?: string }): unknown => ({
 type Behavior = (event: PayonceEvent) => Promise<'done' | 'done_before' | 'busy'>;
 
 /** A consumer of completed payments by default. */
-function desk(
+function harness(
   event: EventType | readonly EventType[] | '*' = 'payment.completed',
   behave: Behavior = async () => 'done',
   park: (message: ParkedMessage) => Promise<void> = async () => undefined,
@@ -55,7 +55,7 @@ function desk(
 describe('a batch of events', () => {
   test('is taken in message by message: only what failed or is under way comes again', async () => {
     const kinds = ['done', 'busy', 'done_before', 'throw', 'done'];
-    const { receive, faults, batches } = desk('payment.completed', async () => {
+    const { receive, faults, batches } = harness('payment.completed', async () => {
       const kind = kinds.shift();
       if (kind === 'throw') throw new Error('the handler failed');
       return kind as 'done';
@@ -84,14 +84,14 @@ describe('a batch of events', () => {
     ],
     ['an event of a newer version', envelope(other({ version: 2 })), 'unknown_version', 'version 2'],
   ])('does not stop at %s in its middle: it is parked whole, with the reason', async (_what, body, reason, detail) => {
-    const { receive, parked, taken } = desk();
+    const { receive, parked, taken } = harness();
     expect(await receive(envelope(EVENT), body, envelope(EVENT))).toEqual([]);
     expect(taken).toHaveLength(2);
     expect(parked).toEqual([{ body, reason, detail: expect.stringContaining(detail) }]);
   });
 
   test('does not lose what it cannot park', async () => {
-    const { receive, faults } = desk('*', undefined, async () => {
+    const { receive, faults } = harness('*', undefined, async () => {
       throw new Error('the queue is down');
     });
     expect(await receive(envelope(EVENT), 'poison', envelope(EVENT))).toEqual(['m1']);
@@ -109,13 +109,13 @@ describe('what a consumer does not ask for', () => {
     ],
     ['a newer version of another type', 'refund.failed' as const, other({ version: 2 })],
   ])('is acknowledged: %s', async (_what, wanted, detail) => {
-    const { receive, parked, taken } = desk(wanted);
+    const { receive, parked, taken } = harness(wanted);
     expect(await receive(envelope(detail))).toEqual([]);
     expect([...parked, ...taken]).toEqual([]);
   });
 
   test('is parked for a consumer of all types when its type is unknown', async () => {
-    const { receive, parked } = desk('*');
+    const { receive, parked } = harness('*');
     expect(await receive(envelope(other({ type: 'payment.settled' })))).toEqual([]);
     expect(parked).toMatchObject([{ reason: 'unknown_type', detail: 'payment.settled' }]);
   });

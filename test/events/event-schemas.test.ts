@@ -5,9 +5,9 @@ import { readEvent } from '../../lambdas/events/http/event-schemas.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Subject } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, nextTransition } from '../../lambdas/payments/domain/transition.ts';
-import { eventsOf } from '../support/event-fixtures.ts';
-import { outcomeTransition, paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
-import { chainFor, paymentPlans } from '../support/view-histories.ts';
+import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
+import { chainFor, paymentPlans } from '../views/view-histories.ts';
+import { eventsOf } from './event-fixtures.ts';
 
 const first = pendingTransition(paymentIdFor('schemas'));
 const paid = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' });

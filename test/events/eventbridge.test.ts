@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { EventBridgePublisher } from '../../lambdas/events/store/eventbridge-publisher.ts';
-import { paidEvent } from '../support/consumer-world.ts';
+import { paidEvent } from '../once/consumer-world.ts';
 
 const EVENT = paidEvent();
 const CREDENTIALS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };

@@ -2,21 +2,21 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { PUBLIC_EVENT_TYPES } from '../../lambdas/events/domain/event.ts';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { EventsDesk } from '../support/events-desk.ts';
-import { dataOf, LedgerDesk } from '../support/ledger-desk.ts';
-import { PaymentsDesk, type Reply } from '../support/payments-desk.ts';
+import { PaymentsApiHarness, type Reply } from '../payments/payments-api-harness.ts';
+import { dataOf, LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
+import { EventsApiHarness } from '../views/events-api-harness.ts';
 
 const PATH = '/v1/events';
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
 const CREATED = Date.UTC(2026, 2, 1, 12) / 1000;
 
-let payments: PaymentsDesk;
-let desk: EventsDesk;
+let payments: PaymentsApiHarness;
+let harness: EventsApiHarness;
 
 beforeEach(() => {
-  payments = new PaymentsDesk();
-  desk = new EventsDesk(payments);
+  payments = new PaymentsApiHarness();
+  harness = new EventsApiHarness(payments);
 });
 
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
@@ -36,8 +36,8 @@ describe('the list of events', () => {
     payments.clock.advance(1000);
     await payments.change(`${id}/refunds`, 'r', { amount: 400 });
 
-    const list = await desk.get(PATH);
-    const shown = await Promise.all(idsOf(list).map(async (event) => (await desk.get(`${PATH}/${event}`)).text));
+    const list = await harness.get(PATH);
+    const shown = await Promise.all(idsOf(list).map(async (event) => (await harness.get(`${PATH}/${event}`)).text));
 
     expect(typesOf(list)).toEqual(['refund.completed', 'payment.completed', 'payment.authorized']);
     expect(list.text).toBe(`{"object":"list","data":[${shown.join(',')}],"has_more":false}`);
@@ -51,33 +51,33 @@ describe('the list of events', () => {
   });
 
   test('omits internal events, and does not return them by id either', async () => {
-    const ledger = new LedgerDesk({}, payments);
+    const ledger = new LedgerApiHarness({}, payments);
     const id = await paid('k-1');
     await ledger.correct('c', { payment: id, reverses: 2 });
     const corrected = payments.store.allTransitions().find(({ type }) => type === 'ledger.corrected');
-    const [completed = ''] = idsOf(await desk.get(PATH));
+    const [completed = ''] = idsOf(await harness.get(PATH));
 
     expect(corrected?.sequence).toBe(3);
-    expect(typesOf(await desk.get(PATH))).toEqual(['payment.completed']);
+    expect(typesOf(await harness.get(PATH))).toEqual(['payment.completed']);
     for (const sequence of ['000001', '000003', '000004', '000000']) {
       const other = completed.replace('000002', sequence);
-      expect((await desk.get(`${PATH}/${other}`)).body).toMatchObject({ status: 404, code: 'not_found' });
+      expect((await harness.get(`${PATH}/${other}`)).body).toMatchObject({ status: 404, code: 'not_found' });
     }
   });
 
   test('can be asked for by type and time, and is paged down and up', async () => {
     for (const key of ['k-1', 'k-2', 'k-3']) await paid(key);
     await paid('k-4', { source: 'tok_declined' });
-    const all = idsOf(await desk.get(PATH));
-    const asked = async (search: string) => idsOf(await desk.get(`${PATH}?${search}`));
+    const all = idsOf(await harness.get(PATH));
+    const asked = async (search: string) => idsOf(await harness.get(`${PATH}?${search}`));
 
-    expect(typesOf(await desk.get(`${PATH}?type=payment.failed`))).toEqual(['payment.failed']);
+    expect(typesOf(await harness.get(`${PATH}?type=payment.failed`))).toEqual(['payment.failed']);
     expect(await asked('type=dispute.opened')).toEqual([]);
     expect(await asked(`created_from=${CREATED + 1}&created_to=${CREATED + 3}`)).toEqual(all.slice(1, 3));
     expect(await asked(`starting_after=${all[1]}&limit=1`)).toEqual(all.slice(2, 3));
     expect(await asked(`ending_before=${all[3]}&limit=2`)).toEqual(all.slice(1, 3));
-    expect((await desk.get(`${PATH}?limit=3`)).body['has_more']).toBe(true);
-    expect((await desk.get(`${PATH}?limit=4`)).body['has_more']).toBe(false);
+    expect((await harness.get(`${PATH}?limit=3`)).body['has_more']).toBe(true);
+    expect((await harness.get(`${PATH}?limit=4`)).body['has_more']).toBe(false);
   });
 
   test.each([
@@ -87,11 +87,11 @@ describe('the list of events', () => {
     ['starting_after=evt_1', 'starting_after'],
     ['order=asc', 'order'],
   ])('is refused for %s, naming it', async (search, param) => {
-    expect((await desk.get(`${PATH}?${search}`)).body).toMatchObject({ status: 400, param });
+    expect((await harness.get(`${PATH}?${search}`)).body).toMatchObject({ status: 400, param });
   });
 
   test('knows every public type of event', async () => {
-    for (const type of PUBLIC_EVENT_TYPES) expect((await desk.get(`${PATH}?type=${type}`)).status).toBe(200);
+    for (const type of PUBLIC_EVENT_TYPES) expect((await harness.get(`${PATH}?type=${type}`)).status).toBe(200);
   });
 });
 
@@ -101,12 +101,12 @@ describe("another tenant's events", () => {
     ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
     ['the same tenant in live mode', LIVE_KEY, { mode: 'live' as const }],
   ])('are not there for %s, by id, list or cursor, and nothing is learnt of them', async (_who, key, record) => {
-    desk.registerKey(key, record);
+    harness.registerKey(key, record);
     await paid('k-1');
-    const [theirs = ''] = idsOf(await desk.get(PATH));
+    const [theirs = ''] = idsOf(await harness.get(PATH));
     const unknown = `evt_${'a'.repeat(32)}000002${'a'.repeat(10)}`;
     const told = async (path: string) => {
-      const { request_id: _, ...body } = (await desk.get(path, as(key))).body;
+      const { request_id: _, ...body } = (await harness.get(path, as(key))).body;
       return body;
     };
 
@@ -118,11 +118,11 @@ describe("another tenant's events", () => {
   });
 
   test('need a key, and the scope to read payments', async () => {
-    desk.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsWrite] });
+    harness.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsWrite] });
 
     for (const path of [PATH, `${PATH}/x`]) {
-      expect((await desk.get(path, as(OTHER_KEY))).body).toMatchObject({ code: 'insufficient_scope' });
-      expect((await desk.get(path, as('nonsense'))).status).toBe(401);
+      expect((await harness.get(path, as(OTHER_KEY))).body).toMatchObject({ code: 'insufficient_scope' });
+      expect((await harness.get(path, as('nonsense'))).status).toBe(401);
     }
   });
 });

@@ -7,9 +7,9 @@ import { ANY_POSTMARK_TOKEN } from '../../lambdas/kernel/contract/mail-api.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { EventListener, stackOutput } from '../support/event-listener.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
+import { EventListener, stackOutput } from './event-listener.ts';
 
 const MINUTE_MS = 60_000;
 const listener = new EventListener();

@@ -3,25 +3,25 @@ import { eventOf } from '../../lambdas/events/domain/event.ts';
 import { detailsOf } from '../../lambdas/payments/domain/transition.ts';
 import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
-import { chains, type Relay, RelayDesk } from '../support/relay-desk.ts';
+import { chains, type Relay, RelayHarness } from './relay-harness.ts';
 
 const POISON = { position: '999', whole: '{"poison":true}', content: { kind: 'unreadable', detail: 'type' } } as const;
 
 /** The Stream, with a poison record in the middle of a batch, read by processes with injected faults and then to its end. */
 async function runHistory(faults: readonly PlannedFault[], how?: Relay): Promise<HistoryRun> {
-  const desk = new RelayDesk(chains(2), how);
-  desk.records.splice(3, 0, POISON);
+  const harness = new RelayHarness(chains(2), how);
+  harness.records.splice(3, 0, POISON);
   const plan = new FaultPlan(faults);
   let started = 0;
-  await desk.pump(() => new Actor(`relay-${++started}`, plan));
+  await harness.pump(() => new Actor(`relay-${++started}`, plan));
   const calls = [...plan.calls];
-  const violations = desk.expected
-    .filter((id) => !desk.publishedIds.includes(id))
+  const violations = harness.expected
+    .filter((id) => !harness.publishedIds.includes(id))
     .map((id) => `I4: ${id} was never published`);
-  for (const id of new Set(desk.publishedIds)) {
-    if (!desk.expected.includes(id)) violations.push(`${id} is nobody's event`);
+  for (const id of new Set(harness.publishedIds)) {
+    if (!harness.expected.includes(id)) violations.push(`${id} is nobody's event`);
   }
-  if (!desk.parked.some(({ body }) => body === POISON.whole)) violations.push('the poison is nowhere');
+  if (!harness.parked.some(({ body }) => body === POISON.whole)) violations.push('the poison is nowhere');
   return { calls, violations };
 }
 

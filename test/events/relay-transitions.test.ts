@@ -3,17 +3,17 @@ import { BUS_CALL_INVALID, MAX_BYTES } from '../../lambdas/events/use/event-publ
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { StreamRecord } from '../../lambdas/payments/use/transition-stream.ts';
-import { chains, RelayDesk } from '../support/relay-desk.ts';
+import { chains, RelayHarness } from './relay-harness.ts';
 
 const PAYMENTS = 12;
 const POSITIONS = Array.from({ length: PAYMENTS }, (_, index) => index);
 
 describe('the relay', () => {
   test('publishes every outcome once, with what only the first transition says, and no pending one', async () => {
-    const desk = new RelayDesk();
-    expect(await desk.relay()).toMatchObject({ published: 2, parked: 0 });
-    expect(desk.publishedIds).toEqual(desk.expected);
-    expect(desk.bus.published[0]).toMatchObject({
+    const harness = new RelayHarness();
+    expect(await harness.relay()).toMatchObject({ published: 2, parked: 0 });
+    expect(harness.publishedIds).toEqual(harness.expected);
+    expect(harness.bus.published[0]).toMatchObject({
       version: 1,
       tenant: 'ten_fixture',
       event: { type: 'payment.completed', sequence: 2, data: { object: { description: 'two shirts' } } },
@@ -22,25 +22,25 @@ describe('the relay', () => {
   });
 
   test('publishes the same events when another process reads the Stream from the beginning', async () => {
-    const desk = new RelayDesk();
-    await desk.relay();
-    desk.restart();
-    await desk.relay();
-    expect(new Set(desk.publishedIds)).toEqual(new Set(desk.expected));
-    expect(desk.bus.published[2]).toEqual(desk.bus.published[0]);
+    const harness = new RelayHarness();
+    await harness.relay();
+    harness.restart();
+    await harness.relay();
+    expect(new Set(harness.publishedIds)).toEqual(new Set(harness.expected));
+    expect(harness.bus.published[2]).toEqual(harness.bus.published[0]);
   });
 
   test.each(POSITIONS)(
     'does not publish again what the bus took, when the Stream comes again from position %i',
     async (position) => {
-      const desk = new RelayDesk(chains(PAYMENTS));
-      const failing = desk.expected[position];
-      desk.bus.trouble = (id) => (id === failing ? { kind: 'not_now', code: 'InternalFailure' } : undefined);
-      const { againFrom } = await desk.relay();
-      expect(againFrom).toBe(desk.records[PAYMENTS + position]?.position);
-      desk.bus.trouble = () => undefined;
-      const settled = await desk.relay(desk.records.slice(PAYMENTS + position));
-      expect([...desk.publishedIds].sort()).toEqual([...desk.expected].sort());
+      const harness = new RelayHarness(chains(PAYMENTS));
+      const failing = harness.expected[position];
+      harness.bus.trouble = (id) => (id === failing ? { kind: 'not_now', code: 'InternalFailure' } : undefined);
+      const { againFrom } = await harness.relay();
+      expect(againFrom).toBe(harness.records[PAYMENTS + position]?.position);
+      harness.bus.trouble = () => undefined;
+      const settled = await harness.relay(harness.records.slice(PAYMENTS + position));
+      expect([...harness.publishedIds].sort()).toEqual([...harness.expected].sort());
       // Each outcome is counted by the batch that the Stream is done with.
       expect(settled).toMatchObject({ published: PAYMENTS - position, parked: 0 });
     },
@@ -49,235 +49,239 @@ describe('the relay', () => {
   test.each(['unreadable', 'tampered'] as const)(
     'parks again what a redrive brings to the same process and is still %s: its message is deleted after that',
     async (kind) => {
-      const desk = new RelayDesk();
+      const harness = new RelayHarness();
       const content =
         kind === 'unreadable' ? { kind, detail: 'type' } : { kind, how: 'MODIFY', row: 'PAY#pay_1 T#000001' };
       const poison: StreamRecord = { position: 'x', whole: '{}', content };
-      expect(await desk.relay([poison])).toMatchObject({ parked: 1 });
-      expect(await desk.relay([poison])).toMatchObject({ parked: 1 });
-      expect(desk.parked).toHaveLength(2);
+      expect(await harness.relay([poison])).toMatchObject({ parked: 1 });
+      expect(await harness.relay([poison])).toMatchObject({ parked: 1 });
+      expect(harness.parked).toHaveLength(2);
     },
   );
 
   test('publishes what the bus refused and a redrive brings to the same process after the fix', async () => {
-    const desk = new RelayDesk(chains(1));
-    desk.bus.trouble = () => ({ kind: 'refused', code: 'MalformedDetail' });
-    expect(await desk.relay()).toMatchObject({ parked: 1 });
-    const redriven = desk.records.slice(1);
-    expect(await desk.relay(redriven)).toMatchObject({ published: 0, parked: 1 });
-    expect(desk.parked).toHaveLength(2);
-    desk.bus.trouble = () => undefined;
-    expect(await desk.relay(redriven)).toMatchObject({ published: 1, parked: 0 });
-    expect(desk.publishedIds).toEqual(desk.expected);
+    const harness = new RelayHarness(chains(1));
+    harness.bus.trouble = () => ({ kind: 'refused', code: 'MalformedDetail' });
+    expect(await harness.relay()).toMatchObject({ parked: 1 });
+    const redriven = harness.records.slice(1);
+    expect(await harness.relay(redriven)).toMatchObject({ published: 0, parked: 1 });
+    expect(harness.parked).toHaveLength(2);
+    harness.bus.trouble = () => undefined;
+    expect(await harness.relay(redriven)).toMatchObject({ published: 1, parked: 0 });
+    expect(harness.publishedIds).toEqual(harness.expected);
   });
 
   test('remembers a refusal by the bus until it is parked', async () => {
-    const desk = new RelayDesk(chains(1));
-    desk.bus.trouble = () => ({ kind: 'refused', code: 'MalformedDetail' });
+    const harness = new RelayHarness(chains(1));
+    harness.bus.trouble = () => ({ kind: 'refused', code: 'MalformedDetail' });
     const parking = {
       park: async () => {
         throw new RetryableError('queue_down', 'the queue is down');
       },
     };
-    expect(await desk.relayWith({ parking })).toMatchObject({ parked: 0, againFrom: desk.records[1]?.position });
-    expect(await desk.relay()).toMatchObject({ parked: 1 });
-    expect(desk.bus.calls).toHaveLength(1);
-    expect(desk.parked[0]).toMatchObject({ reason: 'refused_by_bus' });
+    expect(await harness.relayWith({ parking })).toMatchObject({ parked: 0, againFrom: harness.records[1]?.position });
+    expect(await harness.relay()).toMatchObject({ parked: 1 });
+    expect(harness.bus.calls).toHaveLength(1);
+    expect(harness.parked[0]).toMatchObject({ reason: 'refused_by_bus' });
   });
 
   test.each(POSITIONS)('sends again only what failed: position %i of a dozen', async (position) => {
-    const desk = new RelayDesk(chains(PAYMENTS));
-    const failing = desk.expected[position];
-    desk.bus.trouble = (id, attempt) =>
+    const harness = new RelayHarness(chains(PAYMENTS));
+    const failing = harness.expected[position];
+    harness.bus.trouble = (id, attempt) =>
       id === failing && attempt === 1 ? { kind: 'not_now', code: 'ThrottlingException' } : undefined;
-    expect(await desk.relay()).toMatchObject({ published: PAYMENTS, parked: 0 });
-    expect([...desk.publishedIds].sort()).toEqual([...desk.expected].sort());
+    expect(await harness.relay()).toMatchObject({ published: PAYMENTS, parked: 0 });
+    expect([...harness.publishedIds].sort()).toEqual([...harness.expected].sort());
     // Ten to a call, the one that failed alone, and the others.
-    expect(desk.bus.calls.map((ids) => ids.length).sort((left, right) => left - right)).toEqual([1, 2, 10]);
+    expect(harness.bus.calls.map((ids) => ids.length).sort((left, right) => left - right)).toEqual([1, 2, 10]);
   });
 
   test.each(POSITIONS)(
     'asks the Stream to begin again where the bus does not take one: position %i',
     async (position) => {
-      const desk = new RelayDesk(chains(PAYMENTS));
-      desk.bus.trouble = (id) =>
-        id === desk.expected[position] ? { kind: 'not_now', code: 'InternalFailure' } : undefined;
-      const { againFrom } = await desk.relay();
-      expect(againFrom).toBe(desk.records[PAYMENTS + position]?.position);
-      expect(desk.bus.calls.filter((ids) => ids.length === 1)).toHaveLength(2);
-      desk.bus.trouble = () => undefined;
-      await desk.relay(desk.records.slice(PAYMENTS + position));
-      expect(new Set(desk.publishedIds)).toEqual(new Set(desk.expected));
+      const harness = new RelayHarness(chains(PAYMENTS));
+      harness.bus.trouble = (id) =>
+        id === harness.expected[position] ? { kind: 'not_now', code: 'InternalFailure' } : undefined;
+      const { againFrom } = await harness.relay();
+      expect(againFrom).toBe(harness.records[PAYMENTS + position]?.position);
+      expect(harness.bus.calls.filter((ids) => ids.length === 1)).toHaveLength(2);
+      harness.bus.trouble = () => undefined;
+      await harness.relay(harness.records.slice(PAYMENTS + position));
+      expect(new Set(harness.publishedIds)).toEqual(new Set(harness.expected));
     },
   );
 
   test('parks nothing when the bus refuses the caller and not the event', async () => {
-    const desk = new RelayDesk(chains(PAYMENTS));
+    const harness = new RelayHarness(chains(PAYMENTS));
     const publisher = {
       publish: async () => {
         throw new TerminalError('bus_refused', 'no permission');
       },
     };
-    expect(await desk.relayWith({ publisher })).toMatchObject({
+    expect(await harness.relayWith({ publisher })).toMatchObject({
       published: 0,
       parked: 0,
-      againFrom: desk.records[PAYMENTS]?.position,
+      againFrom: harness.records[PAYMENTS]?.position,
     });
   });
 
   test('tries a bus that is down three times, and then leaves it to the Stream', async () => {
-    const desk = new RelayDesk(chains(PAYMENTS));
-    desk.bus.trouble = () => ({ kind: 'not_now', code: 'ThrottlingException' });
-    expect(await desk.relay()).toMatchObject({ published: 0, againFrom: desk.records[PAYMENTS]?.position });
-    expect(desk.bus.calls).toHaveLength(3);
-    expect(desk.parked).toEqual([]);
+    const harness = new RelayHarness(chains(PAYMENTS));
+    harness.bus.trouble = () => ({ kind: 'not_now', code: 'ThrottlingException' });
+    expect(await harness.relay()).toMatchObject({ published: 0, againFrom: harness.records[PAYMENTS]?.position });
+    expect(harness.bus.calls).toHaveLength(3);
+    expect(harness.parked).toEqual([]);
   });
 
   test.each(POSITIONS)('parks what the bus will never take, and goes on: position %i', async (position) => {
-    const desk = new RelayDesk(chains(PAYMENTS));
-    desk.bus.trouble = (id) =>
-      id === desk.expected[position] ? { kind: 'refused', code: 'MalformedDetail' } : undefined;
-    const relayed = await desk.relay();
+    const harness = new RelayHarness(chains(PAYMENTS));
+    harness.bus.trouble = (id) =>
+      id === harness.expected[position] ? { kind: 'refused', code: 'MalformedDetail' } : undefined;
+    const relayed = await harness.relay();
     expect(relayed).toMatchObject({ published: PAYMENTS - 1, parked: 1 });
     expect(relayed.againFrom).toBeUndefined();
-    const whole = desk.records[PAYMENTS + position]?.whole;
-    expect(desk.parked).toEqual([{ body: whole, reason: 'refused_by_bus', detail: 'MalformedDetail' }]);
+    const whole = harness.records[PAYMENTS + position]?.whole;
+    expect(harness.parked).toEqual([{ body: whole, reason: 'refused_by_bus', detail: 'MalformedDetail' }]);
   });
 
   test.each(POSITIONS)('parks alone what makes the bus refuse its whole call: position %i', async (position) => {
-    const desk = new RelayDesk(chains(PAYMENTS));
-    const culprit = desk.expected[position];
+    const harness = new RelayHarness(chains(PAYMENTS));
+    const culprit = harness.expected[position];
     const publisher = {
-      publish: async (events: Parameters<typeof desk.bus.publish>[0]) => {
+      publish: async (events: Parameters<typeof harness.bus.publish>[0]) => {
         if (events.some(({ event }) => event.id === culprit)) throw new TerminalError(BUS_CALL_INVALID, 'too large');
-        return desk.bus.publish(events);
+        return harness.bus.publish(events);
       },
     };
-    const relayed = await desk.relayWith({ publisher });
+    const relayed = await harness.relayWith({ publisher });
     expect(relayed).toMatchObject({ published: PAYMENTS - 1, parked: 1 });
     expect(relayed.againFrom).toBeUndefined();
-    const whole = desk.records[PAYMENTS + position]?.whole;
-    expect(desk.parked).toEqual([{ body: whole, reason: 'refused_by_bus', detail: BUS_CALL_INVALID }]);
+    const whole = harness.records[PAYMENTS + position]?.whole;
+    expect(harness.parked).toEqual([{ body: whole, reason: 'refused_by_bus', detail: BUS_CALL_INVALID }]);
   });
 
   test.each([0, 1, 2, 3, 4])(
     'parks a poison record whole, with its reason, wherever it is: position %i',
     async (at) => {
-      const desk = new RelayDesk();
+      const harness = new RelayHarness();
       const poison: StreamRecord = {
         position: 'x',
         whole: '{"all":"of it"}',
         content: { kind: 'unreadable', detail: 'type' },
       };
-      desk.records.splice(at, 0, poison);
-      const relayed = await desk.relay();
+      harness.records.splice(at, 0, poison);
+      const relayed = await harness.relay();
       expect(relayed).toMatchObject({ published: 2, parked: 1 });
       expect(relayed.againFrom).toBeUndefined();
-      expect(desk.parked).toEqual([{ body: '{"all":"of it"}', reason: 'unreadable', detail: 'type' }]);
-      expect(desk.publishedIds).toEqual(desk.expected);
+      expect(harness.parked).toEqual([{ body: '{"all":"of it"}', reason: 'unreadable', detail: 'type' }]);
+      expect(harness.publishedIds).toEqual(harness.expected);
     },
   );
 
   test('does not go on past a poison record that cannot be parked', async () => {
-    const desk = new RelayDesk();
-    desk.records.splice(3, 0, { position: 'x', whole: '{}', content: { kind: 'unreadable', detail: '' } });
-    desk.parked.push = () => {
+    const harness = new RelayHarness();
+    harness.records.splice(3, 0, { position: 'x', whole: '{}', content: { kind: 'unreadable', detail: '' } });
+    harness.parked.push = () => {
       throw new RetryableError('queue_down', 'the queue is down');
     };
-    expect(await desk.relay()).toMatchObject({ published: 1, parked: 0, againFrom: 'x' });
-    expect(desk.reported).toHaveLength(1);
+    expect(await harness.relay()).toMatchObject({ published: 1, parked: 0, againFrom: 'x' });
+    expect(harness.reported).toHaveLength(1);
   });
 
   test('parks an outcome whose first transition is not there', async () => {
     const [, outcome] = chains(1);
-    const desk = new RelayDesk([outcome as Transition]);
-    expect(await desk.relay()).toMatchObject({ published: 0, parked: 1 });
-    expect(desk.parked[0]).toMatchObject({ reason: 'first_transition_missing' });
+    const harness = new RelayHarness([outcome as Transition]);
+    expect(await harness.relay()).toMatchObject({ published: 0, parked: 1 });
+    expect(harness.parked[0]).toMatchObject({ reason: 'first_transition_missing' });
   });
 
   test.each(['MODIFY', 'REMOVE'])('keeps a row of the Ledger that met a %s, and counts it', async (how) => {
-    const desk = new RelayDesk();
+    const harness = new RelayHarness();
     const content = { kind: 'tampered', how, row: 'PAY#pay_1 T#000001' } as const;
-    desk.records.splice(1, 0, { position: 'x', whole: '{"OldImage":{}}', content });
-    expect(await desk.relay()).toMatchObject({ published: 2, parked: 1, tampered: 1 });
+    harness.records.splice(1, 0, { position: 'x', whole: '{"OldImage":{}}', content });
+    expect(await harness.relay()).toMatchObject({ published: 2, parked: 1, tampered: 1 });
     const detail = `${how} PAY#pay_1 T#000001`;
-    expect(desk.parked).toEqual([{ body: '{"OldImage":{}}', reason: 'ledger_tampered', detail }]);
+    expect(harness.parked).toEqual([{ body: '{"OldImage":{}}', reason: 'ledger_tampered', detail }]);
   });
 
   test('counts a payment that went into review', async () => {
     const [created, completed] = chains(1) as [Transition, Transition];
     const review = { ...completed, type: 'payment.review_required' } as Transition;
-    expect(await new RelayDesk([created, review]).relay()).toMatchObject({ published: 1, toReview: 1 });
-    expect(await new RelayDesk([created, completed]).relay()).toMatchObject({ published: 1, toReview: 0 });
+    expect(await new RelayHarness([created, review]).relay()).toMatchObject({ published: 1, toReview: 1 });
+    expect(await new RelayHarness([created, completed]).relay()).toMatchObject({ published: 1, toReview: 0 });
   });
 
   test('counts a late success, whichever process recorded it', async () => {
     const [created, completed] = chains(1) as [Transition, Transition];
     const late = { ...completed, type: 'payment.late_success' } as Transition;
-    expect(await new RelayDesk([created, late]).relay()).toMatchObject({ published: 1, lateSuccess: 1, toReview: 0 });
-    expect(await new RelayDesk([created, completed]).relay()).toMatchObject({ published: 1, lateSuccess: 0 });
+    expect(await new RelayHarness([created, late]).relay()).toMatchObject({
+      published: 1,
+      lateSuccess: 1,
+      toReview: 0,
+    });
+    expect(await new RelayHarness([created, completed]).relay()).toMatchObject({ published: 1, lateSuccess: 0 });
   });
 
   test('parks a record that a bug makes unprocessable, and reports it', async () => {
     const [first, outcome] = chains(1) as [Transition, Transition];
-    const desk = new RelayDesk([first, outcome]);
+    const harness = new RelayHarness([first, outcome]);
     const broken = { ...outcome, payment: { ...outcome.payment, id: undefined } } as unknown as Transition;
-    desk.records[1] = {
+    harness.records[1] = {
       position: 'x',
       whole: '{}',
       content: { kind: 'transition', transition: { ...broken, first: first.first } as Transition },
     };
-    expect(await desk.relay()).toMatchObject({ parked: 1 });
-    expect(desk.parked[0]).toMatchObject({ reason: 'unexpected', detail: 'TypeError' });
-    expect(desk.reported).toHaveLength(1);
+    expect(await harness.relay()).toMatchObject({ parked: 1 });
+    expect(harness.parked[0]).toMatchObject({ reason: 'unexpected', detail: 'TypeError' });
+    expect(harness.reported).toHaveLength(1);
   });
 
   test('reads the first transition once for all of a payment’s outcomes in a batch', async () => {
     const [first, completed] = chains(1) as [Transition, Transition];
-    const desk = new RelayDesk([first, completed]);
-    const again = desk.records[1] as StreamRecord;
+    const harness = new RelayHarness([first, completed]);
+    const again = harness.records[1] as StreamRecord;
     let reads = 0;
     const reader = { readTransition: async () => (reads++, first) };
-    await desk.relayWith({ transitions: reader }, [again, { ...again, position: 'y' }]);
+    await harness.relayWith({ transitions: reader }, [again, { ...again, position: 'y' }]);
     expect(reads).toBe(1);
   });
 
   test('goes as far as it can read', async () => {
-    const desk = new RelayDesk();
+    const harness = new RelayHarness();
     const reader = {
       readTransition: async ({ paymentId }: { paymentId: string }) => {
-        if (paymentId === desk.transitions[1]?.payment.id) throw new RetryableError('store_unavailable', 'not now');
-        return desk.transitions[0];
+        if (paymentId === harness.transitions[1]?.payment.id) throw new RetryableError('store_unavailable', 'not now');
+        return harness.transitions[0];
       },
     };
-    expect(await desk.relayWith({ transitions: reader })).toMatchObject({
+    expect(await harness.relayWith({ transitions: reader })).toMatchObject({
       published: 1,
-      againFrom: desk.records[3]?.position,
+      againFrom: harness.records[3]?.position,
     });
   });
 
   test('publishes again after an ambiguous answer of the bus', async () => {
-    const desk = new RelayDesk();
+    const harness = new RelayHarness();
     let calls = 0;
     const publisher = {
-      publish: async (events: Parameters<typeof desk.bus.publish>[0]) => {
+      publish: async (events: Parameters<typeof harness.bus.publish>[0]) => {
         calls += 1;
-        const told = await desk.bus.publish(events);
+        const told = await harness.bus.publish(events);
         if (calls === 1) throw new AmbiguousError('bus_ambiguous', 'no answer');
         return told;
       },
     };
-    expect(await desk.relayWith({ publisher })).toMatchObject({ published: 2 });
-    expect(new Set(desk.publishedIds)).toEqual(new Set(desk.expected));
+    expect(await harness.relayWith({ publisher })).toMatchObject({ published: 2 });
+    expect(new Set(harness.publishedIds)).toEqual(new Set(harness.expected));
   });
 
   test('keeps each call below what the bus takes', async () => {
     const [first, ...outcomes] = chains(1) as [Transition, ...Transition[]];
     const large = { ...first, first: { ...first.first, description: 'x'.repeat(MAX_BYTES / 3) } } as Transition;
-    const desk = new RelayDesk([large, ...outcomes]);
-    const record = desk.records[1] as StreamRecord;
-    await desk.relay([0, 1, 2, 3, 4].map((index) => ({ ...record, position: String(index) })));
+    const harness = new RelayHarness([large, ...outcomes]);
+    const record = harness.records[1] as StreamRecord;
+    await harness.relay([0, 1, 2, 3, 4].map((index) => ({ ...record, position: String(index) })));
     // The description is in the payment and in the object that it is about.
-    expect(desk.bus.calls.map((ids) => ids.length)).toEqual([1, 1, 1, 1, 1]);
+    expect(harness.bus.calls.map((ids) => ids.length)).toEqual([1, 1, 1, 1, 1]);
   });
 });

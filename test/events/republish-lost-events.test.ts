@@ -7,11 +7,11 @@ import { nextTransition, type Transition } from '../../lambdas/payments/domain/t
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { ProjectedEvents } from '../../lambdas/views/use/seen-events.ts';
 import { MemoryJobMarks } from '../jobs/memory-job-marks.ts';
+import { sweepJob } from '../jobs/sweep-job.ts';
 import { MemoryTransitions } from '../payments/memory-transitions.ts';
+import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { outcomeTransition, paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { sweepJob } from '../support/sweep-job.ts';
 import { MemoryViews } from '../views/memory-views.ts';
 import { MemoryEventBus } from './memory-event-bus.ts';
 
@@ -20,7 +20,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const NOON = Date.UTC(2026, 2, 1, 12);
 
-class LostEventsDesk {
+class LostEventsApiHarness {
   readonly clock = new SimulatedClock(NOON);
   readonly bus = new MemoryEventBus();
   readonly views = new MemoryViews();
@@ -87,154 +87,159 @@ class LostEventsDesk {
 
 describe('publishing again what was lost', () => {
   test('takes what the projector has not seen, once it had time, and takes it once', async () => {
-    const desk = new LostEventsDesk();
-    desk.complete();
-    desk.clock.advance(3 * MINUTE_MS);
-    expect(await desk.run()).toMatchObject({ done: 0, failed: 0 });
-    desk.clock.advance(MINUTE_MS);
-    expect(await desk.run()).toMatchObject({ done: 1, failed: 0 });
-    await desk.project();
+    const harness = new LostEventsApiHarness();
+    harness.complete();
+    harness.clock.advance(3 * MINUTE_MS);
+    expect(await harness.run()).toMatchObject({ done: 0, failed: 0 });
+    harness.clock.advance(MINUTE_MS);
+    expect(await harness.run()).toMatchObject({ done: 1, failed: 0 });
+    await harness.project();
     for (let run = 0; run < 10; run += 1) {
-      desk.clock.advance(5 * MINUTE_MS);
-      expect(await desk.run()).toMatchObject({ done: 0, failed: 0 });
+      harness.clock.advance(5 * MINUTE_MS);
+      expect(await harness.run()).toMatchObject({ done: 0, failed: 0 });
     }
-    expect(desk.bus.published).toHaveLength(1);
+    expect(harness.bus.published).toHaveLength(1);
   });
 
   test('begins with a Ledger that is younger than a day where that begins', async () => {
-    const desk = new LostEventsDesk();
-    desk.emptyBeforeMs = desk.clock.nowMs();
-    desk.complete();
-    desk.clock.advance(30 * MINUTE_MS);
-    expect(await desk.run()).toMatchObject({ done: 1, failed: 0 });
-    const hour = new LostEventsDesk();
+    const harness = new LostEventsApiHarness();
+    harness.emptyBeforeMs = harness.clock.nowMs();
+    harness.complete();
+    harness.clock.advance(30 * MINUTE_MS);
+    expect(await harness.run()).toMatchObject({ done: 1, failed: 0 });
+    const hour = new LostEventsApiHarness();
     hour.emptyBeforeMs = hour.clock.nowMs() - 60 * MINUTE_MS;
     const { items } = await hour.job().page(undefined, 100, { scheduledForMs: hour.clock.nowMs() });
     expect(items).toHaveLength(1 + 60 - 3);
   });
 
   test('loses nothing in an outage of a week, of relay, bus and sweep', async () => {
-    const desk = new LostEventsDesk();
-    await desk.run();
+    const harness = new LostEventsApiHarness();
+    await harness.run();
     for (let day = 0; day < 7; day += 1) {
-      desk.complete();
-      desk.clock.advance(DAY_MS);
+      harness.complete();
+      harness.clock.advance(DAY_MS);
     }
-    expect(await desk.run()).toMatchObject({ done: 7, failed: 0 });
-    expect(desk.beyondReach).toEqual([]);
+    expect(await harness.run()).toMatchObject({ done: 7, failed: 0 });
+    expect(harness.beyondReach).toEqual([]);
   });
 
   test('comes back to the minute that failed, though later ones went well and the next runs are late', async () => {
-    const desk = new LostEventsDesk();
-    await desk.run();
-    desk.complete();
-    const failing = desk.clock.nowMs();
-    desk.clock.advance(2 * MINUTE_MS);
-    desk.complete();
-    desk.clock.advance(HOUR_MS);
+    const harness = new LostEventsApiHarness();
+    await harness.run();
+    harness.complete();
+    const failing = harness.clock.nowMs();
+    harness.clock.advance(2 * MINUTE_MS);
+    harness.complete();
+    harness.clock.advance(HOUR_MS);
     let refused = 0;
-    desk.bus.trouble = () => {
+    harness.bus.trouble = () => {
       refused += 1;
       // The first event's three tries.
       return refused <= 3 ? { kind: 'not_now', code: 'ThrottlingException' } : undefined;
     };
-    expect(await desk.run()).toMatchObject({ done: 1, failed: 1 });
-    expect(await desk.mark()).toBe(failing);
-    desk.clock.advance(3 * DAY_MS);
-    await desk.project();
-    expect(await desk.run()).toMatchObject({ done: 1, failed: 0 });
-    expect(desk.bus.published).toHaveLength(2);
+    expect(await harness.run()).toMatchObject({ done: 1, failed: 1 });
+    expect(await harness.mark()).toBe(failing);
+    harness.clock.advance(3 * DAY_MS);
+    await harness.project();
+    expect(await harness.run()).toMatchObject({ done: 1, failed: 0 });
+    expect(harness.bus.published).toHaveLength(2);
   });
 
   test('does not move its mark over minutes in which a writer with another clock may still write', async () => {
-    const desk = new LostEventsDesk();
-    desk.clock.advance(HOUR_MS);
-    await desk.run();
-    await desk.run();
-    expect(await desk.mark()).toBe(desk.clock.nowMs() - 15 * MINUTE_MS);
-    desk.clock.advance(-10 * MINUTE_MS);
-    desk.complete();
-    desk.clock.advance(10 * MINUTE_MS);
-    expect(await desk.run()).toMatchObject({ done: 1 });
+    const harness = new LostEventsApiHarness();
+    harness.clock.advance(HOUR_MS);
+    await harness.run();
+    await harness.run();
+    expect(await harness.mark()).toBe(harness.clock.nowMs() - 15 * MINUTE_MS);
+    harness.clock.advance(-10 * MINUTE_MS);
+    harness.complete();
+    harness.clock.advance(10 * MINUTE_MS);
+    expect(await harness.run()).toMatchObject({ done: 1 });
   });
 
   test('a run that is for a later time than now does not go beyond the present', async () => {
-    const desk = new LostEventsDesk();
-    await desk.run({ scheduledForMs: NOON + 2 * DAY_MS });
-    desk.complete();
-    desk.clock.advance(10 * MINUTE_MS);
-    expect(await desk.run()).toMatchObject({ done: 1 });
+    const harness = new LostEventsApiHarness();
+    await harness.run({ scheduledForMs: NOON + 2 * DAY_MS });
+    harness.complete();
+    harness.clock.advance(10 * MINUTE_MS);
+    expect(await harness.run()).toMatchObject({ done: 1 });
   });
 
   test('reports minutes beyond the consumers’ retention once, and continues after them', async () => {
-    const desk = new LostEventsDesk();
-    await desk.run();
-    const markMs = await desk.mark();
-    desk.clock.advance(20 * DAY_MS);
-    desk.complete();
-    desk.clock.advance(HOUR_MS);
-    const reachMs = desk.clock.nowMs() - 14 * DAY_MS + HOUR_MS;
-    expect(await desk.run()).toMatchObject({ done: 1, failed: 1 });
-    expect(desk.beyondReach).toEqual([[markMs, reachMs]]);
-    await desk.project();
-    expect(await desk.run()).toMatchObject({ done: 0, failed: 0 });
-    expect(desk.beyondReach).toHaveLength(1);
+    const harness = new LostEventsApiHarness();
+    await harness.run();
+    const markMs = await harness.mark();
+    harness.clock.advance(20 * DAY_MS);
+    harness.complete();
+    harness.clock.advance(HOUR_MS);
+    const reachMs = harness.clock.nowMs() - 14 * DAY_MS + HOUR_MS;
+    expect(await harness.run()).toMatchObject({ done: 1, failed: 1 });
+    expect(harness.beyondReach).toEqual([[markMs, reachMs]]);
+    await harness.project();
+    expect(await harness.run()).toMatchObject({ done: 0, failed: 0 });
+    expect(harness.beyondReach).toHaveLength(1);
   });
 
   test('goes on from its cursor in pages of any size, and a page that is read again finds the same', async () => {
-    const desk = new LostEventsDesk();
-    desk.complete();
-    desk.clock.advance(HOUR_MS);
-    desk.complete();
-    desk.clock.advance(HOUR_MS);
-    const job = desk.job();
-    const asked = { scheduledForMs: desk.clock.nowMs() };
+    const harness = new LostEventsApiHarness();
+    harness.complete();
+    harness.clock.advance(HOUR_MS);
+    harness.complete();
+    harness.clock.advance(HOUR_MS);
+    const job = harness.job();
+    const asked = { scheduledForMs: harness.clock.nowMs() };
     expect(await job.page(undefined, 3, asked)).toEqual(await job.page(undefined, 3, asked));
-    expect(await desk.run({ limit: 1 })).toMatchObject({ done: 2, failed: 0 });
+    expect(await harness.run({ limit: 1 })).toMatchObject({ done: 2, failed: 0 });
   });
 
   test('a minute that cannot be compared is left to the next run, and nothing is published blindly', async () => {
-    const desk = new LostEventsDesk();
-    desk.complete();
-    desk.clock.advance(30 * MINUTE_MS);
+    const harness = new LostEventsApiHarness();
+    harness.complete();
+    harness.clock.advance(30 * MINUTE_MS);
     const views = { read: () => Promise.reject(new RetryableError('gone', 'no')) };
-    expect(await sweepJob(desk.job({ views }), { nowMs: desk.clock.nowMs() })).toMatchObject({ done: 0, failed: 1 });
-    expect(desk.bus.published).toEqual([]);
-    expect(await desk.run()).toMatchObject({ done: 1, failed: 0 });
+    expect(await sweepJob(harness.job({ views }), { nowMs: harness.clock.nowMs() })).toMatchObject({
+      done: 0,
+      failed: 1,
+    });
+    expect(harness.bus.published).toEqual([]);
+    expect(await harness.run()).toMatchObject({ done: 1, failed: 0 });
   });
 
   test('is not blocked by events that are unreadable or refused permanently, and counts and reports each', async () => {
-    const desk = new LostEventsDesk();
-    desk.unreadable = paymentIdFor('lost-1');
-    desk.complete();
-    desk.complete();
-    desk.complete();
+    const harness = new LostEventsApiHarness();
+    harness.unreadable = paymentIdFor('lost-1');
+    harness.complete();
+    harness.complete();
+    harness.complete();
     const refused: string[] = [];
-    desk.bus.trouble = (id) => {
+    harness.bus.trouble = (id) => {
       if (refused.length === 0) refused.push(id);
       return refused.includes(id) ? { kind: 'refused', code: 'InvalidArgument' } : undefined;
     };
-    desk.clock.advance(HOUR_MS);
-    expect(await desk.run()).toMatchObject({ done: 1, failed: 2 });
-    expect(desk.reported).toHaveLength(2);
-    expect(await desk.mark()).toBe(desk.clock.nowMs() - 15 * MINUTE_MS);
+    harness.clock.advance(HOUR_MS);
+    expect(await harness.run()).toMatchObject({ done: 1, failed: 2 });
+    expect(harness.reported).toHaveLength(2);
+    expect(await harness.mark()).toBe(harness.clock.nowMs() - 15 * MINUTE_MS);
   });
 
   test('stops in the midst of a minute when its time is over, counts what it did, and goes on there', async () => {
-    const desk = new LostEventsDesk();
-    for (let payments = 0; payments < 50; payments += 1) desk.complete();
-    desk.clock.advance(10 * MINUTE_MS);
-    const job = desk.job();
+    const harness = new LostEventsApiHarness();
+    for (let payments = 0; payments < 50; payments += 1) harness.complete();
+    harness.clock.advance(10 * MINUTE_MS);
+    const job = harness.job();
     const step = { kind: 'minute', minuteMs: NOON } as const;
-    desk.bus.trouble = () => {
-      desk.clock.advance(MINUTE_MS / 20);
+    harness.bus.trouble = () => {
+      harness.clock.advance(MINUTE_MS / 20);
       return undefined;
     };
-    const page = { scheduledForMs: desk.clock.nowMs(), deadlineMs: desk.clock.nowMs() + MINUTE_MS };
+    const page = { scheduledForMs: harness.clock.nowMs(), deadlineMs: harness.clock.nowMs() + MINUTE_MS };
     expect(await job.handle(step, page)).toEqual({ done: 20, left: 0, failed: 1 });
-    await desk.project();
-    desk.bus.trouble = () => undefined;
-    expect(await job.handle(step, { ...page, deadlineMs: desk.clock.nowMs() + MINUTE_MS })).toMatchObject({ done: 30 });
-    expect(desk.bus.published).toHaveLength(50);
+    await harness.project();
+    harness.bus.trouble = () => undefined;
+    expect(await job.handle(step, { ...page, deadlineMs: harness.clock.nowMs() + MINUTE_MS })).toMatchObject({
+      done: 30,
+    });
+    expect(harness.bus.published).toHaveLength(50);
   });
 });

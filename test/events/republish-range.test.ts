@@ -6,8 +6,8 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { detailsOf, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { OutcomePlace, SeenEvents } from '../../lambdas/payments/use/transition-reader.ts';
 import { MemoryTransitions } from '../payments/memory-transitions.ts';
+import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { outcomeTransition, paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { MemoryEventBus } from './memory-event-bus.ts';
 
@@ -21,7 +21,7 @@ function completedAfter(minutes: number): readonly [Transition, Transition] {
   return [first, nextTransition(systemDigest, first, { type, payment, postings }, NOON + minutes * MINUTE_MS)];
 }
 
-function desk(minutes: readonly number[], seen?: SeenEvents, broken: readonly string[] = []) {
+function harness(minutes: readonly number[], seen?: SeenEvents, broken: readonly string[] = []) {
   const payments = minutes.map(completedAfter);
   const clock = new SimulatedClock(NOON + 60 * MINUTE_MS);
   const bus = new MemoryEventBus();
@@ -62,21 +62,21 @@ function desk(minutes: readonly number[], seen?: SeenEvents, broken: readonly st
 
 describe('publishing again', () => {
   test('takes all outcomes of the range, under the ids that they have always had', async () => {
-    const { republish, published, ids } = desk([0, 3, 29, 30]);
+    const { republish, published, ids } = harness([0, 3, 29, 30]);
     expect(await republish({})).toEqual({ found: 3, published: 3 });
     expect(published()).toEqual(ids.slice(0, 3));
   });
 
   test('takes what lost its record in the Stream, and leaves what was seen', async () => {
     const seen: SeenEvents = { unseen: async (places) => places.filter(({ paymentId }) => paymentId === lost) };
-    const made = desk([1, 2, 3], seen);
+    const made = harness([1, 2, 3], seen);
     const lost = made.payments[1]?.[0].payment.id;
     expect(await made.republish({})).toEqual({ found: 3, published: 1 });
     expect(made.published()).toEqual([made.ids[1]]);
   });
 
   test('stops when its time is up and says where to go on, so that it ends whatever the range', async () => {
-    const { republish, clock, published, ids } = desk([0, 3]);
+    const { republish, clock, published, ids } = harness([0, 3]);
     const stopped = await republish({ deadlineMs: clock.nowMs() });
     expect(stopped).toEqual({ found: 0, published: 0, nextMs: NOON });
     expect(await republish({ sinceMs: NOON + MINUTE_MS })).toEqual({ found: 1, published: 1 });
@@ -85,21 +85,21 @@ describe('publishing again', () => {
 
   test('passes over unreadable events, reports them, and publishes all others', async () => {
     const poison = completedAfter(3)[0].payment.id;
-    const { republish, ids, published, reported } = desk([0, 3, 7], undefined, [poison]);
+    const { republish, ids, published, reported } = harness([0, 3, 7], undefined, [poison]);
     expect(await republish({})).toEqual({ found: 3, published: 2, unpublishable: 1 });
     expect(published()).toEqual([ids[0], ids[2]]);
     expect(reported).toEqual([expect.any(TypeError)]);
   });
 
   test('passes over what the bus will never take', async () => {
-    const { republish, bus, ids, published } = desk([0, 3, 7]);
+    const { republish, bus, ids, published } = harness([0, 3, 7]);
     bus.trouble = (id) => (id === ids[1] ? { kind: 'refused', code: 'MalformedDetail' } : undefined);
     expect(await republish({})).toEqual({ found: 3, published: 2, unpublishable: 1 });
     expect(published()).toEqual([ids[0], ids[2]]);
   });
 
   test('goes on at the minute that the bus did not take', async () => {
-    const { republish, bus, ids, published } = desk([0, 3, 7]);
+    const { republish, bus, ids, published } = harness([0, 3, 7]);
     bus.trouble = (id) => (id === ids[1] ? { kind: 'not_now', code: 'ThrottlingException' } : undefined);
     expect(await republish({})).toEqual({ found: 2, published: 1, nextMs: NOON + 3 * MINUTE_MS });
     bus.trouble = () => undefined;

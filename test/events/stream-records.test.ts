@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readStreamRecord } from '../../lambdas/events/store/stream-records.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { transitionRow } from '../../lambdas/payments/store/items.ts';
-import { outcomeTransition, paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 
 const pending = pendingTransition(paymentIdFor('stream'));
 const paid = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' });

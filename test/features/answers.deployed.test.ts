@@ -1,9 +1,9 @@
 import { beforeAll, beforeEach, expect } from '@jest/globals';
 import { autoBindSteps, loadFeature, type StepDefinitions } from 'jest-cucumber';
+import type { Reply } from '../payments/payments-api-harness.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
-import type { Reply } from '../support/payments-desk.ts';
+import { DeployedPayments, deskPaymentId } from './deployed-payments.ts';
 import { HeldPayment } from './held-payment.ts';
-import { deskPaymentId, PaymentsSite } from './payments-site.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 const AMOUNT = 1000;
@@ -22,7 +22,7 @@ const TROUBLES: ReadonlyMap<string, readonly [count: number, source: string]> = 
 ]);
 
 let tables: Awaited<ReturnType<typeof createTables>>;
-let site: PaymentsSite;
+let site: DeployedPayments;
 let held: HeldPayment | undefined;
 let scenarios = 0;
 let key = '';
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   scenarios += 1;
-  site = new PaymentsSite(tables);
+  site = new DeployedPayments(tables);
   held = undefined;
   key = `answers-${scenarios}`;
   first = undefined;

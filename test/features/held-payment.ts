@@ -1,18 +1,18 @@
 import type { Clock } from '../../lambdas/kernel/world.ts';
+import type { Reply } from '../payments/payments-api-harness.ts';
 import { dynamoDbClient } from '../support/local-aws.ts';
-import type { Reply } from '../support/payments-desk.ts';
-import type { PaymentsSite } from './payments-site.ts';
+import type { DeployedPayments } from './deployed-payments.ts';
 
 /** A request that has come as far as the processor, and stays there until it is let go: no timer decides. */
 export class HeldPayment {
   /** Whether it is still held when a client has waited as long as it would. */
   outlastsWaiting = false;
-  readonly #site: PaymentsSite;
+  readonly #site: DeployedPayments;
   readonly #letGo = Promise.withResolvers<void>();
   readonly #reachedProcessor = Promise.withResolvers<void>();
   readonly #reply: Promise<Reply>;
 
-  private constructor(site: PaymentsSite, key: string) {
+  private constructor(site: DeployedPayments, key: string) {
     this.#site = site;
     const { processor } = site;
     const holding = {
@@ -26,7 +26,7 @@ export class HeldPayment {
     this.#reply = site.process(dynamoDbClient(), { processor: holding }).pay(key);
   }
 
-  static async begin(site: PaymentsSite, key: string): Promise<HeldPayment> {
+  static async begin(site: DeployedPayments, key: string): Promise<HeldPayment> {
     const held = new HeldPayment(site, key);
     await Promise.race([held.#reachedProcessor.promise, held.#reply]);
     return held;

@@ -1,12 +1,12 @@
 import { beforeAll, beforeEach, expect } from '@jest/globals';
 import { autoBindSteps, loadFeature, type StepDefinitions } from 'jest-cucumber';
+import type { Reply } from '../payments/payments-api-harness.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
-import type { Reply } from '../support/payments-desk.ts';
+import { DeployedPayments } from './deployed-payments.ts';
 import { clientMeetingAt, MeetingPoint } from './meeting-point.ts';
-import { PaymentsSite } from './payments-site.ts';
 
 let tables: Awaited<ReturnType<typeof createTables>>;
-let site: PaymentsSite;
+let site: DeployedPayments;
 let scenarios = 0;
 let key = '';
 let body: Readonly<Record<string, string>> = {};
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   scenarios += 1;
-  site = new PaymentsSite(tables);
+  site = new DeployedPayments(tables);
   key = `once-${scenarios}`;
   body = {};
   replies = [];

@@ -3,17 +3,17 @@ import { beforeAll, beforeEach, expect } from '@jest/globals';
 import { autoBindSteps, loadFeature, type StepDefinitions } from 'jest-cucumber';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
-import { payNaively } from '../support/bench-naive-payment.ts';
+import { payNaively } from '../bench/bench-naive-payment.ts';
+import { paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
-import { paymentIdFor, paymentRequest } from '../support/payment-fixtures.ts';
+import { DeployedPayments } from './deployed-payments.ts';
 import { clientMeetingAt, MeetingPoint } from './meeting-point.ts';
-import { PaymentsSite } from './payments-site.ts';
 
 /** One worker takes the payment, and says what it told its client. */
 type Worker = (point: MeetingPoint) => Promise<string>;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
-let site: PaymentsSite;
+let site: DeployedPayments;
 let scenarios = 0;
 let worker: Worker;
 let paymentId: PaymentId;
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   scenarios += 1;
-  site = new PaymentsSite(tables);
+  site = new DeployedPayments(tables);
 });
 
 const steps: StepDefinitions = ({ given, when, then }) => {

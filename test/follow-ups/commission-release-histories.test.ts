@@ -8,14 +8,14 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
+import { sweepJob } from '../jobs/sweep-job.ts';
+import { recordsOf } from '../once/consumer-world.ts';
 import { MemoryConsumerRecords } from '../once/memory-consumer-records.ts';
-import { recordsOf } from '../support/consumer-world.ts';
+import { chainOfPaid, disputed, eventsOfPaid, refunded } from '../payments/paid-chain.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan } from '../support/fault-plan.ts';
-import { chainOfPaid, disputed, eventsOfPaid, refunded } from '../support/paid-chain.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { sweepJob } from '../support/sweep-job.ts';
 import { MemoryCommissions } from './memory-commissions.ts';
 
 const LOCKED_MS = 30 * 24 * 60 * 60_000;
@@ -25,7 +25,7 @@ const FACTS = [refunded('re_1', 400), refunded('re_2', 600), refunded('re_2', 60
 const EVENTS = eventsOfPaid('released', METADATA, FACTS);
 const CHAIN = chainOfPaid('released', METADATA, FACTS);
 
-class ReleaseDesk {
+class ReleaseHarness {
   readonly records = new MemoryConsumerRecords();
   readonly clock: SimulatedClock;
   readonly #entropy = countingEntropy();
@@ -91,29 +91,29 @@ class ReleaseDesk {
 
 describe('a commission is released', () => {
   test('after its lock period, not before, and once', async () => {
-    const desk = new ReleaseDesk();
-    await desk.takeAll(EVENTS.slice(0, 2));
-    desk.mature();
-    desk.clock.advance(-1);
-    expect(await desk.release()).toMatchObject({ done: 0, failed: 0 });
-    expect(desk.stands()).toEqual(['locked', 60, 'waits']);
-    desk.clock.advance(1);
-    expect(await desk.release()).toMatchObject({ done: 1, failed: 0 });
-    expect(desk.stands()).toEqual(['released', 60, 'is out']);
-    expect(await desk.release()).toMatchObject({ done: 0, failed: 0 });
+    const harness = new ReleaseHarness();
+    await harness.takeAll(EVENTS.slice(0, 2));
+    harness.mature();
+    harness.clock.advance(-1);
+    expect(await harness.release()).toMatchObject({ done: 0, failed: 0 });
+    expect(harness.stands()).toEqual(['locked', 60, 'waits']);
+    harness.clock.advance(1);
+    expect(await harness.release()).toMatchObject({ done: 1, failed: 0 });
+    expect(harness.stands()).toEqual(['released', 60, 'is out']);
+    expect(await harness.release()).toMatchObject({ done: 0, failed: 0 });
   });
 
   test('not after a full refund, and again when that refund has failed', async () => {
-    const desk = new ReleaseDesk();
-    await desk.takeAll(EVENTS.slice(0, 3));
-    desk.mature();
-    expect(desk.stands()).toEqual(['canceled', 0, 'is out']);
-    expect(await desk.release()).toMatchObject({ done: 0 });
-    await desk.takeAll(EVENTS.slice(3, 4));
-    expect(desk.stands()).toEqual(['locked', 60, 'waits']);
-    expect(await desk.release()).toMatchObject({ done: 1 });
-    await desk.takeAll(EVENTS);
-    expect(desk.stands()).toEqual(['released', 60, 'is out']);
+    const harness = new ReleaseHarness();
+    await harness.takeAll(EVENTS.slice(0, 3));
+    harness.mature();
+    expect(harness.stands()).toEqual(['canceled', 0, 'is out']);
+    expect(await harness.release()).toMatchObject({ done: 0 });
+    await harness.takeAll(EVENTS.slice(3, 4));
+    expect(harness.stands()).toEqual(['locked', 60, 'waits']);
+    expect(await harness.release()).toMatchObject({ done: 1 });
+    await harness.takeAll(EVENTS);
+    expect(harness.stands()).toEqual(['released', 60, 'is out']);
   });
 
   test('with the current amount, for any order, concurrency and redelivery of its events', async () => {
@@ -125,26 +125,26 @@ describe('a commission is released', () => {
     const ends = new Set(['released 100', 'released 60', 'canceled 0']);
     await fc.assert(
       fc.asyncProperty(deliveries, async ([events, before, scheduler]) => {
-        const desk = new ReleaseDesk();
-        await desk.takeAll(events.slice(0, before));
-        desk.mature();
+        const harness = new ReleaseHarness();
+        await harness.takeAll(events.slice(0, before));
+        harness.mature();
         const asked = new Actor('job', new FaultPlan());
         await scheduler.waitFor(
           Promise.all([
             ...events
               .slice(before)
-              .map((event) => scheduler.schedule(Promise.resolve(event)).then((it) => desk.take(it))),
-            scheduler.schedule(Promise.resolve(asked)).then((actor) => desk.release(actor)),
-            scheduler.schedule(Promise.resolve(asked)).then(() => desk.release()),
+              .map((event) => scheduler.schedule(Promise.resolve(event)).then((it) => harness.take(it))),
+            scheduler.schedule(Promise.resolve(asked)).then((actor) => harness.release(actor)),
+            scheduler.schedule(Promise.resolve(asked)).then(() => harness.release()),
           ]),
         );
-        const first = desk.stands();
+        const first = harness.stands();
         if (first[0] === 'released') {
-          await desk.takeAll(EVENTS);
-          expect(desk.stands()).toEqual(first);
+          await harness.takeAll(EVENTS);
+          expect(harness.stands()).toEqual(first);
         }
-        await desk.release();
-        const [status, amount, queue] = desk.stands();
+        await harness.release();
+        const [status, amount, queue] = harness.stands();
         expect(ends).toContain(`${String(status)} ${String(amount)}`);
         expect(queue).toBe('is out');
       }),
@@ -153,18 +153,18 @@ describe('a commission is released', () => {
 
   test.each([1, 2])('with a refund right before call %s, and every pair of faults', async (rivalAt) => {
     const run = async (faults: Parameters<Parameters<typeof surveyFaults>[0]>[0]) => {
-      const desk = new ReleaseDesk();
-      await desk.takeAll(EVENTS.slice(0, 1));
-      desk.mature();
+      const harness = new ReleaseHarness();
+      await harness.takeAll(EVENTS.slice(0, 1));
+      harness.mature();
       const plan = new FaultPlan(faults);
-      plan.interruption = { point: rivalAt, act: () => desk.takeAll(EVENTS.slice(1, 2)) };
-      await desk.release(new Actor('job', plan)).catch(() => undefined);
-      await desk.release(new Actor('again', plan)).catch(() => undefined);
+      plan.interruption = { point: rivalAt, act: () => harness.takeAll(EVENTS.slice(1, 2)) };
+      await harness.release(new Actor('job', plan)).catch(() => undefined);
+      await harness.release(new Actor('again', plan)).catch(() => undefined);
       const calls = [...plan.calls];
       plan.active = false;
       plan.interruption = undefined;
-      await desk.release();
-      const [status, amount, queue] = desk.stands();
+      await harness.release();
+      const [status, amount, queue] = harness.stands();
       // The refund took effect before the release, or changed nothing after it.
       const isRight = status === 'released' && (amount === 60 || amount === 100) && queue === 'is out';
       return { calls, violations: isRight ? [] : [`${String(status)} ${String(amount)} ${String(queue)}`] };
@@ -175,13 +175,13 @@ describe('a commission is released', () => {
   });
 
   test('with the reduced amount when a refund arrives between its read and its write', async () => {
-    const desk = new ReleaseDesk();
-    await desk.takeAll(EVENTS.slice(0, 1));
-    desk.mature();
+    const harness = new ReleaseHarness();
+    await harness.takeAll(EVENTS.slice(0, 1));
+    harness.mature();
     const plan = new FaultPlan();
-    plan.interruption = { point: 1, act: () => desk.takeAll(EVENTS.slice(1, 2)) };
-    expect(await desk.release(new Actor('job', plan))).toMatchObject({ done: 1 });
-    expect(desk.stands()).toEqual(['released', 60, 'is out']);
+    plan.interruption = { point: 1, act: () => harness.takeAll(EVENTS.slice(1, 2)) };
+    expect(await harness.release(new Actor('job', plan))).toMatchObject({ done: 1 });
+    expect(harness.stands()).toEqual(['released', 60, 'is out']);
   });
 
   test.each<[string, Fact, Fact, readonly unknown[]]>([
@@ -194,33 +194,33 @@ describe('a commission is released', () => {
       ['canceled', 0, 'is out'],
     ],
   ])('not while %s', async (_what, begun, ended, end) => {
-    const desk = new ReleaseDesk(chainOfPaid('released', METADATA, [begun, ended]));
+    const harness = new ReleaseHarness(chainOfPaid('released', METADATA, [begun, ended]));
     const [paid, ...later] = eventsOfPaid('released', METADATA, [begun, ended]);
     invariant(paid !== undefined, 'it was paid');
-    await desk.take(paid);
-    desk.happen(3);
-    desk.mature();
-    expect(await desk.release()).toMatchObject({ done: 0, left: 1, failed: 0 });
-    expect(desk.stands()).toEqual(['locked', 100, 'waits']);
-    await desk.takeAll(later);
-    desk.happen(4);
-    await desk.release();
-    expect(desk.stands()).toEqual(end);
+    await harness.take(paid);
+    harness.happen(3);
+    harness.mature();
+    expect(await harness.release()).toMatchObject({ done: 0, left: 1, failed: 0 });
+    expect(harness.stands()).toEqual(['locked', 100, 'waits']);
+    await harness.takeAll(later);
+    harness.happen(4);
+    await harness.release();
+    expect(harness.stands()).toEqual(end);
   });
 
   test.each<[string, Fact]>([
     ['a refund', refunded('re_1', 1000)],
     ['a lost dispute', disputed('lost')],
   ])('not from old events alone: %s in the Ledger counts although its event is late', async (_what, fact) => {
-    const desk = new ReleaseDesk(chainOfPaid('released', METADATA, [fact]));
+    const harness = new ReleaseHarness(chainOfPaid('released', METADATA, [fact]));
     const [paid, late] = eventsOfPaid('released', METADATA, [fact]);
     invariant(paid !== undefined && late !== undefined, 'it was paid');
-    await desk.take(paid);
-    desk.happen(3);
-    desk.mature();
-    expect(await desk.release()).toMatchObject({ done: 0, left: 1, failed: 0 });
-    await desk.take(late);
-    await desk.release();
-    expect(desk.stands()).toEqual(['canceled', 0, 'is out']);
+    await harness.take(paid);
+    harness.happen(3);
+    harness.mature();
+    expect(await harness.release()).toMatchObject({ done: 0, left: 1, failed: 0 });
+    await harness.take(late);
+    await harness.release();
+    expect(harness.stands()).toEqual(['canceled', 0, 'is out']);
   });
 });

@@ -8,11 +8,11 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { MemoryConsumerRecords } from '../once/memory-consumer-records.ts';
+import { disputed, eventsOfPaid, refunded } from '../payments/paid-chain.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { disputed, eventsOfPaid, refunded } from '../support/paid-chain.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
-class CommissionDesk {
+class CommissionHarness {
   readonly clock = new SimulatedClock();
   readonly records = new MemoryConsumerRecords();
   readonly #entropy = countingEntropy();
@@ -57,11 +57,11 @@ const EVENTS = eventsOfPaid('commission', METADATA, [
 
 describe('a commission', () => {
   test('follows the kept amount of its payment until the full refund', async () => {
-    const desk = new CommissionDesk();
+    const harness = new CommissionHarness();
     const seen: unknown[] = [];
     for (const event of EVENTS) {
-      await desk.keep(event);
-      seen.push([desk.row()?.['status'], desk.row()?.['amountMinor']]);
+      await harness.keep(event);
+      seen.push([harness.row()?.['status'], harness.row()?.['amountMinor']]);
     }
     expect(seen).toEqual([
       ['locked', 100],
@@ -83,17 +83,17 @@ describe('a commission', () => {
     );
     await fc.assert(
       fc.asyncProperty(deliveries, async ([count, events, scheduler]) => {
-        const inOrder = new CommissionDesk();
+        const inOrder = new CommissionHarness();
         await inOrder.keepAll(EVENTS.slice(0, count));
-        const desk = new CommissionDesk();
+        const harness = new CommissionHarness();
         await scheduler.waitFor(
           Promise.all(
-            events.map((event) => scheduler.schedule(Promise.resolve(event)).then((each) => desk.keep(each))),
+            events.map((event) => scheduler.schedule(Promise.resolve(event)).then((each) => harness.keep(each))),
           ),
         );
-        expect(desk.row()).toEqual(inOrder.row());
+        expect(harness.row()).toEqual(inOrder.row());
         // The order's row, the affiliate's row and, while it is locked, its queue entry.
-        expect(desk.records.allRows()).toHaveLength(desk.row()?.['status'] === 'locked' ? 3 : 2);
+        expect(harness.records.allRows()).toHaveLength(harness.row()?.['status'] === 'locked' ? 3 : 2);
       }),
     );
   });
@@ -101,37 +101,37 @@ describe('a commission', () => {
   test('that was released stays released after later refunds', async () => {
     const [paid, part, ...later] = EVENTS;
     invariant(paid !== undefined && part !== undefined, 'it was paid');
-    const desk = new CommissionDesk();
-    await desk.keepAll([paid, part]);
-    const record = desk.row();
-    await desk.payOut(part);
-    await desk.keepAll(later);
-    expect(desk.row()).toMatchObject({ status: 'released', amountMinor: record?.['amountMinor'] });
+    const harness = new CommissionHarness();
+    await harness.keepAll([paid, part]);
+    const record = harness.row();
+    await harness.payOut(part);
+    await harness.keepAll(later);
+    expect(harness.row()).toMatchObject({ status: 'released', amountMinor: record?.['amountMinor'] });
   });
 
   test.each([
     ['in order', (events: readonly EventOf[]) => events],
     ['in reverse order', (events: readonly EventOf[]) => events.toReversed()],
   ])('is canceled permanently by a lost dispute, its events %s', async (_order, inSome) => {
-    const desk = new CommissionDesk();
+    const harness = new CommissionHarness();
     const lost = eventsOfPaid('lost', METADATA, [disputed('lost'), refunded('re_1', 400), refunded('re_1', 400, true)]);
-    await desk.keepAll(inSome(lost));
-    expect(desk.row()).toMatchObject({ status: 'canceled', amountMinor: 0 });
+    await harness.keepAll(inSome(lost));
+    expect(harness.row()).toMatchObject({ status: 'canceled', amountMinor: 0 });
   });
 
   test('stays locked after a won dispute', async () => {
-    const desk = new CommissionDesk();
-    await desk.keepAll(eventsOfPaid('won', METADATA, [disputed('open'), disputed('won')]));
-    expect(desk.row()).toMatchObject({ status: 'locked', amountMinor: 100 });
+    const harness = new CommissionHarness();
+    await harness.keepAll(eventsOfPaid('won', METADATA, [disputed('open'), disputed('won')]));
+    expect(harness.row()).toMatchObject({ status: 'locked', amountMinor: 100 });
   });
 
   test('that was released stays released when a dispute is lost later', async () => {
     const events = eventsOfPaid('paid-out', METADATA, [disputed('lost')]);
-    const desk = new CommissionDesk();
-    await desk.keepAll(events.slice(0, 1));
-    await desk.payOut(events[0] as EventOf);
-    await desk.keepAll(events);
-    expect(desk.row()).toMatchObject({ status: 'released', amountMinor: 100 });
+    const harness = new CommissionHarness();
+    await harness.keepAll(events.slice(0, 1));
+    await harness.payOut(events[0] as EventOf);
+    await harness.keepAll(events);
+    expect(harness.row()).toMatchObject({ status: 'released', amountMinor: 100 });
   });
 
   test('exists once per order, for the payment that came first, also when another payment names another affiliate', async () => {
@@ -140,26 +140,26 @@ describe('a commission', () => {
       refunded('re_8', 100),
       refunded('re_9', 100),
     ]);
-    const desk = new CommissionDesk();
-    await desk.keepAll([...EVENTS.slice(0, 2), ...others]);
-    expect(desk.row()).toMatchObject({ status: 'locked', amountMinor: 60 });
-    expect(desk.row('aff_8')).toBeUndefined();
+    const harness = new CommissionHarness();
+    await harness.keepAll([...EVENTS.slice(0, 2), ...others]);
+    expect(harness.row()).toMatchObject({ status: 'locked', amountMinor: 60 });
+    expect(harness.row('aff_8')).toBeUndefined();
   });
 
   test('exists for a payment without an order, and not for one without an affiliate', async () => {
-    const desk = new CommissionDesk();
-    await desk.keepAll(eventsOfPaid('alone', { affiliate: 'aff_7' }));
-    await desk.keepAll(eventsOfPaid('direct', { order: 'o2' }));
-    expect(desk.records.allRows()).toHaveLength(3);
-    expect(desk.records.allRecords()).toHaveLength(1);
+    const harness = new CommissionHarness();
+    await harness.keepAll(eventsOfPaid('alone', { affiliate: 'aff_7' }));
+    await harness.keepAll(eventsOfPaid('direct', { order: 'o2' }));
+    expect(harness.records.allRows()).toHaveLength(3);
+    expect(harness.records.allRecords()).toHaveLength(1);
   });
 
   test('has a permanent business key', async () => {
-    const desk = new CommissionDesk();
-    await desk.keepAll(EVENTS);
-    desk.clock.advance(400 * 24 * 60 * 60 * 1000);
-    desk.records.forgetExpired(desk.clock.nowMs());
-    const again = await Promise.all(EVENTS.map((event) => desk.keep(event)));
+    const harness = new CommissionHarness();
+    await harness.keepAll(EVENTS);
+    harness.clock.advance(400 * 24 * 60 * 60 * 1000);
+    harness.records.forgetExpired(harness.clock.nowMs());
+    const again = await Promise.all(EVENTS.map((event) => harness.keep(event)));
     expect(again).toEqual(EVENTS.map(() => ({ kind: 'done_before' })));
   });
 });

@@ -6,13 +6,13 @@ import { sendReceipt } from '../../lambdas/follow-ups/send-receipt.ts';
 import { businessOperation } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { Mailer } from '../../lambdas/orders/use/order-parties.ts';
+import { ConsumerWorld, recordsOf } from '../once/consumer-world.ts';
 import { MemoryConsumerRecords } from '../once/memory-consumer-records.ts';
-import { ConsumerWorld, recordsOf } from '../support/consumer-world.ts';
+import { MemoryMailer } from '../orders/memory-mailer.ts';
+import { eventsOfPaid, refunded } from '../payments/paid-chain.ts';
 import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { PORT_VOICE } from '../support/faulty-ports.ts';
-import { MemoryMailer } from '../support/memory-mailer.ts';
-import { eventsOfPaid, refunded } from '../support/paid-chain.ts';
 
 /** Deliveries before the queue moves a message to its dead-letter queue. */
 const MAX_DELIVERIES = 5;
@@ -22,7 +22,7 @@ const VISIBILITY_MS = 180_000;
 const RIVAL_POINTS = [undefined, 1, 2, 3, 4];
 
 /** Processes one event, and checks the invariants; `atEnd` after every event was acknowledged. */
-interface Desk {
+interface Harness {
   readonly world: ConsumerWorld;
   readonly take: (actor: Actor, event: EventOf) => Promise<{ readonly kind: string }>;
   readonly violations: (acknowledged: ReadonlySet<EventOf>) => readonly string[];
@@ -30,7 +30,7 @@ interface Desk {
 
 /** Delivers all events with faults and a rival before one of the calls, then without faults until each is acknowledged, and once more. */
 async function runHistory(
-  desk: Desk,
+  harness: Harness,
   events: readonly EventOf[],
   faults: readonly PlannedFault[],
   rivalAt?: number,
@@ -41,13 +41,13 @@ async function runHistory(
   const deliver = async (name: string, event: EventOf): Promise<void> => {
     const actor = new Actor(name, plan);
     try {
-      const { kind } = await desk.take(actor, event);
+      const { kind } = await harness.take(actor, event);
       if (!actor.crashed && kind !== 'busy') acknowledged.add(event);
     } catch {
       // On any error the message is not acknowledged.
     }
-    if (!acknowledged.has(event)) desk.world.clock.advance(VISIBILITY_MS);
-    violations.push(...desk.violations(acknowledged));
+    if (!acknowledged.has(event)) harness.world.clock.advance(VISIBILITY_MS);
+    violations.push(...harness.violations(acknowledged));
   };
   const deliverAll = async (name: string, wanted: readonly EventOf[]): Promise<void> => {
     for (const event of wanted) await deliver(name, event);
@@ -66,7 +66,7 @@ async function runHistory(
   return { calls, violations };
 }
 
-async function survey(make: () => Desk, events: readonly EventOf[], depth: number) {
+async function survey(make: () => Harness, events: readonly EventOf[], depth: number) {
   const all = await Promise.all(
     RIVAL_POINTS.map((rivalAt) => surveyFaults((faults) => runHistory(make(), events, faults, rivalAt), depth)),
   );
@@ -83,7 +83,7 @@ function mailerOf(actor: Actor, mailer: Mailer): Mailer {
 }
 
 /** @param key the key for the mailer: the consumer's own, or a new one for each call */
-function receiptDesk(key: (operationId: string) => string = (own) => own): Desk {
+function receiptHarness(key: (operationId: string) => string = (own) => own): Harness {
   const world = new ConsumerWorld();
   const mailer = new MemoryMailer();
   const rekeyed: Mailer = {
@@ -111,13 +111,13 @@ function receiptDesk(key: (operationId: string) => string = (own) => own): Desk 
 
 describe('a receipt is sent once', () => {
   test('with every single fault at every call, and with a rival', async () => {
-    const { histories, findings } = await survey(() => receiptDesk(), RECEIPT, 1);
+    const { histories, findings } = await survey(() => receiptHarness(), RECEIPT, 1);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(60);
   });
 
   test('with every pair of faults at every two calls', async () => {
-    const { histories, findings } = await survey(() => receiptDesk(), RECEIPT, 2);
+    const { histories, findings } = await survey(() => receiptHarness(), RECEIPT, 2);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(500);
   });
@@ -125,7 +125,7 @@ describe('a receipt is sent once', () => {
   test('and a consumer that uses a new key for each call is detected', async () => {
     let asked = 0;
     const make = () =>
-      receiptDesk(() => {
+      receiptHarness(() => {
         asked += 1;
         return `key-${asked}`;
       });
@@ -154,7 +154,7 @@ const naiveKeep: Keep = async (world, actor, event) => {
   return { kind: 'done' };
 };
 
-function commissionDesk(how: Keep): Desk {
+function commissionHarness(how: Keep): Harness {
   const memory = new MemoryConsumerRecords();
   const world = new ConsumerWorld({ recordsFor: (actor) => recordsOf(actor, memory), rowsOf: async () => 0 });
   return {
@@ -174,19 +174,19 @@ describe.each([
   ['the refund first', PAID_AND_BACK.toReversed()],
 ])('a commission of a refunded payment is canceled, its events %s', (_order, events) => {
   test('with every single fault at every call, and with a rival', async () => {
-    const { histories, findings } = await survey(() => commissionDesk(keep), events, 1);
+    const { histories, findings } = await survey(() => commissionHarness(keep), events, 1);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(60);
   });
 
   test('with every pair of faults at every two calls', async () => {
-    const { histories, findings } = await survey(() => commissionDesk(keep), events, 2);
+    const { histories, findings } = await survey(() => commissionHarness(keep), events, 2);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(500);
   });
 });
 
 test('a consumer whose last event wins is detected', async () => {
-  const { findings } = await survey(() => commissionDesk(naiveKeep), PAID_AND_BACK.toReversed(), 1);
+  const { findings } = await survey(() => commissionHarness(naiveKeep), PAID_AND_BACK.toReversed(), 1);
   expect(findings.flatMap(({ violations }) => violations)).toContain('given back, and "locked"');
 });

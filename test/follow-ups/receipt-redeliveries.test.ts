@@ -7,12 +7,12 @@ import { createMailer } from '../../lambdas/orders/parties/mailer.ts';
 import { DEFAULT_MAX_LAG_MS } from '../../lambdas/orders/parties/postmark.ts';
 import { sendOnce } from '../../lambdas/outbound/send-once.ts';
 import { MemoryConsumerRecords } from '../once/memory-consumer-records.ts';
+import { policyOf } from '../outbound/letter-histories.ts';
 import { MemorySendingClaims } from '../outbound/memory-sending-claims.ts';
+import { eventsOfPaid } from '../payments/paid-chain.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { Actor, FAULT_KINDS, FaultPlan } from '../support/fault-plan.ts';
 import { PORT_VOICE } from '../support/faulty-ports.ts';
-import { policyOf } from '../support/letter-histories.ts';
-import { eventsOfPaid } from '../support/paid-chain.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
 /** Visibility timeout of an unacknowledged message. */

@@ -18,19 +18,19 @@ import { acceptReplay, replayPage } from '../../lambdas/webhooks/use/replay-webh
 import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
 import { createMemoryBooks } from '../../sandbox/memory-books.ts';
 import { createSandbox } from '../../sandbox/routes.ts';
+import { eventsOf } from '../events/event-fixtures.ts';
 import { MemoryEventBus } from '../events/memory-event-bus.ts';
+import { chains, RelayHarness } from '../events/relay-harness.ts';
+import { countingJob, hearing, LONG_JOB_ID, recordOf } from '../jobs/job-fixtures.ts';
+import { JobRunsWorld } from '../jobs/job-runs-world.ts';
 import { MemoryJobRuns } from '../jobs/memory-job-runs.ts';
 import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
 import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { eventsOf } from '../support/event-fixtures.ts';
-import { countingJob, hearing, LONG_JOB_ID, recordOf } from '../support/job-fixtures.ts';
-import { JobRunsWorld } from '../support/job-runs-world.ts';
-import { chains, RelayDesk } from '../support/relay-desk.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { endpointNamed, eventNamed, OWNER } from '../support/webhook-fixtures.ts';
-import { WebhookWorld } from '../support/webhook-world.ts';
 import { MemoryViews } from '../views/memory-views.ts';
+import { endpointNamed, eventNamed, OWNER } from '../webhooks/webhook-fixtures.ts';
+import { WebhookWorld } from '../webhooks/webhook-world.ts';
 
 const ENDPOINT = endpointNamed('orders');
 
@@ -66,11 +66,11 @@ async function webhooks(): Promise<WebhookWorld> {
 
 describe('handed over twice, and run by the runner both times, takes effect once:', () => {
   test('a record of the Stream at the relay', async () => {
-    const desk = new RelayDesk(chains(2));
-    await desk.relayWith({ runner });
-    await desk.relayWith({ runner });
+    const harness = new RelayHarness(chains(2));
+    await harness.relayWith({ runner });
+    await harness.relayWith({ runner });
     expectTwice(2);
-    expect(desk.publishedIds).toEqual(desk.expected);
+    expect(harness.publishedIds).toEqual(harness.expected);
   });
 
   test('a minute of the Ledger that is published again', async () => {

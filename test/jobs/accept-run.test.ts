@@ -4,7 +4,7 @@ import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { FAULT_KINDS, FaultPlan } from '../support/fault-plan.ts';
-import { clocked, JobRunsWorld } from '../support/job-runs-world.ts';
+import { clocked, JobRunsWorld } from './job-runs-world.ts';
 
 const JOB = 'close-days';
 const NOW = Date.UTC(2026, 2, 1, 12);

@@ -3,7 +3,7 @@ import { askForRun } from '../../lambdas/jobs/use/ask-for-run.ts';
 import { type JobEntry, jobEntry } from '../../lambdas/kernel/contract/jobs.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { FAULT_KINDS, FaultPlan } from '../support/fault-plan.ts';
-import { JobRunsWorld } from '../support/job-runs-world.ts';
+import { JobRunsWorld } from './job-runs-world.ts';
 
 const NOW = Date.UTC(2026, 2, 1, 12);
 const RUN_ID = 'close-days:2026-03-01T12:00:00Z';

@@ -3,15 +3,15 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { cronExecutor } from '../../lambdas/jobs/http/executor.ts';
 import { httpJobRoutes, signer } from '../../lambdas/jobs/store/http-job-routes.ts';
-import { JobsDesk } from '../support/jobs-desk.ts';
-import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';
+import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
+import { JobsApiHarness } from './jobs-api-harness.ts';
 
 const T12 = '2026-03-01T12:00:00Z';
 const RUN_ID = `close-days:${T12}`;
 
 /** The API over real HTTP. */
 const site = {
-  desk: new JobsDesk(),
+  harness: new JobsApiHarness(),
   asked: [] as { readonly path: string; readonly headers: IncomingMessage['headers']; readonly body: string }[],
   respond: undefined as ((response: ServerResponse) => void) | undefined,
 };
@@ -22,7 +22,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   site.asked.push({ path, headers: request.headers, body });
   if (site.respond !== undefined) return site.respond(response);
   const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
-  const reply = await site.desk.ask('POST', path, {
+  const reply = await site.harness.ask('POST', path, {
     headers: { Authorization: '', ...headers },
     event: { body, headers, multiValueHeaders: {} },
   });
@@ -42,7 +42,7 @@ afterAll(async () => {
   await stopListening(server);
 });
 beforeEach(() => {
-  site.desk = new JobsDesk();
+  site.harness = new JobsApiHarness();
   site.asked = [];
   site.respond = undefined;
   runs = [];
@@ -50,7 +50,7 @@ beforeEach(() => {
 });
 
 function executor(url = apiUrl): (event: unknown) => Promise<unknown> {
-  const { world, credentials } = site.desk;
+  const { world, credentials } = site.harness;
   return cronExecutor({
     ...world.asking(world.actor('executor')),
     routes: httpJobRoutes({ apiUrl: url, sign: signer(credentials) }),
@@ -77,8 +77,8 @@ describe('a schedule that fires', () => {
         body: JSON.stringify({ scheduled_for: T12 }),
       },
     ]);
-    expect(site.desk.world.runs.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted' }]);
-    expect(site.desk.world.enqueued).toEqual([RUN_ID]);
+    expect(site.harness.world.runs.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted' }]);
+    expect(site.harness.world.enqueued).toEqual([RUN_ID]);
     expect(runs).toEqual([[RUN_ID, {}, { asked: 1 }]]);
   });
 
@@ -119,12 +119,12 @@ describe('a schedule that fires', () => {
   test('and loses its answer is asked for again, and is one run', async () => {
     const fire = executor();
     site.respond = (response) => {
-      void site.desk.fire(T12).then(() => response.destroy());
+      void site.harness.fire(T12).then(() => response.destroy());
     };
     await expect(fire({ job: 'close-days', scheduledTime: T12 })).rejects.toMatchObject({ name: 'AmbiguousError' });
     site.respond = undefined;
     await fire({ job: 'close-days', scheduledTime: T12 });
-    expect(site.desk.world.runs.allRuns()).toHaveLength(1);
+    expect(site.harness.world.runs.allRuns()).toHaveLength(1);
   });
 
   test('without a listening server fails', async () => {

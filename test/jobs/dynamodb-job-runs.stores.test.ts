@@ -9,9 +9,9 @@ import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { clientOf, transactionConflict } from '../support/faulty-client.ts';
-import { recordOf } from '../support/job-fixtures.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { recordOf } from './job-fixtures.ts';
 import { describeJobRuns } from './job-runs-suite.ts';
 
 let tables: Awaited<ReturnType<typeof createTables>>;

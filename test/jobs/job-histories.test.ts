@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { type HistoryRun, type HistorySurvey, surveyFaults } from '../support/fault-histories.ts';
 import { FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
-import { JobWorld, type JobWorldOptions } from '../support/job-world.ts';
-import { cursorFirst, NaiveJobRuns } from '../support/naive-job-runs.ts';
+import { JobWorld, type JobWorldOptions } from './job-world.ts';
+import { cursorFirst, NaiveJobRuns } from './naive-job-runs.ts';
 
 interface History extends Omit<JobWorldOptions, 'store'> {
   readonly without?: ConstructorParameters<typeof NaiveJobRuns>[0];

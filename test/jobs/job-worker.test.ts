@@ -4,7 +4,10 @@ import { type JobMessage, jobMessageText } from '../../lambdas/jobs/use/job-mess
 
 const MESSAGE: JobMessage = { jobId: 'resolve', runId: 'resolve:2026-03-01T12:00:00Z' };
 
-function desk(work: (message: JobMessage) => Promise<string> = async () => 'continued', park = async () => undefined) {
+function harness(
+  work: (message: JobMessage) => Promise<string> = async () => 'continued',
+  park = async () => undefined,
+) {
   const parked: string[] = [];
   const lines: string[] = [];
   const faults: unknown[] = [];
@@ -30,14 +33,14 @@ function desk(work: (message: JobMessage) => Promise<string> = async () => 'cont
 }
 
 test('a message is processed, and one log line states the result', async () => {
-  const { receive, lines } = desk();
+  const { receive, lines } = harness();
   expect(await receive(jobMessageText(MESSAGE))).toEqual([]);
   expect(lines).toEqual([`${MESSAGE.runId} continued`]);
 });
 
 test('a message that fails comes again, alone', async () => {
   let time = 0;
-  const { receive, faults } = desk(async () => {
+  const { receive, faults } = harness(async () => {
     time += 1;
     if (time === 1) throw new Error('this worker has no job resolve');
     return 'succeeded';
@@ -49,7 +52,7 @@ test('a message that fails comes again, alone', async () => {
 test.each(['', '{', '[]', '{}', '{"jobId":"resolve"}', '{"jobId":"resolve","runId":"resolve"}'])(
   'what names no run is parked with its reason: %s',
   async (body) => {
-    const { receive, parked, lines } = desk();
+    const { receive, parked, lines } = harness();
     expect(await receive(body)).toEqual([]);
     expect(parked).toEqual([`malformed ${body}`]);
     expect(lines).toEqual([]);
@@ -57,7 +60,7 @@ test.each(['', '{', '[]', '{}', '{"jobId":"resolve"}', '{"jobId":"resolve","runI
 );
 
 test('what cannot even be parked comes again', async () => {
-  const { receive } = desk(undefined, async () => {
+  const { receive } = harness(undefined, async () => {
     throw new Error('the queue is away');
   });
   expect(await receive('{}')).toEqual(['m0']);

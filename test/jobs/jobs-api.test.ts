@@ -3,24 +3,24 @@ import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { JobsDesk, RUNS } from '../support/jobs-desk.ts';
-import { dataOf } from '../support/ledger-desk.ts';
+import { dataOf } from '../reconciling/ledger-api-harness.ts';
+import { JobsApiHarness, RUNS } from './jobs-api-harness.ts';
 
 const T12 = '2026-03-01T12:00:00Z';
 const RUN_ID = `close-days:${T12}`;
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 
-let desk: JobsDesk;
+let harness: JobsApiHarness;
 
 beforeEach(() => {
-  desk = new JobsDesk();
+  harness = new JobsApiHarness();
 });
 
-const runs = () => desk.world.runs.allRuns();
+const runs = () => harness.world.runs.allRuns();
 
 describe('asking for a run, as the clock', () => {
   test('is answered 202 with the run and where it is', async () => {
-    const reply = await desk.fire(T12);
+    const reply = await harness.fire(T12);
 
     expect(reply.status).toBe(202);
     expect(reply.headers).toMatchObject({ Location: `${RUNS}/${RUN_ID}`, 'Content-Type': 'application/json' });
@@ -41,34 +41,34 @@ describe('asking for a run, as the clock', () => {
       set_aside: 0,
       reason: null,
     });
-    expect(desk.world.enqueued).toEqual([RUN_ID]);
+    expect(harness.world.enqueued).toEqual([RUN_ID]);
   });
 
   test('again is a replay, byte for byte, and the run is brought to its worker once more', async () => {
-    const first = await desk.fire(T12);
-    desk.world.clock.advance(60_000);
-    const again = await desk.fire(T12);
+    const first = await harness.fire(T12);
+    harness.world.clock.advance(60_000);
+    const again = await harness.fire(T12);
 
     expect([again.status, again.text]).toEqual([202, first.text]);
     expect(again.headers).toMatchObject({ 'Idempotency-Replayed': 'true', Location: first.headers['Location'] });
     expect(runs()).toHaveLength(1);
-    expect(desk.world.enqueued).toEqual([RUN_ID, RUN_ID]);
-    expect(desk.reports.map(({ counts }) => counts)).toEqual([['first'], ['replay']]);
+    expect(harness.world.enqueued).toEqual([RUN_ID, RUN_ID]);
+    expect(harness.reports.map(({ counts }) => counts)).toEqual([['first'], ['replay']]);
   });
 
   test('is one request however its time is spelt', async () => {
-    await desk.fire(T12);
-    const again = await desk.fire(T12, { body: { scheduled_for: '2026-03-01T13:00:00.000+01:00' } });
+    await harness.fire(T12);
+    const again = await harness.fire(T12, { body: { scheduled_for: '2026-03-01T13:00:00.000+01:00' } });
     expect(again.headers).toMatchObject({ 'Idempotency-Replayed': 'true' });
   });
 
   test('with no tenant is no tenant’s request', async () => {
-    await desk.fire(T12);
-    expect(desk.reports[0]?.report).not.toHaveProperty('tenantId');
-    expect(JSON.stringify(desk.reports)).not.toContain('eyJ');
+    await harness.fire(T12);
+    expect(harness.reports[0]?.report).not.toHaveProperty('tenantId');
+    expect(JSON.stringify(harness.reports)).not.toContain('eyJ');
   });
 
-  test.each<readonly [string, Parameters<JobsDesk['fire']>[1], number, string, string | undefined]>([
+  test.each<readonly [string, Parameters<JobsApiHarness['fire']>[1], number, string, string | undefined]>([
     ['a credential for another path', { path: '/v1/admin/jobs/resolve/runs' }, 401, 'unauthorized', undefined],
     ['a credential without the scope', { scopes: ['payments:read'] }, 403, 'insufficient_scope', undefined],
     [
@@ -88,27 +88,27 @@ describe('asking for a run, as the clock', () => {
     ],
     ['no time', { body: { scheduled_for: undefined } }, 400, 'invalid_request', 'scheduled_for'],
   ])('with %s is refused, and nothing is kept', async (_what, changes, status, code, param) => {
-    const reply = await desk.fire(T12, changes);
+    const reply = await harness.fire(T12, changes);
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([status, code, param]);
     expect(runs()).toEqual([]);
-    expect(desk.world.enqueued).toEqual([]);
+    expect(harness.world.enqueued).toEqual([]);
   });
 
   test('with a credential that has ended is refused', async () => {
-    const { headers } = await credentialOf(desk);
-    desk.world.clock.advance(90_000);
-    const reply = await desk.run(RUN_ID, { scheduled_for: T12 }, { headers });
+    const { headers } = await credentialOf(harness);
+    harness.world.clock.advance(90_000);
+    const reply = await harness.run(RUN_ID, { scheduled_for: T12 }, { headers });
     expect([reply.status, reply.body['code']]).toEqual([401, 'unauthorized']);
   });
 
   test('shows nothing else to a credential', async () => {
-    const { headers } = await credentialOf(desk);
+    const { headers } = await credentialOf(harness);
     for (const [path, status] of [
       [RUNS, 403],
       ['/v1/admin/jobs', 401],
       [`${RUNS}/${RUN_ID}`, 401],
     ] as const) {
-      expect([path, (await desk.get(path, { headers })).status]).toEqual([path, status]);
+      expect([path, (await harness.get(path, { headers })).status]).toEqual([path, status]);
     }
   });
 
@@ -119,15 +119,15 @@ describe('asking for a run, as the clock', () => {
         if (broken) throw new RetryableError('job_queue_unavailable', 'the queue is away');
       },
     };
-    desk = new JobsDesk({ tasks });
-    expect(await desk.fire(T12)).toMatchObject({ status: 503, body: { code: 'temporarily_unavailable' } });
+    harness = new JobsApiHarness({ tasks });
+    expect(await harness.fire(T12)).toMatchObject({ status: 503, body: { code: 'temporarily_unavailable' } });
     broken = false;
-    expect(await desk.fire(T12)).toMatchObject({ status: 202, headers: { 'Idempotency-Replayed': 'true' } });
+    expect(await harness.fire(T12)).toMatchObject({ status: 202, headers: { 'Idempotency-Replayed': 'true' } });
     expect(runs()).toHaveLength(1);
   });
 });
 
-async function credentialOf(from: JobsDesk): Promise<{ readonly headers: Readonly<Record<string, string>> }> {
+async function credentialOf(from: JobsApiHarness): Promise<{ readonly headers: Readonly<Record<string, string>> }> {
   const { signJobCredential } = await import('../../lambdas/jobs/job-credential.ts');
   const token = await signJobCredential(from.credentials, { path: RUNS, runId: RUN_ID, scopes: [Scopes.jobsRun] });
   return { headers: { Authorization: `Bearer ${token}` } };
@@ -135,15 +135,15 @@ async function credentialOf(from: JobsDesk): Promise<{ readonly headers: Readonl
 
 describe('asking for a run, as an operator', () => {
   test('without a body is for now, in whole seconds, and stays so when it is asked again', async () => {
-    desk.world.clock.advance(1_500);
-    const first = await desk.run('my-key');
-    desk.world.clock.advance(60_000);
-    const again = await desk.run('"my-key"');
+    harness.world.clock.advance(1_500);
+    const first = await harness.run('my-key');
+    harness.world.clock.advance(60_000);
+    const again = await harness.run('"my-key"');
 
     expect([first.status, first.body['scheduled_for']]).toEqual([202, '2026-03-01T12:00:01Z']);
     expect(again.text).toBe(first.text);
     expect(runs()).toHaveLength(1);
-    expect(desk.reports[0]?.report).toMatchObject({
+    expect(harness.reports[0]?.report).toMatchObject({
       tenantId: 'ten_desk',
       outcome: 'first',
       route: '/v1/admin/jobs/{id}/runs',
@@ -151,10 +151,10 @@ describe('asking for a run, as an operator', () => {
   });
 
   test('is for the time given, which is one run with the clock’s and with other operators’', async () => {
-    desk.registerKey(OTHER_KEY, { scopes: [Scopes.admin], tenantId: tenantId('ten_other') });
-    await desk.fire(T12);
-    const mine = await desk.run('a-key', { scheduled_for: '2026-03-01T13:00:00+01:00' });
-    const theirs = await desk.run(
+    harness.registerKey(OTHER_KEY, { scopes: [Scopes.admin], tenantId: tenantId('ten_other') });
+    await harness.fire(T12);
+    const mine = await harness.run('a-key', { scheduled_for: '2026-03-01T13:00:00+01:00' });
+    const theirs = await harness.run(
       'a-key',
       { scheduled_for: T12 },
       { headers: { Authorization: `Bearer ${OTHER_KEY}` } },
@@ -168,15 +168,15 @@ describe('asking for a run, as an operator', () => {
   });
 
   test('under a used key with another body is 422', async () => {
-    await desk.run('my-key', { scheduled_for: T12 });
-    const other = await desk.run('my-key', { scheduled_for: '2026-03-01T11:00:00Z' });
+    await harness.run('my-key', { scheduled_for: T12 });
+    const other = await harness.run('my-key', { scheduled_for: '2026-03-01T11:00:00Z' });
     expect([other.status, other.body['code']]).toEqual([422, 'idempotency_key_payload_mismatch']);
     expect(runs()).toHaveLength(1);
   });
 
   test('may use a run’s id as a key, and takes nothing from the clock by it', async () => {
-    await desk.run(RUN_ID, { scheduled_for: '2026-03-01T11:00:00Z' });
-    expect(await desk.fire(T12)).toMatchObject({ status: 202, body: { id: RUN_ID } });
+    await harness.run(RUN_ID, { scheduled_for: '2026-03-01T11:00:00Z' });
+    expect(await harness.fire(T12)).toMatchObject({ status: 202, body: { id: RUN_ID } });
     expect(runs()).toHaveLength(2);
   });
 
@@ -190,26 +190,26 @@ describe('asking for a run, as an operator', () => {
     ['a time long ago', { scheduled_for: '2026-01-29T12:00:00Z' }, 'invalid_request', 'scheduled_for'],
     ['a field that is none', { at: T12 }, 'unknown_field', 'at'],
   ])('with %s is 400 with the field, and nothing is stored', async (_what, body, code, param) => {
-    const reply = await desk.run('my-key', body);
+    const reply = await harness.run('my-key', body);
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);
     expect(runs()).toEqual([]);
   });
 
   test('needs a key', async () => {
-    const reply = await desk.ask('POST', RUNS);
+    const reply = await harness.ask('POST', RUNS);
     expect([reply.status, reply.body['code']]).toEqual([400, 'missing_idempotency_key']);
   });
 
   test.each([[Scopes.jobsRun], [Scopes.paymentsWrite], [Scopes.ledgerAdmin]])(
     'needs the scope admin: %s is not enough, nor to look',
     async (scope) => {
-      desk.registerKey(OTHER_KEY, { scopes: [scope] });
+      harness.registerKey(OTHER_KEY, { scopes: [scope] });
       const headers = { Authorization: `Bearer ${OTHER_KEY}` };
       const replies = [
-        await desk.run('my-key', undefined, { headers }),
-        await desk.get('/v1/admin/jobs', { headers }),
-        await desk.get(RUNS, { headers }),
-        await desk.get(`${RUNS}/${RUN_ID}`, { headers }),
+        await harness.run('my-key', undefined, { headers }),
+        await harness.get('/v1/admin/jobs', { headers }),
+        await harness.get(RUNS, { headers }),
+        await harness.get(`${RUNS}/${RUN_ID}`, { headers }),
       ];
       for (const { status, body } of replies) expect([status, body['code']]).toEqual([403, 'insufficient_scope']);
       expect(runs()).toEqual([]);
@@ -221,9 +221,9 @@ describe('a job that there is not', () => {
   test('is 404, to operators and to the clock', async () => {
     const none = '/v1/admin/jobs/close-weeks/runs';
     const replies = [
-      await desk.run('my-key', undefined, {}, none),
-      await desk.get(none),
-      await desk.get(`${none}/close-weeks:${T12}`),
+      await harness.run('my-key', undefined, {}, none),
+      await harness.get(none),
+      await harness.get(`${none}/close-weeks:${T12}`),
     ];
     for (const { status, body } of replies) expect([status, body['code']]).toEqual([404, 'not_found']);
   });
@@ -231,8 +231,8 @@ describe('a job that there is not', () => {
 
 describe('the list of jobs', () => {
   test('has all of them, with when each comes next', async () => {
-    desk.world.clock.advance(10 * 60_000);
-    const jobs = dataOf(await desk.get('/v1/admin/jobs'));
+    harness.world.clock.advance(10 * 60_000);
+    const jobs = dataOf(await harness.get('/v1/admin/jobs'));
 
     expect(jobs.map(({ id }) => id)).toEqual(JOBS.map(({ id }) => id));
     expect(jobs.find(({ id }) => id === 'close-days')).toEqual({
@@ -251,9 +251,9 @@ describe('the list of jobs', () => {
   test('shows the last run of each, from which a rate goes on', async () => {
     const path = '/v1/admin/jobs/resolve/runs';
     for (const at of ['2026-03-01T11:58:30Z', '2026-03-01T11:57:30Z']) {
-      await desk.run(at, { scheduled_for: at }, {}, path);
+      await harness.run(at, { scheduled_for: at }, {}, path);
     }
-    const jobs = dataOf(await desk.get('/v1/admin/jobs'));
+    const jobs = dataOf(await harness.get('/v1/admin/jobs'));
     expect(jobs.find(({ id }) => id === 'resolve')).toMatchObject({
       last_run: { id: 'resolve:2026-03-01T11:58:30Z', status: 'accepted' },
       next_run: '2026-03-01T12:00:30Z',
@@ -261,7 +261,7 @@ describe('the list of jobs', () => {
   });
 
   test('takes no parameter', async () => {
-    const reply = await desk.get('/v1/admin/jobs?limit=1');
+    const reply = await harness.get('/v1/admin/jobs?limit=1');
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, 'unknown_parameter', 'limit']);
   });
 });
@@ -269,12 +269,12 @@ describe('the list of jobs', () => {
 describe('the list of a job’s runs', () => {
   const at = (minute: number) => `2026-03-01T11:${String(minute).padStart(2, '0')}:00Z`;
   const ids = async (query: string) => {
-    const reply = await desk.get(`${RUNS}${query}`);
+    const reply = await harness.get(`${RUNS}${query}`);
     return [dataOf(reply).map(({ id }) => id), reply.body['has_more']];
   };
 
   test('is newest first, by pages, without one left out or shown twice', async () => {
-    for (const minute of [1, 3, 2, 4, 5]) await desk.run(`k-${minute}`, { scheduled_for: at(minute) });
+    for (const minute of [1, 3, 2, 4, 5]) await harness.run(`k-${minute}`, { scheduled_for: at(minute) });
     const id = (minute: number) => `close-days:${at(minute)}`;
 
     expect(await ids('')).toEqual([[5, 4, 3, 2, 1].map(id), false]);
@@ -285,11 +285,11 @@ describe('the list of a job’s runs', () => {
   });
 
   test('shows what came of each', async () => {
-    await desk.run('k-1', { scheduled_for: at(1) });
+    await harness.run('k-1', { scheduled_for: at(1) });
     const [run] = runs();
     if (run === undefined) throw new Error('no run was accepted');
-    const nowMs = desk.world.clock.nowMs();
-    const lock = await desk.world.runs.lock(run.jobId, run.runId, { nowMs, leaseExpiresAtMs: nowMs + 1 });
+    const nowMs = harness.world.clock.nowMs();
+    const lock = await harness.world.runs.lock(run.jobId, run.runId, { nowMs, leaseExpiresAtMs: nowMs + 1 });
     if (lock === undefined) throw new Error('the lock is held');
     const ended = {
       ...run,
@@ -303,7 +303,7 @@ describe('the list of a job’s runs', () => {
       reason: 'too_long',
       version: 2,
     } as const;
-    await desk.world.runs.save(ended, lock, nowMs);
+    await harness.world.runs.save(ended, lock, nowMs);
     const shown = {
       id: `close-days:${at(1)}`,
       object: 'job_run',
@@ -320,10 +320,13 @@ describe('the list of a job’s runs', () => {
       set_aside: 1,
       reason: 'too_long',
     };
-    expect(dataOf(await desk.get(RUNS))).toEqual([shown]);
-    expect((await desk.get(`${RUNS}/close-days:${at(1)}`)).body).toEqual(shown);
-    expect((await desk.get(`${RUNS}/close-days%3A2026-03-01T11%3A01%3A00Z`)).status).toBe(200);
-    expect(await desk.get(`${RUNS}/close-days:${at(2)}`)).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    expect(dataOf(await harness.get(RUNS))).toEqual([shown]);
+    expect((await harness.get(`${RUNS}/close-days:${at(1)}`)).body).toEqual(shown);
+    expect((await harness.get(`${RUNS}/close-days%3A2026-03-01T11%3A01%3A00Z`)).status).toBe(200);
+    expect(await harness.get(`${RUNS}/close-days:${at(2)}`)).toMatchObject({
+      status: 404,
+      body: { code: 'not_found' },
+    });
   });
 
   test.each([
@@ -335,8 +338,8 @@ describe('the list of a job’s runs', () => {
     ['?starting_after=1', 'invalid_request', 'starting_after'],
     ['?before=1', 'unknown_parameter', 'before'],
   ])('%s is 400 with the parameter', async (query, code, param) => {
-    await desk.run('k-1', { scheduled_for: at(1) });
-    const reply = await desk.get(`${RUNS}${query}`);
+    await harness.run('k-1', { scheduled_for: at(1) });
+    const reply = await harness.get(`${RUNS}${query}`);
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);
   });
 });

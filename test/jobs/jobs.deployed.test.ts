@@ -7,14 +7,14 @@ import { chargeOperation } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { recordKey } from '../../lambdas/once/store/record-items.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { stackOutput } from '../events/event-listener.ts';
+import { switchRelay } from '../events/relay-switch.ts';
+import { expectedPaymentId } from '../payments/expected-payment-id.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { stackOutput } from '../support/event-listener.ts';
-import { expectedPaymentId } from '../support/expected-payment-id.ts';
 import { workersOf } from '../support/lambda-workers.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
-import { switchRelay } from '../support/relay-switch.ts';
-import { runJob, type ShownRun, startJob, untilEnded } from '../support/run-job.ts';
 import { until } from '../support/until.ts';
+import { runJob, type ShownRun, startJob, untilEnded } from './run-job.ts';
 
 const aws = localAws();
 const api = new ApiClient(aws, aws.apiKey);

@@ -5,8 +5,8 @@ import { type Job, ONE_DONE } from '../../lambdas/jobs/use/job.ts';
 import { workRun } from '../../lambdas/jobs/use/work-run.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { countingJob, hearing, LONG_JOB_ID, recordOf } from '../support/job-fixtures.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { countingJob, hearing, LONG_JOB_ID, recordOf } from './job-fixtures.ts';
 import { MemoryJobRuns } from './memory-job-runs.ts';
 
 /** Deliveries of the run's message until it has ended; a worker that does not come back has been killed, and its message comes again. */

@@ -5,8 +5,8 @@ import type { JobRunStore } from '../../lambdas/jobs/use/job-runs.ts';
 import { type Worked, workRun } from '../../lambdas/jobs/use/work-run.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { countingJob, hearing, JOB_ID, recordOf } from '../support/job-fixtures.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { countingJob, hearing, JOB_ID, recordOf } from './job-fixtures.ts';
 import { MemoryJobRuns } from './memory-job-runs.ts';
 
 const MINUTE = 60_000;

@@ -9,7 +9,7 @@ import { ActiveSecrets } from '../../lambdas/kernel/platform/active-secrets.ts';
 import type { CallbackSource } from '../../lambdas/processors/contract.ts';
 import { sandboxSignature } from '../../lambdas/processors/sandbox/sandbox-signature.ts';
 import { verifyCallback } from '../../lambdas/processors/signatures/verify-callback.ts';
-import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';
+import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const SECOND = 1_000;

@@ -14,8 +14,8 @@ import {
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 import { MemoryStore } from '../payments/memory-store.ts';
+import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { paymentRequest } from '../support/payment-fixtures.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const request = paymentRequest('k-wait');

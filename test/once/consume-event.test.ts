@@ -6,16 +6,16 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { type Consumer, consumeEvent, inOurTables, outside } from '../../lambdas/once/use/consume-event.ts';
 import type { ConsumerWrite } from '../../lambdas/once/use/consumer-records.ts';
 import { type Consumed, type OutsideCall } from '../../lambdas/once/use/execute-once.ts';
-import { paidEvent } from '../support/consumer-world.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { paidEvent } from './consumer-world.ts';
 import { MemoryConsumerRecords } from './memory-consumer-records.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const EVENT = paidEvent();
 const HEAD = { table: 'views', partition: 'HEAD', sort: 'head' } as const;
 
-class Desk {
+class Harness {
   readonly clock = new SimulatedClock();
   readonly records = new MemoryConsumerRecords();
   readonly #entropy = countingEntropy();
@@ -48,30 +48,30 @@ function counting(handler: string, changes: Partial<Consumer<PayonceEvent>> = {}
 
 describe('an event', () => {
   test('takes effect once at a consumer, however often it comes', async () => {
-    const desk = new Desk();
+    const harness = new Harness();
     const consumer = counting('entries');
-    expect(await desk.consume(consumer)).toEqual({ kind: 'done' });
-    expect(await desk.consume(consumer)).toEqual({ kind: 'done_before' });
-    expect(desk.records.allRows()).toHaveLength(1);
+    expect(await harness.consume(consumer)).toEqual({ kind: 'done' });
+    expect(await harness.consume(consumer)).toEqual({ kind: 'done_before' });
+    expect(harness.records.allRows()).toHaveLength(1);
   });
 
   test('takes effect at each of its consumers, whatever becomes of it at the others', async () => {
-    const desk = new Desk();
+    const harness = new Harness();
     const failing = outside<PayonceEvent>(async () => {
       throw new Error('the vendor is down');
     });
-    await expect(desk.consume({ handler: 'letters', handle: failing })).rejects.toThrow('the vendor is down');
-    expect(await desk.consume(counting('entries'))).toEqual({ kind: 'done' });
-    expect(await desk.consume(counting('commission'))).toEqual({ kind: 'done' });
-    expect(desk.records.allRows()).toEqual([{ handler: 'entries' }, { handler: 'commission' }]);
+    await expect(harness.consume({ handler: 'letters', handle: failing })).rejects.toThrow('the vendor is down');
+    expect(await harness.consume(counting('entries'))).toEqual({ kind: 'done' });
+    expect(await harness.consume(counting('commission'))).toEqual({ kind: 'done' });
+    expect(harness.records.allRows()).toEqual([{ handler: 'entries' }, { handler: 'commission' }]);
   });
 
   test('is remembered longer than any queue, archive and dead letter together bring it again', async () => {
-    const desk = new Desk();
+    const harness = new Harness();
     const consumer = counting('entries');
-    await desk.consume(consumer);
-    desk.pass(28 * DAY_MS);
-    expect(await desk.consume(consumer)).toEqual({ kind: 'done_before' });
+    await harness.consume(consumer);
+    harness.pass(28 * DAY_MS);
+    expect(await harness.consume(consumer)).toEqual({ kind: 'done_before' });
   });
 });
 
@@ -80,39 +80,39 @@ describe('a business key', () => {
   const authorized = { ...EVENT, event: { ...EVENT.event, id: 'evt_another' } };
 
   test('lets two events have one effect, and is still known a year later', async () => {
-    const desk = new Desk();
+    const harness = new Harness();
     const consumer = counting('commission', { key });
-    expect(await desk.consume(consumer)).toEqual({ kind: 'done' });
-    expect(await desk.consume(consumer, authorized)).toEqual({ kind: 'done_before' });
-    desk.pass(365 * DAY_MS);
-    expect(await desk.consume(consumer)).toEqual({ kind: 'done_before' });
-    expect(desk.records.allRows()).toHaveLength(1);
+    expect(await harness.consume(consumer)).toEqual({ kind: 'done' });
+    expect(await harness.consume(consumer, authorized)).toEqual({ kind: 'done_before' });
+    harness.pass(365 * DAY_MS);
+    expect(await harness.consume(consumer)).toEqual({ kind: 'done_before' });
+    expect(harness.records.allRows()).toHaveLength(1);
   });
 
   test('is what a consumer without one misses: after its thirty days, a redrive takes effect again', async () => {
-    const desk = new Desk();
+    const harness = new Harness();
     const consumer = counting('commission');
-    await desk.consume(consumer);
-    desk.pass(34 * DAY_MS);
-    expect(await desk.consume(consumer)).toEqual({ kind: 'done' });
-    expect(desk.records.allRows()).toHaveLength(2);
+    await harness.consume(consumer);
+    harness.pass(34 * DAY_MS);
+    expect(await harness.consume(consumer)).toEqual({ kind: 'done' });
+    expect(harness.records.allRows()).toHaveLength(2);
   });
 
   test.each([
     ['tenant', { tenant: tenantId('ten_other') }],
     ['mode', { mode: 'live' as const }],
   ])('is another one for another %s', async (_what, changes) => {
-    const desk = new Desk();
+    const harness = new Harness();
     const consumer = counting('commission', { key: () => 'order:1' });
-    await desk.consume(consumer);
-    expect(await desk.consume(consumer, { ...EVENT, ...changes })).toEqual({ kind: 'done' });
+    await harness.consume(consumer);
+    expect(await harness.consume(consumer, { ...EVENT, ...changes })).toEqual({ kind: 'done' });
   });
 
   test('is another one for another handler, and never empty', async () => {
-    const desk = new Desk();
-    await desk.consume(counting('commission', { key }));
-    expect(await desk.consume(counting('loyalty', { key }))).toEqual({ kind: 'done' });
-    await expect(desk.consume(counting('loyalty', { key: () => '' }))).rejects.toThrow('empty');
+    const harness = new Harness();
+    await harness.consume(counting('commission', { key }));
+    expect(await harness.consume(counting('loyalty', { key }))).toEqual({ kind: 'done' });
+    await expect(harness.consume(counting('loyalty', { key: () => '' }))).rejects.toThrow('empty');
   });
 });
 
@@ -127,54 +127,54 @@ describe('an effect in Payonce’s own tables', () => {
   const entry = (name: string): ConsumerWrite => ({ kind: 'put', row: { ...HEAD, sort: name }, attributes: { name } });
 
   test('leaves out what has become pointless, and makes the rest', async () => {
-    const desk = new Desk();
+    const harness = new Harness();
     const handle = (sequence: number) =>
       inOurTables<PayonceEvent>(async () => [head(sequence, 'skip'), entry(`${sequence}`)]);
-    await desk.consume({ handler: 'newer', handle: handle(7) });
-    expect(await desk.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done' });
-    expect(desk.records.row(HEAD)).toEqual({ sequence: 7 });
-    expect(desk.records.allRows()).toHaveLength(3);
+    await harness.consume({ handler: 'newer', handle: handle(7) });
+    expect(await harness.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done' });
+    expect(harness.records.row(HEAD)).toEqual({ sequence: 7 });
+    expect(harness.records.allRows()).toHaveLength(3);
   });
 
   test('is none at all when one write has become pointless, and the rest goes with it', async () => {
-    const desk = new Desk();
+    const harness = new Harness();
     const handle = (sequence: number) =>
       inOurTables<PayonceEvent>(async () => [entry(`${sequence}`), head(sequence, 'skip_all')]);
-    await desk.consume({ handler: 'newer', handle: handle(7) });
-    expect(await desk.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done' });
-    expect(desk.records.allRows()).toHaveLength(2);
-    expect(await desk.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done_before' });
+    await harness.consume({ handler: 'newer', handle: handle(7) });
+    expect(await harness.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done' });
+    expect(harness.records.allRows()).toHaveLength(2);
+    expect(await harness.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done_before' });
   });
 
   test('is asked for again when a condition did not hold, by what is there then', async () => {
-    const desk = new Desk();
-    await desk.consume({ handler: 'before', handle: inOurTables<PayonceEvent>(async () => [head(5)]) });
+    const harness = new Harness();
+    await harness.consume({ handler: 'before', handle: inOurTables<PayonceEvent>(async () => [head(5)]) });
     let asked = 0;
     const handle = inOurTables<PayonceEvent>(async () => {
       asked += 1;
       // The first time it has read before its rival wrote.
       return [head(asked === 1 ? 5 : 6)];
     });
-    expect(await desk.consume({ handler: 'after', handle })).toEqual({ kind: 'done' });
+    expect(await harness.consume({ handler: 'after', handle })).toEqual({ kind: 'done' });
     expect(asked).toBe(2);
-    expect(desk.records.row(HEAD)).toEqual({ sequence: 6 });
+    expect(harness.records.row(HEAD)).toEqual({ sequence: 6 });
   });
 
   test('is given up for now after eight rivals, and nothing is remembered', async () => {
-    const desk = new Desk();
-    await desk.consume({ handler: 'before', handle: inOurTables<PayonceEvent>(async () => [head(5)]) });
+    const harness = new Harness();
+    await harness.consume({ handler: 'before', handle: inOurTables<PayonceEvent>(async () => [head(5)]) });
     const handle = inOurTables<PayonceEvent>(async () => [head(1)]);
-    await expect(desk.consume({ handler: 'after', handle })).rejects.toMatchObject({ code: 'contention' });
-    expect(desk.records.allRecords()).toHaveLength(1);
+    await expect(harness.consume({ handler: 'after', handle })).rejects.toMatchObject({ code: 'contention' });
+    expect(harness.records.allRecords()).toHaveLength(1);
   });
 
   test('may be none, and more than a transaction holds is a bug', async () => {
-    const desk = new Desk();
-    expect(await desk.consume({ handler: 'none', handle: inOurTables<PayonceEvent>(async () => []) })).toEqual({
+    const harness = new Harness();
+    expect(await harness.consume({ handler: 'none', handle: inOurTables<PayonceEvent>(async () => []) })).toEqual({
       kind: 'done',
     });
     const many = inOurTables<PayonceEvent>(async () => Array.from({ length: 100 }, (_, index) => entry(`${index}`)));
-    await expect(desk.consume({ handler: 'many', handle: many })).rejects.toThrow('100 writes');
+    await expect(harness.consume({ handler: 'many', handle: many })).rejects.toThrow('100 writes');
   });
 });
 
@@ -189,56 +189,56 @@ describe('an effect outside', () => {
   };
 
   test('that failed is tried again by the next delivery, with the same key', async () => {
-    const desk = new Desk();
+    const harness = new Harness();
     const { calls, consumer } = recording(async (attempt) => {
       if (attempt === 1) throw new Error('the vendor is down');
     });
-    await expect(desk.consume(consumer)).rejects.toThrow('the vendor is down');
-    expect(desk.records.allRecords()).toMatchObject([{ status: 'failed', attempt: 1 }]);
-    expect(await desk.consume(consumer)).toEqual({ kind: 'done' });
+    await expect(harness.consume(consumer)).rejects.toThrow('the vendor is down');
+    expect(harness.records.allRecords()).toMatchObject([{ status: 'failed', attempt: 1 }]);
+    expect(await harness.consume(consumer)).toEqual({ kind: 'done' });
     expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2]);
     expect(new Set(calls.map(({ operationId }) => operationId)).size).toBe(1);
-    expect(await desk.consume(consumer)).toEqual({ kind: 'done_before' });
+    expect(await harness.consume(consumer)).toEqual({ kind: 'done_before' });
   });
 
   test('excludes other deliveries while it is under way, and admits them after its owner crashed', async () => {
-    const desk = new Desk();
+    const harness = new Harness();
     const { calls, consumer } = recording(async (attempt) => {
       // The first owner never resumes.
       if (attempt === 1) await new Promise(() => undefined);
     });
-    void desk.consume(consumer);
+    void harness.consume(consumer);
     await new Promise(setImmediate);
-    expect(await desk.consume(consumer)).toEqual({ kind: 'busy' });
-    desk.pass(34_000);
-    expect(await desk.consume(consumer)).toEqual({ kind: 'busy' });
-    desk.pass(2_000);
-    expect(await desk.consume(consumer)).toEqual({ kind: 'done' });
+    expect(await harness.consume(consumer)).toEqual({ kind: 'busy' });
+    harness.pass(34_000);
+    expect(await harness.consume(consumer)).toEqual({ kind: 'busy' });
+    harness.pass(2_000);
+    expect(await harness.consume(consumer)).toEqual({ kind: 'done' });
     expect(calls).toHaveLength(2);
   });
 
   test('of a fenced owner that resumes late is not completed by it', async () => {
-    const desk = new Desk();
+    const harness = new Harness();
     let finish: () => void = () => undefined;
     const { consumer } = recording((attempt) =>
       attempt === 1 ? new Promise((resolve) => (finish = resolve)) : Promise.resolve(),
     );
-    const late = desk.consume(consumer);
+    const late = harness.consume(consumer);
     await new Promise(setImmediate);
-    desk.pass(36_000);
-    expect(await desk.consume(consumer)).toEqual({ kind: 'done' });
+    harness.pass(36_000);
+    expect(await harness.consume(consumer)).toEqual({ kind: 'done' });
     finish();
     expect(await late).toEqual({ kind: 'busy' });
-    expect(desk.records.allRecords()).toMatchObject([{ status: 'completed', record: { owner: 'owner-2' } }]);
+    expect(harness.records.allRecords()).toMatchObject([{ status: 'completed', record: { owner: 'owner-2' } }]);
   });
 
   test('that never ends well is never forgotten', async () => {
-    const desk = new Desk();
+    const harness = new Harness();
     const { consumer } = recording(async () => {
       throw new Error('never');
     });
-    await expect(desk.consume(consumer)).rejects.toThrow('never');
-    desk.pass(365 * DAY_MS);
-    expect(desk.records.allRecords()).toHaveLength(1);
+    await expect(harness.consume(consumer)).rejects.toThrow('never');
+    harness.pass(365 * DAY_MS);
+    expect(harness.records.allRecords()).toHaveLength(1);
   });
 });

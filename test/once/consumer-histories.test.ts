@@ -1,5 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { eventsOf } from '../events/event-fixtures.ts';
+import { chains, RelayHarness } from '../events/relay-harness.ts';
+import { type HistoryRun, type HistorySurvey, surveyFaults } from '../support/fault-histories.ts';
+import { FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import {
   type Consume,
   ConsumerWorld,
@@ -9,11 +13,7 @@ import {
   naiveOutside,
   outsideOf,
   paidEvent,
-} from '../support/consumer-world.ts';
-import { eventsOf } from '../support/event-fixtures.ts';
-import { type HistoryRun, type HistorySurvey, surveyFaults } from '../support/fault-histories.ts';
-import { FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
-import { chains, RelayDesk } from '../support/relay-desk.ts';
+} from './consumer-world.ts';
 
 const EVENT = paidEvent();
 /** Deliveries before the queue moves a message to its dead-letter queue. */
@@ -78,7 +78,7 @@ describe.each([
   ['outside', outsideOf],
 ] as const)('a Stream that is read from the beginning again', (where, how) => {
   test(`has no second effect at a consumer ${where}, though every event is on the bus again`, async () => {
-    const relay = new RelayDesk(chains(4));
+    const relay = new RelayHarness(chains(4));
     const world = new ConsumerWorld();
     for (const reading of ['first', 'second', 'third']) {
       await relay.relay();

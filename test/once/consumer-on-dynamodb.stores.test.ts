@@ -4,6 +4,11 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { DynamoDbConsumerRecords } from '../../lambdas/once/store/dynamodb-consumer-records.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
+import { type Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
+import { clientOf } from '../support/faulty-client.ts';
+import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import {
   type Consume,
   ConsumerWorld,
@@ -13,12 +18,7 @@ import {
   naiveOutside,
   outsideOf,
   paidEvent,
-} from '../support/consumer-world.ts';
-import { countingEntropy } from '../support/counting-entropy.ts';
-import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
-import { type Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
-import { clientOf } from '../support/faulty-client.ts';
-import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+} from './consumer-world.ts';
 
 const STILL: Clock = { nowMs: () => 0, sleep: async () => undefined };
 const pacing = { clock: STILL, entropy: countingEntropy() };

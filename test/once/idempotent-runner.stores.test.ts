@@ -10,11 +10,11 @@ import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { idempotently } from '../../lambdas/once/idempotently.ts';
 import type { OperationSteps } from '../../lambdas/once/use/operation-runner.ts';
+import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { FaultPlan } from '../support/fault-plan.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
-import { paymentRequest } from '../support/payment-fixtures.ts';
-import { engineWorld } from '../support/stock-beside-engine.ts';
-import { lambdaContext, stockLayer } from '../support/stock-payment.ts';
+import { engineWorld } from './stock-beside-engine.ts';
+import { lambdaContext, stockLayer } from './stock-payment.ts';
 
 const OPERATION = storedOperationId('op-runner');
 const FAULTS = [

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { type FaultKind, FaultPlan } from '../support/fault-plan.ts';
 import { createTables } from '../support/local-aws.ts';
-import { paymentRequest } from '../support/payment-fixtures.ts';
-import { answerOf, ENGINE_CALLS, engineWorld, STOCK_CALLS, stockWorld } from '../support/stock-beside-engine.ts';
-import { fakeDate } from '../support/stock-date.ts';
 import type { World } from '../support/world.ts';
+import { answerOf, ENGINE_CALLS, engineWorld, STOCK_CALLS, stockWorld } from './stock-beside-engine.ts';
+import { fakeDate } from './stock-date.ts';
 
 /** Longer than any lease. Milliseconds. */
 const BEYOND_LEASE_MS = 26_000;

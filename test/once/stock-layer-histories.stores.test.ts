@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { ALONE, brokenPromises, type MakeWorld, survey } from '../support/histories.ts';
 import { createTables } from '../support/local-aws.ts';
-import { paymentRequest } from '../support/payment-fixtures.ts';
-import { stockWorld } from '../support/stock-beside-engine.ts';
-import { fakeDate } from '../support/stock-date.ts';
-import type { StockWorldOptions } from '../support/stock-powertools-world.ts';
+import { stockWorld } from './stock-beside-engine.ts';
+import { fakeDate } from './stock-date.ts';
+import type { StockWorldOptions } from './stock-powertools-world.ts';
 
 let tables: Awaited<ReturnType<typeof createTables>>;
 let histories = 0;

@@ -5,11 +5,11 @@ import { documentClient } from '../../lambdas/kernel/platform/document-client.ts
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { OperationSteps } from '../../lambdas/once/use/operation-runner.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
+import { PaymentsApiHarness, type Reply } from '../payments/payments-api-harness.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
-import { PaymentsDesk, type Reply } from '../support/payments-desk.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { lambdaContext, stockLayer } from '../support/stock-payment.ts';
+import { lambdaContext, stockLayer } from './stock-payment.ts';
 
 /** An order as it comes in over HTTP. */
 interface HttpEvent {
@@ -71,31 +71,34 @@ describe('the stock layer with a key from a header', () => {
 });
 
 /** The payments API on the DynamoDB API. */
-function onDynamoDb(): PaymentsDesk {
+function onDynamoDb(): PaymentsApiHarness {
   const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
-  return new PaymentsDesk({ store: new DynamoDbStore(documentClient(dynamoDbClient()), tables, pacing) });
+  return new PaymentsApiHarness({ store: new DynamoDbStore(documentClient(dynamoDbClient()), tables, pacing) });
 }
 
 describe('the payments API with a key from a header', () => {
-  const pay = (desk: PaymentsDesk, headers: Readonly<Record<string, string>>): Promise<Reply> =>
-    desk.ask('POST', '/v1/payments', {
+  const pay = (harness: PaymentsApiHarness, headers: Readonly<Record<string, string>>): Promise<Reply> =>
+    harness.ask('POST', '/v1/payments', {
       headers: { 'content-type': 'application/json', ...headers },
       event: { body: JSON.stringify({ amount: 1000, currency: 'EUR', source: 'tok_ok' }) },
     });
 
   test('does its work once, whatever the case of its name', async () => {
-    const desk = onDynamoDb();
-    const first = await pay(desk, { 'Idempotency-Key': 'k-1' });
-    const replies = [await pay(desk, { 'idempotency-key': 'k-1' }), await pay(desk, { 'IDEMPOTENCY-KEY': 'k-1' })];
+    const harness = onDynamoDb();
+    const first = await pay(harness, { 'Idempotency-Key': 'k-1' });
+    const replies = [
+      await pay(harness, { 'idempotency-key': 'k-1' }),
+      await pay(harness, { 'IDEMPOTENCY-KEY': 'k-1' }),
+    ];
     expect(replies.map(({ text }) => text)).toEqual([first.text, first.text]);
-    expect(desk.processor.charges(String(first.body['id']))).toHaveLength(1);
+    expect(harness.processor.charges(String(first.body['id']))).toHaveLength(1);
   });
 
   test('refuses a request whose key is absent or empty: it never runs without one', async () => {
-    const desk = onDynamoDb();
+    const harness = onDynamoDb();
     const replies = await Promise.all(
       [{}, { 'idempotency-key': '' }, { 'idempotency-key': ' ' }, { 'idempotency-key': '""' }].map((headers) =>
-        pay(desk, headers),
+        pay(harness, headers),
       ),
     );
     expect(replies.map(({ status, body }) => [status, body['code']])).toEqual(
@@ -113,13 +116,13 @@ describe('two payers whose keys have parts that are empty or alike', () => {
   });
 
   test('share nothing here: without a key nothing is run, and a key belongs to its tenant', async () => {
-    const desk = onDynamoDb();
+    const harness = onDynamoDb();
     const theirs = { Authorization: 'Bearer sk_test_zyxwvutsrqponmlkjihgfe' };
-    desk.registerKey('sk_test_zyxwvutsrqponmlkjihgfe', { tenantId: tenantId('ten_other') });
-    for (const headers of [{}, theirs]) expect((await desk.pay('', {}, { headers })).status).toBe(400);
+    harness.registerKey('sk_test_zyxwvutsrqponmlkjihgfe', { tenantId: tenantId('ten_other') });
+    for (const headers of [{}, theirs]) expect((await harness.pay('', {}, { headers })).status).toBe(400);
 
-    const mine = await desk.pay('order-1');
-    const other = await desk.pay('order-1', { amount: 9900 }, { headers: theirs });
+    const mine = await harness.pay('order-1');
+    const other = await harness.pay('order-1', { amount: 9900 }, { headers: theirs });
     expect([mine, other].map(({ status, body }) => [status, body['amount']])).toEqual([
       [201, 1000],
       [201, 9900],

@@ -13,15 +13,10 @@ import type { SendOutcome } from '../../lambdas/outbound/send-once.ts';
 import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts';
 import { MemorySendingClaims } from '../outbound/memory-sending-claims.ts';
-import {
-  BIGCOMMERCE_TOKEN,
-  type BigCommerceDouble,
-  STORE_HASH,
-  serveBigCommerce,
-} from '../support/bigcommerce-double.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import type { Trouble } from '../support/postmark-double.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { BIGCOMMERCE_TOKEN, type BigCommerceDouble, STORE_HASH, serveBigCommerce } from './bigcommerce-double.ts';
+import type { Trouble } from './postmark-double.ts';
 
 const MAX_LAG_MS = 60_000;
 /** The largest clock skew between two workers. */

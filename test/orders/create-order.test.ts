@@ -8,27 +8,27 @@ import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transiti
 import type { OrderStore } from '../../lambdas/orders/use/order-store.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
-import { callback } from '../support/callback-desk.ts';
-import { change } from '../support/change-desk.ts';
-import { answerOf, OrderDesk, orderRequest } from '../support/order-desk.ts';
-import { paymentRequest } from '../support/payment-fixtures.ts';
+import { callback } from '../callbacks/callback-harness.ts';
+import { change } from '../payments/change-harness.ts';
+import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { answerOf, OrderHarness, orderRequest } from './order-harness.ts';
 
-let desk: OrderDesk;
+let harness: OrderHarness;
 beforeEach(() => {
-  desk = new OrderDesk();
+  harness = new OrderHarness();
 });
 
 const counted = async (request: ReturnType<typeof orderRequest>) => ({
-  kept: desk.keptMinor(request),
-  reserved: await desk.shop.reserved(request.orderId),
-  emails: desk.mailer.outbox.length,
-  credits: await desk.shop.credits(request.orderId),
+  kept: harness.keptMinor(request),
+  reserved: await harness.shop.reserved(request.orderId),
+  emails: harness.mailer.outbox.length,
+  credits: await harness.shop.credits(request.orderId),
 });
 
 describe('an order', () => {
   test('is charged, reserved, confirmed and credited, each once, and is replayed', async () => {
     const request = orderRequest('tea');
-    const first = answerOf(await desk.order(request));
+    const first = answerOf(await harness.order(request));
     expect(first).toMatchObject({
       status: 201,
       body: {
@@ -40,11 +40,11 @@ describe('an order', () => {
         failure: null,
       },
     });
-    const again = await desk.order(request);
+    const again = await harness.order(request);
     expect(again).toMatchObject({ kind: 'replay' });
     expect(answerOf(again)).toEqual(first);
     expect(await counted(request)).toEqual({ kept: 2_000, reserved: 1, emails: 1, credits: 1 });
-    expect(await desk.typesOf(request)).toEqual([
+    expect(await harness.typesOf(request)).toEqual([
       'order.created',
       'charge.succeeded',
       'reservation.pending',
@@ -55,51 +55,51 @@ describe('an order', () => {
       'referral.credited',
       'order.completed',
     ]);
-    expect(firstBrokenOrderLink(systemDigest, await desk.transitions(request.orderId))).toBeUndefined();
-    expect(await desk.store.openOrders(10)).toEqual([]);
+    expect(firstBrokenOrderLink(systemDigest, await harness.transitions(request.orderId))).toBeUndefined();
+    expect(await harness.store.openOrders(10)).toEqual([]);
   });
 
   test('is replayed from the process without a look at where a new payment would go', async () => {
     const request = orderRequest('tea');
     const replays = new ProcessReplayCache();
-    const first = answerOf(await desk.order(request, { replays }));
+    const first = answerOf(await harness.order(request, { replays }));
     const choose = (): never => {
       throw new Error('a rule names a processor that is not there');
     };
-    const again = await desk.order(request, { replays, choose });
+    const again = await harness.order(request, { replays, choose });
     expect(again).toMatchObject({ kind: 'replay', source: 'cache' });
     expect(answerOf(again)).toEqual(first);
   });
 
   test('no credit is given without a referrer, or for an amount that is too small', async () => {
     const { referrer: _nobody, ...alone } = orderRequest('alone');
-    expect(answerOf(await desk.order(alone)).body).toMatchObject({ referral: 'none', referrer: null });
-    const small = answerOf(await desk.order(orderRequest('small', { amountMinor: 19 })));
+    expect(answerOf(await harness.order(alone)).body).toMatchObject({ referral: 'none', referrer: null });
+    const small = answerOf(await harness.order(orderRequest('small', { amountMinor: 19 })));
     expect([small.status, small.body['referral']]).toEqual([201, 'none']);
   });
 
   test('whose charge is declined is canceled, and nothing else is asked for', async () => {
     const request = orderRequest('poor', { source: 'tok_declined' });
-    expect(answerOf(await desk.order(request))).toMatchObject({
+    expect(answerOf(await harness.order(request))).toMatchObject({
       status: 402,
       body: { code: 'payment_failed', request_id: 'req-order', order: { status: 'canceled', reservation: null } },
     });
     expect(await counted(request)).toEqual({ kept: 0, reserved: 0, emails: 0, credits: 0 });
-    expect(await desk.typesOf(request)).toEqual(['order.created', 'charge.failed', 'order.canceled']);
+    expect(await harness.typesOf(request)).toEqual(['order.created', 'charge.failed', 'order.canceled']);
   });
 
   test('that is out of stock is refunded in full, and the ledger nets to zero', async () => {
     const request = orderRequest('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
-    expect(answerOf(await desk.order(request))).toMatchObject({
+    expect(answerOf(await harness.order(request))).toMatchObject({
       status: 409,
       body: { code: 'out_of_stock', order: { status: 'canceled', failure: { code: 'out_of_stock' } } },
     });
     expect(await counted(request)).toEqual({ kept: 0, reserved: 0, emails: 0, credits: 0 });
-    const { transitions, state } = await desk.payment(request);
+    const { transitions, state } = await harness.payment(request);
     const postings = transitions.flatMap((transition) => transition.postings);
     expect(netDebitMinor('processor_clearing', 'EUR', postings)).toBe(0);
     expect(state.payment).toMatchObject({ status: 'succeeded', amountRefundedMinor: 2_000 });
-    expect(await desk.typesOf(request)).toEqual([
+    expect(await harness.typesOf(request)).toEqual([
       'order.created',
       'charge.succeeded',
       'reservation.pending',
@@ -111,72 +111,75 @@ describe('an order', () => {
   });
 
   test('under a key that was used for another order is refused', async () => {
-    await desk.order(orderRequest('one'));
-    expect(await desk.order(orderRequest('one', { amountMinor: 3 }))).toEqual({ kind: 'payload_mismatch' });
+    await harness.order(orderRequest('one'));
+    expect(await harness.order(orderRequest('one', { amountMinor: 3 }))).toEqual({ kind: 'payload_mismatch' });
   });
 
   test('whose processor must not be called is not begun, and its key may be used again', async () => {
-    desk.processor.switchCircuit('open');
+    harness.processor.switchCircuit('open');
     const request = orderRequest('early');
-    await expect(desk.order(request)).rejects.toMatchObject({ code: 'processor_circuit_open' });
-    expect(await desk.typesOf(request)).toEqual([]);
-    desk.processor.switchCircuit('closed');
-    expect(answerOf(await desk.order(request)).status).toBe(201);
+    await expect(harness.order(request)).rejects.toMatchObject({ code: 'processor_circuit_open' });
+    expect(await harness.typesOf(request)).toEqual([]);
+    harness.processor.switchCircuit('closed');
+    expect(answerOf(await harness.order(request)).status).toBe(201);
   });
 
   test('whose processor is unavailable is released, and the same key continues at once', async () => {
     const request = orderRequest('limited', { source: 'tok_rate_limited' });
-    await expect(desk.order(request)).rejects.toMatchObject({ code: 'processor_rate_limited' });
-    expect(answerOf(await desk.order(request)).status).toBe(201);
-    expect(desk.charges(request)).toBe(1);
+    await expect(harness.order(request)).rejects.toMatchObject({ code: 'processor_rate_limited' });
+    expect(answerOf(await harness.order(request)).status).toBe(201);
+    expect(harness.charges(request)).toBe(1);
   });
 
   test('that is not retried after that is never charged', async () => {
     const request = orderRequest('left', { source: 'tok_unauthorized' });
-    await expect(desk.order(request)).rejects.toMatchObject({ code: 'processor_unauthorized' });
-    await desk.resolveFor(20);
-    expect(answerOf(await desk.order(request))).toMatchObject({ status: 409, body: { code: 'order_not_attempted' } });
-    expect(await desk.read(request)).toMatchObject({ status: 'canceled', failure: { code: 'not_attempted' } });
-    expect(desk.charges(request)).toBe(0);
+    await expect(harness.order(request)).rejects.toMatchObject({ code: 'processor_unauthorized' });
+    await harness.resolveFor(20);
+    expect(answerOf(await harness.order(request))).toMatchObject({
+      status: 409,
+      body: { code: 'order_not_attempted' },
+    });
+    expect(await harness.read(request)).toMatchObject({ status: 'canceled', failure: { code: 'not_attempted' } });
+    expect(harness.charges(request)).toBe(0);
   });
 });
 
 describe('an order that cannot be known yet', () => {
   test('is answered 202, and completed when its charge is known', async () => {
     const request = orderRequest('later', { source: 'tok_async' });
-    expect(answerOf(await desk.order(request))).toMatchObject({ status: 202, body: { status: 'processing' } });
-    await desk.resolve();
-    expect((await desk.read(request)).status).toBe('processing');
-    const { state } = await desk.payment(request);
-    desk.processor.inside.succeed(state.payment.chargeId ?? '');
-    await desk.resolveFor(2);
-    expect(await desk.read(request)).toMatchObject({ status: 'completed', email: { status: 'sent' } });
+    expect(answerOf(await harness.order(request))).toMatchObject({ status: 202, body: { status: 'processing' } });
+    await harness.resolve();
+    expect((await harness.read(request)).status).toBe('processing');
+    const { state } = await harness.payment(request);
+    harness.processor.inside.succeed(state.payment.chargeId ?? '');
+    await harness.resolveFor(2);
+    expect(await harness.read(request)).toMatchObject({ status: 'completed', email: { status: 'sent' } });
     expect(await counted(request)).toEqual({ kept: 2_000, reserved: 1, emails: 1, credits: 1 });
-    expect(await desk.store.openOrders(10)).toEqual([]);
-    expect(answerOf(await desk.order(request)).status).toBe(202);
+    expect(await harness.store.openOrders(10)).toEqual([]);
+    expect(answerOf(await harness.order(request)).status).toBe(202);
   });
 
   test('is canceled when its payer does not act within a day, and its hold is voided', async () => {
     const request = orderRequest('asleep', { source: 'tok_action' });
-    expect(answerOf(await desk.order(request)).status).toBe(202);
-    await desk.resolveFor(26 * 60);
-    expect(await desk.read(request)).toMatchObject({ status: 'canceled', failure: { code: 'payment_abandoned' } });
-    expect((await desk.payment(request)).state.payment.status).toBe('canceled');
-    expect(await desk.shop.reservations(request.orderId)).toBe(0);
+    expect(answerOf(await harness.order(request)).status).toBe(202);
+    await harness.resolveFor(26 * 60);
+    expect(await harness.read(request)).toMatchObject({ status: 'canceled', failure: { code: 'payment_abandoned' } });
+    expect((await harness.payment(request)).state.payment.status).toBe('canceled');
+    expect(await harness.shop.reservations(request.orderId)).toBe(0);
   });
 
   test('waits for a stock that is silent, and has reserved once when it speaks', async () => {
     const request = orderRequest('quiet', { items: [{ sku: 'sku_timeout', quantity: 1 }] });
-    expect(answerOf(await desk.order(request))).toMatchObject({ status: 202, body: { status: 'processing' } });
-    expect((await desk.read(request)).reservation.status).toBe('pending');
-    await desk.resolveFor(1);
-    expect((await desk.read(request)).status).toBe('completed');
-    expect(await desk.shop.reservations(request.orderId)).toBe(1);
+    expect(answerOf(await harness.order(request))).toMatchObject({ status: 202, body: { status: 'processing' } });
+    expect((await harness.read(request)).reservation.status).toBe('pending');
+    await harness.resolveFor(1);
+    expect((await harness.read(request)).status).toBe('completed');
+    expect(await harness.shop.reservations(request.orderId)).toBe(1);
   });
 
   test('is refunded after an hour without an answer of the stock, and a possible reservation is released', async () => {
     const request = orderRequest('dead');
-    const { stock } = desk.shop;
+    const { stock } = harness.shop;
     const silent = {
       ...stock,
       reserve: async (...call: Parameters<typeof stock.reserve>) => {
@@ -184,12 +187,12 @@ describe('an order that cannot be known yet', () => {
         throw new AmbiguousError('shop_timeout', 'No answer in time.');
       },
     };
-    await desk.order(request, { stock: silent });
-    await desk.resolveFor(76, { stock: silent });
-    expect(await desk.read(request)).toMatchObject({ status: 'processing', failure: { code: 'stock_unavailable' } });
-    expect(desk.keptMinor(request)).toBe(0);
-    await desk.resolveFor(15);
-    expect(await desk.read(request)).toMatchObject({ status: 'canceled', reservation: { status: 'released' } });
+    await harness.order(request, { stock: silent });
+    await harness.resolveFor(76, { stock: silent });
+    expect(await harness.read(request)).toMatchObject({ status: 'processing', failure: { code: 'stock_unavailable' } });
+    expect(harness.keptMinor(request)).toBe(0);
+    await harness.resolveFor(15);
+    expect(await harness.read(request)).toMatchObject({ status: 'canceled', reservation: { status: 'released' } });
     expect(await counted(request)).toEqual({ kept: 0, reserved: 0, emails: 0, credits: 0 });
   });
 });
@@ -197,51 +200,51 @@ describe('an order that cannot be known yet', () => {
 describe('what is late never undoes an order', () => {
   test('an e-mail that cannot be sent now is sent later, once', async () => {
     const request = orderRequest('mail');
-    desk.mailer.trouble = 'down';
-    const { status, body } = answerOf(await desk.order(request));
+    harness.mailer.trouble = 'down';
+    const { status, body } = answerOf(await harness.order(request));
     expect([status, body]).toMatchObject([201, { status: 'completed', notifications: { email: 'delayed' } }]);
-    await desk.resolveFor(5);
-    desk.mailer.trouble = 'sends_in_silence';
-    await desk.resolveFor(1);
-    desk.mailer.trouble = undefined;
-    await desk.resolveFor(1);
+    await harness.resolveFor(5);
+    harness.mailer.trouble = 'sends_in_silence';
+    await harness.resolveFor(1);
+    harness.mailer.trouble = undefined;
+    await harness.resolveFor(1);
     expect(await counted(request)).toEqual({ kept: 2_000, reserved: 1, emails: 1, credits: 1 });
-    expect((await desk.read(request)).email.status).toBe('sent');
-    expect(await desk.store.openOrders(10)).toEqual([]);
+    expect((await harness.read(request)).email.status).toBe('sent');
+    expect(await harness.store.openOrders(10)).toEqual([]);
   });
 
   test('an e-mail and a credit that fail for three days are given up, after growing waits', async () => {
     const request = orderRequest('hopeless', { referrer: 'ref_down' });
-    desk.mailer.trouble = 'down';
-    expect(answerOf(await desk.order(request)).body).toMatchObject({ status: 'completed', referral: 'pending' });
-    await desk.resolveFor(3 * 24 * 60 + 61);
-    expect(await desk.read(request)).toMatchObject({
+    harness.mailer.trouble = 'down';
+    expect(answerOf(await harness.order(request)).body).toMatchObject({ status: 'completed', referral: 'pending' });
+    await harness.resolveFor(3 * 24 * 60 + 61);
+    expect(await harness.read(request)).toMatchObject({
       status: 'completed',
       email: { status: 'failed' },
       referral: { status: 'failed' },
     });
     // 60 in the first hour, 4 in each of the next 23, and one in each after that; and the first of all.
-    expect(desk.mailer.calls).toBeLessThanOrEqual(1 + 60 + 23 * 4 + 49);
-    expect(desk.mailer.calls).toBeGreaterThan(150);
-    expect(desk.keptMinor(request)).toBe(2_000);
-    expect(await desk.store.openOrders(10)).toEqual([]);
+    expect(harness.mailer.calls).toBeLessThanOrEqual(1 + 60 + 23 * 4 + 49);
+    expect(harness.mailer.calls).toBeGreaterThan(150);
+    expect(harness.keptMinor(request)).toBe(2_000);
+    expect(await harness.store.openOrders(10)).toEqual([]);
   });
 
   test.each([
     ['refuses', 'failed'],
     ['doubts', 'unknown'],
   ] as const)('a letter that the mailer %s is not sent again, and the order shows it', async (trouble, shown) => {
-    desk.mailer.trouble = trouble;
+    harness.mailer.trouble = trouble;
     const request = orderRequest('final');
-    expect(answerOf(await desk.order(request)).body).toMatchObject({ notifications: { email: shown } });
-    await desk.resolveFor(3);
-    expect(desk.mailer.calls).toBe(1);
+    expect(answerOf(await harness.order(request)).body).toMatchObject({ notifications: { email: shown } });
+    await harness.resolveFor(3);
+    expect(harness.mailer.calls).toBe(1);
   });
 
   test('an unknown referrer is not credited, and the order stands', async () => {
     const request = orderRequest('nobody', { referrer: 'ref_nobody' });
-    expect(answerOf(await desk.order(request))).toMatchObject({ status: 201, body: { referral: 'failed' } });
-    expect(desk.keptMinor(request)).toBe(2_000);
+    expect(answerOf(await harness.order(request))).toMatchObject({ status: 201, body: { referral: 'failed' } });
+    expect(harness.keptMinor(request)).toBe(2_000);
   });
 });
 
@@ -249,33 +252,36 @@ describe('a reversal', () => {
   const gone = orderRequest('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
 
   test('that is refused is tried again under a key of its own, after growing waits', async () => {
-    desk.processor.failNextChange(2, 'tok_declined');
-    expect(answerOf(await desk.order(gone)).status).toBe(202);
-    await desk.resolveFor(10);
-    expect(await desk.read(gone)).toMatchObject({ status: 'canceled', charge: { status: 'reversed', attempt: 3 } });
-    expect(desk.keptMinor(gone)).toBe(0);
+    harness.processor.failNextChange(2, 'tok_declined');
+    expect(answerOf(await harness.order(gone)).status).toBe(202);
+    await harness.resolveFor(10);
+    expect(await harness.read(gone)).toMatchObject({ status: 'canceled', charge: { status: 'reversed', attempt: 3 } });
+    expect(harness.keptMinor(gone)).toBe(0);
   });
 
   test('that is refused five times waits for an operator, whose refund takes effect', async () => {
-    desk.processor.failNextChange(5, 'tok_declined');
-    await desk.order(gone);
-    await desk.resolveFor(60);
-    expect(await desk.read(gone)).toMatchObject({ status: 'needs_review', charge: { status: 'reversal_failed' } });
-    expect(desk.keptMinor(gone)).toBe(2_000);
+    harness.processor.failNextChange(5, 'tok_declined');
+    await harness.order(gone);
+    await harness.resolveFor(60);
+    expect(await harness.read(gone)).toMatchObject({ status: 'needs_review', charge: { status: 'reversal_failed' } });
+    expect(harness.keptMinor(gone)).toBe(2_000);
     // The alarm is raised at least once.
-    expect(desk.counted.get('order_needs_review')).toBeGreaterThan(0);
-    const { id: paymentId } = (await desk.payment(gone)).state.payment;
-    await changePayment(desk.tools, change(paymentRequest('any', { paymentId }), 'by-hand', { kind: 'refund' }));
-    await desk.resolveFor(16);
-    expect(await desk.read(gone)).toMatchObject({ status: 'canceled', charge: { status: 'reversed' } });
-    expect(await desk.store.openOrders(10)).toEqual([]);
+    expect(harness.counted.get('order_needs_review')).toBeGreaterThan(0);
+    const { id: paymentId } = (await harness.payment(gone)).state.payment;
+    await changePayment(harness.tools, change(paymentRequest('any', { paymentId }), 'by-hand', { kind: 'refund' }));
+    await harness.resolveFor(16);
+    expect(await harness.read(gone)).toMatchObject({ status: 'canceled', charge: { status: 'reversed' } });
+    expect(await harness.store.openOrders(10)).toEqual([]);
   });
 
   test('that is pending at the processor is waited for', async () => {
-    desk.processor.failNextChange(1, 'tok_async');
-    expect(answerOf(await desk.order(gone)).status).toBe(202);
-    await desk.resolveFor(3);
-    expect(await desk.read(gone)).toMatchObject({ status: 'processing', charge: { status: 'reversing', attempt: 1 } });
+    harness.processor.failNextChange(1, 'tok_async');
+    expect(answerOf(await harness.order(gone)).status).toBe(202);
+    await harness.resolveFor(3);
+    expect(await harness.read(gone)).toMatchObject({
+      status: 'processing',
+      charge: { status: 'reversing', attempt: 1 },
+    });
   });
 });
 
@@ -283,44 +289,44 @@ describe('what comes late', () => {
   test('a charge that turns up when its order was canceled is sent back, and nothing else happens', async () => {
     const request = orderRequest('ghost', { source: 'tok_timeout_late' });
     // The most sends that are possible within the window.
-    desk.processor.failNext(100, 'tok_timeout_late');
-    expect(answerOf(await desk.order(request)).status).toBe(202);
-    await desk.resolveFor(46);
-    expect(await desk.read(request)).toMatchObject({ status: 'canceled', failure: { code: 'not_attempted' } });
-    desk.processor.deliverDelayed();
-    const charge = desk.processor.inside.all.find(({ status }) => status === 'succeeded');
-    const tools = { ...desk.tools, effects: desk.store, books: desk.processor };
+    harness.processor.failNext(100, 'tok_timeout_late');
+    expect(answerOf(await harness.order(request)).status).toBe(202);
+    await harness.resolveFor(46);
+    expect(await harness.read(request)).toMatchObject({ status: 'canceled', failure: { code: 'not_attempted' } });
+    harness.processor.deliverDelayed();
+    const charge = harness.processor.inside.all.find(({ status }) => status === 'succeeded');
+    const tools = { ...harness.tools, effects: harness.store, books: harness.processor };
     await receiveCallback(tools, callback('evt_late', charge?.chargeId ?? ''));
-    await desk.resolveFor(2);
+    await harness.resolveFor(2);
     expect(await counted(request)).toEqual({ kept: 0, reserved: 0, emails: 0, credits: 0 });
-    const { transitions } = await desk.payment(request);
+    const { transitions } = await harness.payment(request);
     const postings = transitions.flatMap((transition) => transition.postings);
     expect(netDebitMinor('processor_clearing', 'EUR', postings)).toBe(0);
-    expect((await desk.read(request)).status).toBe('canceled');
+    expect((await harness.read(request)).status).toBe('canceled');
   });
 
   /** Held up right before the stock is asked, until the lease has ended and another has brought the order to its end. */
   test('a reservation that a held-up process makes after the order was canceled is released', async () => {
     const request = orderRequest('restocked');
-    const { stock } = desk.shop;
+    const { stock } = harness.shop;
     const refuse = async () => ({ kind: 'refused' as const, failure: { code: 'out_of_stock', message: 'None left.' } });
     const heldUp: typeof stock.reserve = async (...call) => {
-      desk.clock.advance(26_000);
-      const rival = await desk.order(request, { stock: { ...stock, reserve: refuse } });
+      harness.clock.advance(26_000);
+      const rival = await harness.order(request, { stock: { ...stock, reserve: refuse } });
       expect(answerOf(rival).status).toBe(409);
       return stock.reserve(...call);
     };
-    expect(answerOf(await desk.order(request, { stock: { ...stock, reserve: heldUp } })).status).toBe(409);
-    expect(await desk.shop.reservations(request.orderId)).toBe(1);
-    await desk.resolveFor(1);
+    expect(answerOf(await harness.order(request, { stock: { ...stock, reserve: heldUp } })).status).toBe(409);
+    expect(await harness.shop.reservations(request.orderId)).toBe(1);
+    await harness.resolveFor(1);
     expect(await counted(request)).toEqual({ kept: 0, reserved: 0, emails: 0, credits: 0 });
-    expect((await desk.read(request)).status).toBe('canceled');
-    expect(await desk.store.openOrders(10)).toEqual([]);
+    expect((await harness.read(request)).status).toBe('canceled');
+    expect(await harness.store.openOrders(10)).toEqual([]);
   });
 
   test('an order whose record was deleted before it was answered is taken over; after that its key is used up', async () => {
     const request = orderRequest('lost');
-    const { store } = desk;
+    const { store } = harness;
     const dying: OrderStore = {
       claimOrder: (claim) => store.claimOrder(claim),
       commitOrder: () => Promise.reject(new Error('the process is gone')),
@@ -329,11 +335,11 @@ describe('what comes late', () => {
       openOrders: (limit) => store.openOrders(limit),
       closeOrder: (open) => store.closeOrder(open),
     };
-    await expect(desk.order(request, { orders: dying })).rejects.toThrow('the process is gone');
-    desk.store.deleteRecord(orderOperation(request.orderId));
-    expect(answerOf(await desk.order(request)).status).toBe(201);
-    desk.store.deleteRecord(orderOperation(request.orderId));
-    expect(await desk.order(request)).toEqual({ kind: 'order_key_expired', orderId: request.orderId });
+    await expect(harness.order(request, { orders: dying })).rejects.toThrow('the process is gone');
+    harness.store.deleteRecord(orderOperation(request.orderId));
+    expect(answerOf(await harness.order(request)).status).toBe(201);
+    harness.store.deleteRecord(orderOperation(request.orderId));
+    expect(await harness.order(request)).toEqual({ kind: 'order_key_expired', orderId: request.orderId });
     expect(await counted(request)).toEqual({ kept: 2_000, reserved: 1, emails: 1, credits: 1 });
   });
 });

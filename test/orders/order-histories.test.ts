@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
-import { orderRequest } from '../support/order-desk.ts';
+import { whole } from '../support/prove.ts';
+import { orderRequest } from './order-harness.ts';
 import {
   brokenOrderPromises,
   callsOf,
@@ -9,9 +10,8 @@ import {
   rivalled,
   surveyOrders,
   UNRIVALLED,
-} from '../support/order-histories.ts';
-import { engine, givenUp, type Mutant, naive, paid } from '../support/order-subjects.ts';
-import { whole } from '../support/prove.ts';
+} from './order-histories.ts';
+import { engine, givenUp, type Mutant, naive, paid } from './order-subjects.ts';
 
 /** Every single fault alone is always run. Of faults beside a rival, and of pairs of faults, `npm test` runs one of so many. */
 const ONE_OF = whole(1, { slice: 7 });

@@ -7,63 +7,63 @@ import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
 import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
-import { callback } from '../support/callback-desk.ts';
-import { change } from '../support/change-desk.ts';
-import { OrderDesk, orderRequest } from '../support/order-desk.ts';
-import { paymentRequest } from '../support/payment-fixtures.ts';
+import { callback } from '../callbacks/callback-harness.ts';
+import { change } from '../payments/change-harness.ts';
+import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { OrderHarness, orderRequest } from './order-harness.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 24 * 60;
 
-let desk: OrderDesk;
+let harness: OrderHarness;
 beforeEach(() => {
-  desk = new OrderDesk();
+  harness = new OrderHarness();
 });
 
 const paymentIdOf = ({ orderId }: CreateOrder) => paymentOfOrder(systemDigest, orderId);
 const chargeOf = (request: CreateOrder) => {
-  const [charge] = desk.processor.charges(paymentIdOf(request));
+  const [charge] = harness.processor.charges(paymentIdOf(request));
   if (charge === undefined) throw new Error('nothing was charged');
   return charge;
 };
 const deliver = (eventId: string, chargeId: string) =>
-  receiveCallback({ ...desk.tools, effects: desk.store, books: desk.processor }, callback(eventId, chargeId));
+  receiveCallback({ ...harness.tools, effects: harness.store, books: harness.processor }, callback(eventId, chargeId));
 const ended = async (request: CreateOrder) => ({
-  status: (await desk.read(request)).status,
-  kept: desk.keptMinor(request),
+  status: (await harness.read(request)).status,
+  kept: harness.keptMinor(request),
 });
 
 /** The merchant refunds the rest by the payment's own route. */
 function giveBack(request: CreateOrder) {
   const payment = { ...paymentRequest('x'), paymentId: paymentIdOf(request), tenantId: request.tenantId };
-  return changePayment(desk.tools, change(payment, 'r', { kind: 'refund' }));
+  return changePayment(harness.tools, change(payment, 'r', { kind: 'refund' }));
 }
 
 test('no request is sent later than 15 minutes after the claim of the order', async () => {
   const request = orderRequest('slow');
-  const claimedAtMs = desk.clock.nowMs();
+  const claimedAtMs = harness.clock.nowMs();
   const sentAtMs: number[] = [];
   let asked = 0;
   // Open for the order's own look and shut for its payment's: nothing is begun, and the claim is released.
   const shut: Processor = {
-    ...desk.processor,
+    ...harness.processor,
     ready: async () => {
       asked += 1;
       if (asked > 1) throw new RetryableError('processor_circuit_open', 'no');
     },
   };
-  await expect(desk.order(request, { processor: shut })).rejects.toMatchObject({ code: 'processor_circuit_open' });
+  await expect(harness.order(request, { processor: shut })).rejects.toMatchObject({ code: 'processor_circuit_open' });
   const silent: Processor = {
-    ...desk.processor,
+    ...harness.processor,
     charge: () => {
-      sentAtMs.push(desk.clock.nowMs());
+      sentAtMs.push(harness.clock.nowMs());
       return Promise.reject(new AmbiguousError('processor_timeout', 'no'));
     },
     findCharge: () => Promise.reject(new RetryableError('processor_unreachable', 'no')),
   };
-  desk.clock.advance(14 * MINUTE_MS); // the client asks again
-  await desk.order(request, { processor: silent });
-  await desk.resolveFor(20, { processor: silent });
+  harness.clock.advance(14 * MINUTE_MS); // the client asks again
+  await harness.order(request, { processor: silent });
+  await harness.resolveFor(20, { processor: silent });
   expect(sentAtMs.length).toBeGreaterThan(0);
   expect(Math.max(...sentAtMs) - claimedAtMs).toBeLessThanOrEqual(15 * MINUTE_MS);
 });
@@ -71,67 +71,72 @@ test('no request is sent later than 15 minutes after the claim of the order', as
 describe('an order whose money went back by the payment’s own route', () => {
   test('before it was driven on is canceled, and nothing is reserved', async () => {
     const request = orderRequest('early', { source: 'tok_async' });
-    await desk.order(request);
-    desk.processor.inside.succeed(chargeOf(request).chargeId);
-    await resolveInquiries({ ...desk.tools, effects: desk.store, work: desk.store, books: [desk.processor] });
+    await harness.order(request);
+    harness.processor.inside.succeed(chargeOf(request).chargeId);
+    await resolveInquiries({
+      ...harness.tools,
+      effects: harness.store,
+      work: harness.store,
+      books: [harness.processor],
+    });
     expect(await giveBack(request)).toMatchObject({ answer: { status: 201 } });
-    await desk.resolveFor(20);
+    await harness.resolveFor(20);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
-    expect(await desk.shop.reserved(request.orderId)).toBe(0);
-    expect(await desk.typesOf(request)).toContain('charge.refunded');
+    expect(await harness.shop.reserved(request.orderId)).toBe(0);
+    expect(await harness.typesOf(request)).toContain('charge.refunded');
   });
 
   test('while the stock was silent is canceled, and what it may have reserved is released', async () => {
     const request = orderRequest('silent');
     const silent = {
-      ...desk.shop.stock,
-      reserve: async (...asked: Parameters<typeof desk.shop.stock.reserve>) => {
-        await desk.shop.stock.reserve(...asked);
+      ...harness.shop.stock,
+      reserve: async (...asked: Parameters<typeof harness.shop.stock.reserve>) => {
+        await harness.shop.stock.reserve(...asked);
         throw new AmbiguousError('stock_timeout', 'no');
       },
     };
-    await desk.order(request, { stock: silent });
+    await harness.order(request, { stock: silent });
     await giveBack(request);
-    await desk.resolveFor(20);
+    await harness.resolveFor(20);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
-    expect(await desk.shop.reserved(request.orderId)).toBe(0);
-    expect(desk.mailer.outbox).toEqual([]);
+    expect(await harness.shop.reserved(request.orderId)).toBe(0);
+    expect(harness.mailer.outbox).toEqual([]);
   });
 });
 
 describe('a reversal', () => {
   test('of a payment that its payer approved at the last moment ends as a refund, however late that is known', async () => {
     const request = orderRequest('late', { source: 'tok_action' });
-    await desk.order(request);
+    await harness.order(request);
     const { chargeId } = chargeOf(request);
-    desk.clock.advance((DAY_MINUTES - 1) * MINUTE_MS);
-    desk.processor.inside.succeed(chargeId); // approved at 23:59; the callback comes a day later, and nobody can look
-    const shut = { ...desk.processor, readCharge: () => Promise.reject(new RetryableError('processor_away', 'no')) };
-    await desk.resolveFor(DAY_MINUTES, { books: [shut] });
+    harness.clock.advance((DAY_MINUTES - 1) * MINUTE_MS);
+    harness.processor.inside.succeed(chargeId); // approved at 23:59; the callback comes a day later, and nobody can look
+    const shut = { ...harness.processor, readCharge: () => Promise.reject(new RetryableError('processor_away', 'no')) };
+    await harness.resolveFor(DAY_MINUTES, { books: [shut] });
     await deliver('evt_1', chargeId);
-    await desk.resolveFor(DAY_MINUTES);
+    await harness.resolveFor(DAY_MINUTES);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
   });
 
   test('that fails days later opens the order again, and the money goes back under the next key', async () => {
     const request = orderRequest('undone', { items: [{ sku: 'sku_none', quantity: 1 }] });
-    await desk.order(request);
-    await desk.resolveFor(5);
+    await harness.order(request);
+    await harness.resolveFor(5);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
     const { chargeId, refunds } = chargeOf(request);
-    desk.clock.advance(2 * DAY_MINUTES * MINUTE_MS);
-    desk.processor.inside.setRefund(String(refunds[0]?.refundId), 'failed');
+    harness.clock.advance(2 * DAY_MINUTES * MINUTE_MS);
+    harness.processor.inside.setRefund(String(refunds[0]?.refundId), 'failed');
     await deliver('evt_failed', chargeId);
-    expect(await desk.store.openOrders(10)).toMatchObject([{ orderId: request.orderId }]);
-    await desk.resolveFor(10);
+    expect(await harness.store.openOrders(10)).toMatchObject([{ orderId: request.orderId }]);
+    await harness.resolveFor(10);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
     expect(chargeOf(request).refunds).toHaveLength(2);
-    expect((await desk.typesOf(request)).slice(-4)).toEqual([
+    expect((await harness.typesOf(request)).slice(-4)).toEqual([
       'reversal.undone',
       'reversal.pending',
       'reversal.succeeded',
       'order.canceled',
     ]);
-    expect(await desk.store.openOrders(10)).toEqual([]);
+    expect(await harness.store.openOrders(10)).toEqual([]);
   });
 });

@@ -14,9 +14,9 @@ import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts'
 import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
 import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
 import { MemorySendingClaims } from '../outbound/memory-sending-claims.ts';
+import { type SandboxServer, serveSandbox } from '../sandbox/sandbox-server.ts';
+import { createTestSandbox, type TestSandbox } from '../sandbox/sandbox-world.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { type SandboxServer, serveSandbox } from '../support/sandbox-server.ts';
-import { createTestSandbox, type TestSandbox } from '../support/sandbox-world.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const LIMIT = { timeoutMs: 600_000 };

@@ -20,8 +20,8 @@ import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
 import type { OpenOrder, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 
 import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
-import { orderRequest } from '../support/order-desk.ts';
-import { completedRecord, openRecord } from '../support/payment-fixtures.ts';
+import { completedRecord, openRecord } from '../payments/payment-fixtures.ts';
+import { orderRequest } from './order-harness.ts';
 
 export interface OrderStoreUnderTest {
   readonly orders: OrderStore;

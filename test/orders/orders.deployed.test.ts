@@ -3,10 +3,10 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { ANY_POSTMARK_TOKEN } from '../../lambdas/kernel/contract/mail-api.ts';
 import { LEASE_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
+import { runJob } from '../jobs/run-job.ts';
 import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { workersOf } from '../support/lambda-workers.ts';
 import { localAws } from '../support/local-aws.ts';
-import { runJob } from '../support/run-job.ts';
 import { until } from '../support/until.ts';
 
 let aws: LocalAws;

@@ -3,13 +3,13 @@ import { ALL_SCOPES, Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
-import { OrderDesk } from '../support/order-desk.ts';
-import { forget, OrdersDesk } from '../support/orders-desk.ts';
+import { OrderHarness } from './order-harness.ts';
+import { forget, OrdersApiHarness } from './orders-api-harness.ts';
 
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
-let api: OrdersDesk;
+let api: OrdersApiHarness;
 beforeEach(() => {
-  api = new OrdersDesk();
+  api = new OrdersApiHarness();
 });
 
 describe('POST /v1/orders', () => {
@@ -20,12 +20,12 @@ describe('POST /v1/orders', () => {
     const again = await api.order('k');
     expect(again.text).toBe(first.text);
     expect(again.headers['Idempotency-Replayed']).toBe('true');
-    expect(api.desk.mailer.outbox).toHaveLength(1);
+    expect(api.harness.mailer.outbox).toHaveLength(1);
   });
 
   test('raises the alarm of an order in review, even if the response to the commit is lost', async () => {
-    const desk = new OrderDesk();
-    const { store } = desk;
+    const harness = new OrderHarness();
+    const { store } = harness;
     const commits = (commitOrder: OrderTools['orders']['commitOrder']): OrderTools['orders'] => ({
       claimOrder: (claim) => store.claimOrder(claim),
       commitOrder,
@@ -34,15 +34,18 @@ describe('POST /v1/orders', () => {
       openOrders: (limit) => store.openOrders(limit),
       closeOrder: (open) => store.closeOrder(open),
     });
-    desk.processor.failNextChange(9, 'tok_declined');
+    harness.processor.failNextChange(9, 'tok_declined');
     const gone = { items: [{ sku: 'sku_none', quantity: 1 }] };
-    await new OrdersDesk({ orders: commits(() => Promise.reject(new Error('killed'))) }, desk).order('k', gone);
-    desk.clock.advance(4 * 24 * 60 * 60_000);
+    await new OrdersApiHarness({ orders: commits(() => Promise.reject(new Error('killed'))) }, harness).order(
+      'k',
+      gone,
+    );
+    harness.clock.advance(4 * 24 * 60 * 60_000);
     const lossy = commits(async (commit) => {
       await store.commitOrder(commit);
       throw new AmbiguousError('store_ambiguous', 'no answer');
     });
-    const second = new OrdersDesk({ orders: lossy }, desk);
+    const second = new OrdersApiHarness({ orders: lossy }, harness);
     expect((await second.order('k', gone)).status).toBe(503);
     expect(second.reports.at(-1)?.counts).toEqual(['unavailable', 'order_needs_review']);
   });
@@ -56,13 +59,13 @@ describe('POST /v1/orders', () => {
   test('with a key whose answer is no longer kept is 409 and names the order', async () => {
     const first = await api.order('k');
     forget(api, first);
-    const late = await new OrdersDesk({}, api.desk).order('k');
+    const late = await new OrdersApiHarness({}, api.harness).order('k');
     expect(late).toMatchObject({ status: 409, body: { code: 'idempotency_key_expired', order_id: first.body['id'] } });
   });
 
   test('that another process is working on is 409, and may be asked again', async () => {
-    const { stock } = api.desk.shop;
-    const other = new OrdersDesk({}, api.desk);
+    const { stock } = api.harness.shop;
+    const other = new OrdersApiHarness({}, api.harness);
     const meanwhile: unknown[] = [];
     const slow = {
       ...stock,
@@ -71,14 +74,14 @@ describe('POST /v1/orders', () => {
         return stock.reserve(...call);
       },
     };
-    expect((await new OrdersDesk({ stock: slow }, api.desk).order('k')).status).toBe(201);
+    expect((await new OrdersApiHarness({ stock: slow }, api.harness).order('k')).status).toBe(201);
     expect(meanwhile).toMatchObject([
       { status: 409, headers: { 'Retry-After': '1' }, body: { code: 'idempotency_key_in_progress' } },
     ]);
   });
 
   test('that another process is working on is waited for with Prefer: wait, and its answer replayed', async () => {
-    const { stock } = api.desk.shop;
+    const { stock } = api.harness.shop;
     const reached = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<void>();
     const slow = {
@@ -89,23 +92,23 @@ describe('POST /v1/orders', () => {
         return stock.reserve(...call);
       },
     };
-    const first = new OrdersDesk({ stock: slow }, api.desk).order('k');
+    const first = new OrdersApiHarness({ stock: slow }, api.harness).order('k');
     await reached.promise;
     const clock = {
-      nowMs: () => api.desk.clock.nowMs(),
+      nowMs: () => api.harness.clock.nowMs(),
       sleep: async (milliseconds: number) => {
-        api.desk.clock.advance(milliseconds);
+        api.harness.clock.advance(milliseconds);
         answered.resolve();
         await first;
       },
     };
-    const waited = await new OrdersDesk({ clock }, api.desk).order('k', {}, { headers: { prefer: 'wait=8' } });
+    const waited = await new OrdersApiHarness({ clock }, api.harness).order('k', {}, { headers: { prefer: 'wait=8' } });
     expect(waited).toMatchObject({
       status: 201,
       headers: { 'Preference-Applied': 'wait=8', 'Idempotency-Replayed': 'true' },
     });
     expect(waited.text).toBe((await first).text);
-    expect(api.desk.mailer.outbox).toHaveLength(1);
+    expect(api.harness.mailer.outbox).toHaveLength(1);
   });
 
   test('that is declined is 402 with the order, as often as it is asked', async () => {
@@ -145,10 +148,10 @@ describe('POST /v1/orders', () => {
   });
 
   test('whose processor takes nothing is 503, and goes on with the same key', async () => {
-    api.desk.processor.switchCircuit('open');
+    api.harness.processor.switchCircuit('open');
     const refused = await api.order('k');
     expect(refused).toMatchObject({ status: 503, headers: { 'Retry-After': '10' } });
-    api.desk.processor.switchCircuit('closed');
+    api.harness.processor.switchCircuit('closed');
     expect((await api.order('k')).status).toBe(201);
   });
 });
@@ -159,9 +162,9 @@ describe('GET /v1/orders/{id}', () => {
     expect(made.status).toBe(202);
     const path = `/v1/orders/${String(made.body['id'])}`;
     expect((await api.get(path)).text).toBe(made.text);
-    const [charge] = api.desk.processor.inside.all;
-    api.desk.processor.inside.succeed(charge?.chargeId ?? '');
-    await api.desk.resolveFor(2);
+    const [charge] = api.harness.processor.inside.all;
+    api.harness.processor.inside.succeed(charge?.chargeId ?? '');
+    await api.harness.resolveFor(2);
     expect((await api.get(path)).body).toMatchObject({ status: 'completed', notifications: { email: 'sent' } });
   });
 

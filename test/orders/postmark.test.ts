@@ -13,14 +13,14 @@ import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts';
 import { MemorySendingClaims } from '../outbound/memory-sending-claims.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
 import {
   INACTIVE_RECIPIENT,
   POSTMARK_TOKEN,
   type PostmarkDouble,
   servePostmark,
   type Trouble,
-} from '../support/postmark-double.ts';
-import { SimulatedClock } from '../support/simulated-clock.ts';
+} from './postmark-double.ts';
 
 const MAX_LAG_MS = 60_000;
 /** The largest clock skew between two workers. */

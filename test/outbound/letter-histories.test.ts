@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { claimsOf, claimThenSend, type LetterWorld, lookThenSend, surveyLetters } from '../support/letter-histories.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { claimsOf, claimThenSend, type LetterWorld, lookThenSend, surveyLetters } from './letter-histories.ts';
 import { MemorySendingClaims } from './memory-sending-claims.ts';
 
 function world(): LetterWorld {

@@ -4,9 +4,9 @@ import { DynamoDbSendingClaims } from '../../lambdas/outbound/store/dynamodb-sen
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { clientOf } from '../support/faulty-client.ts';
-import { claimThenSend, type LetterWorld, surveyLetters } from '../support/letter-histories.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { claimThenSend, type LetterWorld, surveyLetters } from './letter-histories.ts';
 
 let table: string;
 let histories = 0;

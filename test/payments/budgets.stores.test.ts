@@ -11,12 +11,12 @@ import { type CreatePaymentTools, createPayment } from '../../lambdas/payments/u
 
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
-import { engineProcess } from '../support/bench-engine.ts';
-import { itemSizeBytes } from '../support/bench-item-size.ts';
-import { type MeteredCall, meteredClient } from '../support/bench-metered-client.ts';
-import { typicalPayment, typicalProcessor } from '../support/bench-typical-payment.ts';
-import { callback } from '../support/callback-desk.ts';
-import { eventsOf } from '../support/event-fixtures.ts';
+import { engineProcess } from '../bench/bench-engine.ts';
+import { itemSizeBytes } from '../bench/bench-item-size.ts';
+import { type MeteredCall, meteredClient } from '../bench/bench-metered-client.ts';
+import { typicalPayment, typicalProcessor } from '../bench/bench-typical-payment.ts';
+import { callback } from '../callbacks/callback-harness.ts';
+import { eventsOf } from '../events/event-fixtures.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { takenAt } from '../views/ledger-reader-suite.ts';
 import type { MemoryProcessor } from './memory-processor.ts';

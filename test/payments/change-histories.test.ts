@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ChangeCommand } from '../../lambdas/payments/domain/change.ts';
-import { change } from '../support/change-desk.ts';
-import { type ChangeSubject, surveyChanges } from '../support/change-histories.ts';
 import { storeOf } from '../support/faulty-ports.ts';
-import { paymentRequest } from '../support/payment-fixtures.ts';
+import { change } from './change-harness.ts';
+import { type ChangeSubject, surveyChanges } from './change-histories.ts';
 import { MemoryStore } from './memory-store.ts';
+import { paymentRequest } from './payment-fixtures.ts';
 
 const subject = (command: ChangeCommand, rival?: ChangeCommand) => (): ChangeSubject => {
   const store = new MemoryStore();

@@ -5,12 +5,12 @@ import type { ChangeCommand } from '../../lambdas/payments/domain/change.ts';
 import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { DynamoDbUnfinishedWork } from '../../lambdas/resolving/store/dynamodb-unfinished.ts';
-import { change } from '../support/change-desk.ts';
-import { type ChangeSubject, surveyChanges } from '../support/change-histories.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { clientOf } from '../support/faulty-client.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
-import { paymentIdFor, paymentRequest } from '../support/payment-fixtures.ts';
+import { change } from './change-harness.ts';
+import { type ChangeSubject, surveyChanges } from './change-histories.ts';
+import { paymentIdFor, paymentRequest } from './payment-fixtures.ts';
 
 /** Concurrent worlds. They share no item. */
 const CONCURRENCY = 8;

@@ -3,12 +3,12 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import pMap from 'p-map';
 import { LEASE_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
+import { runJob } from '../jobs/run-job.ts';
 import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
-import { expectedPaymentId } from '../support/expected-payment-id.ts';
 import { workersOf } from '../support/lambda-workers.ts';
 import { localAws } from '../support/local-aws.ts';
-import { runJob } from '../support/run-job.ts';
 import { until } from '../support/until.ts';
+import { expectedPaymentId } from './expected-payment-id.ts';
 
 let aws: LocalAws;
 let api: ApiClient;

@@ -12,22 +12,22 @@ import {
 } from '../../lambdas/payments/use/correct-ledger.ts';
 import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
+import { LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { LedgerDesk } from '../support/ledger-desk.ts';
 
-let desk: LedgerDesk;
+let harness: LedgerApiHarness;
 let payment: PaymentId;
 
 beforeEach(async () => {
-  desk = new LedgerDesk();
-  payment = await desk.paid('k-1');
+  harness = new LedgerApiHarness();
+  payment = await harness.paid('k-1');
 });
 
 const entropy = countingEntropy();
 
-const run = (key: string, changes: Partial<CorrectLedger> = {}, effects: EffectStore = desk.payments.store) =>
+const run = (key: string, changes: Partial<CorrectLedger> = {}, effects: EffectStore = harness.payments.store) =>
   correctLedger(
-    { effects, runner: idempotentRunner, clock: desk.payments.clock, entropy, digest: systemDigest },
+    { effects, runner: idempotentRunner, clock: harness.payments.clock, entropy, digest: systemDigest },
     {
       caller: { tenantId: tenantId('ten_desk'), mode: 'test' },
       operationId: storedOperationId(`cor_${key}`),
@@ -42,7 +42,7 @@ const run = (key: string, changes: Partial<CorrectLedger> = {}, effects: EffectS
 
 /** A store that calls `act`, at most `times` times, immediately before the write. */
 function storeWithRival(act: () => Promise<unknown>, times = 1): EffectStore {
-  const { store } = desk.payments;
+  const { store } = harness.payments;
   let acted = 0;
   return {
     readEffect: (operationId) => store.readEffect(operationId),
@@ -58,7 +58,7 @@ function storeWithRival(act: () => Promise<unknown>, times = 1): EffectStore {
 }
 
 const chain = async () => {
-  const found = await readChain(desk.payments.store, payment);
+  const found = await readChain(harness.payments.store, payment);
   if (found === undefined) throw new Error('the payment is there');
   return found;
 };
@@ -68,7 +68,7 @@ const bytesOf = (outcome: CorrectLedgerOutcome) => ('answer' in outcome ? outcom
 describe('one key', () => {
   test('corrects once, and its answer is replayed byte for byte', async () => {
     const first = await run('a');
-    desk.payments.clock.advance(60_000);
+    harness.payments.clock.advance(60_000);
     const second = await run('a');
 
     expect(first.kind).toBe('first');
@@ -101,7 +101,7 @@ describe('one key', () => {
   });
 
   test('that a rival with the same key overtakes between the two reads replays as well', async () => {
-    const { store } = desk.payments;
+    const { store } = harness.payments;
     let rival: Promise<CorrectLedgerOutcome> | undefined;
     const overtaken: EffectStore = {
       ...storeWithRival(async () => undefined),
@@ -120,7 +120,7 @@ describe('one key', () => {
   });
 
   test('is not lost when the store did not say whether it wrote: asked again, it replays', async () => {
-    const { store } = desk.payments;
+    const { store } = harness.payments;
     const silent: EffectStore = {
       ...storeWithRival(async () => undefined),
       recordEffect: async (effect) => {
@@ -143,10 +143,10 @@ describe('one key', () => {
 
   test('is replayed for ever; and refused, never run again, when its record was removed by hand', async () => {
     await run('a');
-    desk.payments.clock.advance(4_000 * 24 * 60 * 60 * 1000);
+    harness.payments.clock.advance(4_000 * 24 * 60 * 60 * 1000);
     expect((await run('a')).kind).toBe('replay');
 
-    desk.payments.store.deleteRecord(storedOperationId('cor_a'));
+    harness.payments.store.deleteRecord(storedOperationId('cor_a'));
     expect(await run('a')).toEqual({ kind: 'key_expired', paymentId: payment });
     expect(await types()).toHaveLength(3);
   });
@@ -215,11 +215,11 @@ describe('two keys', () => {
 
 describe('a correction', () => {
   test('leaves the payment as it is', async () => {
-    const before = await desk.payments.get(`/v1/payments/${payment}`);
+    const before = await harness.payments.get(`/v1/payments/${payment}`);
     await run('a');
     await run('b', { change: { kind: 'reverse', sequence: 3 } });
 
-    expect((await desk.payments.get(`/v1/payments/${payment}`)).text).toBe(before.text);
+    expect((await harness.payments.get(`/v1/payments/${payment}`)).text).toBe(before.text);
   });
 
   test.each([
@@ -230,6 +230,6 @@ describe('a correction', () => {
   ])('of a payment %s finds nothing, and writes nothing', async (_whose, changes) => {
     expect(await run('a', changes)).toEqual({ kind: 'not_found' });
     expect(await types()).toHaveLength(2);
-    expect(await desk.payments.store.readEffect(storedOperationId('cor_a'))).toBeUndefined();
+    expect(await harness.payments.store.readEffect(storedOperationId('cor_a'))).toBeUndefined();
   });
 });

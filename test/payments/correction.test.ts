@@ -12,8 +12,8 @@ import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import { ACCOUNTS, type Posting } from '../../lambdas/payments/domain/posting.ts';
 import { firstBrokenLink, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import { chainOf, type PaymentChain } from '../../lambdas/payments/use/payment-chain.ts';
-import { paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
 import { MemoryLedgerReader } from '../views/memory-ledger-reader.ts';
+import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 type Change = CorrectionRequest['change'];
 

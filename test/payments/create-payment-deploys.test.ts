@@ -5,38 +5,40 @@ import { creationAnswer } from '../../lambdas/payments/domain/payment-answer.ts'
 import { detailsOf, nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import { PaymentDesk } from '../support/payment-desk.ts';
-import { paymentIdFor, paymentRequest, pendingTransition } from '../support/payment-fixtures.ts';
 import { createMemoryProcessor } from './memory-processor.ts';
+import { paymentIdFor, paymentRequest, pendingTransition } from './payment-fixtures.ts';
+import { PaymentHarness } from './payment-harness.ts';
 
 const MINUTE = 60_000;
 
-let desk: PaymentDesk;
+let harness: PaymentHarness;
 beforeEach(() => {
-  desk = new PaymentDesk();
+  harness = new PaymentHarness();
 });
 
 describe('a deploy that sends charges elsewhere, while a claim is open', () => {
   const moved = () => {
-    const books = createMemoryProcessor({ clock: desk.clock });
+    const books = createMemoryProcessor({ clock: harness.clock });
     const processor: Processor = { ...books, endpoint: 'https://elsewhere.example', account: 'other' };
     return { books, processor };
   };
 
   test('makes no second charge there: what was sent to the old place is unknown from the new one', async () => {
     const request = paymentRequest('moved');
-    await desk.claimThenDie(request, true);
-    desk.clock.advance(MINUTE);
+    await harness.claimThenDie(request, true);
+    harness.clock.advance(MINUTE);
     const { books, processor } = moved();
-    expect((await desk.answered(request, { processor })).status).toBe(202);
-    expect([desk.processor.charges(request.paymentId).length, books.charges(request.paymentId).length]).toEqual([1, 0]);
+    expect((await harness.answered(request, { processor })).status).toBe(202);
+    expect([harness.processor.charges(request.paymentId).length, books.charges(request.paymentId).length]).toEqual([
+      1, 0,
+    ]);
   });
 
   test('does not take absence at the new place as proof that no charge was made', async () => {
     const request = paymentRequest('moved-late');
-    await desk.claimThenDie(request, true);
-    desk.clock.advance(60 * MINUTE);
-    expect((await desk.answered(request, { processor: moved().processor })).status).toBe(202);
+    await harness.claimThenDie(request, true);
+    harness.clock.advance(60 * MINUTE);
+    expect((await harness.answered(request, { processor: moved().processor })).status).toBe(202);
   });
 });
 
@@ -46,53 +48,53 @@ describe('a record that is lost', () => {
     const { promise: rivalLooks, resolve: looking } = Promise.withResolvers<void>();
     const { promise: ownerIsDone, resolve: done } = Promise.withResolvers<void>();
     const slow: PaymentStore = {
-      ...desk.storeMethods(),
+      ...harness.storeMethods(),
       listTransitions: async (paymentId, page) => {
         looking();
         await ownerIsDone;
-        return desk.store.listTransitions(paymentId, page);
+        return harness.store.listTransitions(paymentId, page);
       },
     };
     let rival: Promise<unknown> = Promise.resolve();
-    const store = desk.storeWithRival(async () => {
-      desk.store.deleteRecord(chargeOperation(request.paymentId));
-      rival = desk.pay(request, { store: slow });
+    const store = harness.storeWithRival(async () => {
+      harness.store.deleteRecord(chargeOperation(request.paymentId));
+      rival = harness.pay(request, { store: slow });
       await rivalLooks;
     });
-    expect((await desk.answered(request, { store })).status).toBe(201);
+    expect((await harness.answered(request, { store })).status).toBe(201);
     done();
     expect(await rival).toMatchObject({ kind: 'replay' });
   });
 
   test('after "unknown" was stored: a second, different answer is never given', async () => {
     const request = paymentRequest('unknown-then-lost');
-    desk.processor.failNext(9, 'tok_timeout_not_charged');
-    expect((await desk.answered(request)).status).toBe(202);
-    desk.store.deleteRecord(chargeOperation(request.paymentId));
-    expect(await desk.pay(request)).toEqual({ kind: 'key_expired', paymentId: request.paymentId });
+    harness.processor.failNext(9, 'tok_timeout_not_charged');
+    expect((await harness.answered(request)).status).toBe(202);
+    harness.store.deleteRecord(chargeOperation(request.paymentId));
+    expect(await harness.pay(request)).toEqual({ kind: 'key_expired', paymentId: request.paymentId });
   });
 
   test('after "unknown" was stored, with anything behind it in the chain: still never another answer', async () => {
     const request = paymentRequest('unknown-corrected-lost');
-    desk.processor.failNext(9, 'tok_timeout_not_charged');
-    await desk.answered(request);
-    const newest = (await desk.store.readPayment(request.paymentId))?.newest;
+    harness.processor.failNext(9, 'tok_timeout_not_charged');
+    await harness.answered(request);
+    const newest = (await harness.store.readPayment(request.paymentId))?.newest;
     if (newest === undefined) throw new Error('the payment is there');
     const draft = { type: 'ledger.corrected' as const, payment: newest.payment, postings: [] };
-    const corrected = nextTransition(systemDigest, newest, draft, desk.clock.nowMs());
+    const corrected = nextTransition(systemDigest, newest, draft, harness.clock.nowMs());
     const record = { operationId: storedOperationId('cor_1'), owner: ownerToken('operator'), recordedAtMs: 0 };
-    await desk.store.recordEffect({ record, transitions: [corrected] });
-    desk.clock.advance(9 * 24 * 60 * 60_000);
-    desk.store.deleteRecord(chargeOperation(request.paymentId));
-    expect(await desk.pay(request)).toEqual({ kind: 'key_expired', paymentId: request.paymentId });
+    await harness.store.recordEffect({ record, transitions: [corrected] });
+    harness.clock.advance(9 * 24 * 60 * 60_000);
+    harness.store.deleteRecord(chargeOperation(request.paymentId));
+    expect(await harness.pay(request)).toEqual({ kind: 'key_expired', paymentId: request.paymentId });
   });
 
   test('and was made by newer code: left to newer code', async () => {
     const request = paymentRequest('newer-lost');
     const newer = { ...request, fingerprint: { version: 2, sha256: systemDigest.sha256('another') } };
-    await desk.claimThenDie(newer, true);
-    desk.store.deleteRecord(chargeOperation(request.paymentId));
-    await expect(desk.pay(request)).rejects.toMatchObject({ code: 'fingerprint_version_unknown' });
+    await harness.claimThenDie(newer, true);
+    harness.store.deleteRecord(chargeOperation(request.paymentId));
+    await expect(harness.pay(request)).rejects.toMatchObject({ code: 'fingerprint_version_unknown' });
   });
 });
 
@@ -106,9 +108,9 @@ describe('an answer', () => {
 
   test('calls a decline a decline, whatever code the processor gives it', async () => {
     const processor: Processor = {
-      ...desk.processor,
+      ...harness.processor,
       charge: async () => ({ kind: 'declined', failure: { code: 'not_attempted', message: 'no' } }),
     };
-    expect((await desk.answered(paymentRequest('their-code'), { processor })).status).toBe(402);
+    expect((await harness.answered(paymentRequest('their-code'), { processor })).status).toBe(402);
   });
 });

@@ -7,172 +7,172 @@ import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlement.ts';
 import { nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import { PaymentDesk } from '../support/payment-desk.ts';
-import { paymentIdFor, paymentRequest } from '../support/payment-fixtures.ts';
 import { skewed } from '../support/simulated-clock.ts';
+import { paymentIdFor, paymentRequest } from './payment-fixtures.ts';
+import { PaymentHarness } from './payment-harness.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const NO_LOOKUP: ProcessorAbilities = { lookup: { kind: 'none' }, keyRetentionMs: 24 * 60 * MINUTE };
 
-let desk: PaymentDesk;
+let harness: PaymentHarness;
 beforeEach(() => {
-  desk = new PaymentDesk();
+  harness = new PaymentHarness();
 });
 
 describe('an owner that crashed', () => {
   test.each([true, false])('with the charge made (%s): after the lease, the next one finds out', async (charged) => {
     const request = paymentRequest(`died-${charged}`);
-    await desk.claimThenDie(request, charged);
-    desk.clock.advance(26 * SECOND);
-    expect((await desk.answered(request)).status).toBe(201);
-    expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+    await harness.claimThenDie(request, charged);
+    harness.clock.advance(26 * SECOND);
+    expect((await harness.answered(request)).status).toBe(201);
+    expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
   test('with the charge made, at a processor that cannot look up: the same key is the question', async () => {
-    desk = new PaymentDesk(NO_LOOKUP);
+    harness = new PaymentHarness(NO_LOOKUP);
     const request = paymentRequest('died-no-lookup');
-    await desk.claimThenDie(request, true);
-    desk.clock.advance(MINUTE);
-    expect((await desk.answered(request)).status).toBe(201);
-    expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+    await harness.claimThenDie(request, true);
+    harness.clock.advance(MINUTE);
+    expect((await harness.answered(request)).status).toBe(201);
+    expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
   test('and no retry for sixteen minutes: only looked up, never sent', async () => {
     const request = paymentRequest('died-late');
-    await desk.claimThenDie(request, false);
-    desk.clock.advance(16 * MINUTE);
-    const { status, body } = await desk.answered(request);
+    await harness.claimThenDie(request, false);
+    harness.clock.advance(16 * MINUTE);
+    const { status, body } = await harness.answered(request);
     expect([status, body['status']]).toEqual([202, 'processing']);
-    expect(desk.processor.charges(request.paymentId)).toEqual([]);
+    expect(harness.processor.charges(request.paymentId)).toEqual([]);
   });
 
   test('and no retry for an hour: proven absent, not attempted', async () => {
     const request = paymentRequest('died-absent');
-    await desk.claimThenDie(request, false);
-    desk.clock.advance(60 * MINUTE);
-    const { status, body } = await desk.answered(request);
+    await harness.claimThenDie(request, false);
+    harness.clock.advance(60 * MINUTE);
+    const { status, body } = await harness.answered(request);
     expect([status, body['code']]).toEqual([409, 'payment_not_attempted']);
-    expect(await desk.typesOf(request)).toEqual(['payment.created', 'payment.failed']);
+    expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.failed']);
   });
 
   test('and no retry for an hour, but the charge exists: found', async () => {
     const request = paymentRequest('died-present');
-    await desk.claimThenDie(request, true);
-    desk.clock.advance(60 * MINUTE);
-    expect((await desk.answered(request)).status).toBe(201);
+    await harness.claimThenDie(request, true);
+    harness.clock.advance(60 * MINUTE);
+    expect((await harness.answered(request)).status).toBe(201);
   });
 
   test('and no look-up can find out: an operator decides', async () => {
-    desk = new PaymentDesk(NO_LOOKUP);
+    harness = new PaymentHarness(NO_LOOKUP);
     const request = paymentRequest('died-undecidable');
-    await desk.claimThenDie(request, true);
-    desk.clock.advance(16 * MINUTE);
-    const { status, body } = await desk.answered(request);
+    await harness.claimThenDie(request, true);
+    harness.clock.advance(16 * MINUTE);
+    const { status, body } = await harness.answered(request);
     expect([status, body['status']]).toEqual([202, 'needs_review']);
-    expect(desk.processor.sends(request.paymentId)).toBe(1);
+    expect(harness.processor.sends(request.paymentId)).toBe(1);
   });
 
   test('with its record deleted: the payment itself is taken over', async () => {
     const request = paymentRequest('died-deleted');
-    await desk.claimThenDie(request, true);
-    desk.store.deleteRecord(chargeOperation(request.paymentId));
-    expect((await desk.answered(request)).status).toBe(201);
-    expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+    await harness.claimThenDie(request, true);
+    harness.store.deleteRecord(chargeOperation(request.paymentId));
+    expect((await harness.answered(request)).status).toBe(201);
+    expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
   test('with its record deleted, and another body: refused', async () => {
     const request = paymentRequest('died-deleted-mismatch');
-    await desk.claimThenDie(request, true);
-    desk.store.deleteRecord(chargeOperation(request.paymentId));
+    await harness.claimThenDie(request, true);
+    harness.store.deleteRecord(chargeOperation(request.paymentId));
     const other = { ...request, fingerprint: { version: 1, sha256: systemDigest.sha256('other') } };
-    expect(await desk.pay(other)).toEqual({ kind: 'payload_mismatch' });
+    expect(await harness.pay(other)).toEqual({ kind: 'payload_mismatch' });
   });
 });
 
 describe('a released claim', () => {
   test('without a retry in time ends as not attempted, without a call', async () => {
     const request = paymentRequest('released', { source: 'tok_unauthorized' });
-    await expect(desk.pay(request)).rejects.toBeInstanceOf(RetryableError);
-    desk.clock.advance(16 * MINUTE);
-    const { status, body } = await desk.answered(request);
+    await expect(harness.pay(request)).rejects.toBeInstanceOf(RetryableError);
+    harness.clock.advance(16 * MINUTE);
+    const { status, body } = await harness.answered(request);
     expect([status, body['code']]).toEqual([409, 'payment_not_attempted']);
-    expect(desk.processor.sends(request.paymentId)).toBe(1);
+    expect(harness.processor.sends(request.paymentId)).toBe(1);
   });
 
   test('is not trusted when the owner failed in an unforeseen way', async () => {
     const request = paymentRequest('bug');
     const buggy: Processor = {
-      ...desk.processor,
+      ...harness.processor,
       charge: async (order, limit) => {
-        await desk.processor.charge(order, limit);
+        await harness.processor.charge(order, limit);
         throw new TypeError('a bug in reading the answer');
       },
     };
-    await expect(desk.pay(request, { processor: buggy })).rejects.toThrow('a bug');
-    expect(await desk.store.readRecord(chargeOperation(request.paymentId))).toMatchObject({ released: false });
+    await expect(harness.pay(request, { processor: buggy })).rejects.toThrow('a bug');
+    expect(await harness.store.readRecord(chargeOperation(request.paymentId))).toMatchObject({ released: false });
   });
 });
 
 describe('rivals', () => {
   test('a callback that was first: the owner only stores the answer', async () => {
     const request = paymentRequest('callback-first');
-    const callback = desk.storeWithRival(async () => {
-      const history = await desk.store.readPayment(request.paymentId);
+    const callback = harness.storeWithRival(async () => {
+      const history = await harness.store.readPayment(request.paymentId);
       if (history === undefined) throw new Error('the payment is there');
       const { newest } = history;
       const decision = decide({ kind: 'succeeded', chargeId: 'ch_1' }, stateAfter([newest]));
       if (decision.kind !== 'append') throw new Error('the callback appends');
-      const pending = nextTransition(systemDigest, newest, decision.draft, desk.clock.nowMs());
-      await desk.store.claim({
+      const pending = nextTransition(systemDigest, newest, decision.draft, harness.clock.nowMs());
+      await harness.store.claim({
         record: {
           status: 'INPROGRESS',
           operationId: chargeOperation(paymentIdFor('a-callback')),
           paymentId: request.paymentId,
           fingerprint: request.fingerprint,
-          owner: desk.entropy.ownerToken(),
-          claimedAtMs: desk.clock.nowMs(),
+          owner: harness.entropy.ownerToken(),
+          claimedAtMs: harness.clock.nowMs(),
           leaseExpiresAtMs: 0,
           released: false,
         },
         pending,
       });
     });
-    expect((await desk.answered(request, { store: callback })).status).toBe(201);
-    expect(await desk.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
+    expect((await harness.answered(request, { store: callback })).status).toBe(201);
+    expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
   });
 
   test('a lease that ended while its owner was slow: all get the answer of the new owner', async () => {
     const request = paymentRequest('slow-owner');
-    let winner: Awaited<ReturnType<PaymentDesk['answered']>> | undefined;
-    const slow = desk.storeWithRival(async () => {
-      desk.clock.advance(26 * SECOND);
-      winner = await desk.answered(request);
+    let winner: Awaited<ReturnType<PaymentHarness['answered']>> | undefined;
+    const slow = harness.storeWithRival(async () => {
+      harness.clock.advance(26 * SECOND);
+      winner = await harness.answered(request);
     });
-    const loser = await desk.answered(request, { store: slow });
+    const loser = await harness.answered(request, { store: slow });
     expect(winner?.kind).toBe('first');
     expect(loser).toEqual({ ...winner, kind: 'replay' });
-    expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+    expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
   test('a record deleted while its owner ran: the answer is stored all the same', async () => {
     const request = paymentRequest('deleted-under-way');
-    const deleting = desk.storeWithRival(async () => desk.store.deleteRecord(chargeOperation(request.paymentId)));
-    const first = await desk.answered(request, { store: deleting });
+    const deleting = harness.storeWithRival(async () => harness.store.deleteRecord(chargeOperation(request.paymentId)));
+    const first = await harness.answered(request, { store: deleting });
     expect(first.status).toBe(201);
-    expect(await desk.answered(request)).toEqual({ ...first, kind: 'replay' });
+    expect(await harness.answered(request)).toEqual({ ...first, kind: 'replay' });
   });
 
   test.each([-5, 5])('a worker whose clock is off by %d minutes changes only which request waits', async (minutes) => {
     const request = paymentRequest(`skew-${minutes}`);
-    const other = skewed(desk.clock, minutes * MINUTE);
-    const disturbed = desk.storeWithRival(async () => {
-      await desk.pay(request, { clock: other }).catch(() => undefined);
+    const other = skewed(harness.clock, minutes * MINUTE);
+    const disturbed = harness.storeWithRival(async () => {
+      await harness.pay(request, { clock: other }).catch(() => undefined);
     });
-    const first = await desk.answered(request, { store: disturbed });
+    const first = await harness.answered(request, { store: disturbed });
     expect(first.status).toBe(201);
-    expect(await desk.answered(request, { clock: other })).toEqual({ ...first, kind: 'replay' });
-    expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+    expect(await harness.answered(request, { clock: other })).toEqual({ ...first, kind: 'replay' });
+    expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 });
 
@@ -181,20 +181,20 @@ describe('a reference', () => {
 
   test('in use is refused, with the payment that has it', async () => {
     const first = withReference('ref-1');
-    await desk.answered(first);
-    expect(await desk.pay(withReference('ref-2'))).toEqual({ kind: 'reference_used', paymentId: first.paymentId });
+    await harness.answered(first);
+    expect(await harness.pay(withReference('ref-2'))).toEqual({ kind: 'reference_used', paymentId: first.paymentId });
   });
 
   test('of a payment still under way is in use', async () => {
     const first = withReference('ref-3');
-    await desk.claimThenDie(first, true);
-    expect(await desk.pay(withReference('ref-4'))).toEqual({ kind: 'reference_used', paymentId: first.paymentId });
+    await harness.claimThenDie(first, true);
+    expect(await harness.pay(withReference('ref-4'))).toEqual({ kind: 'reference_used', paymentId: first.paymentId });
   });
 
   test('of a payment that failed is free again, for one', async () => {
-    await desk.answered(withReference('ref-5', 'tok_declined'));
+    await harness.answered(withReference('ref-5', 'tok_declined'));
     const second = withReference('ref-6');
-    expect((await desk.answered(second)).status).toBe(201);
-    expect(await desk.pay(withReference('ref-7'))).toEqual({ kind: 'reference_used', paymentId: second.paymentId });
+    expect((await harness.answered(second)).status).toBe(201);
+    expect(await harness.pay(withReference('ref-7'))).toEqual({ kind: 'reference_used', paymentId: second.paymentId });
   });
 });

@@ -6,21 +6,21 @@ import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlement.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import { PaymentDesk } from '../support/payment-desk.ts';
-import { paymentIdFor, paymentRequest } from '../support/payment-fixtures.ts';
+import { paymentIdFor, paymentRequest } from './payment-fixtures.ts';
+import { PaymentHarness } from './payment-harness.ts';
 
 const DAY = 24 * 60 * 60_000;
 const NO_LOOKUP: ProcessorAbilities = { lookup: { kind: 'none' }, keyRetentionMs: DAY };
 
-let desk: PaymentDesk;
+let harness: PaymentHarness;
 beforeEach(() => {
-  desk = new PaymentDesk();
+  harness = new PaymentHarness();
 });
 
 describe('the processor answers', () => {
   test('yes: 201, one charge, one transition with its postings', async () => {
     const request = paymentRequest('yes', { reference: 'order-1', description: 'shirts', metadata: { order: '1' } });
-    const { status, body } = await desk.answered(request);
+    const { status, body } = await harness.answered(request);
     expect(status).toBe(201);
     expect(body).toMatchObject({
       id: request.paymentId,
@@ -39,40 +39,40 @@ describe('the processor answers', () => {
       metadata: { order: '1' },
       livemode: false,
     });
-    expect(await desk.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
+    expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
   });
 
   test('authorized: 201, nothing captured yet', async () => {
-    const { status, body } = await desk.answered(paymentRequest('manual', { capture: 'manual' }));
+    const { status, body } = await harness.answered(paymentRequest('manual', { capture: 'manual' }));
     expect([status, body['status'], body['amount_captured']]).toEqual([201, 'requires_capture', 0]);
   });
 
   test('no: 402 is final and replayed', async () => {
     const request = paymentRequest('declined', { source: 'tok_declined' });
-    const first = await desk.answered(request);
+    const first = await harness.answered(request);
     expect([first.status, first.body['code']]).toEqual([402, 'payment_failed']);
-    expect(await desk.answered(request)).toEqual({ ...first, kind: 'replay' });
-    expect(desk.processor.sends(request.paymentId)).toBe(1);
+    expect(await harness.answered(request)).toEqual({ ...first, kind: 'replay' });
+    expect(harness.processor.sends(request.paymentId)).toBe(1);
   });
 
   test('that it does not understand: final, as no money can have moved', async () => {
     const request = paymentRequest('rejected', { source: 'tok_nobody' });
-    expect((await desk.answered(request)).status).toBe(402);
-    expect((await desk.answered(request)).kind).toBe('replay');
+    expect((await harness.answered(request)).status).toBe(402);
+    expect((await harness.answered(request)).kind).toBe('replay');
   });
 
   test('with an error, then yes: asked again within the same request', async () => {
     const request = paymentRequest('flaky', { source: 'tok_flaky' });
-    expect((await desk.answered(request)).status).toBe(201);
-    expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+    expect((await harness.answered(request)).status).toBe(201);
+    expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
   test.each(['tok_timeout_charged', 'tok_timeout_not_charged', 'tok_malformed'])(
     'nothing (%s): found out',
     async (source) => {
       const request = paymentRequest(source, { source });
-      expect((await desk.answered(request)).status).toBe(201);
-      expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+      expect((await harness.answered(request)).status).toBe(201);
+      expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
     },
   );
 
@@ -80,36 +80,36 @@ describe('the processor answers', () => {
     'not now (%s): released, and the key stays usable',
     async (source) => {
       const request = paymentRequest(source, { source });
-      await expect(desk.pay(request)).rejects.toBeInstanceOf(RetryableError);
-      expect(await desk.store.readRecord(chargeOperation(request.paymentId))).toMatchObject({
+      await expect(harness.pay(request)).rejects.toBeInstanceOf(RetryableError);
+      expect(await harness.store.readRecord(chargeOperation(request.paymentId))).toMatchObject({
         released: true,
         leaseExpiresAtMs: 0,
       });
-      if (source === 'tok_rate_limited') expect((await desk.answered(request)).status).toBe(201);
-      else await expect(desk.pay(request)).rejects.toBeInstanceOf(RetryableError);
+      if (source === 'tok_rate_limited') expect((await harness.answered(request)).status).toBe(201);
+      else await expect(harness.pay(request)).rejects.toBeInstanceOf(RetryableError);
     },
   );
 
   test('nothing, twice: 202 is stored and always replayed, although the outcome is known later', async () => {
     const request = paymentRequest('unknown');
-    desk.processor.failNext(9, 'tok_timeout_not_charged');
-    const first = await desk.answered(request);
+    harness.processor.failNext(9, 'tok_timeout_not_charged');
+    const first = await harness.answered(request);
     expect([first.status, first.body['status']]).toEqual([202, 'processing']);
-    expect(await desk.typesOf(request)).toEqual(['payment.created', 'payment.processing']);
-    expect(await desk.answered(request)).toEqual({ ...first, kind: 'replay' });
-    expect(desk.processor.sends(request.paymentId)).toBe(2);
+    expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.processing']);
+    expect(await harness.answered(request)).toEqual({ ...first, kind: 'replay' });
+    expect(harness.processor.sends(request.paymentId)).toBe(2);
   });
 
   test('no, after an unanswered send: the look-up must confirm it', async () => {
     const request = paymentRequest('refusal-after-ambiguity');
     let sends = 0;
     const moody: Processor = {
-      ...desk.processor,
+      ...harness.processor,
       charge: async (order, limit) => {
         sends += 1;
         if (sends > 1) return { kind: 'declined', failure: { code: 'card_declined', message: 'no' } };
         // The charge happens, and its answer is lost.
-        await desk.processor.charge(order, limit);
+        await harness.processor.charge(order, limit);
         throw new AmbiguousError('processor_timeout', 'no answer');
       },
       findCharge: async () => {
@@ -117,65 +117,68 @@ describe('the processor answers', () => {
         return { kind: 'succeeded', chargeId: 'ch_1' };
       },
     };
-    expect((await desk.answered(request, { processor: moody })).status).toBe(201);
+    expect((await harness.answered(request, { processor: moody })).status).toBe(201);
   });
 
   test('no, after an unanswered send, and no look-up can confirm it: unknown, not failed', async () => {
     let sends = 0;
     const moody: Processor = {
-      ...desk.processor,
-      abilities: { ...desk.processor.abilities, ...NO_LOOKUP },
+      ...harness.processor,
+      abilities: { ...harness.processor.abilities, ...NO_LOOKUP },
       charge: async () => {
         sends += 1;
         if (sends > 1) return { kind: 'rejected', failure: { code: 'expired', message: 'no' } };
         throw new AmbiguousError('processor_timeout', 'no answer');
       },
     };
-    expect((await desk.answered(paymentRequest('unconfirmed'), { processor: moody })).status).toBe(202);
+    expect((await harness.answered(paymentRequest('unconfirmed'), { processor: moody })).status).toBe(202);
   });
 });
 
 describe('the circuit breaker is open', () => {
   test('nothing is claimed, and the key stays unused', async () => {
     const request = paymentRequest('open');
-    desk.processor.switchCircuit('open');
-    await expect(desk.pay(request)).rejects.toMatchObject({ code: 'processor_circuit_open' });
-    expect(await desk.store.readRecord(chargeOperation(request.paymentId))).toBeUndefined();
-    desk.processor.switchCircuit('closed');
-    expect((await desk.answered(request)).kind).toBe('first');
+    harness.processor.switchCircuit('open');
+    await expect(harness.pay(request)).rejects.toMatchObject({ code: 'processor_circuit_open' });
+    expect(await harness.store.readRecord(chargeOperation(request.paymentId))).toBeUndefined();
+    harness.processor.switchCircuit('closed');
+    expect((await harness.answered(request)).kind).toBe('first');
   });
 
   test('what was answered before is still answered', async () => {
     const request = paymentRequest('open-replay');
-    const first = await desk.answered(request);
-    desk.processor.switchCircuit('open');
-    expect(await desk.answered(request)).toEqual({ ...first, kind: 'replay' });
+    const first = await harness.answered(request);
+    harness.processor.switchCircuit('open');
+    expect(await harness.answered(request)).toEqual({ ...first, kind: 'replay' });
     const other = paymentRequest('open-replay', { fingerprint: { version: 1, sha256: systemDigest.sha256('other') } });
-    expect(await desk.pay(other)).toEqual({ kind: 'payload_mismatch' });
+    expect(await harness.pay(other)).toEqual({ kind: 'payload_mismatch' });
   });
 });
 
 describe('the same key', () => {
   test('with another body: refused, and the stored answer stays', async () => {
     const request = paymentRequest('mismatch');
-    const first = await desk.answered(request);
+    const first = await harness.answered(request);
     const other = { ...request, amountMinor: 5, fingerprint: { version: 1, sha256: systemDigest.sha256('other') } };
-    expect(await desk.pay(other)).toEqual({ kind: 'payload_mismatch' });
-    expect(await desk.answered(request)).toEqual({ ...first, kind: 'replay' });
+    expect(await harness.pay(other)).toEqual({ kind: 'payload_mismatch' });
+    expect(await harness.answered(request)).toEqual({ ...first, kind: 'replay' });
   });
 
   test('claimed by newer code with another fingerprint rule: left to the newer code', async () => {
     const request = paymentRequest('newer');
-    await desk.answered({ ...request, fingerprint: { version: 2, sha256: systemDigest.sha256('as version 2 says') } });
-    await expect(desk.pay(request)).rejects.toMatchObject({ code: 'fingerprint_version_unknown' });
+    await harness.answered({
+      ...request,
+      fingerprint: { version: 2, sha256: systemDigest.sha256('as version 2 says') },
+    });
+    await expect(harness.pay(request)).rejects.toMatchObject({ code: 'fingerprint_version_unknown' });
   });
 
   test('while the first still runs: in progress, with another body: refused', async () => {
     const request = paymentRequest('running');
-    await desk.claimThenDie(request, true);
-    expect(await desk.pay(request)).toMatchObject({ kind: 'in_progress' });
+    await harness.claimThenDie(request, true);
+    expect(await harness.pay(request)).toMatchObject({ kind: 'in_progress' });
     const other = { ...request, fingerprint: { version: 1, sha256: systemDigest.sha256('other') } };
-    expect(await desk.pay(other)).toEqual({ kind: 'payload_mismatch' });
+    expect(await harness.pay(other)).toEqual({ kind: 'payload_mismatch' });
   });
 
   test('under another tenant is another payment', async () => {
@@ -184,39 +187,41 @@ describe('the same key', () => {
       tenantId: tenantId('ten_b'),
       paymentId: paymentIdFor('shared', 'ten_b'),
     });
-    expect([(await desk.answered(mine)).kind, (await desk.answered(theirs)).kind]).toEqual(['first', 'first']);
+    expect([(await harness.answered(mine)).kind, (await harness.answered(theirs)).kind]).toEqual(['first', 'first']);
   });
 
   test('is answered warm without any call', async () => {
     const request = paymentRequest('warm');
     const replays = new ProcessReplayCache();
-    await desk.answered(request, { replays });
+    await harness.answered(request, { replays });
     const dead = new Proxy({} as PaymentStore, {
       get: () => () => {
         throw new Error('a warm replay calls nothing');
       },
     });
     const unready: Processor = {
-      ...desk.processor,
+      ...harness.processor,
       ready: () => Promise.reject(new Error('a warm replay calls nothing')),
     };
-    const outcome = await desk.pay(request, { replays, store: dead, processor: unready });
+    const outcome = await harness.pay(request, { replays, store: dead, processor: unready });
     expect(outcome).toMatchObject({ kind: 'replay', source: 'cache' });
     const other = { ...request, fingerprint: { version: 1, sha256: systemDigest.sha256('other') } };
-    expect(await desk.pay(other, { replays, store: dead, processor: unready })).toEqual({ kind: 'payload_mismatch' });
+    expect(await harness.pay(other, { replays, store: dead, processor: unready })).toEqual({
+      kind: 'payload_mismatch',
+    });
   });
 
   test('past its retention: refused with the payment’s id, warm and cold, and nothing is charged', async () => {
     const request = paymentRequest('old');
     const replays = new ProcessReplayCache();
-    await desk.answered(request, { replays });
-    desk.clock.advance(8 * DAY);
+    await harness.answered(request, { replays });
+    harness.clock.advance(8 * DAY);
     const expired = { kind: 'key_expired', paymentId: request.paymentId };
-    expect(await desk.pay(request, { replays })).toEqual(expired);
-    expect(await desk.pay(request)).toEqual(expired);
+    expect(await harness.pay(request, { replays })).toEqual(expired);
+    expect(await harness.pay(request)).toEqual(expired);
     // Time to live has taken the record too: transition 1 still refuses.
-    desk.store.deleteRecord(chargeOperation(request.paymentId));
-    expect(await desk.pay(request)).toEqual(expired);
-    expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+    harness.store.deleteRecord(chargeOperation(request.paymentId));
+    expect(await harness.pay(request)).toEqual(expired);
+    expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 });

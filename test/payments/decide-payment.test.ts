@@ -9,27 +9,27 @@ import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import { type DecidePayment, decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
-import { callback } from '../support/callback-desk.ts';
-import { ChangeDesk, change } from '../support/change-desk.ts';
+import { callback } from '../callbacks/callback-harness.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { paymentRequest } from '../support/payment-fixtures.ts';
+import { ChangeHarness, change } from './change-harness.ts';
+import { paymentRequest } from './payment-fixtures.ts';
 
-let desk: ChangeDesk;
+let harness: ChangeHarness;
 const entropy = countingEntropy();
 const request = paymentRequest('decided', { source: 'tok_async' });
 
 /** A payment whose captured amount differs from the requested amount. */
 beforeEach(async () => {
-  desk = new ChangeDesk();
-  await desk.pay(request);
-  const charge = desk.chargeOf(request);
-  desk.processor.inside.succeed(charge, 999);
-  await desk.deliver(callback('evt_1', charge));
+  harness = new ChangeHarness();
+  await harness.pay(request);
+  const charge = harness.chargeOf(request);
+  harness.processor.inside.succeed(charge, 999);
+  await harness.deliver(callback('evt_1', charge));
 });
 
 const decide = (key: string, changes: Partial<DecidePayment> = {}) => {
   const { tenantId, mode, paymentId } = request;
-  const { store: effects, clock } = desk;
+  const { store: effects, clock } = harness;
   return decidePayment(
     { effects, runner: idempotentRunner, clock, entropy, digest: systemDigest },
     {
@@ -45,14 +45,14 @@ const decide = (key: string, changes: Partial<DecidePayment> = {}) => {
   );
 };
 
-const status = async () => (await desk.chain(request)).state.payment.status;
+const status = async () => (await harness.chain(request)).state.payment.status;
 
 describe('an operator’s decision', () => {
   test('settles a payment in review, once, with the operator’s name', async () => {
     expect(await status()).toBe('needs_review');
     expect(await decide('a')).toMatchObject({ kind: 'first', answer: { status: 200 } });
     expect(await decide('a')).toMatchObject({ kind: 'replay' });
-    const { newest } = await desk.chain(request);
+    const { newest } = await harness.chain(request);
     expect(newest).toMatchObject({
       type: 'payment.failed',
       payment: { status: 'failed', failure: { code: 'decided_by_operator' } },
@@ -63,18 +63,18 @@ describe('an operator’s decision', () => {
   test('that it succeeded posts what was taken, which it must name, and never what was only asked for', async () => {
     expect(await decide('a', { outcome: 'succeeded' })).toEqual({ kind: 'amount_unnamed' });
     expect(await decide('a', { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });
-    const { newest } = await desk.chain(request);
+    const { newest } = await harness.chain(request);
     expect(newest.postings).toMatchObject([
       { account: 'processor_clearing', direction: 'debit', amountMinor: 999 },
       { account: 'merchant_payable', direction: 'credit', amountMinor: 999 },
     ]);
     expect(newest.payment).toMatchObject({ status: 'succeeded', amountCapturedMinor: 999 });
     // The processor's books say the same: there is nothing left to contradict.
-    expect(await desk.deliver(callback('evt_2', desk.chargeOf(request)))).toMatchObject({ contradictions: [] });
+    expect(await harness.deliver(callback('evt_2', harness.chargeOf(request)))).toMatchObject({ contradictions: [] });
   });
 
   test('of a payment with an undecidable outcome posts the requested amount, unless it names another', async () => {
-    const { payment } = (await desk.chain(request)).state;
+    const { payment } = (await harness.chain(request)).state;
     const undecidable = { ...payment, failure: { code: 'outcome_undecidable', message: 'no' } };
     const state = stateAfter([{ type: 'payment.review_required', payment: undecidable }]);
     const said = { decisionId: 'dec_a', outcome: 'succeeded' as const, reason: 'seen', operator: 'Ada Example' };
@@ -112,10 +112,10 @@ describe('an operator’s decision about a change with an undecidable outcome', 
   /** A change at a processor that did not answer and has no look-up. */
   async function undecided(kind: 'capture' | 'cancel' | 'refund'): Promise<OperationId> {
     const payment = paymentRequest(`blind-${kind}`, { capture: kind === 'refund' ? 'automatic' : 'manual' });
-    await desk.pay(payment);
+    await harness.pay(payment);
     const asked = change(payment, 'k', kind === 'cancel' ? { kind } : { kind, amountMinor: 400 });
-    const processor = { ...desk.processor, abilities: BLIND, change: unheard };
-    expect(await desk.change(asked, { processor })).toMatchObject({ kind: 'first', unknown: true });
+    const processor = { ...harness.processor, abilities: BLIND, change: unheard };
+    expect(await harness.change(asked, { processor })).toMatchObject({ kind: 'first', unknown: true });
     return asked.operationId;
   }
   const BLIND = {
@@ -129,21 +129,21 @@ describe('an operator’s decision about a change with an undecidable outcome', 
   const settle = (operationId: OperationId, outcome: 'succeeded' | 'failed', key = 'a') =>
     decide(key, { payment: aboutChange(operationId), change: operationId, outcome });
   const newest = async (operationId: OperationId) => {
-    const chain = await readChain(desk.store, aboutChange(operationId) as PaymentId);
+    const chain = await readChain(harness.store, aboutChange(operationId) as PaymentId);
     return chain?.newest;
   };
 
   test('is requested by the resolver after the send window, and not before', async () => {
     const operationId = await undecided('refund');
-    const processor = { ...desk.processor, abilities: BLIND, change: unheard };
-    const resolve = () => resolveInquiries({ ...desk.changeTools, processor });
+    const processor = { ...harness.processor, abilities: BLIND, change: unheard };
+    const resolve = () => resolveInquiries({ ...harness.changeTools, processor });
     expect(await resolve()).toMatchObject({ waiting: 1, undecidable: 0 });
-    desk.clock.advance(16 * 60_000);
+    harness.clock.advance(16 * 60_000);
     expect(await resolve()).toMatchObject({ waiting: 0, undecidable: 1 });
     expect(await settle(operationId, 'failed')).toMatchObject({ kind: 'change_too_young' });
-    desk.clock.advance(DAY);
+    harness.clock.advance(DAY);
     expect(await settle(operationId, 'failed')).toMatchObject({ kind: 'first' });
-    desk.clock.advance(14 * 60_000);
+    harness.clock.advance(14 * 60_000);
     expect(await resolve()).toMatchObject({ finished: 1, undecidable: 0 });
     expect(await resolve()).toMatchObject({ finished: 0, undecidable: 0 });
   });
@@ -157,7 +157,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     ['cancel', 'failed', 'void.failed', 0],
   ] as const)('has the effect of the processor’s own word: %s %s', async (kind, outcome, type, posted) => {
     const operationId = await undecided(kind);
-    desk.clock.advance(DAY);
+    harness.clock.advance(DAY);
     expect(await settle(operationId, outcome)).toMatchObject({ kind: 'first', answer: { status: 200 } });
     const transition = await newest(operationId);
     expect(transition?.type).toBe(type);
@@ -167,7 +167,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
 
   test('counts once, under one key or two, raced or not', async () => {
     const operationId = await undecided('refund');
-    desk.clock.advance(DAY);
+    harness.clock.advance(DAY);
     const outcomes = await Promise.all([
       settle(operationId, 'succeeded', 'a'),
       settle(operationId, 'failed', 'b'),
@@ -179,7 +179,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
 
   test('is of a change of that payment', async () => {
     const operationId = await undecided('refund');
-    desk.clock.advance(DAY);
+    harness.clock.advance(DAY);
     expect(await decide('a', { change: operationId })).toEqual({ kind: 'change_not_found' });
   });
 });

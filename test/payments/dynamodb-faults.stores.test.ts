@@ -13,14 +13,8 @@ import {
   writeConflict,
 } from '../support/faulty-client.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
-import {
-  completedRecord,
-  openRecord,
-  outcomeTransition,
-  paymentIdFor,
-  pendingTransition,
-} from '../support/payment-fixtures.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { completedRecord, openRecord, outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 /** What happens to one call of the SDK: nothing, an error instead of it, or an error after it took effect. */
 type Strike = 'pass' | { readonly instead: () => Error } | { readonly after: () => Error };

@@ -6,7 +6,7 @@ import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
 import type { Effect, EffectStore, OrphanedCallback } from '../../lambdas/payments/use/effect-store.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { OrphanShelf } from '../../lambdas/payments/use/unfinished-work.ts';
-import { openRecord, outcomeTransition, paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+import { openRecord, outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 export interface EffectStoreUnderTest {
   readonly payments: PaymentStore;

@@ -8,9 +8,9 @@ import type { FaultPlan } from '../support/fault-plan.ts';
 import { storeOf } from '../support/faulty-ports.ts';
 import { ALONE, brokenPromises, type MakeWorld, survey } from '../support/histories.ts';
 import { NaiveWorld } from '../support/naive-world.ts';
-import { paymentRequest } from '../support/payment-fixtures.ts';
-import { type Mutation, PaymentWorld } from '../support/payment-world.ts';
 import { MemoryStore } from './memory-store.ts';
+import { paymentRequest } from './payment-fixtures.ts';
+import { type Mutation, PaymentWorld } from './payment-world.ts';
 
 interface Variant {
   readonly source?: string;

@@ -9,9 +9,9 @@ import { clientOf } from '../support/faulty-client.ts';
 import { storeOf } from '../support/faulty-ports.ts';
 import { type MakeWorld, survey } from '../support/histories.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
-import { paymentIdFor, paymentRequest } from '../support/payment-fixtures.ts';
-import { PaymentWorld } from '../support/payment-world.ts';
 import { whole } from '../support/prove.ts';
+import { paymentIdFor, paymentRequest } from './payment-fixtures.ts';
+import { PaymentWorld } from './payment-world.ts';
 
 /** Concurrent worlds. They share no item. */
 const CONCURRENCY = 8;

@@ -4,13 +4,7 @@ import { chargeOperation, ownerToken, tenantId } from '../../lambdas/kernel/ids.
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
-import {
-  completedRecord,
-  openRecord,
-  outcomeTransition,
-  paymentIdFor,
-  pendingTransition,
-} from '../support/payment-fixtures.ts';
+import { completedRecord, openRecord, outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 export interface StoreUnderTest {
   readonly store: PaymentStore;

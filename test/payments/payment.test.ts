@@ -3,7 +3,7 @@ import { decide } from '../../lambdas/payments/domain/decide.ts';
 import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import { create, freesReference, isUnresolved, type Payment } from '../../lambdas/payments/domain/payment.ts';
 import { evolve, type PaymentState, stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
-import { paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 const created = pendingTransition(paymentIdFor('core')).payment;
 const FAILURE = { code: 'card_declined', message: 'no' };

@@ -2,17 +2,17 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { API_KEY, PaymentsDesk, type Reply } from '../support/payments-desk.ts';
+import { API_KEY, PaymentsApiHarness, type Reply } from './payments-api-harness.ts';
 
 /** Access: S06 and S15, and the existing routes. */
 
 const UNKNOWN_ID = `pay_${'a'.repeat(32)}`;
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 
-let desk: PaymentsDesk;
+let harness: PaymentsApiHarness;
 
 beforeEach(() => {
-  desk = new PaymentsDesk();
+  harness = new PaymentsApiHarness();
 });
 
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
@@ -26,8 +26,8 @@ function withoutRequestId({ status, body }: Reply) {
 
 describe('an API key', () => {
   test('that is not good is 401 with one and the same body, whatever is wrong with it', async () => {
-    desk.registerKey('sk_test_revokedrevokedrevoked', { revokedAtMs: desk.clock.nowMs() });
-    desk.registerKey('sk_live_wrongmodewrongmodewrong', { mode: 'test' });
+    harness.registerKey('sk_test_revokedrevokedrevoked', { revokedAtMs: harness.clock.nowMs() });
+    harness.registerKey('sk_live_wrongmodewrongmodewrong', { mode: 'test' });
     const bad = [
       as('sk_test_unknownunknownunknown'),
       as('sk_test_revokedrevokedrevoked'),
@@ -45,7 +45,7 @@ describe('an API key', () => {
     ];
 
     const replies: Reply[] = [];
-    for (const asked of bad) replies.push(await desk.get(`/v1/payments/${UNKNOWN_ID}`, asked));
+    for (const asked of bad) replies.push(await harness.get(`/v1/payments/${UNKNOWN_ID}`, asked));
 
     expect(new Set(replies.map((reply) => JSON.stringify(withoutRequestId(reply)))).size).toBe(1);
     expect(replies[0]?.body).toMatchObject({ status: 401, code: 'unauthorized' });
@@ -61,30 +61,30 @@ describe('an API key', () => {
       `sk_prod_${'a'.repeat(22)}`,
       `sk_test_${'a'.repeat(300)}`,
     ]) {
-      expect((await desk.get(`/v1/payments/${UNKNOWN_ID}`, as(key))).status).toBe(401);
+      expect((await harness.get(`/v1/payments/${UNKNOWN_ID}`, as(key))).status).toBe(401);
     }
 
-    expect(desk.lookups).toEqual([]);
+    expect(harness.lookups).toEqual([]);
   });
 
   test.each(['Bearer ', 'bearer ', 'BEARER   '])('is good behind %j', async (scheme) => {
-    const reply = await desk.pay('k-1', {}, { headers: { Authorization: `${scheme}${API_KEY}` } });
+    const reply = await harness.pay('k-1', {}, { headers: { Authorization: `${scheme}${API_KEY}` } });
 
     expect(reply.status).toBe(201);
   });
 
   test('is looked up by its hash alone', async () => {
-    await desk.get(`/v1/payments/${UNKNOWN_ID}`);
+    await harness.get(`/v1/payments/${UNKNOWN_ID}`);
 
     // printf '%s' sk_test_0123456789abcdefghijkl | sha256sum
-    expect(desk.lookups).toEqual(['77533b4270ef7b39d087a2b098ed5f4e460ad440c5800bd7fcab1829b571ee37']);
+    expect(harness.lookups).toEqual(['77533b4270ef7b39d087a2b098ed5f4e460ad440c5800bd7fcab1829b571ee37']);
   });
 
   test('without the scope is 403 with one body, for reading and for writing', async () => {
-    desk.registerKey(OTHER_KEY, { scopes: [Scopes.ledgerAdmin] });
+    harness.registerKey(OTHER_KEY, { scopes: [Scopes.ledgerAdmin] });
 
-    const write = await desk.pay('k-1', {}, as(OTHER_KEY));
-    const read = await desk.get(`/v1/payments/${UNKNOWN_ID}`, as(OTHER_KEY));
+    const write = await harness.pay('k-1', {}, as(OTHER_KEY));
+    const read = await harness.get(`/v1/payments/${UNKNOWN_ID}`, as(OTHER_KEY));
 
     expect(write.status).toBe(403);
     expect(write.body).toMatchObject({ code: 'insufficient_scope' });
@@ -92,48 +92,48 @@ describe('an API key', () => {
   });
 
   test('may read without being allowed to write, and the other way round', async () => {
-    const made = await desk.pay('k-1');
+    const made = await harness.pay('k-1');
     const path = `/v1/payments/${String(made.body['id'])}`;
 
-    desk.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsRead] });
-    expect((await desk.get(path, as(OTHER_KEY))).status).toBe(200);
-    expect((await desk.pay('k-2', {}, as(OTHER_KEY))).status).toBe(403);
+    harness.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsRead] });
+    expect((await harness.get(path, as(OTHER_KEY))).status).toBe(200);
+    expect((await harness.pay('k-2', {}, as(OTHER_KEY))).status).toBe(403);
 
-    desk.clock.advance(10_000);
-    desk.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsWrite] });
-    expect((await desk.get(path, as(OTHER_KEY))).status).toBe(403);
-    expect((await desk.pay('k-2', {}, as(OTHER_KEY))).status).toBe(201);
+    harness.clock.advance(10_000);
+    harness.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsWrite] });
+    expect((await harness.get(path, as(OTHER_KEY))).status).toBe(403);
+    expect((await harness.pay('k-2', {}, as(OTHER_KEY))).status).toBe(201);
   });
 
   test('that was just seen costs no look-up, and its revocation takes effect within 10 seconds', async () => {
-    await desk.pay('k-1');
-    desk.registerKey(API_KEY, { revokedAtMs: desk.clock.nowMs() });
-    desk.clock.advance(9_999);
-    expect((await desk.pay('k-1')).status).toBe(201);
-    expect(desk.lookups).toHaveLength(1);
+    await harness.pay('k-1');
+    harness.registerKey(API_KEY, { revokedAtMs: harness.clock.nowMs() });
+    harness.clock.advance(9_999);
+    expect((await harness.pay('k-1')).status).toBe(201);
+    expect(harness.lookups).toHaveLength(1);
 
-    desk.clock.advance(1);
-    expect((await desk.pay('k-1')).status).toBe(401);
-    expect(desk.lookups).toHaveLength(2);
+    harness.clock.advance(1);
+    expect((await harness.pay('k-1')).status).toBe(401);
+    expect(harness.lookups).toHaveLength(2);
   });
 
   test('does not live longer because the clock was set back', async () => {
-    await desk.pay('k-1');
-    desk.registerKey(API_KEY, { revokedAtMs: desk.clock.nowMs() });
-    desk.clock.advance(-3_600_000);
+    await harness.pay('k-1');
+    harness.registerKey(API_KEY, { revokedAtMs: harness.clock.nowMs() });
+    harness.clock.advance(-3_600_000);
 
-    expect((await desk.pay('k-1')).status).toBe(401);
+    expect((await harness.pay('k-1')).status).toBe(401);
   });
 
   test('that is unknown is looked up each time, so that a new one works at once', async () => {
-    expect((await desk.pay('k-1', {}, as(OTHER_KEY))).status).toBe(401);
-    desk.registerKey(OTHER_KEY, {});
+    expect((await harness.pay('k-1', {}, as(OTHER_KEY))).status).toBe(401);
+    harness.registerKey(OTHER_KEY, {});
 
-    expect((await desk.pay('k-1', {}, as(OTHER_KEY))).status).toBe(201);
+    expect((await harness.pay('k-1', {}, as(OTHER_KEY))).status).toBe(201);
   });
 
   test('that cannot be looked up now is 503: closed, not open', async () => {
-    const away = new PaymentsDesk({
+    const away = new PaymentsApiHarness({
       keys: {
         findByHash: async () => {
           throw new RetryableError('store_unavailable', 'the store does not take this now', { retryAfterSeconds: 2 });
@@ -154,13 +154,13 @@ describe("another tenant's payment", () => {
     ['of another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
     ['of the same tenant in live mode', 'sk_live_0123456789abcdefghijkl', { mode: 'live' as const }],
   ])('does not exist for a key %s', async (_whose, key, record) => {
-    desk.registerKey(key, record);
-    const made = await desk.pay('k-1');
+    harness.registerKey(key, record);
+    const made = await harness.pay('k-1');
 
     for (const rest of ['', '/transitions']) {
-      const foreign = await desk.get(`/v1/payments/${String(made.body['id'])}${rest}`, as(key));
-      const unknown = await desk.get(`/v1/payments/${UNKNOWN_ID}${rest}`, as(key));
-      const malformed = await desk.get(`/v1/payments/no-id${rest}`, as(key));
+      const foreign = await harness.get(`/v1/payments/${String(made.body['id'])}${rest}`, as(key));
+      const unknown = await harness.get(`/v1/payments/${UNKNOWN_ID}${rest}`, as(key));
+      const malformed = await harness.get(`/v1/payments/no-id${rest}`, as(key));
 
       expect(foreign.status).toBe(404);
       expect(withoutRequestId(foreign)).toEqual(withoutRequestId(unknown));
@@ -178,12 +178,12 @@ describe('a path', () => {
     '/v1/payments/a/b',
     `/v1/payments/${UNKNOWN_ID}/transitions/1`,
   ])('that is not known is 404, before any key is looked at: %s', async (path) => {
-    const reply = await desk.get(path, as('wrong'));
+    const reply = await harness.get(path, as('wrong'));
 
     expect(reply.status).toBe(404);
     expect(reply.headers).toMatchObject({ 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' });
     expect(reply.body).toMatchObject({ code: 'not_found', type: 'about:blank' });
-    expect(desk.lookups).toEqual([]);
+    expect(harness.lookups).toEqual([]);
   });
 
   test.each([
@@ -192,7 +192,7 @@ describe('a path', () => {
     ['POST', `/v1/payments/${UNKNOWN_ID}`, 'GET, HEAD'],
     ['PATCH', `/v1/payments/${UNKNOWN_ID}/transitions`, 'GET, HEAD'],
   ])('with another method is 405 with the methods that there are: %s %s', async (method, path, allow) => {
-    const reply = await desk.ask(method, path);
+    const reply = await harness.ask(method, path);
 
     expect(reply.status).toBe(405);
     expect(reply.headers).toMatchObject({ Allow: allow, 'Content-Type': 'application/problem+json' });
@@ -200,7 +200,7 @@ describe('a path', () => {
   });
 
   test('with an encoded slash, a double encoding or dots leads to no other', async () => {
-    const { body } = await desk.pay('k-1');
+    const { body } = await harness.pay('k-1');
     const id = String(body['id']);
 
     for (const path of [
@@ -209,16 +209,16 @@ describe('a path', () => {
       `/v1/x/../payments/${id}`,
       `/v1/payments/${id}%00`,
     ]) {
-      expect((await desk.get(path)).status).toBe(404);
+      expect((await harness.get(path)).status).toBe(404);
     }
-    expect((await desk.get(`/v1/payments/%70${id.slice(1)}`)).status).toBe(200);
+    expect((await harness.get(`/v1/payments/%70${id.slice(1)}`)).status).toBe(200);
   });
 
   test('answers HEAD as GET, without the body', async () => {
-    const made = await desk.pay('k-1');
+    const made = await harness.pay('k-1');
     const path = `/v1/payments/${String(made.body['id'])}`;
 
-    const head = await desk.ask('HEAD', path);
+    const head = await harness.ask('HEAD', path);
 
     expect(head.status).toBe(200);
     expect(head.text).toBe('');
@@ -229,12 +229,12 @@ describe('a path', () => {
 describe('every answer', () => {
   test('names its request, and forbids caching and content sniffing', async () => {
     const replies = [
-      await desk.pay('k-1'),
-      await desk.pay('k-1', { amount: 2 }),
-      await desk.get('/nowhere'),
-      await desk.ask('PUT', '/v1/payments'),
-      await desk.get(`/v1/payments/${UNKNOWN_ID}`),
-      await desk.pay('k-2', {}, as('')),
+      await harness.pay('k-1'),
+      await harness.pay('k-1', { amount: 2 }),
+      await harness.get('/nowhere'),
+      await harness.ask('PUT', '/v1/payments'),
+      await harness.get(`/v1/payments/${UNKNOWN_ID}`),
+      await harness.pay('k-2', {}, as('')),
     ];
 
     for (const [index, { headers, body, status }] of replies.entries()) {

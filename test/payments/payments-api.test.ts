@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { PaymentsDesk } from '../support/payments-desk.ts';
+import { PaymentsApiHarness } from './payments-api-harness.ts';
 
-let desk: PaymentsDesk;
+let harness: PaymentsApiHarness;
 
 beforeEach(() => {
-  desk = new PaymentsDesk();
+  harness = new PaymentsApiHarness();
 });
 
 describe('a payment over HTTP', () => {
   test('is taken, and shown as it was answered', async () => {
-    const made = await desk.pay('k-1', { reference: 'order-1', description: 'Shirts', metadata: { order: '1' } });
+    const made = await harness.pay('k-1', { reference: 'order-1', description: 'Shirts', metadata: { order: '1' } });
 
     expect(made.status).toBe(201);
     expect(made.headers).toMatchObject({ 'Request-Id': 'req-1', 'Cache-Control': 'no-store' });
@@ -31,15 +31,15 @@ describe('a payment over HTTP', () => {
     });
     expect(made.headers['Location']).toBe(`/v1/payments/${String(made.body['id'])}`);
 
-    const shown = await desk.get(`/v1/payments/${String(made.body['id'])}`);
+    const shown = await harness.get(`/v1/payments/${String(made.body['id'])}`);
     expect(shown.status).toBe(200);
     expect(shown.text).toBe(made.text);
   });
 
   test('lists its transitions, oldest first, with balanced postings', async () => {
-    const made = await desk.pay('k-1');
+    const made = await harness.pay('k-1');
 
-    const list = await desk.get(`/v1/payments/${String(made.body['id'])}/transitions`);
+    const list = await harness.get(`/v1/payments/${String(made.body['id'])}/transitions`);
 
     const created = Date.UTC(2026, 2, 1, 12) / 1000;
     expect(list.status).toBe(200);

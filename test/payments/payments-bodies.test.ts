@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
-import { API_KEY, PaymentsDesk } from '../support/payments-desk.ts';
+import { API_KEY, PaymentsApiHarness } from './payments-api-harness.ts';
 
 /** The content of a body: S07, S08, S09, S10, S12, S14 and S17, through the whole route. */
 
-let desk: PaymentsDesk;
+let harness: PaymentsApiHarness;
 
 beforeEach(() => {
-  desk = new PaymentsDesk();
+  harness = new PaymentsApiHarness();
 });
 
 /** A store that must not be called: the requests are refused before the claim. */
@@ -18,7 +18,7 @@ const untouched = new Proxy({} as PaymentStore, {
   },
 });
 
-const refusing = () => new PaymentsDesk({ store: untouched });
+const refusing = () => new PaymentsApiHarness({ store: untouched });
 
 describe('an amount', () => {
   test.each([
@@ -53,7 +53,7 @@ describe('an amount', () => {
   test.each(['1000', '1e3', '1E+3', '1000.0', '10000e-1'])(
     'of a thousand minor units may be written %s',
     async (amount) => {
-      const reply = await desk.post(`{"amount":${amount},"currency":"EUR","source":"tok_ok"}`);
+      const reply = await harness.post(`{"amount":${amount},"currency":"EUR","source":"tok_ok"}`);
 
       expect(reply.status).toBe(201);
       expect(reply.text).toContain('"amount":1000,');
@@ -69,14 +69,14 @@ describe('an amount', () => {
     ['KWD', 1_000_000_000_000, 400],
     ['EUR', 1, 201],
   ])('in %s of %d is %d', async (currency, amount, status) => {
-    expect((await desk.pay(`k-${currency}-${amount}`, { currency, amount })).status).toBe(status);
+    expect((await harness.pay(`k-${currency}-${amount}`, { currency, amount })).status).toBe(status);
   });
 
   test.each([
     ['JPY', '10.00'],
     ['KWD', '1.234'],
   ])('in %s is not given in decimals: %s', async (currency, amount) => {
-    const reply = await desk.post(`{"amount":${amount},"currency":"${currency}","source":"tok_ok"}`);
+    const reply = await harness.post(`{"amount":${amount},"currency":"${currency}","source":"tok_ok"}`);
 
     // 10.00 is the JSON number 10: ten yen.
     expect(reply.status).toBe(amount === '10.00' ? 201 : 400);
@@ -149,7 +149,7 @@ describe('a field', () => {
   });
 
   test('of the largest size is taken', async () => {
-    const reply = await desk.pay('k-1', {
+    const reply = await harness.pay('k-1', {
       source: `tok_${long(251)}`,
       reference: long(255),
       description: long(500),
@@ -162,8 +162,8 @@ describe('a field', () => {
   test('metadata of exactly 2048 bytes is taken, counted in UTF-8', async () => {
     const metadata = { a: 'é'.repeat(250), b: long(500), c: long(500), d: long(500), e: long(43) };
 
-    expect((await desk.pay('k-1', { metadata })).status).toBe(201);
-    expect((await desk.pay('k-2', { metadata: { ...metadata, e: `${long(42)}é` } })).status).toBe(400);
+    expect((await harness.pay('k-1', { metadata })).status).toBe(201);
+    expect((await harness.pay('k-2', { metadata: { ...metadata, e: `${long(42)}é` } })).status).toBe(400);
   });
 });
 
@@ -197,7 +197,7 @@ describe('a body', () => {
   test('keeps every character as it was sent', async () => {
     const description = 'cafe\u0301 caf\u00e9 \u200b\u202e 😀 <script>alert(1)</script> =HYPERLINK("x")';
 
-    const reply = await desk.pay('k-1', { description, metadata: { '=cmd': '<img src=x onerror=alert(1)>' } });
+    const reply = await harness.pay('k-1', { description, metadata: { '=cmd': '<img src=x onerror=alert(1)>' } });
 
     expect(reply.body).toMatchObject({ description, metadata: { '=cmd': '<img src=x onerror=alert(1)>' } });
     expect(reply.headers).toMatchObject({ 'Content-Type': 'application/json', 'X-Content-Type-Options': 'nosniff' });
@@ -256,31 +256,33 @@ describe('a card number or a secret', () => {
 
 describe('a query', () => {
   test('has no parameters that are not known', async () => {
-    const reply = await desk.ask('POST', '/v1/payments?dry_run=true', {
+    const reply = await harness.ask('POST', '/v1/payments?dry_run=true', {
       headers: { 'Content-Type': 'application/json', 'Idempotency-Key': 'k-1' },
       event: { body: '{"amount":1000,"currency":"EUR","source":"tok_ok"}' },
     });
 
     expect(reply.status).toBe(400);
     expect(reply.body).toMatchObject({ code: 'unknown_parameter', param: 'dry_run' });
-    expect((await desk.get(`/v1/payments/pay_${'a'.repeat(32)}?expand=all`)).body).toMatchObject({ param: 'expand' });
+    expect((await harness.get(`/v1/payments/pay_${'a'.repeat(32)}?expand=all`)).body).toMatchObject({
+      param: 'expand',
+    });
   });
 
   test('with a key as a name or a value does not have it repeated', async () => {
     for (const query of [`${API_KEY}=1`, `api_key=${API_KEY}`]) {
-      const reply = await desk.get(`/v1/payments/pay_${'a'.repeat(32)}?${query}`);
+      const reply = await harness.get(`/v1/payments/pay_${'a'.repeat(32)}?${query}`);
       expect(reply.status).toBe(400);
       expect(reply.text).not.toContain(API_KEY);
     }
   });
 
   test('pages through transitions, each once, oldest first', async () => {
-    const { body } = await desk.pay('k-1');
+    const { body } = await harness.pay('k-1');
     const path = `/v1/payments/${String(body['id'])}/transitions`;
 
-    const first = await desk.get(`${path}?limit=1`);
-    const second = await desk.get(`${path}?limit=1&starting_after=1`);
-    const third = await desk.get(`${path}?starting_after=2`);
+    const first = await harness.get(`${path}?limit=1`);
+    const second = await harness.get(`${path}?limit=1&starting_after=1`);
+    const third = await harness.get(`${path}?starting_after=2`);
 
     expect(first.body).toMatchObject({ data: [{ sequence: 1 }], has_more: true });
     expect(second.body).toMatchObject({ data: [{ sequence: 2 }], has_more: false });
@@ -298,7 +300,7 @@ describe('a query', () => {
     'limit=1&limit=2',
     'limit=99999999',
   ])('with %s is refused by name', async (query) => {
-    const reply = await desk.get(`/v1/payments/pay_${'a'.repeat(32)}/transitions?${query}`);
+    const reply = await harness.get(`/v1/payments/pay_${'a'.repeat(32)}/transitions?${query}`);
 
     expect(reply.body).toMatchObject({ status: 400, code: 'invalid_request', param: 'limit' });
   });
@@ -306,7 +308,7 @@ describe('a query', () => {
   test.each(['starting_after=-1', 'starting_after=1000000', 'starting_after=x', 'starting_after=%20'])(
     'with %s is refused by name',
     async (query) => {
-      const reply = await desk.get(`/v1/payments/pay_${'a'.repeat(32)}/transitions?${query}`);
+      const reply = await harness.get(`/v1/payments/pay_${'a'.repeat(32)}/transitions?${query}`);
 
       expect(reply.body).toMatchObject({ status: 400, code: 'invalid_request', param: 'starting_after' });
     },

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bundle } from '../../lib/lambda-code.ts';
-import { gatewayEvent } from '../support/payments-desk.ts';
 import { startFiles, startSize } from '../support/start-size.ts';
+import { gatewayEvent } from './payments-api-harness.ts';
 
 let directory: string;
 

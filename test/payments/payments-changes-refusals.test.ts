@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { dataOf } from '../support/ledger-desk.ts';
-import { PaymentsDesk, type Reply } from '../support/payments-desk.ts';
+import { dataOf } from '../reconciling/ledger-api-harness.ts';
+import { PaymentsApiHarness, type Reply } from './payments-api-harness.ts';
 
 /** The refusals of captures, cancellations and refunds, and the access to them. */
 
@@ -10,14 +10,14 @@ const UNKNOWN = 'a'.repeat(32);
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 
-let desk: PaymentsDesk;
+let harness: PaymentsApiHarness;
 
 beforeEach(() => {
-  desk = new PaymentsDesk();
+  harness = new PaymentsApiHarness();
 });
 
 const paid = async (body: Readonly<Record<string, unknown>> = {}) => {
-  const reply = await desk.pay('pay', body);
+  const reply = await harness.pay('pay', body);
   const { payment = reply.body } = reply.body as { payment?: Record<string, unknown> };
   return String((payment as Record<string, unknown>)['id']);
 };
@@ -37,52 +37,52 @@ describe.each([
     '%j is 400 and named, and the key stays unused',
     async (amount) => {
       const id = await make();
-      const reply = await desk.change(`${id}/${step}`, 'k', { amount });
+      const reply = await harness.change(`${id}/${step}`, 'k', { amount });
 
       expect([reply.status, reply.body]).toMatchObject([400, { code: 'invalid_request', param: 'amount' }]);
-      expect(desk.processor.inside.performed).toEqual([]);
-      expect((await desk.change(`${id}/${step}`, 'k', { amount: 300 })).status).toBeLessThan(300);
+      expect(harness.processor.inside.performed).toEqual([]);
+      expect((await harness.change(`${id}/${step}`, 'k', { amount: 300 })).status).toBeLessThan(300);
     },
   );
 
   test('that is another under the same key is 422, and the stored answer stays', async () => {
     const id = await make();
-    const first = await desk.change(`${id}/${step}`, 'k', { amount: 300 });
+    const first = await harness.change(`${id}/${step}`, 'k', { amount: 300 });
 
     for (const body of [{ amount: 301 }, {}]) {
-      const other = await desk.change(`${id}/${step}`, 'k', body);
+      const other = await harness.change(`${id}/${step}`, 'k', body);
       expect([other.status, other.body]).toMatchObject([422, { code: 'idempotency_key_payload_mismatch' }]);
     }
-    expect((await desk.change(`${id}/${step}`, 'k', { amount: 300 })).text).toBe(first.text);
-    expect(desk.processor.inside.performed).toHaveLength(1);
+    expect((await harness.change(`${id}/${step}`, 'k', { amount: 300 })).text).toBe(first.text);
+    expect(harness.processor.inside.performed).toHaveLength(1);
   });
 
   test('beyond the amount that is left is refused with that amount, and stores nothing', async () => {
     const id = await make();
-    const much = await desk.change(`${id}/${step}`, 'k', { amount: 1001 });
+    const much = await harness.change(`${id}/${step}`, 'k', { amount: 1001 });
 
     expect([much.status, much.body]).toMatchObject([
       409,
       { code: 'amount_exceeds_left', param: 'amount', amount_left: 1000, detail: 'At most 1000 is left.' },
     ]);
-    expect((await desk.change(`${id}/${step}`, 'k', { amount: 1000 })).status).toBeLessThan(300);
+    expect((await harness.change(`${id}/${step}`, 'k', { amount: 1000 })).status).toBeLessThan(300);
   });
 });
 
 describe('the reason of a refund', () => {
   test.each(['', 'x'.repeat(201), 7, null])('%j is 400 and named', async (reason) => {
-    const reply = await desk.change(`${await paid()}/refunds`, 'k', { reason });
+    const reply = await harness.change(`${await paid()}/refunds`, 'k', { reason });
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'invalid_request', param: 'reason' }]);
   });
 
   test('may have 200 UTF-16 units, and is kept as it is', async () => {
     const reason = `${'é'.repeat(198)}🙂`;
-    const reply = await desk.change(`${await paid()}/refunds`, 'k', { reason });
+    const reply = await harness.change(`${await paid()}/refunds`, 'k', { reason });
     expect([reply.status, reply.body]).toMatchObject([201, { reason }]);
   });
 
   test('with a card number is refused, and never repeated', async () => {
-    const reply = await desk.change(`${await paid()}/refunds`, 'k', { reason: 'of card 4242 4242 4242 4242' });
+    const reply = await harness.change(`${await paid()}/refunds`, 'k', { reason: 'of card 4242 4242 4242 4242' });
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'card_number_not_allowed', param: 'reason' }]);
     expect(reply.text).not.toContain('4242');
   });
@@ -96,7 +96,7 @@ describe('a body', () => {
     ['cancel', { reason: 'x' }, 'reason'],
     ['refunds', { payment: 'x' }, 'payment'],
   ])('of %s with a field that it does not take is 400 and names it: %j', async (step, body, param) => {
-    const reply = await desk.change(`${await held()}/${step}`, 'k', body);
+    const reply = await harness.change(`${await held()}/${step}`, 'k', body);
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'unknown_field', param }]);
   });
 
@@ -107,7 +107,7 @@ describe('a body', () => {
       ['x'.repeat(300_000), {}, 413],
     ] as const) {
       const asked = { headers, event: { body } };
-      expect((await desk.change(`pay_${UNKNOWN}/refunds`, 'k', {}, asked)).status).toBe(status);
+      expect((await harness.change(`pay_${UNKNOWN}/refunds`, 'k', {}, asked)).status).toBe(status);
     }
   });
 });
@@ -131,37 +131,37 @@ describe('a payment', () => {
     ['processing', waiting, 'refunds', 'payment_not_refundable'],
     ['requires_action', asking, 'refunds', 'payment_not_refundable'],
   ])('that is %s (%j) is 409 to %s, with its status', async (status, body, step, code) => {
-    const reply = await desk.change(`${await paid(body)}/${step}`, 'k');
+    const reply = await harness.change(`${await paid(body)}/${step}`, 'k');
 
     expect([reply.status, reply.body]).toMatchObject([409, { code, payment_status: status }]);
-    expect(desk.processor.inside.performed).toEqual([]);
+    expect(harness.processor.inside.performed).toEqual([]);
   });
 
   test('that was canceled can be neither captured, canceled nor refunded; a key refused so may serve later', async () => {
     const id = await held();
-    expect((await desk.change(`${id}/refunds`, 'k')).body).toMatchObject({ code: 'payment_not_refundable' });
-    await desk.change(`${id}/cancel`, 'c');
+    expect((await harness.change(`${id}/refunds`, 'k')).body).toMatchObject({ code: 'payment_not_refundable' });
+    await harness.change(`${id}/cancel`, 'c');
     for (const step of ['capture', 'cancel', 'refunds']) {
-      expect((await desk.change(`${id}/${step}`, 'k')).body).toMatchObject({ payment_status: 'canceled' });
+      expect((await harness.change(`${id}/${step}`, 'k')).body).toMatchObject({ payment_status: 'canceled' });
     }
 
-    const other = String((await desk.pay('other', { capture: 'manual' })).body['id']);
-    expect((await desk.change(`${other}/refunds`, 'k')).status).toBe(409);
-    await desk.change(`${other}/capture`, 'c');
-    expect((await desk.change(`${other}/refunds`, 'k')).status).toBe(201);
+    const other = String((await harness.pay('other', { capture: 'manual' })).body['id']);
+    expect((await harness.change(`${other}/refunds`, 'k')).status).toBe(409);
+    await harness.change(`${other}/capture`, 'c');
+    expect((await harness.change(`${other}/refunds`, 'k')).status).toBe(201);
   });
 
   test('whose key is running elsewhere is 409 with Retry-After, and the first one’s answer afterwards', async () => {
     const id = await paid();
     const rival = Promise.withResolvers<Reply>();
-    const { processor } = desk;
-    const first = new PaymentsDesk({
-      store: desk.store,
-      clock: desk.clock,
+    const { processor } = harness;
+    const first = new PaymentsApiHarness({
+      store: harness.store,
+      clock: harness.clock,
       processor: {
         ...processor,
         change: async (...call) => {
-          rival.resolve(await desk.change(`${id}/refunds`, 'k'));
+          rival.resolve(await harness.change(`${id}/refunds`, 'k'));
           return processor.change(...call);
         },
       },
@@ -171,26 +171,26 @@ describe('a payment', () => {
     const running = await rival.promise;
     expect([running.status, running.body]).toMatchObject([409, { code: 'idempotency_key_in_progress' }]);
     expect(running.headers['Retry-After']).toBe('1');
-    expect((await desk.change(`${id}/refunds`, 'k')).text).toBe(answered.text);
+    expect((await harness.change(`${id}/refunds`, 'k')).text).toBe(answered.text);
   });
 });
 
 describe('refunds, and lists of them,', () => {
   test('are there for their own tenant and mode alone', async () => {
     const id = await paid();
-    const refund = String((await desk.change(`${id}/refunds`, 'k', { amount: 300 })).body['id']);
-    desk.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
-    desk.registerKey('sk_live_0123456789abcdefghijkl', { mode: 'live' });
+    const refund = String((await harness.change(`${id}/refunds`, 'k', { amount: 300 })).body['id']);
+    harness.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
+    harness.registerKey('sk_live_0123456789abcdefghijkl', { mode: 'live' });
 
     for (const key of [OTHER_KEY, 'sk_live_0123456789abcdefghijkl']) {
       for (const [own, ...strange] of [
         [`/v1/refunds/${refund}`, `/v1/refunds/ref_${UNKNOWN}${'a'.repeat(26)}`, '/v1/refunds/no-id'],
         [`/v1/payments/${id}/refunds`, `/v1/payments/pay_${UNKNOWN}/refunds`, '/v1/payments/no-id/refunds'],
       ] as const) {
-        const foreign = await desk.get(own, as(key));
+        const foreign = await harness.get(own, as(key));
         expect(foreign.body).toMatchObject({ status: 404, code: 'not_found' });
         for (const path of strange) {
-          expect(withoutRequestId(await desk.get(path, as(key)))).toEqual(withoutRequestId(foreign));
+          expect(withoutRequestId(await harness.get(path, as(key)))).toEqual(withoutRequestId(foreign));
         }
       }
     }
@@ -199,14 +199,14 @@ describe('refunds, and lists of them,', () => {
   test('take no parameter', async () => {
     const id = await paid();
     for (const path of [`/v1/payments/${id}/refunds?limit=1`, '/v1/refunds/x?expand=payment']) {
-      expect((await desk.get(path)).body).toMatchObject({ status: 400, code: 'unknown_parameter' });
+      expect((await harness.get(path)).body).toMatchObject({ status: 400, code: 'unknown_parameter' });
     }
   });
 
   test('of none are an empty list; an id that is not of a refund is 404', async () => {
     const id = await held();
-    expect(dataOf(await desk.get(`/v1/payments/${id}/refunds`))).toEqual([]);
-    await desk.change(`${id}/capture`, 'k');
+    expect(dataOf(await harness.get(`/v1/payments/${id}/refunds`))).toEqual([]);
+    await harness.change(`${id}/capture`, 'k');
     const letters = id.slice('pay_'.length);
     for (const strange of [
       id,
@@ -214,28 +214,28 @@ describe('refunds, and lists of them,', () => {
       `ref_${letters}${'a'.repeat(26)}`,
       `ref_${letters}`,
     ]) {
-      expect((await desk.get(`/v1/refunds/${strange}`)).status).toBe(404);
+      expect((await harness.get(`/v1/refunds/${strange}`)).status).toBe(404);
     }
   });
 
   test('need the scope for reading, which does not allow refunds', async () => {
     const id = await paid();
-    const refund = String((await desk.change(`${id}/refunds`, 'k', { amount: 300 })).body['id']);
+    const refund = String((await harness.change(`${id}/refunds`, 'k', { amount: 300 })).body['id']);
     const paths = [`/v1/payments/${id}/refunds`, `/v1/refunds/${refund}`];
-    desk.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsWrite] });
-    for (const path of paths) expect((await desk.get(path, as(OTHER_KEY))).status).toBe(403);
+    harness.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsWrite] });
+    for (const path of paths) expect((await harness.get(path, as(OTHER_KEY))).status).toBe(403);
 
-    desk.clock.advance(10_000);
-    desk.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsRead] });
-    for (const path of paths) expect((await desk.get(path, as(OTHER_KEY))).status).toBe(200);
-    expect((await desk.change(`${id}/refunds`, 'k', {}, as(OTHER_KEY))).status).toBe(403);
+    harness.clock.advance(10_000);
+    harness.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsRead] });
+    for (const path of paths) expect((await harness.get(path, as(OTHER_KEY))).status).toBe(200);
+    expect((await harness.change(`${id}/refunds`, 'k', {}, as(OTHER_KEY))).status).toBe(403);
   });
 
   test('answer HEAD as GET, without the body', async () => {
     const id = await paid();
-    const refund = String((await desk.change(`${id}/refunds`, 'k')).body['id']);
+    const refund = String((await harness.change(`${id}/refunds`, 'k')).body['id']);
     for (const path of [`/v1/payments/${id}/refunds`, `/v1/refunds/${refund}`]) {
-      const head = await desk.ask('HEAD', path);
+      const head = await harness.ask('HEAD', path);
       expect([head.status, head.text, head.headers['Content-Type']]).toEqual([200, '', 'application/json']);
     }
   });
@@ -250,16 +250,16 @@ describe('another method', () => {
     ['POST', `/v1/refunds/ref_${UNKNOWN}`, 'GET, HEAD'],
     ['OPTIONS', `/v1/refunds/ref_${UNKNOWN}`, 'GET, HEAD'],
   ])('is 405 with the methods that there are, before any key is looked at: %s %s', async (method, path, allow) => {
-    const reply = await desk.ask(method, path, as('wrong'));
+    const reply = await harness.ask(method, path, as('wrong'));
 
     expect([reply.status, reply.headers['Allow']]).toEqual([405, allow]);
-    expect(desk.lookups).toEqual([]);
+    expect(harness.lookups).toEqual([]);
   });
 
   test.each(['/v1/refunds', `/v1/payments/pay_${UNKNOWN}/void`, `/v1/payments/pay_${UNKNOWN}/refunds/x`])(
     'and another path is 404: %s',
     async (path) => {
-      expect((await desk.ask('POST', path)).status).toBe(404);
+      expect((await harness.ask('POST', path)).status).toBe(404);
     },
   );
 });

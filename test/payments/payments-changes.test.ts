@@ -4,8 +4,8 @@ import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { type PaymentId, parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import { dataOf, LedgerDesk } from '../support/ledger-desk.ts';
-import { PaymentsDesk, type Reply } from '../support/payments-desk.ts';
+import { dataOf, LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
+import { PaymentsApiHarness, type Reply } from './payments-api-harness.ts';
 
 /** Captures, cancellations and refunds over HTTP. */
 
@@ -14,40 +14,45 @@ const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const emptyBody = { event: { body: '' } };
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 
-let desk: PaymentsDesk;
-let ledger: LedgerDesk;
+let harness: PaymentsApiHarness;
+let ledger: LedgerApiHarness;
 
 beforeEach(() => {
-  desk = new PaymentsDesk();
-  ledger = new LedgerDesk({}, desk);
+  harness = new PaymentsApiHarness();
+  ledger = new LedgerApiHarness({}, harness);
 });
 
 async function paid(body: Readonly<Record<string, unknown>> = {}, key = 'pay'): Promise<PaymentId> {
-  const reply = await desk.pay(key, body);
+  const reply = await harness.pay(key, body);
   const id = parsePaymentId(String(reply.body['id']));
   invariant(id !== undefined, `no payment was made: ${reply.text}`);
   return id;
 }
 
 const held = (key?: string) => paid({ capture: 'manual' }, key);
-const show = async (id: string) => (await desk.get(`/v1/payments/${id}`)).body;
-const refundsOf = async (id: string) => dataOf(await desk.get(`/v1/payments/${id}/refunds`));
-const typesOf = async (id: string) => dataOf(await desk.get(`/v1/payments/${id}/transitions`)).map(({ type }) => type);
+const show = async (id: string) => (await harness.get(`/v1/payments/${id}`)).body;
+const refundsOf = async (id: string) => dataOf(await harness.get(`/v1/payments/${id}/refunds`));
+const typesOf = async (id: string) =>
+  dataOf(await harness.get(`/v1/payments/${id}/transitions`)).map(({ type }) => type);
 
 function chargeOf(id: PaymentId): string {
-  const [charge] = desk.processor.charges(id);
+  const [charge] = harness.processor.charges(id);
   invariant(charge !== undefined, 'it was charged');
   return charge.chargeId;
 }
 
 function refundedAtProcessor(id: PaymentId): number {
-  const refunds = desk.processor.charges(id).flatMap((charge) => charge.refunds);
+  const refunds = harness.processor.charges(id).flatMap((charge) => charge.refunds);
   return refunds.reduce((sum, { amountMinor, status }) => sum + (status === 'succeeded' ? amountMinor : 0), 0);
 }
 
 /** The same payments at a processor with other answers. */
-function deskWith(processor: Partial<Processor>): PaymentsDesk {
-  return new PaymentsDesk({ store: desk.store, clock: desk.clock, processor: { ...desk.processor, ...processor } });
+function deskWith(processor: Partial<Processor>): PaymentsApiHarness {
+  return new PaymentsApiHarness({
+    store: harness.store,
+    clock: harness.clock,
+    processor: { ...harness.processor, ...processor },
+  });
 }
 
 /** The meaning of an answer: all but the headers that name this request and say that it is a replay. */
@@ -65,7 +70,7 @@ function withoutRequestId({ status, body }: Reply) {
 describe('a capture', () => {
   test('without a body takes all, and the payment shows it', async () => {
     const id = await held();
-    const reply = await desk.change(`${id}/capture`, 'k');
+    const reply = await harness.change(`${id}/capture`, 'k');
 
     expect(reply.status).toBe(200);
     expect(reply.headers).toMatchObject({ 'Content-Type': 'application/json', Location: `/v1/payments/${id}` });
@@ -75,32 +80,32 @@ describe('a capture', () => {
 
   test('of a part captures that part, and no more can be refunded', async () => {
     const id = await held();
-    expect((await desk.change(`${id}/capture`, 'k', { amount: 400 })).body).toMatchObject({ amount_captured: 400 });
+    expect((await harness.change(`${id}/capture`, 'k', { amount: 400 })).body).toMatchObject({ amount_captured: 400 });
 
-    const much = await desk.change(`${id}/refunds`, 'r', { amount: 401 });
+    const much = await harness.change(`${id}/refunds`, 'r', { amount: 401 });
     expect([much.status, much.body]).toMatchObject([409, { code: 'amount_exceeds_left', amount_left: 400 }]);
   });
 
   test('beyond the authorized amount is 409 with that amount, and leaves the key unused', async () => {
     const id = await held();
-    const much = await desk.change(`${id}/capture`, 'k', { amount: 1001 });
+    const much = await harness.change(`${id}/capture`, 'k', { amount: 1001 });
 
     expect([much.status, much.body]).toMatchObject([
       409,
       { code: 'amount_exceeds_left', param: 'amount', amount_left: 1000 },
     ]);
-    expect((await desk.change(`${id}/capture`, 'k', { amount: 1000 })).status).toBe(200);
+    expect((await harness.change(`${id}/capture`, 'k', { amount: 1000 })).status).toBe(200);
   });
 
   test('that the processor refuses is 402 with the payment unchanged, for ever; another key may succeed', async () => {
     const id = await held();
-    desk.processor.failNextChange(1, 'tok_declined');
-    const refused = await desk.change(`${id}/capture`, 'k');
+    harness.processor.failNextChange(1, 'tok_declined');
+    const refused = await harness.change(`${id}/capture`, 'k');
 
     expect(refused.status).toBe(402);
     expect(refused.body).toMatchObject({ code: 'capture_failed', payment: { id, status: 'requires_capture' } });
-    expect(meaning(await desk.change(`${id}/capture`, 'k'))).toEqual(meaning(refused));
-    expect((await desk.change(`${id}/capture`, 'another')).status).toBe(200);
+    expect(meaning(await harness.change(`${id}/capture`, 'k'))).toEqual(meaning(refused));
+    expect((await harness.change(`${id}/capture`, 'another')).status).toBe(200);
   });
 });
 
@@ -110,22 +115,22 @@ describe('a cancellation', () => {
     ['its payer', { source: 'tok_action' }],
   ])('of a payment that waits for %s lets it go, and frees its reference', async (_what, body) => {
     const id = await paid({ ...body, reference: 'order-1' });
-    const reply = await desk.change(`${id}/cancel`, 'k');
+    const reply = await harness.change(`${id}/cancel`, 'k');
 
     expect(reply.status).toBe(200);
     expect(reply.headers).toMatchObject({ Location: `/v1/payments/${id}` });
     expect(reply.body).toMatchObject({ status: 'canceled', amount_captured: 0, cancellation_reason: 'requested' });
     expect(await show(id)).toEqual(reply.body);
-    expect((await desk.pay('again', { reference: 'order-1' })).status).toBe(201);
+    expect((await harness.pay('again', { reference: 'order-1' })).status).toBe(201);
   });
 
   test('while a capture is under way is 409 with Retry-After', async () => {
     const id = await held();
     const rival = Promise.withResolvers<Reply>();
-    const { processor } = desk;
+    const { processor } = harness;
     const meeting = deskWith({
       change: async (...call) => {
-        rival.resolve(await desk.change(`${id}/cancel`, 'k'));
+        rival.resolve(await harness.change(`${id}/cancel`, 'k'));
         return processor.change(...call);
       },
     });
@@ -140,7 +145,7 @@ describe('a cancellation', () => {
 describe('a refund', () => {
   test('without a body gives all back, and the payment and its list show it', async () => {
     const id = await paid();
-    const reply = await desk.change(`${id}/refunds`, 'k');
+    const reply = await harness.change(`${id}/refunds`, 'k');
 
     expect(reply.status).toBe(201);
     expect(reply.headers).toMatchObject({ Location: `/v1/refunds/${String(reply.body['id'])}` });
@@ -151,7 +156,7 @@ describe('a refund', () => {
       status: 'succeeded',
       reason: null,
     });
-    expect((await desk.get(`/v1/refunds/${String(reply.body['id'])}`)).text).toBe(reply.text);
+    expect((await harness.get(`/v1/refunds/${String(reply.body['id'])}`)).text).toBe(reply.text);
     expect(await refundsOf(id)).toEqual([reply.body]);
     expect(await show(id)).toMatchObject({ status: 'succeeded', amount_captured: 1000, amount_refunded: 1000 });
   });
@@ -164,8 +169,11 @@ describe('a refund', () => {
   ])('of %s is in its own minor units: %d, %d', async (currency, amount, part) => {
     const id = await paid({ currency, amount });
 
-    expect((await desk.change(`${id}/refunds`, 'a', { amount: part })).body).toMatchObject({ currency, amount: part });
-    expect((await desk.change(`${id}/refunds`, 'b')).body).toMatchObject({ currency, amount: amount - part });
+    expect((await harness.change(`${id}/refunds`, 'a', { amount: part })).body).toMatchObject({
+      currency,
+      amount: part,
+    });
+    expect((await harness.change(`${id}/refunds`, 'b')).body).toMatchObject({ currency, amount: amount - part });
     expect(await show(id)).toMatchObject({ amount_refunded: amount });
     expect(refundedAtProcessor(id)).toBe(amount);
   });
@@ -173,12 +181,12 @@ describe('a refund', () => {
   test('after another, twenty in all, refunds the whole and no more', async () => {
     const id = await paid();
     for (let n = 1; n <= 20; n += 1) {
-      expect((await desk.change(`${id}/refunds`, `k-${n}`, { amount: 50 })).status).toBe(201);
+      expect((await harness.change(`${id}/refunds`, `k-${n}`, { amount: 50 })).status).toBe(201);
       expect(await show(id)).toMatchObject({ amount_refunded: n * 50 });
     }
 
     for (const body of [{ amount: 1 }, {}]) {
-      const more = await desk.change(`${id}/refunds`, 'more', body);
+      const more = await harness.change(`${id}/refunds`, 'more', body);
       expect([more.status, more.body]).toMatchObject([409, { code: 'amount_exceeds_left', amount_left: 0 }]);
     }
     expect(new Set((await refundsOf(id)).map((each) => each['id'])).size).toBe(20);
@@ -187,7 +195,7 @@ describe('a refund', () => {
 
   test('twenty at once, each a tenth: ten proceed, and a caller that must retry is answered then', async () => {
     const id = await paid();
-    const ask = (key: string): Promise<Reply> => desk.change(`${id}/refunds`, key, { amount: 100 });
+    const ask = (key: string): Promise<Reply> => harness.change(`${id}/refunds`, key, { amount: 100 });
     const settled: number[] = [];
     let keys = Array.from({ length: 20 }, (_, n) => `k-${n}`);
     for (let round = 0; round < 20 && keys.length > 0; round += 1) {
@@ -204,30 +212,30 @@ describe('a refund', () => {
 
   test('that was made at the processor is in the list too, and counts', async () => {
     const id = await paid();
-    await desk.change(`${id}/refunds`, 'k', { amount: 300, reason: 'Returned' });
-    desk.processor.inside.refund(chargeOf(id), 200);
+    await harness.change(`${id}/refunds`, 'k', { amount: 300, reason: 'Returned' });
+    harness.processor.inside.refund(chargeOf(id), 200);
     await ledger.learn(id);
 
     expect(await refundsOf(id)).toMatchObject([
-      { amount: 300, reason: 'Returned', created: desk.clock.nowMs() / 1000 },
+      { amount: 300, reason: 'Returned', created: harness.clock.nowMs() / 1000 },
       { amount: 200, reason: null, created: null },
     ]);
-    expect((await desk.change(`${id}/refunds`, 'more', { amount: 501 })).body).toMatchObject({ amount_left: 500 });
+    expect((await harness.change(`${id}/refunds`, 'more', { amount: 501 })).body).toMatchObject({ amount_left: 500 });
   });
 
   test('leaves alone what the payer’s bank has taken back', async () => {
     const id = await paid();
-    desk.processor.inside.dispute(chargeOf(id), 600);
+    harness.processor.inside.dispute(chargeOf(id), 600);
     await ledger.learn(id);
 
-    expect((await desk.change(`${id}/refunds`, 'k', { amount: 401 })).body).toMatchObject({ amount_left: 400 });
-    expect((await desk.change(`${id}/refunds`, 'k')).body).toMatchObject({ amount: 400 });
+    expect((await harness.change(`${id}/refunds`, 'k', { amount: 401 })).body).toMatchObject({ amount_left: 400 });
+    expect((await harness.change(`${id}/refunds`, 'k')).body).toMatchObject({ amount: 400 });
   });
 
   test('that the processor accepts for later is 202, and GET shows what became of it', async () => {
     const id = await paid();
-    desk.processor.failNextChange(1, 'tok_async');
-    const accepted = await desk.change(`${id}/refunds`, 'k', { amount: 300 });
+    harness.processor.failNextChange(1, 'tok_async');
+    const accepted = await harness.change(`${id}/refunds`, 'k', { amount: 300 });
     const refundId = String(accepted.body['id']);
     expect([accepted.status, accepted.body]).toMatchObject([202, { status: 'pending' }]);
     expect(await show(id)).toMatchObject({ amount_refunded: 0 });
@@ -236,11 +244,11 @@ describe('a refund', () => {
       ['succeeded', 300],
       ['failed', 0],
     ] as const) {
-      desk.processor.inside.setRefund(refundId, status);
+      harness.processor.inside.setRefund(refundId, status);
       await ledger.learn(id);
-      expect((await desk.get(`/v1/refunds/${refundId}`)).body).toMatchObject({ status });
+      expect((await harness.get(`/v1/refunds/${refundId}`)).body).toMatchObject({ status });
       expect(await show(id)).toMatchObject({ amount_refunded: given });
-      expect((await desk.change(`${id}/refunds`, 'k', { amount: 300 })).text).toBe(accepted.text);
+      expect((await harness.change(`${id}/refunds`, 'k', { amount: 300 })).text).toBe(accepted.text);
     }
   });
 });
@@ -256,31 +264,34 @@ describe.each([
     id = await make();
   });
 
-  const ask = (key: string, body?: Readonly<Record<string, unknown>>) => desk.change(`${id}/${step}`, key, body);
+  const ask = (key: string, body?: Readonly<Record<string, unknown>>) => harness.change(`${id}/${step}`, key, body);
 
   test('is done once, and replayed byte for byte; no body, an empty one and {} are the same', async () => {
     const first = await ask('k');
-    const replies = [await ask('k'), await ask('k', {}), await desk.change(`${id}/${step}`, 'k', {}, emptyBody)];
+    const replies = [await ask('k'), await ask('k', {}), await harness.change(`${id}/${step}`, 'k', {}, emptyBody)];
 
     expect(first.headers).not.toHaveProperty('Idempotency-Replayed');
     for (const reply of replies) {
       expect(meaning(reply)).toEqual(meaning(first));
       expect(reply.headers['Idempotency-Replayed']).toBe('true');
     }
-    expect(desk.processor.inside.performed).toHaveLength(1);
-    const [, log] = desk.reports;
+    expect(harness.processor.inside.performed).toHaveLength(1);
+    const [, log] = harness.reports;
     expect(log).toMatchObject({ counts: ['first'], report: { route: `/v1/payments/{id}/${step}`, outcome: 'first' } });
-    expect(desk.reports.at(-1)).toMatchObject({ counts: ['replay'], report: { operationId: log?.report.operationId } });
+    expect(harness.reports.at(-1)).toMatchObject({
+      counts: ['replay'],
+      report: { operationId: log?.report.operationId },
+    });
   });
 
   test('is replayed after the process has forgotten, and 409 when its answer is no longer kept', async () => {
     const first = await ask('k');
     expect(meaning(await deskWith({}).change(`${id}/${step}`, 'k'))).toEqual(meaning(first));
 
-    desk.clock.advance(30 * 24 * 3_600_000);
+    harness.clock.advance(30 * 24 * 3_600_000);
     const late = await ask('k');
     expect([late.status, late.body]).toMatchObject([409, { code: 'idempotency_key_expired', payment_id: id }]);
-    expect(desk.processor.inside.performed).toHaveLength(1);
+    expect(harness.processor.inside.performed).toHaveLength(1);
   });
 
   test('needs a key, and takes no field and no parameter that it does not know', async () => {
@@ -288,33 +299,33 @@ describe.each([
       [await ask(''), 'missing_idempotency_key', undefined],
       [await ask('two words'), 'invalid_idempotency_key', undefined],
       [await ask('k', { currency: 'EUR' }), 'unknown_field', 'currency'],
-      [await desk.change(`${id}/${step}?expand=charge`, 'k'), 'unknown_parameter', 'expand'],
-      [await desk.change(`${id}/${step}`, 'k', {}, { event: { body: '[]' } }), 'invalid_json', undefined],
+      [await harness.change(`${id}/${step}?expand=charge`, 'k'), 'unknown_parameter', 'expand'],
+      [await harness.change(`${id}/${step}`, 'k', {}, { event: { body: '[]' } }), 'invalid_json', undefined],
     ] as const;
 
     for (const [{ status, body }, code, param] of replies) {
       expect([status, body['code'], body['param']]).toEqual([400, code, param]);
     }
-    expect(desk.processor.inside.performed).toEqual([]);
+    expect(harness.processor.inside.performed).toEqual([]);
     expect((await ask('k')).status).toBeLessThan(300);
   });
 
   test('under the key of another payment, and of that payment itself, is one of its own', async () => {
     const other = await (make === held ? held('other') : paid({}, 'other'));
-    const replies = [await ask('pay'), await desk.change(`${other}/${step}`, 'pay')];
+    const replies = [await ask('pay'), await harness.change(`${other}/${step}`, 'pay')];
 
     expect(replies.map(({ headers }) => headers['Idempotency-Replayed'])).toEqual([undefined, undefined]);
     expect(replies.map(({ status }) => status)).toEqual(step === 'refunds' ? [201, 201] : [200, 200]);
-    expect(desk.processor.inside.performed.map(({ order }) => order.paymentId)).toEqual([id, other]);
+    expect(harness.processor.inside.performed.map(({ order }) => order.paymentId)).toEqual([id, other]);
   });
 
   test('of another tenant’s payment is 404, discloses nothing and does nothing', async () => {
-    desk.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
-    desk.registerKey('sk_live_0123456789abcdefghijkl', { mode: 'live' });
+    harness.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
+    harness.registerKey('sk_live_0123456789abcdefghijkl', { mode: 'live' });
     const before = await typesOf(id);
     for (const key of [OTHER_KEY, 'sk_live_0123456789abcdefghijkl']) {
       const [foreign, unknown, malformed] = await Promise.all(
-        [id, UNKNOWN_ID, 'no-id'].map((each) => desk.change(`${each}/${step}`, 'k', {}, as(key))),
+        [id, UNKNOWN_ID, 'no-id'].map((each) => harness.change(`${each}/${step}`, 'k', {}, as(key))),
       );
       invariant(foreign !== undefined && unknown !== undefined && malformed !== undefined, 'three were asked');
       expect(foreign.body).toMatchObject({ status: 404, code: 'not_found', detail: 'There is no such payment.' });
@@ -326,32 +337,32 @@ describe.each([
   });
 
   test('needs the scope for writing', async () => {
-    desk.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsRead] });
-    const reply = await desk.change(`${id}/${step}`, 'k', {}, as(OTHER_KEY));
+    harness.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsRead] });
+    const reply = await harness.change(`${id}/${step}`, 'k', {}, as(OTHER_KEY));
 
     expect([reply.status, reply.body]).toMatchObject([403, { code: 'insufficient_scope' }]);
-    expect(desk.processor.inside.performed).toEqual([]);
+    expect(harness.processor.inside.performed).toEqual([]);
   });
 
   test.each([
-    ['its breaker is open', '10', () => desk.processor.switchCircuit('open')],
-    ['it limits our rate', '1', () => desk.processor.failNextChange(1, 'tok_rate_limited')],
-    ['it does not know our credential', '1', () => desk.processor.failNextChange(1, 'tok_unauthorized')],
+    ['its breaker is open', '10', () => harness.processor.switchCircuit('open')],
+    ['it limits our rate', '1', () => harness.processor.failNextChange(1, 'tok_rate_limited')],
+    ['it does not know our credential', '1', () => harness.processor.failNextChange(1, 'tok_unauthorized')],
   ])('while the processor cannot be called (%s) is 503, and the key stays good', async (_why, seconds, break_) => {
     break_();
     const away = await ask('k');
     expect([away.status, away.body]).toMatchObject([503, { code: 'processor_unavailable' }]);
     expect(away.headers['Retry-After']).toBe(seconds);
 
-    desk.processor.switchCircuit('closed');
+    harness.processor.switchCircuit('closed');
     const again = await ask('k');
     expect(again.status).toBe(step === 'refunds' ? 201 : 200);
     expect(again.headers).not.toHaveProperty('Idempotency-Replayed');
-    expect(desk.processor.inside.performed).toHaveLength(1);
+    expect(harness.processor.inside.performed).toHaveLength(1);
   });
 
   test('whose outcome is not known in time is 202, permanently under its key; GET shows the outcome', async () => {
-    const { processor } = desk;
+    const { processor } = harness;
     const reply = await deskWith({
       change: async (...call) => {
         await processor.change(...call);
@@ -362,10 +373,10 @@ describe.each([
     expect(reply.status).toBe(202);
     const before = reply.body['object'] === 'refund' ? `/v1/refunds/${String(reply.body['id'])}` : `/v1/payments/${id}`;
     expect(reply.headers['Location']).toBe(before);
-    expect((await desk.get(before)).text).toBe(reply.text);
+    expect((await harness.get(before)).text).toBe(reply.text);
 
     await ledger.learn(id);
-    expect((await desk.get(before)).body).toMatchObject({ status: step === 'cancel' ? 'canceled' : 'succeeded' });
+    expect((await harness.get(before)).body).toMatchObject({ status: step === 'cancel' ? 'canceled' : 'succeeded' });
     expect(meaning(await ask('k'))).toEqual(meaning(reply));
     expect(processor.inside.performed).toHaveLength(1);
   });

@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
-import { PaymentsDesk } from '../support/payments-desk.ts';
+import { PaymentsApiHarness } from './payments-api-harness.ts';
 
-let desk: PaymentsDesk;
+let harness: PaymentsApiHarness;
 
 beforeEach(() => {
-  desk = new PaymentsDesk();
+  harness = new PaymentsApiHarness();
 });
 
-/** The store of the desk, whose claim fails. */
+/** The store of the harness, whose claim fails. */
 const deskWithClaim = (claim: PaymentStore['claim']) => {
-  const { store } = desk;
+  const { store } = harness;
   const failing: PaymentStore = {
     claim,
     takeOver: (takeover) => store.takeOver(takeover),
@@ -21,35 +21,35 @@ const deskWithClaim = (claim: PaymentStore['claim']) => {
     readPayment: (paymentId) => store.readPayment(paymentId),
     listTransitions: (paymentId, page) => store.listTransitions(paymentId, page),
   };
-  return new PaymentsDesk({ store: failing, clock: desk.clock, processor: desk.processor });
+  return new PaymentsApiHarness({ store: failing, clock: harness.clock, processor: harness.processor });
 };
 
 describe('a processor that cannot be called', () => {
   test('because its breaker is open is 503, before anything is claimed, and the key stays good', async () => {
-    desk.processor.switchCircuit('open');
-    const away = await desk.pay('k-1');
+    harness.processor.switchCircuit('open');
+    const away = await harness.pay('k-1');
 
     expect(away.status).toBe(503);
     expect(away.headers).toMatchObject({ 'Retry-After': '10', 'Content-Type': 'application/problem+json' });
     expect(away.body).toMatchObject({ code: 'processor_unavailable' });
-    expect(desk.reports.at(-1)?.counts).toEqual(['unavailable']);
+    expect(harness.reports.at(-1)?.counts).toEqual(['unavailable']);
 
-    desk.processor.switchCircuit('closed');
-    expect((await desk.pay('k-1')).status).toBe(201);
+    harness.processor.switchCircuit('closed');
+    expect((await harness.pay('k-1')).status).toBe(201);
   });
 
   test.each([
     ['because it limits our rate', 'tok_rate_limited'],
     ['because it does not know our credential', 'tok_unauthorized'],
   ])('%s is 503 with Retry-After, stores nothing, and the key stays good', async (_why, trouble) => {
-    desk.processor.failNext(1, trouble);
-    const away = await desk.pay('k-1');
+    harness.processor.failNext(1, trouble);
+    const away = await harness.pay('k-1');
 
     expect(away.status).toBe(503);
     expect(away.body).toMatchObject({ code: 'processor_unavailable' });
     expect(Number(away.headers['Retry-After'])).toBeGreaterThanOrEqual(1);
 
-    const again = await desk.pay('k-1');
+    const again = await harness.pay('k-1');
     expect(again.status).toBe(201);
     expect(again.headers['Idempotency-Replayed']).toBeUndefined();
   });
@@ -64,12 +64,12 @@ describe('a store that does not take a write', () => {
     expect(away.status).toBe(503);
     expect(away.headers['Retry-After']).toBe('2');
     expect(away.body).toMatchObject({ code: 'temporarily_unavailable' });
-    expect((await desk.pay('k-1')).status).toBe(201);
+    expect((await harness.pay('k-1')).status).toBe(201);
   });
 
   test('and does not say whether it did is 503 as well, and the same key finds out', async () => {
     const away = deskWithClaim(async (claim) => {
-      await desk.store.claim(claim);
+      await harness.store.claim(claim);
       throw new AmbiguousError('store_ambiguous', 'no answer');
     });
 
@@ -77,11 +77,11 @@ describe('a store that does not take a write', () => {
     expect(lost.status).toBe(503);
     expect(lost.headers['Retry-After']).toBe('1');
 
-    desk.clock.advance(25_000);
-    const found = await desk.pay('k-1');
+    harness.clock.advance(25_000);
+    const found = await harness.pay('k-1');
     expect(found.status).toBe(201);
-    expect(desk.processor.charges(String(found.body['id']))).toHaveLength(1);
-    expect(desk.reports.at(-1)?.counts).toEqual(['first', 'takeover']);
+    expect(harness.processor.charges(String(found.body['id']))).toHaveLength(1);
+    expect(harness.reports.at(-1)?.counts).toEqual(['first', 'takeover']);
   });
 });
 
@@ -115,15 +115,15 @@ describe('a bug', () => {
 
 describe('the log', () => {
   test('has one line for every request, whatever becomes of it', async () => {
-    await desk.pay('k-1');
-    await desk.pay('k-1');
-    await desk.pay('k-1', { amount: 2 });
-    await desk.pay('k-2', { amount: -1 });
-    await desk.get('/nowhere/42');
-    await desk.get(`/v1/payments/pay_${'a'.repeat(32)}`, { headers: { Authorization: 'Bearer x' } });
+    await harness.pay('k-1');
+    await harness.pay('k-1');
+    await harness.pay('k-1', { amount: 2 });
+    await harness.pay('k-2', { amount: -1 });
+    await harness.get('/nowhere/42');
+    await harness.get(`/v1/payments/pay_${'a'.repeat(32)}`, { headers: { Authorization: 'Bearer x' } });
 
     expect(
-      desk.reports.map(({ report: { requestId, route, status, outcome } }) => [requestId, route, status, outcome]),
+      harness.reports.map(({ report: { requestId, route, status, outcome } }) => [requestId, route, status, outcome]),
     ).toEqual([
       ['req-1', '/v1/payments', 201, 'first'],
       ['req-2', '/v1/payments', 201, 'replay'],
@@ -135,7 +135,7 @@ describe('the log', () => {
   });
 
   test('names tenant and operation of a request that fails as well', async () => {
-    const { body } = await desk.pay('k-1');
+    const { body } = await harness.pay('k-1');
     const failing = deskWithClaim(async () => {
       throw new RetryableError('store_unavailable', 'throttled');
     });
@@ -150,9 +150,9 @@ describe('the log', () => {
   });
 
   test('names tenant and operation, and how long it took', async () => {
-    const { body } = await desk.pay('k-1', {}, {});
+    const { body } = await harness.pay('k-1', {}, {});
 
-    expect(desk.reports[0]?.report).toEqual({
+    expect(harness.reports[0]?.report).toEqual({
       requestId: 'req-1',
       method: 'POST',
       route: '/v1/payments',

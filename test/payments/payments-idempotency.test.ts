@@ -1,20 +1,20 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import { PaymentsDesk, type Reply } from '../support/payments-desk.ts';
+import { PaymentsApiHarness, type Reply } from './payments-api-harness.ts';
 
 /** One test for each row of the table of HTTP behaviour, and what belongs to it. */
 
 const DAY = 24 * 60 * 60 * 1_000;
 
-let desk: PaymentsDesk;
+let harness: PaymentsApiHarness;
 
 beforeEach(() => {
-  desk = new PaymentsDesk();
+  harness = new PaymentsApiHarness();
 });
 
-const chargesOf = ({ body }: Reply) => desk.processor.charges(String(body['id'])).length;
-const countsOfLast = () => desk.reports.at(-1)?.counts;
+const chargesOf = ({ body }: Reply) => harness.processor.charges(String(body['id'])).length;
+const countsOfLast = () => harness.reports.at(-1)?.counts;
 
 /** The meaning of an answer: all but the headers that name this request and say that it is a replay. */
 function meaning({ status, headers, text }: Reply) {
@@ -24,7 +24,7 @@ function meaning({ status, headers, text }: Reply) {
 
 describe('the key', () => {
   test('missing is 400, and nothing is charged', async () => {
-    const reply = await desk.ask('POST', '/v1/payments', {
+    const reply = await harness.ask('POST', '/v1/payments', {
       headers: { 'Content-Type': 'application/json' },
       event: { body: '{"amount":1000,"currency":"EUR","source":"tok_ok"}' },
     });
@@ -35,11 +35,11 @@ describe('the key', () => {
   });
 
   test.each(['', '  ', '""'])('%j is missing as well', async (key) => {
-    expect((await desk.pay(key)).body).toMatchObject({ code: 'missing_idempotency_key' });
+    expect((await harness.pay(key)).body).toMatchObject({ code: 'missing_idempotency_key' });
   });
 
   test.each(['a b', 'schlüssel', '"open', 'k'.repeat(129)])('malformed is 400: %s', async (key) => {
-    const reply = await desk.pay(key);
+    const reply = await harness.pay(key);
 
     expect(reply.status).toBe(400);
     expect(reply.body).toMatchObject({ code: 'invalid_idempotency_key' });
@@ -51,21 +51,21 @@ describe('the key', () => {
     const oneInEach = { headers: { ...single, 'idempotency-key': 'k-1' }, multiValueHeaders: headersWith(['k-2']) };
 
     for (const event of [twoInOneMap, oneInEach]) {
-      const reply = await desk.pay('k-1', {}, { event });
+      const reply = await harness.pay('k-1', {}, { event });
       expect(reply.status).toBe(400);
       expect(reply.body).toMatchObject({ code: 'invalid_idempotency_key' });
     }
   });
 
   test('is the same in every case of its name, raw or quoted, given once or twice', async () => {
-    const first = await desk.pay('k-1');
+    const first = await harness.pay('k-1');
     const forms = [
       { headers: { ...single, 'idempotency-key': 'k-1' }, multiValueHeaders: null },
       { headers: null, multiValueHeaders: headersWith(['"k-1"']) },
       { headers: { ...single, 'IDEMPOTENCY-KEY': 'k-1' }, multiValueHeaders: headersWith(['k-1', '"k-1"', 'k-1']) },
     ];
 
-    for (const event of forms) expect(meaning(await desk.pay('k-1', {}, { event }))).toEqual(meaning(first));
+    for (const event of forms) expect(meaning(await harness.pay('k-1', {}, { event }))).toEqual(meaning(first));
     expect(chargesOf(first)).toBe(1);
   });
 });
@@ -78,7 +78,7 @@ const headersWith = (keys: readonly string[]) => ({
 
 describe('the first execution', () => {
   test('is 201 when the money was taken', async () => {
-    const reply = await desk.pay('k-1');
+    const reply = await harness.pay('k-1');
 
     expect(reply.status).toBe(201);
     expect(reply.headers['Idempotency-Replayed']).toBeUndefined();
@@ -87,15 +87,15 @@ describe('the first execution', () => {
   });
 
   test('is 201 when the money is reserved', async () => {
-    const reply = await desk.pay('k-1', { capture: 'manual' });
+    const reply = await harness.pay('k-1', { capture: 'manual' });
 
     expect(reply.status).toBe(201);
     expect(reply.body).toMatchObject({ status: 'requires_capture', amount_captured: 0, capture: 'manual' });
   });
 
   test('is 402 with the payment when it is declined, and the decline is final', async () => {
-    const declined = await desk.pay('k-1', { source: 'tok_declined' });
-    const again = await desk.pay('k-1', { source: 'tok_declined' });
+    const declined = await harness.pay('k-1', { source: 'tok_declined' });
+    const again = await harness.pay('k-1', { source: 'tok_declined' });
 
     expect(declined.status).toBe(402);
     expect(declined.headers['Content-Type']).toBe('application/problem+json');
@@ -108,11 +108,11 @@ describe('the first execution', () => {
   });
 
   test('is 202 with a Location when the outcome is not known in time, and stays so for this key', async () => {
-    const unanswered = { ...desk.processor, charge: timedOut, findCharge: unavailable };
-    const away = new PaymentsDesk({ store: desk.store, clock: desk.clock, processor: unanswered });
+    const unanswered = { ...harness.processor, charge: timedOut, findCharge: unavailable };
+    const away = new PaymentsApiHarness({ store: harness.store, clock: harness.clock, processor: unanswered });
 
     const accepted = await away.pay('k-1');
-    const again = await desk.pay('k-1');
+    const again = await harness.pay('k-1');
 
     expect(accepted.status).toBe(202);
     expect(accepted.body).toMatchObject({ status: 'processing', amount_captured: 0 });
@@ -122,7 +122,7 @@ describe('the first execution', () => {
   });
 });
 
-const silent = new PaymentsDesk().processor;
+const silent = new PaymentsApiHarness().processor;
 
 const timedOut: Processor['charge'] = async (order, limit) => {
   silent.failNext(1, 'tok_timeout_not_charged');
@@ -136,8 +136,8 @@ const unavailable: Processor['findCharge'] = async (order, limit) => {
 
 describe('a replay', () => {
   test('is the stored answer verbatim, and says that it is one', async () => {
-    const first = await desk.pay('k-1', { metadata: { order: '1' } });
-    const replay = await desk.pay('k-1', { metadata: { order: '1' } });
+    const first = await harness.pay('k-1', { metadata: { order: '1' } });
+    const replay = await harness.pay('k-1', { metadata: { order: '1' } });
 
     expect(meaning(replay)).toEqual(meaning(first));
     expect(replay.headers).toMatchObject({ 'Idempotency-Replayed': 'true', 'Request-Id': 'req-2' });
@@ -146,16 +146,20 @@ describe('a replay', () => {
   });
 
   test('is the same from a process that has never seen the key', async () => {
-    const first = await desk.pay('k-1');
-    const elsewhere = new PaymentsDesk({ store: desk.store, clock: desk.clock, processor: desk.processor });
+    const first = await harness.pay('k-1');
+    const elsewhere = new PaymentsApiHarness({
+      store: harness.store,
+      clock: harness.clock,
+      processor: harness.processor,
+    });
 
     expect(meaning(await elsewhere.pay('k-1'))).toEqual(meaning(first));
     expect(chargesOf(first)).toBe(1);
   });
 
   test('is the same for another spelling of the same body', async () => {
-    const first = await desk.post('{"amount":1000,"currency":"EUR","source":"tok_ok","metadata":{"a":"1","b":"2"}}');
-    const again = await desk.post(
+    const first = await harness.post('{"amount":1000,"currency":"EUR","source":"tok_ok","metadata":{"a":"1","b":"2"}}');
+    const again = await harness.post(
       ' {"metadata": {"b":"\\u0032","a":"1"}, "source":"tok\\u005fok",\n"currency":"EUR","amount":1e3}',
     );
 
@@ -163,11 +167,11 @@ describe('a replay', () => {
   });
 
   test('is the same through every spelling of the path', async () => {
-    const first = await desk.pay('k-1');
+    const first = await harness.pay('k-1');
     const paths = ['/v1/payments/', '//v1//payments', '/v1/%70ayments'];
 
     for (const path of paths) {
-      const reply = await desk.pay('k-1', {}, { event: { path, pathParameters: null } });
+      const reply = await harness.pay('k-1', {}, { event: { path, pathParameters: null } });
       expect(meaning(reply)).toEqual(meaning(first));
     }
     expect(chargesOf(first)).toBe(1);
@@ -175,27 +179,27 @@ describe('a replay', () => {
 });
 
 describe('a duplicate while the first still runs', () => {
-  const heldDesk = () => {
+  const heldHarness = () => {
     const asked = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<void>();
     const held: Processor = {
-      ...desk.processor,
+      ...harness.processor,
       charge: async (order, limit) => {
         asked.resolve();
         await answered.promise;
-        return desk.processor.charge(order, limit);
+        return harness.processor.charge(order, limit);
       },
     };
-    const first = new PaymentsDesk({ store: desk.store, clock: desk.clock, processor: held });
+    const first = new PaymentsApiHarness({ store: harness.store, clock: harness.clock, processor: held });
     return { first, asked: asked.promise, answer: answered.resolve };
   };
 
   test('is 409 with Retry-After', async () => {
-    const { first, asked, answer } = heldDesk();
+    const { first, asked, answer } = heldHarness();
     const running = first.pay('k-1');
     await asked;
 
-    const rival = await desk.pay('k-1');
+    const rival = await harness.pay('k-1');
 
     expect(rival.status).toBe(409);
     expect(rival.headers).toMatchObject({ 'Retry-After': '1', 'Content-Type': 'application/problem+json' });
@@ -206,16 +210,16 @@ describe('a duplicate while the first still runs', () => {
   });
 
   test('with Prefer: wait waits for the first to finish, and replays it', async () => {
-    const { first, asked, answer } = heldDesk();
+    const { first, asked, answer } = heldHarness();
     const running = first.pay('k-1');
     await asked;
-    const waiting = new PaymentsDesk({
-      store: desk.store,
-      processor: desk.processor,
+    const waiting = new PaymentsApiHarness({
+      store: harness.store,
+      processor: harness.processor,
       clock: {
-        nowMs: () => desk.clock.nowMs(),
+        nowMs: () => harness.clock.nowMs(),
         sleep: async (ms) => {
-          desk.clock.advance(ms);
+          harness.clock.advance(ms);
           answer();
           await running;
         },
@@ -228,20 +232,20 @@ describe('a duplicate while the first still runs', () => {
     expect(applied).toBe('wait=8');
     expect(headers['Idempotency-Replayed']).toBe('true');
     expect(meaning({ ...rival, headers })).toEqual(meaning(await running));
-    expect(desk.processor.charges(String(rival.body['id']))).toHaveLength(1);
+    expect(harness.processor.charges(String(rival.body['id']))).toHaveLength(1);
   });
 
   test('with Prefer: wait is 409 when the first takes longer', async () => {
-    const { first, asked, answer } = heldDesk();
+    const { first, asked, answer } = heldHarness();
     const running = first.pay('k-1');
     await asked;
-    const askedAtMs = desk.clock.nowMs();
+    const askedAtMs = harness.clock.nowMs();
 
-    const rival = await desk.pay('k-1', {}, { headers: { prefer: 'wait=3' } });
+    const rival = await harness.pay('k-1', {}, { headers: { prefer: 'wait=3' } });
 
     expect(rival.status).toBe(409);
     expect(rival.headers).toMatchObject({ 'Retry-After': '1', 'Preference-Applied': 'wait=3' });
-    expect(desk.clock.nowMs() - askedAtMs).toBe(3_000);
+    expect(harness.clock.nowMs() - askedAtMs).toBe(3_000);
     answer();
     await running;
   });
@@ -249,28 +253,28 @@ describe('a duplicate while the first still runs', () => {
 
 describe('the same key', () => {
   test('with another body is 422, and the stored answer is untouched', async () => {
-    const first = await desk.pay('k-1');
-    const other = await desk.pay('k-1', { amount: 2000 });
+    const first = await harness.pay('k-1');
+    const other = await harness.pay('k-1', { amount: 2000 });
 
     expect(other.status).toBe(422);
     expect(other.body).toMatchObject({ code: 'idempotency_key_payload_mismatch' });
     expect(countsOfLast()).toEqual(['mismatch']);
-    expect(meaning(await desk.pay('k-1'))).toEqual(meaning(first));
+    expect(meaning(await harness.pay('k-1'))).toEqual(meaning(first));
     expect(chargesOf(first)).toBe(1);
   });
 
   test('with a default spelt out is another body, as it was not sent so', async () => {
-    await desk.pay('k-1');
+    await harness.pay('k-1');
 
-    expect((await desk.pay('k-1', { capture: 'automatic' })).status).toBe(422);
+    expect((await harness.pay('k-1', { capture: 'automatic' })).status).toBe(422);
   });
 
   test('past its retention is 409 with the payment’s id, and charges nothing', async () => {
-    const first = await desk.pay('k-1');
-    desk.clock.advance(9 * DAY);
+    const first = await harness.pay('k-1');
+    harness.clock.advance(9 * DAY);
 
     for (const body of [{}, { amount: 2000 }]) {
-      const late = await desk.pay('k-1', body);
+      const late = await harness.pay('k-1', body);
       expect(late.status).toBe(409);
       expect(late.body).toMatchObject({ code: 'idempotency_key_expired', payment_id: first.body['id'] });
     }
@@ -279,11 +283,11 @@ describe('the same key', () => {
 
   test('of another tenant is another key, and neither sees the other', async () => {
     const theirKey = 'sk_test_zyxwvutsrqponmlkjihgfe';
-    desk.registerKey(theirKey, { tenantId: tenantId('ten_other') });
+    harness.registerKey(theirKey, { tenantId: tenantId('ten_other') });
     const asOther = { headers: { Authorization: `Bearer ${theirKey}` } };
 
-    const mine = await desk.pay('k-1');
-    const theirs = await desk.pay('k-1', { amount: 2000 }, asOther);
+    const mine = await harness.pay('k-1');
+    const theirs = await harness.pay('k-1', { amount: 2000 }, asOther);
 
     expect([mine.status, theirs.status]).toEqual([201, 201]);
     expect(theirs.body['id']).not.toBe(mine.body['id']);
@@ -292,10 +296,10 @@ describe('the same key', () => {
 
   test('of another mode is another key', async () => {
     const liveKey = 'sk_live_0123456789abcdefghijkl';
-    desk.registerKey(liveKey, { mode: 'live' });
+    harness.registerKey(liveKey, { mode: 'live' });
 
-    const inTest = await desk.pay('k-1');
-    const inLive = await desk.pay('k-1', {}, { headers: { Authorization: `Bearer ${liveKey}` } });
+    const inTest = await harness.pay('k-1');
+    const inLive = await harness.pay('k-1', {}, { headers: { Authorization: `Bearer ${liveKey}` } });
 
     expect(inLive.status).toBe(201);
     expect(inLive.body).toMatchObject({ livemode: true });
@@ -303,15 +307,15 @@ describe('the same key', () => {
   });
 
   test('is still good after a request that was refused before it began', async () => {
-    expect((await desk.pay('k-1', { amount: -1 })).status).toBe(400);
-    expect((await desk.pay('k-1')).status).toBe(201);
+    expect((await harness.pay('k-1', { amount: -1 })).status).toBe(400);
+    expect((await harness.pay('k-1')).status).toBe(201);
   });
 });
 
 describe('a reference', () => {
   test('in use is 409 with the payment that has it, and nothing is charged', async () => {
-    const first = await desk.pay('k-1', { reference: 'order-1' });
-    const second = await desk.pay('k-2', { reference: 'order-1' });
+    const first = await harness.pay('k-1', { reference: 'order-1' });
+    const second = await harness.pay('k-2', { reference: 'order-1' });
 
     expect(second.status).toBe(409);
     expect(second.body).toMatchObject({
@@ -323,24 +327,24 @@ describe('a reference', () => {
   });
 
   test('is free again when that payment has failed', async () => {
-    await desk.pay('k-1', { reference: 'order-1', source: 'tok_declined' });
+    await harness.pay('k-1', { reference: 'order-1', source: 'tok_declined' });
 
-    expect((await desk.pay('k-2', { reference: 'order-1' })).status).toBe(201);
+    expect((await harness.pay('k-2', { reference: 'order-1' })).status).toBe(201);
   });
 
   test('is compared byte by byte', async () => {
-    await desk.pay('k-1', { reference: 'caf\u00e9' });
+    await harness.pay('k-1', { reference: 'caf\u00e9' });
 
-    expect((await desk.pay('k-2', { reference: 'cafe\u0301' })).status).toBe(201);
-    expect((await desk.pay('k-3', { reference: 'caf\u00e9\u200b' })).status).toBe(201);
-    expect((await desk.pay('k-4', { reference: 'Caf\u00e9' })).status).toBe(201);
-    expect((await desk.pay('k-5', { reference: 'caf\u00e9' })).status).toBe(409);
+    expect((await harness.pay('k-2', { reference: 'cafe\u0301' })).status).toBe(201);
+    expect((await harness.pay('k-3', { reference: 'caf\u00e9\u200b' })).status).toBe(201);
+    expect((await harness.pay('k-4', { reference: 'Caf\u00e9' })).status).toBe(201);
+    expect((await harness.pay('k-5', { reference: 'caf\u00e9' })).status).toBe(409);
   });
 
   test('refused does not burn the key', async () => {
-    await desk.pay('k-1', { reference: 'order-1' });
-    await desk.pay('k-2', { reference: 'order-1' });
+    await harness.pay('k-1', { reference: 'order-1' });
+    await harness.pay('k-2', { reference: 'order-1' });
 
-    expect((await desk.pay('k-2', { reference: 'order-2' })).status).toBe(201);
+    expect((await harness.pay('k-2', { reference: 'order-2' })).status).toBe(201);
   });
 });

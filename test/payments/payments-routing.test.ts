@@ -2,20 +2,20 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { routeTo } from '../../lambdas/payments/domain/routing.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import { PaymentsDesk } from '../support/payments-desk.ts';
-import { type StripeDouble, serveStripe } from '../support/stripe-double.ts';
-import { clientAt } from '../support/stripe-double-client.ts';
+import { type StripeDouble, serveStripe } from '../processors/stripe-double.ts';
+import { clientAt } from '../processors/stripe-double-client.ts';
 import { MemoryStore } from './memory-store.ts';
+import { PaymentsApiHarness } from './payments-api-harness.ts';
 
 let stripe: StripeDouble;
 let client: Processor;
-let desk: PaymentsDesk;
+let harness: PaymentsApiHarness;
 let store: MemoryStore;
 const RULES = [{ currency: 'USD', processor: 'stripe' }];
 
 /** Dollars go to Stripe, all else to the processor in memory; a later deployment may have other rules. */
-function deployed(rules: typeof RULES): PaymentsDesk {
-  const made: PaymentsDesk = new PaymentsDesk({
+function deployed(rules: typeof RULES): PaymentsApiHarness {
+  const made: PaymentsApiHarness = new PaymentsApiHarness({
     store,
     others: [client],
     choose: (payment) => (routeTo(rules, payment, 'memory') === 'stripe' ? client : made.processor),
@@ -27,14 +27,14 @@ beforeEach(async () => {
   stripe = await serveStripe();
   client = clientAt(stripe.url);
   store = new MemoryStore();
-  desk = deployed(RULES);
+  harness = deployed(RULES);
 });
 afterEach(async () => {
   await stripe[Symbol.asyncDispose]();
 });
 
 const dollars = { currency: 'USD', source: 'pm_card_visa' };
-const refund = (from: PaymentsDesk, payment: unknown, key: string) =>
+const refund = (from: PaymentsApiHarness, payment: unknown, key: string) =>
   from.ask('POST', `/v1/payments/${String(payment)}/refunds`, {
     headers: { 'Content-Type': 'application/json', 'Idempotency-Key': key },
     event: { body: '{"amount":300}' },
@@ -42,15 +42,15 @@ const refund = (from: PaymentsDesk, payment: unknown, key: string) =>
 
 describe('a payment goes where the rules say', () => {
   test('and shows where that is', async () => {
-    const inDollars = await desk.pay('usd', dollars);
-    const inEuros = await desk.pay('eur');
+    const inDollars = await harness.pay('usd', dollars);
+    const inEuros = await harness.pay('eur');
     expect([inDollars.status, inEuros.status]).toEqual([201, 201]);
     expect(inDollars.body['processor']).toMatchObject({ name: 'stripe', charge_id: expect.stringMatching(/^pi_/) });
     expect(inEuros.body['processor']).toMatchObject({ name: 'memory' });
   });
 
   test('and stays there, whatever the rules say later: its refund is Stripe’s, its key charges nowhere else', async () => {
-    const first = await desk.pay('usd', dollars);
+    const first = await harness.pay('usd', dollars);
     const later = deployed([]);
     expect((await refund(later, first.body['id'], 'r-1')).body).toMatchObject({ status: 'succeeded', amount: 300 });
     const again = await later.pay('usd', dollars);
@@ -59,11 +59,11 @@ describe('a payment goes where the rules say', () => {
   });
 
   test('and is not refunded by a deployment that no longer calls its processor', async () => {
-    const first = await desk.pay('usd', dollars);
-    const without = new PaymentsDesk({ store });
+    const first = await harness.pay('usd', dollars);
+    const without = new PaymentsApiHarness({ store });
     const reply = await refund(without, first.body['id'], 'r-1');
     expect([reply.status, reply.body['code']]).toEqual([503, 'processor_unavailable']);
-    expect((await refund(desk, first.body['id'], 'r-1')).status).toBe(201);
+    expect((await refund(harness, first.body['id'], 'r-1')).status).toBe(201);
   });
 });
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { standardTelemetry } from '../../lambdas/kernel/platform/telemetry.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
-import { API_KEY, PaymentsDesk } from '../support/payments-desk.ts';
+import { API_KEY, PaymentsApiHarness } from './payments-api-harness.ts';
 
 /** What a request holds and no log may: all that the function writes is searched for it. */
 const SECRETS = {
@@ -42,7 +42,7 @@ const broken = new Proxy({} as PaymentStore, {
   },
 });
 
-async function everyKindOfRequest(desk: PaymentsDesk): Promise<void> {
+async function everyKindOfRequest(harness: PaymentsApiHarness): Promise<void> {
   const body = {
     source: SECRETS.source,
     reference: SECRETS.reference,
@@ -50,25 +50,25 @@ async function everyKindOfRequest(desk: PaymentsDesk): Promise<void> {
     metadata: { [SECRETS.metadataKey]: SECRETS.metadataValue },
   };
   const { idempotencyKey, card, liveKey } = SECRETS;
-  await desk.pay(idempotencyKey, body);
-  await desk.pay(idempotencyKey, body);
-  await desk.pay(idempotencyKey, { ...body, amount: 2 });
-  await desk.pay(`${idempotencyKey} x`, body);
-  await desk.pay(idempotencyKey, { ...body, source: card });
-  await desk.pay(idempotencyKey, { ...body, description: liveKey });
-  await desk.pay(idempotencyKey, { ...body, [SECRETS.metadataKey]: SECRETS.metadataValue });
-  await desk.pay(idempotencyKey, body, { headers: { Authorization: `Bearer ${liveKey}` } });
-  await desk.post(`{"source":"${SECRETS.source}"`, { headers: { 'Idempotency-Key': idempotencyKey } });
-  await desk.get(`/v1/payments/${card}?${SECRETS.metadataKey}=${SECRETS.metadataValue}`);
-  await desk.get(`/${SECRETS.description}/${liveKey}`);
+  await harness.pay(idempotencyKey, body);
+  await harness.pay(idempotencyKey, body);
+  await harness.pay(idempotencyKey, { ...body, amount: 2 });
+  await harness.pay(`${idempotencyKey} x`, body);
+  await harness.pay(idempotencyKey, { ...body, source: card });
+  await harness.pay(idempotencyKey, { ...body, description: liveKey });
+  await harness.pay(idempotencyKey, { ...body, [SECRETS.metadataKey]: SECRETS.metadataValue });
+  await harness.pay(idempotencyKey, body, { headers: { Authorization: `Bearer ${liveKey}` } });
+  await harness.post(`{"source":"${SECRETS.source}"`, { headers: { 'Idempotency-Key': idempotencyKey } });
+  await harness.get(`/v1/payments/${card}?${SECRETS.metadataKey}=${SECRETS.metadataValue}`);
+  await harness.get(`/${SECRETS.description}/${liveKey}`);
 }
 
 describe('what the function writes', () => {
   test('holds nothing of a body, no key in clear and no source, for any outcome', async () => {
     const telemetry = standardTelemetry('payments');
 
-    await everyKindOfRequest(new PaymentsDesk({ telemetry }));
-    await everyKindOfRequest(new PaymentsDesk({ telemetry, store: broken }));
+    await everyKindOfRequest(new PaymentsApiHarness({ telemetry }));
+    await everyKindOfRequest(new PaymentsApiHarness({ telemetry, store: broken }));
 
     expect(lines().filter(({ message }) => message === 'request')).toHaveLength(22);
     expect(lines().filter(({ message }) => message === 'fault').length).toBeGreaterThan(0);
@@ -76,7 +76,7 @@ describe('what the function writes', () => {
   });
 
   test('names a fault with its code, its stack and its causes', async () => {
-    await new PaymentsDesk({ telemetry: standardTelemetry('payments'), store: broken }).pay('k-1');
+    await new PaymentsApiHarness({ telemetry: standardTelemetry('payments'), store: broken }).pay('k-1');
 
     expect(lines().find(({ message }) => message === 'fault')).toMatchObject({
       level: 'ERROR',
@@ -91,9 +91,9 @@ describe('what the function writes', () => {
   });
 
   test('counts in the embedded metric format, under the namespace Payonce', async () => {
-    const desk = new PaymentsDesk({ telemetry: standardTelemetry('payments') });
-    await desk.pay('k-1');
-    await desk.pay('k-1');
+    const harness = new PaymentsApiHarness({ telemetry: standardTelemetry('payments') });
+    await harness.pay('k-1');
+    await harness.pay('k-1');
 
     const metrics = lines().filter((line) => '_aws' in line);
     expect(metrics).toEqual([

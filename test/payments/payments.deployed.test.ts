@@ -6,10 +6,10 @@ import { documentClient } from '../../lambdas/kernel/platform/document-client.ts
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { expectedPaymentId } from '../support/expected-payment-id.ts';
 import { workersOf } from '../support/lambda-workers.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
+import { expectedPaymentId } from './expected-payment-id.ts';
 
 let aws: LocalAws;
 let api: ApiClient;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
 import { describeChanges } from '../processors/processor-changes-suite.ts';
 import { describeProcessor } from '../processors/processor-suite.ts';
-import { freshChange, freshOrder } from '../support/sandbox-orders.ts';
 import { createMemoryProcessor, type MemoryProcessor } from './memory-processor.ts';
 
 const LIMIT = { timeoutMs: 1_000 };

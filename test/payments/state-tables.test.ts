@@ -6,7 +6,7 @@ import { create, PAYMENT_STATUSES, type TransitionDraft } from '../../lambdas/pa
 import { evolve, type PaymentState, stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import { assertBalanced, netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { type Cell, CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../lambdas/payments/domain/state-tables.ts';
-import { paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 const created = create({ ...pendingTransition(paymentIdFor('tables')).payment });
 const CHARGES = ['ch_1', 'ch_2'];

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import pMap from 'p-map';
 import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
-import { engineProcess } from '../support/bench-engine.ts';
-import { typicalPayment, typicalProcessor } from '../support/bench-typical-payment.ts';
+import { engineProcess } from '../bench/bench-engine.ts';
+import { typicalPayment, typicalProcessor } from '../bench/bench-typical-payment.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import { whole } from '../support/prove.ts';
 

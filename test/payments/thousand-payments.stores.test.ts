@@ -16,7 +16,7 @@ import { killWorker } from '../support/lambda-workers.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/prove.ts';
 import { until } from '../support/until.ts';
-import { serveWebhookReceiver } from '../support/webhook-receiver.ts';
+import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
 
 const PAYMENTS = whole(1_000, { slice: 200 });
 const AT_ONCE = 6;

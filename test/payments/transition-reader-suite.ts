@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { RecentOutcomes, TransitionReader } from '../../lambdas/payments/use/transition-reader.ts';
-import { outcomeTransition, paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+import { outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 export interface TransitionReaderUnderTest {
   readonly reader: TransitionReader & RecentOutcomes;

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { assertBalanced, type Posting } from '../../lambdas/payments/domain/posting.ts';
 import { firstBrokenLink, type Transition } from '../../lambdas/payments/domain/transition.ts';
-import { outcomeTransition, paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+import { outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 const first = pendingTransition(paymentIdFor('chain'));
 const second = outcomeTransition(first, { kind: 'unknown' });

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { whole } from '../support/prove.ts';
-import { SCHEMES, SIGNATURE_SCHEMES, type SignatureSchemeName } from '../support/signature-schemes.ts';
+import { SCHEMES, SIGNATURE_SCHEMES, type SignatureSchemeName } from './signature-schemes.ts';
 
 /** The inputs of a verification. */
 interface Presented {

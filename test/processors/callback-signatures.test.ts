@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { Stripe } from 'stripe';
 import type { SignedCallback } from '../../lambdas/processors/signatures/signature.ts';
 import { sign as signAsSandbox } from '../../sandbox/signature.ts';
-import { SCHEMES, SIGNATURE_SCHEMES, type SignatureSchemeName } from '../support/signature-schemes.ts';
+import { SCHEMES, SIGNATURE_SCHEMES, type SignatureSchemeName } from './signature-schemes.ts';
 
 type Headers = Readonly<Record<string, string | readonly string[]>>;
 type SignedHeaders = Readonly<Record<string, string>>;

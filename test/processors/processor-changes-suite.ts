@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { ChangeOrder, ChargeChange, ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
-import { freshChange, freshOrder } from '../support/sandbox-orders.ts';
+import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
 
 /** A processor with access to the state of the charges in its own books. */
 export interface ChangeableProcessor extends AsyncDisposable {

@@ -1,73 +1,73 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Books } from '../../sandbox/books.ts';
-import type { SandboxAnswer } from '../support/sandbox-calls.ts';
-import { chargeIn, errorIn, sandboxDesk } from '../support/sandbox-desk.ts';
-import { createTestSandbox } from '../support/sandbox-world.ts';
+import type { SandboxAnswer } from '../sandbox/sandbox-calls.ts';
+import { chargeIn, errorIn, sandboxHarness } from '../sandbox/sandbox-harness.ts';
+import { createTestSandbox } from '../sandbox/sandbox-world.ts';
 
 const statusesOf = (answers: readonly SandboxAnswer[]) => answers.map(({ status }) => status).toSorted((a, b) => a - b);
 
 /** The contract of the sandbox processor for captures, voids and refunds, for every kind of books. */
 export function describeSandboxChanges(booksKind: string, createBooks: () => Promise<Books>): void {
   describe(`captures, voids and refunds in ${booksKind} books`, () => {
-    let desk: ReturnType<typeof sandboxDesk>;
+    let harness: ReturnType<typeof sandboxHarness>;
 
     beforeEach(async () => {
-      desk = sandboxDesk(createTestSandbox(await createBooks()).handler);
+      harness = sandboxHarness(createTestSandbox(await createBooks()).handler);
     });
 
-    const authorized = async () => chargeIn(await desk.charge('tok_ok', { capture: 'manual' })).id;
-    const captured = async () => chargeIn(await desk.charge('tok_ok')).id;
+    const authorized = async () => chargeIn(await harness.charge('tok_ok', { capture: 'manual' })).id;
+    const captured = async () => chargeIn(await harness.charge('tok_ok')).id;
 
     test('an authorized charge is captured once, in full or in part', async () => {
       const id = await authorized();
-      const answer = await desk.post(`/charges/${id}/capture`, { amount: 500 }, 'c1');
+      const answer = await harness.post(`/charges/${id}/capture`, { amount: 500 }, 'c1');
       expect(answer.status).toBe(200);
       expect(chargeIn(answer)).toMatchObject({ status: 'succeeded', amount: 1_999, amount_captured: 500 });
-      expect(errorIn(await desk.post(`/charges/${id}/capture`, {}, 'c2')).code).toBe('charge_not_capturable');
+      expect(errorIn(await harness.post(`/charges/${id}/capture`, {}, 'c2')).code).toBe('charge_not_capturable');
     });
 
     test('the same key captures once and answers the same', async () => {
       const id = await authorized();
-      const first = await desk.post(`/charges/${id}/capture`, undefined, 'c1');
+      const first = await harness.post(`/charges/${id}/capture`, undefined, 'c1');
       expect(first.status).toBe(200);
-      expect(await desk.post(`/charges/${id}/capture`, undefined, 'c1')).toEqual(first);
+      expect(await harness.post(`/charges/${id}/capture`, undefined, 'c1')).toEqual(first);
     });
 
     test('a capture above the authorized amount is refused', async () => {
       const id = await authorized();
-      const answer = await desk.post(`/charges/${id}/capture`, { amount: 2_000 }, 'c1');
+      const answer = await harness.post(`/charges/${id}/capture`, { amount: 2_000 }, 'c1');
       expect(answer.status).toBe(400);
       expect(errorIn(answer).code).toBe('amount_too_large');
-      expect(chargeIn(await desk.get(`/charges/${id}`)).status).toBe('authorized');
+      expect(chargeIn(await harness.get(`/charges/${id}`)).status).toBe('authorized');
     });
 
     test('capture and void at once: one happens', async () => {
       const id = await authorized();
       const answers = await Promise.all([
-        desk.post(`/charges/${id}/capture`, undefined, 'c1'),
-        desk.post(`/charges/${id}/void`, undefined, 'v1'),
+        harness.post(`/charges/${id}/capture`, undefined, 'c1'),
+        harness.post(`/charges/${id}/void`, undefined, 'v1'),
       ]);
       expect(statusesOf(answers)).toEqual([200, 400]);
     });
 
     test('a voided charge has captured nothing and cannot be captured', async () => {
       const id = await authorized();
-      expect(chargeIn(await desk.post(`/charges/${id}/void`, undefined, 'v1'))).toMatchObject({
+      expect(chargeIn(await harness.post(`/charges/${id}/void`, undefined, 'v1'))).toMatchObject({
         status: 'voided',
         amount_captured: 0,
       });
-      expect((await desk.post(`/charges/${id}/capture`, undefined, 'c1')).status).toBe(400);
+      expect((await harness.post(`/charges/${id}/capture`, undefined, 'c1')).status).toBe(400);
     });
 
     test('a captured charge cannot be voided', async () => {
-      expect(errorIn(await desk.post(`/charges/${await captured()}/void`, undefined, 'v1')).code).toBe(
+      expect(errorIn(await harness.post(`/charges/${await captured()}/void`, undefined, 'v1')).code).toBe(
         'charge_not_voidable',
       );
     });
 
     test('refunds cannot exceed the captured amount', async () => {
       const id = await captured();
-      const first = await desk.post(`/charges/${id}/refunds`, { amount: 1_000 }, 'r1');
+      const first = await harness.post(`/charges/${id}/refunds`, { amount: 1_000 }, 'r1');
       expect(first.status).toBe(201);
       expect(JSON.parse(first.body)).toEqual({
         id: expect.stringMatching(/^re_/),
@@ -77,79 +77,81 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
         status: 'succeeded',
         metadata: {},
       });
-      expect(errorIn(await desk.post(`/charges/${id}/refunds`, { amount: 1_000 }, 'r2')).code).toBe('amount_too_large');
-      expect((await desk.post(`/charges/${id}/refunds`, {}, 'r3')).status).toBe(201);
-      expect(chargeIn(await desk.get(`/charges/${id}`))).toMatchObject({
+      expect(errorIn(await harness.post(`/charges/${id}/refunds`, { amount: 1_000 }, 'r2')).code).toBe(
+        'amount_too_large',
+      );
+      expect((await harness.post(`/charges/${id}/refunds`, {}, 'r3')).status).toBe(201);
+      expect(chargeIn(await harness.get(`/charges/${id}`))).toMatchObject({
         amount_refunded: 1_999,
         refunds: [JSON.parse(first.body), { amount: 999, status: 'succeeded' }],
       });
-      expect(errorIn(await desk.post(`/charges/${id}/refunds`, {}, 'r4')).code).toBe('charge_already_refunded');
+      expect(errorIn(await harness.post(`/charges/${id}/refunds`, {}, 'r4')).code).toBe('charge_already_refunded');
     });
 
     test('two refunds at once that together exceed the charge: one happens', async () => {
       const id = await captured();
       const answers = await Promise.all([
-        desk.post(`/charges/${id}/refunds`, { amount: 1_400 }, 'r1'),
-        desk.post(`/charges/${id}/refunds`, { amount: 1_400 }, 'r2'),
+        harness.post(`/charges/${id}/refunds`, { amount: 1_400 }, 'r1'),
+        harness.post(`/charges/${id}/refunds`, { amount: 1_400 }, 'r2'),
       ]);
       expect(statusesOf(answers)).toEqual([201, 400]);
-      expect(chargeIn(await desk.get(`/charges/${id}`)).amount_refunded).toBe(1_400);
+      expect(chargeIn(await harness.get(`/charges/${id}`)).amount_refunded).toBe(1_400);
     });
 
     test('five sends of one refund key at once refund once', async () => {
       const id = await captured();
       const answers = await Promise.all(
-        Array.from({ length: 5 }, () => desk.post(`/charges/${id}/refunds`, { amount: 100 }, 'r1')),
+        Array.from({ length: 5 }, () => harness.post(`/charges/${id}/refunds`, { amount: 100 }, 'r1')),
       );
       expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
-      expect(chargeIn(await desk.get(`/charges/${id}`)).amount_refunded).toBe(100);
+      expect(chargeIn(await harness.get(`/charges/${id}`)).amount_refunded).toBe(100);
     });
 
     test('a refund has the metadata of its request', async () => {
       const id = await captured();
       const metadata = { payment: 'pay_1', operation: 'ref_1' };
-      const answer = await desk.post(`/charges/${id}/refunds`, { amount: 100, metadata }, 'r1');
+      const answer = await harness.post(`/charges/${id}/refunds`, { amount: 100, metadata }, 'r1');
       expect(JSON.parse(answer.body)).toMatchObject({ amount: 100, metadata });
-      expect(await desk.post(`/charges/${id}/refunds`, { metadata, amount: 100 }, 'r1')).toEqual(answer);
-      expect(chargeIn(await desk.get(`/charges/${id}`))).toMatchObject({ refunds: [{ metadata }] });
+      expect(await harness.post(`/charges/${id}/refunds`, { metadata, amount: 100 }, 'r1')).toEqual(answer);
+      expect(chargeIn(await harness.get(`/charges/${id}`))).toMatchObject({ refunds: [{ metadata }] });
     });
 
     test('a key used for another operation, amount or metadata is refused with 422', async () => {
       const id = await captured();
-      await desk.post(`/charges/${id}/refunds`, { amount: 100 }, 'r1');
-      expect((await desk.post(`/charges/${id}/refunds`, { amount: 200 }, 'r1')).status).toBe(422);
+      await harness.post(`/charges/${id}/refunds`, { amount: 100 }, 'r1');
+      expect((await harness.post(`/charges/${id}/refunds`, { amount: 200 }, 'r1')).status).toBe(422);
       const metadata = { operation: 'ref_1' };
-      expect((await desk.post(`/charges/${id}/refunds`, { amount: 100, metadata }, 'r1')).status).toBe(422);
-      expect((await desk.post(`/charges/${id}/void`, undefined, 'r1')).status).toBe(422);
-      expect(chargeIn(await desk.get(`/charges/${id}`)).amount_refunded).toBe(100);
+      expect((await harness.post(`/charges/${id}/refunds`, { amount: 100, metadata }, 'r1')).status).toBe(422);
+      expect((await harness.post(`/charges/${id}/void`, undefined, 'r1')).status).toBe(422);
+      expect(chargeIn(await harness.get(`/charges/${id}`)).amount_refunded).toBe(100);
     });
 
     test('a declined charge can be neither captured nor refunded', async () => {
-      const id = errorIn(await desk.charge('tok_declined')).charge;
-      expect((await desk.post(`/charges/${id}/capture`, undefined, 'c1')).status).toBe(400);
-      expect((await desk.post(`/charges/${id}/refunds`, undefined, 'r1')).status).toBe(400);
+      const id = errorIn(await harness.charge('tok_declined')).charge;
+      expect((await harness.post(`/charges/${id}/capture`, undefined, 'c1')).status).toBe(400);
+      expect((await harness.post(`/charges/${id}/refunds`, undefined, 'r1')).status).toBe(400);
     });
 
     test('expiry voids authorized charges only', async () => {
       const id = await authorized();
-      const answer = await desk.post(`/control/charges/${id}/expire`);
+      const answer = await harness.post(`/control/charges/${id}/expire`);
       expect(answer.status).toBe(200);
       expect(chargeIn(answer)).toMatchObject({ status: 'voided', void_reason: 'expired', amount_captured: 0 });
-      expect((await desk.post(`/charges/${id}/capture`, undefined, 'c1')).status).toBe(400);
-      const declined = errorIn(await desk.charge('tok_declined')).charge;
-      const pending = chargeIn(await desk.charge('tok_async')).id;
-      const taken = chargeIn(await desk.charge('tok_ok')).id;
+      expect((await harness.post(`/charges/${id}/capture`, undefined, 'c1')).status).toBe(400);
+      const declined = errorIn(await harness.charge('tok_declined')).charge;
+      const pending = chargeIn(await harness.charge('tok_async')).id;
+      const taken = chargeIn(await harness.charge('tok_ok')).id;
       for (const other of [id, declined, pending, taken]) {
-        const before = await desk.get(`/charges/${other}`);
-        expect(errorIn(await desk.post(`/control/charges/${other}/expire`)).code).toBe('charge_not_expirable');
-        expect(await desk.get(`/charges/${other}`)).toEqual(before);
+        const before = await harness.get(`/charges/${other}`);
+        expect(errorIn(await harness.post(`/control/charges/${other}/expire`)).code).toBe('charge_not_expirable');
+        expect(await harness.get(`/charges/${other}`)).toEqual(before);
       }
-      expect((await desk.post('/control/charges/ch_none/expire')).status).toBe(404);
+      expect((await harness.post('/control/charges/ch_none/expire')).status).toBe(404);
     });
 
     test('a charge that does not exist is 404', async () => {
-      expect((await desk.get('/charges/ch_none')).status).toBe(404);
-      expect((await desk.post('/charges/ch_none/refunds', {}, 'r1')).status).toBe(404);
+      expect((await harness.get('/charges/ch_none')).status).toBe(404);
+      expect((await harness.post('/charges/ch_none/refunds', {}, 'r1')).status).toBe(404);
     });
   });
 }

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import * as z from 'zod';
 import type { Books } from '../../sandbox/books.ts';
-import { callSandbox, type SandboxAnswer } from '../support/sandbox-calls.ts';
-import { createTestSandbox, type TestSandbox } from '../support/sandbox-world.ts';
+import { callSandbox, type SandboxAnswer } from '../sandbox/sandbox-calls.ts';
+import { createTestSandbox, type TestSandbox } from '../sandbox/sandbox-world.ts';
 import { describeSandboxChanges } from './processor-sandbox-changes-suite.ts';
 
 const chargeOf = z.looseObject({

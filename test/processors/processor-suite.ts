@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
-import { freshOrder } from '../support/sandbox-orders.ts';
+import { freshOrder } from '../orders/sandbox-orders.ts';
 
 /** A processor with access to its own list of charges, which shows what really happened. */
 export interface ProcessorUnderTest extends AsyncDisposable {

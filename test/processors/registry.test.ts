@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { schemeNames } from '../../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../../lambdas/processors/registry.ts';
-import { SCHEMES, SIGNATURE_SCHEMES } from '../support/signature-schemes.ts';
+import { SCHEMES, SIGNATURE_SCHEMES } from './signature-schemes.ts';
 
 const repeated = (values: readonly string[]) => values.filter((value, index) => values.indexOf(value) !== index);
 

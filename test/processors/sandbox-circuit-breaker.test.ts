@@ -3,8 +3,8 @@ import { systemClock } from '../../lambdas/kernel/platform/platform.ts';
 import { connectProcessors } from '../../lambdas/processors/configured-processors.ts';
 import { sandbox } from '../../lambdas/processors/sandbox/descriptor.ts';
 import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
-import { freshOrder } from '../support/sandbox-orders.ts';
-import { httpAnswer, type RawServer, serveRaw } from '../support/sandbox-raw-server.ts';
+import { freshOrder } from '../orders/sandbox-orders.ts';
+import { httpAnswer, type RawServer, serveRaw } from '../sandbox/sandbox-raw-server.ts';
 
 const CLOCK = { nowMs: () => 1_767_225_600_000 };
 const LIMIT = { timeoutMs: 600_000 };

@@ -5,13 +5,13 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { ChangeOrder, ChargeChange, Processor } from '../../lambdas/payments/use/processor.ts';
 import { createSandboxBooks } from '../../lambdas/processors/sandbox/sandbox-books.ts';
 import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
-import { callSandbox } from '../support/sandbox-calls.ts';
-import { chargeIn, sandboxDesk } from '../support/sandbox-desk.ts';
-import { freshChange, freshOrder } from '../support/sandbox-orders.ts';
-import { httpAnswer, type RawServer, serveRaw } from '../support/sandbox-raw-server.ts';
-import { serveSandbox } from '../support/sandbox-server.ts';
-import { troubledLine } from '../support/sandbox-trouble.ts';
-import { createTestSandbox, SANDBOX_START_MS } from '../support/sandbox-world.ts';
+import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
+import { callSandbox } from '../sandbox/sandbox-calls.ts';
+import { chargeIn, sandboxHarness } from '../sandbox/sandbox-harness.ts';
+import { httpAnswer, type RawServer, serveRaw } from '../sandbox/sandbox-raw-server.ts';
+import { serveSandbox } from '../sandbox/sandbox-server.ts';
+import { troubledLine } from '../sandbox/sandbox-trouble.ts';
+import { createTestSandbox, SANDBOX_START_MS } from '../sandbox/sandbox-world.ts';
 import { describeChanges } from './processor-changes-suite.ts';
 
 const CLOCK = { nowMs: () => SANDBOX_START_MS };
@@ -44,9 +44,9 @@ describe('the sandbox client changes a charge', () => {
     const sentBack = { ...ours, operationId: returnOperation(systemDigest, order.paymentId, chargeId, 'refund') };
     await client.change(ours, LIMIT);
     await client.change(sentBack, LIMIT);
-    const desk = sandboxDesk(sandbox.handler);
-    await desk.post(`/charges/${chargeId}/refunds`, { amount: 200 });
-    await desk.post(`/charges/${chargeId}/refunds`, { amount: 300, metadata: { operation: 'somebody_else' } });
+    const harness = sandboxHarness(sandbox.handler);
+    await harness.post(`/charges/${chargeId}/refunds`, { amount: 200 });
+    await harness.post(`/charges/${chargeId}/refunds`, { amount: 300, metadata: { operation: 'somebody_else' } });
     const charge = await createSandboxBooks({ url: server.url, clock: CLOCK }).readCharge(chargeId, LIMIT);
     expect(charge?.refunds.map(({ refundId }) => refundId)).toEqual([
       ours.operationId,
@@ -54,7 +54,7 @@ describe('the sandbox client changes a charge', () => {
       expect.stringMatching(/^re_/),
       expect.stringMatching(/^re_/),
     ]);
-    expect((await desk.read(chargeId)).refunds[0]?.metadata).toEqual({
+    expect((await harness.read(chargeId)).refunds[0]?.metadata).toEqual({
       payment: order.paymentId,
       operation: ours.operationId,
     });
@@ -81,7 +81,7 @@ describe('the sandbox client changes a charge', () => {
     const client = createSandboxClient({ url: server.url, clock: CLOCK });
     const order = freshOrder({ capture, source });
     const { chargeId = '' } = await client.charge(order, LIMIT);
-    await sandboxDesk(sandbox.handler).post(`/control/charges/${chargeId}/expire`);
+    await sandboxHarness(sandbox.handler).post(`/control/charges/${chargeId}/expire`);
     const letGo = freshChange(order, chargeId, { kind: 'void' });
     expect(await client.change(letGo, LIMIT)).toMatchObject({ kind: 'refused' });
     expect(await client.findChange(letGo, LIMIT)).toEqual({

@@ -3,12 +3,12 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import * as z from 'zod';
 import type { ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
 import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
-import { callSandbox } from '../support/sandbox-calls.ts';
-import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';
-import { freshOrder } from '../support/sandbox-orders.ts';
-import { httpAnswer, type RawServer, serveRaw } from '../support/sandbox-raw-server.ts';
-import { serveSandbox } from '../support/sandbox-server.ts';
-import { createTestSandbox, SANDBOX_START_MS } from '../support/sandbox-world.ts';
+import { freshOrder } from '../orders/sandbox-orders.ts';
+import { callSandbox } from '../sandbox/sandbox-calls.ts';
+import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
+import { httpAnswer, type RawServer, serveRaw } from '../sandbox/sandbox-raw-server.ts';
+import { serveSandbox } from '../sandbox/sandbox-server.ts';
+import { createTestSandbox, SANDBOX_START_MS } from '../sandbox/sandbox-world.ts';
 import { describeProcessor } from './processor-suite.ts';
 
 const CLOCK = { nowMs: () => SANDBOX_START_MS };

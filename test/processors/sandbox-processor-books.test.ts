@@ -3,11 +3,11 @@ import { factsOf } from '../../lambdas/payments/domain/processor-charge.ts';
 import type { ChargeOrder, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import { createSandboxBooks } from '../../lambdas/processors/sandbox/sandbox-books.ts';
 import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
-import { callSandbox } from '../support/sandbox-calls.ts';
-import { freshOrder } from '../support/sandbox-orders.ts';
-import { httpAnswer, serveRaw } from '../support/sandbox-raw-server.ts';
-import { type SandboxServer, serveSandbox } from '../support/sandbox-server.ts';
-import { createTestSandbox, SANDBOX_START_MS } from '../support/sandbox-world.ts';
+import { freshOrder } from '../orders/sandbox-orders.ts';
+import { callSandbox } from '../sandbox/sandbox-calls.ts';
+import { httpAnswer, serveRaw } from '../sandbox/sandbox-raw-server.ts';
+import { type SandboxServer, serveSandbox } from '../sandbox/sandbox-server.ts';
+import { createTestSandbox, SANDBOX_START_MS } from '../sandbox/sandbox-world.ts';
 
 const CLOCK = { nowMs: () => SANDBOX_START_MS };
 const LIMIT = { timeoutMs: 600_000 };

@@ -3,8 +3,8 @@ import { CURRENCIES, largestAmountMinor } from '../../lambdas/kernel/currency.ts
 import { minorAmount, stripeAmount } from '../../lambdas/processors/stripe/stripe-amounts.ts';
 import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.ts';
 import { createStripeClient } from '../../lambdas/processors/stripe/stripe-client.ts';
-import { freshChange, freshOrder } from '../support/sandbox-orders.ts';
-import { DOUBLE_KEY, serveStripe } from '../support/stripe-double.ts';
+import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
+import { DOUBLE_KEY, serveStripe } from './stripe-double.ts';
 
 const LIMIT = { timeoutMs: 600_000 };
 

@@ -1,10 +1,10 @@
 import { createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import { listenOnLoopback, stopListening } from '../support/sandbox-listen.ts';
-import { freshOrder } from '../support/sandbox-orders.ts';
-import { httpAnswer, type RawServer, serveRaw } from '../support/sandbox-raw-server.ts';
-import { clientAt } from '../support/stripe-double-client.ts';
+import { freshOrder } from '../orders/sandbox-orders.ts';
+import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
+import { httpAnswer, type RawServer, serveRaw } from '../sandbox/sandbox-raw-server.ts';
+import { clientAt } from './stripe-double-client.ts';
 
 const LIMIT = { timeoutMs: 600_000 };
 const SHORT = { timeoutMs: 150 };

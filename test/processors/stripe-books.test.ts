@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
 import type { ChargeOrder, ChargeWindow, Processor, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.ts';
-import { freshChange, freshOrder } from '../support/sandbox-orders.ts';
-import { DOUBLE_KEY, type StripeDouble, serveStripe } from '../support/stripe-double.ts';
-import { clientAt } from '../support/stripe-double-client.ts';
+import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
+import { DOUBLE_KEY, type StripeDouble, serveStripe } from './stripe-double.ts';
+import { clientAt } from './stripe-double-client.ts';
 
 const LIMIT = { timeoutMs: 600_000 };
 const START_S = Date.UTC(2026, 0, 1) / 1_000;

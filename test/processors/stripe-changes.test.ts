@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ChargeChange, ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
-import { freshChange, freshOrder } from '../support/sandbox-orders.ts';
-import { type StripeDouble, serveStripe } from '../support/stripe-double.ts';
-import { clientAt } from '../support/stripe-double-client.ts';
+import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
+import { type StripeDouble, serveStripe } from './stripe-double.ts';
+import { clientAt } from './stripe-double-client.ts';
 
 const LIMIT = { timeoutMs: 600_000 };
 const DAY_MS = 24 * 60 * 60 * 1_000;

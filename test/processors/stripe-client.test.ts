@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
-import { freshOrder } from '../support/sandbox-orders.ts';
-import { DOUBLE_KEY, type StripeDouble, serveStripe } from '../support/stripe-double.ts';
-import { clientAt } from '../support/stripe-double-client.ts';
+import { freshOrder } from '../orders/sandbox-orders.ts';
+import { DOUBLE_KEY, type StripeDouble, serveStripe } from './stripe-double.ts';
+import { clientAt } from './stripe-double-client.ts';
 
 const LIMIT = { timeoutMs: 600_000 };
 const SHORT = { timeoutMs: 150 };

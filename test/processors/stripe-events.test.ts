@@ -2,9 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.ts';
 import { readStripeEvent } from '../../lambdas/processors/stripe/stripe-event.ts';
 import { stripeSignature } from '../../lambdas/processors/stripe/stripe-signature.ts';
-import { freshOrder } from '../support/sandbox-orders.ts';
-import { DOUBLE_KEY, DOUBLE_SECRET, serveStripe } from '../support/stripe-double.ts';
-import { clientAt } from '../support/stripe-double-client.ts';
+import { freshOrder } from '../orders/sandbox-orders.ts';
+import { DOUBLE_KEY, DOUBLE_SECRET, serveStripe } from './stripe-double.ts';
+import { clientAt } from './stripe-double-client.ts';
 
 const LIMIT = { timeoutMs: 600_000 };
 

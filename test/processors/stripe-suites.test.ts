@@ -1,8 +1,8 @@
-import { type StripeDouble, serveStripe } from '../support/stripe-double.ts';
-import { clientAt } from '../support/stripe-double-client.ts';
-import { inSandboxDialect, troublesOf } from '../support/stripe-double-dialect.ts';
 import { describeChanges } from './processor-changes-suite.ts';
 import { describeProcessor } from './processor-suite.ts';
+import { type StripeDouble, serveStripe } from './stripe-double.ts';
+import { clientAt } from './stripe-double-client.ts';
+import { inSandboxDialect, troublesOf } from './stripe-double-dialect.ts';
 
 const STATUSES: Readonly<Record<string, string>> = {
   requires_capture: 'authorized',

@@ -7,7 +7,7 @@ import { describeProcessor, type ProcessorDescriptor } from '../../lambdas/proce
 import { PROCESSORS } from '../../lambdas/processors/registry.ts';
 import { readCallbacksConfig } from '../../lambdas/processors/settings.ts';
 import { MemoryStore } from '../payments/memory-store.ts';
-import { gatewayEvent, PaymentsDesk } from '../support/payments-desk.ts';
+import { gatewayEvent, PaymentsApiHarness } from '../payments/payments-api-harness.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { tillhouseContract } from './tillhouse/contract.ts';
 import { tillhouse } from './tillhouse/descriptor.ts';
@@ -42,7 +42,7 @@ async function deployed(double: TillhouseDouble) {
   const clock = new SimulatedClock();
   const store = new MemoryStore();
   const processors = await connectProcessors(config, { clock, secrets, breakerOpened: () => undefined });
-  const desk = new PaymentsDesk({ store, clock, ...processors });
+  const harness = new PaymentsApiHarness({ store, clock, ...processors });
   const callbacks = callbacksApi({
     sources: await configuredSources(config.sources, processors.books, REGISTRY),
     secrets,
@@ -55,17 +55,17 @@ async function deployed(double: TillhouseDouble) {
   });
   const deliver = async (body: string, headers: Readonly<Record<string, string>>) =>
     (await callbacks({ ...gatewayEvent('POST', '/callbacks/tillhouse', headers), body })).statusCode;
-  return { desk, deliver, clock };
+  return { harness, deliver, clock };
 }
 
 let double: TillhouseDouble;
-let desk: PaymentsDesk;
+let harness: PaymentsApiHarness;
 let deliver: Awaited<ReturnType<typeof deployed>>['deliver'];
 let clock: SimulatedClock;
 
 beforeEach(async () => {
   double = await serveTillhouse({ shop: 'shop-7', key: 'the-key', sealSecret: 'the-seal' });
-  ({ desk, deliver, clock } = await deployed(double));
+  ({ harness, deliver, clock } = await deployed(double));
 });
 afterEach(async () => {
   await double[Symbol.asyncDispose]();
@@ -75,7 +75,7 @@ const francs = (source: string) => ({ currency: 'CHF', source });
 
 describe('a processor added by one folder and one line of the registry', () => {
   test('charges a payment once, settles it by a callback, and refunds a part of it once', async () => {
-    const created = await desk.pay('k', francs('till_later'));
+    const created = await harness.pay('k', francs('till_later'));
     expect(created).toMatchObject({ status: 202, body: { status: 'processing', processor: { name: 'tillhouse' } } });
     const id = String(created.body['id']);
     const [sale] = double.sales;
@@ -83,38 +83,40 @@ describe('a processor added by one folder and one line of the registry', () => {
 
     const { body, headers } = double.paid(sale?.id ?? '', clock.nowMs());
     expect(await Promise.all([deliver(body, headers), deliver(body, headers)])).toEqual([200, 200]);
-    expect((await desk.get(`/v1/payments/${id}`)).body).toMatchObject({ status: 'succeeded', amount: 1000 });
+    expect((await harness.get(`/v1/payments/${id}`)).body).toMatchObject({ status: 'succeeded', amount: 1000 });
 
-    const refund = await desk.change(`${id}/refunds`, 'r', { amount: 300 });
+    const refund = await harness.change(`${id}/refunds`, 'r', { amount: 300 });
     expect(refund).toMatchObject({ status: 201, body: { status: 'succeeded', amount: 300 } });
-    expect((await desk.change(`${id}/refunds`, 'r', { amount: 300 })).text).toBe(refund.text);
-    expect((await desk.get(`/v1/payments/${id}`)).body).toMatchObject({ amount_refunded: 300 });
+    expect((await harness.change(`${id}/refunds`, 'r', { amount: 300 })).text).toBe(refund.text);
+    expect((await harness.get(`/v1/payments/${id}`)).body).toMatchObject({ amount_refunded: 300 });
 
-    expect((await desk.pay('k', francs('till_later'))).text).toBe(created.text);
+    expect((await harness.pay('k', francs('till_later'))).text).toBe(created.text);
     expect(double.sales).toMatchObject([{ state: 'paid', returns: [{ cents: 300 }] }]);
   });
 
   test('answers at once if the payer’s bank does', async () => {
-    expect(await desk.pay('paid', francs('till_now'))).toMatchObject({ status: 201, body: { status: 'succeeded' } });
-    expect(await desk.pay('no', francs('till_refused'))).toMatchObject({ status: 402 });
+    expect(await harness.pay('paid', francs('till_now'))).toMatchObject({ status: 201, body: { status: 'succeeded' } });
+    expect(await harness.pay('no', francs('till_refused'))).toMatchObject({ status: 402 });
   });
 
   test('rejects an invalid source before anything is claimed, so the key stays unused', async () => {
-    const refused = await desk.pay('k', francs('tok_ok'));
+    const refused = await harness.pay('k', francs('tok_ok'));
     expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_request', param: 'source' } });
     expect(double.sales).toEqual([]);
     // The key is still unused.
-    expect(await desk.pay('k', francs('till_now'))).toMatchObject({ status: 201 });
+    expect(await harness.pay('k', francs('till_now'))).toMatchObject({ status: 201 });
     // The same key with another source is another request, even if the processor accepts that source.
-    expect(await desk.pay('k', francs('tok_ok'))).toMatchObject({ status: 422 });
+    expect(await harness.pay('k', francs('tok_ok'))).toMatchObject({ status: 422 });
   });
 
   test('signs by its own scheme: an unsigned callback changes nothing', async () => {
-    const created = await desk.pay('k', francs('till_later'));
+    const created = await harness.pay('k', francs('till_later'));
     const { body, headers } = double.paid(double.sales[0]?.id ?? '', clock.nowMs());
     expect(await deliver(`${body} `, headers)).toBe(401);
     expect(await deliver(body, {})).toBe(401);
-    expect((await desk.get(`/v1/payments/${String(created.body['id'])}`)).body).toMatchObject({ status: 'processing' });
+    expect((await harness.get(`/v1/payments/${String(created.body['id'])}`)).body).toMatchObject({
+      status: 'processing',
+    });
   });
 
   test('is not called by a deployment without its settings', () => {

@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { seenAgain } from '../../lambdas/reconciling/domain/mismatch-view.ts';
 import { booksTelemetry } from '../../lambdas/reconciling/http/books-telemetry.ts';
-import { apartBy, lookedAt } from '../support/mismatch-fixtures.ts';
 import { catchWrittenLines } from '../support/written-lines.ts';
+import { apartBy, lookedAt } from './mismatch-fixtures.ts';
 
 const lines = catchWrittenLines();
 const written = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);

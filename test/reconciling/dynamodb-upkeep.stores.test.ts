@@ -14,9 +14,9 @@ import { DynamoDbOwners } from '../../lambdas/tenants/store/tenant-owners.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
-import { apartBy, lookedAt } from '../support/mismatch-fixtures.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { describeExpiredRecords } from './expired-records-suite.ts';
+import { apartBy, lookedAt } from './mismatch-fixtures.ts';
 
 const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
 const client = () => documentClient(dynamoDbClient());

@@ -1,27 +1,27 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { dataOf, LedgerDesk } from '../support/ledger-desk.ts';
 import { takenAt } from '../views/ledger-reader-suite.ts';
 import { MemoryLedgerReader } from '../views/memory-ledger-reader.ts';
+import { dataOf, LedgerApiHarness } from './ledger-api-harness.ts';
 
-let desk: LedgerDesk;
+let harness: LedgerApiHarness;
 
 beforeEach(() => {
-  desk = new LedgerDesk();
+  harness = new LedgerApiHarness();
 });
 
 describe('the balances', () => {
   test('show each account in its normal direction, by currency and then in the order of the chart', async () => {
-    const euros = await desk.paid('k-1');
-    await desk.paid('k-2', { amount: 300, currency: 'CHF' });
-    const { inside } = desk.payments.processor;
-    const [charge] = desk.payments.processor.charges(euros);
+    const euros = await harness.paid('k-1');
+    await harness.paid('k-2', { amount: 300, currency: 'CHF' });
+    const { inside } = harness.payments.processor;
+    const [charge] = harness.payments.processor.charges(euros);
     inside.change(charge?.chargeId ?? '', { feeMinor: 59 });
     inside.refund(charge?.chargeId ?? '', 400);
     inside.dispute(charge?.chargeId ?? '', 100);
-    await desk.learn(euros);
+    await harness.learn(euros);
 
-    const { body } = await desk.get('/v1/balances');
+    const { body } = await harness.get('/v1/balances');
 
     const balance = (
       currency: string,
@@ -55,8 +55,8 @@ describe('the balances', () => {
   });
 
   test('below zero show that an account is on the other side than normal', async () => {
-    const payment = await desk.paid('k-1');
-    await desk.correct('c-1', {
+    const payment = await harness.paid('k-1');
+    await harness.correct('c-1', {
       payment,
       postings: [
         { account: 'merchant_payable', direction: 'debit', amount: 1500 },
@@ -64,7 +64,7 @@ describe('the balances', () => {
       ],
     });
 
-    const balances = dataOf(await desk.get('/v1/balances')).map(({ account, balance }) => [account, balance]);
+    const balances = dataOf(await harness.get('/v1/balances')).map(({ account, balance }) => [account, balance]);
 
     expect(balances).toEqual([
       ['processor_clearing', 1000],
@@ -74,14 +74,14 @@ describe('the balances', () => {
   });
 
   test('of a merchant without payments are none', async () => {
-    expect((await desk.get('/v1/balances')).body).toEqual({ object: 'list', data: [], has_more: false });
+    expect((await harness.get('/v1/balances')).body).toEqual({ object: 'list', data: [], has_more: false });
   });
 
   test('beyond the exact integers of JSON are refused, never rounded', async () => {
     const owner = { tenantId: tenantId('ten_desk'), mode: 'test' as const };
     const huge = (key: string) => takenAt(owner, key, 1, { amountMinor: 9_007_199_254_740_991, feeMinor: 0 });
     const withSum = (...keys: readonly string[]) =>
-      new LedgerDesk({ ledger: new MemoryLedgerReader(() => keys.flatMap(huge)) });
+      new LedgerApiHarness({ ledger: new MemoryLedgerReader(() => keys.flatMap(huge)) });
 
     const exact = await withSum('a').get('/v1/balances');
     const beyond = await withSum('a', 'b').get('/v1/balances');

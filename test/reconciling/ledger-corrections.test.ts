@@ -1,25 +1,25 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
-import { dataOf, LedgerDesk } from '../support/ledger-desk.ts';
+import { dataOf, LedgerApiHarness } from './ledger-api-harness.ts';
 
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 
-let desk: LedgerDesk;
+let harness: LedgerApiHarness;
 let payment: PaymentId;
 
 beforeEach(async () => {
-  desk = new LedgerDesk();
-  payment = await desk.paid('k-1');
+  harness = new LedgerApiHarness();
+  payment = await harness.paid('k-1');
 });
 
 const leg = (account: string, direction: string, amount: number) => ({ account, direction, amount });
-const transitions = async () => dataOf(await desk.payments.get(`/v1/payments/${payment}/transitions`));
+const transitions = async () => dataOf(await harness.payments.get(`/v1/payments/${payment}/transitions`));
 
 describe('a correction over HTTP', () => {
   test('that reverses is made, shown, and listed in the entries and the transitions', async () => {
-    const made = await desk.correct('c-1', { payment, reverses: 2 });
+    const made = await harness.correct('c-1', { payment, reverses: 2 });
 
     expect(made.status).toBe(201);
     expect(made.headers).not.toHaveProperty('Idempotency-Replayed');
@@ -38,21 +38,21 @@ describe('a correction over HTTP', () => {
       created: Date.UTC(2026, 2, 1, 12) / 1000 + 1,
     });
     expect((await transitions()).at(-1)).toMatchObject({ sequence: 3, type: 'ledger.corrected' });
-    const entries = dataOf(await desk.get(`/v1/ledger/entries?payment=${payment}`));
+    const entries = dataOf(await harness.get(`/v1/ledger/entries?payment=${payment}`));
     expect(entries.map(({ sequence, type }) => [sequence, type])).toEqual([
       [2, 'payment.completed'],
       [2, 'payment.completed'],
       [3, 'ledger.corrected'],
       [3, 'ledger.corrected'],
     ]);
-    const balances = dataOf(await desk.get('/v1/balances'));
+    const balances = dataOf(await harness.get('/v1/balances'));
     expect(balances.map(({ balance }) => balance)).toEqual([0, 0]);
   });
 
   test('with new postings is made in the payment’s currency', async () => {
     const postings = [leg('corrections', 'debit', 30), leg('fees', 'credit', 10), leg('refunds', 'credit', 20)];
 
-    const made = await desk.correct('c-1', { payment, postings });
+    const made = await harness.correct('c-1', { payment, postings });
 
     expect(made.status).toBe(201);
     expect(made.body).toMatchObject({
@@ -62,19 +62,19 @@ describe('a correction over HTTP', () => {
   });
 
   test('repeated with the same key is replayed byte for byte, and made once', async () => {
-    const first = await desk.correct('c-1', { payment, reverses: 2 });
-    desk.payments.clock.advance(3_600_000);
-    const again = await desk.correct('"c-1"', { payment, reverses: 2 });
+    const first = await harness.correct('c-1', { payment, reverses: 2 });
+    harness.payments.clock.advance(3_600_000);
+    const again = await harness.correct('"c-1"', { payment, reverses: 2 });
 
     expect([again.status, again.text]).toEqual([201, first.text]);
     expect(again.headers['Idempotency-Replayed']).toBe('true');
     expect(await transitions()).toHaveLength(3);
-    expect(desk.reports.map(({ counts }) => counts)).toEqual([['first'], ['replay']]);
+    expect(harness.reports.map(({ counts }) => counts)).toEqual([['first'], ['replay']]);
   });
 
   test('under a used key with another body is 422, and the first stays', async () => {
-    await desk.correct('c-1', { payment, reverses: 2 });
-    const other = await desk.correct('c-1', { payment, reverses: 2, reason: 'Another' });
+    await harness.correct('c-1', { payment, reverses: 2 });
+    const other = await harness.correct('c-1', { payment, reverses: 2, reason: 'Another' });
 
     expect(other.status).toBe(422);
     expect(other.body).toMatchObject({ code: 'idempotency_key_payload_mismatch' });
@@ -82,19 +82,19 @@ describe('a correction over HTTP', () => {
   });
 
   test('of a set that was reversed before is 409 with the id of that correction', async () => {
-    const first = await desk.correct('c-1', { payment, reverses: 2 });
-    const second = await desk.correct('c-2', { payment, reverses: 2 });
+    const first = await harness.correct('c-1', { payment, reverses: 2 });
+    const second = await harness.correct('c-2', { payment, reverses: 2 });
 
     expect(second.status).toBe(409);
     expect(second.body).toMatchObject({ code: 'already_reversed', param: 'reverses', correction_id: first.body['id'] });
-    expect((await desk.correct('c-3', { payment, reverses: 3 })).status).toBe(201);
+    expect((await harness.correct('c-3', { payment, reverses: 3 })).status).toBe(201);
   });
 
   test('under a key from years ago is replayed, and not made again', async () => {
-    const first = await desk.correct('c-1', { payment, reverses: 2 });
-    desk.payments.clock.advance(4_000 * 24 * 3_600_000);
+    const first = await harness.correct('c-1', { payment, reverses: 2 });
+    harness.payments.clock.advance(4_000 * 24 * 3_600_000);
 
-    const late = await desk.correct('c-1', { payment, reverses: 2 });
+    const late = await harness.correct('c-1', { payment, reverses: 2 });
 
     expect([late.status, late.text]).toEqual([201, first.text]);
     expect(await transitions()).toHaveLength(3);
@@ -146,12 +146,12 @@ describe('a correction over HTTP', () => {
     ['a card number', { reverses: 2, reason: 'of 4242 4242 4242 4242' }, 'card_number_not_allowed', 'reason'],
     ['a secret', { reverses: 2, operator: 'sk_live_0123456789abcdefghijkl' }, 'secret_not_allowed', 'operator'],
   ])('with %s is 400 with the field, and nothing is stored', async (_what, body, code, param) => {
-    const refused = await desk.correct('c-1', { payment, ...body });
+    const refused = await harness.correct('c-1', { payment, ...body });
 
     expect(refused.status).toBe(400);
     expect(refused.body).toMatchObject({ code, param });
     expect(await transitions()).toHaveLength(2);
-    expect((await desk.correct('c-1', { payment, reverses: 2 })).status).toBe(201);
+    expect((await harness.correct('c-1', { payment, reverses: 2 })).status).toBe(201);
   });
 
   test.each([
@@ -159,7 +159,7 @@ describe('a correction over HTTP', () => {
     [leg('refunds', 'debit', 7), 'The credits are 3 more than the debits, in minor units.'],
     [leg('refunds', 'credit', 10), 'The credits are 20 more than the debits, in minor units.'],
   ])('that is unbalanced is 400 with the difference: %j', async (other, detail) => {
-    const refused = await desk.correct('c-1', { payment, postings: [other, leg('fees', 'credit', 10)] });
+    const refused = await harness.correct('c-1', { payment, postings: [other, leg('fees', 'credit', 10)] });
 
     expect(refused.status).toBe(400);
     expect(refused.body).toMatchObject({ code: 'unbalanced', param: 'postings', detail });
@@ -170,27 +170,27 @@ describe('a correction over HTTP', () => {
     ['two words', 'invalid_idempotency_key'],
     ['x'.repeat(129), 'invalid_idempotency_key'],
   ])('with the key %j is 400 before anything is read', async (key, code) => {
-    expect((await desk.correct(key, { payment, reverses: 2 })).body).toMatchObject({ status: 400, code });
+    expect((await harness.correct(key, { payment, reverses: 2 })).body).toMatchObject({ status: 400, code });
   });
 
   test('is refused for what is not a JSON object in UTF-8, and for any query', async () => {
     const headers = { 'Content-Type': 'text/plain' };
 
-    expect((await desk.correct('c-1', {}, { headers })).status).toBe(415);
-    expect((await desk.correct('c-1', {}, { event: { body: '{"a":1,"a":1}' } })).body).toMatchObject({
+    expect((await harness.correct('c-1', {}, { headers })).status).toBe(415);
+    expect((await harness.correct('c-1', {}, { event: { body: '{"a":1,"a":1}' } })).body).toMatchObject({
       code: 'invalid_json',
     });
     const queried = { event: { queryStringParameters: { dry_run: 'true' } } };
-    expect((await desk.correct('c-1', { payment, reverses: 2 }, queried)).body).toMatchObject({
+    expect((await harness.correct('c-1', { payment, reverses: 2 }, queried)).body).toMatchObject({
       code: 'unknown_parameter',
     });
   });
 
   test('of another tenant’s payment is 404, and tenants do not share idempotency keys', async () => {
-    desk.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other'), scopes: ALL_SCOPES });
-    await desk.correct('c-1', { payment, reverses: 2 });
+    harness.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other'), scopes: ALL_SCOPES });
+    await harness.correct('c-1', { payment, reverses: 2 });
 
-    const foreign = await desk.correct('c-1', { payment, reverses: 2 }, as(OTHER_KEY));
+    const foreign = await harness.correct('c-1', { payment, reverses: 2 }, as(OTHER_KEY));
 
     expect(foreign.status).toBe(404);
     expect(foreign.body).toMatchObject({ code: 'not_found', detail: 'There is no such payment.' });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { ChangedPayment } from '../support/provoked-changes.ts';
+import { ChangedPayment } from '../payments/provoked-changes.ts';
 
 const SAID = { reason: 'Seen on the bank statement of 3 March', operator: 'Ada Example' };
 

@@ -2,18 +2,18 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { dataOf, LedgerDesk } from '../support/ledger-desk.ts';
-import { API_KEY, type Reply } from '../support/payments-desk.ts';
+import { API_KEY, type Reply } from '../payments/payments-api-harness.ts';
+import { dataOf, LedgerApiHarness } from './ledger-api-harness.ts';
 
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const UNKNOWN_ID = `pay_${'a'.repeat(32)}`;
 const PATH = '/v1/ledger/entries';
 const CREATED = Date.UTC(2026, 2, 1, 12) / 1000;
 
-let desk: LedgerDesk;
+let harness: LedgerApiHarness;
 
 beforeEach(() => {
-  desk = new LedgerDesk();
+  harness = new LedgerApiHarness();
 });
 
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
@@ -21,10 +21,10 @@ const idsOf = (reply: Reply) => dataOf(reply).map(({ id }) => String(id));
 
 describe('the entries of the Ledger', () => {
   test('are listed oldest first, with payment, transition and amount', async () => {
-    const first = await desk.paid('k-1');
-    const second = await desk.paid('k-2', { amount: 700, currency: 'USD' });
+    const first = await harness.paid('k-1');
+    const second = await harness.paid('k-2', { amount: 700, currency: 'USD' });
 
-    const list = await desk.get(PATH);
+    const list = await harness.get(PATH);
 
     const shown = (
       payment: string,
@@ -59,13 +59,13 @@ describe('the entries of the Ledger', () => {
   });
 
   test('are paged after a given entry, without gaps or duplicates', async () => {
-    for (const key of ['k-1', 'k-2', 'k-3']) await desk.paid(key);
-    const all = idsOf(await desk.get(PATH));
+    for (const key of ['k-1', 'k-2', 'k-3']) await harness.paid(key);
+    const all = idsOf(await harness.get(PATH));
     const paged: string[] = [];
     let hasMore = true;
     for (let page = 0; page < 5 && hasMore; page += 1) {
       const after = paged.at(-1);
-      const reply = await desk.get(`${PATH}?limit=2${after === undefined ? '' : `&starting_after=${after}`}`);
+      const reply = await harness.get(`${PATH}?limit=2${after === undefined ? '' : `&starting_after=${after}`}`);
       paged.push(...idsOf(reply));
       hasMore = reply.body['has_more'] === true;
     }
@@ -76,10 +76,10 @@ describe('the entries of the Ledger', () => {
   });
 
   test('can be filtered by payment, account and day, and by all of them together', async () => {
-    const first = await desk.paid('k-1');
-    desk.payments.clock.advance(12 * 60 * 60 * 1000 - 1000);
-    const next = await desk.paid('k-2');
-    const asked = async (search: string) => dataOf(await desk.get(`${PATH}?${search}`));
+    const first = await harness.paid('k-1');
+    harness.payments.clock.advance(12 * 60 * 60 * 1000 - 1000);
+    const next = await harness.paid('k-2');
+    const asked = async (search: string) => dataOf(await harness.get(`${PATH}?${search}`));
 
     expect((await asked('day=2026-03-01')).map(({ payment }) => payment)).toEqual([first, first]);
     expect((await asked('day=2026-03-02')).map(({ payment }) => payment)).toEqual([next, next]);
@@ -102,15 +102,15 @@ describe('the entries of the Ledger', () => {
     ['starting_after=2', 'starting_after', 'invalid_request'],
     ['tenant=ten_other', 'tenant', 'unknown_parameter'],
   ])('are refused for %s, naming %s', async (search, param, code) => {
-    const reply = await desk.get(`${PATH}?${search}`);
+    const reply = await harness.get(`${PATH}?${search}`);
 
     expect(reply.status).toBe(400);
     expect(reply.body).toMatchObject({ code, param });
   });
 
   test('are not listed after an invented cursor', async () => {
-    await desk.paid('k-1');
-    const [good = ''] = idsOf(await desk.get(PATH));
+    await harness.paid('k-1');
+    const [good = ''] = idsOf(await harness.get(PATH));
     const spelled = Buffer.from(good.slice(4), 'base64url').toString('utf8');
     const respelled = (text: string) => `ent_${Buffer.from(text).toString('base64url')}`;
     const forged = [
@@ -125,15 +125,15 @@ describe('the entries of the Ledger', () => {
     ];
 
     expect(spelled).toContain('pay_');
-    expect((await desk.get(`${PATH}?starting_after=${good}`)).status).toBe(200);
+    expect((await harness.get(`${PATH}?starting_after=${good}`)).status).toBe(200);
     for (const cursor of forged) {
-      const reply = await desk.get(`${PATH}?starting_after=${encodeURIComponent(cursor)}`);
+      const reply = await harness.get(`${PATH}?starting_after=${encodeURIComponent(cursor)}`);
       expect([cursor, reply.status, reply.body['param']]).toEqual([cursor, 400, 'starting_after']);
     }
   });
 
   test('that cannot be read now are 503', async () => {
-    const away = new LedgerDesk({
+    const away = new LedgerApiHarness({
       ledger: {
         entries: () => Promise.reject(new RetryableError('store_unavailable', 'throttled', { retryAfterSeconds: 2 })),
         balances: () => Promise.reject(new Error('a bug')),
@@ -157,22 +157,26 @@ describe("another tenant's entries", () => {
     ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
     ['the same tenant in live mode', 'sk_live_0123456789abcdefghijkl', { mode: 'live' as const }],
   ])('are not visible to %s: by payment, by cursor and by account', async (_who, key, record) => {
-    desk.registerKey(key, record);
-    const payment = await desk.paid('k-1');
-    const [cursor = ''] = idsOf(await desk.get(PATH));
-    const { request_id: _theirs, ...foreign } = (await desk.get(`${PATH}?payment=${payment}`, as(key))).body;
-    const { request_id: _unknown, ...unknown } = (await desk.get(`${PATH}?payment=${UNKNOWN_ID}`, as(key))).body;
-    const { request_id: _odd, ...malformed } = (await desk.get(`${PATH}?payment=none`, as(key))).body;
+    harness.registerKey(key, record);
+    const payment = await harness.paid('k-1');
+    const [cursor = ''] = idsOf(await harness.get(PATH));
+    const { request_id: _theirs, ...foreign } = (await harness.get(`${PATH}?payment=${payment}`, as(key))).body;
+    const { request_id: _unknown, ...unknown } = (await harness.get(`${PATH}?payment=${UNKNOWN_ID}`, as(key))).body;
+    const { request_id: _odd, ...malformed } = (await harness.get(`${PATH}?payment=none`, as(key))).body;
 
     expect(foreign).toMatchObject({ status: 404, code: 'not_found' });
     expect(foreign).toEqual(unknown);
     expect(malformed).toEqual(unknown);
-    const byCursor = await desk.get(`${PATH}?starting_after=${cursor}`, as(key));
+    const byCursor = await harness.get(`${PATH}?starting_after=${cursor}`, as(key));
     expect(byCursor.body).toMatchObject({ status: 400, param: 'starting_after' });
     for (const search of ['', '?account=processor_clearing', '?day=2026-03-01']) {
-      expect((await desk.get(`${PATH}${search}`, as(key))).body).toEqual({ object: 'list', data: [], has_more: false });
+      expect((await harness.get(`${PATH}${search}`, as(key))).body).toEqual({
+        object: 'list',
+        data: [],
+        has_more: false,
+      });
     }
-    expect((await desk.get('/v1/balances', as(key))).body).toMatchObject({ data: [] });
+    expect((await harness.get('/v1/balances', as(key))).body).toMatchObject({ data: [] });
   });
 });
 
@@ -183,28 +187,28 @@ describe('a route of the Ledger', () => {
     ['POST', '/v1/admin/corrections', Scopes.ledgerAdmin],
     ['GET', '/v1/admin/mismatches', Scopes.admin],
   ])('%s %s needs the scope %s, and no other scope suffices', async (method, path, scope) => {
-    desk.registerKey(API_KEY, { scopes: [scope] });
-    desk.registerKey(OTHER_KEY, { scopes: Object.values(Scopes).filter((each) => each !== scope) });
+    harness.registerKey(API_KEY, { scopes: [scope] });
+    harness.registerKey(OTHER_KEY, { scopes: Object.values(Scopes).filter((each) => each !== scope) });
 
-    expect((await desk.ask(method, path, as(OTHER_KEY))).body).toMatchObject({ code: 'insufficient_scope' });
-    expect((await desk.ask(method, path, as('sk_test_unknownunknownunknown'))).status).toBe(401);
-    expect((await desk.ask(method, path)).status).not.toBe(403);
+    expect((await harness.ask(method, path, as(OTHER_KEY))).body).toMatchObject({ code: 'insufficient_scope' });
+    expect((await harness.ask(method, path, as('sk_test_unknownunknownunknown'))).status).toBe(401);
+    expect((await harness.ask(method, path)).status).not.toBe(403);
   });
 
   test.each([
     ['POST', PATH, 'GET, HEAD'],
     ['GET', '/v1/admin/corrections', 'POST'],
   ])('answers another method with the allowed methods: %s %s', async (method, path, allow) => {
-    const reply = await desk.ask(method, path);
+    const reply = await harness.ask(method, path);
 
     expect(reply.status).toBe(405);
     expect(reply.headers['Allow']).toBe(allow);
   });
 
   test('writes one log line, without the request’s parameters', async () => {
-    await desk.get(`${PATH}?payment=${UNKNOWN_ID}`);
+    await harness.get(`${PATH}?payment=${UNKNOWN_ID}`);
 
-    expect(desk.reports).toEqual([
+    expect(harness.reports).toEqual([
       {
         report: {
           requestId: 'req-1',

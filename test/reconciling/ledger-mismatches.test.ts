@@ -2,28 +2,28 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
-import { dataOf, LedgerDesk } from '../support/ledger-desk.ts';
-import { apartBy, lookedAt } from '../support/mismatch-fixtures.ts';
+import { dataOf, LedgerApiHarness } from './ledger-api-harness.ts';
+import { apartBy, lookedAt } from './mismatch-fixtures.ts';
 
 const PATH = '/v1/admin/mismatches';
 const NOW = Date.UTC(2026, 2, 1, 12) / 1000;
 
-let desk: LedgerDesk;
+let harness: LedgerApiHarness;
 
 beforeEach(() => {
-  desk = new LedgerDesk();
+  harness = new LedgerApiHarness();
 });
 
 describe('the open mismatches', () => {
   const keep = (atMs: number, about = lookedAt('k-1'), mismatch = apartBy(1250)) =>
-    keepLook({ views: desk.views, digest: systemDigest }, about, mismatch, atMs);
+    keepLook({ views: harness.views, digest: systemDigest }, about, mismatch, atMs);
 
   test('are listed as the scheduled comparisons left them', async () => {
     const about = lookedAt('k-1');
     await keep(NOW * 1000);
     await keep((NOW + 3_600) * 1000);
 
-    const reply = await desk.get(PATH);
+    const reply = await harness.get(PATH);
 
     expect(reply.status).toBe(200);
     expect(reply.body).toEqual({
@@ -58,9 +58,9 @@ describe('the open mismatches', () => {
     await keep(1, lookedAt('k', { owner: { tenantId: tenantId('ten_other'), mode: 'test' } }), apartBy(3));
     await keep(1, lookedAt('k', { owner: { tenantId: tenantId('ten_desk'), mode: 'live' } }), apartBy(4));
 
-    const first = await desk.get(`${PATH}?limit=1`);
+    const first = await harness.get(`${PATH}?limit=1`);
     expect(first.body).toMatchObject({ data: [{ processor_amount: 2 }], has_more: true });
-    const second = await desk.get(`${PATH}?limit=1&starting_after=${String(dataOf(first)[0]?.['id'])}`);
+    const second = await harness.get(`${PATH}?limit=1&starting_after=${String(dataOf(first)[0]?.['id'])}`);
     expect(second.body).toMatchObject({ data: [{ processor_amount: 1 }], has_more: false });
   });
 
@@ -70,7 +70,7 @@ describe('the open mismatches', () => {
     [`created_from=${NOW}`, 'created_from', 'unknown_parameter'],
     ['starting_after=pay_1', 'starting_after', 'invalid_request'],
   ])('are refused for %s, naming %s', async (search, param, code) => {
-    const reply = await desk.get(`${PATH}?${search}`);
+    const reply = await harness.get(`${PATH}?${search}`);
 
     expect(reply.status).toBe(400);
     expect(reply.body).toMatchObject({ code, param });

@@ -3,8 +3,8 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { mismatchPlace, openMismatchOf, STEADY_FOR_MS } from '../../lambdas/reconciling/domain/mismatch-view.ts';
 import { countMismatches, keepLook, listMismatches } from '../../lambdas/reconciling/use/mismatch-view.ts';
-import { apartBy, lookedAt } from '../support/mismatch-fixtures.ts';
 import { MemoryViews } from '../views/memory-views.ts';
+import { apartBy, lookedAt } from './mismatch-fixtures.ts';
 
 const NOW = Date.UTC(2026, 2, 2);
 const owner = { tenantId: tenantId('ten_desk'), mode: 'test' as const };

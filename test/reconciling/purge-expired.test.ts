@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type PurgeTools, purgeExpired } from '../../lambdas/reconciling/use/purge-expired.ts';
-import { finishJob } from '../support/finish-job.ts';
+import { finishJob } from '../jobs/finish-job.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { describeExpiredRecords } from './expired-records-suite.ts';
 import { MemoryExpiredRecords } from './memory-expired-records.ts';

@@ -5,7 +5,7 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
 import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import { reconcileRecent } from '../../lambdas/reconciling/use/reconcile.ts';
-import { ReconcileDesk } from '../support/reconcile-desk.ts';
+import { ReconcileHarness } from './reconcile-harness.ts';
 
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
@@ -14,10 +14,10 @@ const UNKNOWN = parsePaymentId(`pay_${'a'.repeat(32)}`);
 const HOUR = 60;
 const DAY = 24 * HOUR;
 
-let desk: ReconcileDesk;
+let harness: ReconcileHarness;
 
 beforeEach(() => {
-  desk = new ReconcileDesk();
+  harness = new ReconcileHarness();
 });
 
 /** The same books with one charge per page. */
@@ -38,20 +38,20 @@ function paged(books: ProcessorBooks, asked: (string | undefined)[] = []): Proce
 
 describe('books that agree', () => {
   test('leave the view empty, and the count of zero is reported', async () => {
-    await desk.paid('k-1');
-    await desk.paid('k-2', { source: 'tok_declined' });
-    await desk.paid('k-3', { capture: 'manual' });
-    await desk.paid('k-4', { source: 'tok_async' });
+    await harness.paid('k-1');
+    await harness.paid('k-2', { source: 'tok_declined' });
+    await harness.paid('k-3', { capture: 'manual' });
+    await harness.paid('k-4', { source: 'tok_async' });
 
-    expect(await desk.recent()).toMatchObject({ done: 4, left: 0, failed: 0 });
-    expect(desk.views.all()).toEqual([]);
-    expect(desk.counted).toEqual([{ confirmed: 0, suspected: 0 }]);
+    expect(await harness.recent()).toMatchObject({ done: 4, left: 0, failed: 0 });
+    expect(harness.views.all()).toEqual([]);
+    expect(harness.counted).toEqual([{ confirmed: 0, suspected: 0 }]);
   });
 
   test('are not read for minutes before the Ledger existed', async () => {
-    await desk.paid('k-1');
-    const beganMs = desk.payments.clock.nowMs();
-    const { outcomes } = desk.tools();
+    await harness.paid('k-1');
+    const beganMs = harness.payments.clock.nowMs();
+    const { outcomes } = harness.tools();
     const asked: number[] = [];
     const watched = {
       emptyBeforeMs: async () => beganMs,
@@ -60,21 +60,21 @@ describe('books that agree', () => {
         return outcomes.outcomesOfMinute(minuteMs);
       },
     };
-    expect(await desk.recent({ outcomes: watched })).toMatchObject({ done: 1 });
+    expect(await harness.recent({ outcomes: watched })).toMatchObject({ done: 1 });
     expect(asked.length).toBeGreaterThan(0);
     expect(Math.min(...asked)).toBeGreaterThan(beganMs - 60_000);
   });
 
   test('are compared payment by payment, each once, for any history and either direction', async () => {
-    const payment = await desk.paid('k-1');
-    const { chargeId } = desk.chargeOf(payment);
-    desk.inside.refund(chargeId, 100);
-    await desk.learn(payment);
-    desk.wait(5);
-    desk.inside.refund(chargeId, 200);
-    await desk.learn(payment);
+    const payment = await harness.paid('k-1');
+    const { chargeId } = harness.chargeOf(payment);
+    harness.inside.refund(chargeId, 100);
+    await harness.learn(payment);
+    harness.wait(5);
+    harness.inside.refund(chargeId, 200);
+    await harness.learn(payment);
     const compared: string[] = [];
-    const { processor } = desk.payments;
+    const { processor } = harness.payments;
     const books: ProcessorBooks = {
       ...processor,
       chargesOfPayment: (id, limit) => {
@@ -83,7 +83,7 @@ describe('books that agree', () => {
       },
     };
 
-    const run = await desk.recent({ books: [books] });
+    const run = await harness.recent({ books: [books] });
 
     expect(run.names).toEqual([chargeId, `${payment}#000002`, `${payment}#000003`, `${payment}#000004`, 'count']);
     expect(run).toMatchObject({ done: 1, left: 0, failed: 0 });
@@ -93,12 +93,12 @@ describe('books that agree', () => {
 
 describe('a difference', () => {
   test('is suspected by one look, confirmed by a second one, and removed by the first that finds no difference', async () => {
-    const payment = await desk.paid('k-1');
-    const stray = desk.chargeBeside(payment, 700);
-    const firstSeen = desk.payments.clock.nowMs();
+    const payment = await harness.paid('k-1');
+    const stray = harness.chargeBeside(payment, 700);
+    const firstSeen = harness.payments.clock.nowMs();
 
-    await desk.recent();
-    expect(desk.differences()).toMatchObject([
+    await harness.recent();
+    expect(harness.differences()).toMatchObject([
       {
         status: 'suspected',
         owner: { tenantId: 'ten_desk', mode: 'test' },
@@ -108,26 +108,26 @@ describe('a difference', () => {
           currency: 'EUR',
           processorMinor: 1700,
           ledgerMinor: 1000,
-          chargeIds: [desk.chargeOf(payment).chargeId, stray.chargeId],
+          chargeIds: [harness.chargeOf(payment).chargeId, stray.chargeId],
           kind: 'amounts_differ',
         },
       },
     ]);
-    desk.wait(HOUR);
-    await desk.recent();
-    const [open] = desk.differences();
+    harness.wait(HOUR);
+    await harness.recent();
+    const [open] = harness.differences();
     expect(open).toMatchObject({ status: 'confirmed' });
     invariant(open !== undefined, 'it is there');
     expect(open.firstSeenAtMs - firstSeen).toBeLessThanOrEqual(2 * 60_000);
     expect(open.lastSeenAtMs - open.firstSeenAtMs).toBeGreaterThanOrEqual(HOUR * 60_000);
 
-    await desk.learn(payment);
-    desk.wait(HOUR);
-    await desk.recent();
+    await harness.learn(payment);
+    harness.wait(HOUR);
+    await harness.recent();
 
-    expect(desk.views.all()).toEqual([]);
-    expect(desk.told).toEqual(['suspected 1700/1000', 'confirmed 1700/1000', 'gone 1700/1000']);
-    expect(desk.counted).toEqual([
+    expect(harness.views.all()).toEqual([]);
+    expect(harness.told).toEqual(['suspected 1700/1000', 'confirmed 1700/1000', 'gone 1700/1000']);
+    expect(harness.counted).toEqual([
       { confirmed: 0, suspected: 1 },
       { confirmed: 1, suspected: 0 },
       { confirmed: 0, suspected: 0 },
@@ -135,78 +135,78 @@ describe('a difference', () => {
   });
 
   test('of a payment that is changing raises no alarm and is gone at the next look', async () => {
-    const payment = await desk.paid('k-1');
-    desk.inside.refund(desk.chargeOf(payment).chargeId, 400);
-    await desk.recent();
-    await desk.learn(payment);
-    desk.wait(HOUR);
-    await desk.recent();
+    const payment = await harness.paid('k-1');
+    harness.inside.refund(harness.chargeOf(payment).chargeId, 400);
+    await harness.recent();
+    await harness.learn(payment);
+    harness.wait(HOUR);
+    await harness.recent();
 
-    expect(desk.told).toEqual(['suspected 600/1000', 'gone 600/1000']);
-    expect(desk.counted.map(({ confirmed }) => confirmed)).toEqual([0, 0]);
+    expect(harness.told).toEqual(['suspected 600/1000', 'gone 600/1000']);
+    expect(harness.counted.map(({ confirmed }) => confirmed)).toEqual([0, 0]);
   });
 
   test('that differs at every look is never confirmed', async () => {
-    const payment = await desk.paid('k-1');
-    const { chargeId } = desk.chargeOf(payment);
+    const payment = await harness.paid('k-1');
+    const { chargeId } = harness.chargeOf(payment);
     for (const amount of [100, 200, 300]) {
-      desk.inside.refund(chargeId, amount);
-      await desk.recent();
-      desk.wait(HOUR);
+      harness.inside.refund(chargeId, amount);
+      await harness.recent();
+      harness.wait(HOUR);
     }
 
-    expect(desk.counted.map(({ confirmed }) => confirmed)).toEqual([0, 0, 0]);
-    await desk.recent();
-    expect(desk.counted.at(-1)).toEqual({ confirmed: 1, suspected: 0 });
+    expect(harness.counted.map(({ confirmed }) => confirmed)).toEqual([0, 0, 0]);
+    await harness.recent();
+    expect(harness.counted.at(-1)).toEqual({ confirmed: 1, suspected: 0 });
   });
 
   test('is not confirmed by two looks close together, and stays confirmed when it changes', async () => {
-    const payment = await desk.paid('k-1');
-    desk.chargeBeside(payment, 700);
-    await desk.recent();
-    desk.wait(5);
-    await desk.recent();
-    expect(desk.counted.at(-1)).toEqual({ confirmed: 0, suspected: 1 });
+    const payment = await harness.paid('k-1');
+    harness.chargeBeside(payment, 700);
+    await harness.recent();
+    harness.wait(5);
+    await harness.recent();
+    expect(harness.counted.at(-1)).toEqual({ confirmed: 0, suspected: 1 });
 
-    desk.wait(5);
-    await desk.recent();
-    expect(desk.counted.at(-1)).toEqual({ confirmed: 1, suspected: 0 });
+    harness.wait(5);
+    await harness.recent();
+    expect(harness.counted.at(-1)).toEqual({ confirmed: 1, suspected: 0 });
 
-    desk.chargeBeside(payment, 50);
-    await desk.recent();
-    expect(desk.differences()).toMatchObject([{ status: 'confirmed', mismatch: { processorMinor: 1750 } }]);
+    harness.chargeBeside(payment, 50);
+    await harness.recent();
+    expect(harness.differences()).toMatchObject([{ status: 'confirmed', mismatch: { processorMinor: 1750 } }]);
   });
 
   test('is one row for each currency, in its owner’s list; every tenant and mode is compared', async () => {
-    desk.payments.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
-    desk.payments.registerKey(LIVE_KEY, { mode: 'live' });
-    const ours = await desk.paid('k-1');
-    desk.chargeBeside(ours, 700);
-    desk.chargeBeside(ours, 700, 'USD');
-    desk.chargeBeside(await desk.paid('k-1', {}, as(OTHER_KEY)), 800);
-    desk.chargeBeside(await desk.paid('k-1', {}, as(LIVE_KEY)), 900);
+    harness.payments.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
+    harness.payments.registerKey(LIVE_KEY, { mode: 'live' });
+    const ours = await harness.paid('k-1');
+    harness.chargeBeside(ours, 700);
+    harness.chargeBeside(ours, 700, 'USD');
+    harness.chargeBeside(await harness.paid('k-1', {}, as(OTHER_KEY)), 800);
+    harness.chargeBeside(await harness.paid('k-1', {}, as(LIVE_KEY)), 900);
 
-    await desk.recent({}, { doubled: true });
-    await desk.recent();
+    await harness.recent({}, { doubled: true });
+    await harness.recent();
     const listed = (list: string) =>
-      desk.listed(list).map(({ mismatch }) => `${mismatch.processorMinor} ${mismatch.currency}`);
+      harness.listed(list).map(({ mismatch }) => `${mismatch.processorMinor} ${mismatch.currency}`);
     expect(listed('MISMATCH#ten_desk#test').toSorted()).toEqual(['1700 EUR', '700 USD']);
     expect(listed('MISMATCH#ten_desk#live')).toEqual(['1900 EUR']);
     expect(listed('MISMATCH#ten_other#test')).toEqual(['1800 EUR']);
-    expect(desk.differences()).toHaveLength(4);
-    expect(desk.told).toHaveLength(4);
+    expect(harness.differences()).toHaveLength(4);
+    expect(harness.told).toHaveLength(4);
   });
 
   test('by a charge with a wrong payment id is removed after the id is corrected', async () => {
-    const wrong = await desk.paid('k-1');
-    const right = await desk.paid('k-2');
-    const stray = desk.chargeBeside(wrong, 700);
-    await desk.recent();
-    desk.wait(HOUR);
-    await desk.recent();
-    expect(desk.differences()).toMatchObject([{ status: 'confirmed', subject: wrong }]);
+    const wrong = await harness.paid('k-1');
+    const right = await harness.paid('k-2');
+    const stray = harness.chargeBeside(wrong, 700);
+    await harness.recent();
+    harness.wait(HOUR);
+    await harness.recent();
+    expect(harness.differences()).toMatchObject([{ status: 'confirmed', subject: wrong }]);
 
-    const { processor } = desk.payments;
+    const { processor } = harness.payments;
     const renamed = (charge: ProcessorCharge) =>
       charge.chargeId === stray.chargeId ? { ...charge, paymentId: right } : charge;
     const books: ProcessorBooks = {
@@ -224,58 +224,58 @@ describe('a difference', () => {
         charges: (await processor.listCharges(window, limit)).charges.map(renamed),
       }),
     };
-    desk.wait(HOUR);
-    await desk.recent({ books: [books] });
-    expect(desk.differences()).toMatchObject([{ status: 'suspected', subject: right }]);
+    harness.wait(HOUR);
+    await harness.recent({ books: [books] });
+    expect(harness.differences()).toMatchObject([{ status: 'suspected', subject: right }]);
   });
 
   test('of money that only the processor has is found without any outcome', async () => {
-    const payment = await desk.paid('k-1', { source: 'tok_async' });
-    desk.wait(2 * DAY);
-    await desk.recent();
-    expect(desk.differences()).toEqual([]);
+    const payment = await harness.paid('k-1', { source: 'tok_async' });
+    harness.wait(2 * DAY);
+    await harness.recent();
+    expect(harness.differences()).toEqual([]);
 
-    desk.inside.succeed(desk.chargeOf(payment).chargeId);
-    await desk.days();
-    expect(desk.differences()).toMatchObject([{ mismatch: { kind: 'missing_in_ledger', processorMinor: 1000 } }]);
+    harness.inside.succeed(harness.chargeOf(payment).chargeId);
+    await harness.days();
+    expect(harness.differences()).toMatchObject([{ mismatch: { kind: 'missing_in_ledger', processorMinor: 1000 } }]);
   });
 
   test('of money that only the Ledger has is found by its outcome', async () => {
-    const payment = await desk.paid('k-1');
-    const { processor } = desk.payments;
+    const payment = await harness.paid('k-1');
+    const { processor } = harness.payments;
     const empty: ProcessorBooks = {
       ...processor,
       readCharge: async () => undefined,
       chargesOfPayment: async () => [],
       listCharges: async () => ({ charges: [] }),
     };
-    await desk.recent({ books: [empty] });
+    await harness.recent({ books: [empty] });
 
-    expect(desk.differences()).toMatchObject([
+    expect(harness.differences()).toMatchObject([
       { mismatch: { paymentId: payment, kind: 'missing_at_processor', ledgerMinor: 1000 } },
     ]);
   });
 
   test('is removed also when its payment is outside the window', async () => {
-    const payment = await desk.paid('k-1');
-    desk.chargeBeside(payment, 700);
-    await desk.recent();
-    desk.wait(30 * DAY);
-    await desk.recent();
-    expect(desk.differences()).toMatchObject([{ status: 'confirmed' }]);
+    const payment = await harness.paid('k-1');
+    harness.chargeBeside(payment, 700);
+    await harness.recent();
+    harness.wait(30 * DAY);
+    await harness.recent();
+    expect(harness.differences()).toMatchObject([{ status: 'confirmed' }]);
 
-    await desk.learn(payment);
-    desk.wait(2 * DAY);
-    await desk.recent();
-    expect(desk.differences()).toEqual([]);
+    await harness.learn(payment);
+    harness.wait(2 * DAY);
+    await harness.recent();
+    expect(harness.differences()).toEqual([]);
   });
 });
 
 describe('a charge without a payment', () => {
   test('is listed for operators, each by itself, with the payment id that it names, until it is refunded', async () => {
     invariant(UNKNOWN !== undefined, 'it has the form of an id');
-    const named = desk.chargeBeside(UNKNOWN, 300);
-    const { processor } = desk.payments;
+    const named = harness.chargeBeside(UNKNOWN, 300);
+    const { processor } = harness.payments;
     const { paymentId: _name, operationId: _operation, ...nameless } = { ...named, chargeId: 'ch_nameless' };
     const all = async () => [
       ...(await processor.listCharges({ fromSeconds: 0, untilSeconds: 9e9 }, { timeoutMs: 1 })).charges,
@@ -287,11 +287,11 @@ describe('a charge without a payment', () => {
       listCharges: async () => ({ charges: [...(await all()), ...extra] }),
     };
 
-    expect(await desk.recent({ books: [books] })).toMatchObject({ done: 3, left: 0 });
-    desk.wait(HOUR);
-    await desk.recent({ books: [books] });
+    expect(await harness.recent({ books: [books] })).toMatchObject({ done: 3, left: 0 });
+    harness.wait(HOUR);
+    await harness.recent({ books: [books] });
     expect(
-      desk.listed('MISMATCH#').map(({ subject, status, mismatch }) => [subject, status, mismatch.paymentId]),
+      harness.listed('MISMATCH#').map(({ subject, status, mismatch }) => [subject, status, mismatch.paymentId]),
     ).toEqual(
       expect.arrayContaining([
         [named.chargeId, 'confirmed', UNKNOWN],
@@ -299,21 +299,21 @@ describe('a charge without a payment', () => {
       ]),
     );
 
-    desk.inside.refund(named.chargeId, 300);
+    harness.inside.refund(named.chargeId, 300);
     extra = [];
-    desk.wait(2 * DAY);
-    await desk.recent({ books: [books] });
-    expect(desk.views.all()).toEqual([]);
+    harness.wait(2 * DAY);
+    await harness.recent({ books: [books] });
+    expect(harness.views.all()).toEqual([]);
   });
 
   test('that names a payment at another account is a mismatch of that payment there', async () => {
-    const payment = await desk.paid('k-1');
-    const { processor } = desk.payments;
+    const payment = await harness.paid('k-1');
+    const { processor } = harness.payments;
     const other: ProcessorBooks = { ...processor, account: 'acct_other' };
 
-    await desk.recent({ books: [processor, other] });
+    await harness.recent({ books: [processor, other] });
 
-    expect(desk.differences()).toMatchObject([
+    expect(harness.differences()).toMatchObject([
       {
         books: { account: 'acct_other' },
         owner: { tenantId: 'ten_desk' },
@@ -325,16 +325,16 @@ describe('a charge without a payment', () => {
 
 describe('a run', () => {
   test('covers all pages of all books and all minutes, each item once, from any cursor', async () => {
-    const payments = [await desk.paid('k-1'), await desk.paid('k-2'), await desk.paid('k-3')];
+    const payments = [await harness.paid('k-1'), await harness.paid('k-2'), await harness.paid('k-3')];
     const asked: (string | undefined)[] = [];
     const books = [
-      paged(desk.payments.processor, asked),
-      { ...desk.payments.processor, account: 'acct_z', listCharges: async () => ({ charges: [] }) },
+      paged(harness.payments.processor, asked),
+      { ...harness.payments.processor, account: 'acct_z', listCharges: async () => ({ charges: [] }) },
     ];
     for (const limit of [1, 2, 50]) {
-      const run = await desk.recent({ books }, { limit });
+      const run = await harness.recent({ books }, { limit });
       expect(run.names).toEqual([
-        ...payments.map((id) => desk.chargeOf(id).chargeId),
+        ...payments.map((id) => harness.chargeOf(id).chargeId),
         ...run.names.slice(3, 6),
         'count',
       ]);
@@ -344,55 +344,59 @@ describe('a run', () => {
   });
 
   test('continues with the next processor, or with the Ledger, when a processor is no longer configured', async () => {
-    const payment = await desk.paid('k-1');
-    const { processor } = desk.payments;
-    const second = { ...processor, name: 'second', listCharges: async () => ({ charges: [desk.chargeOf(payment)] }) };
-    await desk.recent({ books: [processor, second] });
-    expect(desk.differences()).toHaveLength(1);
-    desk.wait(HOUR);
+    const payment = await harness.paid('k-1');
+    const { processor } = harness.payments;
+    const second = {
+      ...processor,
+      name: 'second',
+      listCharges: async () => ({ charges: [harness.chargeOf(payment)] }),
+    };
+    await harness.recent({ books: [processor, second] });
+    expect(harness.differences()).toHaveLength(1);
+    harness.wait(HOUR);
 
-    expect(await desk.recent()).toMatchObject({ done: 1, left: 1 });
-    expect(await desk.recent({ books: [] })).toMatchObject({ left: 2 });
-    expect(desk.differences()).toHaveLength(1);
+    expect(await harness.recent()).toMatchObject({ done: 1, left: 1 });
+    expect(await harness.recent({ books: [] })).toMatchObject({ left: 2 });
+    expect(harness.differences()).toHaveLength(1);
   });
 
   test('fails when a read fails, and writes nothing into the view', async () => {
-    const { processor } = desk.payments;
-    await desk.paid('k-1');
+    const { processor } = harness.payments;
+    await harness.paid('k-1');
     const away: ProcessorBooks = {
       ...processor,
       chargesOfPayment: () => Promise.reject(new RetryableError('processor_unavailable', 'no answer')),
     };
 
-    await expect(desk.recent({ books: [away] })).rejects.toMatchObject({ code: 'processor_unavailable' });
-    expect(desk.views.all()).toEqual([]);
+    await expect(harness.recent({ books: [away] })).rejects.toMatchObject({ code: 'processor_unavailable' });
+    expect(harness.views.all()).toEqual([]);
   });
 
   test('reads a charge by id when the processor’s search does not include it yet', async () => {
-    await desk.paid('k-1');
-    const behind: ProcessorBooks = { ...desk.payments.processor, chargesOfPayment: async () => [] };
+    await harness.paid('k-1');
+    const behind: ProcessorBooks = { ...harness.payments.processor, chargesOfPayment: async () => [] };
 
-    await desk.recent({ books: [behind] });
-    expect(desk.differences()).toEqual([]);
+    await harness.recent({ books: [behind] });
+    expect(harness.differences()).toEqual([]);
   });
 
   test('looks at several payments concurrently, so that a busy day fits into an hour, and finds each difference once', async () => {
-    const payment = await desk.paid('k-1');
-    for (const amount of [100, 200, 300]) desk.chargeBeside(payment, amount);
-    desk.wait(1);
-    const job = reconcileRecent(desk.tools());
+    const payment = await harness.paid('k-1');
+    for (const amount of [100, 200, 300]) harness.chargeBeside(payment, amount);
+    harness.wait(1);
+    const job = reconcileRecent(harness.tools());
     expect(job.atOnce).toBeGreaterThan(1);
-    const nowMs = desk.payments.clock.nowMs();
+    const nowMs = harness.payments.clock.nowMs();
     const { items } = await job.page(undefined, 100, { scheduledForMs: nowMs });
     const run = { scheduledForMs: nowMs, deadlineMs: nowMs + 60_000 };
     await Promise.all(items.map(({ thing }) => job.handle(thing, run)));
-    expect(desk.differences()).toMatchObject([{ mismatch: { processorMinor: 1600, ledgerMinor: 1000 } }]);
-    expect(desk.told).toEqual(['suspected 1600/1000']);
+    expect(harness.differences()).toMatchObject([{ mismatch: { processorMinor: 1600, ledgerMinor: 1000 } }]);
+    expect(harness.told).toEqual(['suspected 1600/1000']);
   });
 
   test('leaves the rest at its deadline to a later run', async () => {
-    await desk.paid('k-1');
-    expect(await desk.recent({}, { deadlineMs: 0 })).toMatchObject({ done: 0, left: 3 });
-    expect(desk.counted).toEqual([]);
+    await harness.paid('k-1');
+    expect(await harness.recent({}, { deadlineMs: 0 })).toMatchObject({ done: 0, left: 3 });
+    expect(harness.counted).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Hold } from '../../lambdas/payments/use/payment-store.ts';
 import type { DueQueue } from '../../lambdas/resolving/use/due-queue.ts';
-import { paymentIdFor } from '../support/payment-fixtures.ts';
+import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 export interface HoldsUnderTest {
   readonly holds: DueQueue<Hold>;

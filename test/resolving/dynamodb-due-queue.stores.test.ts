@@ -11,12 +11,12 @@ import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.t
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { HOLDS } from '../../lambdas/payments/store/queue-items.ts';
 import { DynamoDbDueQueue } from '../../lambdas/resolving/store/dynamodb-due-queue.ts';
+import { sweepJob } from '../jobs/sweep-job.ts';
+import { heldEffect } from '../payments/held-effect.ts';
+import { chainOfPaid, eventsOfPaid, refunded } from '../payments/paid-chain.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { heldEffect } from '../support/held-effect.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
-import { chainOfPaid, eventsOfPaid, refunded } from '../support/paid-chain.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { sweepJob } from '../support/sweep-job.ts';
 import { describeHolds } from './due-queue-suite.ts';
 
 let tables: Awaited<ReturnType<typeof createTables>>;

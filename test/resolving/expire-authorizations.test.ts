@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { DAY_MS, HOUR_MS, HoldWorld } from '../support/hold-world.ts';
+import { DAY_MS, HOUR_MS, HoldWorld } from './hold-world.ts';
 
 let world: HoldWorld;
 beforeEach(() => {

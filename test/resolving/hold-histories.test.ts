@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
-import { DAY_MS, HOUR_MS, HoldWorld } from '../support/hold-world.ts';
+import { DAY_MS, HOUR_MS, HoldWorld } from './hold-world.ts';
 
 /** The action of a rival on the hold, right before one of the job's calls. */
 type Rival = (world: HoldWorld, plan: FaultPlan) => Promise<unknown>;

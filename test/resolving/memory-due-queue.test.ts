@@ -1,5 +1,5 @@
+import { heldEffect } from '../payments/held-effect.ts';
 import { MemoryStore } from '../payments/memory-store.ts';
-import { heldEffect } from '../support/held-effect.ts';
 import { describeHolds } from './due-queue-suite.ts';
 
 describeHolds('memory', async () => {

@@ -6,36 +6,36 @@ import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
+import { callback } from '../callbacks/callback-harness.ts';
+import { ChangeHarness, change } from '../payments/change-harness.ts';
 import { createMemoryProcessor } from '../payments/memory-processor.ts';
-import { callback } from '../support/callback-desk.ts';
-import { ChangeDesk, change } from '../support/change-desk.ts';
-import { openRecord, paymentRequest } from '../support/payment-fixtures.ts';
+import { openRecord, paymentRequest } from '../payments/payment-fixtures.ts';
 
-let desk: ChangeDesk;
+let harness: ChangeHarness;
 beforeEach(() => {
-  desk = new ChangeDesk();
+  harness = new ChangeHarness();
 });
 
 describe('a stray charge', () => {
   /** A payment that has failed and whose charge succeeded later. */
   async function lateSuccess(key: string) {
     const request = paymentRequest(key, { source: 'tok_async' });
-    await desk.pay(request);
-    const charge = desk.chargeOf(request);
-    desk.processor.inside.change(charge, { status: 'declined' });
-    await desk.deliver(callback(`${key}_1`, charge));
-    desk.processor.inside.succeed(charge);
-    await desk.deliver(callback(`${key}_2`, charge));
+    await harness.pay(request);
+    const charge = harness.chargeOf(request);
+    harness.processor.inside.change(charge, { status: 'declined' });
+    await harness.deliver(callback(`${key}_1`, charge));
+    harness.processor.inside.succeed(charge);
+    await harness.deliver(callback(`${key}_2`, charge));
     return { request, charge };
   }
 
   test('is refunded once, automatically, and the books balance', async () => {
     const { request, charge } = await lateSuccess('late');
-    expect(await desk.returnCharges()).toMatchObject({ finished: 1 });
-    expect(await desk.returnCharges()).toEqual({ finished: 0, waiting: 0, undecidable: 0, failed: 0 });
-    await desk.deliver(callback('late_3', charge));
-    expect(desk.refundedAtProcessor(request)).toBe(1000);
-    const { transitions, state } = await desk.chain(request);
+    expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
+    expect(await harness.returnCharges()).toEqual({ finished: 0, waiting: 0, undecidable: 0, failed: 0 });
+    await harness.deliver(callback('late_3', charge));
+    expect(harness.refundedAtProcessor(request)).toBe(1000);
+    const { transitions, state } = await harness.chain(request);
     const postings = transitions.flatMap((transition) => transition.postings);
     expect(netDebitMinor('processor_clearing', 'EUR', postings)).toBe(0);
     expect(netDebitMinor('late_receipts', 'EUR', postings)).toBe(0);
@@ -48,88 +48,88 @@ describe('a stray charge', () => {
     ['tok_flaky', 'with an error'],
   ])('is refunded once when the processor breaks off %s (%s)', async (source) => {
     const { request } = await lateSuccess(source);
-    desk.processor.failNextChange(1, source);
-    await desk.returnCharges();
-    expect(await desk.returnCharges()).toMatchObject({ failed: 0 });
-    expect(desk.refundedAtProcessor(request)).toBe(1000);
-    expect(await desk.store.chargesToReturn(9)).toEqual([]);
-    expect((await desk.typesOf(request)).filter((type) => type === 'refund.completed')).toHaveLength(1);
+    harness.processor.failNextChange(1, source);
+    await harness.returnCharges();
+    expect(await harness.returnCharges()).toMatchObject({ failed: 0 });
+    expect(harness.refundedAtProcessor(request)).toBe(1000);
+    expect(await harness.store.chargesToReturn(9)).toEqual([]);
+    expect((await harness.typesOf(request)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
   test('is not returned until the processor says so: a refund that fails is left to an operator, and is not sent again', async () => {
     const { request, charge } = await lateSuccess('slow');
-    desk.processor.failNextChange(1, 'tok_async');
-    expect(await desk.returnCharges()).toMatchObject({ finished: 0, waiting: 1 });
-    const [refund] = desk.processor.charges(request.paymentId)[0]?.refunds ?? [];
-    desk.processor.inside.setRefund(String(refund?.refundId), 'failed');
-    expect(await desk.returnCharges()).toMatchObject({ undecidable: 1 });
-    expect(await desk.returnCharges()).toMatchObject({ undecidable: 1 });
-    expect(desk.processor.charges(request.paymentId)[0]?.refunds).toHaveLength(1);
-    desk.processor.inside.refund(charge, 1000);
-    expect(await desk.returnCharges()).toMatchObject({ finished: 1 });
-    expect(await desk.store.chargesToReturn(9)).toEqual([]);
+    harness.processor.failNextChange(1, 'tok_async');
+    expect(await harness.returnCharges()).toMatchObject({ finished: 0, waiting: 1 });
+    const [refund] = harness.processor.charges(request.paymentId)[0]?.refunds ?? [];
+    harness.processor.inside.setRefund(String(refund?.refundId), 'failed');
+    expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
+    expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
+    expect(harness.processor.charges(request.paymentId)[0]?.refunds).toHaveLength(1);
+    harness.processor.inside.refund(charge, 1000);
+    expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
+    expect(await harness.store.chargesToReturn(9)).toEqual([]);
   });
 
   /** A payment that has failed and whose hold was authorized later. */
   async function lateHold() {
     const request = paymentRequest('late-hold', { source: 'tok_async', capture: 'manual' });
-    await desk.pay(request);
-    const charge = desk.chargeOf(request);
-    desk.processor.inside.change(charge, { status: 'declined' });
-    await desk.deliver(callback('h_1', charge));
-    desk.processor.inside.change(charge, { status: 'authorized' });
-    await desk.deliver(callback('h_2', charge));
+    await harness.pay(request);
+    const charge = harness.chargeOf(request);
+    harness.processor.inside.change(charge, { status: 'declined' });
+    await harness.deliver(callback('h_1', charge));
+    harness.processor.inside.change(charge, { status: 'authorized' });
+    await harness.deliver(callback('h_2', charge));
     return { request, charge };
   }
 
   test('that is only authorized is voided', async () => {
     const { request } = await lateHold();
-    expect(await desk.returnCharges()).toMatchObject({ finished: 1 });
-    expect(desk.processor.charges(request.paymentId)[0]?.status).toBe('voided');
+    expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
+    expect(harness.processor.charges(request.paymentId)[0]?.status).toBe('voided');
   });
 
   test('that is captured before its void is refunded, also when the callback is late', async () => {
     const { request, charge } = await lateHold();
-    desk.processor.inside.succeed(charge);
-    expect(await desk.returnCharges()).toMatchObject({ finished: 0, waiting: 1 });
-    await desk.deliver(callback('h_3', charge));
-    expect(await desk.returnCharges()).toMatchObject({ finished: 1 });
-    expect(await desk.store.chargesToReturn(9)).toEqual([]);
-    expect(desk.capturedAtProcessor(request)).toBe(1000);
-    expect(desk.refundedAtProcessor(request)).toBe(1000);
-    expect((await desk.typesOf(request)).filter((type) => type === 'payment.late_success')).toHaveLength(2);
+    harness.processor.inside.succeed(charge);
+    expect(await harness.returnCharges()).toMatchObject({ finished: 0, waiting: 1 });
+    await harness.deliver(callback('h_3', charge));
+    expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
+    expect(await harness.store.chargesToReturn(9)).toEqual([]);
+    expect(harness.capturedAtProcessor(request)).toBe(1000);
+    expect(harness.refundedAtProcessor(request)).toBe(1000);
+    expect((await harness.typesOf(request)).filter((type) => type === 'payment.late_success')).toHaveLength(2);
   });
 
   test('raises the same alarm when the run finds its capture as when a callback does', async () => {
     const { charge } = await lateHold();
-    desk.processor.inside.succeed(charge);
+    harness.processor.inside.succeed(charge);
     const alarms: string[] = [];
-    await returnCharges({ ...desk.changeTools, alarm: (what) => void alarms.push(what) });
+    await returnCharges({ ...harness.changeTools, alarm: (what) => void alarms.push(what) });
     expect(alarms).toEqual(['late_success']);
-    expect(await desk.deliver(callback('h_3', charge))).toMatchObject({ transitions: [] });
+    expect(await harness.deliver(callback('h_3', charge))).toMatchObject({ transitions: [] });
   });
 
   test('stays queued when its hold is closed after a callback queued it as a refund', async () => {
     const { request, charge } = await lateHold();
-    const [hold] = await desk.store.chargesToReturn(9);
-    desk.processor.inside.succeed(charge);
-    await desk.deliver(callback('h_3', charge));
-    if (hold !== undefined) await desk.store.closeReturn(hold);
-    expect(await desk.returnCharges()).toMatchObject({ finished: 1 });
-    expect(desk.refundedAtProcessor(request)).toBe(1000);
+    const [hold] = await harness.store.chargesToReturn(9);
+    harness.processor.inside.succeed(charge);
+    await harness.deliver(callback('h_3', charge));
+    if (hold !== undefined) await harness.store.closeReturn(hold);
+    expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
+    expect(harness.refundedAtProcessor(request)).toBe(1000);
   });
 
   test('is refunded under another key than that of its refused void', async () => {
     const { request, charge } = await lateHold();
-    desk.processor.failNextChange(1, 'tok_declined');
-    expect(await desk.returnCharges()).toMatchObject({ undecidable: 1 });
-    desk.processor.inside.succeed(charge);
-    await desk.deliver(callback('h_3', charge));
+    harness.processor.failNextChange(1, 'tok_declined');
+    expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
+    harness.processor.inside.succeed(charge);
+    await harness.deliver(callback('h_3', charge));
     const voidOperation = returnOperation(systemDigest, request.paymentId, charge, 'void');
-    expect(desk.processor.sends(voidOperation)).toBe(1);
-    expect(await desk.returnCharges()).toMatchObject({ finished: 1 });
-    expect(desk.processor.sends(voidOperation)).toBe(1);
-    expect(desk.refundedAtProcessor(request)).toBe(1000);
+    expect(harness.processor.sends(voidOperation)).toBe(1);
+    expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
+    expect(harness.processor.sends(voidOperation)).toBe(1);
+    expect(harness.refundedAtProcessor(request)).toBe(1000);
   });
 });
 
@@ -137,33 +137,35 @@ describe('the resolver', () => {
   test('finishes a payment whose owner crashed, with the answer that its caller gets', async () => {
     const request = paymentRequest('dead');
     const dying = {
-      ...desk.processor,
-      charge: async (...call: Parameters<typeof desk.processor.charge>) => {
-        await desk.processor.charge(...call);
+      ...harness.processor,
+      charge: async (...call: Parameters<typeof harness.processor.charge>) => {
+        await harness.processor.charge(...call);
         throw new Error('the process is gone');
       },
     };
-    await expect(desk.pay(request, { processor: dying })).rejects.toThrow('gone');
-    expect(await desk.resolveClaims()).toEqual({ finished: 0, waiting: 0, undecidable: 0, failed: 0 });
-    desk.clock.advance(26_000);
-    expect(await desk.resolveClaims()).toMatchObject({ finished: 1 });
-    expect(await desk.pay(request)).toMatchObject({ kind: 'replay', answer: { status: 201 } });
-    expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+    await expect(harness.pay(request, { processor: dying })).rejects.toThrow('gone');
+    expect(await harness.resolveClaims()).toEqual({ finished: 0, waiting: 0, undecidable: 0, failed: 0 });
+    harness.clock.advance(26_000);
+    expect(await harness.resolveClaims()).toMatchObject({ finished: 1 });
+    expect(await harness.pay(request)).toMatchObject({ kind: 'replay', answer: { status: 201 } });
+    expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
   describe('with a released claim whose processor is no longer called', () => {
     const refusing = () => Promise.reject(new RetryableError('processor_unauthorized', '401'));
-    const moved = () => ({ ...desk.processor, account: 'acct_new' });
+    const moved = () => ({ ...harness.processor, account: 'acct_new' });
 
     test('leaves it to its caller during the send window, and then ends the payment as never attempted', async () => {
       const request = paymentRequest('released');
-      await expect(desk.pay(request, { processor: { ...desk.processor, charge: refusing } })).rejects.toThrow('401');
-      desk.clock.advance(14 * 60_000);
-      expect(await resolveClaims({ ...desk.changeTools, processor: moved() })).toMatchObject({ waiting: 1 });
-      await expect(desk.pay(request, { processor: moved() })).rejects.toThrow('does not call');
-      desk.clock.advance(2 * 60_000);
-      expect(await resolveClaims({ ...desk.changeTools, processor: moved() })).toMatchObject({ finished: 1 });
-      expect((await desk.chain(request)).state.payment).toMatchObject({
+      await expect(harness.pay(request, { processor: { ...harness.processor, charge: refusing } })).rejects.toThrow(
+        '401',
+      );
+      harness.clock.advance(14 * 60_000);
+      expect(await resolveClaims({ ...harness.changeTools, processor: moved() })).toMatchObject({ waiting: 1 });
+      await expect(harness.pay(request, { processor: moved() })).rejects.toThrow('does not call');
+      harness.clock.advance(2 * 60_000);
+      expect(await resolveClaims({ ...harness.changeTools, processor: moved() })).toMatchObject({ finished: 1 });
+      expect((await harness.chain(request)).state.payment).toMatchObject({
         status: 'failed',
         failure: { code: 'not_attempted' },
       });
@@ -171,29 +173,33 @@ describe('the resolver', () => {
 
     test('frees the reservation of its refund', async () => {
       const request = paymentRequest('reserved');
-      await desk.pay(request);
+      await harness.pay(request);
       const refund = change(request, 'r', { kind: 'refund' });
-      await expect(desk.change(refund, { processor: { ...desk.processor, change: refusing } })).rejects.toThrow('401');
-      desk.clock.advance(14 * 60_000);
-      await expect(desk.change(refund, { processor: moved() })).rejects.toThrow('does not call');
-      desk.clock.advance(2 * 60_000);
-      expect(await resolveClaims({ ...desk.changeTools, processor: moved() })).toMatchObject({ finished: 1 });
-      expect((await desk.chain(request)).state.refunds.get(refund.operationId)).toMatchObject({
+      await expect(harness.change(refund, { processor: { ...harness.processor, change: refusing } })).rejects.toThrow(
+        '401',
+      );
+      harness.clock.advance(14 * 60_000);
+      await expect(harness.change(refund, { processor: moved() })).rejects.toThrow('does not call');
+      harness.clock.advance(2 * 60_000);
+      expect(await resolveClaims({ ...harness.changeTools, processor: moved() })).toMatchObject({ finished: 1 });
+      expect((await harness.chain(request)).state.refunds.get(refund.operationId)).toMatchObject({
         status: 'failed',
         failure: { code: 'not_attempted' },
       });
-      expect(await desk.change(change(request, 'r2', { kind: 'refund' }))).toMatchObject({ answer: { status: 201 } });
+      expect(await harness.change(change(request, 'r2', { kind: 'refund' }))).toMatchObject({
+        answer: { status: 201 },
+      });
     });
   });
 
   test('reports a claim that cannot be finished, and does not count it as finished', async () => {
     const request = paymentRequest('stuck');
-    await desk.pay(request);
+    await harness.pay(request);
     const stuck = { ...openRecord(request.paymentId), operationId: chargeOperation(request.paymentId) };
-    desk.store.deleteRecord(stuck.operationId);
-    const work = { ...desk.changeTools.work, staleClaims: async () => [stuck] };
-    expect(await resolveClaims({ ...desk.changeTools, work })).toMatchObject({ finished: 0, undecidable: 1 });
-    expect(desk.reported).toMatchObject([{ code: 'claim_stuck' }]);
+    harness.store.deleteRecord(stuck.operationId);
+    const work = { ...harness.changeTools.work, staleClaims: async () => [stuck] };
+    expect(await resolveClaims({ ...harness.changeTools, work })).toMatchObject({ finished: 0, undecidable: 1 });
+    expect(harness.reported).toMatchObject([{ code: 'claim_stuck' }]);
   });
 
   test.each([
@@ -202,111 +208,114 @@ describe('the resolver', () => {
   ])('determines the outcome of %s, and the stored 202 stays', async (source, ending) => {
     const request = paymentRequest(source);
     const blind = {
-      ...desk.processor,
+      ...harness.processor,
       charge: () => Promise.reject(new AmbiguousError('processor_timeout', 'no')),
       findCharge: () => Promise.reject(new RetryableError('processor_unreachable', 'no')),
     };
-    if (source === 'tok_timeout_charged') await desk.processor.charge(orderOf(request), { timeoutMs: 1 });
-    expect(await desk.pay(request, { processor: blind })).toMatchObject({ answer: { status: 202 } });
-    expect(await desk.resolveInquiries()).toMatchObject({ finished: 1 });
-    expect((await desk.typesOf(request)).at(-1)).toBe(ending);
-    expect(await desk.pay(request)).toMatchObject({ kind: 'replay', answer: { status: 202 } });
-    expect(await desk.store.inquiries(9)).toEqual([]);
-    expect(desk.processor.charges(request.paymentId)).toHaveLength(1);
+    if (source === 'tok_timeout_charged') await harness.processor.charge(orderOf(request), { timeoutMs: 1 });
+    expect(await harness.pay(request, { processor: blind })).toMatchObject({ answer: { status: 202 } });
+    expect(await harness.resolveInquiries()).toMatchObject({ finished: 1 });
+    expect((await harness.typesOf(request)).at(-1)).toBe(ending);
+    expect(await harness.pay(request)).toMatchObject({ kind: 'replay', answer: { status: 202 } });
+    expect(await harness.store.inquiries(9)).toEqual([]);
+    expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
   test('does not charge an old checkout: proven absent, it fails', async () => {
     const request = paymentRequest('long-ago');
-    const silent = { ...desk.processor, charge: () => Promise.reject(new AmbiguousError('processor_timeout', 'no')) };
-    await desk.pay(request, { processor: silent });
-    desk.clock.advance(16 * 60_000);
-    expect(await desk.resolveInquiries()).toMatchObject({ waiting: 1 });
-    desk.clock.advance(40 * 60_000);
-    expect(await desk.resolveInquiries()).toMatchObject({ finished: 1 });
-    expect((await desk.chain(request)).state.payment).toMatchObject({
+    const silent = {
+      ...harness.processor,
+      charge: () => Promise.reject(new AmbiguousError('processor_timeout', 'no')),
+    };
+    await harness.pay(request, { processor: silent });
+    harness.clock.advance(16 * 60_000);
+    expect(await harness.resolveInquiries()).toMatchObject({ waiting: 1 });
+    harness.clock.advance(40 * 60_000);
+    expect(await harness.resolveInquiries()).toMatchObject({ finished: 1 });
+    expect((await harness.chain(request)).state.payment).toMatchObject({
       status: 'failed',
       failure: { code: 'not_attempted' },
     });
-    expect(desk.processor.charges(request.paymentId)).toEqual([]);
+    expect(harness.processor.charges(request.paymentId)).toEqual([]);
   });
 
   test('does not give up a payment that a processor has accepted but cannot look up', async () => {
     const abilities = { lookup: { kind: 'none' } as const, keyRetentionMs: 86_400_000 };
-    const processor = createMemoryProcessor({ clock: desk.clock, abilities });
+    const processor = createMemoryProcessor({ clock: harness.clock, abilities });
     const request = paymentRequest('accepted', { source: 'tok_async' });
-    await desk.pay(request, { processor });
+    await harness.pay(request, { processor });
     for (const minutes of [1, 16, 60]) {
-      desk.clock.advance(minutes * 60_000);
-      await resolveInquiries({ ...desk.changeTools, processor });
+      harness.clock.advance(minutes * 60_000);
+      await resolveInquiries({ ...harness.changeTools, processor });
     }
     const charge = String(processor.charges(request.paymentId)[0]?.chargeId);
     processor.inside.succeed(charge);
-    await desk.deliver(callback('e', charge), { books: processor });
-    expect((await desk.chain(request)).state.payment.status).toBe('succeeded');
+    await harness.deliver(callback('e', charge), { books: processor });
+    expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
   });
 
   test('looks up a payment that takes days at growing intervals, and ends when a callback settles it', async () => {
     const request = paymentRequest('days', { source: 'tok_async' });
-    await desk.pay(request);
-    expect(await desk.resolveInquiries()).toMatchObject({ waiting: 1 });
-    desk.processor.inside.succeed(desk.chargeOf(request));
-    await desk.deliver(callback('evt_1', desk.chargeOf(request)));
-    expect(await desk.resolveInquiries()).toMatchObject({ finished: 1 });
+    await harness.pay(request);
+    expect(await harness.resolveInquiries()).toMatchObject({ waiting: 1 });
+    harness.processor.inside.succeed(harness.chargeOf(request));
+    await harness.deliver(callback('evt_1', harness.chargeOf(request)));
+    expect(await harness.resolveInquiries()).toMatchObject({ finished: 1 });
   });
 
   describe('when a payer must approve and the callback is lost', () => {
     const QUARTER = 15;
     async function lookFor(minutes: number): Promise<void> {
       for (let minute = 0; minute < minutes; minute += 1) {
-        desk.clock.advance(60_000);
-        await desk.resolveClaims();
-        await desk.resolveInquiries();
+        harness.clock.advance(60_000);
+        await harness.resolveClaims();
+        await harness.resolveInquiries();
       }
     }
 
     test('finds the approval within 15 minutes, and then stops looking', async () => {
       const request = paymentRequest('approved', { source: 'tok_action' });
-      expect(await desk.pay(request)).toMatchObject({ answer: { status: 202 } });
+      expect(await harness.pay(request)).toMatchObject({ answer: { status: 202 } });
       await lookFor(QUARTER);
-      expect((await desk.chain(request)).state.payment.status).toBe('requires_action');
-      desk.processor.inside.succeed(desk.chargeOf(request));
+      expect((await harness.chain(request)).state.payment.status).toBe('requires_action');
+      harness.processor.inside.succeed(harness.chargeOf(request));
       await lookFor(2 * QUARTER);
-      expect((await desk.chain(request)).state.payment.status).toBe('succeeded');
-      expect(await desk.store.inquiries(9)).toEqual([]);
-      expect(desk.processor.sends(chargeOperation(request.paymentId))).toBe(1);
+      expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
+      expect(await harness.store.inquiries(9)).toEqual([]);
+      expect(harness.processor.sends(chargeOperation(request.paymentId))).toBe(1);
     });
 
     test('finds the expiry at the processor', async () => {
       const request = paymentRequest('ran-out', { source: 'tok_action' });
-      await desk.pay(request);
-      desk.processor.inside.change(desk.chargeOf(request), { status: 'voided', cancelReason: 'abandoned' });
+      await harness.pay(request);
+      harness.processor.inside.change(harness.chargeOf(request), { status: 'voided', cancelReason: 'abandoned' });
       await lookFor(QUARTER);
-      expect((await desk.chain(request)).state.payment).toMatchObject({
+      expect((await harness.chain(request)).state.payment).toMatchObject({
         status: 'canceled',
         cancelReason: 'abandoned',
       });
       await lookFor(QUARTER);
-      expect(await desk.store.inquiries(9)).toEqual([]);
+      expect(await harness.store.inquiries(9)).toEqual([]);
     });
 
     test('finds an approval before a cancellation, which was therefore refused', async () => {
       const request = paymentRequest('too-late', { source: 'tok_action' });
-      await desk.pay(request);
-      desk.processor.inside.succeed(desk.chargeOf(request));
-      await desk.change(change(request, 'v', { kind: 'cancel' }));
+      await harness.pay(request);
+      harness.processor.inside.succeed(harness.chargeOf(request));
+      await harness.change(change(request, 'v', { kind: 'cancel' }));
       await lookFor(QUARTER);
-      expect((await desk.chain(request)).state.payment.status).toBe('succeeded');
+      expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
     });
   });
 
   test('is not blocked by a processor that is unavailable', async () => {
     const request = paymentRequest('unreachable', { source: 'tok_async' });
-    await desk.pay(request);
-    desk.processor.switchCircuit('open');
-    expect(await desk.resolveInquiries()).toMatchObject({ waiting: 1, failed: 0 });
-    desk.processor.switchCircuit('closed');
-    desk.processor.inside.succeed(desk.chargeOf(request));
-    expect(await desk.resolveInquiries()).toMatchObject({ finished: 1 });
+    await harness.pay(request);
+    harness.processor.switchCircuit('open');
+    expect(await harness.resolveInquiries()).toMatchObject({ waiting: 1, failed: 0 });
+    harness.processor.switchCircuit('closed');
+    harness.processor.inside.succeed(harness.chargeOf(request));
+    expect(await harness.resolveInquiries()).toMatchObject({ finished: 1 });
   });
 });
 

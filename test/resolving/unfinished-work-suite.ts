@@ -4,7 +4,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
 import type { ChargeToReturn, Inquiry, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
-import { completedRecord, openRecord, paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+import { completedRecord, openRecord, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 
 export interface UnfinishedWorkUnderTest {
   readonly payments: PaymentStore;

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import * as z from 'zod';
 import type { Books } from '../../sandbox/books.ts';
-import { callSandbox } from '../support/sandbox-calls.ts';
-import { createTestSandbox, type TestSandbox } from '../support/sandbox-world.ts';
+import { callSandbox } from './sandbox-calls.ts';
+import { createTestSandbox, type TestSandbox } from './sandbox-world.ts';
 
 const sentEmail = z.strictObject({
   To: z.string(),

@@ -3,25 +3,25 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { baseAddress } from '../../sandbox/base-address.ts';
 import { createMemoryBooks } from '../../sandbox/memory-books.ts';
 import { createSandbox } from '../../sandbox/routes.ts';
-import { callSandbox } from '../support/sandbox-calls.ts';
-import { chargeIn, errorIn, sandboxDesk } from '../support/sandbox-desk.ts';
-import { createTestSandbox, type TestSandbox } from '../support/sandbox-world.ts';
+import { callSandbox } from './sandbox-calls.ts';
+import { chargeIn, errorIn, sandboxHarness } from './sandbox-harness.ts';
+import { createTestSandbox, type TestSandbox } from './sandbox-world.ts';
 
 describe('a charge that requires an action of the payer', () => {
   let sandbox: TestSandbox;
-  let desk: ReturnType<typeof sandboxDesk>;
+  let harness: ReturnType<typeof sandboxHarness>;
 
   beforeEach(() => {
     sandbox = createTestSandbox();
-    desk = sandboxDesk(sandbox.handler);
+    harness = sandboxHarness(sandbox.handler);
   });
 
   const asked = async (changes: Readonly<Record<string, unknown>> = {}) => {
-    const answer = await desk.charge('tok_action', changes);
+    const answer = await harness.charge('tok_action', changes);
     expect(answer.status).toBe(201);
     return chargeIn(answer);
   };
-  const page = (id: string) => desk.get(`/actions/${id}`);
+  const page = (id: string) => harness.get(`/actions/${id}`);
   const form = (id: string, body: string) =>
     callSandbox(sandbox.handler, {
       method: 'POST',
@@ -36,7 +36,7 @@ describe('a charge that requires an action of the payer', () => {
     const charge = await asked();
     expect(charge).toMatchObject({ status: 'requires_action', amount_captured: 0, failure: null });
     expect(charge.action_url).toBe(`https://sandbox.example/actions/${charge.id}`);
-    expect(await desk.types(charge.id)).toEqual(['charge.requires_action']);
+    expect(await harness.types(charge.id)).toEqual(['charge.requires_action']);
   });
 
   test('shows a page without external resources', async () => {
@@ -86,19 +86,19 @@ describe('a charge that requires an action of the payer', () => {
     expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
     expect(answer.body).toContain('You approved this payment');
     expect(answer.body).not.toContain('<form');
-    expect(await desk.read(charge.id)).toEqual({
+    expect(await harness.read(charge.id)).toEqual({
       ...charge,
       status: 'succeeded',
       amount_captured: 1_999,
       action_url: null,
     });
-    expect(await desk.types(charge.id)).toEqual(['charge.requires_action', 'charge.succeeded']);
+    expect(await harness.types(charge.id)).toEqual(['charge.requires_action', 'charge.succeeded']);
   });
 
   test('is authorized when the payer approves and capture is manual', async () => {
     const { id } = await asked({ capture: 'manual' });
     await approve(id);
-    expect(await desk.read(id)).toMatchObject({ status: 'authorized', amount_captured: 0, action_url: null });
+    expect(await harness.read(id)).toMatchObject({ status: 'authorized', amount_captured: 0, action_url: null });
   });
 
   test('is declined when the payer refuses', async () => {
@@ -106,18 +106,18 @@ describe('a charge that requires an action of the payer', () => {
     const answer = await refuse(id);
     expect(answer.status).toBe(200);
     expect(answer.body).toContain('You refused this payment');
-    expect(await desk.read(id)).toMatchObject({
+    expect(await harness.read(id)).toMatchObject({
       status: 'declined',
       failure: { code: 'action_refused' },
       action_url: null,
     });
-    expect(await desk.types(id)).toEqual(['charge.requires_action', 'charge.declined']);
+    expect(await harness.types(id)).toEqual(['charge.requires_action', 'charge.declined']);
   });
 
   test('accepts the decision as JSON, too', async () => {
     const { id } = await asked();
-    expect((await desk.post(`/actions/${id}`, { decision: 'approve' })).status).toBe(200);
-    expect((await desk.read(id)).status).toBe('succeeded');
+    expect((await harness.post(`/actions/${id}`, { decision: 'approve' })).status).toBe(200);
+    expect((await harness.read(id)).status).toBe('succeeded');
   });
 
   test.each([
@@ -126,7 +126,7 @@ describe('a charge that requires an action of the payer', () => {
   ])('the first decision is final: %s', async (first, second, status) => {
     const { id } = await asked();
     await form(id, `decision=${first}`);
-    const decided = await desk.read(id);
+    const decided = await harness.read(id);
     expect(decided.status).toBe(status);
     expect((await form(id, `decision=${first}`)).status).toBe(200);
     const other = await form(id, `decision=${second}`);
@@ -134,8 +134,8 @@ describe('a charge that requires an action of the payer', () => {
     expect(other.body).toContain(
       first === 'approve' ? 'You approved this payment before' : 'You refused this payment before',
     );
-    expect(await desk.read(id)).toEqual(decided);
-    expect(await desk.types(id)).toHaveLength(2);
+    expect(await harness.read(id)).toEqual(decided);
+    expect(await harness.types(id)).toHaveLength(2);
     const after = await page(id);
     expect(after.status).toBe(200);
     expect(after.body).not.toContain('<form');
@@ -145,13 +145,13 @@ describe('a charge that requires an action of the payer', () => {
     const { id } = await asked();
     const answers = await Promise.all([approve(id), refuse(id)]);
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
-    expect(await desk.types(id)).toHaveLength(2);
+    expect(await harness.types(id)).toHaveLength(2);
   });
 
   test('an approval is still shown after a void and a refund', async () => {
     const { id } = await asked({ capture: 'manual' });
     await approve(id);
-    await desk.post(`/charges/${id}/void`);
+    await harness.post(`/charges/${id}/void`);
     expect((await approve(id)).status).toBe(200);
     expect((await refuse(id)).status).toBe(409);
   });
@@ -161,7 +161,7 @@ describe('a charge that requires an action of the payer', () => {
     ['expire', 'abandoned'],
   ])('after %s no decision is accepted, and nothing is charged', async (how, reason) => {
     const { id } = await asked();
-    await desk.post(how === 'void' ? `/charges/${id}/void` : `/control/charges/${id}/expire`);
+    await harness.post(how === 'void' ? `/charges/${id}/void` : `/control/charges/${id}/expire`);
     for (const answer of [await approve(id), await refuse(id)]) {
       expect(answer.status).toBe(409);
       expect(answer.body).toContain('This payment was called off before');
@@ -170,38 +170,38 @@ describe('a charge that requires an action of the payer', () => {
     expect(after.status).toBe(200);
     expect(after.body).toContain('This payment was called off');
     expect(after.body).not.toContain('<form');
-    expect(await desk.read(id)).toMatchObject({
+    expect(await harness.read(id)).toMatchObject({
       status: 'voided',
       void_reason: reason,
       action_url: null,
       amount_captured: 0,
     });
-    expect(await desk.types(id)).toEqual(['charge.requires_action', 'charge.voided']);
+    expect(await harness.types(id)).toEqual(['charge.requires_action', 'charge.voided']);
   });
 
   test('approval and void at once: one happens', async () => {
     const { id } = await asked();
-    const [page_, answer] = await Promise.all([approve(id), desk.post(`/charges/${id}/void`)]);
+    const [page_, answer] = await Promise.all([approve(id), harness.post(`/charges/${id}/void`)]);
     expect([page_.status, answer.status]).toEqual(answer.status === 200 ? [409, 200] : [200, 400]);
-    expect(await desk.types(id)).toHaveLength(2);
+    expect(await harness.types(id)).toHaveLength(2);
   });
 
   test.each(['', 'decision=', 'decision=maybe', 'decision=approve&more=1'])('the form %p is 400', async (body) => {
     const { id } = await asked();
     const answer = await form(id, body);
     expect([answer.status, errorIn(answer).code]).toEqual([400, 'invalid_request']);
-    expect((await desk.read(id)).status).toBe('requires_action');
+    expect((await harness.read(id)).status).toBe('requires_action');
   });
 
   test('an unknown charge, or one that requires no action, has nothing to decide', async () => {
-    const { id } = chargeIn(await desk.charge('tok_ok'));
+    const { id } = chargeIn(await harness.charge('tok_ok'));
     for (const nobody of [id, 'ch_nobody']) {
       for (const answer of [await page(nobody), await approve(nobody), await refuse(nobody)]) {
         expect(answer.status).toBe(404);
         expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
       }
     }
-    expect((await desk.read(id)).status).toBe('succeeded');
+    expect((await harness.read(id)).status).toBe('succeeded');
   });
 });
 

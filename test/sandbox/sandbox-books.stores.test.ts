@@ -5,9 +5,9 @@ import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
 import { createDynamoDbBooks } from '../../sandbox/dynamodb-books.ts';
 import { describeSandbox } from '../processors/processor-sandbox-suite.ts';
 import { dynamoDbClient } from '../support/local-aws.ts';
-import { sandboxDesk } from '../support/sandbox-desk.ts';
-import { createTestSandbox } from '../support/sandbox-world.ts';
 import { describeSandboxEvents } from './sandbox-events-suite.ts';
+import { sandboxHarness } from './sandbox-harness.ts';
+import { createTestSandbox } from './sandbox-world.ts';
 
 const client = dynamoDbClient();
 const tableName = `sandbox-${crypto.randomUUID()}`;
@@ -58,8 +58,8 @@ test('a charge from before fees, actions, refunds and disputes were stored is re
   await DynamoDBDocumentClient.from(client).send(
     new PutCommand({ TableName: tableName, Item: { pk, sk, version: 2, charge: old } }),
   );
-  const desk = sandboxDesk(createTestSandbox(await createBooks()).handler);
-  expect(await desk.read('ch_old')).toEqual({
+  const harness = sandboxHarness(createTestSandbox(await createBooks()).handler);
+  expect(await harness.read('ch_old')).toEqual({
     ...old,
     fee: null,
     action_url: null,
@@ -67,7 +67,7 @@ test('a charge from before fees, actions, refunds and disputes were stored is re
     refunds: [],
     disputes: [],
   });
-  expect((await desk.post('/charges/ch_old/refunds', { amount: 400 })).status).toBe(201);
-  expect(await desk.read('ch_old')).toMatchObject({ amount_refunded: 500, refunds: [{ amount: 400 }] });
-  expect(await desk.types('ch_old')).toEqual(['refund.created']);
+  expect((await harness.post('/charges/ch_old/refunds', { amount: 400 })).status).toBe(201);
+  expect(await harness.read('ch_old')).toMatchObject({ amount_refunded: 500, refunds: [{ amount: 400 }] });
+  expect(await harness.types('ch_old')).toEqual(['refund.created']);
 });

@@ -1,28 +1,28 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { callSandbox } from '../support/sandbox-calls.ts';
-import { chargeIn, errorIn, sandboxDesk } from '../support/sandbox-desk.ts';
-import { type Receiver, serveReceiver } from '../support/sandbox-receiver.ts';
-import { createTestSandbox, type TestSandbox } from '../support/sandbox-world.ts';
+import { callSandbox } from './sandbox-calls.ts';
+import { chargeIn, errorIn, sandboxHarness } from './sandbox-harness.ts';
+import { type Receiver, serveReceiver } from './sandbox-receiver.ts';
+import { createTestSandbox, type TestSandbox } from './sandbox-world.ts';
 
 const SECOND_MS = 1_000;
 
 describe('magic sources whose charges change without a request', () => {
   let receiver: Receiver;
   let sandbox: TestSandbox;
-  let desk: ReturnType<typeof sandboxDesk>;
+  let harness: ReturnType<typeof sandboxHarness>;
 
   beforeEach(async () => {
     receiver = await serveReceiver();
     sandbox = createTestSandbox();
     sandbox.address = receiver.url;
-    desk = sandboxDesk(sandbox.handler);
+    harness = sandboxHarness(sandbox.handler);
   });
   afterEach(async () => {
     await receiver[Symbol.asyncDispose]();
   });
 
   const made = async (source: string, changes: Readonly<Record<string, unknown>> = {}) => {
-    const answer = await desk.charge(source, changes);
+    const answer = await harness.charge(source, changes);
     expect(answer.status).toBe(201);
     return chargeIn(answer);
   };
@@ -37,33 +37,33 @@ describe('magic sources whose charges change without a request', () => {
     const charge = await made('tok_async');
     expect(charge).toMatchObject({ status: 'pending', amount_captured: 0, failure: null });
     await sandbox.runFor(2 * SECOND_MS - 1);
-    expect((await desk.read(charge.id)).status).toBe('pending');
+    expect((await harness.read(charge.id)).status).toBe('pending');
     expect(arrived()).toEqual(['charge.pending']);
     await sandbox.runFor(1);
-    expect(await desk.read(charge.id)).toEqual({ ...charge, status: 'succeeded', amount_captured: 1_999 });
+    expect(await harness.read(charge.id)).toEqual({ ...charge, status: 'succeeded', amount_captured: 1_999 });
     await redeliverAll();
     expect(arrived()).toEqual(['charge.pending', 'charge.succeeded']);
-    expect(await desk.types(charge.id)).toEqual(['charge.pending', 'charge.succeeded']);
+    expect(await harness.types(charge.id)).toEqual(['charge.pending', 'charge.succeeded']);
   });
 
   test('tok_async with manual capture: pending, then authorized', async () => {
     const { id } = await made('tok_async', { capture: 'manual' });
     await sandbox.runFor(2 * SECOND_MS);
-    expect(await desk.read(id)).toMatchObject({ status: 'authorized', amount_captured: 0 });
+    expect(await harness.read(id)).toMatchObject({ status: 'authorized', amount_captured: 0 });
     expect(arrived()).toEqual(['charge.pending', 'charge.authorized']);
   });
 
   test('tok_async_declined: pending, and declined after 2 seconds', async () => {
     const { id } = await made('tok_async_declined');
     await sandbox.runFor(2 * SECOND_MS);
-    expect(await desk.read(id)).toMatchObject({ status: 'declined', failure: { code: 'card_declined' } });
+    expect(await harness.read(id)).toMatchObject({ status: 'declined', failure: { code: 'card_declined' } });
     expect(arrived()).toEqual(['charge.pending', 'charge.declined']);
   });
 
   test('the same key answers with the charge as it is now', async () => {
-    const answer = await desk.charge('tok_async', {}, 'k1');
+    const answer = await harness.charge('tok_async', {}, 'k1');
     await sandbox.runFor(2 * SECOND_MS);
-    const again = await desk.charge('tok_async', {}, 'k1');
+    const again = await harness.charge('tok_async', {}, 'k1');
     expect(again.status).toBe(201);
     expect(chargeIn(again)).toEqual({ ...chargeIn(answer), status: 'succeeded', amount_captured: 1_999 });
   });
@@ -76,9 +76,9 @@ describe('magic sources whose charges change without a request', () => {
       `charges/${id}/refunds`,
       `control/charges/${id}/dispute`,
     ]) {
-      expect((await desk.post(`/${path}`)).status).toBe(400);
+      expect((await harness.post(`/${path}`)).status).toBe(400);
     }
-    expect(await desk.types(id)).toEqual(['charge.pending']);
+    expect(await harness.types(id)).toEqual(['charge.pending']);
   });
 
   test('tok_callback_twice: its event arrives twice at once, under one id', async () => {
@@ -92,14 +92,14 @@ describe('magic sources whose charges change without a request', () => {
     await sandbox.runDue();
     expect(arrived()).toEqual(['charge.succeeded', 'charge.succeeded']);
     expect(new Set(receiver.arrivals.map(({ rawBody }) => rawBody)).size).toBe(1);
-    expect(await desk.events(id)).toMatchObject([{ attempts: 2, delivered: true }]);
+    expect(await harness.events(id)).toMatchObject([{ attempts: 2, delivered: true }]);
   });
 
   test('tok_callback_twice: delivered if one copy is accepted; otherwise sent twice again', async () => {
     receiver.statuses.push(500, 500, 200, 500);
     const { id } = await made('tok_callback_twice');
     await sandbox.runFor(60 * SECOND_MS);
-    expect(await desk.events(id)).toMatchObject([{ attempts: 4, delivered: true }]);
+    expect(await harness.events(id)).toMatchObject([{ attempts: 4, delivered: true }]);
   });
 
   test('tok_callback_first: its event arrives and is answered before the charge is answered', async () => {
@@ -107,7 +107,7 @@ describe('magic sources whose charges change without a request', () => {
     let readBefore: string | undefined;
     receiver.onArrival = async ({ event }) => {
       // The receiver can already read the charge.
-      readBefore = (await desk.read(String(event.data['charge']))).status;
+      readBefore = (await harness.read(String(event.data['charge']))).status;
       order.push('callback');
     };
     const charge = await made('tok_callback_first');
@@ -116,26 +116,26 @@ describe('magic sources whose charges change without a request', () => {
     expect([readBefore, charge.status]).toEqual(['succeeded', 'succeeded']);
     await sandbox.runFor(60 * SECOND_MS);
     expect(arrived()).toEqual(['charge.succeeded']);
-    expect(await desk.events(charge.id)).toMatchObject([{ attempts: 1, delivered: true }]);
+    expect(await harness.events(charge.id)).toMatchObject([{ attempts: 1, delivered: true }]);
   });
 
   test('tok_callback_first: when the receiver fails, the charge is answered and the event is sent again', async () => {
     receiver.statuses.push(500, 500);
     const { id } = await made('tok_callback_first');
-    expect(await desk.events(id)).toMatchObject([{ attempts: 1, delivered: false }]);
+    expect(await harness.events(id)).toMatchObject([{ attempts: 1, delivered: false }]);
     await sandbox.runFor(60 * SECOND_MS);
-    expect(await desk.events(id)).toMatchObject([{ attempts: 3, delivered: true }]);
+    expect(await harness.events(id)).toMatchObject([{ attempts: 3, delivered: true }]);
   });
 
   test('tok_callback_first: without an address, the charge is answered and the event waits', async () => {
     sandbox.address = undefined;
     const { id } = await made('tok_callback_first');
-    expect(await desk.events(id)).toMatchObject([{ attempts: 0, delivered: false }]);
+    expect(await harness.events(id)).toMatchObject([{ attempts: 0, delivered: false }]);
   });
 
   test('tok_callback_first: a later send of its key sends no callback', async () => {
-    const first = await desk.charge('tok_callback_first', {}, 'k1');
-    expect(await desk.charge('tok_callback_first', {}, 'k1')).toEqual(first);
+    const first = await harness.charge('tok_callback_first', {}, 'k1');
+    expect(await harness.charge('tok_callback_first', {}, 'k1')).toEqual(first);
     expect(arrived()).toEqual(['charge.succeeded']);
   });
 
@@ -146,7 +146,7 @@ describe('magic sources whose charges change without a request', () => {
     expect(arrived()).toEqual([]);
     await sandbox.runFor(1);
     expect(arrived()).toEqual(['charge.succeeded', 'charge.pending']);
-    expect(await desk.events(id)).toMatchObject([
+    expect(await harness.events(id)).toMatchObject([
       { type: 'charge.pending', attempts: 1, delivered: true },
       { type: 'charge.succeeded', attempts: 1, delivered: true },
     ]);
@@ -167,23 +167,23 @@ describe('magic sources whose charges change without a request', () => {
   });
 
   test('tok_callback_late_success: declined, and charged nevertheless after 3 seconds', async () => {
-    const answer = await desk.charge('tok_callback_late_success', {}, 'k1');
+    const answer = await harness.charge('tok_callback_late_success', {}, 'k1');
     expect(answer.status).toBe(402);
     const { code, charge: id = '' } = errorIn(answer);
     expect(code).toBe('card_declined');
     await sandbox.runFor(3 * SECOND_MS - 1);
-    expect((await desk.read(id)).status).toBe('declined');
+    expect((await harness.read(id)).status).toBe('declined');
     await sandbox.runFor(1);
-    expect(await desk.read(id)).toMatchObject({ status: 'succeeded', failure: null, amount_captured: 1_999 });
+    expect(await harness.read(id)).toMatchObject({ status: 'succeeded', failure: null, amount_captured: 1_999 });
     await redeliverAll();
     expect(arrived()).toEqual(['charge.declined', 'charge.succeeded']);
-    expect((await desk.charge('tok_callback_late_success', {}, 'k1')).status).toBe(201);
+    expect((await harness.charge('tok_callback_late_success', {}, 'k1')).status).toBe(201);
   });
 
   test('tok_declined stays declined', async () => {
-    const { charge: id = '' } = errorIn(await desk.charge('tok_declined'));
+    const { charge: id = '' } = errorIn(await harness.charge('tok_declined'));
     await sandbox.runFor(60 * SECOND_MS);
-    expect((await desk.read(id)).status).toBe('declined');
+    expect((await harness.read(id)).status).toBe('declined');
     expect(arrived()).toEqual(['charge.declined']);
   });
 
@@ -191,10 +191,10 @@ describe('magic sources whose charges change without a request', () => {
     const { id, status } = await made('tok_dispute');
     expect(status).toBe('succeeded');
     await sandbox.runFor(2 * SECOND_MS);
-    const disputed = await desk.read(id);
+    const disputed = await harness.read(id);
     expect(disputed.disputes).toMatchObject([{ object: 'dispute', charge: id, amount: 1_999, status: 'open' }]);
     await redeliverAll();
-    expect(await desk.read(id)).toEqual(disputed);
+    expect(await harness.read(id)).toEqual(disputed);
     expect(arrived()).toEqual(['charge.succeeded', 'dispute.opened']);
     expect(receiver.arrivals.at(-1)?.event.data).toEqual({
       charge: id,
@@ -219,7 +219,7 @@ describe('magic sources whose charges change without a request', () => {
 
   test('tok_fee: a partial capture has the fee of the captured amount', async () => {
     const { id } = await made('tok_fee', { capture: 'manual' });
-    expect(chargeIn(await desk.post(`/charges/${id}/capture`, { amount: 1_000 })).fee).toBe(59);
+    expect(chargeIn(await harness.post(`/charges/${id}/capture`, { amount: 1_000 })).fee).toBe(59);
   });
 
   test('every other charge has no fee', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { chargeIn, eventIn, listIn, sandboxDesk } from '../support/sandbox-desk.ts';
-import { type Receiver, serveReceiver, verifiedSeconds } from '../support/sandbox-receiver.ts';
-import { createTestSandbox, SANDBOX_SECRET, SANDBOX_START_MS, type TestSandbox } from '../support/sandbox-world.ts';
+import { chargeIn, eventIn, listIn, sandboxHarness } from './sandbox-harness.ts';
+import { type Receiver, serveReceiver, verifiedSeconds } from './sandbox-receiver.ts';
+import { createTestSandbox, SANDBOX_SECRET, SANDBOX_START_MS, type TestSandbox } from './sandbox-world.ts';
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600 * SECOND_MS;
@@ -11,22 +11,22 @@ const GROWING_WAITS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900, 900
 describe('callbacks of the sandbox processor', () => {
   let receiver: Receiver;
   let sandbox: TestSandbox;
-  let desk: ReturnType<typeof sandboxDesk>;
+  let harness: ReturnType<typeof sandboxHarness>;
 
   beforeEach(async () => {
     receiver = await serveReceiver();
     sandbox = createTestSandbox();
     sandbox.address = receiver.url;
-    desk = sandboxDesk(sandbox.handler);
+    harness = sandboxHarness(sandbox.handler);
   });
   afterEach(async () => {
     await receiver[Symbol.asyncDispose]();
   });
 
-  const captured = async () => chargeIn(await desk.charge('tok_ok')).id;
+  const captured = async () => chargeIn(await harness.charge('tok_ok')).id;
   const waits = () => sandbox.queued.map(({ delaySeconds }) => delaySeconds);
   const onlyEvent = async (chargeId: string) => {
-    const [event, ...more] = await desk.events(chargeId);
+    const [event, ...more] = await harness.events(chargeId);
     if (event === undefined || more.length > 0) throw new Error('the charge has not one event');
     return event;
   };
@@ -45,7 +45,7 @@ describe('callbacks of the sandbox processor', () => {
     });
 
     test('is signed over its raw bytes with the secret, and with no other', async () => {
-      await desk.charge('tok_ok', { metadata: { payment: 'pay_ä€😀' } });
+      await harness.charge('tok_ok', { metadata: { payment: 'pay_ä€😀' } });
       await sandbox.runDue();
       const [arrival] = receiver.arrivals;
       if (arrival === undefined) throw new Error('nothing arrived');
@@ -181,16 +181,16 @@ describe('callbacks of the sandbox processor', () => {
   test('without a queue nothing changes, so no event remains without a delivery', async () => {
     const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
     const id = await captured();
-    const before = await desk.read(id);
+    const before = await harness.read(id);
     const refuse = () => Promise.reject(new Error('the queue is away'));
     const closed = createTestSandbox(sandbox.books, { enqueue: refuse });
-    const closedDesk = sandboxDesk(closed.handler);
-    expect((await closedDesk.charge('tok_ok', { metadata: { payment: 'pay_2' } })).status).toBe(500);
-    expect((await closedDesk.post(`/charges/${id}/refunds`)).status).toBe(500);
-    expect((await closedDesk.post(`/control/charges/${id}/dispute`)).status).toBe(500);
-    expect(listIn(await desk.get('/charges', { payment: 'pay_2' })).data).toEqual([]);
-    expect(await desk.read(id)).toEqual(before);
-    expect(await desk.types(id)).toEqual(['charge.succeeded']);
+    const closedHarness = sandboxHarness(closed.handler);
+    expect((await closedHarness.charge('tok_ok', { metadata: { payment: 'pay_2' } })).status).toBe(500);
+    expect((await closedHarness.post(`/charges/${id}/refunds`)).status).toBe(500);
+    expect((await closedHarness.post(`/control/charges/${id}/dispute`)).status).toBe(500);
+    expect(listIn(await harness.get('/charges', { payment: 'pay_2' })).data).toEqual([]);
+    expect(await harness.read(id)).toEqual(before);
+    expect(await harness.types(id)).toEqual(['charge.succeeded']);
     logged.mockRestore();
   });
 
@@ -199,7 +199,7 @@ describe('callbacks of the sandbox processor', () => {
       const id = await captured();
       await sandbox.runDue();
       const event = await onlyEvent(id);
-      await desk.post(`/control/events/${event.id}/resend`);
+      await harness.post(`/control/events/${event.id}/resend`);
       await sandbox.runDue();
       expect(receiver.arrivals.map((arrival) => arrival.event.id)).toEqual([event.id, event.id]);
       expect(await onlyEvent(id)).toMatchObject({ attempts: 2, delivered: true });
@@ -209,7 +209,7 @@ describe('callbacks of the sandbox processor', () => {
       const id = await captured();
       await sandbox.runDue();
       receiver.statuses.push(500);
-      await desk.post(`/control/events/${(await onlyEvent(id)).id}/resend`);
+      await harness.post(`/control/events/${(await onlyEvent(id)).id}/resend`);
       await sandbox.runFor(HOUR_MS);
       expect(await onlyEvent(id)).toMatchObject({ attempts: 3, delivered: true });
     });
@@ -222,7 +222,7 @@ describe('callbacks of the sandbox processor', () => {
         if (receiver.arrivals.length === 6) allHere.resolve();
         await allHere.promise;
       };
-      await desk.post(`/control/events/${(await onlyEvent(id)).id}/resend`, { copies: 5 });
+      await harness.post(`/control/events/${(await onlyEvent(id)).id}/resend`, { copies: 5 });
       await sandbox.runDue();
       expect(receiver.arrivals).toHaveLength(6);
       expect(await onlyEvent(id)).toMatchObject({ attempts: 6 });
@@ -233,7 +233,7 @@ describe('callbacks of the sandbox processor', () => {
       await sandbox.runDue();
       const event = await onlyEvent(id);
       sandbox.advance(5 * SECOND_MS);
-      const made = eventIn(await desk.post(`/control/events/${event.id}/resend`, { id: 'new' }));
+      const made = eventIn(await harness.post(`/control/events/${event.id}/resend`, { id: 'new' }));
       await sandbox.runDue();
       expect(receiver.arrivals.map((arrival) => arrival.event)).toEqual([
         receiver.arrivals[0]?.event,

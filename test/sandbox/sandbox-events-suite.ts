@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Charge, SandboxEvent } from '../../lambdas/kernel/contract/sandbox-api.ts';
 import type { Books } from '../../sandbox/books.ts';
 import { newCharge } from '../../sandbox/charge.ts';
-import { chargeIn, disputeIn, errorIn, eventIn, listIn, refundIn, sandboxDesk } from '../support/sandbox-desk.ts';
-import { createTestSandbox, SANDBOX_START_MS, type TestSandbox } from '../support/sandbox-world.ts';
+import { chargeIn, disputeIn, errorIn, eventIn, listIn, refundIn, sandboxHarness } from './sandbox-harness.ts';
+import { createTestSandbox, SANDBOX_START_MS, type TestSandbox } from './sandbox-world.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -12,15 +12,15 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
   describe(`the sandbox's events in ${booksKind} books`, () => {
     let books: Books;
     let sandbox: TestSandbox;
-    let desk: ReturnType<typeof sandboxDesk>;
+    let harness: ReturnType<typeof sandboxHarness>;
 
     beforeEach(async () => {
       books = await createBooks();
       sandbox = createTestSandbox(books);
-      desk = sandboxDesk(sandbox.handler);
+      harness = sandboxHarness(sandbox.handler);
     });
 
-    const captured = async () => chargeIn(await desk.charge('tok_ok')).id;
+    const captured = async () => chargeIn(await harness.charge('tok_ok')).id;
     const taskEventIds = () =>
       sandbox.queued
         .map(({ body }) => JSON.parse(body) as { eventId?: string })
@@ -96,9 +96,9 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
 
       test('twenty sends of one key at once make one event, and the other queued tasks find nothing', async () => {
         const key = crypto.randomUUID();
-        const answers = await Promise.all(Array.from({ length: 20 }, () => desk.charge('tok_ok', {}, key)));
+        const answers = await Promise.all(Array.from({ length: 20 }, () => harness.charge('tok_ok', {}, key)));
         const [{ id: chargeId } = { id: '' }] = answers.map(chargeIn);
-        const [event1, ...more] = await desk.events(chargeId);
+        const [event1, ...more] = await harness.events(chargeId);
         expect(more).toEqual([]);
         const found = await Promise.all(taskEventIds().map((eventId) => books.event(eventId)));
         expect(found.filter((booked) => booked !== undefined).map(({ event: { id: eventId } }) => eventId)).toEqual([
@@ -110,31 +110,31 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         const chargeId = await captured();
         const answers = await Promise.all(
           Array.from({ length: 4 }, () =>
-            desk.post(`/charges/${chargeId}/refunds`, { amount: 700 }, crypto.randomUUID()),
+            harness.post(`/charges/${chargeId}/refunds`, { amount: 700 }, crypto.randomUUID()),
           ),
         );
         const refunds = answers.filter(({ status }) => status === 201).map((answer) => refundIn(answer).id);
         expect(refunds).toHaveLength(2);
-        const events = (await desk.events(chargeId)).slice(1);
+        const events = (await harness.events(chargeId)).slice(1);
         expect(events.map(({ type }) => type)).toEqual(['refund.created', 'refund.created']);
         expect(new Set(events.map(({ data }) => data.refund))).toEqual(new Set(refunds));
-        expect((await desk.read(chargeId)).refunds.map(({ id: refundId }) => refundId)).toEqual(
+        expect((await harness.read(chargeId)).refunds.map(({ id: refundId }) => refundId)).toEqual(
           events.map(({ data }) => data.refund),
         );
       });
 
       test('every event has its delivery on the queue', async () => {
         const chargeId = await captured();
-        await desk.post(`/charges/${chargeId}/refunds`, { amount: 1 });
-        const ids = (await desk.events(chargeId)).map(({ id: eventId }) => eventId);
+        await harness.post(`/charges/${chargeId}/refunds`, { amount: 1 });
+        const ids = (await harness.events(chargeId)).map(({ id: eventId }) => eventId);
         expect(taskEventIds()).toEqual(ids);
       });
     });
 
     describe('the content of events', () => {
       test('an event names its payment, or has null', async () => {
-        const { id } = chargeIn(await desk.charge('tok_ok', { metadata: { payment: 'pay_7' } }));
-        expect(await desk.events(id)).toEqual([
+        const { id } = chargeIn(await harness.charge('tok_ok', { metadata: { payment: 'pay_7' } }));
+        expect(await harness.events(id)).toEqual([
           {
             id: expect.stringMatching(/^evt_/),
             object: 'event',
@@ -145,59 +145,59 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
             delivered: false,
           },
         ]);
-        const other = chargeIn(await desk.charge('tok_ok', { metadata: {} })).id;
-        expect((await desk.events(other))[0]?.data).toEqual({ charge: other, payment: null });
+        const other = chargeIn(await harness.charge('tok_ok', { metadata: {} })).id;
+        expect((await harness.events(other))[0]?.data).toEqual({ charge: other, payment: null });
       });
 
       test('a decline, an authorization, its capture and its void', async () => {
-        const declined = errorIn(await desk.charge('tok_declined')).charge ?? '';
-        expect(await desk.types(declined)).toEqual(['charge.declined']);
-        const first = chargeIn(await desk.charge('tok_ok', { capture: 'manual' })).id;
-        await desk.post(`/charges/${first}/capture`, { amount: 5 });
-        expect(await desk.types(first)).toEqual(['charge.authorized', 'charge.succeeded']);
-        const second = chargeIn(await desk.charge('tok_ok', { capture: 'manual' })).id;
-        expect(chargeIn(await desk.post(`/charges/${second}/void`)).void_reason).toBe('requested');
-        expect(await desk.types(second)).toEqual(['charge.authorized', 'charge.voided']);
+        const declined = errorIn(await harness.charge('tok_declined')).charge ?? '';
+        expect(await harness.types(declined)).toEqual(['charge.declined']);
+        const first = chargeIn(await harness.charge('tok_ok', { capture: 'manual' })).id;
+        await harness.post(`/charges/${first}/capture`, { amount: 5 });
+        expect(await harness.types(first)).toEqual(['charge.authorized', 'charge.succeeded']);
+        const second = chargeIn(await harness.charge('tok_ok', { capture: 'manual' })).id;
+        expect(chargeIn(await harness.post(`/charges/${second}/void`)).void_reason).toBe('requested');
+        expect(await harness.types(second)).toEqual(['charge.authorized', 'charge.voided']);
       });
 
       test('a refused operation makes no event', async () => {
         const id = await captured();
-        await desk.post(`/charges/${id}/refunds`, { amount: 2_000 });
-        await desk.post(`/charges/${id}/void`);
-        expect(await desk.types(id)).toEqual(['charge.succeeded']);
+        await harness.post(`/charges/${id}/refunds`, { amount: 2_000 });
+        await harness.post(`/charges/${id}/void`);
+        expect(await harness.types(id)).toEqual(['charge.succeeded']);
       });
 
       test('an unknown charge has no events, and the list requires a charge', async () => {
-        expect(await desk.events('ch_nobody')).toEqual([]);
-        expect((await desk.get('/events')).status).toBe(400);
+        expect(await harness.events('ch_nobody')).toEqual([]);
+        expect((await harness.get('/events')).status).toBe(400);
       });
 
       test('deliveries are counted, and a delivered event stays delivered', async () => {
         const id = await captured();
-        const [event] = await desk.events(id);
+        const [event] = await harness.events(id);
         await books.noteDelivery(event?.id ?? '', 1, false);
         await books.noteDelivery(event?.id ?? '', 2, true);
         await books.noteDelivery(event?.id ?? '', 1, false);
-        expect(await desk.events(id)).toEqual([{ ...event, attempts: 4, delivered: true }]);
+        expect(await harness.events(id)).toEqual([{ ...event, attempts: 4, delivered: true }]);
       });
     });
 
     describe('refunds that fail', () => {
       test('return their amount to the charge, once, and it can be refunded again', async () => {
         const id = await captured();
-        const refund = refundIn(await desk.post(`/charges/${id}/refunds`, { amount: 1_500 }));
-        await desk.post(`/charges/${id}/refunds`, { amount: 100 });
-        const failed = await desk.post(`/control/refunds/${refund.id}/fail`);
+        const refund = refundIn(await harness.post(`/charges/${id}/refunds`, { amount: 1_500 }));
+        await harness.post(`/charges/${id}/refunds`, { amount: 100 });
+        const failed = await harness.post(`/control/refunds/${refund.id}/fail`);
         expect(failed.status).toBe(200);
         expect(refundIn(failed)).toEqual({ ...refund, status: 'failed' });
-        expect(await desk.post(`/control/refunds/${refund.id}/fail`)).toEqual(failed);
-        const charge = await desk.read(id);
+        expect(await harness.post(`/control/refunds/${refund.id}/fail`)).toEqual(failed);
+        const charge = await harness.read(id);
         expect(charge).toMatchObject({ status: 'succeeded', amount_refunded: 100 });
         expect(charge.refunds.map(({ amount, status }) => [amount, status])).toEqual([
           [1_500, 'failed'],
           [100, 'succeeded'],
         ]);
-        const events = await desk.events(id);
+        const events = await harness.events(id);
         expect(events.map(({ type }) => type)).toEqual([
           'charge.succeeded',
           'refund.created',
@@ -205,82 +205,82 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
           'refund.failed',
         ]);
         expect(events.at(-1)?.data.refund).toBe(refund.id);
-        expect((await desk.post(`/charges/${id}/refunds`, { amount: 1_899 })).status).toBe(201);
+        expect((await harness.post(`/charges/${id}/refunds`, { amount: 1_899 })).status).toBe(201);
       });
 
       test('an unknown refund is 404', async () => {
-        expect((await desk.post('/control/refunds/re_nobody/fail')).status).toBe(404);
+        expect((await harness.post('/control/refunds/re_nobody/fail')).status).toBe(404);
       });
     });
 
     describe('disputes', () => {
       test('are opened for the whole captured amount, and closed once', async () => {
         const id = await captured();
-        const opened = await desk.post(`/control/charges/${id}/dispute`);
+        const opened = await harness.post(`/control/charges/${id}/dispute`);
         expect(opened.status).toBe(201);
         const dispute = disputeIn(opened);
         expect(dispute).toMatchObject({ object: 'dispute', charge: id, amount: 1_999, status: 'open' });
-        const won = await desk.post(`/control/disputes/${dispute.id}/close`, { outcome: 'won' });
+        const won = await harness.post(`/control/disputes/${dispute.id}/close`, { outcome: 'won' });
         expect(won.status).toBe(200);
         expect(disputeIn(won)).toEqual({ ...dispute, status: 'won' });
-        expect(await desk.post(`/control/disputes/${dispute.id}/close`, { outcome: 'won' })).toEqual(won);
-        const lost = await desk.post(`/control/disputes/${dispute.id}/close`, { outcome: 'lost' });
+        expect(await harness.post(`/control/disputes/${dispute.id}/close`, { outcome: 'won' })).toEqual(won);
+        const lost = await harness.post(`/control/disputes/${dispute.id}/close`, { outcome: 'lost' });
         expect([lost.status, errorIn(lost).code]).toEqual([400, 'invalid_request']);
-        expect((await desk.read(id)).disputes).toEqual([disputeIn(won)]);
-        const events = await desk.events(id);
+        expect((await harness.read(id)).disputes).toEqual([disputeIn(won)]);
+        const events = await harness.events(id);
         expect(events.map(({ type }) => type)).toEqual(['charge.succeeded', 'dispute.opened', 'dispute.closed']);
         expect(events.slice(1).map(({ data }) => data.dispute)).toEqual([dispute.id, dispute.id]);
       });
 
       test('are limited to the captured amount, less other open or lost disputes', async () => {
         const id = await captured();
-        const first = disputeIn(await desk.post(`/control/charges/${id}/dispute`, { amount: 1_500 }));
-        expect(errorIn(await desk.post(`/control/charges/${id}/dispute`, { amount: 500 })).code).toBe(
+        const first = disputeIn(await harness.post(`/control/charges/${id}/dispute`, { amount: 1_500 }));
+        expect(errorIn(await harness.post(`/control/charges/${id}/dispute`, { amount: 500 })).code).toBe(
           'amount_too_large',
         );
-        await desk.post(`/control/disputes/${first.id}/close`, { outcome: 'won' });
-        expect((await desk.post(`/control/charges/${id}/dispute`, { amount: 500 })).status).toBe(201);
+        await harness.post(`/control/disputes/${first.id}/close`, { outcome: 'won' });
+        expect((await harness.post(`/control/charges/${id}/dispute`, { amount: 500 })).status).toBe(201);
       });
 
       test('are refused if nothing was captured, and 404 for an unknown charge', async () => {
-        const { id } = chargeIn(await desk.charge('tok_ok', { capture: 'manual' }));
-        expect(errorIn(await desk.post(`/control/charges/${id}/dispute`)).code).toBe('charge_not_disputable');
-        expect((await desk.post('/control/charges/ch_nobody/dispute')).status).toBe(404);
-        expect((await desk.post('/control/disputes/dp_nobody/close', { outcome: 'won' })).status).toBe(404);
+        const { id } = chargeIn(await harness.charge('tok_ok', { capture: 'manual' }));
+        expect(errorIn(await harness.post(`/control/charges/${id}/dispute`)).code).toBe('charge_not_disputable');
+        expect((await harness.post('/control/charges/ch_nobody/dispute')).status).toBe(404);
+        expect((await harness.post('/control/disputes/dp_nobody/close', { outcome: 'won' })).status).toBe(404);
       });
     });
 
     describe('sending an event again', () => {
       test('under the same id queues that event and makes no new one', async () => {
         const id = await captured();
-        const [event] = await desk.events(id);
-        const answer = await desk.post(`/control/events/${event?.id}/resend`, { id: 'same', copies: 3 });
+        const [event] = await harness.events(id);
+        const answer = await harness.post(`/control/events/${event?.id}/resend`, { id: 'same', copies: 3 });
         expect(answer.status).toBe(202);
         expect({ ...eventIn(answer), attempts: 0, delivered: false }).toEqual(event);
         expect(JSON.parse(sandbox.queued.at(-1)?.body ?? '')).toMatchObject({ eventId: event?.id, copies: 3 });
-        expect(await desk.events(id)).toHaveLength(1);
+        expect(await harness.events(id)).toHaveLength(1);
       });
 
       test('under a new id makes an event of the same type and data, as the newest', async () => {
         const id = await captured();
-        await desk.post(`/charges/${id}/refunds`, { amount: 1 });
-        const [, refunded] = await desk.events(id);
-        const answer = await desk.post(`/control/events/${refunded?.id}/resend`, { id: 'new' });
+        await harness.post(`/charges/${id}/refunds`, { amount: 1 });
+        const [, refunded] = await harness.events(id);
+        const answer = await harness.post(`/control/events/${refunded?.id}/resend`, { id: 'new' });
         expect(answer.status).toBe(202);
         const made = eventIn(answer);
         expect(made).toMatchObject({ type: 'refund.created', data: refunded?.data });
         expect(made.id).not.toBe(refunded?.id);
-        expect((await desk.events(id)).map(({ id: eventId }) => eventId).at(-1)).toBe(made.id);
-        expect((await desk.read(id)).refunds).toHaveLength(1);
+        expect((await harness.events(id)).map(({ id: eventId }) => eventId).at(-1)).toBe(made.id);
+        expect((await harness.read(id)).refunds).toHaveLength(1);
       });
 
       test.each([{ copies: 0 }, { copies: 11 }, { id: 'other' }, { extra: 1 }])('%j is 400', async (body) => {
-        const [event] = await desk.events(await captured());
-        expect((await desk.post(`/control/events/${event?.id}/resend`, body)).status).toBe(400);
+        const [event] = await harness.events(await captured());
+        expect((await harness.post(`/control/events/${event?.id}/resend`, body)).status).toBe(400);
       });
 
       test('an unknown event is 404', async () => {
-        expect((await desk.post('/control/events/evt_nobody/resend')).status).toBe(404);
+        expect((await harness.post('/control/events/evt_nobody/resend')).status).toBe(404);
       });
     });
 
@@ -293,7 +293,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
       };
       const page = async (from: number, to: number, cursor?: string) =>
         listIn(
-          await desk.get('/charges', {
+          await harness.get('/charges', {
             created_from: String(from),
             created_to: String(to),
             ...(cursor === undefined ? {} : { cursor }),
@@ -304,7 +304,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         const start = startOf(2031);
         const made: string[] = [];
         for (let round = 0; round < 25; round += 1) {
-          const answers = await Promise.all(Array.from({ length: 10 }, () => desk.charge('tok_ok')));
+          const answers = await Promise.all(Array.from({ length: 10 }, () => harness.charge('tok_ok')));
           made.push(...answers.map((answer) => chargeIn(answer).id));
           sandbox.advance(DAY_MS / 8);
         }
@@ -325,9 +325,9 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
 
       test('includes its first second and excludes its last', async () => {
         const start = startOf(2033);
-        const first = chargeIn(await desk.charge('tok_ok')).id;
+        const first = chargeIn(await harness.charge('tok_ok')).id;
         sandbox.advance(1_000);
-        const second = chargeIn(await desk.charge('tok_ok')).id;
+        const second = chargeIn(await harness.charge('tok_ok')).id;
         const idsOf = async (from: number, to: number) => (await page(from, to)).data.map(({ id }) => id);
         expect(await idsOf(start, start + 1)).toEqual([first]);
         expect(await idsOf(start + 1, start + 2)).toEqual([second]);
@@ -339,7 +339,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
       test('a full last page has no next one', async () => {
         const start = startOf(2035);
         for (let round = 0; round < 10; round += 1) {
-          await Promise.all(Array.from({ length: 10 }, () => desk.charge('tok_ok')));
+          await Promise.all(Array.from({ length: 10 }, () => harness.charge('tok_ok')));
         }
         const { data, next } = await page(start, start + 1);
         expect([data.length, next]).toEqual([100, null]);
@@ -347,9 +347,9 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
 
       test('shows the current state of a charge', async () => {
         const start = startOf(2037);
-        const { id } = chargeIn(await desk.charge('tok_ok', { capture: 'manual' }));
-        await desk.post(`/charges/${id}/void`);
-        expect((await page(start, start + 1)).data).toEqual([await desk.read(id)]);
+        const { id } = chargeIn(await harness.charge('tok_ok', { capture: 'manual' }));
+        await harness.post(`/charges/${id}/void`);
+        expect((await page(start, start + 1)).data).toEqual([await harness.read(id)]);
       });
     });
   });

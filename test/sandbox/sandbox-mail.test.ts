@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createMemoryBooks } from '../../sandbox/memory-books.ts';
-import { callSandbox } from '../support/sandbox-calls.ts';
-import { createTestSandbox, type SandboxHandler } from '../support/sandbox-world.ts';
 import { describeMail } from './mail-suite.ts';
+import { callSandbox } from './sandbox-calls.ts';
+import { createTestSandbox, type SandboxHandler } from './sandbox-world.ts';
 
 describeMail('memory', async () => createMemoryBooks());
 

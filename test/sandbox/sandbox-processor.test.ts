@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createMemoryBooks } from '../../sandbox/memory-books.ts';
 import { describeSandbox } from '../processors/processor-sandbox-suite.ts';
-import { callSandbox, type SandboxCall } from '../support/sandbox-calls.ts';
-import { createTestSandbox, type TestSandbox } from '../support/sandbox-world.ts';
+import { callSandbox, type SandboxCall } from './sandbox-calls.ts';
 import { describeSandboxEvents } from './sandbox-events-suite.ts';
+import { createTestSandbox, type TestSandbox } from './sandbox-world.ts';
 
 describeSandbox('memory', async () => createMemoryBooks());
 describeSandboxEvents('memory', async () => createMemoryBooks());

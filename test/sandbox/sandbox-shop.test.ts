@@ -1,19 +1,19 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createMemoryBooks } from '../../sandbox/memory-books.ts';
-import { callSandbox } from '../support/sandbox-calls.ts';
-import { errorIn, sandboxDesk } from '../support/sandbox-desk.ts';
-import { createTestSandbox, type SandboxHandler } from '../support/sandbox-world.ts';
+import { callSandbox } from './sandbox-calls.ts';
+import { errorIn, sandboxHarness } from './sandbox-harness.ts';
+import { createTestSandbox, type SandboxHandler } from './sandbox-world.ts';
 import { describeShop } from './shop-suite.ts';
 
 describeShop('memory', async () => createMemoryBooks());
 
 describe('the shop rejects invalid requests', () => {
   let handler: SandboxHandler;
-  let desk: ReturnType<typeof sandboxDesk>;
+  let harness: ReturnType<typeof sandboxHarness>;
 
   beforeEach(() => {
     ({ handler } = createTestSandbox());
-    desk = sandboxDesk(handler);
+    harness = sandboxHarness(handler);
   });
 
   const items = [{ sku: 'sku_tea', quantity: 1 }];
@@ -34,13 +34,13 @@ describe('the shop rejects invalid requests', () => {
     ['an unknown field of a credit', '/referrals/credits', { ...credit, extra: 1 }, 'extra'],
     ['a release with a body', '/stock/reservations/rsv_1/release', { quantity: 1 }, 'quantity'],
   ])('%s is 400 with the field’s name', async (_what, path, body, field) => {
-    const answer = await desk.post(path, body, 'k');
+    const answer = await harness.post(path, body, 'k');
     expect(answer.status).toBe(400);
     expect(errorIn(answer)).toEqual({ code: 'invalid_request', message: expect.stringContaining(field) });
   });
 
   test('a key with a space is 400', async () => {
-    expect((await desk.post('/referrals/credits', credit, 'a b')).status).toBe(400);
+    expect((await harness.post('/referrals/credits', credit, 'a b')).status).toBe(400);
   });
 
   test.each([

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Books } from '../../sandbox/books.ts';
-import type { SandboxAnswer } from '../support/sandbox-calls.ts';
-import { errorIn, sandboxDesk } from '../support/sandbox-desk.ts';
-import { createTestSandbox, SANDBOX_START_MS, type TestSandbox } from '../support/sandbox-world.ts';
+import type { SandboxAnswer } from './sandbox-calls.ts';
+import { errorIn, sandboxHarness } from './sandbox-harness.ts';
+import { createTestSandbox, SANDBOX_START_MS, type TestSandbox } from './sandbox-world.ts';
 
 const SERVICES = [
   {
@@ -35,25 +35,25 @@ const idIn = (answer: SandboxAnswer) => (JSON.parse(answer.body) as { id: string
 /** The contract of the shop's services, for every kind of books. Each test uses its own orders and keys. */
 export function describeShop(booksKind: string, createBooks: () => Promise<Books>): void {
   let sandbox: TestSandbox;
-  let desk: ReturnType<typeof sandboxDesk>;
+  let harness: ReturnType<typeof sandboxHarness>;
   let order: string;
   let key: string;
 
   beforeEach(async () => {
     sandbox = createTestSandbox(await createBooks());
-    desk = sandboxDesk(sandbox.handler);
+    harness = sandboxHarness(sandbox.handler);
     order = `ord_${crypto.randomUUID()}`;
     key = `key_${crypto.randomUUID()}`;
   });
 
   const listed = async (path: string, of = order) =>
-    (JSON.parse((await desk.get(path, { order: of })).body) as { data: object[] }).data;
+    (JSON.parse((await harness.get(path, { order: of })).body) as { data: object[] }).data;
 
   describe.each(SERVICES)(`$service in ${booksKind} books`, (of) => {
     const { path, body } = of;
 
     test('a request is answered 201 and counted immediately', async () => {
-      const answer = await desk.post(path, body(order), key);
+      const answer = await harness.post(path, body(order), key);
       expect(answer.status).toBe(201);
       const made: unknown = JSON.parse(answer.body);
       expect(made).toEqual({
@@ -67,43 +67,46 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
     });
 
     test('the same key gets the same answer and counts once, also a year later', async () => {
-      const first = await desk.post(path, body(order), key);
+      const first = await harness.post(path, body(order), key);
       sandbox.advance(365 * 24 * 60 * 60 * 1_000);
-      expect(await desk.post(path, body(order), key)).toEqual(first);
+      expect(await harness.post(path, body(order), key)).toEqual(first);
       expect(await listed(path)).toHaveLength(1);
     });
 
     test('ten sends of one key at once count once, and all get the same answer', async () => {
-      const answers = await Promise.all(Array.from({ length: 10 }, () => desk.post(path, body(order), key)));
+      const answers = await Promise.all(Array.from({ length: 10 }, () => harness.post(path, body(order), key)));
       expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([201]));
       expect(new Set(answers.map((answer) => answer.body)).size).toBe(1);
       expect(await listed(path)).toHaveLength(1);
     });
 
     test('another body under a known key is 422 and counts nothing', async () => {
-      await desk.post(path, body(order), key);
-      const answer = await desk.post(path, of.other(order), key);
+      await harness.post(path, body(order), key);
+      const answer = await harness.post(path, of.other(order), key);
       expect([answer.status, errorIn(answer).code]).toEqual([422, 'idempotency_key_mismatch']);
       expect(await listed(path)).toHaveLength(1);
     });
 
     test('two bodies under one key at once: one counts, the other is 422', async () => {
-      const answers = await Promise.all([desk.post(path, body(order), key), desk.post(path, of.other(order), key)]);
+      const answers = await Promise.all([
+        harness.post(path, body(order), key),
+        harness.post(path, of.other(order), key),
+      ]);
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 422]);
       expect(await listed(path)).toHaveLength(1);
     });
 
     test('without a key, and under another key, each request counts', async () => {
-      await desk.post(path, body(order));
-      await desk.post(path, body(order));
-      await desk.post(path, body(order), key);
+      await harness.post(path, body(order));
+      await harness.post(path, body(order));
+      await harness.post(path, body(order), key);
       expect(await listed(path)).toHaveLength(3);
     });
 
     test('the list is oldest first', async () => {
       const ids: string[] = [];
       for (let made = 0; made < 3; made += 1) {
-        ids.push(idIn(await desk.post(path, body(order))));
+        ids.push(idIn(await harness.post(path, body(order))));
         sandbox.advance(1_000);
       }
       expect(await listed(path)).toMatchObject(ids.map((id) => ({ id })));
@@ -111,34 +114,34 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
 
     test(`${of.refused}: refused each time, never counted, and the key may be used for another body`, async () => {
       for (let send = 1; send <= 2; send += 1) {
-        const answer = await desk.post(path, body(order, of.refused), key);
+        const answer = await harness.post(path, body(order, of.refused), key);
         expect([answer.status, errorIn(answer).code]).toEqual(of.refusal);
       }
       expect(await listed(path)).toEqual([]);
-      expect((await desk.post(path, body(order), key)).status).toBe(201);
+      expect((await harness.post(path, body(order), key)).status).toBe(201);
     });
 
     test(`${of.timeout}: counted without an answer first, then answered with the counted entry`, async () => {
-      expect((await desk.post(path, body(order, of.timeout), key)).status).toBe(504);
+      expect((await harness.post(path, body(order, of.timeout), key)).status).toBe(504);
       expect(sandbox.waits).toEqual([15_000]);
       const [made, ...more] = await listed(path);
       expect(more).toEqual([]);
-      const second = await desk.post(path, body(order, of.timeout), key);
+      const second = await harness.post(path, body(order, of.timeout), key);
       expect([second.status, JSON.parse(second.body)]).toEqual([201, made]);
       expect(sandbox.waits).toHaveLength(1);
       expect(await listed(path)).toHaveLength(1);
     });
 
     test(`${of.flaky}: 500 and not counted first, then counted`, async () => {
-      expect((await desk.post(path, body(order, of.flaky), key)).status).toBe(500);
+      expect((await harness.post(path, body(order, of.flaky), key)).status).toBe(500);
       expect(await listed(path)).toEqual([]);
-      expect((await desk.post(path, body(order, of.flaky), key)).status).toBe(201);
+      expect((await harness.post(path, body(order, of.flaky), key)).status).toBe(201);
       expect(await listed(path)).toHaveLength(1);
     });
 
     test('the list requires an order', async () => {
       for (const query of [{}, { order: '' }, { order, more: '1' }]) {
-        const answer = await desk.get(path, query);
+        const answer = await harness.get(path, query);
         expect([answer.status, errorIn(answer).code]).toEqual([400, 'invalid_request']);
       }
     });
@@ -148,8 +151,8 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
     const [stock, credits] = SERVICES;
 
     test('a reservation is released, for every repetition too, and stays in the list', async () => {
-      const made = await desk.post(stock.path, stock.body(order), key);
-      const releasing = () => desk.post(`${stock.path}/${idIn(made)}/release`);
+      const made = await harness.post(stock.path, stock.body(order), key);
+      const releasing = () => harness.post(`${stock.path}/${idIn(made)}/release`);
       const [first, second] = await Promise.all([releasing(), releasing()]);
       expect(first.status).toBe(200);
       const released = { ...(JSON.parse(made.body) as object), status: 'released' };
@@ -157,36 +160,36 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(second).toEqual(first);
       expect(await releasing()).toEqual(first);
       expect(await listed(stock.path)).toEqual([released]);
-      expect(JSON.parse((await desk.post(stock.path, stock.body(order), key)).body)).toEqual(released);
+      expect(JSON.parse((await harness.post(stock.path, stock.body(order), key)).body)).toEqual(released);
     });
 
     test('an unknown reservation is 404, and so is the id of a credit', async () => {
-      const credit = idIn(await desk.post(credits.path, credits.body(order)));
+      const credit = idIn(await harness.post(credits.path, credits.body(order)));
       for (const id of ['rsv_nobody', credit]) {
-        expect((await desk.post(`${stock.path}/${id}/release`)).status).toBe(404);
+        expect((await harness.post(`${stock.path}/${id}/release`)).status).toBe(404);
       }
     });
 
     test('if one of several items is out of stock, nothing is reserved', async () => {
       const items = ['sku_flaky', 'sku_tea', 'sku_none'].map((sku) => ({ sku, quantity: 1 }));
-      expect((await desk.post(stock.path, { order, items }, key)).status).toBe(409);
+      expect((await harness.post(stock.path, { order, items }, key)).status).toBe(409);
       expect(await listed(stock.path)).toEqual([]);
     });
 
     test('ref_down: 503 every time, never counted', async () => {
       for (let send = 1; send <= 3; send += 1) {
-        expect((await desk.post(credits.path, credits.body(order, 'ref_down'), key)).status).toBe(503);
+        expect((await harness.post(credits.path, credits.body(order, 'ref_down'), key)).status).toBe(503);
       }
       expect(await listed(credits.path)).toEqual([]);
     });
 
     test('the stock, the credits and the processor have separate keys', async () => {
-      expect((await desk.charge('tok_flaky', {}, key)).status).toBe(500);
-      expect((await desk.post(stock.path, stock.body(order, 'sku_flaky'), key)).status).toBe(500);
-      expect((await desk.post(credits.path, credits.body(order, 'ref_flaky'), key)).status).toBe(500);
-      expect((await desk.charge('tok_flaky', {}, key)).status).toBe(201);
-      expect((await desk.post(stock.path, stock.body(order, 'sku_flaky'), key)).status).toBe(201);
-      expect((await desk.post(credits.path, credits.body(order, 'ref_flaky'), key)).status).toBe(201);
+      expect((await harness.charge('tok_flaky', {}, key)).status).toBe(500);
+      expect((await harness.post(stock.path, stock.body(order, 'sku_flaky'), key)).status).toBe(500);
+      expect((await harness.post(credits.path, credits.body(order, 'ref_flaky'), key)).status).toBe(500);
+      expect((await harness.charge('tok_flaky', {}, key)).status).toBe(201);
+      expect((await harness.post(stock.path, stock.body(order, 'sku_flaky'), key)).status).toBe(201);
+      expect((await harness.post(credits.path, credits.body(order, 'ref_flaky'), key)).status).toBe(201);
     });
   });
 }

@@ -7,9 +7,9 @@ import { totalsPartition, type ViewOwner } from '../../lambdas/views/domain/view
 import { closeAllDays } from '../../lambdas/views/use/close-all-days.ts';
 import { closedSums } from '../../lambdas/views/use/close-days.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
+import { eventsOf } from '../events/event-fixtures.ts';
+import { finishJob } from '../jobs/finish-job.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { eventsOf } from '../support/event-fixtures.ts';
-import { finishJob } from '../support/finish-job.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { takenAt } from './ledger-reader-suite.ts';
 import { MemoryViews } from './memory-views.ts';

@@ -4,9 +4,9 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { isPublicType } from '../../lambdas/views/domain/views.ts';
 import { eventsOfRange } from '../../lambdas/views/use/read-event.ts';
-import { eventsOf } from '../support/event-fixtures.ts';
-import { ProjectedViews } from '../support/projected-views.ts';
-import { BEGIN_MS, chainFor, paymentPlans } from '../support/view-histories.ts';
+import { eventsOf } from '../events/event-fixtures.ts';
+import { ProjectedViews } from './projected-views.ts';
+import { BEGIN_MS, chainFor, paymentPlans } from './view-histories.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 /** One event per page. */

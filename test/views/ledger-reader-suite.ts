@@ -6,7 +6,7 @@ import { decide } from '../../lambdas/payments/domain/decide.ts';
 import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import { firstTransition, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { BooksOwner, EntryQuery, LedgerEntry, LedgerReader } from '../../lambdas/views/use/ledger-reader.ts';
-import { paymentIdFor, pendingTransition } from '../support/payment-fixtures.ts';
+import { paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 
 export interface ReaderUnderTest {
   readonly reader: LedgerReader;

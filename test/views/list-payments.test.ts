@@ -5,10 +5,10 @@ import type { PaymentStatus } from '../../lambdas/payments/domain/payment.ts';
 import { listPayments } from '../../lambdas/views/use/list-payments.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import type { ViewRange } from '../../lambdas/views/use/view-store.ts';
+import { eventsOf } from '../events/event-fixtures.ts';
 import { MemoryStore } from '../payments/memory-store.ts';
-import { eventsOf } from '../support/event-fixtures.ts';
-import { chainFor } from '../support/view-histories.ts';
 import { MemoryViews } from './memory-views.ts';
+import { chainFor } from './view-histories.ts';
 
 const OWNER = { tenantId: 'ten_list' as never, mode: 'test' } as const;
 

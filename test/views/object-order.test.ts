@@ -4,7 +4,7 @@ import { eventOf } from '../../lambdas/events/domain/event.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import { renderedOrder } from '../../lambdas/views/domain/object-order.ts';
-import { chainFor, paymentPlans } from '../support/view-histories.ts';
+import { chainFor, paymentPlans } from './view-histories.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,28 +1,28 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import { dataOf } from '../support/ledger-desk.ts';
-import { API_KEY, PaymentsDesk, type Reply } from '../support/payments-desk.ts';
+import { API_KEY, PaymentsApiHarness, type Reply } from '../payments/payments-api-harness.ts';
+import { dataOf } from '../reconciling/ledger-api-harness.ts';
 
 const PATH = '/v1/payments';
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
 const CREATED = Date.UTC(2026, 2, 1, 12) / 1000;
 
-let desk: PaymentsDesk;
+let harness: PaymentsApiHarness;
 
 beforeEach(() => {
-  desk = new PaymentsDesk();
+  harness = new PaymentsApiHarness();
 });
 
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 const idsOf = (reply: Reply) => dataOf(reply).map(({ id }) => String(id));
-const listed = async (search = '') => idsOf(await desk.get(`${PATH}?${search}`));
+const listed = async (search = '') => idsOf(await harness.get(`${PATH}?${search}`));
 
 /** Pays, and waits a second. @returns the payment's id */
 async function paid(key: string, body: Readonly<Record<string, unknown>> = {}): Promise<string> {
-  const reply = await desk.pay(key, body);
+  const reply = await harness.pay(key, body);
   const { payment = reply.body } = reply.body as { payment?: Record<string, unknown> };
-  desk.clock.advance(1000);
+  harness.clock.advance(1000);
   return String((payment as Record<string, unknown>)['id']);
 }
 
@@ -44,19 +44,19 @@ describe('the list of payments', () => {
     ];
     const ids: string[] = [];
     for (const [index, body] of bodies.entries()) ids.push(await paid(`k-${index}`, body));
-    await desk.change(`${ids[0]}/refunds`, 'r', { amount: 400 });
-    await desk.change(`${ids[1]}/cancel`, 'c', {});
+    await harness.change(`${ids[0]}/refunds`, 'r', { amount: 400 });
+    await harness.change(`${ids[1]}/cancel`, 'c', {});
 
-    const list = await desk.get(PATH);
-    const shown = await Promise.all(ids.map(async (id) => (await desk.get(`${PATH}/${id}`)).text));
+    const list = await harness.get(PATH);
+    const shown = await Promise.all(ids.map(async (id) => (await harness.get(`${PATH}/${id}`)).text));
 
     expect(list.text).toBe(`{"object":"list","data":[${shown.toReversed().join(',')}],"has_more":false}`);
   });
 
   test('has ten payments by default and up to a hundred on request, and says whether there are more', async () => {
     const ids = (await many(12)).toReversed();
-    const ten = await desk.get(PATH);
-    const all = await desk.get(`${PATH}?limit=12`);
+    const ten = await harness.get(PATH);
+    const all = await harness.get(`${PATH}?limit=12`);
 
     expect([idsOf(ten), ten.body['has_more']]).toEqual([ids.slice(0, 10), true]);
     expect([idsOf(all), all.body['has_more']]).toEqual([ids, false]);
@@ -64,20 +64,20 @@ describe('the list of payments', () => {
 
   test('is paged in both directions without gaps or duplicates, also among payments of one second', async () => {
     for (let index = 0; index < 9; index += 1) {
-      await desk.pay(`k-${index}`);
-      if (index % 3 === 0) desk.clock.advance(1000);
+      await harness.pay(`k-${index}`);
+      if (index % 3 === 0) harness.clock.advance(1000);
     }
     const all = await listed('limit=100');
     const down: string[] = [];
     for (let hasMore = true; hasMore && down.length < 20; ) {
       const after = down.length === 0 ? '' : `&starting_after=${down.at(-1)}`;
-      const page = await desk.get(`${PATH}?limit=2${after}`);
+      const page = await harness.get(`${PATH}?limit=2${after}`);
       down.push(...idsOf(page));
       hasMore = page.body['has_more'] === true;
     }
     const up: string[] = [];
     for (let hasMore = true; hasMore && up.length < 20; ) {
-      const page = await desk.get(`${PATH}?limit=2&ending_before=${up[0] ?? all.at(-1)}`);
+      const page = await harness.get(`${PATH}?limit=2&ending_before=${up[0] ?? all.at(-1)}`);
       up.unshift(...idsOf(page));
       hasMore = page.body['has_more'] === true;
     }
@@ -103,7 +103,7 @@ describe('the list of payments', () => {
     expect(await listed(`created_to=${CREATED}`)).toEqual([]);
     expect(await listed(`created_from=${CREATED + 3}&created_to=${CREATED + 1}`)).toEqual([]);
 
-    await desk.change(`${held}/capture`, 'c', {});
+    await harness.change(`${held}/capture`, 'c', {});
     expect(await listed('status=requires_capture')).toEqual([]);
     expect(await listed('status=succeeded')).toEqual([last, again, held]);
     expect(await listed('reference=order-1')).toEqual([held]);
@@ -112,7 +112,7 @@ describe('the list of payments', () => {
   test('of a rare status does not read the payments of other statuses', async () => {
     const ids = await many(40);
     const rare = await paid('rare', { capture: 'manual' });
-    const page = await desk.get(`${PATH}?status=requires_capture&limit=5`);
+    const page = await harness.get(`${PATH}?status=requires_capture&limit=5`);
 
     expect(ids).toHaveLength(40);
     expect([idsOf(page), page.body['has_more']]).toEqual([[rare], false]);
@@ -129,7 +129,7 @@ describe('the list of payments', () => {
     ['starting_after=a&ending_before=b', 'ending_before', 'invalid_request'],
     ['customer=x', 'customer', 'unknown_parameter'],
   ])('is refused for %s, naming %s', async (search, param, code) => {
-    const reply = await desk.get(`${PATH}?${search}`);
+    const reply = await harness.get(`${PATH}?${search}`);
 
     expect(reply.status).toBe(400);
     expect(reply.body).toMatchObject({ code, param });
@@ -144,17 +144,17 @@ describe("another tenant's payments", () => {
   ])(
     'are not visible to %s, by filter or by cursor, and the answer reveals nothing about them',
     async (_who, key, record) => {
-      desk.registerKey(key, record);
+      harness.registerKey(key, record);
       const theirs = await paid('k-1', { reference: 'order-1' });
       const unknown = `pay_${'a'.repeat(32)}`;
 
       for (const search of ['', '?status=succeeded', '?reference=order-1']) {
-        const reply = await desk.get(`${PATH}${search}`, as(key));
+        const reply = await harness.get(`${PATH}${search}`, as(key));
         expect(reply.body).toEqual({ object: 'list', data: [], has_more: false });
       }
       for (const param of ['starting_after', 'ending_before']) {
         const told = async (id: string) => {
-          const { status, body } = await desk.get(`${PATH}?${param}=${id}`, as(key));
+          const { status, body } = await harness.get(`${PATH}?${param}=${id}`, as(key));
           const { request_id: _, ...rest } = body;
           return { status, ...rest };
         };
@@ -162,7 +162,7 @@ describe("another tenant's payments", () => {
         expect(await told(theirs)).toEqual(await told(unknown));
         expect(await told(theirs)).toEqual(await told('none'));
       }
-      expect((await desk.get(`${PATH}?starting_after=${theirs}`, as(API_KEY))).status).toBe(200);
+      expect((await harness.get(`${PATH}?starting_after=${theirs}`, as(API_KEY))).status).toBe(200);
     },
   );
 });

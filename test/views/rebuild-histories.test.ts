@@ -6,13 +6,13 @@ import type { ViewRow } from '../../lambdas/views/domain/views.ts';
 import { closeDays } from '../../lambdas/views/use/close-days.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import type { RebuildTools } from '../../lambdas/views/use/rebuild-views.ts';
-import { checkViews, OWNERS } from '../support/check-views.ts';
+import { eventsOf } from '../events/event-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { eventsOf } from '../support/event-fixtures.ts';
-import { RebuildDesk } from '../support/rebuild-desk.ts';
-import { ScheduledViews } from '../support/scheduled-views.ts';
-import { BEGIN_MS, chainFor, paymentPlans } from '../support/view-histories.ts';
+import { checkViews, OWNERS } from './check-views.ts';
 import type { MemoryViews } from './memory-views.ts';
+import { RebuildHarness } from './rebuild-harness.ts';
+import { ScheduledViews } from './scheduled-views.ts';
+import { BEGIN_MS, chainFor, paymentPlans } from './view-histories.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const NOW_MS = BEGIN_MS + 10 * DAY_MS;
@@ -66,15 +66,15 @@ describe('a rebuild', () => {
         const early = all.filter((_, index) => index < (all.length * known) / 100);
         // Earlier projections do not matter. The first transitions must exist for their events.
         const firsts = all.filter(({ sequence }) => sequence === 1);
-        const desk = new RebuildDesk(NOW_MS, early);
-        const { views } = desk;
+        const harness = new RebuildHarness(NOW_MS, early);
+        const { views } = harness;
         for (const event of eventsOf(systemDigest, [...firsts, ...early.filter(({ sequence }) => sequence > 1)])) {
           if (
             early.some(({ payment, sequence }) => payment.id === event.payment.id && sequence === event.event.sequence)
           )
             await projectEvent({ runner: idempotentRunner, views }, event);
         }
-        const closing = { clock: desk.clock, entropy: countingEntropy() };
+        const closing = { clock: harness.clock, entropy: countingEntropy() };
         for (const owner of OWNERS) await closeDays({ views, ...closing }, owner, 10);
         for (const each of harm) await damage(views, each);
 
@@ -82,7 +82,7 @@ describe('a rebuild', () => {
         const traffic = async (): Promise<void> => {
           for (const transition of all.filter((each) => !early.includes(each))) {
             await scheduler.schedule(Promise.resolve(), 'commit');
-            desk.written.push(transition);
+            harness.written.push(transition);
           }
           const late = eventsOf(systemDigest, all).filter(
             ({ payment, event }) =>
@@ -103,10 +103,10 @@ describe('a rebuild', () => {
           closeDays({ views: new ScheduledViews(views, scheduler), ...closing }, owner, 3),
         );
         await scheduler.waitFor(
-          Promise.all([desk.rebuild({ views: new ScheduledWalk(views, scheduler) }), traffic(), ...closer]),
+          Promise.all([harness.rebuild({ views: new ScheduledWalk(views, scheduler) }), traffic(), ...closer]),
         );
 
-        const { differences } = await desk.compare();
+        const { differences } = await harness.compare();
         expect(differences).toEqual([]);
         await checkViews(views, chains);
       }),

@@ -7,70 +7,70 @@ import { totalKey } from '../../lambdas/views/domain/views.ts';
 import { closeDays } from '../../lambdas/views/use/close-days.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { rebuildBegin } from '../../lambdas/views/use/rebuild-views.ts';
+import { eventsOf } from '../events/event-fixtures.ts';
+import { apartBy, lookedAt } from '../reconciling/mismatch-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { eventsOf } from '../support/event-fixtures.ts';
-import { apartBy, lookedAt } from '../support/mismatch-fixtures.ts';
-import { RebuildDesk } from '../support/rebuild-desk.ts';
 import { takenAt } from './ledger-reader-suite.ts';
+import { RebuildHarness } from './rebuild-harness.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const TODAY_MS = Date.UTC(2026, 2, 10);
 const owner = { tenantId: tenantId('ten_rebuild'), mode: 'test' as const };
 
-let desk: RebuildDesk;
+let harness: RebuildHarness;
 
 beforeEach(() => {
   const days = [1, 2, 3].flatMap((day) => takenAt(owner, `k-${day}`, TODAY_MS - day * DAY_MS));
-  desk = new RebuildDesk(TODAY_MS + DAY_MS / 2, days);
+  harness = new RebuildHarness(TODAY_MS + DAY_MS / 2, days);
 });
 
 async function projectAll(): Promise<void> {
-  for (const event of eventsOf(systemDigest, desk.written))
-    await projectEvent({ runner: idempotentRunner, views: desk.views }, event);
+  for (const event of eventsOf(systemDigest, harness.written))
+    await projectEvent({ runner: idempotentRunner, views: harness.views }, event);
 }
 
 describe('a rebuild of the views', () => {
   test('of an empty table writes all rows and closes the days', async () => {
-    const { counts, differences } = await desk.rebuild();
-    const rebuilt = desk.views.all();
-    desk.views.clear();
+    const { counts, differences } = await harness.rebuild();
+    const rebuilt = harness.views.all();
+    harness.views.clear();
     await projectAll();
-    await closeDays({ views: desk.views, clock: desk.clock, entropy: countingEntropy() }, owner, 10);
+    await closeDays({ views: harness.views, clock: harness.clock, entropy: countingEntropy() }, owner, 10);
 
     expect(differences).toEqual([]);
     expect(counts).toEqual({ projected: 3, removed: 0, daysClosed: 3, compared: 3 });
-    const withoutTokens = (rows: ReturnType<typeof desk.views.all>) =>
+    const withoutTokens = (rows: ReturnType<typeof harness.views.all>) =>
       rows.map((row) => ({ ...row, body: row.body.replace(/"token":"[^"]*"/, '') }));
-    expect(withoutTokens(rebuilt)).toEqual(withoutTokens(desk.views.all()));
+    expect(withoutTokens(rebuilt)).toEqual(withoutTokens(harness.views.all()));
   });
 
   test('removes rows that the Ledger does not imply, also from the totals', async () => {
     await projectAll();
     const stray = takenAt(owner, 'never-happened', TODAY_MS - 2 * DAY_MS);
     for (const event of eventsOf(systemDigest, stray))
-      await projectEvent({ runner: idempotentRunner, views: desk.views }, event);
-    await closeDays({ views: desk.views, clock: desk.clock, entropy: countingEntropy() }, owner, 10);
+      await projectEvent({ runner: idempotentRunner, views: harness.views }, event);
+    await closeDays({ views: harness.views, clock: harness.clock, entropy: countingEntropy() }, owner, 10);
     const key = totalKey(owner, TODAY_MS - 2 * DAY_MS);
-    const before = await desk.views.read(key);
+    const before = await harness.views.read(key);
 
-    const { counts, differences } = await desk.rebuild();
+    const { counts, differences } = await harness.rebuild();
 
     expect(before?.body).toContain('2000');
-    expect((await desk.views.read(key))?.body).not.toContain('2000');
+    expect((await harness.views.read(key))?.body).not.toContain('2000');
     expect(counts.removed).toBeGreaterThan(0);
     expect(differences).toEqual([]);
-    expect(desk.views.all().filter(({ paymentId }) => paymentId === stray[0]?.payment.id)).toEqual([]);
+    expect(harness.views.all().filter(({ paymentId }) => paymentId === stray[0]?.payment.id)).toEqual([]);
   });
 
   test('changes the format of payments without removing any from its list, even for a moment', async () => {
     await projectAll();
     const shown = () =>
-      desk.views.all().filter(({ partition }) => partition.startsWith('PAYMENT#ten_rebuild#test#all'));
+      harness.views.all().filter(({ partition }) => partition.startsWith('PAYMENT#ten_rebuild#test#all'));
     // As an earlier version of the code would have written them.
     const old = shown().map((row) => ({ ...row, body: row.body.replace('"object":"payment",', '') }));
-    await desk.views.put(old);
+    await harness.views.put(old);
     const counts: number[] = [];
-    const { views } = desk;
+    const { views } = harness;
     const watched = new Proxy(views, {
       get: (target, name: keyof typeof views) => {
         if (name !== 'exchange') return target[name].bind(target);
@@ -81,7 +81,7 @@ describe('a rebuild of the views', () => {
         };
       },
     });
-    const { differences } = await desk.rebuild({ views: watched });
+    const { differences } = await harness.rebuild({ views: watched });
 
     expect(differences).toEqual([]);
     expect(new Set(counts)).toEqual(new Set([old.length]));
@@ -92,24 +92,24 @@ describe('a rebuild of the views', () => {
     const digest = systemDigest;
     const { owner: _owner, ...nobodys } = lookedAt('n', { subject: 'ch_1' });
     for (const about of [lookedAt('k'), nobodys]) {
-      await keepLook({ views: desk.views, digest }, about, apartBy(1700), TODAY_MS);
+      await keepLook({ views: harness.views, digest }, about, apartBy(1700), TODAY_MS);
     }
-    const before = desk.views.all();
+    const before = harness.views.all();
 
-    const { counts, differences } = await desk.rebuild();
+    const { counts, differences } = await harness.rebuild();
 
     expect(counts.removed).toBe(0);
     expect(differences).toEqual([]);
-    expect(desk.views.all().filter(({ partition }) => partition.startsWith('MISMATCH'))).toEqual(before);
+    expect(harness.views.all().filter(({ partition }) => partition.startsWith('MISMATCH'))).toEqual(before);
     expect(before).toHaveLength(4);
   });
 
   test('resumes after an interruption at any page', async () => {
-    await desk.rebuild();
-    const { length: pages } = desk.states;
-    const whole = desk.views.all().length;
+    await harness.rebuild();
+    const { length: pages } = harness.states;
+    const whole = harness.views.all().length;
     for (let page = 0; page < pages; page += 1) {
-      const later = new RebuildDesk(TODAY_MS + DAY_MS / 2, desk.written);
+      const later = new RebuildHarness(TODAY_MS + DAY_MS / 2, harness.written);
       await expect(later.rebuild({}, rebuildBegin(2), page)).rejects.toThrow('the process is gone');
       const told = later.states.at(-1) ?? rebuildBegin(2);
       const { differences } = await later.rebuild({}, JSON.parse(JSON.stringify(told)) as typeof told);
@@ -124,24 +124,24 @@ describe('a rebuild of the views', () => {
 describe('a comparison', () => {
   test('finds nothing in correct views', async () => {
     await projectAll();
-    expect((await desk.compare()).differences).toEqual([]);
+    expect((await harness.compare()).differences).toEqual([]);
   });
 
   test('reports missing, stray and altered rows and wrong totals', async () => {
     await projectAll();
-    await closeDays({ views: desk.views, clock: desk.clock, entropy: countingEntropy() }, owner, 10);
-    const rows = desk.views.all();
+    await closeDays({ views: harness.views, clock: harness.clock, entropy: countingEntropy() }, owner, 10);
+    const rows = harness.views.all();
     const find = (start: string) => rows.find(({ partition }) => partition.startsWith(start));
     const [book, event, total] = [find('BOOK#ten_rebuild#test#all'), find('EVENT#'), find('TOTAL#')];
     if (book === undefined || event === undefined || total === undefined) throw new Error('there are such rows');
-    await desk.views.exchange([{ key: book }]);
-    await desk.views.put([
+    await harness.views.exchange([{ key: book }]);
+    await harness.views.put([
       { ...event, body: event.body.replace('1000', '9000') },
       { ...total, body: total.body.replace('1000', '9000') },
       { ...book, sort: `${book.sort}x` },
     ]);
 
-    const { differences } = await desk.compare();
+    const { differences } = await harness.compare();
 
     expect(new Set(differences.map(({ kind }) => kind))).toEqual(new Set(['wrong_or_missing', 'stray', 'total']));
     expect(differences.map(({ key }) => key?.partition)).toEqual(
@@ -152,12 +152,12 @@ describe('a comparison', () => {
   test('waits for late events, for a limited time', async () => {
     await projectAll();
     const late = takenAt(owner, 'late', TODAY_MS);
-    desk.written.push(...late);
+    harness.written.push(...late);
     let looks = 0;
-    const { differences } = await desk.rebuild(
+    const { differences } = await harness.rebuild(
       {
         clock: {
-          nowMs: () => desk.clock.nowMs(),
+          nowMs: () => harness.clock.nowMs(),
           sleep: async () => {
             looks += 1;
             if (looks === 2) await projectAll();

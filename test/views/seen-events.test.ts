@@ -5,7 +5,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { ProjectedEvents } from '../../lambdas/views/use/seen-events.ts';
-import { eventsOf } from '../support/event-fixtures.ts';
+import { eventsOf } from '../events/event-fixtures.ts';
 import { takenAt } from './ledger-reader-suite.ts';
 import { MemoryViews } from './memory-views.ts';
 

@@ -6,13 +6,13 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { closeDays } from '../../lambdas/views/use/close-days.ts';
 import type { BooksOwner } from '../../lambdas/views/use/ledger-reader.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
-import { checkViews, OWNERS } from '../support/check-views.ts';
+import { eventsOf } from '../events/event-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
-import { eventsOf } from '../support/event-fixtures.ts';
-import { ScheduledViews } from '../support/scheduled-views.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { BEGIN_MS, chainFor, paymentPlans } from '../support/view-histories.ts';
+import { checkViews, OWNERS } from './check-views.ts';
 import { MemoryViews } from './memory-views.ts';
+import { ScheduledViews } from './scheduled-views.ts';
+import { BEGIN_MS, chainFor, paymentPlans } from './view-histories.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Each event arrives at least once. Any delivery but the last can crash at any call. */

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ViewRow } from '../../lambdas/views/domain/views.ts';
 import type { ViewStore, ViewWalk, WalkPosition } from '../../lambdas/views/use/view-store.ts';
-import { paymentIdFor } from '../support/payment-fixtures.ts';
+import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 const MAX_STEPS = 100;
 

@@ -8,8 +8,8 @@ import { acceptReplay } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import { resendWebhook } from '../../lambdas/webhooks/use/resend-webhook.ts';
 import { updateEndpoint } from '../../lambdas/webhooks/use/webhook-endpoints.ts';
 import { Crash } from '../support/fault-plan.ts';
-import { endpointNamed, eventNamed, OWNER } from '../support/webhook-fixtures.ts';
-import { WebhookWorld } from '../support/webhook-world.ts';
+import { endpointNamed, eventNamed, OWNER } from './webhook-fixtures.ts';
+import { WebhookWorld } from './webhook-world.ts';
 
 const ENDPOINT = endpointNamed('orders');
 const OTHER = endpointNamed('other');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { FAULT_KINDS, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
-import { endpointNamed, eventNamed, OWNER } from '../support/webhook-fixtures.ts';
-import { WebhookWorld } from '../support/webhook-world.ts';
+import { endpointNamed, eventNamed, OWNER } from './webhook-fixtures.ts';
+import { WebhookWorld } from './webhook-world.ts';
 
 const ENDPOINT = endpointNamed('orders');
 const EVENT = eventNamed('history');

@@ -9,8 +9,8 @@ import { type HistoryRun, kindsByEffect, surveyFaults } from '../support/fault-h
 import { type Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { clientOf } from '../support/faulty-client.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
-import { endpointNamed, eventNamed } from '../support/webhook-fixtures.ts';
-import { WebhookWorld } from '../support/webhook-world.ts';
+import { endpointNamed, eventNamed } from './webhook-fixtures.ts';
+import { WebhookWorld } from './webhook-world.ts';
 
 /** Waits between the attempts of one call take no simulated time. */
 const STILL: Clock = { nowMs: () => 0, sleep: async () => undefined };

@@ -8,7 +8,7 @@ import { deliveryRow } from '../../lambdas/webhooks/store/webhook-items.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { endpointNamed, eventNamed, OWNER } from '../support/webhook-fixtures.ts';
+import { endpointNamed, eventNamed, OWNER } from './webhook-fixtures.ts';
 
 /** A query returns at most 1 MB, whatever its limit. A page has up to 100 deliveries, with bodies of up to 17 kB. */
 test('a page of deliveries has the requested length, however many queries it takes', async () => {

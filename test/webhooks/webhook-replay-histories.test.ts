@@ -3,8 +3,8 @@ import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { acceptReplay } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
-import { endpointNamed, eventNamed, OWNER } from '../support/webhook-fixtures.ts';
-import { WebhookWorld } from '../support/webhook-world.ts';
+import { endpointNamed, eventNamed, OWNER } from './webhook-fixtures.ts';
+import { WebhookWorld } from './webhook-world.ts';
 
 const ENDPOINT = endpointNamed('orders');
 

@@ -6,7 +6,7 @@ import { type EndpointBook, rotated, withEndpoint } from '../../lambdas/webhooks
 import type { WebhookReplay } from '../../lambdas/webhooks/domain/webhook-replay.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import type { DueWebhooks, WebhookStore } from '../../lambdas/webhooks/use/webhooks.ts';
-import { endpointNamed, eventNamed } from '../support/webhook-fixtures.ts';
+import { endpointNamed, eventNamed } from './webhook-fixtures.ts';
 
 let made = 0;
 

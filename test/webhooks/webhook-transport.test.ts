@@ -5,10 +5,10 @@ import { rotated } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import type { Resolve } from '../../lambdas/webhooks/transport/addresses.ts';
 import { webhookTransport } from '../../lambdas/webhooks/transport/webhook-transport.ts';
 import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
-import { selfMadeCertificate } from '../support/self-made-certificate.ts';
-import { endpointNamed, eventNamed, ROOT, SECRETS } from '../support/webhook-fixtures.ts';
-import { serveWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
-import { WebhookWorld } from '../support/webhook-world.ts';
+import { selfMadeCertificate } from './self-made-certificate.ts';
+import { endpointNamed, eventNamed, ROOT, SECRETS } from './webhook-fixtures.ts';
+import { serveWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts';
+import { WebhookWorld } from './webhook-world.ts';
 
 const never: Resolve = async () => {
   throw new Error('no look-up is expected');

@@ -5,45 +5,45 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import type { WebhookChange } from '../../lambdas/webhooks/use/webhooks.ts';
-import type { Reply } from '../support/payments-desk.ts';
-import { WebhookDesk } from '../support/webhook-desk.ts';
-import { eventNamed } from '../support/webhook-fixtures.ts';
+import type { Reply } from '../payments/payments-api-harness.ts';
+import { eventNamed } from './webhook-fixtures.ts';
+import { WebhookHarness } from './webhook-harness.ts';
 
 const OWNER = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
 const idOf = ({ body }: Reply): string => String(body['id']);
 const secretOf = ({ body }: Reply): string => String(body['secret']);
 
-async function deliveryAt(desk: WebhookDesk, endpoint: string, name = 'shown', atMs = desk.clock.nowMs()) {
+async function deliveryAt(harness: WebhookHarness, endpoint: string, name = 'shown', atMs = harness.clock.nowMs()) {
   const message = messageOf(eventNamed(name, atMs));
   const now = newDelivery(systemDigest, OWNER, { id: endpoint }, message, atMs);
-  await desk.store.write({ deliveries: [{ now }] });
+  await harness.store.write({ deliveries: [{ now }] });
   return now;
 }
 
 describe('an endpoint', () => {
   test('is created once, and a replay returns the same answer with the same secret', async () => {
-    const desk = new WebhookDesk();
-    const first = await desk.create('k', { description: 'Orders' });
-    const again = await desk.create('k', { description: 'Orders' });
+    const harness = new WebhookHarness();
+    const first = await harness.create('k', { description: 'Orders' });
+    const again = await harness.create('k', { description: 'Orders' });
     expect(first.status).toBe(201);
     expect(secretOf(first)).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(again.text).toBe(first.text);
     expect(again.headers['Idempotency-Replayed']).toBe('true');
     expect(first.headers['Location']).toBe(`/v1/webhook_endpoints/${idOf(first)}`);
-    expect((await desk.get('/v1/webhook_endpoints')).body['data']).toHaveLength(1);
+    expect((await harness.get('/v1/webhook_endpoints')).body['data']).toHaveLength(1);
   });
 
   test('shows its secret in no other answer, and no row contains it', async () => {
     const written: WebhookChange[] = [];
-    const desk = new WebhookDesk();
-    const watched = new WebhookDesk({
-      webhooks: Object.assign(Object.create(desk.store) as typeof desk.store, {
+    const harness = new WebhookHarness();
+    const watched = new WebhookHarness({
+      webhooks: Object.assign(Object.create(harness.store) as typeof harness.store, {
         write: async (change: WebhookChange) => {
           written.push(change);
-          return desk.store.write(change);
+          return harness.store.write(change);
         },
-        readBook: desk.store.readBook.bind(desk.store),
-        readEffect: desk.store.readEffect.bind(desk.store),
+        readBook: harness.store.readBook.bind(harness.store),
+        readEffect: harness.store.readEffect.bind(harness.store),
       }),
     });
     const made = await watched.create('k');
@@ -55,17 +55,17 @@ describe('an endpoint', () => {
   });
 
   test('is not created under a key that created another one', async () => {
-    const desk = new WebhookDesk();
-    await desk.create('k');
-    const other = await desk.create('k', { events: ['payment.completed'] });
+    const harness = new WebhookHarness();
+    await harness.create('k');
+    const other = await harness.create('k', { events: ['payment.completed'] });
     expect([other.status, other.body['code']]).toEqual([422, 'idempotency_key_payload_mismatch']);
   });
 
   test('is created for each of two keys that race for the same book', async () => {
-    const desk = new WebhookDesk();
-    const replies = await Promise.all(['a', 'b', 'c'].map((key) => desk.create(key)));
+    const harness = new WebhookHarness();
+    const replies = await Promise.all(['a', 'b', 'c'].map((key) => harness.create(key)));
     expect(replies.map(({ status }) => status)).toEqual([201, 201, 201]);
-    expect((await desk.get('/v1/webhook_endpoints')).body['data']).toHaveLength(3);
+    expect((await harness.get('/v1/webhook_endpoints')).body['data']).toHaveLength(3);
   });
 
   test.each([
@@ -77,55 +77,55 @@ describe('an endpoint', () => {
     [{ secret: 'mine' }, 'unknown_field', 'secret'],
     [{ tenant_id: 'ten_other' }, 'unknown_field', 'tenant_id'],
   ])('with %j is refused, naming the field', async (body, code, param) => {
-    const reply = await new WebhookDesk().create('k', body);
+    const reply = await new WebhookHarness().create('k', body);
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);
   });
 
   test('can be created under a key that was refused before', async () => {
-    const desk = new WebhookDesk();
-    expect((await desk.create('k', { url: 'https://10.0.0.1/' })).status).toBe(400);
-    expect((await desk.create('k')).status).toBe(201);
+    const harness = new WebhookHarness();
+    expect((await harness.create('k', { url: 'https://10.0.0.1/' })).status).toBe(400);
+    expect((await harness.create('k')).status).toBe(201);
   });
 
   test('is changed, disabled and enabled by PATCH', async () => {
-    const desk = new WebhookDesk();
-    const path = `/${idOf(await desk.create('k', { description: 'Orders' }))}`;
-    const off = await desk.send('PATCH', path, undefined, { enabled: false, description: null });
+    const harness = new WebhookHarness();
+    const path = `/${idOf(await harness.create('k', { description: 'Orders' }))}`;
+    const off = await harness.send('PATCH', path, undefined, { enabled: false, description: null });
     expect(off.body).toMatchObject({ enabled: false, disabled: { reason: 'requested' }, description: null });
-    const on = await desk.send('PATCH', path, undefined, { enabled: true, events: ['payment.failed'] });
+    const on = await harness.send('PATCH', path, undefined, { enabled: true, events: ['payment.failed'] });
     expect(on.body).toMatchObject({ enabled: true, disabled: null, events: ['payment.failed'] });
-    const refused = await desk.send('PATCH', path, undefined, { url: 'https://localhost/' });
+    const refused = await harness.send('PATCH', path, undefined, { url: 'https://localhost/' });
     expect(refused.body['code']).toBe('url_not_allowed');
   });
 
   test('is deleted once, and a replay returns the same answer', async () => {
-    const desk = new WebhookDesk();
-    const path = `/${idOf(await desk.create('k'))}`;
-    const first = await desk.send('DELETE', path, 'd');
+    const harness = new WebhookHarness();
+    const path = `/${idOf(await harness.create('k'))}`;
+    const first = await harness.send('DELETE', path, 'd');
     expect([first.status, first.body['deleted']]).toEqual([200, true]);
-    expect((await desk.send('DELETE', path, 'd')).text).toBe(first.text);
-    expect((await desk.send('DELETE', path, 'another')).status).toBe(404);
-    expect((await desk.get(`/v1/webhook_endpoints${path}`)).status).toBe(404);
+    expect((await harness.send('DELETE', path, 'd')).text).toBe(first.text);
+    expect((await harness.send('DELETE', path, 'another')).status).toBe(404);
+    expect((await harness.get(`/v1/webhook_endpoints${path}`)).status).toBe(404);
     // The key that created it does not create a second one.
-    expect(idOf(await desk.create('k'))).toBe(path.slice(1));
-    expect((await desk.get('/v1/webhook_endpoints')).body['data']).toEqual([]);
+    expect(idOf(await harness.create('k'))).toBe(path.slice(1));
+    expect((await harness.get('/v1/webhook_endpoints')).body['data']).toEqual([]);
   });
 
   test('of another tenant is not found by any request', async () => {
-    const desk = new WebhookDesk();
-    const path = `/${idOf(await desk.create('k'))}`;
-    const { id } = await deliveryAt(desk, path.slice(1));
+    const harness = new WebhookHarness();
+    const path = `/${idOf(await harness.create('k'))}`;
+    const { id } = await deliveryAt(harness, path.slice(1));
     const stranger = 'sk_test_strangerstrangerstranger';
-    desk.registerKey(stranger, { tenantId: tenantId('ten_other') });
+    harness.registerKey(stranger, { tenantId: tenantId('ten_other') });
     const asked = { headers: { Authorization: `Bearer ${stranger}` } };
     const replies = await Promise.all([
-      desk.send('GET', path, undefined, undefined, asked),
-      desk.send('PATCH', path, undefined, { enabled: false }, asked),
-      desk.send('DELETE', path, 'x', undefined, asked),
-      desk.send('POST', `${path}/rotate_secret`, 'x', {}, asked),
-      desk.send('POST', `${path}/replay`, 'x', { from: 0, until: 1 }, asked),
-      desk.send('GET', `${path}/deliveries`, undefined, undefined, asked),
-      desk.send('POST', `${path}/deliveries/${id}/resend`, 'x', undefined, asked),
+      harness.send('GET', path, undefined, undefined, asked),
+      harness.send('PATCH', path, undefined, { enabled: false }, asked),
+      harness.send('DELETE', path, 'x', undefined, asked),
+      harness.send('POST', `${path}/rotate_secret`, 'x', {}, asked),
+      harness.send('POST', `${path}/replay`, 'x', { from: 0, until: 1 }, asked),
+      harness.send('GET', `${path}/deliveries`, undefined, undefined, asked),
+      harness.send('POST', `${path}/deliveries/${id}/resend`, 'x', undefined, asked),
     ]);
     expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 7 }, () => 404));
   });
@@ -133,59 +133,59 @@ describe('an endpoint', () => {
 
 describe('a rotation', () => {
   test('creates a secret once per key, and the old secret signs for the requested overlap', async () => {
-    const desk = new WebhookDesk();
-    const made = await desk.create('k');
+    const harness = new WebhookHarness();
+    const made = await harness.create('k');
     const path = `/${idOf(made)}`;
-    const first = await desk.send('POST', `${path}/rotate_secret`, 'r', { overlap_seconds: 60 });
-    const again = await desk.send('POST', `${path}/rotate_secret`, 'r', { overlap_seconds: 60 });
+    const first = await harness.send('POST', `${path}/rotate_secret`, 'r', { overlap_seconds: 60 });
+    const again = await harness.send('POST', `${path}/rotate_secret`, 'r', { overlap_seconds: 60 });
     expect(first.status).toBe(200);
     expect(again.text).toBe(first.text);
     expect(secretOf(first)).not.toBe(secretOf(made));
-    expect(first.body['previous_secret_expires']).toBe(desk.clock.nowMs() / 1000 + 60);
+    expect(first.body['previous_secret_expires']).toBe(harness.clock.nowMs() / 1000 + 60);
     expect(() => new Webhook(secretOf(first))).not.toThrow();
   });
 });
 
 describe('deliveries', () => {
   test('are listed newest first, in pages whose cursors are valid for their endpoint only', async () => {
-    const desk = new WebhookDesk();
-    const endpoint = idOf(await desk.create('k'));
-    const other = idOf(await desk.create('k-2'));
+    const harness = new WebhookHarness();
+    const endpoint = idOf(await harness.create('k'));
+    const other = idOf(await harness.create('k-2'));
     const ids: string[] = [];
-    for (let day = 0; day < 3; day += 1) ids.push((await deliveryAt(desk, endpoint, `e-${day}`, 1_000 + day)).id);
-    const strange = await deliveryAt(desk, other, 'strange');
-    const page = await desk.get(`/v1/webhook_endpoints/${endpoint}/deliveries?limit=2`);
+    for (let day = 0; day < 3; day += 1) ids.push((await deliveryAt(harness, endpoint, `e-${day}`, 1_000 + day)).id);
+    const strange = await deliveryAt(harness, other, 'strange');
+    const page = await harness.get(`/v1/webhook_endpoints/${endpoint}/deliveries?limit=2`);
     const data = page.body['data'] as { id: string }[];
     expect(data.map(({ id }) => id)).toEqual([ids[2], ids[1]]);
     expect(page.body['has_more']).toBe(true);
-    const rest = await desk.get(`/v1/webhook_endpoints/${endpoint}/deliveries?starting_after=${String(ids[1])}`);
+    const rest = await harness.get(`/v1/webhook_endpoints/${endpoint}/deliveries?starting_after=${String(ids[1])}`);
     expect((rest.body['data'] as { id: string }[]).map(({ id }) => id)).toEqual([ids[0]]);
-    const forged = await desk.get(`/v1/webhook_endpoints/${endpoint}/deliveries?starting_after=${strange.id}`);
+    const forged = await harness.get(`/v1/webhook_endpoints/${endpoint}/deliveries?starting_after=${strange.id}`);
     expect([forged.status, forged.body['param']]).toEqual([400, 'starting_after']);
   });
 
   test('are resent once per key', async () => {
-    const desk = new WebhookDesk();
-    const endpoint = idOf(await desk.create('k'));
-    const delivery = await deliveryAt(desk, endpoint);
+    const harness = new WebhookHarness();
+    const endpoint = idOf(await harness.create('k'));
+    const delivery = await deliveryAt(harness, endpoint);
     const path = `/${endpoint}/deliveries/${delivery.id}/resend`;
-    const first = await desk.send('POST', path, 'r');
-    const again = await desk.send('POST', path, 'r');
+    const first = await harness.send('POST', path, 'r');
+    const again = await harness.send('POST', path, 'r');
     expect(first.status).toBe(202);
     expect(again.text).toBe(first.text);
-    expect(desk.enqueued).toEqual([{ kind: 'attempt', endpointId: endpoint, deliveryId: delivery.id }]);
-    expect((await desk.store.readDelivery(endpoint, delivery.id))?.revision).toBe(2);
+    expect(harness.enqueued).toEqual([{ kind: 'attempt', endpointId: endpoint, deliveryId: delivery.id }]);
+    expect((await harness.store.readDelivery(endpoint, delivery.id))?.revision).toBe(2);
   });
 });
 
 test('a malformed delivery id is not found, and the store is not read', async () => {
-  const desk = new WebhookDesk();
+  const harness = new WebhookHarness();
   const asked: string[] = [];
-  const watched = new WebhookDesk({
-    webhooks: Object.assign(Object.create(desk.store) as typeof desk.store, {
-      write: desk.store.write.bind(desk.store),
-      readBook: desk.store.readBook.bind(desk.store),
-      readEffect: desk.store.readEffect.bind(desk.store),
+  const watched = new WebhookHarness({
+    webhooks: Object.assign(Object.create(harness.store) as typeof harness.store, {
+      write: harness.store.write.bind(harness.store),
+      readBook: harness.store.readBook.bind(harness.store),
+      readEffect: harness.store.readEffect.bind(harness.store),
       readDelivery: async (_endpoint: string, id: string) => {
         asked.push(id);
         return undefined;
@@ -203,14 +203,14 @@ test('a malformed delivery id is not found, and the store is not read', async ()
 
 describe('a replay', () => {
   test('is accepted once per key', async () => {
-    const desk = new WebhookDesk();
-    const endpoint = idOf(await desk.create('k'));
+    const harness = new WebhookHarness();
+    const endpoint = idOf(await harness.create('k'));
     const asked = { from: 1_772_366_400, until: 1_772_452_800 };
-    const first = await desk.send('POST', `/${endpoint}/replay`, 'r', asked);
-    const again = await desk.send('POST', `/${endpoint}/replay`, 'r', asked);
+    const first = await harness.send('POST', `/${endpoint}/replay`, 'r', asked);
+    const again = await harness.send('POST', `/${endpoint}/replay`, 'r', asked);
     expect([first.status, first.body['status']]).toEqual([202, 'running']);
     expect(again.text).toBe(first.text);
-    expect(desk.enqueued).toHaveLength(1);
+    expect(harness.enqueued).toHaveLength(1);
   });
 
   test.each([
@@ -219,9 +219,9 @@ describe('a replay', () => {
     [{ from: 0 }, 'until'],
     [{ from: 0.5, until: 10 }, 'from'],
   ])('of %j is refused', async (body, param) => {
-    const desk = new WebhookDesk();
-    const endpoint = idOf(await desk.create('k'));
-    const reply = await desk.send('POST', `/${endpoint}/replay`, 'r', body);
+    const harness = new WebhookHarness();
+    const endpoint = idOf(await harness.create('k'));
+    const reply = await harness.send('POST', `/${endpoint}/replay`, 'r', body);
     expect([reply.status, reply.body['param']]).toEqual([400, param]);
   });
 });

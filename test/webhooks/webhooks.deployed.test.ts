@@ -4,7 +4,7 @@ import type { LocalAws } from '../../local/local-aws.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
-import { serveWebhookReceiver } from '../support/webhook-receiver.ts';
+import { serveWebhookReceiver } from './webhook-receiver.ts';
 
 let aws: LocalAws;
 let api: ApiClient;

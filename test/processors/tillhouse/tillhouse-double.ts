@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { listenOnLoopback, stopListening } from '../../support/sandbox-listen.ts';
+import { listenOnLoopback, stopListening } from '../../sandbox/sandbox-listen.ts';
 import type { Sale } from './tillhouse-api.ts';
 import { seal } from './tillhouse-seal.ts';
 

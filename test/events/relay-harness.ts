@@ -1,0 +1,140 @@
+import { eventOf } from '../../lambdas/events/domain/event.ts';
+import type { EventPublisher, PublishOutcome } from '../../lambdas/events/use/event-publisher.ts';
+import { type Relayed, type RelayTools, relayTransitions } from '../../lambdas/events/use/relay-transitions.ts';
+import { isFault } from '../../lambdas/kernel/faults.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { ProcessRecords } from '../../lambdas/once/process-records.ts';
+import { PENDING_TYPES } from '../../lambdas/payments/domain/payment.ts';
+import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
+import type { TransitionReader } from '../../lambdas/payments/use/transition-reader.ts';
+import type { Parking, StreamRecord } from '../../lambdas/payments/use/transition-stream.ts';
+import { MemoryTransitions } from '../payments/memory-transitions.ts';
+import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { type Actor, Crash } from '../support/fault-plan.ts';
+import { PORT_VOICE } from '../support/faulty-ports.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { MemoryEventBus } from './memory-event-bus.ts';
+
+/** A relay, the Stream that it reads and the bus that it writes to. */
+export type Relay = (tools: RelayTools, records: readonly StreamRecord[]) => Promise<Relayed>;
+
+/** Records at once; more of them are in the Stream. */
+const BATCH = 3;
+/** Lambda's own bound for one batch. */
+const MAX_TRIES = 20;
+
+export class RelayHarness {
+  readonly clock = new SimulatedClock();
+  readonly bus = new MemoryEventBus();
+  readonly parked: { readonly body: string; readonly reason: string; readonly detail: string }[] = [];
+  readonly reported: unknown[] = [];
+  readonly transitions: readonly Transition[];
+  readonly records: StreamRecord[];
+  readonly #how: Relay;
+  readonly #entropy = countingEntropy();
+  #relayed = new ProcessRecords<PublishOutcome>();
+
+  constructor(transitions: readonly Transition[] = chains(2), how: Relay = relayTransitions) {
+    this.transitions = transitions;
+    this.records = transitions.map(recordOf);
+    this.#how = how;
+  }
+
+  /** The ids of the events that must come out. */
+  get expected(): readonly string[] {
+    return this.transitions.flatMap((transition) => {
+      const first = this.transitions.find(
+        ({ payment, sequence }) => payment.id === transition.payment.id && sequence === 1,
+      );
+      if (PENDING_TYPES.has(transition.type) || first === undefined) return [];
+      return [eventOf(systemDigest, transition, detailsOf(first)).event.id];
+    });
+  }
+
+  get publishedIds(): readonly string[] {
+    return this.bus.published.map(({ event }) => event.id);
+  }
+
+  /** The next batch is taken by another process, which knows nothing of the ones before. */
+  restart(): void {
+    this.#relayed = new ProcessRecords();
+  }
+
+  relay(records: readonly StreamRecord[] = this.records, actor?: Actor): Promise<Relayed> {
+    const all = new MemoryTransitions(() => this.transitions);
+    return this.relayWith(
+      {
+        publisher: actor === undefined ? this.bus : publisherOf(actor, this.bus),
+        transitions: actor === undefined ? all : readerOf(actor, all),
+        parking: parkingOf(actor, this.parked),
+      },
+      records,
+    );
+  }
+
+  relayWith(changes: Partial<RelayTools>, records: readonly StreamRecord[] = this.records): Promise<Relayed> {
+    const tools = {
+      runner: idempotentRunner,
+      relayed: this.#relayed,
+      publisher: this.bus,
+      transitions: new MemoryTransitions(() => this.transitions),
+      parking: parkingOf(undefined, this.parked),
+      digest: systemDigest,
+      clock: this.clock,
+      entropy: this.#entropy,
+      report: (error: unknown) => void this.reported.push(error),
+    };
+    return this.#how({ ...tools, ...changes }, records);
+  }
+
+  /** As Lambda reads a Stream: a batch that fails comes again whole, one that fails in part from its first failure. */
+  async pump(actors: () => Actor): Promise<void> {
+    let at = 0;
+    for (let tries = 0; at < this.records.length && tries < MAX_TRIES; tries += 1) {
+      const batch = this.records.slice(at, at + BATCH);
+      const actor = actors();
+      try {
+        const { againFrom } = await this.relay(batch, actor);
+        if (actor.crashed) {
+          this.restart();
+          continue;
+        }
+        const failed = batch.findIndex(({ position }) => position === againFrom);
+        at += failed === -1 ? batch.length : failed;
+      } catch (error) {
+        if (!(error instanceof Crash) && !isFault(error)) throw error;
+        if (error instanceof Crash) this.restart();
+      }
+    }
+  }
+}
+
+/** Payments of two transitions each, as the Stream shows them: of different payments in turn. */
+export function chains(payments: number): readonly Transition[] {
+  const firsts = Array.from({ length: payments }, (_, index) => pendingTransition(paymentIdFor(`relay-${index}`)));
+  return [...firsts, ...firsts.map((first) => outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' }))];
+}
+
+function recordOf(transition: Transition, index: number): StreamRecord {
+  const kind = PENDING_TYPES.has(transition.type);
+  return {
+    position: String(1_000 + index),
+    whole: JSON.stringify({ record: index }),
+    content: kind ? { kind: 'no_event' } : { kind: 'transition', transition },
+  };
+}
+
+function publisherOf(actor: Actor, bus: EventPublisher): EventPublisher {
+  return { publish: (events) => actor.call('publish', PORT_VOICE, () => bus.publish(events)) };
+}
+
+function readerOf(actor: Actor, reader: TransitionReader): TransitionReader {
+  return { readTransition: (place) => actor.call('readTransition', PORT_VOICE, () => reader.readTransition(place)) };
+}
+
+function parkingOf(actor: Actor | undefined, parked: Parameters<Parking['park']>[0][]): Parking {
+  const park = async (one: Parameters<Parking['park']>[0]): Promise<void> => void parked.push(one);
+  return { park: (one) => (actor === undefined ? park(one) : actor.call('park', PORT_VOICE, () => park(one))) };
+}

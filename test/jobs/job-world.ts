@@ -1,0 +1,241 @@
+import { JOB_MESSAGE_HIDDEN_SECONDS, JOB_MESSAGE_RECEIVES } from '../../lambdas/jobs/contract.ts';
+import { acceptedRun, isEnded, type JobRun, type RunId } from '../../lambdas/jobs/domain/job-run.ts';
+import { type Job, ONE_DONE } from '../../lambdas/jobs/use/job.ts';
+import type { JobLock, JobRunStore, JobTasks } from '../../lambdas/jobs/use/job-runs.ts';
+import { type WorkRunTools, workRun } from '../../lambdas/jobs/use/work-run.ts';
+import type { JobId } from '../../lambdas/kernel/contract/jobs.ts';
+import { ownerToken } from '../../lambdas/kernel/ids.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { Actor, FaultPlan } from '../support/fault-plan.ts';
+import { PORT_VOICE } from '../support/faulty-ports.ts';
+import { SimulatedClock, skewed } from '../support/simulated-clock.ts';
+import { countingJob, hearing, LONG_JOB_ID, recordOf } from './job-fixtures.ts';
+import { MemoryJobRuns } from './memory-job-runs.ts';
+
+export interface JobWorldOptions {
+  readonly items: number;
+  /** @default one that may take four hours */
+  readonly jobId?: JobId;
+  /** Whether a run may be given up, because it takes, or waits for, longer than it may. @default false */
+  readonly mayGiveUp?: boolean;
+  /** What each worker's clock is wrong by, in turn; milliseconds. @default right */
+  readonly skews?: readonly number[];
+  /** The same, of those workers that get messages of the run that was fired last. @default as all others */
+  readonly lastSkews?: readonly number[];
+  /** Of the messages that are due, the last one comes first. @default false */
+  readonly reordered?: boolean;
+  /** So many of the messages that are sent first come twice. @default 0 */
+  readonly doubled?: number;
+  /** The engine's, or something that must be caught. */
+  readonly store?: JobRunStore;
+  readonly work?: typeof workRun;
+}
+
+interface Message {
+  readonly run: Pick<JobRun, 'jobId' | 'runId'>;
+  readonly receives: number;
+  readonly visibleAtMs: number;
+}
+
+/** Half a page's minute each, so that a page has two items. */
+const ITEM_MS = 30_000;
+/** No history needs nearly as many. */
+const MOST_DELIVERIES = 400;
+
+/** Runs of a job, a queue that redelivers, workers that come and go, and the owner of what the items do. */
+export class JobWorld {
+  readonly clock = new SimulatedClock();
+  readonly plan: FaultPlan;
+  readonly observer = hearing();
+  /** By run and item: the owner knows what it has done. */
+  readonly effects = new Set<string>();
+  readonly violations: string[] = [];
+  readonly #options: JobWorldOptions;
+  readonly #jobId: JobId;
+  readonly #store: JobRunStore;
+  readonly #held = new Map<string, JobLock>();
+  readonly #written = new Map<RunId, JobRun>();
+  #queue: Message[] = [];
+  #last: RunId | undefined;
+  #workers = 0;
+  #doubled: number;
+
+  constructor(options: JobWorldOptions, plan: FaultPlan = new FaultPlan()) {
+    this.plan = plan;
+    this.#options = options;
+    this.#jobId = options.jobId ?? LONG_JOB_ID;
+    this.#store = options.store ?? new MemoryJobRuns();
+    this.#doubled = options.doubled ?? 0;
+  }
+
+  /** Twice, as a schedule may: one record, one run, two messages. @param minute which tick of the schedule */
+  async fire(minute: number): Promise<JobRun> {
+    const nowMs = this.clock.nowMs();
+    const run = acceptedRun(this.#jobId, nowMs + minute * 60_000, nowMs);
+    const record = recordOf(run);
+    this.#last = run.runId;
+    const outcomes = [
+      await this.#store.accept(record, run),
+      await this.#store.accept({ ...record, owner: ownerToken('again') }, run),
+    ];
+    if (outcomes[1]?.kind !== 'recorded_before') this.violations.push('fired twice, accepted twice');
+    for (const _ of outcomes) this.#send(run, nowMs + minute * 60_000);
+    return run;
+  }
+
+  /** Delivers until no message is left; time jumps to the next one. */
+  async drain(): Promise<void> {
+    for (let delivery = 0; delivery < MOST_DELIVERIES; delivery += 1) {
+      const message = this.#next();
+      if (message === undefined) return;
+      await this.receive(message);
+    }
+    this.violations.push('it never ends');
+    this.#queue = [];
+  }
+
+  /** All that is due, to as many workers at once. */
+  async drainSideBySide(): Promise<void> {
+    for (let round = 0; round < MOST_DELIVERIES; round += 1) {
+      if (this.#next() === undefined) return;
+      const due = this.#queue.filter(({ visibleAtMs }) => visibleAtMs <= this.clock.nowMs());
+      await Promise.all(due.map((message) => this.receive(message)));
+    }
+    this.violations.push('it never ends');
+    this.#queue = [];
+  }
+
+  /** One worker, one message: hidden while the worker has it, gone when it is acknowledged. */
+  async receive(message: Message): Promise<void> {
+    const { run, receives } = message;
+    if (receives >= JOB_MESSAGE_RECEIVES) this.violations.push('a message ends among the dead letters');
+    const visibleAtMs = this.clock.nowMs() + JOB_MESSAGE_HIDDEN_SECONDS * 1000;
+    const hidden = { run, receives: receives + 1, visibleAtMs };
+    this.#queue = this.#queue.map((each) => (each === message ? hidden : each));
+    this.#workers += 1;
+    const actor = new Actor(`worker-${this.#workers}`, this.plan);
+    const { work = workRun } = this.#options;
+    try {
+      await work(this.#tools(actor, run.runId), run);
+      if (!actor.crashed) this.#queue = this.#queue.filter((each) => each !== hidden);
+    } catch (error) {
+      if (!(error instanceof Error) || !/^(Crash|RetryableError|AmbiguousError)$/.test(error.name)) throw error;
+    }
+  }
+
+  /** One more message of each run, when all is over. */
+  sendLate(runs: readonly JobRun[]): void {
+    for (const run of runs) this.#send(run, this.clock.nowMs());
+  }
+
+  async read(run: JobRun): Promise<JobRun> {
+    return (await this.#store.readRun(run.jobId, run.runId)) ?? run;
+  }
+
+  /** What must hold once all is quiet. */
+  async judge(runs: readonly JobRun[]): Promise<void> {
+    const { items, mayGiveUp = false } = this.#options;
+    for (const accepted of runs) {
+      const run = await this.read(accepted);
+      if (mayGiveUp && run.status === 'failed') continue;
+      if (run.status !== 'succeeded') this.violations.push(`a run is ${run.status}: ${run.reason ?? ''}`);
+      const counted = run.done + run.left + run.failed;
+      if (counted !== items) this.violations.push(`${counted} items are counted of ${items}`);
+      const done = [...this.effects].filter((key) => key.startsWith(`${run.scheduledForMs} `)).length;
+      if (done + run.failed < items) this.violations.push(`${items - done - run.failed} items were never done`);
+      if (run.setAside.length > 0) this.violations.push('an innocent item was set aside');
+    }
+  }
+
+  #send(run: Pick<JobRun, 'jobId' | 'runId'>, visibleAtMs: number): void {
+    const { jobId, runId } = run;
+    const message = { run: { jobId, runId }, receives: 0, visibleAtMs };
+    this.#queue.push(message);
+    if (this.#doubled <= 0) return;
+    this.#doubled -= 1;
+    this.#queue.push({ ...message });
+  }
+
+  #next(): Message | undefined {
+    const soonest = Math.min(...this.#queue.map(({ visibleAtMs }) => visibleAtMs));
+    if (this.#queue.length === 0) return undefined;
+    this.clock.advance(Math.max(0, soonest - this.clock.nowMs()));
+    const due = this.#queue.filter(({ visibleAtMs }) => visibleAtMs <= this.clock.nowMs());
+    return this.#options.reordered === true ? due.at(-1) : due[0];
+  }
+
+  #tools(actor: Actor, runId: RunId): WorkRunTools {
+    const { skews: all = [0], lastSkews = all } = this.#options;
+    const skews = runId === this.#last ? lastSkews : all;
+    const clock = skewed(this.clock, skews[this.#workers % skews.length] ?? 0);
+    return {
+      runs: this.#storeOf(actor),
+      tasks: this.#tasksOf(actor),
+      jobs: { [this.#jobId]: this.#jobOf(actor) },
+      observer: this.observer,
+      runner: idempotentRunner,
+      clock,
+    };
+  }
+
+  #tasksOf(actor: Actor): JobTasks {
+    return {
+      enqueue: (run, delaySeconds) =>
+        actor.call('enqueue', PORT_VOICE, async () => this.#send(run, this.clock.nowMs() + delaySeconds * 1000)),
+    };
+  }
+
+  #jobOf(actor: Actor): Job<string> {
+    const job = countingJob(this.#options.items);
+    return {
+      page: (cursor, limit, run) => actor.call('page', PORT_VOICE, () => job.page(cursor, limit, run)),
+      handle: async (item, { scheduledForMs }) => {
+        await actor.call('effect', PORT_VOICE, async () => this.effects.add(`${scheduledForMs} ${item}`));
+        this.clock.advance(ITEM_MS);
+        return ONE_DONE;
+      },
+    };
+  }
+
+  #storeOf(actor: Actor): WorkRunTools['runs'] {
+    const call = <Result>(label: string, apply: () => Promise<Result>) => actor.call(label, PORT_VOICE, apply);
+    return {
+      readRun: (jobId, runId) => call('readRun', () => this.#store.readRun(jobId, runId)),
+      lock: (name, runId, times) => call('lock', () => this.#lock(name, runId, times)),
+      save: (run, lock, leaseExpiresAtMs) => call('save', () => this.#save(run, lock, leaseExpiresAtMs)),
+    };
+  }
+
+  /** Keeps books of its own of who holds what. */
+  async #lock(...[name, runId, times]: Parameters<JobRunStore['lock']>): Promise<JobLock | undefined> {
+    const lock = await this.#store.lock(name, runId, times);
+    if (lock === undefined) return undefined;
+    // After the call: what was written before it has been noted by now.
+    const held = this.#held.get(name);
+    if (held !== undefined && held.runId !== runId && held.leaseExpiresAtMs > times.nowMs) {
+      this.violations.push('a lock was taken from a run that holds it');
+    }
+    if (lock.token <= (held?.token ?? 0)) this.violations.push('two takings have one token');
+    this.#held.set(name, lock);
+    return lock;
+  }
+
+  async #save(...[run, lock, leaseExpiresAtMs]: Parameters<JobRunStore['save']>): Promise<boolean> {
+    const before = this.#written.get(run.runId);
+    const saved = await this.#store.save(run, lock, leaseExpiresAtMs);
+    if (!saved) return false;
+    const held = this.#held.get(lock.name);
+    if (held?.token !== lock.token) this.violations.push('a worker wrote that had been taken over');
+    else this.#held.set(lock.name, { ...held, leaseExpiresAtMs: isEnded(run) ? 0 : leaseExpiresAtMs });
+    if (before !== undefined && isEnded(before) && outcomeOf(before) !== outcomeOf(run)) {
+      this.violations.push('a run that had ended was changed');
+    }
+    if (run.done + run.left + run.failed > this.#options.items) this.violations.push('more is counted than there is');
+    this.#written.set(run.runId, run);
+    return true;
+  }
+}
+
+function outcomeOf({ status, reason, done, left, failed, endedAtMs }: JobRun): string {
+  return JSON.stringify([status, reason, done, left, failed, endedAtMs]);
+}

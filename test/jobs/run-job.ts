@@ -1,0 +1,42 @@
+import type { LocalAws } from '../../local/local-aws.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { until } from '../support/until.ts';
+
+/** A run, as the API shows it. */
+export interface ShownRun {
+  readonly id: string;
+  readonly status: string;
+  readonly done: number;
+  readonly left: number;
+  readonly failed: number;
+  readonly reason: string | null;
+}
+
+/**
+ * Has a job run now, as an operator does. A run is for a whole second: one that somebody has asked for in this very second
+ * may have looked too early, so the next second's is asked for.
+ *
+ * @returns where the run is shown
+ */
+export async function startJob(aws: LocalAws, jobId: string): Promise<string> {
+  const operator = new ApiClient(aws, aws.adminApiKey);
+  return until(async () => {
+    const { status, json, headers } = await operator.send('POST', `/v1/admin/jobs/${jobId}/runs`, {
+      headers: { 'idempotency-key': crypto.randomUUID() },
+    });
+    return status === 202 && json['status'] === 'accepted' ? (headers.get('location') ?? undefined) : undefined;
+  });
+}
+
+export async function untilEnded(aws: LocalAws, location: string): Promise<ShownRun> {
+  const operator = new ApiClient(aws, aws.adminApiKey);
+  return until(async () => {
+    const shown = (await operator.send('GET', location)).json as unknown as ShownRun;
+    return shown.status === 'succeeded' || shown.status === 'failed' ? shown : undefined;
+  });
+}
+
+/** Has a job run now, and waits until that run has ended. */
+export async function runJob(aws: LocalAws, jobId: string): Promise<ShownRun> {
+  return untilEnded(aws, await startJob(aws, jobId));
+}

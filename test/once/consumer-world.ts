@@ -1,0 +1,154 @@
+import { eventOf, type PayonceEvent } from '../../lambdas/events/domain/event.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import {
+  type Consumer,
+  type ConsumeTools,
+  consumeEvent,
+  inOurTables,
+  outside,
+} from '../../lambdas/once/use/consume-event.ts';
+import type { ConsumerClaims, ConsumerEffects, ConsumerWrite } from '../../lambdas/once/use/consumer-records.ts';
+import { type Consumed } from '../../lambdas/once/use/execute-once.ts';
+import { detailsOf } from '../../lambdas/payments/domain/transition.ts';
+import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { Actor, type FaultPlan } from '../support/fault-plan.ts';
+import { PORT_VOICE } from '../support/faulty-ports.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { MemoryConsumerRecords } from './memory-consumer-records.ts';
+
+type Records = ConsumerEffects & ConsumerClaims;
+
+export interface StoredRecords {
+  /** As one process sees them. */
+  readonly recordsFor: (actor: Actor) => Records;
+  /** How many entries an event has, counted where they are. */
+  readonly rowsOf: (eventId: string) => Promise<number>;
+}
+
+/** How an event is consumed by one process: the engine's way, or something that must be caught. */
+export type Consume = (actor: Actor, event: PayonceEvent, world: ConsumerWorld) => Promise<Consumed>;
+
+/** Visibility timeout of an unacknowledged message, longer than a lease. Milliseconds. */
+const VISIBILITY_MS = 180_000;
+
+/** Consumers, the records of what they did, and something outside that counts what was asked of it. */
+export class ConsumerWorld {
+  readonly clock = new SimulatedClock();
+  readonly entropy = countingEntropy();
+  /** What took effect outside, by the key that it was asked under: a key that is known has no second effect. */
+  readonly outside = new Map<string, string>();
+  readonly #stored: StoredRecords;
+  #written = 0;
+
+  constructor(stored?: StoredRecords) {
+    const memory = new MemoryConsumerRecords();
+    this.#stored = stored ?? {
+      recordsFor: (actor) => recordsOf(actor, memory),
+      rowsOf: async (id) => memory.allRows().filter((row) => row['event'] === id).length,
+    };
+  }
+
+  /** A row that is another one each time: nothing but the record keeps it from being written twice. */
+  entry({ event }: PayonceEvent): ConsumerWrite {
+    this.#written += 1;
+    const row = { table: 'views', partition: `ENTRY#${event.id}`, sort: `E#${this.#written}` } as const;
+    return { kind: 'put', row, attributes: { event: event.id } };
+  }
+
+  async callOutside(actor: Actor, key: string, { event }: PayonceEvent): Promise<void> {
+    await actor.call('outside', PORT_VOICE, async () => {
+      if (!this.outside.has(key)) this.outside.set(key, event.id);
+    });
+  }
+
+  tools(actor: Actor): ConsumeTools {
+    const { clock, entropy } = this;
+    return { records: this.#stored.recordsFor(actor), runner: idempotentRunner, clock, entropy, digest: systemDigest };
+  }
+
+  /** How often the event took effect, in our tables and outside. */
+  async effects({ event }: PayonceEvent): Promise<{ readonly rows: number; readonly calls: number }> {
+    const calls = [...this.outside.values()].filter((id) => id === event.id).length;
+    return { rows: await this.#stored.rowsOf(event.id), calls };
+  }
+}
+
+/** The ledger's entries, for example. */
+export const inTables: Consume = (actor, event, world) => {
+  const handle = inOurTables<PayonceEvent>(async (each) => [world.entry(each)]);
+  return consumeEvent(world.tools(actor), { handler: 'entries', handle }, event);
+};
+
+/** A letter, for example. */
+export const outsideOf: Consume = (actor, event, world) => {
+  const handle = outside<PayonceEvent>((each, { operationId }) => world.callOutside(actor, operationId, each));
+  const consumer: Consumer<PayonceEvent> = { handler: 'letters', handle };
+  return consumeEvent(world.tools(actor), consumer, event);
+};
+
+/** Checks, then acts, then remembers: three calls. */
+export const naiveInTables: Consume = async (actor, event, world) => {
+  const { records } = world.tools(actor);
+  const operationId = systemOperation(`naive:${event.event.id}`);
+  if ((await records.readEffect(operationId)) !== undefined) return { kind: 'done_before' };
+  const record = { owner: world.entropy.ownerToken(), recordedAtMs: world.clock.nowMs() };
+  await records.recordOnce({ ...record, operationId: systemOperation(crypto.randomUUID()) }, [world.entry(event)]);
+  await records.recordOnce({ ...record, operationId }, []);
+  return { kind: 'done' };
+};
+
+/** Calls with a key of its own making each time. */
+export const naiveOutside: Consume = async (actor, event, world) => {
+  const { records } = world.tools(actor);
+  const operationId = systemOperation(`naive:${event.event.id}`);
+  if ((await records.readEffect(operationId)) !== undefined) return { kind: 'done_before' };
+  await world.callOutside(actor, crypto.randomUUID(), event);
+  const record = { operationId, owner: world.entropy.ownerToken(), recordedAtMs: world.clock.nowMs() };
+  await records.recordOnce(record, []);
+  return { kind: 'done' };
+};
+
+const systemOperation = (text: string) => `con_${text}` as Parameters<ConsumerEffects['readEffect']>[0];
+
+/** A completed payment's event. */
+export function paidEvent(key = 'consumer'): PayonceEvent {
+  const first = pendingTransition(paymentIdFor(key));
+  return eventOf(systemDigest, outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' }), detailsOf(first));
+}
+
+interface Delivery {
+  readonly acknowledged: boolean;
+}
+
+/** One delivery to a process of its own; what is not acknowledged comes again when the queue shows it again. */
+export async function deliver(
+  how: Consume,
+  name: string,
+  plan: FaultPlan,
+  event: PayonceEvent,
+  world: ConsumerWorld,
+): Promise<Delivery> {
+  const actor = new Actor(name, plan);
+  try {
+    const { kind } = await how(actor, event, world);
+    if (!actor.crashed && kind !== 'busy') return { acknowledged: true };
+  } catch {
+    // On any error the message is not acknowledged.
+  }
+  world.clock.advance(VISIBILITY_MS);
+  return { acknowledged: false };
+}
+
+/** The records as one process sees them. */
+export function recordsOf(actor: Actor, records: Records): Records {
+  const call = <Result>(label: string, apply: () => Promise<Result>) => actor.call(label, PORT_VOICE, apply);
+  return {
+    readEffect: (operationId) => call('readEffect', () => records.readEffect(operationId)),
+    recordOnce: (record, writes) => call('recordOnce', () => records.recordOnce(record, writes)),
+    claim: (pending, replaces) => call('claim', () => records.claim(pending, replaces)),
+    complete: (record) => call('complete', () => records.complete(record)),
+    fail: (pending) => call('fail', () => records.fail(pending)),
+  };
+}

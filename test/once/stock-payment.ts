@@ -1,0 +1,86 @@
+import {
+  IdempotencyAlreadyInProgressError,
+  IdempotencyConfig,
+  makeIdempotent,
+} from '@aws-lambda-powertools/idempotency';
+import { DynamoDBPersistenceLayer } from '@aws-lambda-powertools/idempotency/dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
+import type { Context } from 'aws-lambda';
+import type { Answer } from '../../lambdas/kernel/answer.ts';
+import { chargeOperation, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import type { Seen } from '../support/world.ts';
+
+/** Seven days, as the engine keeps a payment's answer. */
+const RETENTION_SECONDS = 7 * 24 * 60 * 60;
+
+export interface StockTools {
+  readonly client: DynamoDBClient;
+  readonly tables: StoreTables;
+  readonly processor: Pick<Processor, 'charge'>;
+  /** What Lambda says is left of the invocation; the stock layer's lease. Milliseconds. */
+  readonly remainingTimeMs: number;
+  /** @default `fresh`: a new key at the processor for every attempt, as people do */
+  readonly processorKey?: 'fresh' | 'same';
+}
+
+class CardDeclined extends Error {
+  override readonly name = 'CardDeclined';
+}
+
+/** The stock layer on a table whose partition key is called `pk`. */
+export function stockLayer(client: DynamoDBClient, tables: Pick<StoreTables, 'idempotency'>): DynamoDBPersistenceLayer {
+  return new DynamoDBPersistenceLayer({ tableName: tables.idempotency, keyAttr: 'pk', awsSdkV3Client: client });
+}
+
+/** The part of Lambda's context that the stock layer looks at. */
+export function lambdaContext(remainingTimeMs: number): Pick<Context, 'getRemainingTimeInMillis'> {
+  return { getRemainingTimeInMillis: () => remainingTimeMs };
+}
+
+let attempts = 0;
+
+/**
+ * The payment handler that the documentation of Powertools leads to, with every setting at its safest: charge, post to
+ * the ledger, return; the layer saves what was returned, in a write of its own.
+ */
+export async function payWithStockLayer(tools: StockTools, request: CreatePayment): Promise<Seen> {
+  const handler = makeIdempotent(async (event: CreatePayment, _context: unknown) => payOnce(tools, event), {
+    persistenceStore: stockLayer(tools.client, tools.tables),
+    config: new IdempotencyConfig({
+      eventKeyJmesPath: 'paymentId',
+      throwOnNoIdempotencyKey: true,
+      expiresAfterSeconds: RETENTION_SECONDS,
+    }),
+  });
+  try {
+    return { kind: 'answered', answer: await handler(request, lambdaContext(tools.remainingTimeMs)) };
+  } catch (error) {
+    if (error instanceof CardDeclined) {
+      return { kind: 'answered', answer: { status: 402, headers: {}, body: error.message } };
+    }
+    if (error instanceof IdempotencyAlreadyInProgressError) return { kind: 'refused', reason: 'in_progress' };
+    if (error instanceof Error) return { kind: 'unanswered', error };
+    throw error;
+  }
+}
+
+async function payOnce({ client, tables, processor, processorKey }: StockTools, event: CreatePayment): Promise<Answer> {
+  attempts += 1;
+  const { paymentId, amountMinor, currency, source, capture } = event;
+  const operationId =
+    processorKey === 'same' ? chargeOperation(paymentId) : storedOperationId(`stock-attempt-${attempts}`);
+  const order = { operationId, paymentId, amountMinor, currency, source, capture };
+  const outcome = await processor.charge(order, { timeoutMs: 8_000 });
+  if (outcome.kind === 'declined' || outcome.kind === 'rejected') throw new CardDeclined(outcome.failure.message);
+  await DynamoDBDocumentClient.from(client).send(
+    new PutCommand({
+      TableName: tables.ledger,
+      Item: { pk: `STOCK#${paymentId}`, sk: `attempt-${attempts}`, amountMinor, currency },
+    }),
+  );
+  return { status: 201, headers: {}, body: JSON.stringify({ id: paymentId, charge: outcome.chargeId }) };
+}

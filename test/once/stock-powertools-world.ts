@@ -1,0 +1,68 @@
+import { DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { PAYMENTS_TIMEOUT_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
+import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import type { Actor, FaultPlan } from '../support/fault-plan.ts';
+import { clientOf } from '../support/faulty-client.ts';
+import { processorOf } from '../support/faulty-ports.ts';
+import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { type Seen, World } from '../support/world.ts';
+import { payWithStockLayer, type StockTools } from './stock-payment.ts';
+
+export interface StockWorldOptions {
+  readonly plan: FaultPlan;
+  readonly tables: StoreTables;
+  /** The stock layer reads `Date` itself: the world moves it along with its clock. */
+  readonly setDate: (nowMs: number) => void;
+  /** @default as long as the function may run */
+  readonly remainingTimeMs?: number;
+  readonly processorKey?: StockTools['processorKey'];
+}
+
+/** Processes that run the ordinary handler inside the stock DynamoDB layer of Powertools. */
+export class StockPowertoolsWorld extends World {
+  readonly #options: StockWorldOptions;
+
+  constructor(options: StockWorldOptions) {
+    super(options.plan);
+    this.#options = options;
+  }
+
+  protected override async handle(actor: Actor, request: CreatePayment, clock: Clock): Promise<Seen> {
+    const { tables, setDate, remainingTimeMs = PAYMENTS_TIMEOUT_SECONDS * 1000, processorKey } = this.#options;
+    setDate(clock.nowMs());
+    return payWithStockLayer(
+      {
+        client: sdkClientOf(actor),
+        tables,
+        processor: processorOf(actor, this.processor),
+        remainingTimeMs,
+        ...(processorKey === undefined ? {} : { processorKey }),
+      },
+      request,
+    );
+  }
+
+  protected override async postingSets(request: CreatePayment): Promise<number> {
+    const output = await DynamoDBDocumentClient.from(dynamoDbClient()).send(
+      new QueryCommand({
+        TableName: this.#options.tables.ledger,
+        KeyConditionExpression: 'pk = :payment',
+        ExpressionAttributeValues: { ':payment': `STOCK#${request.paymentId}` },
+        ConsistentRead: true,
+      }),
+    );
+    return output.Count ?? 0;
+  }
+}
+
+/** The local DynamoDB API as one process sees it. */
+export function sdkClientOf(actor: Actor): ReturnType<typeof clientOf> {
+  return clientOf(actor, {
+    endpoint: localAws().awsEndpoint,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    requestHandler: dynamoDbClient().config.requestHandler,
+  });
+}

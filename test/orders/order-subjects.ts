@@ -1,0 +1,169 @@
+import type { Answer } from '../../lambdas/kernel/answer.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import { paymentOfOrder, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { isSettled } from '../../lambdas/orders/domain/order.ts';
+import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
+import { type CreateOrder, createOrder } from '../../lambdas/orders/use/create-order.ts';
+
+import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
+import { type ACCOUNTS, netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
+import type { Actor, FaultVoice } from '../support/fault-plan.ts';
+import { processorOf } from '../support/faulty-ports.ts';
+import { orderToolsOf, partiesOf } from './faulty-order-ports.ts';
+import { OrderHarness } from './order-harness.ts';
+import type { OrderSubject } from './order-histories.ts';
+
+/** Breaks the engine on purpose, to see that the promises see it. */
+export type Mutant = (tools: OrderTools) => OrderTools;
+
+/** The engine. */
+export function engine(
+  request: CreateOrder,
+  ends: OrderSubject['ends'],
+  mutant: Mutant = (tools) => tools,
+  harness: OrderHarness = new OrderHarness(),
+): OrderSubject {
+  return {
+    harness,
+    request,
+    ends,
+    handle: async (actor) => {
+      const outcome = await createOrder(mutant(orderToolsOf(actor, harness.tools)), request);
+      return outcome.kind === 'first' || outcome.kind === 'replay' ? outcome.answer : undefined;
+    },
+    finish: async (actor) => harness.resolve(mutant(orderToolsOf(actor, harness.tools))),
+    more: (quiet) => enginePromises(harness, request, quiet),
+  };
+}
+
+async function enginePromises(harness: OrderHarness, request: CreateOrder, quiet: boolean): Promise<readonly string[]> {
+  const transitions = await harness.transitions(request.orderId);
+  const newest = transitions.at(-1)?.order;
+  if (newest === undefined) return [];
+  const found: string[] = [];
+  const ends = transitions
+    .map(({ order }) => order.status)
+    .filter((status) => status === 'completed' || status === 'canceled');
+  if (new Set(ends).size > 1) found.push('I6: it was completed and canceled');
+  const kept = harness.keptMinor(request);
+  if (newest.status === 'completed' && kept !== request.amountMinor) found.push('completed, and not paid');
+  if (newest.status === 'canceled' && kept !== 0) found.push('canceled, and money was kept');
+  if (!quiet) return found;
+  if (firstBrokenOrderLink(systemDigest, transitions) !== undefined) found.push('I8: the chain is broken');
+  if (!isSettled(newest)) found.push(`I7: not settled but ${newest.status}`);
+  if ((await harness.store.openOrders(9)).length > 0) found.push('I7: left in the queue');
+  if ((await harness.store.staleClaims(Number.MAX_SAFE_INTEGER, 9)).length > 0) found.push('I7: a claim is left open');
+  const postings = (await harness.store.listTransitions(newest.paymentId, { afterSequence: 0, limit: 99 })).flatMap(
+    (transition) => transition.postings,
+  );
+  const { currency } = request;
+  if (netDebitMinor('processor_clearing', currency, postings) !== kept)
+    found.push('the ledger differs from the processor');
+  const payable = [
+    'merchant_payable',
+    'refunds',
+    'fees',
+    'disputes',
+  ] as const satisfies readonly (typeof ACCOUNTS)[number][];
+  const owed = payable.reduce((sum, account) => sum - netDebitMinor(account, currency, postings), 0);
+  if (owed !== kept) found.push(`the ledger owes ${owed} of ${kept}`);
+  return found;
+}
+
+const HOUR_MS = 60 * 60_000;
+const MINUTE_MS = 60_000;
+const QUARTER_MS = HOUR_MS / 4;
+
+/** An order that was paid, and whose process died before it asked the stock: whoever comes next goes on from there. */
+export async function paid(request: CreateOrder, ends: OrderSubject['ends']): Promise<OrderSubject> {
+  const harness = new OrderHarness();
+  const reserve = () => Promise.reject(new Error('the process is gone'));
+  await createOrder({ ...harness.tools, stock: { ...harness.shop.stock, reserve } }, request).catch(() => undefined);
+  harness.clock.advance(BEYOND_LEASE_MS);
+  return engine(request, ends, undefined, harness);
+}
+
+/** An order that was paid, whose stock has reserved and not said so for an hour: it is undone, by the resolver alone. */
+export async function givenUp(request: CreateOrder): Promise<OrderSubject> {
+  const harness = new OrderHarness();
+  const { stock } = harness.shop;
+  const reserve: typeof stock.reserve = async (...call) => {
+    await stock.reserve(...call);
+    throw VOICE.ambiguous();
+  };
+  const silent = { ...stock, reserve };
+  await createOrder({ ...harness.tools, stock: silent }, request);
+  harness.clock.advance(HOUR_MS);
+  const subject = engine(request, 'undone', undefined, harness);
+  const finish: OrderSubject['finish'] = async (actor) => {
+    harness.clock.advance(QUARTER_MS - (harness.clock.nowMs() % QUARTER_MS));
+    await subject.finish(actor);
+    // Orders of this age are gone on with in one minute of a quarter; what became of their payments is found out in any.
+    await harness.resolveFor(QUARTER_MS / MINUTE_MS - 1);
+  };
+  return { ...subject, finish };
+}
+
+const BEYOND_LEASE_MS = 26_000;
+
+const VOICE: FaultVoice = {
+  throttle: () => new RetryableError('injected_throttle', 'nothing was applied'),
+  ambiguous: () => new AmbiguousError('injected_ambiguity', 'nobody knows'),
+};
+
+/**
+ * The saga that everybody writes first: one call after the other, undone when one is refused, the answer kept at the end.
+ * Nothing is written before a call, and every attempt makes its own keys.
+ */
+export function naive(request: CreateOrder, ends: OrderSubject['ends']): OrderSubject {
+  const harness = new OrderHarness();
+  const answers = new Map<string, Answer>();
+  let made = 0;
+  const freshKey = () => {
+    made += 1;
+    return storedOperationId(`attempt-${made}`);
+  };
+  return {
+    harness,
+    request,
+    ends,
+    handle: async (actor) => {
+      const known = await actor.call('findAnswer', VOICE, async () => answers.get(request.orderId));
+      if (known !== undefined) return known;
+      const answer = await naiveRun(actor, harness, request, freshKey);
+      await actor.call('saveAnswer', VOICE, async () => answers.set(request.orderId, answer));
+      return answer;
+    },
+    finish: async () => undefined,
+    more: async () => [],
+  };
+}
+
+async function naiveRun(
+  actor: Actor,
+  harness: OrderHarness,
+  { orderId, amountMinor, currency, source, items, email, referrer = '' }: CreateOrder,
+  freshKey: () => ReturnType<typeof storedOperationId>,
+): Promise<Answer> {
+  const processor = processorOf(actor, harness.processor);
+  const { stock, mailer, referrals } = partiesOf(actor, { ...harness.shop, mailer: harness.mailer });
+  const limit = { timeoutMs: 8_000 };
+  const paymentId = paymentOfOrder(systemDigest, orderId);
+  const order = { operationId: freshKey(), paymentId, amountMinor, currency, source, capture: 'automatic' as const };
+  const charged = await processor.charge(order, limit);
+  if (charged.kind !== 'succeeded') return answered(402);
+  const reserved = await stock.reserve({ operationId: freshKey(), orderId, items }, limit);
+  if (reserved.kind === 'refused') {
+    const change = { kind: 'refund' as const, amountMinor };
+    await processor.change({ operationId: freshKey(), paymentId, chargeId: charged.chargeId, currency, change }, limit);
+    return answered(409);
+  }
+  await mailer.send({ operationId: freshKey(), to: email, subject: 'Order', text: 'Order', tag: 'order' }, limit);
+  await referrals.credit({ operationId: freshKey(), orderId, referrer, amountMinor: 100, currency }, limit);
+  return answered(201);
+}
+
+function answered(status: number): Answer {
+  return { status, headers: {}, body: '{}' };
+}

@@ -1,0 +1,55 @@
+import { type EventOf, readEvent } from '../../lambdas/events/http/event-schemas.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { decide } from '../../lambdas/payments/domain/decide.ts';
+import type { Fact } from '../../lambdas/payments/domain/facts.ts';
+import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
+import { detailsOf, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
+import { eventsOf } from '../events/event-fixtures.ts';
+import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
+
+const PAID: Fact = { kind: 'succeeded', chargeId: 'ch_1' };
+
+/** What becomes known of a refund of a paid payment. */
+export function refunded(refundId: string, amountMinor: number, failed = false): Fact {
+  const refund = { kind: 'refund', refundId, chargeId: 'ch_1', amountMinor } as const;
+  return failed
+    ? { ...refund, status: 'failed', failure: { code: 'expired_card', message: 'no' } }
+    : { ...refund, status: 'succeeded' };
+}
+
+/** What becomes known of a dispute over all of it. */
+export function disputed(status: 'open' | 'won' | 'lost'): Fact {
+  return { kind: 'dispute', disputeId: 'dp_1', chargeId: 'ch_1', amountMinor: 1000, status };
+}
+
+/** What the Ledger has of a payment of 10.00 EUR that was paid, and of what became known of it then. */
+export function chainOfPaid(
+  key: string,
+  metadata: Readonly<Record<string, string>>,
+  facts: readonly Fact[] = [],
+  reference?: string,
+): readonly Transition[] {
+  const chain: Transition[] = [withMetadata(pendingTransition(paymentIdFor(key), reference), metadata)];
+  for (const fact of [PAID, ...facts]) {
+    const newest = chain.at(-1);
+    const decision = decide(fact, stateAfter(chain));
+    invariant(newest !== undefined && decision.kind === 'append', 'each fact must cause a transition');
+    chain.push(nextTransition(systemDigest, newest, decision.draft, newest.occurredAtMs + 900));
+  }
+  return chain;
+}
+
+/** The events of such a payment, as a consumer reads them. */
+export function eventsOfPaid(...paid: Parameters<typeof chainOfPaid>): readonly EventOf[] {
+  return eventsOf(systemDigest, chainOfPaid(...paid)).map((detail) => {
+    const read = readEvent(detail);
+    invariant(read.kind === 'event', 'an event of ours is readable');
+    return read.event;
+  });
+}
+
+/** Its hash does not hold any more; nobody here asks for it. */
+function withMetadata(first: Transition, metadata: Readonly<Record<string, string>>): Transition {
+  return { ...first, first: { ...detailsOf(first), metadata } };
+}

@@ -1,0 +1,154 @@
+import type { ProblemCode } from '../../lambdas/http/problems.ts';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
+import { parsePaymentId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import type { MemoryChargeBooks } from '../processors/memory-charge-books.ts';
+import { LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
+import { PaymentsApiHarness, type Reply } from './payments-api-harness.ts';
+
+/** A payment at a processor that has the name of the sandbox's, before anything of it is changed. */
+export class ChangedPayment {
+  readonly id: string;
+  readonly #behind: PaymentsApiHarness;
+
+  static async of(body: Readonly<Record<string, unknown>>): Promise<ChangedPayment> {
+    const behind = new PaymentsApiHarness();
+    const made = await deskOver(behind).pay('k', body);
+    return new ChangedPayment(behind, String(made.body['id']));
+  }
+
+  private constructor(behind: PaymentsApiHarness, id: string) {
+    this.#behind = behind;
+    this.id = id;
+  }
+
+  get inside(): MemoryChargeBooks {
+    return this.#behind.processor.inside;
+  }
+
+  get chargeId(): string {
+    const [charge] = this.inside.all;
+    invariant(charge !== undefined, 'it was charged');
+    return charge.chargeId;
+  }
+
+  get harness(): PaymentsApiHarness {
+    return this.deskWith({});
+  }
+
+  /** The same world, through a processor that answers otherwise. */
+  deskWith(processor: Partial<Processor>): PaymentsApiHarness {
+    return deskOver(this.#behind, processor);
+  }
+
+  change(step: string, body?: Readonly<Record<string, unknown>>, key = 'c'): Promise<Reply> {
+    return this.harness.change(`${this.id}/${step}`, key, body);
+  }
+
+  /** Asks while the processor does not take anything, and again when nobody may send any more. */
+  async notAttempted(step: string, body: Readonly<Record<string, unknown>>): Promise<Reply> {
+    this.#behind.processor.failNextChange(1, 'tok_unauthorized');
+    await this.change(step, body);
+    this.#behind.clock.advance(HOUR);
+    return this.change(step, body);
+  }
+
+  /** Takes in what the processor now says of it. */
+  async learn(): Promise<void> {
+    const id = parsePaymentId(this.id);
+    invariant(id !== undefined, 'it was made');
+    await this.#ledger.learn(id);
+  }
+
+  /** What an operator says of it, for the reason given. */
+  decide(key: string, body: Readonly<Record<string, unknown>>): Promise<Reply> {
+    return this.#ledger.ask('POST', `/v1/admin/payments/${this.id}/resolve`, {
+      headers: { 'Content-Type': 'application/json', 'Idempotency-Key': key },
+      event: { body: JSON.stringify(body) },
+    });
+  }
+
+  get #ledger(): LedgerApiHarness {
+    return new LedgerApiHarness({}, this.#behind);
+  }
+}
+
+function deskOver(
+  { store, clock, processor }: PaymentsApiHarness,
+  otherwise: Partial<Processor> = {},
+): PaymentsApiHarness {
+  return new PaymentsApiHarness({ store, clock, processor: { ...processor, name: 'sandbox', ...otherwise } });
+}
+
+const HOUR = 3_600_000;
+
+/** The decision of an operator that nothing was charged. */
+export const NO_CHARGE_FOUND = {
+  outcome: 'failed',
+  reason: 'Nothing on the bank statement of 3 March',
+  operator: 'Ada Example',
+};
+
+export const held = () => ChangedPayment.of({ capture: 'manual' });
+export const taken = () => ChangedPayment.of({});
+const returned = { amount: 300, reason: 'Returned' };
+
+type ChangeCode = Extract<
+  ProblemCode,
+  | `${'capture' | 'cancellation' | 'refund'}_${'failed' | 'not_attempted'}`
+  | `payment_not_${'capturable' | 'cancelable' | 'refundable' | 'in_review'}`
+  | 'change_in_progress'
+  | 'change_not_undecided'
+  | 'amount_exceeds_left'
+>;
+
+/** How to be answered with each problem of captures, cancellations and refunds. */
+export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>> = {
+  capture_failed: async () => {
+    const payment = await held();
+    payment.inside.change(payment.chargeId, { status: 'voided' });
+    return payment.change('capture');
+  },
+  cancellation_failed: async () => {
+    const payment = await held();
+    payment.inside.succeed(payment.chargeId);
+    return payment.change('cancel');
+  },
+  refund_failed: async () => {
+    const payment = await taken();
+    payment.inside.refund(payment.chargeId, 900);
+    return payment.change('refunds', returned);
+  },
+  capture_not_attempted: async () => (await held()).notAttempted('capture', {}),
+  cancellation_not_attempted: async () => (await held()).notAttempted('cancel', {}),
+  refund_not_attempted: async () => (await taken()).notAttempted('refunds', returned),
+  payment_not_capturable: async () => (await taken()).change('capture'),
+  payment_not_cancelable: async () => (await taken()).change('cancel'),
+  payment_not_refundable: async () => (await held()).change('refunds'),
+  payment_not_in_review: async () => (await taken()).decide('d', NO_CHARGE_FOUND),
+  change_in_progress: async () => {
+    const payment = await held();
+    const rival = Promise.withResolvers<Reply>();
+    const { harness } = payment;
+    const meeting = payment.deskWith({
+      change: async () => {
+        rival.resolve(await harness.change(`${payment.id}/cancel`, 'rival'));
+        return { kind: 'refused', failure: { code: 'any', message: 'Any.' } };
+      },
+    });
+    await meeting.change(`${payment.id}/capture`, 'first');
+    return rival.promise;
+  },
+  change_not_undecided: async () => {
+    const payment = await taken();
+    const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
+    const refund = await payment.deskWith({ change: silent, findChange: silent }).change(`${payment.id}/refunds`, 'c');
+    return payment.decide('d', { ...NO_CHARGE_FOUND, change: refund.body['id'] });
+  },
+  amount_exceeds_left: async () => {
+    const payment = await taken();
+    await payment.change('refunds', returned);
+    return payment.change('refunds', { amount: 701 }, 'another');
+  },
+};

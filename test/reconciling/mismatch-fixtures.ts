@@ -1,0 +1,20 @@
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import type { Mismatch } from '../../lambdas/reconciling/domain/compare-books.ts';
+import type { LookedAt } from '../../lambdas/reconciling/domain/mismatch-view.ts';
+import { paymentIdFor } from '../payments/payment-fixtures.ts';
+
+/** A payment of `ten_desk` that was looked at, by default on 1 March 2026. */
+export function lookedAt(key: string, changes: Partial<LookedAt> = {}): LookedAt {
+  return {
+    books: { name: 'sandbox', account: 'sandbox' },
+    owner: { tenantId: tenantId('ten_desk'), mode: 'test' },
+    subject: paymentIdFor(key),
+    createdAtMs: Date.UTC(2026, 2, 1, 12),
+    currency: 'EUR',
+    ...changes,
+  };
+}
+
+export function apartBy(processorMinor: number, ledgerMinor = 1000): Mismatch {
+  return { currency: 'EUR', processorMinor, ledgerMinor, chargeIds: ['ch_1'], kind: 'amounts_differ' };
+}

@@ -1,0 +1,77 @@
+import fc from 'fast-check';
+import { type Mode, tenantId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { decide } from '../../lambdas/payments/domain/decide.ts';
+import type { Fact } from '../../lambdas/payments/domain/facts.ts';
+import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
+import { firstTransition, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
+import { paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
+
+const MINE = 'ch_1';
+const HOUR_MS = 60 * 60 * 1000;
+/** Most histories cross a midnight. */
+export const BEGIN_MS = Date.UTC(2026, 2, 1, 20);
+
+export interface PaymentHistoryPlan {
+  readonly key: string;
+  readonly tenant: string;
+  readonly mode: Mode;
+  readonly reference: string | undefined;
+  readonly amountMinor: number;
+  readonly currency: string;
+  /** Hours after the begin at which each step happens. */
+  readonly hours: readonly number[];
+  readonly steps: readonly Fact[];
+}
+
+const charge = { chargeId: MINE };
+
+const FACTS: readonly Fact[] = [
+  { kind: 'pending', ...charge },
+  { kind: 'action_required', ...charge, actionUrl: 'https://processor.example/a' },
+  { kind: 'authorized', ...charge },
+  { kind: 'succeeded', ...charge },
+  { kind: 'succeeded', ...charge, feeMinor: 5 },
+  { kind: 'declined', failure: { code: 'card_declined', message: 'no' } },
+  { kind: 'undecidable' },
+  { kind: 'fee', ...charge, feeMinor: 7 },
+  { kind: 'refund', ...charge, refundId: 're_1', amountMinor: 30, status: 'succeeded' },
+  { kind: 'refund', ...charge, refundId: 're_1', amountMinor: 30, status: 'failed' },
+  { kind: 'dispute', ...charge, disputeId: 'dp_1', amountMinor: 40, status: 'open' },
+  { kind: 'dispute', ...charge, disputeId: 'dp_1', amountMinor: 40, status: 'won' },
+  { kind: 'dispute', ...charge, disputeId: 'dp_2', amountMinor: 20, status: 'lost' },
+];
+
+const plan = fc.record({
+  tenant: fc.constantFrom('ten_a', 'ten_b'),
+  mode: fc.constantFrom<Mode>('test', 'live'),
+  reference: fc.constantFrom(undefined, 'order-1', 'order-2'),
+  amountMinor: fc.integer({ min: 100, max: 100_000 }),
+  currency: fc.constantFrom('EUR', 'JPY'),
+  hours: fc.array(fc.integer({ min: 0, max: 60 }), { minLength: 9, maxLength: 9 }),
+  steps: fc.array(fc.constantFrom(...FACTS), { minLength: 1, maxLength: 8 }),
+});
+
+/** Some payments of some tenants, and what happens to each, over some days. */
+export const paymentPlans: fc.Arbitrary<readonly PaymentHistoryPlan[]> = fc
+  .array(plan, { minLength: 1, maxLength: 6 })
+  .map((plans) => plans.map((each, index) => ({ ...each, key: `k-${index}` })));
+
+/** What the Ledger would hold: facts that change nothing leave nothing. */
+export function chainFor({ key, tenant, mode, reference, hours, steps, ...money }: PaymentHistoryPlan): Transition[] {
+  const { payment, first, type } = pendingTransition(paymentIdFor(key, tenant), reference);
+  invariant(first !== undefined, 'a first transition has details');
+  const sorted = [...hours].sort((left, right) => left - right);
+  const at = (step: number) => BEGIN_MS + (sorted[step] ?? 0) * HOUR_MS + step;
+  const own = { ...payment, tenantId: tenantId(tenant), mode, ...money, createdAtMs: at(0) };
+  const chain = [firstTransition(systemDigest, { type, payment: own, postings: [] }, first, at(0))];
+  for (const [index, fact] of steps.entries()) {
+    const newest = chain.at(-1);
+    invariant(newest !== undefined, 'a chain is never empty');
+    const decision = decide(fact, stateAfter(chain));
+    if (decision.kind !== 'append') continue;
+    chain.push(nextTransition(systemDigest, newest, decision.draft, at(index + 1)));
+  }
+  return chain;
+}
