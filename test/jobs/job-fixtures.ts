@@ -1,7 +1,7 @@
 import type { JobRun } from '../../lambdas/jobs/domain/job-run.ts';
 import type { Job, JobCounts, JobItem } from '../../lambdas/jobs/use/job.ts';
 import { ONE_DONE } from '../../lambdas/jobs/use/job.ts';
-import type { JobObserver } from '../../lambdas/jobs/use/job-observer.ts';
+import type { JobObserver } from '../../lambdas/jobs/use/work-run.ts';
 import type { JobId } from '../../lambdas/kernel/contract/jobs.ts';
 import { type OperationId, ownerToken } from '../../lambdas/kernel/ids.ts';
 import type { EffectRecord } from '../../lambdas/once/domain/idempotency.ts';

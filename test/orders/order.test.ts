@@ -4,7 +4,6 @@ import { type OrderId, paymentOfOrder, tenantId } from '../../lambdas/kernel/ids
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { createOrderDraft, isSettled, type Order, type OrderDraft } from '../../lambdas/orders/domain/order.ts';
 import { decideOrder, type OrderFact } from '../../lambdas/orders/domain/order-facts.ts';
-import { confirmationLetter } from '../../lambdas/orders/domain/order-letter.ts';
 import { isOrderDue } from '../../lambdas/orders/domain/order-limits.ts';
 import { nextOrderStep, type OrderCall } from '../../lambdas/orders/domain/order-steps.ts';
 import {
@@ -12,6 +11,7 @@ import {
   firstOrderTransition,
   nextOrderTransitions,
 } from '../../lambdas/orders/domain/order-transition.ts';
+import { confirmationLetter } from '../../lambdas/orders/use/order-calls.ts';
 
 const T0 = Date.UTC(2026, 2, 1, 12);
 const HOUR_MS = 3_600_000;

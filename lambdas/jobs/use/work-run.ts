@@ -10,6 +10,7 @@ import {
   JOB_WAIT_SECONDS,
   JOB_WORKER_TIMEOUT_SECONDS,
   JobMetric,
+  type JobMetricName,
 } from '../contract.ts';
 import {
   begunPage,
@@ -26,9 +27,15 @@ import {
   workerLivesMs,
 } from '../domain/job-run.ts';
 import type { Job } from './job.ts';
-import type { JobObserver } from './job-observer.ts';
 import type { JobLock, JobRunStore, JobTasks } from './job-runs.ts';
 import { itemToPassOver, workPage } from './work-page.ts';
+
+/** Receives the metrics and the errors of runs, for alarms and logs. */
+export interface JobObserver {
+  count(jobId: string, metric: JobMetricName, times: number): void;
+  /** @param item the name of the failed item, if the error belongs to one */
+  report(error: unknown, run: Pick<JobRun, 'runId'>, item?: string): void;
+}
 
 export interface WorkRunTools {
   readonly runs: Pick<JobRunStore, 'readRun' | 'lock' | 'save'>;

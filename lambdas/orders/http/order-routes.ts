@@ -1,8 +1,10 @@
 import { type Call, found, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
-import { readKeyedRequest } from '../../http/keyed-request.ts';
+import { problemAnswer } from '../../http/http-answer.ts';
+import { inProgress, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
 import { preferenceApplied, preferredWaitSeconds } from '../../http/prefer-wait.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
+import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import { deriveOrderId, orderOperation } from '../../kernel/ids.ts';
@@ -11,10 +13,8 @@ import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
 import { orderObject } from '../domain/order-answer.ts';
 import { type CreateOrder, type CreateOrderOutcome, createOrder } from '../use/create-order.ts';
-
 import type { OrderTools } from '../use/order-calls.ts';
-import { readOrder } from '../use/read-order.ts';
-import { orderOutcomeAnswer } from './order-outcome-answer.ts';
+import { readOrder } from '../use/order-chain.ts';
 import { createOrderBody } from './order-schemas.ts';
 
 const PATH = '/v1/orders';
@@ -58,6 +58,26 @@ function readRequest({ tools: { digest }, caller, request, receivedAtMs }: Call<
     email,
     ...(referrer === undefined ? {} : { referrer }),
   });
+}
+
+/** The answer to a request for an order. A first execution and a replay return the stored answer unchanged. */
+function orderOutcomeAnswer(outcome: CreateOrderOutcome, requestId: string): Answer {
+  switch (outcome.kind) {
+    case 'first':
+      return outcome.answer;
+    case 'replay':
+      return replayed(outcome.answer);
+    case 'in_progress':
+      return inProgress(requestId);
+    case 'payload_mismatch':
+      return payloadMismatch(requestId);
+    case 'order_key_expired': {
+      const detail = 'This Idempotency-Key has made an order, and its answer is no longer kept. Look at that order.';
+      return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
+        members: { order_id: outcome.orderId },
+      });
+    }
+  }
 }
 
 function countsOf(outcome: CreateOrderOutcome, notes: RunNotes): readonly RequestCount[] {

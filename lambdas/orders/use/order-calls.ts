@@ -1,5 +1,6 @@
 import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
+import { shownAmount } from '../../kernel/currency.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
 import type { TenantId } from '../../kernel/ids.ts';
@@ -16,7 +17,6 @@ import type { Processor } from '../../payments/use/processor.ts';
 import type { Order, ReversalWay } from '../domain/order.ts';
 import { referralCreditMinor } from '../domain/order.ts';
 import type { OrderFact } from '../domain/order-facts.ts';
-import { CONFIRMATION_TAG, confirmationLetter } from '../domain/order-letter.ts';
 import { CHARGE_WINDOW_MS, NEVER_CHARGED_AFTER_MS, PAYER_BOUND_MS } from '../domain/order-limits.ts';
 import type { OrderCall } from '../domain/order-steps.ts';
 import type { OrderDetails } from '../domain/order-transition.ts';
@@ -47,6 +47,8 @@ export interface OrderCallLimits {
 const STOCK_TIMEOUT_MS = 8_000;
 /** Timeout of an e-mail or a credit, which may be late. Milliseconds. */
 const LATE_TIMEOUT_MS = 4_000;
+/** The tag of confirmation e-mails in the mailer's statistics. */
+const CONFIRMATION_TAG = 'order-confirmation';
 
 /** Proof that the payment was not begun: the claim may be released, and the key used again. */
 export class NothingBegun extends Error {
@@ -265,6 +267,17 @@ async function sendEmail(
     case 'needs_review':
       return { kind: 'email_unknown' };
   }
+}
+
+/** The confirmation e-mail. It is built from fields that never change, so it is the same for every attempt. */
+export function confirmationLetter(
+  { id, amountMinor, currency }: Order,
+  { items }: OrderDetails,
+): { readonly subject: string; readonly text: string } {
+  const lines = items.map(({ sku, quantity }) => `  ${quantity} x ${sku}`);
+  const total = shownAmount(amountMinor, currency);
+  const text = [`Thank you for your order ${id}.`, '', ...lines, '', `Charged: ${total}`, ''].join('\n');
+  return { subject: `Your order ${id}`, text };
 }
 
 async function credit(

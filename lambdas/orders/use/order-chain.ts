@@ -1,5 +1,6 @@
-import type { OrderId } from '../../kernel/ids.ts';
+import { type OrderId, parseOrderId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
+import type { Caller } from '../../tenants/authenticate.ts';
 import type { Order } from '../domain/order.ts';
 import { type OrderDetails, type OrderTransition, orderDetailsOf } from '../domain/order-transition.ts';
 import type { OrderStore } from './order-store.ts';
@@ -40,4 +41,20 @@ export async function readOrderChain(
   const transitions = await orders.listOrderTransitions(orderId, { afterSequence: 0, limit: PAGE });
   invariant(transitions.length < PAGE, `the order ${orderId} has ${PAGE} or more transitions`);
   return transitions.length === 0 ? undefined : orderChainOf(transitions);
+}
+
+/**
+ * The current order, by a strongly consistent read.
+ *
+ * @returns undefined when there is no such order, or it belongs to another tenant or mode
+ * @throws RetryableError when the store is unavailable
+ */
+export async function readOrder(
+  orders: Pick<OrderStore, 'listOrderTransitions'>,
+  { tenantId, mode }: Caller,
+  id: string,
+): Promise<OrderChain | undefined> {
+  const orderId = parseOrderId(id);
+  const chain = orderId === undefined ? undefined : await readOrderChain(orders, orderId);
+  return chain?.order.tenantId === tenantId && chain.order.mode === mode ? chain : undefined;
 }

@@ -1,9 +1,8 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { SQSClient } from '@aws-sdk/client-sqs';
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { ActiveSecrets } from '../../kernel/platform/active-secrets.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { WebhookSecrets, WebhookTasks } from '../use/webhooks.ts';
-import { sqsWebhookTasks } from './sqs-webhook-tasks.ts';
 import { webhookSecrets } from './webhook-secrets.ts';
 
 /** SDK retries are off: the sweep repeats due tasks, and callers repeat requests. */
@@ -12,9 +11,33 @@ const CLIENT = {
   requestHandler: { requestTimeout: 2_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 },
 };
 
+/** Concurrent calls: enough for the sweep to finish in time, few enough for one process. */
+const MOST_AT_ONCE = 10;
+
 /** The queue of webhook tasks from a function's settings. */
 export function configuredTasks({ tasksQueueUrl }: { readonly tasksQueueUrl: string }): WebhookTasks {
   return sqsWebhookTasks(new SQSClient(CLIENT), tasksQueueUrl);
+}
+
+/** One message per call, so that no batch fails in part. The sweep enqueues lost tasks again. */
+function sqsWebhookTasks(client: SQSClient, queueUrl: string): WebhookTasks {
+  return {
+    enqueue: async (tasks, delaySeconds) => {
+      for (let from = 0; from < tasks.length; from += MOST_AT_ONCE) {
+        await Promise.all(
+          tasks.slice(from, from + MOST_AT_ONCE).map((each) =>
+            client.send(
+              new SendMessageCommand({
+                QueueUrl: queueUrl,
+                MessageBody: JSON.stringify(each),
+                DelaySeconds: delaySeconds,
+              }),
+            ),
+          ),
+        );
+      }
+    },
+  };
 }
 
 /** The secrets of endpoints. The root keys are read from Secrets Manager on demand. */
