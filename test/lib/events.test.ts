@@ -179,10 +179,8 @@ test('receipts and commissions are asked for by the events that tell of them', (
     const rules = Object.entries(service.findResources('AWS::Events::Rule')).filter(([id]) => id.startsWith(name));
     return rules.map(([, { Properties }]) => (Properties as { EventPattern: unknown }).EventPattern);
   };
-  expect(typesOf('FollowUpsReceiptEvents')).toEqual([{ source: ['payonce'], 'detail-type': ['payment.completed'] }]);
-  expect(typesOf('FollowUpsCommissionEvents')).toEqual([
-    { source: ['payonce'], 'detail-type': [...COMMISSION_EVENT_TYPES] },
-  ]);
+  expect(typesOf('ReceiptEvents')).toEqual([{ source: ['payonce'], 'detail-type': ['payment.completed'] }]);
+  expect(typesOf('CommissionEvents')).toEqual([{ source: ['payonce'], 'detail-type': [...COMMISSION_EVENT_TYPES] }]);
 });
 
 test('a receipt is tried for as long as it takes to find out what became of an earlier try', () => {
