@@ -32,7 +32,7 @@ beforeAll(async () => {
       Runtime: 'nodejs24.x',
       Handler: 'index.handler',
       Timeout: 20,
-      Code: { ZipFile: await zipped(join(import.meta.dirname, '..', 'support', 'ledger-probe.ts')) },
+      Code: { ZipFile: await zipped(join(import.meta.dirname, 'ledger-probe.ts')) },
     }),
   );
 });
