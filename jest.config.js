@@ -20,8 +20,8 @@ const common = {
 
 /**
  * `unit` needs nothing but Node. Each of the other two starts a local AWS of its own with the stacks deployed on it, so that they
- * can run at the same time: `stores` computes, on tables and queues of its own and by the thousand; `deployed` calls what is
- * deployed, kills it, and waits for what comes.
+ * can run at the same time: `stores` computes, on tables and queues of its own and by the thousand, and starts and stops a local AWS as a
+ * person does; `deployed` calls what is deployed, kills it, and waits for what comes.
  */
 const config = {
   // No measure of speed: it ends a test that hangs, on a machine however busy.

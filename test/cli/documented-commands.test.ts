@@ -58,8 +58,8 @@ describe('commands in documents', () => {
  */
 const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
   'npm ci': 'package-lock.json',
-  'npm start': 'test/lifecycle/local.deployed.test.ts',
-  'npm stop': 'test/lifecycle/local.deployed.test.ts',
+  'npm start': 'test/lifecycle/local.stores.test.ts',
+  'npm stop': 'test/lifecycle/local.stores.test.ts',
   'npm test': 'package.json',
   'npm run check': 'package.json',
   'npm run prove': 'test/run/prove.ts',
