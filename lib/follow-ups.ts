@@ -38,7 +38,7 @@ export class FollowUps extends Construct {
     registry.grantRows(worker, 'KeepCommissions', ['dynamodb:PutItem'], [COMMISSION, COMMISSION_OF_ORDER]);
   }
 
-  /** Reads no payment and pays nobody out. */
+  /** Reads no payment and makes no payout. */
   #commissions(): void {
     const { events, idempotency, registry } = this.#props.data;
     const consumer = this.#consumer('CommissionConsumer', {

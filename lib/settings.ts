@@ -54,10 +54,10 @@ export interface Settings {
   readonly logRetentionDays: number;
   /**
    * Where alarms are written to: an SNS topic is made, and its subscription has to be confirmed once. Costs about 1 USD a month
-   * for its key. @default nobody is told
+   * for its key. @default no notification is sent
    */
   readonly alarmEmail?: string;
-  /** The ARN of an SNS topic of one's own that is told of alarms; it must let CloudWatch publish. @default nobody is told */
+  /** The ARN of an existing SNS topic for alarms; it must allow CloudWatch to publish. @default no notification is sent */
   readonly alarmTopicArn?: string;
 }
 

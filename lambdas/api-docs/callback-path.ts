@@ -11,7 +11,7 @@ const callback = z
 
 export const received = z.looseObject({ received: z.literal(true) }).meta({ id: 'Received' });
 
-/** Where processors call back: in the description for whoever sets one up. */
+/** Where processors call back, described for the operator who configures a processor. */
 export const callbackPath: ZodOpenApiPathsObject = {
   '/callbacks/{processor}': {
     post: {

@@ -108,7 +108,7 @@ export function reversalOfOrder(
   return `${CHANGE_PREFIXES[kind]}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
 }
 
-/** The void of a hold that nobody captured. @param attempt 1 for the first; the next only when that one has provably failed */
+/** The void of an authorization that was never captured. @param attempt 1 for the first; the next one only after the previous one provably failed */
 export function expiryOfHold(digest: Digest, paymentId: PaymentId, attempt: number): OperationId {
   const letters = derived(digest, ['expiry_of_hold', paymentId, String(attempt)]).slice(0, CHANGE_LETTERS);
   return `${CHANGE_PREFIXES.cancel}${paymentId.slice('pay_'.length)}${letters}` as OperationId;

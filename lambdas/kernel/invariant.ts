@@ -1,4 +1,4 @@
-/** A bug in this program, never a fault of the world: nobody catches it but the edge. */
+/** A bug in this program, never a fault of the world. Only the edge catches it. */
 class InvariantViolation extends Error {
   override readonly name = 'InvariantViolation';
 }

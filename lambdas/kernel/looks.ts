@@ -7,7 +7,7 @@ const DAY_MS = 24 * HOUR_MS;
 /** Looks become rarer with age. Each step holds below its age; the last one for ever. */
 type Looks = readonly (readonly [belowAgeMs: number, everyMinutes: number])[];
 
-/** At every run for the first hour, while somebody may wait; what takes days is asked about now and then. */
+/** At every run for the first hour, while a client may be waiting; rarely for outcomes that take days. */
 const OUTCOME_LOOKS: Looks = [
   [HOUR_MS, 1],
   [Number.POSITIVE_INFINITY, 15],

@@ -26,7 +26,7 @@ const DEFAULT_CONCURRENCY = 10;
 /** Messages for one execution: it takes them at once, and each costs one transaction. */
 const BATCH = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
-/** A queue forgets after two weeks: long before that, somebody must know that its consumer is behind. */
+/** A queue drops messages after two weeks: an operator must know much earlier that its consumer is behind. */
 const LONGEST_WAIT = Duration.minutes(30);
 /** As long as EventBridge tries at all (Amazon EventBridge user guide, "Retry policy"). */
 const DELIVER_FOR = Duration.hours(24);

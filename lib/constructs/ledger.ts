@@ -37,7 +37,7 @@ export class Ledger extends Construct {
       indexName: LedgerTable.recentOutcomesIndex.name,
       partitionKey: text(LedgerTable.recentOutcomesIndex.partitionKey),
       sortKey: text(LedgerTable.recentOutcomesIndex.sortKey),
-      // Whoever walks the index reads the transition itself: a copy of it would double what a payment costs to write.
+      // A reader of the index reads the transition itself: a copy would double the write cost of a payment.
       projectionType: ProjectionType.KEYS_ONLY,
     });
   }

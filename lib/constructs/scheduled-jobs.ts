@@ -26,13 +26,13 @@ const SOONEST_GIVEN_UP = Duration.minutes(1);
 const DELIVERY_ATTEMPTS = 20;
 /** Lambda's most, a minute and two minutes later (AWS Lambda developer guide, "Asynchronous invocation"). */
 const CALL_RETRIES = 2;
-/** As long as SQS keeps a message at all, so that somebody can look at it. */
+/** The maximum of SQS, so that an operator has time to look at the message. */
 const KEPT = Duration.days(14);
 
 /**
  * A schedule for each job. The Scheduler hands a firing over to Lambda and knows no more of it (AWS Lambda developer guide,
  * "Invoke a Lambda function on a schedule": asynchronously); so it tries again to hand over, and Lambda tries a failed call
- * again. What neither brings about ends in one queue, and somebody hears of it.
+ * again. What fails in both ends in one queue, which has an alarm.
  */
 export class ScheduledJobs extends Construct {
   /** Firings that started nothing. */

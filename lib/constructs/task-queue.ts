@@ -7,14 +7,14 @@ export interface TaskQueueProps {
   readonly handlerTimeout: Duration;
   /** How long a message stays hidden that was taken and not acknowledged; no less than the timeout. @default six times the timeout */
   readonly hiddenFor?: Duration;
-  /** A message that fails so often is set aside. @default 5 */
+  /** The number of failures after which a message is dead-lettered. @default 5 */
   readonly tries?: number;
 }
 
 /** AWS: "Using Lambda with Amazon SQS" asks for a visibility timeout of six times the function's. */
 const VISIBILITY_TIMES = 6;
 const DEFAULT_TRIES = 5;
-/** As long as SQS keeps a message at all: a function may be gone for long, and somebody must find time for dead letters. */
+/** The maximum of SQS: a function may be down for long, and an operator needs time for dead letters. */
 const KEPT = Duration.days(14);
 
 /** A queue for a function, with a place for messages that cannot be handled. */

@@ -10,9 +10,9 @@ export interface VendorTroubleProps {
   readonly deadLetters: Queue;
 }
 
-/** A breaker that opens has seen five failures in a row; whoever is told within five minutes is told in time. */
+/** A breaker that opens has seen five consecutive failures; an alert within five minutes is early enough. */
 const PERIOD = Duration.minutes(5);
-/** Single calls that are given up are asked for again by whoever made them; so many in one period are an outage. */
+/** The caller repeats a single call that was given up; this many in one period are an outage. */
 const MANY_GIVEN_UP = 10;
 /** Four days before SQS forgets them. */
 const OLD = Duration.days(10);

@@ -15,9 +15,9 @@ export const EventMetric = {
   consumedBefore: 'event_consumed_before',
   /** A consumer failed or was busy; the queue brings it again. */
   consumeFailed: 'event_consume_failed',
-  /** Set aside with its reason, whole: nobody could read it, or the bus refuses it. A person must hear of it. */
+  /** Parked whole, with the reason: it cannot be read, or the bus refuses it. An operator must be alerted. */
   parked: 'event_parked',
-  /** Of those parked: rows of the Ledger that somebody has changed or removed, which nobody may. */
+  /** Of the parked records: rows of the Ledger that were changed or removed, which is never allowed. */
   tampered: 'ledger_tampered',
   /** Payments whose outcome was published as: a person must decide. */
   toReview: 'payment_to_review',

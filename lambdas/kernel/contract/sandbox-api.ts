@@ -37,7 +37,7 @@
  *
  * Callbacks: every change of a charge, a refund or a dispute is an event, posted as JSON to the address that the sandbox
  * was given, until it is answered 2xx: at once, then after growing waits. Each is signed over its raw bytes (SIGNATURE_HEADER).
- * An event names what changed; whoever gets it reads the charge, which is the truth.
+ * An event names what changed; its receiver reads the charge, which is authoritative.
  */
 export type ChargeStatus = 'pending' | 'requires_action' | 'authorized' | 'succeeded' | 'declined' | 'voided';
 

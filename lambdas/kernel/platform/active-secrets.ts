@@ -28,7 +28,7 @@ interface Entry {
   known?: Known | undefined;
   /** When the last read began, whatever came of it. Unix milliseconds. */
   triedAtMs?: number;
-  /** The read under way; whoever comes meanwhile waits for it. */
+  /** The read in progress; concurrent callers wait for it. */
   reading?: Promise<readonly string[]> | undefined;
 }
 
@@ -79,7 +79,7 @@ export class ActiveSecrets {
     return entry;
   }
 
-  /** Whether it is less than `limitMs` ago. A time that lies ahead tells that the clock jumped back: then nobody knows. */
+  /** Whether it is less than `limitMs` ago. A time in the future means that the clock jumped back: then the answer is no. */
   #within(limitMs: number, sinceMs: number | undefined): boolean {
     if (sinceMs === undefined) return false;
     const agoMs = this.#clock.nowMs() - sinceMs;

@@ -23,7 +23,7 @@ export interface Pacing {
 type FailureClass =
   /** Refused by a condition: an outcome, with what stood in the way. */
   | { readonly kind: 'condition'; readonly reasons: readonly CancellationReason[] }
-  /** Somebody else is writing the same item right now; nothing was applied. */
+  /** A rival is writing the same item at this moment; nothing was applied. */
   | { readonly kind: 'conflict' }
   /** Nothing was applied. */
   | { readonly kind: 'throttled' }

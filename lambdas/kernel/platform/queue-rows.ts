@@ -13,7 +13,7 @@ export const QUEUE_SHARDS = 4;
 /** Told of each row that this code cannot read; the others are read all the same, and the row stays where it is. */
 export type Unreadable = (error: unknown) => void;
 
-/** For whoever does not read queues for a living: nobody would be told, so the reading fails. */
+/** For a caller that reports no unreadable rows: the read fails instead of skipping one silently. */
 export const failOnUnreadable: Unreadable = (error) => {
   throw error;
 };

@@ -50,7 +50,7 @@ export interface RequestReport {
 export interface Telemetry {
   /** One line for every request. */
   request(report: RequestReport, counts: readonly RequestCount[]): void;
-  /** One line for a run that nobody requested. */
+  /** One log line for a run that no request started. */
   run(
     name: string,
     counts: Readonly<Partial<Record<RequestCount, number>>>,
