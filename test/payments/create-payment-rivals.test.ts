@@ -163,6 +163,14 @@ describe('rivals', () => {
     expect(await harness.answered(request)).toEqual({ ...first, kind: 'replay' });
   });
 
+  test('a record deleted while its owner was refused: the refusal is not stored, because a rival may have sent', async () => {
+    const request = paymentRequest('deleted-and-refused', { source: 'tok_declined' });
+    const deleting = harness.storeWithRival(async () => harness.store.deleteRecord(chargeOperation(request.paymentId)));
+    await expect(harness.pay(request, { store: deleting })).rejects.toMatchObject({ code: 'contention' });
+    expect(await harness.typesOf(request)).toEqual(['payment.created']);
+    expect(await harness.store.readRecord(chargeOperation(request.paymentId))).toBeUndefined();
+  });
+
   test.each([-5, 5])('a worker whose clock is off by %d minutes changes only which request waits', async (minutes) => {
     const request = paymentRequest(`skew-${minutes}`);
     const other = skewed(harness.clock, minutes * MINUTE);
