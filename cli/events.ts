@@ -1,22 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { type Message, SQSClient } from '@aws-sdk/client-sqs';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { type AwsTarget, serviceQueues, stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode, endingOf } from './failure.ts';
 import { moveBack, redrivePairs } from './moving.ts';
 import { parkedWork, redrive } from './redriving.ts';
 import { invoke, republishRange } from './republishing.ts';
-import { type Session, table } from './session.ts';
+import { isoTime, readSeconds, type Session, table } from './session.ts';
 
 /** Younger events may still be on their way. Milliseconds. */
 const ON_ITS_WAY_MS = 5 * 60_000;
 /** Between two looks at a task of SQS. Milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
 
+/** Unix seconds. */
 interface Range {
-  readonly since: number;
-  readonly until?: number;
+  readonly createdFrom: number;
+  readonly createdTo?: number;
 }
 
 interface RedrivenQueue {
@@ -34,15 +35,18 @@ export function addEvents(program: Command, session: Session): void {
   events
     .command('republish')
     .description('publishes the events of a range again from the Ledger; consumers recognize them by their ids')
-    .requiredOption('--since <time>', 'the beginning, as 2026-03-01T12:00Z; at most two weeks ago', readTime)
-    .option('--until <time>', 'the end; five minutes ago when left out', readTime)
-    .action(async ({ since: sinceMs, until: untilMs = Date.now() - ON_ITS_WAY_MS }: Range) => {
-      if (untilMs <= sinceMs) throw new CliFailure(ExitCode.usage, '--until must be later than --since.');
+    .requiredOption('--created-from <seconds>', 'the beginning, in Unix seconds; at most two weeks ago', readSeconds)
+    .option('--created-to <seconds>', 'the end, exclusive; five minutes ago when left out', readSeconds)
+    .action(async ({ createdFrom, createdTo }: Range) => {
+      const sinceMs = createdFrom * 1000;
+      const untilMs = createdTo === undefined ? Date.now() - ON_ITS_WAY_MS : createdTo * 1000;
+      if (untilMs <= sinceMs)
+        throw new CliFailure(ExitCode.usage, 'The range is empty: --created-to must be later than --created-from.');
       const target = await session.aws();
       const [functionName] = await stackOutputs(target, 'service', ['republishFunction']);
       const { found, published, unpublishable } = await session.during('Publishing events again', (report) =>
         republishRange(new LambdaClient(target), functionName, { sinceMs, untilMs }, ({ nextMs }) => {
-          if (nextMs !== undefined) report(`published up to ${new Date(nextMs).toISOString()}`);
+          if (nextMs !== undefined) report(`published up to ${isoTime(nextMs)}`);
         }),
       );
       session.show({ found, published, unpublishable }, [`${published} of ${found} events published.`]);
@@ -121,10 +125,4 @@ function relayAgain(lambda: LambdaClient, relay: string, republisher: string): (
     });
     if (batchItemFailures.length > 0) throw new CliFailure(ExitCode.incomplete, 'the relay could not publish it.');
   };
-}
-
-function readTime(text: string): number {
-  const time = Date.parse(text);
-  if (Number.isNaN(time)) throw new InvalidArgumentError(`${text} is no time; as 2026-03-01T12:00Z.`);
-  return time;
 }

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import * as z from 'zod';
 import { stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
-import { type Session, table } from './session.ts';
+import { isoTime, readSeconds, type Session, table } from './session.ts';
 
 interface ApiAccess {
   /** Without a trailing slash. */
@@ -39,8 +39,8 @@ export function addJobs(program: Command, session: Session): void {
         ({ id, schedule, time_zone: zone, last_run: last, next_run: next }) => [
           id,
           zone === null || zone === 'UTC' ? schedule : `${schedule} ${zone}`,
-          last === null ? 'never ran' : `${last.scheduled_for} ${last.status}`,
-          next ?? 'not known yet',
+          last === null ? 'never ran' : `${isoTime(last.scheduled_for * 1000)} ${last.status}`,
+          next === null ? 'not known yet' : isoTime(next * 1000),
         ],
       );
       session.show(document, table(['JOB', 'SCHEDULE', 'LAST RUN', 'NEXT RUN'], rows));
@@ -49,9 +49,9 @@ export function addJobs(program: Command, session: Session): void {
   jobs
     .command('run <id>')
     .description('starts a run of a job, for now or for a time that was missed; there is one run for each time')
-    .option('--at <time>', 'the time that the run is for, as 2026-03-01T12:00:00Z; now when left out', readTime)
-    .action(async (id: string, { at }: { at?: string }) => {
-      const document = await ask('POST', runsOf(id), at === undefined ? {} : { scheduled_for: at });
+    .option('--scheduled-for <seconds>', 'the time of the run, in Unix seconds; now when left out', readSeconds)
+    .action(async (id: string, { scheduledFor }: { scheduledFor?: number }) => {
+      const document = await ask('POST', runsOf(id), scheduledFor === undefined ? {} : { scheduled_for: scheduledFor });
       session.show(document, runLines([readAnswer(jobRun, document)]));
     });
 
@@ -87,7 +87,7 @@ async function locate(session: Session, { url, key = process.env['PAYONCE_API_KE
 
 const jobRun = z.object({
   id: z.string(),
-  scheduled_for: z.string(),
+  scheduled_for: z.int(),
   status: z.string(),
   duration: z.number().nullable(),
   done: z.int(),
@@ -104,7 +104,7 @@ const jobList = z.object({
       schedule: z.string(),
       time_zone: z.string().nullable(),
       last_run: jobRun.nullable(),
-      next_run: z.string().nullable(),
+      next_run: z.int().nullable(),
     }),
   ),
 });
@@ -156,13 +156,6 @@ function readAnswer<Shape>(schema: z.ZodType<Shape>, document: unknown): Shape {
   const { success, data } = schema.safeParse(document);
   if (success) return data;
   throw new CliFailure(ExitCode.settings, 'What answers there is not the API of this version of Payonce: check --url.');
-}
-
-const time = z.iso.datetime({ offset: true });
-
-function readTime(text: string): string {
-  if (time.safeParse(text).success) return text;
-  throw new InvalidArgumentError(`${text} is no time; as 2026-03-01T12:00:00Z.`);
 }
 
 function withoutSlash(address: string): string {

@@ -6,7 +6,7 @@ import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { TenantAdministration, UnknownTenantError } from '../lambdas/tenants/store/tenant-administration.ts';
 import { stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
-import { type Session, table } from './session.ts';
+import { isoTime, type Session, table } from './session.ts';
 
 interface NamedTable {
   readonly table?: string;
@@ -121,10 +121,6 @@ function readScopes(text: string): readonly Scope[] {
     if (scope === undefined) throw new InvalidArgumentError(`${name} is no scope; there are ${ALL_SCOPES.join(', ')}.`);
     return scope;
   });
-}
-
-function isoTime(timeMs: number): string {
-  return new Date(timeMs).toISOString();
 }
 
 function seconds(timeMs: number): number {

@@ -5,7 +5,7 @@ import { type LetterAnswer, type LetterOrder, type LetterReport, MOST_LETTERS } 
 import { stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { invoke } from './republishing.ts';
-import { type Session, table } from './session.ts';
+import { isoTime, type Session, table } from './session.ts';
 
 /** `payonce letters`. */
 export function addLetters(program: Command, session: Session): void {
@@ -82,7 +82,7 @@ function lines(letters: readonly LetterReport[]): readonly string[] {
     operation,
     reason,
     mayBeApplied ? 'may have been applied' : 'not applied',
-    new Date(keptSinceMs).toISOString(),
+    isoTime(keptSinceMs),
     id,
   ]);
   return table(['STATE', 'VENDOR', 'OPERATION', 'REASON', 'EFFECT', 'KEPT SINCE', 'LETTER'], rows);

@@ -33,7 +33,7 @@ export async function republishRange(
   }
   throw new CliFailure(
     ExitCode.incomplete,
-    `The bus does not take events: go on later with --since ${new Date(sinceMs).toISOString()}.`,
+    `The bus does not take events: go on later with --created-from ${Math.floor(sinceMs / 1000)}.`,
   );
 }
 

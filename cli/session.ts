@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { Listr } from 'listr2';
 import { StateFile } from '../local/state-file.ts';
 import type { AwsTarget } from './deployment.ts';
@@ -93,4 +93,15 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
       .join('  ')
       .trimEnd(),
   );
+}
+
+/** For people: `2026-01-01T00:00:00Z`, cut to whole seconds. */
+export function isoTime(timeMs: number): string {
+  return `${new Date(timeMs).toISOString().slice(0, 19)}Z`;
+}
+
+/** Reads an option with a time in Unix seconds. */
+export function readSeconds(text: string): number {
+  if (/^\d{1,10}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError(`${text} is not a time in Unix seconds, for example 1772366400.`);
 }

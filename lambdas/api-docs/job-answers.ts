@@ -4,7 +4,7 @@ import { JOBS } from '../kernel/contract/jobs.ts';
 
 /** What the routes of jobs answer. */
 
-const time = z.iso.datetime();
+const time = z.int().meta({ description: 'Unix time in seconds.', example: 1_772_366_400 });
 const count = z.int().min(0);
 
 export const jobRun = z
@@ -22,9 +22,9 @@ export const jobRun = z
     status: z.enum(RUN_STATUSES).meta({
       description: '`succeeded` when all was looked at, also if some of it failed: the next run has that again.',
     }),
-    accepted_at: time,
-    started_at: time.nullable(),
-    ended_at: time.nullable(),
+    created: time.meta({ description: 'When the run was accepted.' }),
+    started: time.nullable(),
+    ended: time.nullable(),
     duration: z.number().min(0).nullable().meta({ description: 'From its beginning to its end, in seconds.' }),
     done: count,
     left: count.meta({ description: 'Looked at, and not due or not possible yet.' }),

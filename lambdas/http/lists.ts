@@ -2,15 +2,13 @@ import * as z from 'zod';
 import { found, type Handled, refusal } from './authenticated-api.ts';
 import type { GatewayRequest } from './gateway-request.ts';
 import { problem } from './problems.ts';
-import { wholeNumber } from './validate.ts';
+import { LAST_SECOND, wholeNumber } from './validate.ts';
 
 /** Maximum page size, and the default of lists that are shown oldest first. */
 const MAX_PAGE = 100;
 export const DEFAULT_PAGE = MAX_PAGE;
 /** Default page size of lists that are shown newest first. */
 const DEFAULT_LIST_PAGE = 10;
-/** Unix seconds have ten digits until the year 2286. */
-const LAST_SECOND = 9_999_999_999;
 
 export const pageLimit = (what: string) => wholeNumber(1, MAX_PAGE, `Maximum number of ${what}. Default: 100.`);
 

@@ -108,3 +108,12 @@ export const wholeNumber = (min: number, max: number, meaning: string) => {
       override: () => ({ description: meaning, type: 'integer', minimum: min, maximum: max }),
     });
 };
+
+/** Unix seconds have ten digits until the year 2286. */
+export const LAST_SECOND = 9_999_999_999;
+
+/** A field of a body with a time. */
+export const unixSecond = z
+  .int('must be a JSON integer of Unix seconds')
+  .min(0, 'must be at least 0')
+  .max(LAST_SECOND, `must be at most ${LAST_SECOND}`);

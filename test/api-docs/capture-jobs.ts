@@ -6,7 +6,7 @@ import type { CapturedExamples } from './captured-examples.ts';
 export async function captureJobs(examples: CapturedExamples): Promise<void> {
   const harness = new JobsApiHarness();
   const now = examples.request('startJobRun', 'now', 'For the current time', {});
-  const time = { scheduled_for: '2026-03-01T12:00:00Z' };
+  const time = { scheduled_for: 1_772_366_400 };
   examples.request('startJobRun', 'time', 'For a time that was missed', time);
   examples.answer('startJobRun', 'accepted', 'Accepted', await harness.run('by-time', time));
   await harness.run('for-now', now);
@@ -16,7 +16,7 @@ export async function captureJobs(examples: CapturedExamples): Promise<void> {
   const data = dataOf({ body: list }).filter(({ id }) => id === 'close-days');
   examples.answer('listJobs', 'nightly', 'One of the jobs', { status, body: { ...list, data } });
   examples.answer('listJobRuns', 'one', 'One run', await harness.get(RUNS));
-  const run = await harness.get(`${RUNS}/close-days:${time.scheduled_for}`);
+  const run = await harness.get(`${RUNS}/close-days:2026-03-01T12:00:00Z`);
   examples.answer('getJobRun', 'succeeded', 'The run has ended', run);
 }
 

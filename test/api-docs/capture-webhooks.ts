@@ -27,7 +27,7 @@ export async function captureWebhooks(examples: CapturedExamples): Promise<void>
   await captureDeliveries(examples, harness, String(made.body['id']));
 
   const nowSeconds = harness.clock.nowMs() / 1000;
-  const day = { from: nowSeconds, until: nowSeconds + 86_400 };
+  const day = { created_from: nowSeconds, created_to: nowSeconds + 86_400 };
   const replay = examples.request('replayWebhooks', 'day', 'One day', day);
   examples.answer('replayWebhooks', 'day', 'Accepted', await harness.send('POST', `${path}/replay`, 'y', replay));
   const overlap = { overlap_seconds: 3_600 };

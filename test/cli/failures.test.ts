@@ -72,7 +72,7 @@ describe('every command fails with one sentence and the documented exit code', (
     'tenants create': 'Shop',
     'jobs run': 'resolve',
     'jobs runs': 'resolve',
-    'events republish': '--since 2026-03-01T12:00Z',
+    'events republish': '--created-from 1772366400',
   };
   const commands = commandsOf(payonceProgram({ print: () => undefined, isTerminal: false, freshKey: () => '' })).map(
     (words) => `${words} ${arguments_[words] ?? ''}`.trim(),
@@ -156,8 +156,14 @@ describe('payonce', () => {
       'jobs list --url localhost:8080',
       "option '--url <address>': localhost:8080 is no address; as https://api.example.",
     ],
-    ['events republish --since then', "option '--since <time>': then is no time; as 2026-03-01T12:00Z."],
-    ['events republish --since 2026-03-02T12:00Z --until 2026-03-01T12:00Z', '--until must be later than --since.'],
+    [
+      'events republish --created-from then',
+      "option '--created-from <seconds>': then is not a time in Unix seconds, for example 1772366400.",
+    ],
+    [
+      'events republish --created-from 1772452800 --created-to 1772366400',
+      'The range is empty: --created-to must be later than --created-from.',
+    ],
     ['tenants list --all', "unknown option '--all'"],
   ])('"%s" is refused', async (words, sentence) => {
     const ended = await payonce(words);

@@ -52,7 +52,7 @@ const ending = async (...args: readonly string[]) => endingOf(await run(...args)
 
 describe('payonce jobs', () => {
   test('list shows every job with its last run and its next', async () => {
-    await run('run', 'close-days', '--at', T1);
+    await run('run', 'close-days', '--scheduled-for', String(Date.parse(T1) / 1000));
     printed = [];
     const lines = (await run('list')).map(cells);
     expect(lines[0]).toEqual(['JOB', 'SCHEDULE', 'LAST RUN', 'NEXT RUN']);
@@ -67,7 +67,7 @@ describe('payonce jobs', () => {
       ...NOTHING,
     ]);
     printed = [];
-    expect(cells((await run('run', 'close-days', '--at', T1))[1])).toEqual([
+    expect(cells((await run('run', 'close-days', '--scheduled-for', String(Date.parse(T1) / 1000)))[1])).toEqual([
       `close-days:${T1}`,
       'accepted',
       ...NOTHING,
@@ -108,7 +108,7 @@ describe('payonce jobs', () => {
       exitCode: ExitCode.notFound,
       sentence: 'not_found: There is no such job.',
     });
-    const future = await ending('run', 'close-days', '--at', '2026-03-01T12:10:00Z');
+    const future = await ending('run', 'close-days', '--scheduled-for', '1772367000');
     expect(future.exitCode).toBe(ExitCode.refused);
     expect(future.sentence).toContain('invalid_request: scheduled_for must not lie in the future');
     expect((await ending('--key', 'nonsense', 'list')).sentence).toContain('unauthorized: Send a valid API key');
@@ -117,12 +117,12 @@ describe('payonce jobs', () => {
 
   test.each([
     [
-      ['run', 'close-days', '--at', 'yesterday'],
-      "option '--at <time>': yesterday is no time; as 2026-03-01T12:00:00Z.",
+      ['run', 'close-days', '--scheduled-for', 'yesterday'],
+      "option '--scheduled-for <seconds>': yesterday is not a time in Unix seconds, for example 1772366400.",
     ],
     [
-      ['run', 'close-days', '--at', '2026-03-01'],
-      "option '--at <time>': 2026-03-01 is no time; as 2026-03-01T12:00:00Z.",
+      ['run', 'close-days', '--scheduled-for', '2026-03-01'],
+      "option '--scheduled-for <seconds>': 2026-03-01 is not a time in Unix seconds, for example 1772366400.",
     ],
     [['runs', 'close-days', '--most', '0'], "option '--most <n>': 0 is not a number from 1 to 100."],
     [['runs', 'close-days', '--most', '1.5'], "option '--most <n>': 1.5 is not a number from 1 to 100."],

@@ -74,7 +74,7 @@ describe('a schedule that fires', () => {
           authorization: expect.stringMatching(/^Bearer eyJ/),
           'content-type': 'application/json',
         }),
-        body: JSON.stringify({ scheduled_for: T12 }),
+        body: JSON.stringify({ scheduled_for: 1772366400 }),
       },
     ]);
     expect(site.harness.world.runs.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted' }]);

@@ -7,6 +7,11 @@ import { JobRunsWorld } from './job-runs-world.ts';
 
 export const RUNS = '/v1/admin/jobs/close-days/runs';
 
+/** @param time ISO 8601 */
+export function unixSeconds(time: string): number {
+  return Math.floor(Date.parse(time) / 1000);
+}
+
 /** The API of jobs with everything behind it in memory; by default an operator asks. */
 export class JobsApiHarness extends ApiHarness {
   readonly world = new JobRunsWorld();
@@ -55,6 +60,6 @@ export class JobsApiHarness extends ApiHarness {
     const { path = RUNS, credited = runId, scopes = ['jobs:run'], key = runId } = changes;
     const token = await signJobCredential(this.credentials, { path, runId: credited, scopes });
     const headers = { Authorization: `Bearer ${token}` };
-    return this.run(key, { scheduled_for: scheduledFor, ...changes.body }, { headers });
+    return this.run(key, { scheduled_for: unixSeconds(scheduledFor), ...changes.body }, { headers });
   }
 }

@@ -4,7 +4,7 @@ import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { dataOf } from '../reconciling/ledger-api-harness.ts';
-import { JobsApiHarness, RUNS } from './jobs-api-harness.ts';
+import { JobsApiHarness, RUNS, unixSeconds } from './jobs-api-harness.ts';
 
 const T12 = '2026-03-01T12:00:00Z';
 const RUN_ID = `close-days:${T12}`;
@@ -29,11 +29,11 @@ describe('asking for a run, as the clock', () => {
       id: RUN_ID,
       object: 'job_run',
       job: 'close-days',
-      scheduled_for: T12,
+      scheduled_for: 1_772_366_400,
       status: 'accepted',
-      accepted_at: T12,
-      started_at: null,
-      ended_at: null,
+      created: 1_772_366_400,
+      started: null,
+      ended: null,
       duration: null,
       done: 0,
       left: 0,
@@ -56,12 +56,6 @@ describe('asking for a run, as the clock', () => {
     expect(harness.reports.map(({ counts }) => counts)).toEqual([['first'], ['replay']]);
   });
 
-  test('is one request however its time is spelt', async () => {
-    await harness.fire(T12);
-    const again = await harness.fire(T12, { body: { scheduled_for: '2026-03-01T13:00:00.000+01:00' } });
-    expect(again.headers).toMatchObject({ 'Idempotency-Replayed': 'true' });
-  });
-
   test('with no tenant is no tenant’s request', async () => {
     await harness.fire(T12);
     expect(harness.reports[0]?.report).not.toHaveProperty('tenantId');
@@ -81,7 +75,7 @@ describe('asking for a run, as the clock', () => {
     ['another key than its run', { key: 'mine' }, 400, 'invalid_idempotency_key', undefined],
     [
       'another time than its run',
-      { body: { scheduled_for: '2026-03-01T11:00:00Z' } },
+      { body: { scheduled_for: 1_772_362_800 } },
       422,
       'idempotency_key_payload_mismatch',
       'scheduled_for',
@@ -97,7 +91,7 @@ describe('asking for a run, as the clock', () => {
   test('with a credential that has ended is refused', async () => {
     const { headers } = await credentialOf(harness);
     harness.world.clock.advance(90_000);
-    const reply = await harness.run(RUN_ID, { scheduled_for: T12 }, { headers });
+    const reply = await harness.run(RUN_ID, { scheduled_for: 1_772_366_400 }, { headers });
     expect([reply.status, reply.body['code']]).toEqual([401, 'unauthorized']);
   });
 
@@ -140,7 +134,7 @@ describe('asking for a run, as an operator', () => {
     harness.world.clock.advance(60_000);
     const again = await harness.run('"my-key"');
 
-    expect([first.status, first.body['scheduled_for']]).toEqual([202, '2026-03-01T12:00:01Z']);
+    expect([first.status, first.body['scheduled_for']]).toEqual([202, 1_772_366_401]);
     expect(again.text).toBe(first.text);
     expect(runs()).toHaveLength(1);
     expect(harness.reports[0]?.report).toMatchObject({
@@ -153,10 +147,10 @@ describe('asking for a run, as an operator', () => {
   test('is for the time given, which is one run with the clock’s and with other operators’', async () => {
     harness.registerKey(OTHER_KEY, { scopes: [Scopes.admin], tenantId: tenantId('ten_other') });
     await harness.fire(T12);
-    const mine = await harness.run('a-key', { scheduled_for: '2026-03-01T13:00:00+01:00' });
+    const mine = await harness.run('a-key', { scheduled_for: 1_772_366_400 });
     const theirs = await harness.run(
       'a-key',
-      { scheduled_for: T12 },
+      { scheduled_for: 1_772_366_400 },
       { headers: { Authorization: `Bearer ${OTHER_KEY}` } },
     );
 
@@ -168,26 +162,26 @@ describe('asking for a run, as an operator', () => {
   });
 
   test('under a used key with another body is 422', async () => {
-    await harness.run('my-key', { scheduled_for: T12 });
-    const other = await harness.run('my-key', { scheduled_for: '2026-03-01T11:00:00Z' });
+    await harness.run('my-key', { scheduled_for: 1_772_366_400 });
+    const other = await harness.run('my-key', { scheduled_for: 1_772_362_800 });
     expect([other.status, other.body['code']]).toEqual([422, 'idempotency_key_payload_mismatch']);
     expect(runs()).toHaveLength(1);
   });
 
   test('may use a run’s id as a key, and takes nothing from the clock by it', async () => {
-    await harness.run(RUN_ID, { scheduled_for: '2026-03-01T11:00:00Z' });
+    await harness.run(RUN_ID, { scheduled_for: 1_772_362_800 });
     expect(await harness.fire(T12)).toMatchObject({ status: 202, body: { id: RUN_ID } });
     expect(runs()).toHaveLength(2);
   });
 
   test.each<readonly [string, Readonly<Record<string, unknown>>, string, string]>([
     ['a time that is none', { scheduled_for: 'tomorrow' }, 'invalid_request', 'scheduled_for'],
-    ['a time without a zone', { scheduled_for: '2026-03-01T12:00:00' }, 'invalid_request', 'scheduled_for'],
-    ['a day that there is not', { scheduled_for: '2026-02-30T12:00:00Z' }, 'invalid_request', 'scheduled_for'],
-    ['seconds', { scheduled_for: 1772366400 }, 'invalid_request', 'scheduled_for'],
+    ['a time as text', { scheduled_for: T12 }, 'invalid_request', 'scheduled_for'],
+    ['milliseconds', { scheduled_for: 1_772_366_400_000 }, 'invalid_request', 'scheduled_for'],
+    ['half a second', { scheduled_for: 1_772_366_400.5 }, 'invalid_request', 'scheduled_for'],
     ['nothing for a time', { scheduled_for: null }, 'invalid_request', 'scheduled_for'],
-    ['a time to come', { scheduled_for: '2026-03-01T12:02:00Z' }, 'invalid_request', 'scheduled_for'],
-    ['a time long ago', { scheduled_for: '2026-01-29T12:00:00Z' }, 'invalid_request', 'scheduled_for'],
+    ['a time to come', { scheduled_for: 1_772_366_520 }, 'invalid_request', 'scheduled_for'],
+    ['a time long ago', { scheduled_for: 1_769_688_000 }, 'invalid_request', 'scheduled_for'],
     ['a field that is none', { at: T12 }, 'unknown_field', 'at'],
   ])('with %s is 400 with the field, and nothing is stored', async (_what, body, code, param) => {
     const reply = await harness.run('my-key', body);
@@ -243,7 +237,7 @@ describe('the list of jobs', () => {
       time_zone: 'UTC',
       overlap: 'forbid',
       last_run: null,
-      next_run: '2026-03-02T01:20:00Z',
+      next_run: 1_772_414_400,
     });
     expect(jobs.find(({ id }) => id === 'resolve')).toMatchObject({ time_zone: null, next_run: null });
   });
@@ -251,12 +245,12 @@ describe('the list of jobs', () => {
   test('shows the last run of each, from which a rate goes on', async () => {
     const path = '/v1/admin/jobs/resolve/runs';
     for (const at of ['2026-03-01T11:58:30Z', '2026-03-01T11:57:30Z']) {
-      await harness.run(at, { scheduled_for: at }, {}, path);
+      await harness.run(at, { scheduled_for: unixSeconds(at) }, {}, path);
     }
     const jobs = dataOf(await harness.get('/v1/admin/jobs'));
     expect(jobs.find(({ id }) => id === 'resolve')).toMatchObject({
       last_run: { id: 'resolve:2026-03-01T11:58:30Z', status: 'accepted' },
-      next_run: '2026-03-01T12:00:30Z',
+      next_run: 1_772_366_430,
     });
   });
 
@@ -274,7 +268,7 @@ describe('the list of a job’s runs', () => {
   };
 
   test('is newest first, by pages, without one left out or shown twice', async () => {
-    for (const minute of [1, 3, 2, 4, 5]) await harness.run(`k-${minute}`, { scheduled_for: at(minute) });
+    for (const minute of [1, 3, 2, 4, 5]) await harness.run(`k-${minute}`, { scheduled_for: unixSeconds(at(minute)) });
     const id = (minute: number) => `close-days:${at(minute)}`;
 
     expect(await ids('')).toEqual([[5, 4, 3, 2, 1].map(id), false]);
@@ -285,7 +279,7 @@ describe('the list of a job’s runs', () => {
   });
 
   test('shows what came of each', async () => {
-    await harness.run('k-1', { scheduled_for: at(1) });
+    await harness.run('k-1', { scheduled_for: unixSeconds(at(1)) });
     const [run] = runs();
     if (run === undefined) throw new Error('no run was accepted');
     const nowMs = harness.world.clock.nowMs();
@@ -308,11 +302,11 @@ describe('the list of a job’s runs', () => {
       id: `close-days:${at(1)}`,
       object: 'job_run',
       job: 'close-days',
-      scheduled_for: at(1),
+      scheduled_for: 1_772_362_860,
       status: 'failed',
-      accepted_at: T12,
-      started_at: '2026-03-01T12:00:01Z',
-      ended_at: '2026-03-01T12:01:03Z',
+      created: 1_772_366_400,
+      started: 1_772_366_401,
+      ended: 1_772_366_463,
       duration: 62.5,
       done: 7,
       left: 2,
@@ -338,7 +332,7 @@ describe('the list of a job’s runs', () => {
     ['?starting_after=1', 'invalid_request', 'starting_after'],
     ['?before=1', 'unknown_parameter', 'before'],
   ])('%s is 400 with the parameter', async (query, code, param) => {
-    await harness.run('k-1', { scheduled_for: at(1) });
+    await harness.run('k-1', { scheduled_for: unixSeconds(at(1)) });
     const reply = await harness.get(`${RUNS}${query}`);
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);
   });

@@ -81,6 +81,6 @@ export const PROVOKED_WEBHOOKS = {
     const { body } = await harness.create('k');
     const path = `/${String(body['id'])}`;
     await harness.send('PATCH', path, undefined, { enabled: false });
-    return harness.send('POST', `${path}/replay`, 'r', { from: 0, until: 10 });
+    return harness.send('POST', `${path}/replay`, 'r', { created_from: 0, created_to: 10 });
   },
 };

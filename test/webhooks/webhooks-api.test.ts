@@ -123,7 +123,7 @@ describe('an endpoint', () => {
       harness.send('PATCH', path, undefined, { enabled: false }, asked),
       harness.send('DELETE', path, 'x', undefined, asked),
       harness.send('POST', `${path}/rotate_secret`, 'x', {}, asked),
-      harness.send('POST', `${path}/replay`, 'x', { from: 0, until: 1 }, asked),
+      harness.send('POST', `${path}/replay`, 'x', { created_from: 0, created_to: 1 }, asked),
       harness.send('GET', `${path}/deliveries`, undefined, undefined, asked),
       harness.send('POST', `${path}/deliveries/${id}/resend`, 'x', undefined, asked),
     ]);
@@ -205,7 +205,7 @@ describe('a replay', () => {
   test('is accepted once per key', async () => {
     const harness = new WebhookHarness();
     const endpoint = idOf(await harness.create('k'));
-    const asked = { from: 1_772_366_400, until: 1_772_452_800 };
+    const asked = { created_from: 1_772_366_400, created_to: 1_772_452_800 };
     const first = await harness.send('POST', `/${endpoint}/replay`, 'r', asked);
     const again = await harness.send('POST', `/${endpoint}/replay`, 'r', asked);
     expect([first.status, first.body['status']]).toEqual([202, 'running']);
@@ -214,10 +214,10 @@ describe('a replay', () => {
   });
 
   test.each([
-    [{ from: 10, until: 10 }, 'from'],
-    [{ from: 0, until: 32 * 86_400 }, 'from'],
-    [{ from: 0 }, 'until'],
-    [{ from: 0.5, until: 10 }, 'from'],
+    [{ created_from: 10, created_to: 10 }, 'created_from'],
+    [{ created_from: 0, created_to: 32 * 86_400 }, 'created_from'],
+    [{ created_from: 0 }, 'created_to'],
+    [{ created_from: 0.5, created_to: 10 }, 'created_from'],
   ])('of %j is refused', async (body, param) => {
     const harness = new WebhookHarness();
     const endpoint = idOf(await harness.create('k'));

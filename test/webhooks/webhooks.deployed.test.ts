@@ -56,7 +56,10 @@ describe('a merchant on the deployed stack', () => {
     expect((await send('POST', `${path}/deliveries/${delivery.id}/resend`, `${run}-again`)).status).toBe(202);
     await arrived(3);
     const untilSeconds = Math.floor(Date.now() / 1000) + 1;
-    const replay = await send('POST', `${path}/replay`, `${run}-replay`, { from: fromSeconds, until: untilSeconds });
+    const replay = await send('POST', `${path}/replay`, `${run}-replay`, {
+      created_from: fromSeconds,
+      created_to: untilSeconds,
+    });
     expect(replay.status).toBe(202);
     await arrived(4);
     expect(new Set(ours().map(({ headers }) => headers['webhook-id'])).size).toBe(1);

@@ -1,18 +1,18 @@
 import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import type { JobRun } from './job-run.ts';
 
-/** A run as the API shows it. Times are ISO 8601 in whole seconds, as in the run-id. */
+/** A run as the API shows it. Times are Unix seconds. */
 export function jobRunObject(run: JobRun): Record<string, unknown> {
   const { startedAtMs, endedAtMs } = run;
   return {
     id: run.runId,
     object: 'job_run',
     job: run.jobId,
-    scheduled_for: isoSeconds(run.scheduledForMs),
+    scheduled_for: unixSeconds(run.scheduledForMs),
     status: run.status,
-    accepted_at: isoSeconds(run.acceptedAtMs),
-    started_at: startedAtMs === undefined ? null : isoSeconds(startedAtMs),
-    ended_at: endedAtMs === undefined ? null : isoSeconds(endedAtMs),
+    created: unixSeconds(run.acceptedAtMs),
+    started: startedAtMs === undefined ? null : unixSeconds(startedAtMs),
+    ended: endedAtMs === undefined ? null : unixSeconds(endedAtMs),
     // Seconds. Clock skew can make the difference negative.
     duration:
       startedAtMs === undefined || endedAtMs === undefined ? null : Math.max(0, (endedAtMs - startedAtMs) / 1000),
@@ -33,7 +33,6 @@ export function acceptedAnswer(run: JobRun): Answer {
   };
 }
 
-/** `2026-01-01T00:00:00Z`, cut to whole seconds. */
-export function isoSeconds(timeMs: number): string {
-  return `${new Date(timeMs).toISOString().slice(0, 19)}Z`;
+export function unixSeconds(timeMs: number): number {
+  return Math.floor(timeMs / 1000);
 }

@@ -21,7 +21,7 @@ import { fingerprintOf } from '../../kernel/fingerprint.ts';
 import { clockedRunOperation, deriveRunOperation } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type JobRun, type RunId, runIdOf } from '../domain/job-run.ts';
-import { isoSeconds, jobRunObject } from '../domain/job-run-object.ts';
+import { jobRunObject, unixSeconds } from '../domain/job-run-object.ts';
 import { nextScheduled, readSchedule } from '../schedules.ts';
 import { type AcceptRun, type AcceptRunOutcome, type AcceptRunTools, acceptRun } from '../use/accept-run.ts';
 import { type JobsCaller, keyOrCredential, type VerifyCredential } from './authenticate-jobs.ts';
@@ -69,7 +69,7 @@ function jobObject(entry: JobEntry, last: JobRun | undefined, nowMs: number): Re
     time_zone: read.schedule.kind === 'rate' ? null : (timeZone ?? 'UTC'),
     overlap,
     last_run: last === undefined ? null : jobRunObject(last),
-    next_run: nextMs === undefined ? null : isoSeconds(nextMs),
+    next_run: nextMs === undefined ? null : unixSeconds(nextMs),
   };
 }
 
@@ -140,7 +140,7 @@ function readRequest(call: Call, jobId: string): Parsed<AcceptRun> {
   const read = readKeyedRequest(tools.digest, request, startRunBody, readOptionalJsonObject);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
-  const scheduledForMs = body.scheduled_for === undefined ? undefined : Date.parse(body.scheduled_for);
+  const scheduledForMs = body.scheduled_for === undefined ? undefined : body.scheduled_for * 1000;
   if (caller.kind === 'executor') return clockedRequest(call, { jobId, key, scheduledForMs }, caller.runId);
   const path = `/v1/admin/jobs/${jobId}/runs`;
   return valid({
@@ -157,7 +157,6 @@ interface ClockedRun {
   readonly scheduledForMs: number | undefined;
 }
 
-/** All requests of the executor for one run are one request, even if they write the time differently. */
 function clockedRequest({ tools: { digest } }: Call, asked: ClockedRun, credited: string): Parsed<AcceptRun> {
   const { jobId, key, scheduledForMs } = asked;
   if (scheduledForMs === undefined) {
@@ -173,7 +172,7 @@ function clockedRequest({ tools: { digest } }: Call, asked: ClockedRun, credited
   }
   return valid({
     operationId: clockedRunOperation(digest, key),
-    fingerprint: fingerprintOf(digest, { body: { scheduled_for: isoSeconds(scheduledForMs) }, query: {} }),
+    fingerprint: fingerprintOf(digest, { body: { scheduled_for: unixSeconds(scheduledForMs) }, query: {} }),
     jobId,
     scheduledForMs,
   });

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { wholeNumber } from '../../http/validate.ts';
+import { unixSecond, wholeNumber } from '../../http/validate.ts';
 
 /** The schemas of requests. The API documents are generated from them. */
 
@@ -10,10 +10,9 @@ const LONGEST_RUN_ID = 128;
 
 export const startRunBody = z
   .strictObject({
-    scheduled_for: z.iso.datetime({ offset: true, error: 'must be a time as 2026-01-01T00:00:00Z' }).optional().meta({
-      description:
-        'The scheduled time of the run, ISO 8601 with a zone, cut to whole seconds. Defaults to now. At most 30 days ago.',
-      example: '2026-01-01T00:00:00Z',
+    scheduled_for: unixSecond.optional().meta({
+      description: 'The scheduled time of the run, in Unix seconds. Defaults to now. At most 30 days ago.',
+      example: 1_772_366_400,
     }),
   })
   .meta({ id: 'StartJobRun' });

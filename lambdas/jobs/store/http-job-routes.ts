@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { callOnce } from '../../outbound/http-call.ts';
-import { isoSeconds } from '../domain/job-run-object.ts';
+import { unixSeconds } from '../domain/job-run-object.ts';
 import { type JobCredentialClaims, signJobCredential } from '../job-credential.ts';
 import type { JobRoutes } from '../use/job-routes.ts';
 
@@ -24,7 +24,7 @@ export function httpJobRoutes({ apiUrl, sign }: HttpJobRoutesTools): JobRoutes {
           'content-type': 'application/json',
           'idempotency-key': runId,
         },
-        body: JSON.stringify({ scheduled_for: isoSeconds(scheduledForMs) }),
+        body: JSON.stringify({ scheduled_for: unixSeconds(scheduledForMs) }),
         timeoutMs,
         party: 'jobs_api',
       });

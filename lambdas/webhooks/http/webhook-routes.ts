@@ -184,19 +184,17 @@ async function replay(call: Call): Promise<Handled> {
   const keyed = readKeyed(call, 'POST', replayBody);
   if (keyed.kind === 'refused') return refusal(keyed.problem, call.request);
   const { request, scope, body } = keyed.value;
-  const { from, until, events } = body;
-  if (from >= until) {
-    return refusal(problem('invalid_request', 'from must be before until.', 'from'), call.request);
-  }
-  if (until - from > LONGEST_REPLAY_SECONDS) {
-    return refusal(problem('invalid_request', 'from must be at most 31 days before until.', 'from'), call.request);
+  const { created_from: from, created_to: to, events } = body;
+  if (from >= to || to - from > LONGEST_REPLAY_SECONDS) {
+    const detail = `created_from must be ${from >= to ? '' : 'at most 31 days '}before created_to.`;
+    return refusal(problem('invalid_request', detail, 'created_from'), call.request);
   }
   const outcome = await acceptReplay(call.tools, {
     ...request,
     endpointId: call.id,
     replayId: deriveReplayId(call.tools.digest, scope),
     fromMs: from * 1000,
-    untilMs: until * 1000,
+    untilMs: to * 1000,
     ...(events === undefined ? {} : { events }),
   });
   return handled(call, outcome);

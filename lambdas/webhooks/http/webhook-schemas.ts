@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { pageLimit } from '../../http/lists.ts';
+import { unixSecond } from '../../http/validate.ts';
 import { isDeliveryId } from '../domain/webhook-delivery.ts';
 import { WEBHOOK_EVENT_TYPES } from '../domain/webhook-endpoint.ts';
 
 /** Schemas of the requests of the webhook API. The API documents are generated from them. */
 
 const LONGEST_URL = 2_048;
-const LAST_SECOND = 9_999_999_999;
 /** A week: enough to deploy a new secret, and a limit for the use of a leaked one. */
 const MAX_OVERLAP_SECONDS = 7 * 24 * 60 * 60;
 export const DEFAULT_OVERLAP_SECONDS = 24 * 60 * 60;
@@ -67,16 +67,11 @@ export const rotateSecretBody = z
   })
   .meta({ id: 'RotateWebhookSecret' });
 
-const second = z
-  .int('must be a JSON integer of Unix seconds')
-  .min(0, 'must be at least 0')
-  .max(LAST_SECOND, `must be at most ${LAST_SECOND}`);
-
 export const replayBody = z
   .strictObject({
-    from: second.meta({ description: 'Unix seconds, inclusive.', example: 1_772_366_400 }),
-    until: second.meta({
-      description: 'Unix seconds, exclusive; at most 31 days after `from`.',
+    created_from: unixSecond.meta({ description: 'Unix seconds, inclusive.', example: 1_772_366_400 }),
+    created_to: unixSecond.meta({
+      description: 'Unix seconds, exclusive; at most 31 days after `created_from`.',
       example: 1_772_452_800,
     }),
     events: events
