@@ -21,6 +21,6 @@ export class ApiDocs extends Construct {
       memoryMb: 256,
       environment: {},
     });
-    for (const path of ['/docs', '/docs/{asset}', '/v1/openapi.json']) http.route(path, this.api.function);
+    http.route(['/docs', '/docs/{proxy+}', '/v1/openapi.json'], this.api.function);
   }
 }

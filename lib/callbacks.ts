@@ -35,6 +35,6 @@ export class Callbacks extends Construct {
     data.idempotency.grantCommit(this.api);
     const { orphan, return: giveBack, openOrder, hold } = RegistryRow;
     data.registry.grantRows(this.api, 'ShelveOrphans', ['dynamodb:PutItem'], [orphan, giveBack, openOrder, hold]);
-    http.route('/callbacks/{processor}', this.api.function);
+    http.route(['/callbacks/{proxy+}'], this.api.function);
   }
 }

@@ -207,7 +207,7 @@ export class Events extends Construct {
     });
     data.ledger.grantReadTransitions(api);
     data.registry.grantReadApiKeys(api);
-    for (const path of ['/v1/events', '/v1/events/{id}']) http.route(path, api.function);
+    http.route(['/v1/events', '/v1/events/{proxy+}'], api.function);
     return api;
   }
 

@@ -27,8 +27,6 @@ export interface JobsProps {
   readonly memoryMb: number;
 }
 
-const PATHS = ['/v1/admin/jobs', '/v1/admin/jobs/{id}/runs', '/v1/admin/jobs/{id}/runs/{run}'];
-
 /** The variable that names the queue of each worker. */
 const QUEUE_VARIABLES = {
   payments: Environment.paymentJobsQueueUrl,
@@ -60,7 +58,7 @@ export class Jobs extends Construct {
       upkeep: this.#queueOf('upkeep', 'UpkeepRuns'),
     } satisfies Record<JobWorkerName, IQueue>;
     const api = this.#api(Object.entries(queues) as [JobWorkerName, IQueue][]);
-    for (const path of PATHS) http.route(path, api.function);
+    http.route(['/v1/admin/jobs', '/v1/admin/jobs/{proxy+}'], api.function);
     this.schedules = new ScheduledJobs(this, 'Default', { jobs: JOBS, executor: this.#executor().function });
   }
 

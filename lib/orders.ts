@@ -39,6 +39,6 @@ export class Orders extends Construct {
     const { return: giveBack, inquiry, openOrder, hold } = RegistryRow;
     data.registry.grantRows(this.api, 'Queue', ['dynamodb:PutItem'], [giveBack, inquiry, openOrder, hold]);
     parties.grantCall(this.api);
-    for (const path of ['/v1/orders', '/v1/orders/{id}']) http.route(path, this.api.function);
+    http.route(['/v1/orders', '/v1/orders/{proxy+}'], this.api.function);
   }
 }

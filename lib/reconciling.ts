@@ -19,14 +19,6 @@ export interface ReconcilingProps {
   readonly memoryMb: number;
 }
 
-const PATHS = [
-  '/v1/ledger/entries',
-  '/v1/balances',
-  '/v1/admin/corrections',
-  '/v1/admin/mismatches',
-  '/v1/admin/payments/{id}/resolve',
-];
-
 /** The books are compared every hour at least. */
 const COMPARED = Duration.hours(2);
 /** Told of every night. */
@@ -50,7 +42,7 @@ export class Reconciling extends Construct {
     });
     data.idempotency.grantCommit(this.api);
     data.registry.grantReadApiKeys(this.api);
-    for (const path of PATHS) http.route(path, this.api.function);
+    http.route(['/v1/ledger/{proxy+}', '/v1/balances', '/v1/admin/{proxy+}'], this.api.function);
     new RunbookAlarm(this, 'BooksDiffer', {
       description: 'The books of a processor and the Ledger differ, and a second comparison confirmed it.',
       entry: 'the-books-differ',

@@ -23,15 +23,6 @@ export interface WebhooksProps {
   readonly allowLoopback?: boolean;
 }
 
-const PATHS = [
-  '/v1/webhook_endpoints',
-  '/v1/webhook_endpoints/{id}',
-  '/v1/webhook_endpoints/{id}/rotate_secret',
-  '/v1/webhook_endpoints/{id}/replay',
-  '/v1/webhook_endpoints/{id}/deliveries',
-  '/v1/webhook_endpoints/{id}/deliveries/{delivery}/resend',
-];
-
 /** Sent at once by one execution: each mostly waits for somebody's server. */
 const BATCH = 10;
 /** So many merchants' servers may be slow at once, ten times over, before others wait. */
@@ -65,7 +56,7 @@ export class Webhooks extends Construct {
     this.#tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(WEBHOOK_SENDER_TIMEOUT_SECONDS) });
     this.queue = this.#tasks.queue;
     const api = this.#api();
-    for (const path of PATHS) props.http.route(path, api.function);
+    props.http.route(['/v1/webhook_endpoints', '/v1/webhook_endpoints/{proxy+}'], api.function);
     new EventConsumer(this, 'Events', { bus: props.data.events.bus, consumer: this.#fanOut() });
     this.sender = this.#sender();
     new RunbookAlarm(this, 'DeadLettersWait', {

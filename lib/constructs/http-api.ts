@@ -41,7 +41,7 @@ export class HttpApi extends Construct {
       cloudWatchRole: settings.accountLogRole,
       // It is the account's, not the stack's: one that went with its stack would leave all other APIs without logs.
       ...(settings.accountLogRole ? { cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN } : {}),
-      defaultIntegration: new LambdaIntegration(fallback, { allowTestInvoke: false }),
+      defaultIntegration: integrationOf(fallback),
       deployOptions: {
         stageName: 'live',
         throttlingRateLimit: settings.throttlingRate,
@@ -68,13 +68,23 @@ export class HttpApi extends Construct {
     return `https://${this.api.restApiId}.execute-api.${this.api.env.region}.${this.api.stack.urlSuffix}/${this.api.deploymentStage.stageName}`;
   }
 
-  /** Sends one path, with any method, to another function. */
-  route(path: string, handler: Function): void {
-    this.api.root.resourceForPath(path).addMethod('ANY', new LambdaIntegration(handler, { allowTestInvoke: false }));
+  /**
+   * Sends paths, with any method, to a function. Its router answers 404 and 405.
+   *
+   * @param paths `/v1/orders` for itself only, `/v1/orders/{proxy+}` for everything below it. The most specific path applies
+   */
+  route(paths: readonly string[], handler: Function): void {
+    const integration = integrationOf(handler);
+    for (const path of paths) this.api.root.resourceForPath(path).addMethod('ANY', integration);
   }
 }
 
-/** Who asked for what and how it went: no query, no header, no body. */
+/** One permission for each function: the default is one for each method, up to the limit of a function's policy. */
+function integrationOf(handler: Function): LambdaIntegration {
+  return new LambdaIntegration(handler, { scopePermissionToMethod: false });
+}
+
+/** The caller, the resource and the result, without query, header and body. The path is not logged: it may contain any text. */
 function accessLogFormat(): AccessLogFormat {
   return AccessLogFormat.custom(
     JSON.stringify({
@@ -82,7 +92,7 @@ function accessLogFormat(): AccessLogFormat {
       time: AccessLogField.contextRequestTimeEpoch(),
       ip: AccessLogField.contextIdentitySourceIp(),
       method: AccessLogField.contextHttpMethod(),
-      path: AccessLogField.contextPath(),
+      resource: AccessLogField.contextResourcePath(),
       status: AccessLogField.contextStatus(),
       responseLength: AccessLogField.contextResponseLength(),
       latencyMs: AccessLogField.contextResponseLatency(),

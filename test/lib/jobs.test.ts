@@ -197,8 +197,7 @@ describe('the routes of jobs', () => {
   test('are answered by their function', () => {
     expect(routesOf(template)).toMatchObject({
       '/v1/admin/jobs': 'JobsApi',
-      '/v1/admin/jobs/{id}/runs': 'JobsApi',
-      '/v1/admin/jobs/{id}/runs/{run}': 'JobsApi',
+      '/v1/admin/jobs/{proxy+}': 'JobsApi',
     });
   });
 

@@ -4,7 +4,7 @@ import type { ExpiredRecord, ExpiredRecords } from '../../lambdas/reconciling/us
 /** The relevant fields of a record in a test. */
 interface PutRecord {
   readonly key: string;
-  readonly status: 'INPROGRESS' | 'PENDING' | 'FAILED' | 'COMPLETED';
+  readonly status: 'INPROGRESS' | 'pending' | 'failed' | 'COMPLETED';
   readonly expiresAtSeconds?: number;
 }
 
@@ -46,7 +46,7 @@ export function describeExpiredRecords(name: string, make: () => Promise<Subject
       await subject.put({ key: 'OP#bb', status: 'COMPLETED', expiresAtSeconds: BEFORE });
       await subject.put({ key: 'OP#ccc', status: 'COMPLETED', expiresAtSeconds: BEFORE + 1 });
       await subject.put({ key: 'OP#d', status: 'COMPLETED' });
-      for (const status of ['INPROGRESS', 'PENDING', 'FAILED'] as const) {
+      for (const status of ['INPROGRESS', 'pending', 'failed'] as const) {
         await subject.put({ key: `OP#${status}`, status });
         await subject.put({ key: `OP#${status}#dated`, status, expiresAtSeconds: 1 });
       }

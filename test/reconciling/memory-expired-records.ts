@@ -3,7 +3,7 @@ import type { WalkPage, WalkStep } from '../../lambdas/views/use/view-store.ts';
 
 /** The fields of a record that its expiry depends on. */
 export interface EndingRecord {
-  readonly status: 'INPROGRESS' | 'PENDING' | 'FAILED' | 'COMPLETED';
+  readonly status: 'INPROGRESS' | 'pending' | 'failed' | 'COMPLETED';
   readonly expiresAtSeconds?: number;
 }
 

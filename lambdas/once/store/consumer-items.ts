@@ -1,19 +1,14 @@
 import * as z from 'zod';
-import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
-import type { OwnerToken } from '../../kernel/ids.ts';
-import { type Item } from '../../kernel/platform/items.ts';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { type Item, itemSchema } from '../../kernel/platform/items.ts';
 import type { Consumption, OpenConsumption } from '../domain/consumption.ts';
 import type { ConsumerWrite, RowCondition } from '../use/consumer-records.ts';
-import { operationOfKey, parseEffectRecord, recordKey } from './record-items.ts';
+import { fieldsOf, parseEffectRecord, recordFields, rowOf } from './record-items.ts';
 import { ROW_IS_NEW, type TransactItem } from './transact-items.ts';
 
-/** Upper case, like the statuses of Powertools' records. */
-const STATUS = { pending: 'PENDING', failed: 'FAILED' } as const;
-
-const openItem = z.object({
-  [IdempotencyTable.partitionKey]: z.string(),
-  status: z.enum([STATUS.pending, STATUS.failed]),
-  owner: z.string(),
+const openItem = itemSchema<OpenConsumption>()({
+  status: z.enum(['pending', 'failed']),
+  ...recordFields,
   attempt: z.int().min(1),
   claimedAtMs: z.int(),
   leaseExpiresAtMs: z.int(),
@@ -21,19 +16,12 @@ const openItem = z.object({
 
 /** Without time to live, because an open call must not be lost. Not in the index of open claims, because the queue redelivers. */
 export function openConsumptionItem(consumption: OpenConsumption): Item {
-  const { operationId, status, owner, attempt, claimedAtMs, leaseExpiresAtMs } = consumption;
-  return { ...recordKey(operationId), status: STATUS[status], owner, attempt, claimedAtMs, leaseExpiresAtMs };
+  return rowOf(consumption);
 }
 
 export function parseConsumption(item: Item): Consumption {
   if (item['status'] === 'COMPLETED') return { status: 'completed', record: parseEffectRecord(item) };
-  const { pk, status, owner, ...rest } = openItem.parse(item);
-  return {
-    ...rest,
-    status: status === STATUS.pending ? 'pending' : 'failed',
-    operationId: operationOfKey(pk),
-    owner: owner as OwnerToken,
-  };
+  return openItem.parse(fieldsOf(item));
 }
 
 /** The condition that the record is unchanged since it was read or written. */
@@ -47,7 +35,7 @@ export function whileStill({
   return {
     ConditionExpression: '#owner = :owner AND #status = :status',
     ExpressionAttributeNames: { '#owner': 'owner', '#status': 'status' },
-    ExpressionAttributeValues: { ':owner': owner, ':status': STATUS[status] },
+    ExpressionAttributeValues: { ':owner': owner, ':status': status },
   };
 }
 

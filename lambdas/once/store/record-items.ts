@@ -1,138 +1,95 @@
 import * as z from 'zod';
+import type { Answer } from '../../kernel/answer.ts';
 import { IdempotencyRow } from '../../kernel/contract/rows.ts';
 import { IdempotencyTable } from '../../kernel/contract/tables.ts';
+import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
-import { type Item, shardOf } from '../../kernel/platform/items.ts';
+import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
 import type { CompletedRecord, EffectRecord, IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
 
-// ---------------------------------------------------------------------------------------------------- idempotency records
+const { partitionKey: KEY, timeToLiveAttribute: EXPIRY, openClaimsIndex } = IdempotencyTable;
 
-const bytes = z.instanceof(Uint8Array);
-const fingerprintFields = { fingerprint: bytes, fingerprintVersion: z.int() };
-const identityFields = {
-  [IdempotencyTable.partitionKey]: z.string(),
-  paymentId: z.string(),
-  owner: z.string(),
-  claimedAtMs: z.int(),
-  ...fingerprintFields,
+export const recordFields = {
+  operationId: z.string().transform((id) => id as OperationId),
+  owner: z.string().transform((token) => token as OwnerToken),
 };
+const paymentId = z.string().transform((id) => id as PaymentId);
+const fingerprint = itemSchema<Fingerprint>()({ version: z.int(), sha256: z.instanceof(Uint8Array) });
+const answer = itemSchema<Answer>()({
+  status: z.int(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string(),
+});
+const claimFields = { ...recordFields, paymentId, fingerprint, claimedAtMs: z.int() };
 
 const recordItem = z.discriminatedUnion('status', [
-  z.object({
-    ...identityFields,
+  itemSchema<OpenRecord>()({
     status: z.literal('INPROGRESS'),
+    ...claimFields,
     leaseExpiresAtMs: z.int(),
     released: z.boolean(),
   }),
-  z.object({
-    ...identityFields,
+  itemSchema<CompletedRecord>()({
     status: z.literal('COMPLETED'),
-    answer: z.object({ status: z.int(), headers: z.record(z.string(), z.string()), body: z.string() }),
-    [IdempotencyTable.timeToLiveAttribute]: z.int(),
+    ...claimFields,
+    answer,
+    expiresAtSeconds: z.int(),
   }),
 ]);
 
+const effectItem = itemSchema<EffectRecord & { readonly status: unknown }>()({
+  status: z.literal('COMPLETED'),
+  ...recordFields,
+  paymentId: paymentId.exactOptional(),
+  recordedAtMs: z.int(),
+  request: itemSchema<NonNullable<EffectRecord['request']>>()({ fingerprint, answer }).exactOptional(),
+  expiresAtSeconds: z.int().exactOptional(),
+});
+
 export function recordKey(operationId: OperationId): Item {
-  return { [IdempotencyTable.partitionKey]: `${IdempotencyRow.record}${operationId}` };
+  return { [KEY]: `${IdempotencyRow.record}${operationId}` };
 }
 
 export function operationOfKey(partition: string): OperationId {
   return partition.slice(IdempotencyRow.record.length) as OperationId;
 }
 
-function identityAttributes(record: IdempotencyRecord): Item {
+/** A record as an item: the key holds the operation id, and the time-to-live attribute holds the expiry. */
+export function rowOf({
+  operationId,
+  expiresAtSeconds,
+  ...fields
+}: {
+  readonly operationId: OperationId;
+  readonly expiresAtSeconds?: number;
+}): Item {
   return {
-    ...recordKey(record.operationId),
-    paymentId: record.paymentId,
-    owner: record.owner,
-    claimedAtMs: record.claimedAtMs,
-    fingerprint: record.fingerprint.sha256,
-    fingerprintVersion: record.fingerprint.version,
-    status: record.status,
+    ...recordKey(operationId),
+    ...fields,
+    ...(expiresAtSeconds === undefined ? {} : { [EXPIRY]: expiresAtSeconds }),
   };
+}
+
+/** The fields of an item, not yet checked: the inverse of {@link rowOf}. */
+export function fieldsOf({ [KEY]: key, [EXPIRY]: expiresAtSeconds, ...fields }: Item): Item {
+  const operationId = operationOfKey(String(key));
+  return { ...fields, operationId, ...(expiresAtSeconds === undefined ? {} : { expiresAtSeconds }) };
 }
 
 /** Only an open record has the attribute of the open-claims index. The completing write removes it. */
 export function openRecordItem(record: OpenRecord): Item {
-  return {
-    ...identityAttributes(record),
-    leaseExpiresAtMs: record.leaseExpiresAtMs,
-    released: record.released,
-    [IdempotencyTable.openClaimsIndex.partitionKey]: shardOf(record.operationId),
-  };
-}
-
-export function completedRecordItem(record: CompletedRecord): Item {
-  return {
-    ...identityAttributes(record),
-    answer: record.answer,
-    [IdempotencyTable.timeToLiveAttribute]: record.expiresAtSeconds,
-  };
+  return { ...rowOf(record), [openClaimsIndex.partitionKey]: shardOf(record.operationId) };
 }
 
 export function parseRecord(item: Item): IdempotencyRecord {
-  const row = recordItem.parse(item);
-  const identity = {
-    operationId: operationOfKey(row.pk),
-    paymentId: row.paymentId as PaymentId,
-    owner: row.owner as OwnerToken,
-    claimedAtMs: row.claimedAtMs,
-    fingerprint: { version: row.fingerprintVersion, sha256: row.fingerprint },
-  };
-  return row.status === 'INPROGRESS'
-    ? { status: row.status, ...identity, leaseExpiresAtMs: row.leaseExpiresAtMs, released: row.released }
-    : { status: row.status, ...identity, answer: row.answer, expiresAtSeconds: row.expiresAt };
+  return recordItem.parse(fieldsOf(item));
 }
 
-// --------------------------------------------------------------------------------------------------------- effect records
-
-const effectItem = z.object({
-  [IdempotencyTable.partitionKey]: z.string(),
-  status: z.literal('COMPLETED'),
-  paymentId: z.string().exactOptional(),
-  owner: z.string(),
-  recordedAtMs: z.int(),
-  fingerprint: z.instanceof(Uint8Array).exactOptional(),
-  fingerprintVersion: z.int().exactOptional(),
-  answer: z.object({ status: z.int(), headers: z.record(z.string(), z.string()), body: z.string() }).exactOptional(),
-  [IdempotencyTable.timeToLiveAttribute]: z.int().exactOptional(),
-});
-
-export function effectRecordItem({
-  operationId,
-  paymentId,
-  owner,
-  recordedAtMs,
-  request,
-  expiresAtSeconds,
-}: EffectRecord): Item {
-  return {
-    ...recordKey(operationId),
-    status: 'COMPLETED',
-    ...(paymentId === undefined ? {} : { paymentId }),
-    owner,
-    recordedAtMs,
-    ...(request === undefined
-      ? {}
-      : {
-          fingerprint: request.fingerprint.sha256,
-          fingerprintVersion: request.fingerprint.version,
-          answer: request.answer,
-        }),
-    ...(expiresAtSeconds === undefined ? {} : { [IdempotencyTable.timeToLiveAttribute]: expiresAtSeconds }),
-  };
+export function effectRecordItem(record: EffectRecord): Item {
+  return { ...rowOf(record), status: 'COMPLETED' };
 }
 
 export function parseEffectRecord(item: Item): EffectRecord {
-  const { pk, paymentId, owner, recordedAtMs, fingerprint, fingerprintVersion, answer, expiresAt } =
-    effectItem.parse(item);
-  const asked = fingerprint !== undefined && fingerprintVersion !== undefined && answer !== undefined;
-  return {
-    operationId: operationOfKey(pk),
-    ...(paymentId === undefined ? {} : { paymentId: paymentId as PaymentId }),
-    owner: owner as OwnerToken,
-    recordedAtMs,
-    ...(asked ? { request: { fingerprint: { version: fingerprintVersion, sha256: fingerprint }, answer } } : {}),
-    ...(expiresAt === undefined ? {} : { expiresAtSeconds: expiresAt }),
-  };
+  const { status: _, ...record } = effectItem.parse(fieldsOf(item));
+  return record;
 }
