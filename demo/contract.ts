@@ -1,5 +1,7 @@
 /** Names shared by the demonstration's stack, its functions and its counters. */
 
+import { EventNames, type TypeOfEvent } from '../lambdas/events/contract.ts';
+
 export const DemoStackName = { demo: 'PayonceDemo', processor: 'PayonceDemoProcessor' } as const;
 
 export const DemoOutput = {
@@ -48,4 +50,7 @@ export function paymentPartition(paymentId: string): string {
 /** Sort key prefix of the naive shop's postings. */
 export const SHOP_POSTING = 'POSTING#';
 
-export type EventKind = 'payment.completed' | 'refund.completed';
+/** The events that make Payonce's consumer write a receipt. */
+export const RECEIPT_EVENTS = [EventNames.paymentCompleted, EventNames.refundCompleted] as const;
+
+export type EventKind = TypeOfEvent<(typeof RECEIPT_EVENTS)[number]>;

@@ -16,7 +16,14 @@ import { HttpApi } from '../lib/constructs/http-api.ts';
 import { ProcessorSecret } from '../lib/constructs/processor-secret.ts';
 import { bundleEach } from '../lib/lambda-code.ts';
 import type { Settings } from '../lib/settings.ts';
-import { DemoEnvironment, DemoOutput, RECEIPTS_TIMEOUT_SECONDS, SHOP_AT_ONCE, SHOP_EVENT_SOURCE } from './contract.ts';
+import {
+  DemoEnvironment,
+  DemoOutput,
+  RECEIPT_EVENTS,
+  RECEIPTS_TIMEOUT_SECONDS,
+  SHOP_AT_ONCE,
+  SHOP_EVENT_SOURCE,
+} from './contract.ts';
 
 /** Temporary directory of this process. The stacks keep copies of its files. */
 const OUTPUT = resolve(import.meta.dirname, '..', 'dist', `demo-${process.pid}`);
@@ -101,7 +108,7 @@ export class DemoStack extends Stack {
     const { tasks } = new EventConsumer(this, 'PayonceEvents', {
       bus: EventBus.fromEventBusName(this, 'Bus', eventBusName) as EventBus,
       consumer,
-      types: ['payment.completed', 'refund.completed'],
+      events: RECEIPT_EVENTS,
     });
     (tasks.queue.node.defaultChild as CfnQueue).visibilityTimeout = REDELIVERED_AFTER.toSeconds();
     new CfnOutput(this, DemoOutput.payonceReceiptsFunction, { value: consumer.function.functionName });

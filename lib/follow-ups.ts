@@ -1,5 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
+import { COMMISSION_EVENTS, RECEIPT_EVENTS } from '../lambdas/follow-ups/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS, LETTER_TRIES } from '../lambdas/kernel/contract/events.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
@@ -51,7 +52,7 @@ export class FollowUps extends Construct {
     new EventConsumer(this, 'CommissionEvents', {
       bus: events.bus,
       consumer,
-      types: ['payment.completed', 'refund.completed', 'refund.failed', 'dispute.closed'],
+      events: COMMISSION_EVENTS,
     });
   }
 
@@ -64,7 +65,7 @@ export class FollowUps extends Construct {
     new EventConsumer(this, 'ReceiptEvents', {
       bus: events.bus,
       consumer,
-      types: ['payment.completed'],
+      events: RECEIPT_EVENTS,
       tries: LETTER_TRIES,
     });
   }

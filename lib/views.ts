@@ -1,5 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
+import { ALL_EVENTS } from '../lambdas/events/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/events.ts';
 import { RegistryRow, ViewsRow } from '../lambdas/kernel/contract/rows.ts';
@@ -29,7 +30,7 @@ export class Views extends Construct {
       environment: { [Environment.viewsTable]: data.views.tableName },
     });
     this.#grantWrite(this.projector, 'Project');
-    new EventConsumer(this, 'Events', { bus: data.events.bus, consumer: this.projector });
+    new EventConsumer(this, 'Events', { bus: data.events.bus, consumer: this.projector, events: ALL_EVENTS });
   }
 
   /** Lets `grantee` list payments. */

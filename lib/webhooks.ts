@@ -2,6 +2,7 @@ import { Duration, Validations } from 'aws-cdk-lib';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { PUBLIC_EVENTS } from '../lambdas/events/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/events.ts';
 import { RegistryRow, ViewsRow } from '../lambdas/kernel/contract/rows.ts';
@@ -57,7 +58,7 @@ export class Webhooks extends Construct {
     this.queue = this.#tasks.queue;
     const api = this.#api();
     props.http.route(['/v1/webhook_endpoints', '/v1/webhook_endpoints/{proxy+}'], api.function);
-    new EventConsumer(this, 'Events', { bus: props.data.events.bus, consumer: this.#fanOut() });
+    new EventConsumer(this, 'Events', { bus: props.data.events.bus, consumer: this.#fanOut(), events: PUBLIC_EVENTS });
     this.sender = this.#sender();
     new RunbookAlarm(this, 'DeadLettersWait', {
       description: 'Messages that start webhook deliveries were dead-lettered.',

@@ -12,7 +12,7 @@ import { systemClock, systemDigest, systemEntropy } from '../../lambdas/kernel/p
 import { idempotently } from '../../lambdas/once/idempotently.ts';
 import { DynamoDbConsumerRecords } from '../../lambdas/once/store/dynamodb-consumer-records.ts';
 import { consumeEvent, inOurTables } from '../../lambdas/once/use/consume-event.ts';
-import { type EventKind, paymentPartition, ReceiptRow } from '../contract.ts';
+import { paymentPartition, RECEIPT_EVENTS, ReceiptRow } from '../contract.ts';
 import { type Delivery, holdAcknowledgement, noteDeliveries } from './deliveries.ts';
 
 const config = readConsumerConfig(process.env);
@@ -30,9 +30,9 @@ export const handler = idempotently({ unit: 'an event', record: 'its record, wri
   /** Each effect is a row with a new key, so that a duplicate would be a second row. */
   const consume = createEventHandler(
     {
-      event: ['payment.completed', 'refund.completed'],
+      events: RECEIPT_EVENTS,
       handler: 'demo-receipts',
-      handle: inOurTables(async ({ payment, event: { type } }: EventOf<EventKind>) => [
+      handle: inOurTables(async ({ payment, event: { type } }: EventOf<(typeof RECEIPT_EVENTS)[number]>) => [
         {
           kind: 'put',
           row: {
@@ -60,8 +60,13 @@ export const handler = idempotently({ unit: 'an event', record: 'its record, wri
 });
 
 function deliveryOf(body: string): readonly Delivery[] {
-  const read = readEvent((JSON.parse(body) as { detail?: unknown }).detail);
-  if (read.kind !== 'event') return [];
+  const { 'detail-type': type, detail } = JSON.parse(body) as {
+    readonly 'detail-type'?: string;
+    readonly detail?: unknown;
+  };
+  const name = RECEIPT_EVENTS.find((each) => each === type);
+  const read = name === undefined ? undefined : readEvent(name, detail);
+  if (read?.kind !== 'event') return [];
   const { event, payment } = read.event;
   return [{ eventId: event.id, type: event.type, paymentId: payment.id, metadata: payment.metadata }];
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { PUBLIC_EVENT_TYPES } from '../events/domain/event.ts';
+import { EVENT_VERSION, PUBLIC_EVENT_TYPES } from '../events/domain/event.ts';
 import { payment } from '../payments/http/payment-objects.ts';
 
 /** What the lists answer that are shown newest first. */
@@ -28,6 +28,7 @@ export const event = z
       }),
     object: z.literal('event'),
     type: z.enum(PUBLIC_EVENT_TYPES),
+    version: z.literal(EVENT_VERSION).meta({ description: 'The version of the event’s format.' }),
     created: z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 }),
     sequence: z.int().min(1).meta({
       description: 'The event’s place among those of its payment: order is told by this and never by arrival.',

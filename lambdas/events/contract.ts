@@ -1,3 +1,49 @@
+/**
+ * Every event on the bus, by its name: the `detail-type`, which rules match. A name is the event's type and the version of
+ * its format. Within a version, fields are only added. An incompatible format gets a further name.
+ */
+export const EventNames = {
+  paymentProcessing: 'payment.processing.v1',
+  paymentRequiresAction: 'payment.requires_action.v1',
+  paymentAuthorized: 'payment.authorized.v1',
+  paymentCompleted: 'payment.completed.v1',
+  paymentFailed: 'payment.failed.v1',
+  paymentCanceled: 'payment.canceled.v1',
+  paymentReviewRequired: 'payment.review_required.v1',
+  paymentLateSuccess: 'payment.late_success.v1',
+  paymentFeeReported: 'payment.fee_reported.v1',
+  captureFailed: 'capture.failed.v1',
+  voidFailed: 'void.failed.v1',
+  refundCompleted: 'refund.completed.v1',
+  refundFailed: 'refund.failed.v1',
+  disputeOpened: 'dispute.opened.v1',
+  disputeClosed: 'dispute.closed.v1',
+  ledgerCorrected: 'ledger.corrected.v1',
+} as const;
+
+export type EventName = (typeof EventNames)[keyof typeof EventNames];
+
+/** The type of an event in the API and in webhooks: its name without the version. */
+export type TypeOfEvent<Name extends EventName = EventName> = Name extends `${infer Type}.v${number}` ? Type : never;
+
+/** The events of all consumers that need every event. */
+export const ALL_EVENTS: readonly EventName[] = Object.values(EventNames);
+
+/** The events that merchants receive. The others are for Payonce's own consumers only. */
+export const PUBLIC_EVENTS = [
+  EventNames.paymentProcessing,
+  EventNames.paymentRequiresAction,
+  EventNames.paymentAuthorized,
+  EventNames.paymentCompleted,
+  EventNames.paymentFailed,
+  EventNames.paymentCanceled,
+  EventNames.paymentReviewRequired,
+  EventNames.refundCompleted,
+  EventNames.refundFailed,
+  EventNames.disputeOpened,
+  EventNames.disputeClosed,
+] as const;
+
 /** The request and the answer of the function that republishes events. Times in Unix milliseconds. */
 export interface RepublishRequest {
   readonly sinceMs: number;

@@ -15,14 +15,6 @@ const MAX_NAME_LENGTH = 255;
 /** Greater than every sequence in a payment's chain, which has at most six digits. */
 const AFTER_ALL = 1_000_000;
 
-/** The event types that can change a commission. Each contains the current payment. */
-export const COMMISSION_EVENT_TYPES = [
-  'payment.completed',
-  'refund.completed',
-  'refund.failed',
-  'dispute.closed',
-] as const;
-
 /** Identifies a commission: the affiliate and the order. */
 export interface CommissionName {
   readonly tenantId: TenantId;

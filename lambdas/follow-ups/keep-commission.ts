@@ -8,7 +8,7 @@ import { commissionDueKey, commissionKeys } from './commission-rows.ts';
 /** The handler name of the consumer. It must never change, because the effect records contain it. */
 export const COMMISSIONS = 'commission';
 
-/** An event of one of `COMMISSION_EVENT_TYPES`. */
+/** An event of one of `COMMISSION_EVENTS`. */
 export type CommissionEvent = PayonceEvent & { readonly payment: CommissionedPayment };
 
 /**

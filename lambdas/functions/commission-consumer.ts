@@ -2,7 +2,7 @@ import { createEventHandler } from '../events/http/event-handler.ts';
 import { consumerTelemetry } from '../events/http/event-telemetry.ts';
 import { readConsumerConfig } from '../events/settings.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
-import { COMMISSION_EVENT_TYPES } from '../follow-ups/commission.ts';
+import { COMMISSION_EVENTS } from '../follow-ups/contract.ts';
 import { COMMISSIONS, keepCommission } from '../follow-ups/keep-commission.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
@@ -21,7 +21,7 @@ export const handler = idempotently(
   { unit: 'a change of a commission', record: 'its record, written with the commission' },
   (runner) =>
     createEventHandler(
-      { event: COMMISSION_EVENT_TYPES, handler: COMMISSIONS, handle: keepCommission },
+      { events: COMMISSION_EVENTS, handler: COMMISSIONS, handle: keepCommission },
       {
         consume: ({ handle }, event) => handle({ ...tools, runner }, event),
         parking: configuredParking(parkingQueueUrl),

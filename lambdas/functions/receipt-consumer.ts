@@ -2,6 +2,7 @@ import { createEventHandler } from '../events/http/event-handler.ts';
 import { consumerTelemetry, unsentLetters } from '../events/http/event-telemetry.ts';
 import { readConsumerConfig } from '../events/settings.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
+import { RECEIPT_EVENTS } from '../follow-ups/contract.ts';
 import { RECEIPTS, sendReceipt } from '../follow-ups/send-receipt.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
@@ -28,7 +29,7 @@ export const handler = idempotently(
   { unit: 'the receipt of a payment', record: 'its claim, completed once the e-mail is sent' },
   (runner) =>
     createEventHandler(
-      { event: 'payment.completed', handler: RECEIPTS, handle: sendReceipt },
+      { events: RECEIPT_EVENTS, handler: RECEIPTS, handle: sendReceipt },
       {
         consume: ({ handle }, event) => handle({ ...tools, runner }, event),
         parking: configuredParking(parkingQueueUrl),

@@ -1,3 +1,4 @@
+import { ALL_EVENTS } from '../events/contract.ts';
 import { createEventHandler } from '../events/http/event-handler.ts';
 import { consumerTelemetry } from '../events/http/event-telemetry.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
@@ -21,7 +22,7 @@ export const handler = idempotently(
   { unit: 'an event', record: 'the row that says that it was seen (decision 0020)' },
   (runner) =>
     createEventHandler(
-      { event: '*', handler: 'views', handle: new Projector({ ...tools, runner }) },
+      { events: ALL_EVENTS, handler: 'views', handle: new Projector({ ...tools, runner }) },
       {
         consume: async ({ handle }, event) => ({
           kind: (await handle.take(event)) === 'projected' ? 'done' : 'done_before',

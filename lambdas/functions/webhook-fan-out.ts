@@ -1,4 +1,4 @@
-import { PUBLIC_EVENT_TYPES } from '../events/domain/event.ts';
+import { PUBLIC_EVENTS } from '../events/contract.ts';
 import { createEventHandler } from '../events/http/event-handler.ts';
 import { consumerTelemetry } from '../events/http/event-telemetry.ts';
 import { readConsumerConfig } from '../events/settings.ts';
@@ -26,7 +26,7 @@ const tools = {
 /** Makes the deliveries of events. One write contains the record, the deliveries and their entries in the due queue. */
 export const handler = idempotently({ unit: 'an event', record: 'its record, written with the deliveries' }, (runner) =>
   createEventHandler(
-    { event: PUBLIC_EVENT_TYPES, handler: 'merchant-webhooks', handle: fanOut },
+    { events: PUBLIC_EVENTS, handler: 'merchant-webhooks', handle: fanOut },
     {
       consume: async ({ handle }, event) => ({
         kind: (await handle({ ...tools, runner }, event)) === 'before' ? 'done_before' : 'done',

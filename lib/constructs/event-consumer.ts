@@ -4,6 +4,7 @@ import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Construct } from 'constructs';
+import type { EventName } from '../../lambdas/events/contract.ts';
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS, CONSUMER_TRIES, EVENT_SOURCE } from '../../lambdas/kernel/contract/events.ts';
 import type { PayonceFunction } from './payonce-function.ts';
@@ -14,8 +15,8 @@ export interface EventConsumerProps {
   readonly bus: EventBus;
   /** Made with `createEventHandler`; its timeout must not exceed CONSUMER_TIMEOUT_SECONDS. */
   readonly consumer: Pick<PayonceFunction, 'function' | 'role'>;
-  /** Which events reach it. @default all */
-  readonly types?: readonly string[];
+  /** The events that reach it. Its handler names the same events. */
+  readonly events: readonly EventName[];
   /** How many of its executions there may be at once, 2 to 1000. @default 10 */
   readonly concurrency?: number;
   /** How often it is given an event, three minutes apart, before that is a dead letter. @default 5 */
@@ -37,7 +38,7 @@ export class EventConsumer extends Construct {
 
   constructor(scope: Construct, id: string, props: EventConsumerProps) {
     super(scope, id);
-    const { bus, consumer, types, concurrency = DEFAULT_CONCURRENCY, tries = CONSUMER_TRIES } = props;
+    const { bus, consumer, events, concurrency = DEFAULT_CONCURRENCY, tries = CONSUMER_TRIES } = props;
     const seconds = consumer.function.timeout?.toSeconds() ?? 0;
     if (seconds > CONSUMER_TIMEOUT_SECONDS) {
       throw new Error(
@@ -49,7 +50,7 @@ export class EventConsumer extends Construct {
     new Rule(this, 'Rule', {
       // The class and its interface differ in an optional property.
       eventBus: bus as unknown as IEventBus,
-      eventPattern: { source: [EVENT_SOURCE], ...(types === undefined ? {} : { detailType: [...types] }) },
+      eventPattern: { source: [EVENT_SOURCE], detailType: [...events] },
       targets: [new SqsQueue(queue, { deadLetterQueue: deadLetters, maxEventAge: DELIVER_FOR })],
     });
     consumer.function.addEventSource(

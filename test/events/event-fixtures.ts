@@ -1,6 +1,6 @@
 import { eventOf, type PayonceEvent } from '../../lambdas/events/domain/event.ts';
 import type { Digest } from '../../lambdas/kernel/digest.ts';
-import { PENDING_TYPES } from '../../lambdas/payments/domain/payment.ts';
+import { isOutcome } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
 
 /** The events of some payments' transitions, as they come over the bus: as JSON. The first of each payment is among them. */
@@ -9,7 +9,7 @@ export function eventsOf(digest: Digest, transitions: readonly Transition[]): re
     transitions.filter(({ sequence }) => sequence === 1).map((first) => [first.payment.id, detailsOf(first)]),
   );
   return transitions
-    .filter(({ type }) => !PENDING_TYPES.has(type))
+    .filter(({ type }) => isOutcome(type))
     .map((transition) => {
       const first = firsts.get(transition.payment.id);
       if (first === undefined) throw new Error('the first transition is missing');

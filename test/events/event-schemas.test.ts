@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { EVENT_TYPES, eventOf } from '../../lambdas/events/domain/event.ts';
-import { readEvent } from '../../lambdas/events/http/event-schemas.ts';
+import { ALL_EVENTS } from '../../lambdas/events/contract.ts';
+import { eventOf, nameOfEvent, typeOfEvent } from '../../lambdas/events/domain/event.ts';
+import { EventSchemas, readEvent } from '../../lambdas/events/http/event-schemas.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Subject } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, nextTransition } from '../../lambdas/payments/domain/transition.ts';
@@ -22,12 +23,15 @@ function subjectOf(type: string): { readonly subject?: Subject } {
 }
 
 describe('an event of every type', () => {
-  test.each(EVENT_TYPES)('%s is read back from the bus as it was made', (type) => {
+  test.each(ALL_EVENTS)('%s is read back from the bus as it was made', (name) => {
+    const type = typeOfEvent(name);
     const draft = { type, payment: paid.payment, postings: [], ...subjectOf(type) };
     const transition = nextTransition(systemDigest, paid, draft, Date.UTC(2026, 2, 1, 13));
     const event = eventOf(systemDigest, transition, detailsOf(first));
     const onTheBus: unknown = JSON.parse(JSON.stringify(event));
-    expect(readEvent(onTheBus)).toEqual({ kind: 'event', event });
+    expect(nameOfEvent(event.event)).toBe(name);
+    expect(readEvent(name, onTheBus)).toEqual({ kind: 'event', event });
+    expect(EventSchemas[name].parse(onTheBus)).toEqual(event);
   });
 });
 
@@ -35,24 +39,27 @@ test('whatever happens to a payment, all of its events are readable', () => {
   fc.assert(
     fc.property(paymentPlans, (plans) => {
       const events = eventsOf(systemDigest, plans.flatMap(chainFor));
-      expect(events.map(readEvent)).toEqual(events.map((event) => ({ kind: 'event', event })));
+      expect(events.map((event) => readEvent(nameOfEvent(event.event), event))).toEqual(
+        events.map((event) => ({ kind: 'event', event })),
+      );
     }),
     { numRuns: 40 },
   );
 });
 
 describe('a newer event of the same version', () => {
+  const NAME = 'payment.completed.v1';
   const event = JSON.parse(JSON.stringify(eventOf(systemDigest, paid, detailsOf(first)))) as Record<string, object>;
 
   test('may have unknown fields, which are passed through', () => {
     const grown = { ...event, payment: { ...event['payment'], risk: 'low' } };
-    expect(readEvent(grown)).toMatchObject({ kind: 'event', event: { payment: { risk: 'low' } } });
+    expect(readEvent(NAME, grown)).toMatchObject({ kind: 'event', event: { payment: { risk: 'low' } } });
   });
 
-  test.each([null, 'text', 7, [], {}, { version: 1 }, { version: 0, event: { type: 'payment.completed' } }])(
+  test.each([null, 'text', 7, [], {}, { ...event, event: { ...event['event'], version: 2 } }])(
     'is malformed when it is %j, and never throws',
     (detail) => {
-      expect(readEvent(detail)).toMatchObject({ kind: 'malformed' });
+      expect(readEvent(NAME, detail)).toMatchObject({ kind: 'malformed' });
     },
   );
 });

@@ -42,7 +42,12 @@ describe('events on EventBridge', () => {
     expect(headers['x-amz-target']).toBe('AWSEvents.PutEvents');
     expect(body).toEqual({
       Entries: [
-        { EventBusName: 'the-bus', Source: 'payonce', DetailType: 'payment.completed', Detail: JSON.stringify(EVENT) },
+        {
+          EventBusName: 'the-bus',
+          Source: 'payonce',
+          DetailType: 'payment.completed.v1',
+          Detail: JSON.stringify(EVENT),
+        },
       ],
     });
   });

@@ -5,7 +5,7 @@ import { isFault } from '../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { ProcessRecords } from '../../lambdas/once/process-records.ts';
-import { PENDING_TYPES } from '../../lambdas/payments/domain/payment.ts';
+import { isOutcome } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { TransitionReader } from '../../lambdas/payments/use/transition-reader.ts';
 import type { Parking, StreamRecord } from '../../lambdas/payments/use/transition-stream.ts';
@@ -48,7 +48,7 @@ export class RelayHarness {
       const first = this.transitions.find(
         ({ payment, sequence }) => payment.id === transition.payment.id && sequence === 1,
       );
-      if (PENDING_TYPES.has(transition.type) || first === undefined) return [];
+      if (!isOutcome(transition.type) || first === undefined) return [];
       return [eventOf(systemDigest, transition, detailsOf(first)).event.id];
     });
   }
@@ -118,7 +118,7 @@ export function chains(payments: number): readonly Transition[] {
 }
 
 function recordOf(transition: Transition, index: number): StreamRecord {
-  const kind = PENDING_TYPES.has(transition.type);
+  const kind = !isOutcome(transition.type);
   return {
     position: String(1_000 + index),
     whole: JSON.stringify({ record: index }),

@@ -14,7 +14,6 @@ describe('the relay', () => {
     expect(await harness.relay()).toMatchObject({ published: 2, parked: 0 });
     expect(harness.publishedIds).toEqual(harness.expected);
     expect(harness.bus.published[0]).toMatchObject({
-      version: 1,
       tenant: 'ten_fixture',
       event: { type: 'payment.completed', sequence: 2, data: { object: { description: 'two shirts' } } },
       payment: { metadata: { order: '6735' }, status: 'succeeded' },

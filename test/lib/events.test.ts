@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
-import { COMMISSION_EVENT_TYPES } from '../../lambdas/follow-ups/commission.ts';
+import { ALL_EVENTS, EventNames, PUBLIC_EVENTS } from '../../lambdas/events/contract.ts';
 import { LETTER_TRIES } from '../../lambdas/kernel/contract/events.ts';
 import { EventBus } from '../../lib/constructs/event-bus.ts';
 import { EventConsumer } from '../../lib/constructs/event-consumer.ts';
@@ -120,14 +120,14 @@ describe('a consumer', () => {
       environment: {},
     });
   const consumers = [
-    new EventConsumer(stack, 'Some', { bus, consumer: made('SomeFunction'), types: ['payment.completed'] }),
-    new EventConsumer(stack, 'All', { bus, consumer: made('AllFunction'), concurrency: 2 }),
+    new EventConsumer(stack, 'Some', { bus, consumer: made('SomeFunction'), events: [EventNames.paymentCompleted] }),
+    new EventConsumer(stack, 'All', { bus, consumer: made('AllFunction'), events: ALL_EVENTS, concurrency: 2 }),
   ];
   const template = Template.fromStack(stack);
 
-  test('gets the types that it wants, or all, over a queue of its own', () => {
+  test('gets the events that it names, over a queue of its own', () => {
     template.hasResourceProperties('AWS::Events::Rule', {
-      EventPattern: { source: ['payonce'], 'detail-type': ['payment.completed'] },
+      EventPattern: { source: ['payonce'], 'detail-type': ['payment.completed.v1'] },
       Targets: [
         Match.objectLike({
           Arn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^SomeTasksQueue'), 'Arn'] },
@@ -136,12 +136,11 @@ describe('a consumer', () => {
         }),
       ],
     });
-    template.hasResourceProperties('AWS::Events::Rule', { EventPattern: { source: ['payonce'] } });
   });
 
   test('may not live longer than its claims keep others out', () => {
     const slow = made('SlowFunction', 31);
-    expect(() => new EventConsumer(stack, 'Slow', { bus, consumer: slow })).toThrow('31 s');
+    expect(() => new EventConsumer(stack, 'Slow', { bus, consumer: slow, events: [] })).toThrow('31 s');
   });
 
   test('fails message by message, a bounded number at once', () => {
@@ -174,13 +173,26 @@ describe('a consumer', () => {
   });
 });
 
-test('receipts and commissions are asked for by the events that tell of them', () => {
-  const typesOf = (name: string): unknown => {
-    const rules = Object.entries(service.findResources('AWS::Events::Rule')).filter(([id]) => id.startsWith(name));
-    return rules.map(([, { Properties }]) => (Properties as { EventPattern: unknown }).EventPattern);
-  };
-  expect(typesOf('ReceiptEvents')).toEqual([{ source: ['payonce'], 'detail-type': ['payment.completed'] }]);
-  expect(typesOf('CommissionEvents')).toEqual([{ source: ['payonce'], 'detail-type': [...COMMISSION_EVENT_TYPES] }]);
+describe('the rule of each consumer selects exactly its events', () => {
+  const rules = Object.entries(service.findResources('AWS::Events::Rule'));
+  const bus = rules.filter(([, { Properties }]) => 'EventBusName' in (Properties as object));
+  const patternOf = (name: string): unknown =>
+    bus
+      .filter(([id]) => id.startsWith(name))
+      .map(([, { Properties }]) => (Properties as { EventPattern: unknown }).EventPattern);
+
+  test.each([
+    ['ViewsEvents', ALL_EVENTS],
+    ['WebhooksEvents', PUBLIC_EVENTS],
+    ['ReceiptEvents', ['payment.completed.v1']],
+    ['CommissionEvents', ['payment.completed.v1', 'refund.completed.v1', 'refund.failed.v1', 'dispute.closed.v1']],
+  ])('%s', (name, events) => {
+    expect(patternOf(name)).toEqual([{ source: ['payonce'], 'detail-type': [...events] }]);
+  });
+
+  test('and there is no other consumer', () => {
+    expect(bus).toHaveLength(4);
+  });
 });
 
 test('a receipt is tried for as long as it takes to find out what became of an earlier try', () => {

@@ -1,4 +1,4 @@
-import { PENDING_TYPES } from '../../lambdas/payments/domain/payment.ts';
+import { isOutcome } from '../../lambdas/payments/domain/payment.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import type {
   LedgerAge,
@@ -24,7 +24,7 @@ export class MemoryTransitions implements TransitionReader, RecentOutcomes, Ledg
   async outcomesOfMinute(minuteMs: number): Promise<readonly OutcomePlace[]> {
     const minuteOf = (ms: number) => Math.floor(ms / MINUTE_MS);
     return this.#all()
-      .filter(({ type, occurredAtMs }) => !PENDING_TYPES.has(type) && minuteOf(occurredAtMs) === minuteOf(minuteMs))
+      .filter(({ type, occurredAtMs }) => isOutcome(type) && minuteOf(occurredAtMs) === minuteOf(minuteMs))
       .map(({ payment, sequence }) => ({ paymentId: payment.id, sequence }));
   }
 

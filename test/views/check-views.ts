@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { type Mode, tenantId } from '../../lambdas/kernel/ids.ts';
-import { PENDING_TYPES, paymentObject } from '../../lambdas/payments/domain/payment.ts';
+import { isOutcome, paymentObject } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { BooksOwner } from '../../lambdas/views/use/ledger-reader.ts';
 import { ViewLedgerReader } from '../../lambdas/views/use/view-ledger-reader.ts';
@@ -23,7 +23,7 @@ function headsOf(chains: readonly (readonly Transition[])[]): readonly string[] 
   return chains
     .flatMap((chain) => {
       const [first] = chain;
-      const newest = chain.findLast(({ type }) => !PENDING_TYPES.has(type));
+      const newest = chain.findLast(({ type }) => isOutcome(type));
       if (first === undefined || newest === undefined) return [];
       const { payment } = newest;
       const body = JSON.stringify(paymentObject(payment, detailsOf(first)));

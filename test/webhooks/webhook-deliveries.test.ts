@@ -157,10 +157,6 @@ test('an event goes to the endpoints that subscribe to its type, and to no other
   const world = await worldWith(ENDPOINT, endpointNamed('failures', { events: ['payment.failed'] }));
   await world.addEndpoints([endpointNamed('live')], { ...OWNER, mode: 'live' });
   await world.publish(eventNamed('one'));
-  await world.publish({
-    ...eventNamed('inner'),
-    event: { ...eventNamed('inner').event, type: 'payment.corrected' as never },
-  });
   await world.drain();
   expect(world.arrivals.map(({ url }) => url)).toEqual([ENDPOINT.url]);
 });

@@ -38,7 +38,6 @@ export function eventNamed(
 ): PayonceEvent {
   const payment = { id: `pay_${letters(name)}`, object: 'payment', amount: 1000 };
   return {
-    version: 1,
     tenant: owner.tenantId,
     mode: owner.mode,
     occurredAtMs,
@@ -46,6 +45,7 @@ export function eventNamed(
       id: `evt_${letters(name)}000002${letters(`check ${name}`).slice(0, 10)}`,
       object: 'event',
       type,
+      version: 1,
       created: Math.floor(occurredAtMs / 1000),
       sequence: 2,
       livemode: false,

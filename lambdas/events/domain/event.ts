@@ -1,41 +1,37 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { base32 } from '../../kernel/digest.ts';
 import type { Mode, TenantId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
 import { refundObject } from '../../payments/domain/change-answer.ts';
-import type { Dispute, Payment, TransitionType } from '../../payments/domain/payment.ts';
-import { PENDING_TYPES, paymentObject, TRANSITION_TYPES } from '../../payments/domain/payment.ts';
+import type { Dispute, Payment } from '../../payments/domain/payment.ts';
+import { isOutcome, paymentObject } from '../../payments/domain/payment.ts';
 import type { Posting } from '../../payments/domain/posting.ts';
 import type { FirstDetails, Transition } from '../../payments/domain/transition.ts';
+import { type EventName, PUBLIC_EVENTS, type TypeOfEvent } from '../contract.ts';
 
-/** The types of events that merchants receive. All other outcomes are events for Payonce's own consumers only. */
-export const PUBLIC_EVENT_TYPES = [
-  'payment.processing',
-  'payment.requires_action',
-  'payment.authorized',
-  'payment.completed',
-  'payment.failed',
-  'payment.canceled',
-  'payment.review_required',
-  'refund.completed',
-  'refund.failed',
-  'dispute.opened',
-  'dispute.closed',
-] as const satisfies readonly TransitionType[];
+/** The types of events that merchants receive. */
+export type PublicEventType = TypeOfEvent<(typeof PUBLIC_EVENTS)[number]>;
+export const PUBLIC_EVENT_TYPES: readonly PublicEventType[] = PUBLIC_EVENTS.map(typeOfEvent);
 
-export type PublicEventType = (typeof PUBLIC_EVENT_TYPES)[number];
+/** The version of events of every type. */
+export const EVENT_VERSION = 1;
 
-/** The types of all events: every outcome, and no pending transition. */
-export const EVENT_TYPES: readonly TransitionType[] = TRANSITION_TYPES.filter((type) => !PENDING_TYPES.has(type));
+export function typeOfEvent<Name extends EventName>(name: Name): TypeOfEvent<Name> {
+  return name.slice(0, name.lastIndexOf('.v')) as TypeOfEvent<Name>;
+}
 
-/** The version of events of every type. A form that is not compatible gets the next number. */
-const EVENT_VERSION = 1;
+/** The name under which an event is published. */
+export function nameOfEvent({ type, version }: Pick<EventObject, 'type' | 'version'>): EventName {
+  return `${type}.v${version}` as const;
+}
 
 /** An event as merchants receive it, and as `GET /v1/events/{id}` returns it. */
 export interface EventObject {
   /** Derived from the transition: the same for every publication. */
   readonly id: string;
   readonly object: 'event';
-  readonly type: TransitionType;
+  readonly type: TypeOfEvent;
+  readonly version: typeof EVENT_VERSION;
   /** Unix seconds. */
   readonly created: number;
   /** The sequence of the transition in its payment's chain. It defines the order of events; the order of arrival does not. */
@@ -47,7 +43,6 @@ export interface EventObject {
 
 /** An event on the bus: the merchant's event, and further fields for Payonce's own consumers. All values are JSON. */
 export interface PayonceEvent {
-  readonly version: number;
   readonly tenant: TenantId;
   readonly mode: Mode;
   /** Unix milliseconds. */
@@ -62,8 +57,8 @@ export interface PayonceEvent {
 export function eventOf(digest: Digest, transition: Transition, first: FirstDetails): PayonceEvent {
   const { payment, sequence, type, occurredAtMs, postings } = transition;
   const object = paymentObject(payment, first);
+  invariant(isOutcome(type), `${type} is not an outcome`);
   return {
-    version: EVENT_VERSION,
     tenant: payment.tenantId,
     mode: payment.mode,
     occurredAtMs,
@@ -71,6 +66,7 @@ export function eventOf(digest: Digest, transition: Transition, first: FirstDeta
       id: eventId(digest, transition),
       object: 'event',
       type,
+      version: EVENT_VERSION,
       created: Math.floor(occurredAtMs / 1000),
       sequence,
       livemode: payment.mode === 'live',

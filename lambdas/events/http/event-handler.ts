@@ -1,16 +1,17 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import type { EventOf, EventType } from './event-schemas.ts';
-import { readEvent } from './event-schemas.ts';
+import * as z from 'zod';
+import type { EventName } from '../contract.ts';
+import { type EventOf, readEvent } from './event-schemas.ts';
 import type { ConsumerTelemetry } from './event-telemetry.ts';
 
-/** A consumer: the types of its events, and what it does with them. */
-export interface EventHandlerDefinition<Type extends EventType, Handle> {
-  /** One type, a list, or all. */
-  readonly event: Type | readonly Type[] | '*';
+/** A consumer: its events, and what it does with them. */
+export interface EventHandlerDefinition<Name extends EventName, Handle> {
+  /** The events that its rule selects. */
+  readonly events: readonly Name[];
   /** The handler name. It must never change: the records of effects contain it. */
   readonly handler: string;
   /** The business key, for example `commission:<order>`. Each key has one effect, permanently. @default the event's id */
-  readonly key?: (event: EventOf<Type>) => string;
+  readonly key?: (event: EventOf<Name>) => string;
   /** Made by `inOurTables(…)` or `outside(…)`. */
   readonly handle: Handle;
 }
@@ -18,7 +19,8 @@ export interface EventHandlerDefinition<Type extends EventType, Handle> {
 /** A message that this code cannot read, complete and with the reason. */
 export interface ParkedMessage {
   readonly body: string;
-  readonly reason: 'malformed' | 'unknown_type' | 'unknown_version';
+  /** `unexpected`: the rule selects an event that the consumer does not name. */
+  readonly reason: 'malformed' | 'unexpected';
   readonly detail: string;
 }
 
@@ -34,36 +36,28 @@ export interface EventHandlerParts<Event, Handle> {
 }
 
 type SqsHandler = (event: SQSEvent) => Promise<SQSBatchResponse>;
-type Came = 'done' | 'done_before' | 'not_asked_for' | 'parked' | 'busy' | 'failed';
+type Came = 'done' | 'done_before' | 'parked' | 'busy' | 'failed';
 
 /**
  * The handler of every `EventConsumer`'s queue. The messages of a batch are independent: a failed message is delivered again
  * alone, an unreadable message is parked with the reason, and neither blocks the others.
  */
-export function createEventHandler<Type extends EventType, Handle>(
-  definition: EventHandlerDefinition<Type, Handle>,
-  parts: EventHandlerParts<EventOf<Type>, Handle>,
+export function createEventHandler<Name extends EventName, Handle>(
+  { events, handler, key, handle }: EventHandlerDefinition<Name, Handle>,
+  parts: EventHandlerParts<EventOf<Name>, Handle>,
 ): SqsHandler {
-  const { event: wanted, handler, key, handle } = definition;
   const consumer = { handler, handle, ...(key === undefined ? {} : { key }) };
-  const isWanted = (type: string): boolean =>
-    wanted === '*' || (typeof wanted === 'string' ? wanted === type : wanted.some((each) => each === type));
 
   const takeIn = async (body: string): Promise<{ readonly came: Came; readonly occurredAtMs?: number }> => {
-    const read = readEvent(detailOf(body));
-    if (read.kind === 'event') {
-      const { event } = read;
-      const { occurredAtMs } = event;
-      if (!isWanted(event.event.type)) return { came: 'not_asked_for' };
-      // `isWanted` has checked the type.
-      const { kind } = await parts.consume(consumer, event as unknown as EventOf<Type>);
-      return { came: kind, occurredAtMs };
+    const message = messageOf(body);
+    const name = events.find((each) => each === message?.name);
+    const read = name === undefined ? unexpected(message?.name) : readEvent(name, message?.detail);
+    if (read.kind !== 'event') {
+      await parts.parking.park({ body, reason: read.kind, detail: read.detail });
+      return { came: 'parked' };
     }
-    if (read.type !== undefined && !isWanted(read.type)) return { came: 'not_asked_for' };
-    const detail =
-      read.kind === 'malformed' ? read.detail : read.kind === 'unknown_version' ? `version ${read.version}` : read.type;
-    await parts.parking.park({ body, reason: read.kind, detail });
-    return { came: 'parked' };
+    const { kind } = await parts.consume(consumer, read.event);
+    return { came: kind, occurredAtMs: read.event.occurredAtMs };
   };
 
   const settle = async ({ messageId, body }: SQSRecord) => {
@@ -83,12 +77,20 @@ export function createEventHandler<Type extends EventType, Handle>(
   };
 }
 
-/** The `detail` of EventBridge's envelope. @returns undefined when there is none */
-function detailOf(body: string): unknown {
+const envelope = z.looseObject({ 'detail-type': z.string(), detail: z.looseObject({}) });
+
+/** @returns undefined when `body` is not an envelope of EventBridge */
+function messageOf(body: string): { readonly name: string; readonly detail: unknown } | undefined {
   try {
-    const envelope: unknown = JSON.parse(body);
-    return typeof envelope === 'object' && envelope !== null && 'detail' in envelope ? envelope.detail : undefined;
+    const { 'detail-type': name, detail } = envelope.parse(JSON.parse(body));
+    return { name, detail };
   } catch {
     return undefined;
   }
+}
+
+function unexpected(name: string | undefined) {
+  return name === undefined
+    ? { kind: 'malformed' as const, detail: 'the envelope: is not valid' }
+    : { kind: 'unexpected' as const, detail: name };
 }

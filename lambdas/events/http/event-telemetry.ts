@@ -8,7 +8,7 @@ const LATE_SUCCESS: AlarmMetric = 'late_success';
 
 /** The result of one message. */
 export interface ConsumedMessage {
-  readonly came: 'done' | 'done_before' | 'not_asked_for' | 'parked' | 'busy' | 'failed';
+  readonly came: 'done' | 'done_before' | 'parked' | 'busy' | 'failed';
   /** When its transition was made. Unix milliseconds. Absent when it is not known. */
   readonly occurredAtMs?: number;
 }

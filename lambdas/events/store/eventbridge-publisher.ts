@@ -2,7 +2,7 @@ import type { PutEventsResultEntry } from '@aws-sdk/client-eventbridge';
 import { EventBridgeClient, EventBridgeServiceException, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { EVENT_SOURCE } from '../../kernel/contract/events.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
-import type { PayonceEvent } from '../domain/event.ts';
+import { nameOfEvent, type PayonceEvent } from '../domain/event.ts';
 import { BUS_CALL_INVALID, type EventPublisher, type PublishOutcome } from '../use/event-publisher.ts';
 
 /** A healthy call takes about ten milliseconds. */
@@ -30,7 +30,7 @@ export function eventBridgeClient(): EventBridgeClient {
   });
 }
 
-/** Events on a bus of EventBridge: `source` payonce, `detail-type` the event's type, `detail` the event. */
+/** Events on a bus of EventBridge: `source` payonce, `detail-type` the event's name, `detail` the event. */
 export class EventBridgePublisher implements EventPublisher {
   readonly #client: EventBridgeClient;
   readonly #bus: string;
@@ -44,7 +44,7 @@ export class EventBridgePublisher implements EventPublisher {
     const entries = events.map((event) => ({
       EventBusName: this.#bus,
       Source: EVENT_SOURCE,
-      DetailType: event.event.type,
+      DetailType: nameOfEvent(event.event),
       Detail: JSON.stringify(event),
     }));
     const results = await this.#put(entries);

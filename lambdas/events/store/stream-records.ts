@@ -2,7 +2,7 @@ import { type AttributeValue } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
-import { PENDING_TYPES } from '../../payments/domain/payment.ts';
+import { isOutcome } from '../../payments/domain/payment.ts';
 import { parseTransition } from '../../payments/store/items.ts';
 import type { StreamRecord } from '../../payments/use/transition-stream.ts';
 
@@ -36,7 +36,7 @@ function contentOf(record: unknown): StreamRecord['content'] {
     if (dynamodb.NewImage === undefined) return { kind: 'unreadable', detail: 'dynamodb.NewImage: is not there' };
     const item = unmarshall(fromJson(dynamodb.NewImage) as Record<string, AttributeValue>);
     const transition = parseTransition(item);
-    return PENDING_TYPES.has(transition.type) ? { kind: 'no_event' } : { kind: 'transition', transition };
+    return isOutcome(transition.type) ? { kind: 'transition', transition } : { kind: 'no_event' };
   } catch (error) {
     return { kind: 'unreadable', detail: toldOf(error) };
   }

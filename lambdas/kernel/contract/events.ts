@@ -1,6 +1,6 @@
 /** Names of the event bus that both sides need. */
 
-/** The `source` of everything that we put on the bus; the `detail-type` is the event's type, the `detail` a PayonceEvent as JSON. */
+/** The `source` of everything that we put on the bus; the `detail-type` is the event's name, the `detail` a PayonceEvent as JSON. */
 export const EVENT_SOURCE = 'payonce';
 
 /** Metrics of the relay and of the consumers, as the functions count them and the stacks watch them. */

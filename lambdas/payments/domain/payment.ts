@@ -166,13 +166,15 @@ export const TRANSITION_TYPES = [
 
 export type TransitionType = (typeof TRANSITION_TYPES)[number];
 
-/** The types that begin an operation. All other types are outcomes and are published as events. */
-export const PENDING_TYPES: ReadonlySet<TransitionType> = new Set([
-  'payment.created',
-  'capture.pending',
-  'void.pending',
-  'refund.pending',
-]);
+/** The types that begin an operation. */
+const PENDING_TYPES = ['payment.created', 'capture.pending', 'void.pending', 'refund.pending'] as const;
+
+/** The types that are published as events. */
+export type OutcomeType = Exclude<TransitionType, (typeof PENDING_TYPES)[number]>;
+
+export function isOutcome(type: TransitionType): type is OutcomeType {
+  return PENDING_TYPES.every((pending) => pending !== type);
+}
 
 // ------------------------------------------------------------------------------------------------------------ sub-objects
 

@@ -15,7 +15,7 @@ import type {
   Refund,
   StrayCharge,
 } from '../domain/payment.ts';
-import { CANCEL_REASONS, PAYMENT_STATUSES, PENDING_TYPES, TRANSITION_TYPES } from '../domain/payment.ts';
+import { CANCEL_REASONS, isOutcome, PAYMENT_STATUSES, TRANSITION_TYPES } from '../domain/payment.ts';
 import { ACCOUNTS, type Posting } from '../domain/posting.ts';
 import type { FirstDetails, Transition } from '../domain/transition.ts';
 import type { ReferenceName } from '../use/payment-store.ts';
@@ -149,7 +149,7 @@ export function transitionRow(transition: Transition): Item {
     [KeyAttribute.partition]: paymentPartition(transition.payment.id),
     [KeyAttribute.sort]: transitionSort(transition.sequence),
     ...transition,
-    ...(PENDING_TYPES.has(transition.type) ? {} : outcomeAttributes(transition)),
+    ...(isOutcome(transition.type) ? outcomeAttributes(transition) : {}),
   };
 }
 

@@ -1,7 +1,7 @@
 import { type Job, type JobCounts, ONE_DONE, ONE_LEFT } from '../../jobs/use/job.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Clock } from '../../kernel/world.ts';
-import { PENDING_TYPES } from '../../payments/domain/payment.ts';
+import { isOutcome } from '../../payments/domain/payment.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import { detailsOf, type Transition } from '../../payments/domain/transition.ts';
 import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
@@ -224,7 +224,7 @@ class Look {
   #newestOutcome({ transitions }: PaymentChain): Transition | undefined {
     const { fromMs, untilMs } = this.#window;
     return transitions.findLast(
-      ({ type, occurredAtMs }) => !PENDING_TYPES.has(type) && occurredAtMs >= fromMs && occurredAtMs < untilMs,
+      ({ type, occurredAtMs }) => isOutcome(type) && occurredAtMs >= fromMs && occurredAtMs < untilMs,
     );
   }
 

@@ -7,7 +7,7 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
   payment: PAYMENT_OBJECT.names,
   refund: ['id', 'object', 'payment', 'amount', 'currency', 'status', 'reason', 'failure', 'created'],
   dispute: ['id', 'object', 'payment', 'charge_id', 'amount', 'currency', 'status'],
-  event: ['id', 'object', 'type', 'created', 'sequence', 'livemode', 'data'],
+  event: ['id', 'object', 'type', 'version', 'created', 'sequence', 'livemode', 'data'],
 };
 const INNER: Readonly<Record<string, readonly string[]>> = {
   next_action: ['type', 'url'],

@@ -2,7 +2,7 @@ import { eventOf } from '../../events/domain/event.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { PaymentId } from '../../kernel/ids.ts';
 import { rounds } from '../../once/use/rounds.ts';
-import { PENDING_TYPES } from '../../payments/domain/payment.ts';
+import { isOutcome } from '../../payments/domain/payment.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import { type EventViews, type ViewKey, type ViewOwner, type ViewRow, viewsOf } from '../domain/views.ts';
@@ -33,7 +33,7 @@ export async function readPaymentViews(
   return {
     owner: { tenantId, mode },
     events: chain.transitions
-      .filter(({ type }) => !PENDING_TYPES.has(type))
+      .filter(({ type }) => isOutcome(type))
       .map((transition) => viewsOf(eventOf(digest, transition, first)))
       .toReversed(),
   };

@@ -241,6 +241,7 @@ export function disabledMessage(
     id: eventId,
     object: 'event',
     type: ENDPOINT_DISABLED,
+    version: 1,
     created: Math.floor(disabled.atMs / 1000),
     sequence: 1,
     livemode: mode === 'live',

@@ -1,4 +1,4 @@
-import { type PayonceEvent, PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
+import type { PayonceEvent } from '../../events/domain/event.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { type OperationId, storedOperationId } from '../../kernel/ids.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
@@ -20,16 +20,13 @@ export interface FanOutTools {
   readonly report: (error: unknown) => void;
 }
 
-const PUBLIC: ReadonlySet<string> = new Set(PUBLIC_EVENT_TYPES);
-
 /**
  * Creates a delivery for each endpoint that subscribes to the event. One transaction writes the deliveries, their due rows and
  * the record of the event, so all deliveries are created, or none, and none twice.
  *
  * @throws RetryableError, AmbiguousError: the event can be processed again
  */
-export async function fanOut(tools: FanOutTools, event: PayonceEvent): Promise<'fanned_out' | 'before' | 'not_public'> {
-  if (!PUBLIC.has(event.event.type)) return 'not_public';
+export async function fanOut(tools: FanOutTools, event: PayonceEvent): Promise<'fanned_out' | 'before'> {
   const operationId = fanOutOperation(event.event.id);
   return commitOnce<{ readonly isFirst: boolean }, 'fanned_out' | 'before'>(tools.runner, {
     operationId,
