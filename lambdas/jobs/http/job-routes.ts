@@ -38,7 +38,7 @@ export interface JobsApiTools extends AcceptRunTools, ApiTools {
 
 /** The jobs API, for any store and queues. */
 export function jobsApi(tools: JobsApiTools): (event: GatewayEvent) => Promise<GatewayResult> {
-  return apiFor(keyOrCredential(byApiKey(tools), tools.verify), [getJobs, postRun, getRuns, getRun], tools);
+  return apiFor(keyOrCredential(byApiKey(tools), tools.verify), JOB_ROUTES, tools);
 }
 
 const getJobs: Route = { method: 'GET', path: '/v1/admin/jobs', scope: Scopes.admin, handle: listJobs };
@@ -200,3 +200,5 @@ function outcomeAnswer(outcome: AcceptRunOutcome, requestId: string): Answer {
 function noSuchJob({ request }: Call): Handled {
   return refusal(problem('not_found', 'There is no such job.'), request);
 }
+
+export const JOB_ROUTES = [getJobs, postRun, getRuns, getRun];
