@@ -1,5 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { keyIdOf } from '../lambdas/kernel/cause.ts';
 import { ALL_SCOPES, PAYMENT_SCOPES, type Scope } from '../lambdas/kernel/contract/api.ts';
 import { type Mode, type TenantId, tenantId } from '../lambdas/kernel/ids.ts';
 import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
@@ -79,7 +80,8 @@ export function addKeys(program: Command, session: Session): void {
     .requiredOption('--tenant <id>', 'the tenant that owns the keys', readTenant)
     .action(async ({ tenant }: { tenant: TenantId }) => {
       const found = await (await open()).listApiKeys(tenant);
-      const rows = found.map(({ hint, mode, scopes, createdAtMs, revokedAtMs }) => [
+      const rows = found.map(({ keyHash, hint, mode, scopes, createdAtMs, revokedAtMs }) => [
+        keyIdOf(Buffer.from(keyHash, 'hex')),
         `…${hint}`,
         mode,
         isoTime(createdAtMs),
@@ -88,7 +90,8 @@ export function addKeys(program: Command, session: Session): void {
       ]);
       session.show(
         {
-          data: found.map(({ hint, mode, scopes, createdAtMs, revokedAtMs }) => ({
+          data: found.map(({ keyHash, hint, mode, scopes, createdAtMs, revokedAtMs }) => ({
+            id: keyIdOf(Buffer.from(keyHash, 'hex')),
             hint,
             mode,
             scopes,
@@ -96,7 +99,7 @@ export function addKeys(program: Command, session: Session): void {
             revoked: revokedAtMs === undefined ? null : seconds(revokedAtMs),
           })),
         },
-        found.length === 0 ? ['No keys.'] : table(['KEY', 'MODE', 'CREATED', 'STATE', 'SCOPES'], rows),
+        found.length === 0 ? ['No keys.'] : table(['ID', 'KEY', 'MODE', 'CREATED', 'STATE', 'SCOPES'], rows),
       );
     });
 }

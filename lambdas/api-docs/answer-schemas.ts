@@ -24,11 +24,40 @@ const posting = z
   })
   .meta({ id: 'Posting' });
 
+const requestId = z.string().meta({ description: 'The `request_id` of the request.' });
+const apiKey = z
+  .string()
+  .meta({ description: 'The id of the API key, as `payonce keys list` shows it.', example: 'key_k3jx5aqhz4m2nrb7' });
+
+const causedBy = z
+  .discriminatedUnion('type', [
+    z.looseObject({ type: z.literal('request'), request_id: requestId, api_key: apiKey }),
+    z.looseObject({ type: z.literal('operator'), operator: z.string(), request_id: requestId, api_key: apiKey }),
+    z.looseObject({
+      type: z.literal('callback'),
+      event_id: z.string().meta({ description: 'The id of the processor’s event.' }),
+    }),
+    z.looseObject({ type: z.literal('run'), run_id: z.string().meta({ description: 'The run of a job.' }) }),
+  ])
+  .meta({ id: 'Cause', description: 'What made the transition happen.' });
+
 const transition = z
   .looseObject({
     sequence: z.int().min(1).meta({ description: 'From 1, without gaps.' }),
     type: z.string().meta({ example: 'payment.completed' }),
     created: unixSeconds,
+    caused_by: causedBy,
+    subject: z
+      .looseObject({
+        object: z.string().meta({ example: 'refund' }),
+        id: z.string(),
+        reason: z.string().nullable().meta({ description: 'The reason that was given for it.' }),
+      })
+      .nullable()
+      .meta({
+        description:
+          'What the transition is about besides the payment: a refund, a dispute, a correction or a decision.',
+      }),
     postings: z.array(posting).meta({ description: 'Debits equal credits in every currency.' }),
   })
   .meta({ id: 'Transition' });

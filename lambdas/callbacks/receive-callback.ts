@@ -116,7 +116,10 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
     if (charge.paymentId === undefined || chain === undefined) return this.#storeOrphan('payment_unknown');
     if (!this.#isOfThisAccount(chain)) return this.#storeOrphan('other_account');
     const { id } = chain.first.payment;
-    const { transitions, contradictions } = decideAll(digest, charge, chain, clock.nowMs());
+    const { transitions, contradictions } = decideAll(digest, charge, chain, {
+      occurredAtMs: clock.nowMs(),
+      cause: { by: 'callback', eventId: this.#event.eventId },
+    });
     raiseAlarms(this.#tools, transitions, contradictions);
     const part = transitions.slice(0, MAX_TOGETHER);
     const isLast = part.length === transitions.length;

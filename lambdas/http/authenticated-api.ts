@@ -1,4 +1,5 @@
 import type { Answer, Problem } from '../kernel/answer.ts';
+import type { RequestCause } from '../kernel/cause.ts';
 import type { Scope } from '../kernel/contract/api.ts';
 import type { AlarmMetric } from '../kernel/contract/metrics.ts';
 import type { Digest } from '../kernel/digest.ts';
@@ -22,6 +23,11 @@ export interface Call<Tools, Who = Caller> {
   readonly receivedAtMs: number;
   /** Filled as soon as values are known, so that the log has them even when the request fails. */
   readonly seen: Seen;
+}
+
+/** The cause of what a request changes. */
+export function causedByRequest({ request, caller }: Pick<Call<unknown>, 'request' | 'caller'>): RequestCause {
+  return { by: 'request', requestId: request.requestId, keyId: caller.keyId };
 }
 
 /** The fields of the log line beyond the answer. */

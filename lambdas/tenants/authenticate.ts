@@ -1,13 +1,14 @@
+import { type KeyId, keyIdOf } from '../kernel/cause.ts';
 import type { Scope } from '../kernel/contract/api.ts';
 import type { Digest } from '../kernel/digest.ts';
-import type { Mode, TenantId } from '../kernel/ids.ts';
 import type { Clock } from '../kernel/world.ts';
 import type { ApiKeyRecord, ApiKeyRegistry } from './api-key-registry.ts';
+import type { Owner } from './owners.ts';
 
 /** The authenticated tenant and mode. A request can only access their data. */
-export interface Caller {
-  readonly tenantId: TenantId;
-  readonly mode: Mode;
+export interface Caller extends Owner {
+  /** The API key of the request. */
+  readonly keyId: KeyId;
 }
 
 /** In order of precedence. Every invalid key gets the same outcome, so that it reveals nothing. */
@@ -46,9 +47,10 @@ export async function authenticate(
   const key = BEARER.exec(value)?.groups?.['token'] ?? '';
   const mode = API_KEY.exec(key)?.groups?.['mode'];
   if (mode === undefined || others.length > 0) return { kind: 'unauthorized' };
-  const record = await lookUp(tools, hex(tools.digest.sha256(key)));
+  const hash = tools.digest.sha256(key);
+  const record = await lookUp(tools, hex(hash));
   if (record === undefined || record.revokedAtMs !== undefined || record.mode !== mode) return { kind: 'unauthorized' };
-  const caller = { tenantId: record.tenantId, mode: record.mode };
+  const caller = { tenantId: record.tenantId, mode: record.mode, keyId: keyIdOf(hash) };
   return { kind: record.scopes.includes(scope) ? 'authenticated' : 'insufficient_scope', caller };
 }
 

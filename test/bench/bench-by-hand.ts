@@ -8,6 +8,7 @@ import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import { detailsOf, firstTransition, nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import type { CreatePayment, CreatePaymentTools } from '../../lambdas/payments/use/create-payment.ts';
 import { settleCharge } from '../../lambdas/payments/use/find-out.ts';
+import { requestedAt } from '../support/causes.ts';
 
 const WEEK_SECONDS = 7 * 24 * 60 * 60;
 
@@ -34,7 +35,7 @@ export async function payByHand(tools: CreatePaymentTools, request: CreatePaymen
   });
   const { account, endpoint, apiVersion } = processor;
   const details = { description, metadata, requestId, fingerprint, processor: { account, endpoint, apiVersion } };
-  const pending = firstTransition(digest, draft, details, claimedAtMs);
+  const pending = firstTransition(digest, draft, details, requestedAt(claimedAtMs));
   const key = { operationId, paymentId, fingerprint };
   const owner = entropy.ownerToken();
   const leaseExpiresAtMs = claimedAtMs + LEASE_SECONDS * 1000;
@@ -48,7 +49,7 @@ export async function payByHand(tools: CreatePaymentTools, request: CreatePaymen
   const decision = decide(fact, stateAfter([pending]));
   invariant(decision.kind === 'append', 'the charge must cause a transition');
   const nowMs = clock.nowMs();
-  const transition = nextTransition(digest, pending, decision.draft, nowMs);
+  const transition = nextTransition(digest, pending, decision.draft, requestedAt(nowMs));
   const answer = creationAnswer(transition.payment, detailsOf(pending));
   const expiresAtSeconds = Math.ceil(nowMs / 1000) + WEEK_SECONDS;
   const commit = await store.commit({

@@ -5,6 +5,7 @@ import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts
 import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 import type { MemoryIds } from '../processors/memory-charge-books.ts';
+import { BY_REQUEST } from '../support/causes.ts';
 
 /** 128 bits in base 32, as identifiers are in production. */
 const LONG_ID = 'abcdefghijklmnopqrstuvwxyz';
@@ -17,7 +18,8 @@ export function typicalPayment(key: string, changes: Partial<CreatePayment> = {}
     tenantId: tenantId(`ten_${LONG_ID}`),
     mode: 'test',
     fingerprint: fingerprintOf(systemDigest, { body: JSON.parse(JSON.stringify(body)), query: {} }),
-    requestId: '3f0a52d4-2f0e-4c8b-9a86-7d1c8b1f6e42',
+    requestId: BY_REQUEST.requestId,
+    cause: BY_REQUEST,
     amountMinor: 12_500,
     currency: 'EUR',
     source: 'tok_ok',

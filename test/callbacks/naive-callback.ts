@@ -3,6 +3,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { decide } from '../../lambdas/payments/domain/decide.ts';
 import { nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import { chainOf, readChain } from '../../lambdas/payments/use/payment-chain.ts';
+import { requestedAt } from '../support/causes.ts';
 import type { TakeIn } from './callback-histories.ts';
 
 /**
@@ -28,7 +29,7 @@ export const naiveTakeIn: TakeIn = async (actor, event, { stores, processor, clo
     expiresAtSeconds: Math.ceil(clock.nowMs() / 1000) + 60,
   };
   for (let { newest } = chain; ; ) {
-    const posting = nextTransition(systemDigest, newest, decision.draft, clock.nowMs());
+    const posting = nextTransition(systemDigest, newest, decision.draft, requestedAt(clock.nowMs()));
     const anyKey = callbackOperation(systemDigest, 'posting', crypto.randomUUID());
     const posted = await effects.recordEffect({ record: { ...record, operationId: anyKey }, transitions: [posting] });
     if (posted.kind === 'recorded') break;

@@ -7,6 +7,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Subject } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
+import { requestedAt } from '../support/causes.ts';
 import { chainFor, paymentPlans } from '../views/view-histories.ts';
 import { eventsOf } from './event-fixtures.ts';
 
@@ -26,7 +27,7 @@ describe('an event of every type', () => {
   test.each(ALL_EVENTS)('%s is read back from the bus as it was made', (name) => {
     const type = typeOfEvent(name);
     const draft = { type, payment: paid.payment, postings: [], ...subjectOf(type) };
-    const transition = nextTransition(systemDigest, paid, draft, Date.UTC(2026, 2, 1, 13));
+    const transition = nextTransition(systemDigest, paid, draft, requestedAt(Date.UTC(2026, 2, 1, 13)));
     const event = eventOf(systemDigest, transition, detailsOf(first));
     const onTheBus: unknown = JSON.parse(JSON.stringify(event));
     expect(nameOfEvent(event.event)).toBe(name);

@@ -10,6 +10,7 @@ import { MemoryJobMarks } from '../jobs/memory-job-marks.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
 import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
+import { RUN, requestedAt } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { MemoryViews } from '../views/memory-views.ts';
@@ -40,7 +41,7 @@ class LostEventsApiHarness {
     this.#payments += 1;
     const first = pendingTransition(paymentIdFor(`lost-${this.#payments}`));
     const { type, payment, postings } = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' });
-    const outcome = nextTransition(systemDigest, first, { type, payment, postings }, this.clock.nowMs());
+    const outcome = nextTransition(systemDigest, first, { type, payment, postings }, requestedAt(this.clock.nowMs()));
     this.#transitions.push(first, outcome);
   }
 
@@ -109,7 +110,7 @@ describe('publishing again what was lost', () => {
     expect(await harness.run()).toMatchObject({ done: 1, failed: 0 });
     const hour = new LostEventsApiHarness();
     hour.emptyBeforeMs = hour.clock.nowMs() - 60 * MINUTE_MS;
-    const { items } = await hour.job().page(undefined, 100, { scheduledForMs: hour.clock.nowMs() });
+    const { items } = await hour.job().page(undefined, 100, { ...RUN, scheduledForMs: hour.clock.nowMs() });
     expect(items).toHaveLength(1 + 60 - 3);
   });
 
@@ -160,7 +161,7 @@ describe('publishing again what was lost', () => {
 
   test('a run that is for a later time than now does not go beyond the present', async () => {
     const harness = new LostEventsApiHarness();
-    await harness.run({ scheduledForMs: NOON + 2 * DAY_MS });
+    await harness.run({ ...RUN, scheduledForMs: NOON + 2 * DAY_MS });
     harness.complete();
     harness.clock.advance(10 * MINUTE_MS);
     expect(await harness.run()).toMatchObject({ done: 1 });
@@ -188,7 +189,7 @@ describe('publishing again what was lost', () => {
     harness.complete();
     harness.clock.advance(HOUR_MS);
     const job = harness.job();
-    const asked = { scheduledForMs: harness.clock.nowMs() };
+    const asked = { ...RUN, scheduledForMs: harness.clock.nowMs() };
     expect(await job.page(undefined, 3, asked)).toEqual(await job.page(undefined, 3, asked));
     expect(await harness.run({ limit: 1 })).toMatchObject({ done: 2, failed: 0 });
   });
@@ -233,7 +234,7 @@ describe('publishing again what was lost', () => {
       harness.clock.advance(MINUTE_MS / 20);
       return undefined;
     };
-    const page = { scheduledForMs: harness.clock.nowMs(), deadlineMs: harness.clock.nowMs() + MINUTE_MS };
+    const page = { ...RUN, scheduledForMs: harness.clock.nowMs(), deadlineMs: harness.clock.nowMs() + MINUTE_MS };
     expect(await job.handle(step, page)).toEqual({ done: 20, left: 0, failed: 1 });
     await harness.project();
     harness.bus.trouble = () => undefined;

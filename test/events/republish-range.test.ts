@@ -7,6 +7,7 @@ import { detailsOf, nextTransition, type Transition } from '../../lambdas/paymen
 import type { OutcomePlace, SeenEvents } from '../../lambdas/payments/use/transition-reader.ts';
 import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
+import { requestedAt } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { MemoryEventBus } from './memory-event-bus.ts';
@@ -18,7 +19,10 @@ const NOON = Date.UTC(2026, 2, 1, 12);
 function completedAfter(minutes: number): readonly [Transition, Transition] {
   const first = pendingTransition(paymentIdFor(`republish-${minutes}`));
   const { type, payment, postings } = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' });
-  return [first, nextTransition(systemDigest, first, { type, payment, postings }, NOON + minutes * MINUTE_MS)];
+  return [
+    first,
+    nextTransition(systemDigest, first, { type, payment, postings }, requestedAt(NOON + minutes * MINUTE_MS)),
+  ];
 }
 
 function harness(minutes: readonly number[], seen?: SeenEvents, broken: readonly string[] = []) {

@@ -1,5 +1,6 @@
 import type { Job, JobCounts } from '../../lambdas/jobs/use/job.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { RUN } from '../support/causes.ts';
 
 export interface FinishedJob extends JobCounts {
   /** The names of its items, in the order in which they were done. */
@@ -19,12 +20,12 @@ export async function finishJob(
   const names: string[] = [];
   let cursor: string | undefined;
   for (let pages = 1; pages <= MAX_PAGES; pages += 1) {
-    const page = await job.page(cursor, limit, { scheduledForMs });
+    const page = await job.page(cursor, limit, { ...RUN, scheduledForMs });
     invariant(page.items.length <= limit, 'a page has no more items than were asked for');
     for (const { thing, name } of page.items) {
       names.push(name);
-      if (doubled) await job.handle(thing, { scheduledForMs, deadlineMs });
-      const { done, left, failed } = await job.handle(thing, { scheduledForMs, deadlineMs });
+      if (doubled) await job.handle(thing, { ...RUN, scheduledForMs, deadlineMs });
+      const { done, left, failed } = await job.handle(thing, { ...RUN, scheduledForMs, deadlineMs });
       counts.done += done;
       counts.left += left;
       counts.failed += failed;

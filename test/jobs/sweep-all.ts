@@ -1,10 +1,12 @@
 import type { Resolved } from '../../lambdas/resolving/use/resolve.ts';
 import { type ResolveAllTools, sweepsOf } from '../../lambdas/resolving/use/resolve-all.ts';
+import { BY_RUN } from '../support/causes.ts';
 
 /** One run over all queues, each after the other. */
 export async function sweepAll(tools: ResolveAllTools): Promise<Readonly<Record<string, Resolved>>> {
   const came: Record<string, Resolved> = {};
   const startedAtMs = tools.clock.nowMs();
-  for (const [queue, sweep] of Object.entries(sweepsOf(tools))) came[queue] = await sweep({ startedAtMs });
+  for (const [queue, sweep] of Object.entries(sweepsOf(tools)))
+    came[queue] = await sweep({ cause: BY_RUN, startedAtMs });
   return came;
 }

@@ -1,4 +1,5 @@
 import type { Job, JobCounts } from '../../lambdas/jobs/use/job.ts';
+import { RUN } from '../support/causes.ts';
 
 /** More pages than a test ever needs. */
 const MAX_PAGES = 10_000;
@@ -9,7 +10,7 @@ export async function sweepJob<Thing>(
   job: Job<Thing>,
   { nowMs, limit = 100 }: { readonly nowMs: number; readonly limit?: number },
 ): Promise<JobCounts & { readonly errors: readonly unknown[] }> {
-  const run = { scheduledForMs: nowMs };
+  const run = { ...RUN, scheduledForMs: nowMs };
   const counts = { done: 0, left: 0, failed: 0 };
   const errors: unknown[] = [];
   let cursor: string | undefined;

@@ -11,6 +11,7 @@ import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
 import { callback } from '../callbacks/callback-harness.ts';
 import { change } from '../payments/change-harness.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { BY_REQUEST } from '../support/causes.ts';
 import { answerOf, OrderHarness, orderRequest } from './order-harness.ts';
 
 let harness: OrderHarness;
@@ -55,7 +56,9 @@ describe('an order', () => {
       'referral.credited',
       'order.completed',
     ]);
-    expect(firstBrokenOrderLink(systemDigest, await harness.transitions(request.orderId))).toBeUndefined();
+    const transitions = await harness.transitions(request.orderId);
+    expect(new Set(transitions.map(({ cause }) => cause))).toEqual(new Set([BY_REQUEST]));
+    expect(firstBrokenOrderLink(systemDigest, transitions)).toBeUndefined();
     expect(await harness.store.openOrders(10)).toEqual([]);
   });
 

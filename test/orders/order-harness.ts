@@ -14,6 +14,7 @@ import type { ResolveTools } from '../../lambdas/resolving/use/resolve.ts';
 import { sweepAll } from '../jobs/sweep-all.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 import { MemoryStore } from '../payments/memory-store.ts';
+import { BY_REQUEST } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { MemoryMailer } from './memory-mailer.ts';
@@ -40,6 +41,7 @@ export function orderRequest(key: string, changes: Partial<CreateOrder> = {}): C
     orderId: deriveOrderId(systemDigest, { ...caller, method: 'POST', path: '/v1/orders', key: parsed.key }),
     fingerprint: fingerprintOf(systemDigest, { body: JSON.parse(JSON.stringify(asked)), query: {} }),
     requestId: 'req-order',
+    cause: BY_REQUEST,
     ...asked,
   };
 }

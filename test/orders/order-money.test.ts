@@ -10,6 +10,7 @@ import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { callback } from '../callbacks/callback-harness.ts';
 import { change } from '../payments/change-harness.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { BY_RUN } from '../support/causes.ts';
 import { OrderHarness, orderRequest } from './order-harness.ts';
 
 const MINUTE_MS = 60_000;
@@ -74,6 +75,7 @@ describe('an order whose money went back by the payment’s own route', () => {
     await harness.order(request);
     harness.processor.inside.succeed(chargeOf(request).chargeId);
     await resolveInquiries({
+      cause: BY_RUN,
       ...harness.tools,
       effects: harness.store,
       work: harness.store,

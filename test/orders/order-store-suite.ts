@@ -21,6 +21,7 @@ import type { OpenOrder, PaymentStore } from '../../lambdas/payments/use/payment
 
 import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
 import { completedRecord, openRecord } from '../payments/payment-fixtures.ts';
+import { requestedAt } from '../support/causes.ts';
 import { orderRequest } from './order-harness.ts';
 
 export interface OrderStoreUnderTest {
@@ -65,7 +66,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
         kind: 'record_exists',
         record: open(),
       });
-      const more = nextOrderTransitions(systemDigest, first, draftsOf(first), first.occurredAtMs + 5);
+      const more = nextOrderTransitions(systemDigest, first, draftsOf(first), requestedAt(first.occurredAtMs + 5));
       expect(await orders.appendToOrder({ transitions: more })).toEqual({ kind: 'appended' });
       expect(await chain()).toEqual([first, ...more]);
       expect(firstBrokenOrderLink(systemDigest, await chain())).toBeUndefined();
@@ -81,7 +82,12 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
 
     test('lets a place in the chain be taken once, and of several places all or none', async () => {
       await orders.claimOrder({ record: open(), first });
-      const [second, third] = nextOrderTransitions(systemDigest, first, draftsOf(first), first.occurredAtMs);
+      const [second, third] = nextOrderTransitions(
+        systemDigest,
+        first,
+        draftsOf(first),
+        requestedAt(first.occurredAtMs),
+      );
       if (second === undefined || third === undefined) throw new Error('two drafts make two transitions');
       await orders.appendToOrder({ transitions: [second] });
       const again = { transitions: [second, third], open: entry(3) };
@@ -92,7 +98,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
 
     test('of ten drivers that append at once, one does', async () => {
       await orders.claimOrder({ record: open(), first });
-      const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), first.occurredAtMs);
+      const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), requestedAt(first.occurredAtMs));
       const outcomes = await Promise.all(Array.from({ length: 10 }, () => orders.appendToOrder({ transitions })));
       expect(outcomes.filter(({ kind }) => kind === 'appended')).toHaveLength(1);
       expect(await chain()).toHaveLength(3);
@@ -100,7 +106,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
 
     test('commits answer, transitions and queue entry together, for the owner alone', async () => {
       await orders.claimOrder({ record: open(), first });
-      const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), first.occurredAtMs);
+      const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), requestedAt(first.occurredAtMs));
       const commit = { expects: 'open' as const, transitions, open: entry(3) };
       const fenced = await orders.commitOrder({ record: completed('owner-b'), ...commit });
       expect(fenced).toEqual({ kind: 'fenced', record: open() });
@@ -115,7 +121,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
 
     test('refuses a commit whose place is taken, and leaves the claim as it was', async () => {
       await orders.claimOrder({ record: open(), first });
-      const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), first.occurredAtMs);
+      const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), requestedAt(first.occurredAtMs));
       await orders.appendToOrder({ transitions });
       const outcome = await orders.commitOrder({ record: completed(), expects: 'open', transitions });
       expect(outcome).toEqual({ kind: 'transition_exists' });
@@ -149,7 +155,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
     test('closes a queue entry only as it was read', async () => {
       await orders.claimOrder({ record: open(), first });
       await orders.commitOrder({ record: completed(), expects: 'open', transitions: [], open: entry(1) });
-      const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), first.occurredAtMs);
+      const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), requestedAt(first.occurredAtMs));
       await orders.appendToOrder({ transitions, open: entry(3) });
       await orders.closeOrder(entry(1));
       expect(await queued()).toEqual([entry(3)]);
@@ -186,7 +192,7 @@ function firstOf(orderId: OrderId): OrderTransition {
   const paymentId = paymentOfOrder(systemDigest, orderId);
   const order = { id: orderId, tenantId, mode, amountMinor, currency, paymentId, createdAtMs };
   const details = { requestId: 'req-1', fingerprint, source, items, email, ...(referrer ? { referrer } : {}) };
-  return firstOrderTransition(systemDigest, createOrderDraft(order, referrer), details, createdAtMs);
+  return firstOrderTransition(systemDigest, createOrderDraft(order, referrer), details, requestedAt(createdAtMs));
 }
 
 /** Two, with every field that an order may have. */

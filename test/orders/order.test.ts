@@ -12,6 +12,7 @@ import {
   nextOrderTransitions,
 } from '../../lambdas/orders/domain/order-transition.ts';
 import { confirmationLetter } from '../../lambdas/orders/use/order-calls.ts';
+import { requestedAt } from '../support/causes.ts';
 
 const T0 = Date.UTC(2026, 2, 1, 12);
 const HOUR_MS = 3_600_000;
@@ -242,13 +243,13 @@ test('an open order is looked at every minute for an hour, every quarter for a d
 });
 
 test('a chain names the first of its links that does not hold', () => {
-  const first = firstOrderTransition(systemDigest, newOrder(), details, T0);
+  const first = firstOrderTransition(systemDigest, newOrder(), details, requestedAt(T0));
   const order = first.order;
   const drafts: OrderDraft[] = [
     { type: 'charge.succeeded', order },
     { type: 'reservation.pending', order },
   ];
-  const [second, third] = nextOrderTransitions(systemDigest, first, drafts, T0 + 1);
+  const [second, third] = nextOrderTransitions(systemDigest, first, drafts, requestedAt(T0 + 1));
   if (second === undefined || third === undefined) throw new Error('two drafts make two transitions');
   expect(firstBrokenOrderLink(systemDigest, [first, second, third])).toBeUndefined();
   const forged = { ...second, order: { ...order, amountMinor: 1 } };

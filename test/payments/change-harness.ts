@@ -19,6 +19,7 @@ import {
 } from '../../lambdas/resolving/use/resolve.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { CallbackHarness } from '../callbacks/callback-harness.ts';
+import { BY_REQUEST, BY_RUN } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 
 const STEP: Readonly<Record<ChangeKind, string>> = { capture: 'capture', cancel: 'cancel', refund: 'refunds' };
@@ -37,6 +38,7 @@ export function change(payment: CreatePayment, key: string, command: ChangeComma
     mode,
     fingerprint: fingerprintOf(systemDigest, { body: JSON.parse(JSON.stringify(command)), query: {} }),
     requestId: 'req-change',
+    cause: BY_REQUEST,
     command,
   };
 }
@@ -48,6 +50,7 @@ export class ChangeHarness extends CallbackHarness {
   get changeTools(): ResolveTools {
     const { store, processor, clock } = this;
     return {
+      cause: BY_RUN,
       store,
       effects: store,
       work: store,

@@ -16,6 +16,7 @@ import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
+import { BY_RUN } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { Actor, Crash, FAULT_KINDS, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { processorOf } from '../support/faulty-ports.ts';
@@ -87,7 +88,14 @@ class ChangeWorld {
       closeReturn: (charge) => work.closeReturn(charge),
     };
     const books = [this.processor];
-    await resolveInquiries({ ...this.#tools(truth), effects, work: own, books, report: () => undefined });
+    await resolveInquiries({
+      ...this.#tools(truth),
+      cause: BY_RUN,
+      effects,
+      work: own,
+      books,
+      report: () => undefined,
+    });
   }
 
   async violations(quiet: boolean): Promise<readonly string[]> {

@@ -13,6 +13,7 @@ import {
 import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
+import { BY_OPERATOR } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 
 let harness: LedgerApiHarness;
@@ -29,6 +30,7 @@ const run = (key: string, changes: Partial<CorrectLedger> = {}, effects: EffectS
   correctLedger(
     { effects, runner: idempotentRunner, clock: harness.payments.clock, entropy, digest: systemDigest },
     {
+      cause: BY_OPERATOR,
       caller: { tenantId: tenantId('ten_desk'), mode: 'test' },
       operationId: storedOperationId(`cor_${key}`),
       fingerprint: fingerprintOf(systemDigest, { body: { payment, ...changes.change }, query: {} }),

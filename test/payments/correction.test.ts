@@ -12,6 +12,7 @@ import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import { ACCOUNTS, type Posting } from '../../lambdas/payments/domain/posting.ts';
 import { firstBrokenLink, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import { chainOf, type PaymentChain } from '../../lambdas/payments/use/payment-chain.ts';
+import { requestedAt } from '../support/causes.ts';
 import { MemoryLedgerReader } from '../views/memory-ledger-reader.ts';
 import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
@@ -38,13 +39,15 @@ function taken(): readonly Transition[] {
 function withFact(chain: readonly Transition[], fact: Fact): readonly Transition[] {
   const { state, newest } = chainOf(chain);
   const decision = decide(fact, state);
-  return decision.kind === 'append' ? [...chain, nextTransition(systemDigest, newest, decision.draft, 1)] : chain;
+  return decision.kind === 'append'
+    ? [...chain, nextTransition(systemDigest, newest, decision.draft, requestedAt(1))]
+    : chain;
 }
 
 function corrected(chain: readonly Transition[], id: string, change: Change): readonly Transition[] {
   const decision = decisionOn(chain, id, change);
   if (decision.kind !== 'append') return chain;
-  return [...chain, nextTransition(systemDigest, newestOf(chain), decision.draft, 2_000)];
+  return [...chain, nextTransition(systemDigest, newestOf(chain), decision.draft, requestedAt(2_000))];
 }
 
 const newestOf = (chain: readonly Transition[]): PaymentChain['newest'] => chainOf(chain).newest;

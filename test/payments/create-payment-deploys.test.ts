@@ -5,6 +5,7 @@ import { creationAnswer } from '../../lambdas/payments/domain/payment-answer.ts'
 import { detailsOf, nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import { requestedAt } from '../support/causes.ts';
 import { createMemoryProcessor } from './memory-processor.ts';
 import { paymentIdFor, paymentRequest, pendingTransition } from './payment-fixtures.ts';
 import { PaymentHarness } from './payment-harness.ts';
@@ -81,7 +82,7 @@ describe('a record that is lost', () => {
     const newest = (await harness.store.readPayment(request.paymentId))?.newest;
     if (newest === undefined) throw new Error('the payment is there');
     const draft = { type: 'ledger.corrected' as const, payment: newest.payment, postings: [] };
-    const corrected = nextTransition(systemDigest, newest, draft, harness.clock.nowMs());
+    const corrected = nextTransition(systemDigest, newest, draft, requestedAt(harness.clock.nowMs()));
     const record = { operationId: storedOperationId('cor_1'), owner: ownerToken('operator'), recordedAtMs: 0 };
     await harness.store.recordEffect({ record, transitions: [corrected] });
     harness.clock.advance(9 * 24 * 60 * 60_000);

@@ -7,6 +7,7 @@ import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlement.ts';
 import { nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import { requestedAt } from '../support/causes.ts';
 import { skewed } from '../support/simulated-clock.ts';
 import { paymentIdFor, paymentRequest } from './payment-fixtures.ts';
 import { PaymentHarness } from './payment-harness.ts';
@@ -123,7 +124,7 @@ describe('rivals', () => {
       const { newest } = history;
       const decision = decide({ kind: 'succeeded', chargeId: 'ch_1' }, stateAfter([newest]));
       if (decision.kind !== 'append') throw new Error('the callback appends');
-      const pending = nextTransition(systemDigest, newest, decision.draft, harness.clock.nowMs());
+      const pending = nextTransition(systemDigest, newest, decision.draft, requestedAt(harness.clock.nowMs()));
       await harness.store.claim({
         record: {
           status: 'INPROGRESS',

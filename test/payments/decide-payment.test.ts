@@ -10,6 +10,7 @@ import { type DecidePayment, decidePayment } from '../../lambdas/payments/use/de
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { callback } from '../callbacks/callback-harness.ts';
+import { BY_OPERATOR } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { ChangeHarness, change } from './change-harness.ts';
 import { paymentRequest } from './payment-fixtures.ts';
@@ -33,6 +34,7 @@ const decide = (key: string, changes: Partial<DecidePayment> = {}) => {
   return decidePayment(
     { effects, runner: idempotentRunner, clock, entropy, digest: systemDigest },
     {
+      cause: BY_OPERATOR,
       caller: { tenantId, mode },
       operationId: storedOperationId(`dec_${key}`),
       fingerprint: fingerprintOf(systemDigest, { body: JSON.parse(JSON.stringify(changes)), query: {} }),

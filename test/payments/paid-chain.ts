@@ -7,6 +7,7 @@ import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import { detailsOf, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
+import { requestedAt } from '../support/causes.ts';
 import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 const PAID: Fact = { kind: 'succeeded', chargeId: 'ch_1' };
@@ -36,7 +37,7 @@ export function chainOfPaid(
     const newest = chain.at(-1);
     const decision = decide(fact, stateAfter(chain));
     invariant(newest !== undefined && decision.kind === 'append', 'each fact must cause a transition');
-    chain.push(nextTransition(systemDigest, newest, decision.draft, newest.occurredAtMs + 900));
+    chain.push(nextTransition(systemDigest, newest, decision.draft, requestedAt(newest.occurredAtMs + 900)));
   }
   return chain;
 }

@@ -13,6 +13,7 @@ import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { firstTransition, nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import { BY_REQUEST, requestedAt } from '../support/causes.ts';
 
 const T0 = Date.UTC(2026, 2, 1, 12);
 const TENANT = tenantId('ten_fixture');
@@ -38,6 +39,7 @@ export function paymentRequest(key: string, changes: Partial<CreatePayment> = {}
     mode: 'test',
     fingerprint: fingerprintOf(systemDigest, { body: JSON.parse(JSON.stringify(body)), query: {} }),
     requestId: 'req-fixture',
+    cause: BY_REQUEST,
     amountMinor: 1000,
     currency: 'EUR',
     source: 'tok_ok',
@@ -98,12 +100,12 @@ export function pendingTransition(paymentId: PaymentId, reference?: string): Tra
       fingerprint: { version: 1, sha256: systemDigest.sha256('a request') },
       processor: { account: 'sandbox', endpoint: 'https://sandbox.example', apiVersion: '1' },
     },
-    T0,
+    requestedAt(T0),
   );
 }
 
 export function outcomeTransition(newest: Transition, fact: Fact): Transition {
   const decision = decide(fact, stateAfter([newest]));
   invariant(decision.kind === 'append', 'the fact must cause a transition');
-  return nextTransition(systemDigest, newest, decision.draft, T0 + 900);
+  return nextTransition(systemDigest, newest, decision.draft, requestedAt(T0 + 900));
 }

@@ -42,15 +42,18 @@ describe('a payment over HTTP', () => {
     const list = await harness.get(`/v1/payments/${String(made.body['id'])}/transitions`);
 
     const created = Date.UTC(2026, 2, 1, 12) / 1000;
+    const caused_by = { type: 'request', request_id: 'req-1', api_key: expect.stringMatching(/^key_[a-z2-7]{16}$/) };
     expect(list.status).toBe(200);
     expect(list.body).toEqual({
       object: 'list',
       data: [
-        { sequence: 1, type: 'payment.created', created, postings: [] },
+        { sequence: 1, type: 'payment.created', created, caused_by, subject: null, postings: [] },
         {
           sequence: 2,
           type: 'payment.completed',
           created,
+          caused_by,
+          subject: null,
           postings: [
             { account: 'processor_clearing', direction: 'debit', amount: 1000, currency: 'EUR' },
             { account: 'merchant_payable', direction: 'credit', amount: 1000, currency: 'EUR' },

@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { assertBalanced, type Posting } from '../../lambdas/payments/domain/posting.ts';
 import { firstBrokenLink, type Transition } from '../../lambdas/payments/domain/transition.ts';
+import { BY_RUN } from '../support/causes.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 const first = pendingTransition(paymentIdFor('chain'));
@@ -27,6 +28,7 @@ describe('the chain of a payment', () => {
     ['the middle removed', [first, third], 2],
     ['the first removed', [second, third], 1],
     ['two exchanged', [first, third, second], 2],
+    ['a cause changed', [first, { ...second, cause: BY_RUN }, third], 2],
     ['a time changed', [first, second, { ...third, occurredAtMs: third.occurredAtMs + 1 }], 3],
   ])('names the first link that does not hold: %s', (_name, tampered, sequence) => {
     expect(firstBrokenLink(systemDigest, tampered)).toBe(sequence);

@@ -13,6 +13,7 @@ import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { LEDGER_ROUTES, type LedgerTools } from '../../lambdas/reconciling/http/ledger-routes.ts';
 import { ViewLedgerReader } from '../../lambdas/views/use/view-ledger-reader.ts';
 import { API_KEY, ApiHarness, type Asked, PaymentsApiHarness, type Reply } from '../payments/payments-api-harness.ts';
+import { requestedAt } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { MemoryViews } from '../views/memory-views.ts';
 import { ProjectedViews } from '../views/projected-views.ts';
@@ -91,7 +92,7 @@ export class LedgerApiHarness extends ApiHarness {
         recordedAtMs: clock.nowMs(),
         expiresAtSeconds: clock.nowMs() / 1000 + 86_400,
       },
-      transitions: [nextTransition(systemDigest, chain.newest, decision.draft, clock.nowMs())],
+      transitions: [nextTransition(systemDigest, chain.newest, decision.draft, requestedAt(clock.nowMs()))],
     });
     invariant(outcome.kind === 'recorded', 'nobody else writes');
   }

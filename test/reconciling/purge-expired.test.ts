@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type PurgeTools, purgeExpired } from '../../lambdas/reconciling/use/purge-expired.ts';
 import { finishJob } from '../jobs/finish-job.ts';
+import { RUN } from '../support/causes.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { describeExpiredRecords } from './expired-records-suite.ts';
 import { MemoryExpiredRecords } from './memory-expired-records.ts';
@@ -89,6 +90,7 @@ describe('the nightly purge', () => {
     };
     for (let night = 0; night < 16; night += 1) {
       await purgeExpired(tools({ records: endless })).page(undefined, 10, {
+        ...RUN,
         scheduledForMs: NIGHT + night * DAY_SECONDS * 1000,
       });
     }

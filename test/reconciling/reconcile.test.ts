@@ -5,6 +5,7 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
 import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import { reconcileRecent } from '../../lambdas/reconciling/use/reconcile.ts';
+import { RUN } from '../support/causes.ts';
 import { ReconcileHarness } from './reconcile-harness.ts';
 
 const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
@@ -387,8 +388,8 @@ describe('a run', () => {
     const job = reconcileRecent(harness.tools());
     expect(job.atOnce).toBeGreaterThan(1);
     const nowMs = harness.payments.clock.nowMs();
-    const { items } = await job.page(undefined, 100, { scheduledForMs: nowMs });
-    const run = { scheduledForMs: nowMs, deadlineMs: nowMs + 60_000 };
+    const { items } = await job.page(undefined, 100, { ...RUN, scheduledForMs: nowMs });
+    const run = { ...RUN, scheduledForMs: nowMs, deadlineMs: nowMs + 60_000 };
     await Promise.all(items.map(({ thing }) => job.handle(thing, run)));
     expect(harness.differences()).toMatchObject([{ mismatch: { processorMinor: 1600, ledgerMinor: 1000 } }]);
     expect(harness.told).toEqual(['suspected 1600/1000']);

@@ -20,6 +20,7 @@ import { change } from '../payments/change-harness.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 import { MemoryStore } from '../payments/memory-store.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { BY_RUN } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { type Actor, Crash } from '../support/fault-plan.ts';
 import { booksOf, effectsOf, PORT_VOICE, processorOf, storeOf } from '../support/faulty-ports.ts';
@@ -100,6 +101,7 @@ export class HoldWorld {
   async resolveForAnHour(): Promise<void> {
     const tools = {
       ...this.#tools(this.#ports()),
+      cause: BY_RUN,
       work: this.store,
       report: (error: unknown) => this.reported.push(error),
     };

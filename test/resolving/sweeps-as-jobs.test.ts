@@ -7,6 +7,7 @@ import { CallbackHarness, callback } from '../callbacks/callback-harness.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
 import { ChangeHarness } from '../payments/change-harness.ts';
 import { paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
+import { RUN } from '../support/causes.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -66,7 +67,7 @@ test('items after the deadline are left, neither lost nor started', async () => 
   const told: object[] = [];
   const job = retryOrphansJob(tools, (retried) => told.push(retried));
   const nowMs = harness.clock.nowMs();
-  expect(await job.handle('orphans', { scheduledForMs: nowMs, deadlineMs: nowMs })).toEqual({
+  expect(await job.handle('orphans', { ...RUN, scheduledForMs: nowMs, deadlineMs: nowMs })).toEqual({
     done: 0,
     left: 3,
     failed: 0,

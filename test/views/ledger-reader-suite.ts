@@ -7,6 +7,7 @@ import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import { firstTransition, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { BooksOwner, EntryQuery, LedgerEntry, LedgerReader } from '../../lambdas/views/use/ledger-reader.ts';
 import { paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
+import { requestedAt } from '../support/causes.ts';
 
 export interface ReaderUnderTest {
   readonly reader: LedgerReader;
@@ -28,11 +29,11 @@ export function takenAt(
     systemDigest,
     { type, payment: { ...payment, ...owner, amountMinor, currency }, postings: [] },
     first,
-    atMs,
+    requestedAt(atMs),
   );
   const decision = decide({ kind: 'succeeded', chargeId: `ch_${key}`, feeMinor }, stateAfter([created]));
   invariant(decision.kind === 'append', 'a success is a transition');
-  return [created, nextTransition(systemDigest, created, decision.draft, atMs)];
+  return [created, nextTransition(systemDigest, created, decision.draft, requestedAt(atMs))];
 }
 
 /** The contract of every LedgerReader, including the in-memory reference. */

@@ -7,6 +7,7 @@ import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import { firstTransition, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import { paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
+import { requestedAt } from '../support/causes.ts';
 
 const MINE = 'ch_1';
 const HOUR_MS = 60 * 60 * 1000;
@@ -65,13 +66,13 @@ export function chainFor({ key, tenant, mode, reference, hours, steps, ...money 
   const sorted = [...hours].sort((left, right) => left - right);
   const at = (step: number) => BEGIN_MS + (sorted[step] ?? 0) * HOUR_MS + step;
   const own = { ...payment, tenantId: tenantId(tenant), mode, ...money, createdAtMs: at(0) };
-  const chain = [firstTransition(systemDigest, { type, payment: own, postings: [] }, first, at(0))];
+  const chain = [firstTransition(systemDigest, { type, payment: own, postings: [] }, first, requestedAt(at(0)))];
   for (const [index, fact] of steps.entries()) {
     const newest = chain.at(-1);
     invariant(newest !== undefined, 'a chain is never empty');
     const decision = decide(fact, stateAfter(chain));
     if (decision.kind !== 'append') continue;
-    chain.push(nextTransition(systemDigest, newest, decision.draft, at(index + 1)));
+    chain.push(nextTransition(systemDigest, newest, decision.draft, requestedAt(at(index + 1))));
   }
   return chain;
 }

@@ -1,3 +1,5 @@
+import type { RunId } from '../domain/job-run.ts';
+
 /** The results of a job's items. Each item counts once. */
 export interface JobCounts {
   readonly done: number;
@@ -24,6 +26,7 @@ export interface JobPage<Thing> {
 }
 
 export interface JobRunContext {
+  readonly runId: RunId;
   /** The scheduled time of the run, not the time at which it is processed. Unix milliseconds. */
   readonly scheduledForMs: number;
 }

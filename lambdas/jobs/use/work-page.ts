@@ -24,11 +24,11 @@ export async function workPage(
   attempt: 'whole_page' | 'one_item',
 ): Promise<PageProgress> {
   const deadlineMs = clock.nowMs() + JOB_PAGE_SECONDS * 1000;
-  const { scheduledForMs } = run;
+  const { runId, scheduledForMs } = run;
   const page = await readPage(job, run, attempt === 'whole_page' ? PAGE_ITEMS : 1);
   const handle = async ({ thing, name }: JobItem<unknown>): Promise<RunCounts> => {
     try {
-      return await job.handle(thing, { scheduledForMs, deadlineMs });
+      return await job.handle(thing, { runId, scheduledForMs, deadlineMs });
     } catch (error) {
       report(error, name);
       return { ...NOTHING, failed: 1 };
@@ -57,8 +57,8 @@ export async function itemToPassOver(
 }
 
 /** Reads a page. When a job returns more items than `limit`, the run continues after the last item within the limit. */
-async function readPage(job: Job, { cursor, scheduledForMs }: JobRun, limit: number): Promise<JobPage<unknown>> {
-  const page = await job.page(cursor, limit, { scheduledForMs });
+async function readPage(job: Job, { cursor, runId, scheduledForMs }: JobRun, limit: number): Promise<JobPage<unknown>> {
+  const page = await job.page(cursor, limit, { runId, scheduledForMs });
   const items = page.items.slice(0, limit);
   const next = items.length < page.items.length ? items.at(-1)?.after : page.next;
   return { items, ...(next === undefined ? {} : { next }) };

@@ -1,3 +1,4 @@
+import type { Cause, Occasion } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { brokenLink, hex, linkHash, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
@@ -26,6 +27,7 @@ export interface OrderTransition {
   readonly sequence: number;
   readonly type: OrderTransitionType;
   readonly occurredAtMs: number;
+  readonly cause: Cause;
   readonly order: Order;
   readonly first?: OrderDetails;
   readonly prevHash: Uint8Array;
@@ -39,9 +41,9 @@ export function firstOrderTransition(
   digest: Digest,
   draft: OrderDraft,
   first: OrderDetails,
-  occurredAtMs: number,
+  { occurredAtMs, cause }: Occasion,
 ): OrderTransition {
-  return seal(digest, { sequence: 1, ...draft, occurredAtMs, first }, NO_PREDECESSOR);
+  return seal(digest, { sequence: 1, ...draft, occurredAtMs, cause, first }, NO_PREDECESSOR);
 }
 
 /** Appends drafts, in order, to the chain that ends with `newest`. */
@@ -49,12 +51,12 @@ export function nextOrderTransitions(
   digest: Digest,
   newest: OrderTransition,
   drafts: readonly OrderDraft[],
-  occurredAtMs: number,
+  { occurredAtMs, cause }: Occasion,
 ): readonly OrderTransition[] {
   const sealed: OrderTransition[] = [];
   let last = newest;
   for (const draft of drafts) {
-    last = seal(digest, { sequence: last.sequence + 1, ...draft, occurredAtMs }, last.hash);
+    last = seal(digest, { sequence: last.sequence + 1, ...draft, occurredAtMs, cause }, last.hash);
     sealed.push(last);
   }
   return sealed;

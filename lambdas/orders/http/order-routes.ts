@@ -1,4 +1,4 @@
-import { type Call, found, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
+import { type Call, causedByRequest, found, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
 import { inProgress, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
 import { preferenceApplied, preferredWaitSeconds } from '../../http/prefer-wait.ts';
@@ -40,7 +40,8 @@ async function handle(call: Call<OrderTools>): Promise<Handled> {
   };
 }
 
-function readRequest({ tools: { digest }, caller, request, receivedAtMs }: Call<OrderTools>): Parsed<CreateOrder> {
+function readRequest({ tools: { digest }, ...call }: Call<OrderTools>): Parsed<CreateOrder> {
+  const { caller, request, receivedAtMs } = call;
   const read = readKeyedRequest(digest, request, createOrderBody);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
@@ -50,6 +51,7 @@ function readRequest({ tools: { digest }, caller, request, receivedAtMs }: Call<
     orderId: deriveOrderId(digest, { ...caller, method: 'POST', path: PATH, key }),
     fingerprint,
     requestId: request.requestId,
+    cause: causedByRequest(call),
     receivedAtMs,
     amountMinor: amount,
     currency,

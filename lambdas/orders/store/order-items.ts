@@ -3,6 +3,7 @@ import { LedgerRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type OrderId, type PaymentId, type TenantId } from '../../kernel/ids.ts';
 import { type Item, itemSchema } from '../../kernel/platform/items.ts';
+import { causeItem } from '../../once/store/cause-item.ts';
 import { transitionSort } from '../../payments/store/items.ts';
 import {
   CHARGE_STATUSES,
@@ -53,6 +54,7 @@ const orderTransitionItem = itemSchema<OrderTransition>()({
   sequence: z.int().min(1),
   type: z.enum(ORDER_TRANSITION_TYPES),
   occurredAtMs: milliseconds,
+  cause: causeItem,
   order: orderItem,
   first: itemSchema<OrderDetails>()({
     requestId: z.string(),

@@ -1,3 +1,4 @@
+import type { Cause } from '../../kernel/cause.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { type Mode, type OrderId, orderOperation, paymentOfOrder, type TenantId } from '../../kernel/ids.ts';
@@ -36,6 +37,8 @@ export interface CreateOrder {
   readonly mode: Mode;
   readonly fingerprint: Fingerprint;
   readonly requestId: string;
+  /** Who runs the operation now: the request, or a run of a job that finishes it. */
+  readonly cause: Cause;
   /** When the request arrived, on this process's clock: the time budget starts here. Unix milliseconds. @default now */
   readonly receivedAtMs?: number;
   /** Minor units. */
@@ -122,7 +125,8 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
   }
 
   async call({ subject, sent }: Held<OrderChain>): Promise<Driven> {
-    return driveOrder(this.#tools, subject, { untilMs: this.#untilMs, nothingSent: sent === 'nothing' });
+    const { cause } = this.#request;
+    return driveOrder(this.#tools, subject, { cause, untilMs: this.#untilMs, nothingSent: sent === 'nothing' });
   }
 
   /** Only `NothingBegun` proves that nothing was sent. Any other error may follow a call to the processor or a party. */
@@ -135,7 +139,10 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     const said = driven.concluded ? undefined : saysProcessing(drafts.at(-1)?.order ?? driven.chain.order);
     if (said !== undefined) drafts.push(said);
     raiseAlarms(this.#tools, drafts);
-    const transitions = nextOrderTransitions(this.#tools.digest, driven.chain.newest, drafts, nowMs);
+    const transitions = nextOrderTransitions(this.#tools.digest, driven.chain.newest, drafts, {
+      occurredAtMs: nowMs,
+      cause: this.#request.cause,
+    });
     const chain = lengthened(driven.chain, transitions);
     return {
       answer: orderAnswer(chain.order, chain.details),
@@ -151,16 +158,17 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
   }
 
   async decideAgain({ learnt }: Driven): Promise<Driven> {
-    return driveOrder(this.#tools, await this.read(), { untilMs: 0, nothingSent: false, learnt });
+    const { cause } = this.#request;
+    return driveOrder(this.#tools, await this.read(), { cause, untilMs: 0, nothingSent: false, learnt });
   }
 
   async keep(driven: Driven): Promise<void> {
-    await keepLearnt(this.#tools, driven);
+    await keepLearnt(this.#tools, driven, this.#request.cause);
   }
 
   #first(createdAtMs: number): OrderTransition {
     const { orderId, tenantId, mode, amountMinor, currency, requestId, fingerprint } = this.#request;
-    const { source, items, email, referrer } = this.#request;
+    const { source, items, email, referrer, cause } = this.#request;
     const { paymentId } = this.key;
     const order = { id: orderId, tenantId, mode, amountMinor, currency, paymentId, createdAtMs };
     const details = {
@@ -171,6 +179,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
       email,
       ...(referrer === undefined ? {} : { referrer }),
     };
-    return firstOrderTransition(this.#tools.digest, createOrderDraft(order, referrer), details, createdAtMs);
+    const draft = createOrderDraft(order, referrer);
+    return firstOrderTransition(this.#tools.digest, draft, details, { occurredAtMs: createdAtMs, cause });
   }
 }

@@ -1,3 +1,4 @@
+import type { Cause } from '../../kernel/cause.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import type { OpenOrder } from '../../payments/use/payment-store.ts';
@@ -6,11 +7,11 @@ import { isSettled } from '../domain/order.ts';
 import { decideOrder, type OrderFact } from '../domain/order-facts.ts';
 import { nextOrderStep, type OrderCall } from '../domain/order-steps.ts';
 import { nextOrderTransitions } from '../domain/order-transition.ts';
-import { callForOrder, type OrderCallLimits, type OrderTools } from './order-calls.ts';
+import { callForOrder, type OrderCallContext, type OrderTools } from './order-calls.ts';
 
 import { lengthened, type OrderChain, readOrderChain } from './order-chain.ts';
 
-export interface Drive extends OrderCallLimits {
+export interface Drive extends OrderCallContext {
   /** Facts that are known and not in the chain yet. @default none */
   readonly learnt?: readonly OrderFact[];
 }
@@ -46,16 +47,16 @@ export async function driveOrder(tools: OrderTools, chain: OrderChain, drive: Dr
 
 class OrderTurn {
   readonly #tools: OrderTools;
-  readonly #limits: OrderCallLimits;
+  readonly #context: OrderCallContext;
   readonly #tried = new Set<OrderCall>();
   #chain: OrderChain;
   #order: Order;
   #drafts: OrderDraft[] = [];
   #learnt: OrderFact[] = [];
 
-  constructor(tools: OrderTools, chain: OrderChain, { learnt = [], ...limits }: Drive) {
+  constructor(tools: OrderTools, chain: OrderChain, { learnt = [], ...context }: Drive) {
     this.#tools = tools;
-    this.#limits = limits;
+    this.#context = context;
     this.#chain = chain;
     this.#order = chain.order;
     for (const fact of learnt) this.#learn(fact);
@@ -65,7 +66,7 @@ class OrderTurn {
     const { clock } = this.#tools;
     for (let taken = 0; taken < MAX_STEPS; taken += 1) {
       const nowMs = clock.nowMs();
-      const timeLeft = this.#limits.untilMs - nowMs >= SHORTEST_CALL_MS;
+      const timeLeft = this.#context.untilMs - nowMs >= SHORTEST_CALL_MS;
       const step = nextOrderStep(this.#order, { nowMs, tried: this.#tried, timeLeft });
       switch (step.do) {
         case 'append':
@@ -87,14 +88,14 @@ class OrderTurn {
   async #call(call: OrderCall): Promise<void> {
     this.#tried.add(call);
     const { details } = this.#chain;
-    const fact = await callForOrder(this.#tools, call, { order: this.#order, details }, this.#limits);
+    const fact = await callForOrder(this.#tools, call, { order: this.#order, details }, this.#context);
     if (fact !== undefined) this.#learn(fact);
   }
 
   /** @returns false when a rival has appended: then everything is decided again on the new chain */
   async #written(): Promise<boolean> {
     if (this.#drafts.length === 0) return true;
-    const appended = await appendDrafts(this.#tools, this.#chain, this.#drafts);
+    const appended = await appendDrafts(this.#tools, this.#chain, this.#drafts, this.#context.cause);
     if (appended !== undefined) {
       this.#chain = appended;
       this.#drafts = [];
@@ -132,10 +133,11 @@ export async function appendDrafts(
   tools: OrderTools,
   chain: OrderChain,
   drafts: readonly OrderDraft[],
+  cause: Cause,
 ): Promise<OrderChain | undefined> {
   const { orders, digest, clock } = tools;
   raiseAlarms(tools, drafts);
-  const transitions = nextOrderTransitions(digest, chain.newest, drafts, clock.nowMs());
+  const transitions = nextOrderTransitions(digest, chain.newest, drafts, { occurredAtMs: clock.nowMs(), cause });
   const after = lengthened(chain, transitions);
   const reopened = isSettled(chain.order) && !isSettled(after.order);
   const outcome = await orders.appendToOrder({ transitions, ...(reopened ? { open: openOrder(after) } : {}) });
@@ -154,7 +156,7 @@ export function raiseAlarms({ alarm }: Pick<OrderTools, 'alarm'>, drafts: readon
  *   fenced  reserve? ──────────────────── reserved ── commit: fenced ── append: release pending
  *   owner      └─ refused, given back, canceled ─┘
  */
-export async function keepLearnt(tools: OrderTools, { chain, learnt }: Driven): Promise<void> {
+export async function keepLearnt(tools: OrderTools, { chain, learnt }: Driven, cause: Cause): Promise<void> {
   if (learnt.length === 0) return;
   await rounds('this order', async () => {
     const now = await mustRead(tools, chain.order.id);
@@ -163,7 +165,7 @@ export async function keepLearnt(tools: OrderTools, { chain, learnt }: Driven): 
       const draft = decideOrder(fact, drafts.at(-1)?.order ?? now.order, tools.clock.nowMs());
       if (draft !== undefined) drafts.push(draft);
     }
-    return drafts.length === 0 || (await appendDrafts(tools, now, drafts)) !== undefined ? 'kept' : 'again';
+    return drafts.length === 0 || (await appendDrafts(tools, now, drafts, cause)) !== undefined ? 'kept' : 'again';
   });
 }
 

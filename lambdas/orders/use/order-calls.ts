@@ -1,3 +1,4 @@
+import type { Cause } from '../../kernel/cause.ts';
 import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { shownAmount } from '../../kernel/currency.ts';
@@ -36,7 +37,9 @@ export interface OrderTools extends CreatePaymentTools {
   readonly alarm?: (what: AlarmMetric) => void;
 }
 
-export interface OrderCallLimits {
+export interface OrderCallContext {
+  /** Who drives the order: the request, or a run of a job. */
+  readonly cause: Cause;
   /** The end of every call. Unix milliseconds. */
   readonly untilMs: number;
   /** Whether it is proven that no earlier driver has called for the payment. */
@@ -71,23 +74,23 @@ export async function callForOrder(
   tools: OrderTools,
   call: OrderCall,
   { order, details }: { readonly order: Order; readonly details: OrderDetails },
-  limits: OrderCallLimits,
+  context: OrderCallContext,
 ): Promise<OrderFact | undefined> {
   try {
     switch (call) {
       case 'charge':
-        return await askForPayment(tools, order, details, limits);
+        return await askForPayment(tools, order, details, context);
       case 'reverse':
-        return await reverse(tools, order, limits);
+        return await reverse(tools, order, context);
       case 'reserve':
       case 'find_reservation':
-        return await reserve(tools, order, details, limits);
+        return await reserve(tools, order, details, context);
       case 'release':
-        return await release(tools, order, limits);
+        return await release(tools, order, context);
       case 'send_email':
-        return await sendEmail(tools, order, details, limits);
+        return await sendEmail(tools, order, details, context);
       case 'credit':
-        return await credit(tools, order, details, limits);
+        return await credit(tools, order, details, context);
     }
   } catch (error) {
     if (error instanceof TerminalError) tools.report(error);
@@ -103,7 +106,7 @@ function unanswered(call: OrderCall): OrderFact | undefined {
   return call === 'credit' ? { kind: 'credit_unanswered' } : undefined;
 }
 
-function limitOf({ clock }: OrderTools, mostMs: number, { untilMs }: OrderCallLimits): { readonly timeoutMs: number } {
+function limitOf({ clock }: OrderTools, mostMs: number, { untilMs }: OrderCallContext): { readonly timeoutMs: number } {
   return { timeoutMs: Math.min(mostMs, Math.max(1, untilMs - clock.nowMs())) };
 }
 
@@ -117,19 +120,19 @@ async function askForPayment(
   tools: OrderTools,
   order: Order,
   details: OrderDetails,
-  limits: OrderCallLimits,
+  context: OrderCallContext,
 ): Promise<OrderFact | undefined> {
   const { store, clock } = tools;
   const ageMs = clock.nowMs() - order.createdAtMs;
   // A new order has no payment yet. This saves one read before the charge.
-  const isFresh = limits.nothingSent && ageMs <= CHARGE_WINDOW_MS;
+  const isFresh = context.nothingSent && ageMs <= CHARGE_WINDOW_MS;
   let chain = isFresh ? undefined : await readChain(store, order.paymentId);
   if (chain === undefined && ageMs > CHARGE_WINDOW_MS) {
-    const isProven = limits.nothingSent || ageMs > NEVER_CHARGED_AFTER_MS;
+    const isProven = context.nothingSent || ageMs > NEVER_CHARGED_AFTER_MS;
     return isProven ? { kind: 'payment_absent' } : undefined;
   }
   if (chain === undefined || (isUnresolved(chain.state.payment) && !chain.state.saidProcessing)) {
-    await takePayment(tools, order, details, limits);
+    await takePayment(tools, order, details, context);
     chain = await readChain(store, order.paymentId);
   }
   if (chain === undefined) return undefined;
@@ -144,7 +147,7 @@ async function takePayment(
   tools: OrderTools,
   order: Order,
   { requestId, source }: OrderDetails,
-  { untilMs }: OrderCallLimits,
+  { untilMs, cause }: OrderCallContext,
 ): Promise<void> {
   const { tenantId, mode, amountMinor, currency, paymentId, id } = order;
   const processor = tools.choose?.(order) ?? tools.processor;
@@ -157,6 +160,7 @@ async function takePayment(
         mode,
         fingerprint: fingerprintOf(tools.digest, { body: { payment_of: id }, query: {} }),
         requestId,
+        cause,
         // The payment's time budget ends at `untilMs`.
         receivedAtMs: untilMs - REQUEST_BUDGET_SECONDS * 1000,
         claimedAtMs: order.createdAtMs,
@@ -185,7 +189,11 @@ async function isUnbegun({ store }: OrderTools, { paymentId }: Order): Promise<b
 }
 
 /** Refunds or cancels the payment by a change of the payment. Each attempt has its own key. */
-async function reverse(tools: OrderTools, order: Order, { untilMs }: OrderCallLimits): Promise<OrderFact | undefined> {
+async function reverse(
+  tools: OrderTools,
+  order: Order,
+  { untilMs, cause }: OrderCallContext,
+): Promise<OrderFact | undefined> {
   const { store, digest } = tools;
   const { paymentId, tenantId, mode, id } = order;
   const { attempt = 1, status, by } = order.charge;
@@ -205,6 +213,7 @@ async function reverse(tools: OrderTools, order: Order, { untilMs }: OrderCallLi
     mode,
     fingerprint: fingerprintOf(digest, { body: { reversal_of: id, kind, attempt }, query: {} }),
     requestId: orderOperation(id),
+    cause,
     receivedAtMs: untilMs - REQUEST_BUDGET_SECONDS * 1000,
     command: kind === 'refund' ? { kind, reason: 'The order was canceled.' } : { kind },
   });
@@ -233,20 +242,20 @@ async function reserve(
   tools: OrderTools,
   { id }: Order,
   { items }: OrderDetails,
-  limits: OrderCallLimits,
+  context: OrderCallContext,
 ): Promise<OrderFact> {
   const operationId = orderStepOperation(tools.digest, 'reserve', id);
   const outcome = await tools.stock.reserve(
     { operationId, orderId: id, items },
-    limitOf(tools, STOCK_TIMEOUT_MS, limits),
+    limitOf(tools, STOCK_TIMEOUT_MS, context),
   );
   return outcome.kind === 'reserved' ? outcome : { kind: 'reservation_refused', failure: outcome.failure };
 }
 
-async function release(tools: OrderTools, { reservation }: Order, limits: OrderCallLimits): Promise<OrderFact> {
+async function release(tools: OrderTools, { reservation }: Order, context: OrderCallContext): Promise<OrderFact> {
   const { reservationId } = reservation;
   invariant(reservationId !== undefined, 'a reservation to release has an id');
-  await tools.stock.release(reservationId, limitOf(tools, STOCK_TIMEOUT_MS, limits));
+  await tools.stock.release(reservationId, limitOf(tools, STOCK_TIMEOUT_MS, context));
   return { kind: 'released', reservationId };
 }
 
@@ -254,11 +263,11 @@ async function sendEmail(
   tools: OrderTools,
   order: Order,
   details: OrderDetails,
-  limits: OrderCallLimits,
+  context: OrderCallContext,
 ): Promise<OrderFact> {
   const operationId = orderStepOperation(tools.digest, 'confirm', order.id);
   const letter = { operationId, to: details.email, tag: CONFIRMATION_TAG, ...confirmationLetter(order, details) };
-  const outcome = await tools.mailer.send(letter, limitOf(tools, LATE_TIMEOUT_MS, limits));
+  const outcome = await tools.mailer.send(letter, limitOf(tools, LATE_TIMEOUT_MS, context));
   switch (outcome.kind) {
     case 'sent':
       return { kind: 'email_sent' };
@@ -284,12 +293,12 @@ async function credit(
   tools: OrderTools,
   order: Order,
   { referrer }: OrderDetails,
-  limits: OrderCallLimits,
+  context: OrderCallContext,
 ): Promise<OrderFact> {
   invariant(referrer !== undefined, 'an order with a credit has a referrer');
   const operationId = orderStepOperation(tools.digest, 'credit', order.id);
   const { id: orderId, currency } = order;
   const asked = { operationId, orderId, referrer, amountMinor: referralCreditMinor(order), currency };
-  const outcome = await tools.referrals.credit(asked, limitOf(tools, LATE_TIMEOUT_MS, limits));
+  const outcome = await tools.referrals.credit(asked, limitOf(tools, LATE_TIMEOUT_MS, context));
   return { kind: outcome.kind === 'credited' ? 'credited' : 'credit_refused' };
 }

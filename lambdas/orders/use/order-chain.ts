@@ -1,6 +1,6 @@
 import { type OrderId, parseOrderId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import type { Caller } from '../../tenants/authenticate.ts';
+import type { Owner } from '../../tenants/owners.ts';
 import type { Order } from '../domain/order.ts';
 import { type OrderDetails, type OrderTransition, orderDetailsOf } from '../domain/order-transition.ts';
 import type { OrderStore } from './order-store.ts';
@@ -51,7 +51,7 @@ export async function readOrderChain(
  */
 export async function readOrder(
   orders: Pick<OrderStore, 'listOrderTransitions'>,
-  { tenantId, mode }: Caller,
+  { tenantId, mode }: Owner,
   id: string,
 ): Promise<OrderChain | undefined> {
   const orderId = parseOrderId(id);

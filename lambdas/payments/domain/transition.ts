@@ -1,3 +1,4 @@
+import type { Cause, Occasion } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { printed } from '../../kernel/fingerprint.ts';
@@ -22,6 +23,7 @@ export interface Transition {
   readonly sequence: number;
   readonly type: TransitionType;
   readonly occurredAtMs: number;
+  readonly cause: Cause;
   readonly payment: Payment;
   readonly postings: readonly Posting[];
   readonly subject?: Subject;
@@ -37,9 +39,9 @@ export function firstTransition(
   digest: Digest,
   draft: TransitionDraft,
   first: FirstDetails,
-  occurredAtMs: number,
+  { occurredAtMs, cause }: Occasion,
 ): Transition {
-  return seal(digest, { sequence: 1, ...draft, occurredAtMs, first }, NO_PREDECESSOR);
+  return seal(digest, { sequence: 1, ...draft, occurredAtMs, cause, first }, NO_PREDECESSOR);
 }
 
 /** Appends a draft to the chain that ends with `newest`. */
@@ -47,9 +49,9 @@ export function nextTransition(
   digest: Digest,
   newest: Transition,
   draft: TransitionDraft,
-  occurredAtMs: number,
+  { occurredAtMs, cause }: Occasion,
 ): Transition {
-  return seal(digest, { sequence: newest.sequence + 1, ...draft, occurredAtMs }, newest.hash);
+  return seal(digest, { sequence: newest.sequence + 1, ...draft, occurredAtMs, cause }, newest.hash);
 }
 
 type Unsealed = Omit<Transition, 'prevHash' | 'hash'>;

@@ -2,8 +2,9 @@ import { type Call, found, type Handled, type Route, refusal } from '../../http/
 import { DEFAULT_PAGE } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
+import { causeObject } from '../../kernel/cause.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
-import { paymentObject } from '../domain/payment.ts';
+import { paymentObject, type Subject } from '../domain/payment.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { PaymentStore } from '../use/payment-store.ts';
 import { listTransitions, readPayment } from '../use/read-payment.ts';
@@ -42,11 +43,20 @@ async function list(call: Call<ReadTools>): Promise<Handled> {
 }
 
 /** Amounts in minor units, the time in Unix seconds. */
-function transitionObject({ sequence, type, occurredAtMs, postings }: Transition): Record<string, unknown> {
+function transitionObject({
+  sequence,
+  type,
+  occurredAtMs,
+  cause,
+  subject,
+  postings,
+}: Transition): Record<string, unknown> {
   return {
     sequence,
     type,
     created: Math.floor(occurredAtMs / 1000),
+    caused_by: causeObject(cause),
+    subject: subject === undefined ? null : subjectObject(subject),
     postings: postings.map(({ account, direction, amountMinor, currency }) => ({
       account,
       direction,
@@ -54,6 +64,25 @@ function transitionObject({ sequence, type, occurredAtMs, postings }: Transition
       currency,
     })),
   };
+}
+
+/** What the transition is about, by its id, with the reason that was given for it. */
+function subjectObject(subject: Subject): Record<string, unknown> {
+  switch (subject.kind) {
+    case 'refund':
+      return { object: 'refund', id: subject.refundId, reason: subject.reason ?? null };
+    case 'capture':
+    case 'void':
+      return { object: subject.kind, id: subject.operationId, reason: subject.reason ?? null };
+    case 'dispute':
+      return { object: 'dispute', id: subject.disputeId, reason: null };
+    case 'stray_charge':
+      return { object: 'stray_charge', id: subject.chargeId, reason: null };
+    case 'correction':
+      return { object: 'correction', id: subject.correctionId, reason: subject.reason };
+    case 'decision':
+      return { object: 'decision', id: subject.decisionId, reason: subject.reason };
+  }
 }
 
 /** A missing payment and a payment of another tenant or mode get the same answer. It does not repeat the id. */

@@ -3,7 +3,7 @@ import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { parsePaymentId, parseRefundId } from '../../kernel/ids.ts';
-import type { Caller } from '../../tenants/authenticate.ts';
+import type { Owner } from '../../tenants/owners.ts';
 import { refundObject } from '../domain/change-answer.ts';
 import { type PaymentChain, readChain } from '../use/payment-chain.ts';
 import type { PaymentStore } from '../use/payment-store.ts';
@@ -57,6 +57,6 @@ async function ownChain({ tools, caller }: Call<ReadTools>, id: string): Promise
   return chain !== undefined && belongsTo(chain, caller) ? chain : undefined;
 }
 
-function belongsTo({ first: { payment } }: PaymentChain, { tenantId, mode }: Caller): boolean {
+function belongsTo({ first: { payment } }: PaymentChain, { tenantId, mode }: Owner): boolean {
   return payment.tenantId === tenantId && payment.mode === mode;
 }

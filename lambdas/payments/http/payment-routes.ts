@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { type Call, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
+import { type Call, causedByRequest, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { readOptionalJsonObject } from '../../http/json-body.ts';
 import { readKeyedRequest } from '../../http/keyed-request.ts';
 import { preferenceApplied, preferredWaitSeconds } from '../../http/prefer-wait.ts';
@@ -94,9 +94,10 @@ async function handle<Body>(kind: Kind<Body>, call: Call<CreatePaymentTools>): P
 
 function readRequest<Body>(
   { kind, step, body: schema, command }: Kind<Body>,
-  { tools: { digest }, caller, request, receivedAtMs }: Call<CreatePaymentTools>,
+  { tools: { digest }, ...call }: Call<CreatePaymentTools>,
   paymentId: PaymentId,
 ): Parsed<ChangePayment> {
+  const { caller, request, receivedAtMs } = call;
   const read = readKeyedRequest(digest, request, schema, readOptionalJsonObject);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
@@ -108,6 +109,7 @@ function readRequest<Body>(
     paymentId,
     fingerprint,
     requestId: request.requestId,
+    cause: causedByRequest(call),
     receivedAtMs,
     command: command(body),
   });

@@ -1,4 +1,4 @@
-import { type Call, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
+import { type Call, causedByRequest, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { readKeyedRequest } from '../../http/keyed-request.ts';
 import { preferenceApplied, preferredWaitSeconds } from '../../http/prefer-wait.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
@@ -52,7 +52,8 @@ function sourceProblem({ source: form }: Processor, source: string): Problem | u
   return problem('invalid_request', `source must be ${form.allowed}.`, 'source');
 }
 
-function readRequest({ tools: { digest }, caller, request, receivedAtMs }: Call<PaymentsTools>): Parsed<CreatePayment> {
+function readRequest({ tools: { digest }, ...call }: Call<PaymentsTools>): Parsed<CreatePayment> {
+  const { caller, request, receivedAtMs } = call;
   const read = readKeyedRequest(digest, request, createPaymentBody);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
@@ -61,6 +62,7 @@ function readRequest({ tools: { digest }, caller, request, receivedAtMs }: Call<
     paymentId: derivePaymentId(digest, { ...caller, method: 'POST', path: PATH, key }),
     fingerprint,
     requestId: request.requestId,
+    cause: causedByRequest(call),
     receivedAtMs,
     ...requestedPayment(body),
   });

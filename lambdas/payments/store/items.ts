@@ -3,6 +3,7 @@ import { LedgerRow, RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
 import { KeyAttribute, LedgerTable } from '../../kernel/contract/tables.ts';
 import type { PaymentId, TenantId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
+import { causeItem } from '../../once/store/cause-item.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
 import type {
@@ -114,6 +115,7 @@ const transitionItem = itemSchema<Transition>()({
   sequence: z.int().min(1),
   type: z.enum(TRANSITION_TYPES),
   occurredAtMs: z.int(),
+  cause: causeItem,
   payment: paymentItem,
   postings: z.array(
     itemSchema<Posting>()({

@@ -1,3 +1,4 @@
+import type { Cause } from '../../kernel/cause.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import { type Fingerprint, unprinted } from '../../kernel/fingerprint.ts';
@@ -47,6 +48,8 @@ export interface ChangePayment {
   readonly mode: Mode;
   readonly fingerprint: Fingerprint;
   readonly requestId: string;
+  /** Who runs the operation now: the request, or a run of a job. */
+  readonly cause: Cause;
   /** When the request arrived, on this process's clock: the time budget starts here. Unix milliseconds. @default now */
   readonly receivedAtMs?: number;
   readonly command: ChangeCommand;
@@ -100,7 +103,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
 
   async claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<PaymentChain, Refusal>> {
     const { store, digest, clock } = this.#tools;
-    const { operationId, command, fingerprint } = this.#request;
+    const { operationId, command, fingerprint, cause } = this.#request;
     const chain = await this.#readOwnChain();
     if (chain === undefined) return { kind: 'refused', outcome: { kind: 'not_found' } };
     if (changeOf(chain.state, operationId) !== undefined) return { kind: 'begun', subject: chain };
@@ -111,7 +114,8 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) throw elsewhere();
     await processor.ready();
-    const pending = nextTransition(digest, chain.newest, askedBy(decision.draft, fingerprint), nowMs);
+    const draft = askedBy(decision.draft, fingerprint);
+    const pending = nextTransition(digest, chain.newest, draft, { occurredAtMs: nowMs, cause });
     const record = open(nowMs, nowMs);
     const outcome = await store.claim({ record, pending });
     if (outcome.kind === 'claimed') {
@@ -161,10 +165,12 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
   }
 
   conclude({ word, chain }: Work, nowMs: number, { claimedAtMs }: Held<PaymentChain>): Conclusion<Write> {
-    const { operationId, paymentId, requestId } = this.#request;
+    const { operationId, paymentId, requestId, cause } = this.#request;
     const decision = word?.(chain);
     const draft = this.#ending(decision, chain.state) ?? this.#notKnownYet(chain.state);
-    const transition = draft === undefined ? undefined : nextTransition(this.#tools.digest, chain.newest, draft, nowMs);
+    const occasion = { occurredAtMs: nowMs, cause };
+    const transition =
+      draft === undefined ? undefined : nextTransition(this.#tools.digest, chain.newest, draft, occasion);
     const state = transition === undefined ? chain.state : evolve(chain.state, transition);
     const unknown = isUnderWay(this.#changeIn(state), state);
     return {

@@ -1,6 +1,7 @@
+import type { Cause } from '../../kernel/cause.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
-import type { Caller } from '../../tenants/authenticate.ts';
+import type { Owner } from '../../tenants/owners.ts';
 import {
   type CorrectionDecision,
   type CorrectionRequest,
@@ -10,7 +11,8 @@ import {
 import { type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from './keyed-effect.ts';
 
 export interface CorrectLedger extends Omit<CorrectionRequest, 'correctionId'> {
-  readonly caller: Caller;
+  readonly caller: Owner;
+  readonly cause: Cause;
   /** Derived from tenant, mode, method, path and idempotency key. It is also the id of the correction. */
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
@@ -24,9 +26,10 @@ export type CorrectLedgerOutcome = KeyedEffectOutcome<CorrectionRefusal>;
 
 /** Adds a correction to a payment's chain, exactly once. @throws as `takeEffect` */
 export async function correctLedger(tools: KeyedEffectTools, request: CorrectLedger): Promise<CorrectLedgerOutcome> {
-  const { caller, operationId, fingerprint, payment } = request;
+  const { caller, cause, operationId, fingerprint, payment } = request;
   return takeEffect<CorrectionRefusal>(tools, {
     caller,
+    cause,
     operationId,
     fingerprint,
     payment,

@@ -1,3 +1,4 @@
+import type { Cause } from '../../kernel/cause.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { RetryableError } from '../../kernel/faults.ts';
@@ -47,6 +48,8 @@ export interface CreatePayment extends PaymentTerms, PaymentNotes {
   readonly mode: Mode;
   readonly fingerprint: Fingerprint;
   readonly requestId: string;
+  /** Who runs the operation now: the request, or a run of a job that finishes it. */
+  readonly cause: Cause;
   /** When the request arrived, on this process's clock: the time budget starts here. Unix milliseconds. @default now */
   readonly receivedAtMs?: number;
   /** Claim time of the enclosing order; sends stop 15 minutes after it. Unix milliseconds. @default now */
@@ -167,8 +170,9 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     // A rival that ended the payment in the meantime read the processor's books after our answer: our fact is older.
     const counts = fact !== undefined && isUnresolved(chain.state.payment);
     const decision = counts ? decide(fact, chain.state) : undefined;
+    const occasion = { occurredAtMs: nowMs, cause: this.#request.cause };
     const transitions =
-      decision?.kind === 'append' ? [nextTransition(this.#tools.digest, chain.newest, decision.draft, nowMs)] : [];
+      decision?.kind === 'append' ? [nextTransition(this.#tools.digest, chain.newest, decision.draft, occasion)] : [];
     const [transition] = transitions;
     const { payment } = transition ?? chain.newest;
     return {
@@ -193,7 +197,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   #pending(nowMs: number): Transition {
     const { digest, processor } = this.#tools;
-    const { paymentId, tenantId, mode, requestId, fingerprint } = this.#request;
+    const { paymentId, tenantId, mode, requestId, fingerprint, cause } = this.#request;
     const draft = create({
       id: paymentId,
       tenantId,
@@ -208,7 +212,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
       fingerprint,
       processor: { account: processor.account, endpoint: processor.endpoint, apiVersion: processor.apiVersion },
     };
-    return firstTransition(digest, draft, details, nowMs);
+    return firstTransition(digest, draft, details, { occurredAtMs: nowMs, cause });
   }
 
   #reference(): Pick<Claim, 'reference'> {

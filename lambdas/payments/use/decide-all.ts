@@ -1,3 +1,4 @@
+import type { Occasion } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { decide } from '../domain/decide.ts';
 import { evolve } from '../domain/payment-state.ts';
@@ -12,7 +13,12 @@ export interface DecidedFacts {
 }
 
 /** Decides on all facts of a charge, in order. Each decision sees the state after the previous one. */
-export function decideAll(digest: Digest, charge: ProcessorCharge, chain: PaymentChain, nowMs: number): DecidedFacts {
+export function decideAll(
+  digest: Digest,
+  charge: ProcessorCharge,
+  chain: PaymentChain,
+  occasion: Occasion,
+): DecidedFacts {
   const transitions: Transition[] = [];
   const contradictions: string[] = [];
   let { state, newest } = chain;
@@ -21,7 +27,7 @@ export function decideAll(digest: Digest, charge: ProcessorCharge, chain: Paymen
     if (decision.kind === 'review') contradictions.push(decision.because);
     if (decision.kind !== 'append') continue;
     if (decision.contradicts !== undefined) contradictions.push(decision.contradicts);
-    newest = nextTransition(digest, newest, decision.draft, nowMs);
+    newest = nextTransition(digest, newest, decision.draft, occasion);
     state = evolve(state, newest);
     transitions.push(newest);
   }

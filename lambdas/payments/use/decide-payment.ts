@@ -1,7 +1,8 @@
 import { JSON_TYPE } from '../../kernel/answer.ts';
+import type { Cause } from '../../kernel/cause.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
-import type { Caller } from '../../tenants/authenticate.ts';
+import type { Owner } from '../../tenants/owners.ts';
 import { begunAtMs, changeOf } from '../domain/change.ts';
 import { refundObject } from '../domain/change-answer.ts';
 import {
@@ -16,7 +17,8 @@ import { type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from './ke
 import type { PaymentChain } from './payment-chain.ts';
 
 export interface DecidePayment extends Omit<DecisionRequest, 'decisionId'> {
-  readonly caller: Caller;
+  readonly caller: Owner;
+  readonly cause: Cause;
   /** Derived from tenant, mode, method, path and idempotency key. It is also the id of the decision. */
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
@@ -35,10 +37,11 @@ export type DecidePaymentOutcome = KeyedEffectOutcome<DecisionRefusal>;
  * @throws as `takeEffect`
  */
 export async function decidePayment(tools: KeyedEffectTools, request: DecidePayment): Promise<DecidePaymentOutcome> {
-  const { caller, operationId, fingerprint, payment } = request;
+  const { caller, cause, operationId, fingerprint, payment } = request;
   const decision = { ...request, decisionId: operationId };
   return takeEffect<DecisionRefusal>(tools, {
     caller,
+    cause,
     operationId,
     fingerprint,
     payment,

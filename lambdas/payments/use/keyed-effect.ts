@@ -1,4 +1,5 @@
 import type { Answer } from '../../kernel/answer.ts';
+import type { Cause } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { type OperationId, type PaymentId, parsePaymentId } from '../../kernel/ids.ts';
@@ -6,7 +7,7 @@ import type { Clock, Entropy } from '../../kernel/world.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
-import type { Caller } from '../../tenants/authenticate.ts';
+import type { Owner } from '../../tenants/owners.ts';
 import type { TransitionDraft } from '../domain/payment.ts';
 import { nextTransition, type Transition } from '../domain/transition.ts';
 import type { EffectStore } from './effect-store.ts';
@@ -22,7 +23,8 @@ export interface KeyedEffectTools {
 
 /** A keyed request whose effect is one transition and no call to another system. It needs no claim. */
 export interface KeyedEffect<Refusal> {
-  readonly caller: Caller;
+  readonly caller: Owner;
+  readonly cause: Cause;
   /** Derived from tenant, mode, method, path and idempotency key. */
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
@@ -72,7 +74,10 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
       if (isMadeBefore(decision)) return done((await find()) ?? { kind: 'key_expired', paymentId });
       if (!isAppend(decision)) return done(decision);
       const recordedAtMs = clock.nowMs();
-      const transition = nextTransition(digest, chain.newest, decision.draft, recordedAtMs);
+      const transition = nextTransition(digest, chain.newest, decision.draft, {
+        occurredAtMs: recordedAtMs,
+        cause: effect.cause,
+      });
       const answer = effect.answer(transition, chainOf([...chain.transitions, transition]));
       // The record does not expire: otherwise its key could later correct another payment.
       const request = { fingerprint, answer };

@@ -1,5 +1,5 @@
 import { parsePaymentId } from '../../kernel/ids.ts';
-import type { Caller } from '../../tenants/authenticate.ts';
+import type { Owner } from '../../tenants/owners.ts';
 import type { Payment } from '../domain/payment.ts';
 import type { FirstDetails, Transition } from '../domain/transition.ts';
 import { detailsOf } from '../domain/transition.ts';
@@ -15,7 +15,7 @@ export type ListTransitionsOutcome =
   | { readonly kind: 'found'; readonly transitions: readonly Transition[]; readonly hasMore: boolean };
 
 /** The current payment, by a strongly consistent read. @throws RetryableError when the store is unavailable */
-export async function readPayment(store: PaymentStore, caller: Caller, id: string): Promise<ReadPaymentOutcome> {
+export async function readPayment(store: PaymentStore, caller: Owner, id: string): Promise<ReadPaymentOutcome> {
   const paymentId = parsePaymentId(id);
   const history = paymentId === undefined ? undefined : await store.readPayment(paymentId);
   if (history === undefined || !belongsTo(history.newest.payment, caller)) return { kind: 'not_found' };
@@ -25,7 +25,7 @@ export async function readPayment(store: PaymentStore, caller: Caller, id: strin
 /** A page of a payment's transitions, oldest first. @throws RetryableError when the store is unavailable */
 export async function listTransitions(
   store: PaymentStore,
-  caller: Caller,
+  caller: Owner,
   id: string,
   page: TransitionPage,
 ): Promise<ListTransitionsOutcome> {
@@ -35,6 +35,6 @@ export async function listTransitions(
   return { kind: 'found', transitions: found.slice(0, page.limit), hasMore: found.length > page.limit };
 }
 
-function belongsTo(payment: Payment, { tenantId, mode }: Caller): boolean {
+function belongsTo(payment: Payment, { tenantId, mode }: Owner): boolean {
   return payment.tenantId === tenantId && payment.mode === mode;
 }

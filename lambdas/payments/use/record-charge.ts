@@ -1,3 +1,4 @@
+import type { Cause } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { inquiryOperation, type OperationId, type PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
@@ -14,6 +15,8 @@ import { queuedWith } from './queued-with.ts';
 import { type AlarmTools, raiseAlarms } from './raise-alarms.ts';
 
 export interface RecordChargeTools extends AlarmTools {
+  /** The run that looks the charge up. */
+  readonly cause: Cause;
   readonly store: Pick<PaymentStore, 'listTransitions'>;
   readonly effects: EffectStore;
   readonly digest: Digest;
@@ -43,13 +46,13 @@ export async function recordCharge(
   asked: OperationId,
   read: () => Promise<ProcessorCharge>,
 ): Promise<ProcessorCharge> {
-  const { store, effects, digest, clock, entropy } = tools;
+  const { store, effects, digest, clock, entropy, cause } = tools;
   return rounds<ProcessorCharge>('this payment', async () => {
     const chain = await readChain(store, paymentId);
     invariant(chain !== undefined, 'the payment of a looked-up charge exists');
     const charge = await read();
     const nowMs = clock.nowMs();
-    const { transitions, contradictions } = decideAll(digest, charge, chain, nowMs);
+    const { transitions, contradictions } = decideAll(digest, charge, chain, { occurredAtMs: nowMs, cause });
     raiseAlarms(tools, transitions, contradictions);
     if (transitions.length === 0) return charge;
     const outcome = await effects.recordEffect({

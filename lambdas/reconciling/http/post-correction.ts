@@ -1,4 +1,4 @@
-import { type Call, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
+import { type Call, causedByRequest, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
 import { keyedCounts, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
@@ -30,7 +30,8 @@ async function handle(call: Call<KeyedEffectTools>): Promise<Handled> {
   };
 }
 
-function readRequest({ tools: { digest }, caller, request }: Call<KeyedEffectTools>): Parsed<CorrectLedger> {
+function readRequest({ tools: { digest }, ...call }: Call<KeyedEffectTools>): Parsed<CorrectLedger> {
+  const { caller, request } = call;
   const read = readKeyedRequest(digest, request, correctionBody);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
@@ -38,6 +39,7 @@ function readRequest({ tools: { digest }, caller, request }: Call<KeyedEffectToo
   const legs = postings.map(({ account, direction, amount }) => ({ account, direction, amountMinor: amount }));
   return valid({
     caller,
+    cause: { ...causedByRequest(call), by: 'operator', operator },
     operationId: deriveCorrectionId(digest, { ...caller, method: 'POST', path: PATH, key }),
     fingerprint,
     payment,

@@ -1,4 +1,4 @@
-import { type Call, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
+import { type Call, causedByRequest, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
 import { keyedCounts, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
@@ -28,7 +28,8 @@ async function handle(call: Call<KeyedEffectTools>): Promise<Handled> {
   };
 }
 
-function readRequest({ tools: { digest }, caller, request, id }: Call<KeyedEffectTools>): Parsed<DecidePayment> {
+function readRequest({ tools: { digest }, ...call }: Call<KeyedEffectTools>): Parsed<DecidePayment> {
+  const { caller, request, id } = call;
   const read = readKeyedRequest(digest, request, decisionBody);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
@@ -36,6 +37,7 @@ function readRequest({ tools: { digest }, caller, request, id }: Call<KeyedEffec
   const path = `/v1/admin/payments/${id}/resolve`;
   return valid({
     caller,
+    cause: { ...causedByRequest(call), by: 'operator', operator },
     operationId: deriveDecisionId(digest, { ...caller, method: 'POST', path, key }),
     fingerprint,
     payment: id,

@@ -12,9 +12,11 @@ import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
 import type { DueQueue } from './due-queue.ts';
 import type { ResolveTools } from './resolve.ts';
 
-export interface ExpireAuthorizationsTools extends Omit<ResolveTools, 'work' | 'report' | 'deadlineMs'> {
+export interface ExpireAuthorizationsTools extends Omit<ResolveTools, 'work' | 'report' | 'deadlineMs' | 'cause'> {
   readonly holds: DueQueue<Hold>;
 }
+
+type EndHoldTools = ExpireAuthorizationsTools & Pick<ResolveTools, 'cause'>;
 
 /** A processor that expires holds by itself sends a callback within this time. It also exceeds any clock difference. Milliseconds. */
 const MARGIN_MS = 2 * 60 * 60_000;
@@ -45,11 +47,11 @@ export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<H
         ...(page.next === undefined ? {} : { next: page.next }),
       };
     },
-    handle: (hold, { deadlineMs }) => endHold(tools, hold, deadlineMs),
+    handle: (hold, { runId, deadlineMs }) => endHold({ ...tools, cause: { by: 'run', runId } }, hold, deadlineMs),
   };
 }
 
-async function endHold(tools: ExpireAuthorizationsTools, hold: Hold, deadlineMs: number): Promise<JobCounts> {
+async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<JobCounts> {
   const { clock, holds } = tools;
   // A void takes as long as a request. One that starts after the deadline could outlive its worker.
   const isTime = () => clock.nowMs() < deadlineMs;
@@ -81,8 +83,8 @@ async function endHold(tools: ExpireAuthorizationsTools, hold: Hold, deadlineMs:
  * Voids the hold: pending transition, call, commit. The caller reads the outcome from the chain. The resolver finishes a void
  * whose outcome is unknown or whose process crashed.
  */
-async function voidHold(tools: ExpireAuthorizationsTools, { first, state }: PaymentChain): Promise<void> {
-  const { digest } = tools;
+async function voidHold(tools: EndHoldTools, { first, state }: PaymentChain): Promise<void> {
+  const { digest, cause } = tools;
   const { id: paymentId, tenantId, mode } = first.payment;
   const attempt = failedExpiries(state) + 1;
   if (attempt > MAX_ATTEMPTS) {
@@ -96,6 +98,7 @@ async function voidHold(tools: ExpireAuthorizationsTools, { first, state }: Paym
     mode,
     fingerprint: fingerprintOf(digest, { body: { expiry_of: paymentId, attempt }, query: {} }),
     requestId: operationId,
+    cause,
     command: { kind: 'cancel', reason: 'expired' },
   });
 }
@@ -105,7 +108,7 @@ function failedExpiries({ holdChanges }: PaymentChain['state']): number {
 }
 
 /** Reads the charge at the processor and records it. */
-async function look(tools: ExpireAuthorizationsTools, { first, state }: PaymentChain) {
+async function look(tools: EndHoldTools, { first, state }: PaymentChain) {
   const { id, chargeId } = state.payment;
   const books = pinnedBooks(tools, first);
   invariant(

@@ -1,12 +1,13 @@
 import type { Job, JobCounts } from '../../jobs/use/job.ts';
 import { type Piece, piecesJob } from '../../jobs/use/pieces-job.ts';
+import type { Cause } from '../../kernel/cause.ts';
 import type { OrderTools } from '../../orders/use/order-calls.ts';
 import { type Resolved, type ResolveTools, resolveClaims, resolveInquiries } from './resolve.ts';
 import { finishOrderClaim, resolveOrders } from './resolve-orders.ts';
 import { returnCharges } from './return-charges.ts';
 
 export interface ResolveAllTools
-  extends Omit<ResolveTools, 'finishOther' | 'deadlineMs'>,
+  extends Omit<ResolveTools, 'finishOther' | 'deadlineMs' | 'cause'>,
     Pick<OrderTools, 'orders' | 'choose'> {
   /** Absent where orders are not configured. */
   readonly parties?: Pick<OrderTools, 'stock' | 'referrals' | 'mailer'>;
@@ -14,14 +15,15 @@ export interface ResolveAllTools
   readonly told: (queue: string, resolved: Resolved, inReview: number) => void;
 }
 
-interface ResolveTimes {
+interface Sweep {
+  readonly cause: Cause;
   /** Start of the run, which decides what is due, because earlier work can take more than a minute. Unix milliseconds. */
   readonly startedAtMs: number;
   /** Deadline. Unix milliseconds. */
   readonly deadlineMs?: number;
 }
 
-export type SweepQueue = (times: ResolveTimes) => Promise<Resolved>;
+export type SweepQueue = (times: Sweep) => Promise<Resolved>;
 
 const NOT_SWEPT: Resolved = { finished: 0, waiting: 0, undecidable: 0, failed: 1 };
 
@@ -33,10 +35,11 @@ export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQ
     inReview += 1;
   };
   const orders: OrderTools | undefined = parties === undefined ? undefined : { ...tools, ...parties, alarm };
-  const payments = ({ deadlineMs }: ResolveTimes): ResolveTools => ({
+  const payments = ({ cause, deadlineMs }: Sweep): ResolveTools => ({
     ...tools,
+    cause,
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
-    ...(orders === undefined ? {} : { finishOther: (record) => finishOrderClaim(orders, record) }),
+    ...(orders === undefined ? {} : { finishOther: (record) => finishOrderClaim({ ...orders, cause }, record) }),
   });
   const told =
     (queue: string, sweep: SweepQueue): SweepQueue =>
@@ -63,8 +66,8 @@ export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQ
 export function resolveJob(tools: ResolveAllTools): Job<string> {
   const pieces: Record<string, Piece> = {};
   for (const [queue, sweep] of Object.entries(sweepsOf(tools))) {
-    pieces[queue] = async ({ scheduledForMs, deadlineMs }) =>
-      countsOf(await sweep({ startedAtMs: scheduledForMs, deadlineMs }));
+    pieces[queue] = async ({ runId, scheduledForMs, deadlineMs }) =>
+      countsOf(await sweep({ cause: { by: 'run', runId }, startedAtMs: scheduledForMs, deadlineMs }));
   }
   return piecesJob(pieces);
 }

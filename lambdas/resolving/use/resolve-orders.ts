@@ -1,3 +1,4 @@
+import type { Cause } from '../../kernel/cause.ts';
 import { parseOrderId } from '../../kernel/ids.ts';
 import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import { isSettled } from '../../orders/domain/order.ts';
@@ -12,13 +13,18 @@ import { type Came, cameOfClaim, each, type Resolved, type ResolveTools } from '
 const TIME_FOR_ONE_MS = 17_000;
 const MAX_AT_ONCE = 1_000;
 
+interface ResolveOrderTools extends OrderTools {
+  /** The run that resolves. */
+  readonly cause: Cause;
+}
+
 /**
  * Finishes a stale claim of an order, as a retry by its caller would.
  *
  * @returns undefined when the claim does not belong to an order
  */
 export async function finishOrderClaim(
-  tools: OrderTools,
+  tools: ResolveOrderTools,
   { operationId, fingerprint }: OpenRecord,
 ): Promise<Came | undefined> {
   const orderId = parseOrderId(operationId);
@@ -26,7 +32,8 @@ export async function finishOrderClaim(
   const { order, details } = await mustRead(tools, orderId);
   const { tenantId, mode, amountMinor, currency } = order;
   const { requestId, source, items, email, referrer } = details;
-  const asked = { orderId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, items, email };
+  const { cause } = tools;
+  const asked = { cause, orderId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, items, email };
   const outcome = await createOrder(tools, { ...asked, ...(referrer === undefined ? {} : { referrer }) });
   return cameOfClaim(outcome.kind, { operationId }, tools.report);
 }
@@ -38,7 +45,7 @@ export async function finishOrderClaim(
  * @param startedAtMs start of the run, which decides what is due, because earlier work can take more than a minute
  */
 export async function resolveOrders(
-  tools: OrderTools & Pick<ResolveTools, 'deadlineMs'>,
+  tools: ResolveOrderTools & Pick<ResolveTools, 'deadlineMs'>,
   startedAtMs: number = tools.clock.nowMs(),
 ): Promise<Resolved> {
   const { orders, clock } = tools;
@@ -53,16 +60,17 @@ export async function resolveOrders(
   });
 }
 
-async function driveOn(tools: OrderTools, orderId: Parameters<typeof mustRead>[1]) {
+async function driveOn(tools: ResolveOrderTools, orderId: Parameters<typeof mustRead>[1]) {
+  const { cause } = tools;
   const chain = await mustRead(tools, orderId);
   try {
     const untilMs = tools.clock.nowMs() + TIME_FOR_ONE_MS;
-    const driven = await driveOrder(tools, chain, { untilMs, nothingSent: false });
+    const driven = await driveOrder(tools, chain, { cause, untilMs, nothingSent: false });
     if (driven.drafts.length === 0) return driven.chain;
-    const appended = await appendDrafts(tools, driven.chain, driven.drafts);
+    const appended = await appendDrafts(tools, driven.chain, driven.drafts, cause);
     if (appended !== undefined) return appended;
     // A rival wrote first. The next run continues from there.
-    await keepLearnt(tools, driven);
+    await keepLearnt(tools, driven, cause);
     return driven.chain;
   } catch (error) {
     throw error instanceof NothingBegun ? error.cause : error;

@@ -1,3 +1,4 @@
+import type { Cause } from '../../kernel/cause.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import { inquiryOperation, type OperationId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
@@ -32,6 +33,8 @@ import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
 import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
 
 export interface ResolveTools extends CreatePaymentTools, AlarmTools {
+  /** The run that resolves. */
+  readonly cause: Cause;
   readonly effects: EffectStore;
   /** The books of every configured processor. */
   readonly books: readonly ProcessorBooks[];
@@ -92,11 +95,12 @@ export function cameOfClaim(
 }
 
 async function finish(tools: ResolveTools, record: OpenRecord, { first, state }: PaymentChain) {
+  const { cause } = tools;
   const { operationId, paymentId, fingerprint } = record;
   const { tenantId, mode } = first.payment;
   const change = changeOf(state, operationId);
   if (change !== undefined) {
-    const request = { operationId, paymentId, tenantId, mode, fingerprint, requestId: operationId };
+    const request = { operationId, paymentId, tenantId, mode, fingerprint, requestId: operationId, cause };
     return (await changePayment(tools, { ...request, command: commandOf(change) })).kind;
   }
   const details = detailsOf(first);
@@ -106,6 +110,7 @@ async function finish(tools: ResolveTools, record: OpenRecord, { first, state }:
     mode,
     fingerprint,
     requestId: details.requestId,
+    cause,
     ...termsOf(first.payment),
     ...notesOf(details),
   });
@@ -144,7 +149,7 @@ export async function resolveInquiries(
 
 /** @returns `finished` when the outcome is known now, or the payment waits for an operator's decision */
 async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
-  const { store, effects, digest, clock, entropy } = tools;
+  const { store, effects, digest, clock, entropy, cause } = tools;
   return rounds<Came>('this payment', async () => {
     const chain = await readChain(store, inquiry.paymentId);
     invariant(chain !== undefined, 'an inquiry has its payment');
@@ -154,7 +159,7 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
     const decision = (await ask(tools, inquiry, chain))(chain);
     if (decision?.kind !== 'append') return decision?.kind === 'review' ? 'undecidable' : 'waiting';
     const nowMs = clock.nowMs();
-    const transition = nextTransition(digest, chain.newest, decision.draft, nowMs);
+    const transition = nextTransition(digest, chain.newest, decision.draft, { occurredAtMs: nowMs, cause });
     raiseAlarms(tools, [transition], decision.contradicts === undefined ? [] : [decision.contradicts]);
     const record = {
       operationId: inquiryOperation(digest, inquiry.operationId, transition.sequence),

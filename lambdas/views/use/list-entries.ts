@@ -3,7 +3,7 @@ import type { Account } from '../../payments/domain/posting.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
-import type { Caller } from '../../tenants/authenticate.ts';
+import type { Owner } from '../../tenants/owners.ts';
 import {
   type BooksOwner,
   byPosition,
@@ -38,7 +38,7 @@ export type ListEntriesOutcome =
 /** A page of the caller's entries, oldest first. The entries of one payment are read from its partition of the Ledger. @throws as {@link LedgerReader.entries} */
 export async function listEntries(
   { ledger, effects }: ListEntriesTools,
-  caller: Caller,
+  caller: Owner,
   { payment, limit, ...rest }: ListEntries,
 ): Promise<ListEntriesOutcome> {
   const { tenantId, mode } = caller;

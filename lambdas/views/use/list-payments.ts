@@ -1,7 +1,7 @@
 import type { PaymentStatus } from '../../payments/domain/payment.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import { readPayment } from '../../payments/use/read-payment.ts';
-import type { Caller } from '../../tenants/authenticate.ts';
+import type { Owner } from '../../tenants/owners.ts';
 import { paymentPartitions, placeOf } from '../domain/views.ts';
 import { type Listed, type ListPage, listPage } from './list-page.ts';
 import type { ViewStore } from './view-store.ts';
@@ -25,7 +25,7 @@ export type ListOutcome =
 /** A page of the caller's payments, newest first. @throws RetryableError when it cannot be read now */
 export async function listPayments(
   { views, store }: ListPaymentsTools,
-  caller: Caller,
+  caller: Owner,
   { status, reference, after, before, ...page }: ListPayments,
 ): Promise<ListOutcome> {
   const placed = async (id: string): Promise<string | undefined> => {

@@ -1,5 +1,5 @@
 import { ACCOUNTS, type Account, type Posting } from '../../payments/domain/posting.ts';
-import type { Caller } from '../../tenants/authenticate.ts';
+import type { Owner } from '../../tenants/owners.ts';
 import type { Balance, LedgerReader } from './ledger-reader.ts';
 
 /** A balance in its account's normal direction. */
@@ -23,7 +23,7 @@ const NORMAL: Readonly<Record<Account, Posting['direction']>> = {
 /** The balances of all accounts with entries, by currency, then in the order of the chart. @throws as {@link LedgerReader.balances} */
 export async function readBalances(
   ledger: LedgerReader,
-  { tenantId, mode }: Caller,
+  { tenantId, mode }: Owner,
 ): Promise<readonly DirectedBalance[]> {
   const balances = await ledger.balances({ tenantId, mode });
   return balances.map(directed).sort(byCurrencyThenChart);

@@ -3,7 +3,7 @@ import type { Digest } from '../../kernel/digest.ts';
 import { parsePaymentId } from '../../kernel/ids.ts';
 import { detailsOf } from '../../payments/domain/transition.ts';
 import type { TransitionReader } from '../../payments/use/transition-reader.ts';
-import type { Caller } from '../../tenants/authenticate.ts';
+import type { Owner } from '../../tenants/owners.ts';
 import { eventPartitions, eventPlace, isPublicType, placeOf, timeOf, type ViewOwner } from '../domain/views.ts';
 import { type ListPage, listPage } from './list-page.ts';
 import { type ListOutcome, listFrom } from './list-payments.ts';
@@ -23,7 +23,7 @@ export interface ReadEventTools {
  */
 export async function readOwnEvent(
   { transitions, digest }: ReadEventTools,
-  { tenantId, mode }: Caller,
+  { tenantId, mode }: Owner,
   id: string,
 ): Promise<PayonceEvent | undefined> {
   const place = parseEventId(id);
@@ -47,7 +47,7 @@ export interface ListEvents extends ListPage {
 /** A page of the caller's events, newest first. @throws RetryableError when it cannot be read now */
 export async function listEvents(
   tools: ReadEventTools & { readonly views: Pick<ViewStore, 'range'> },
-  caller: Caller,
+  caller: Owner,
   { type, after, before, ...page }: ListEvents,
 ): Promise<ListOutcome> {
   const placed = async (id: string): Promise<string | undefined> => {

@@ -3,7 +3,7 @@ import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { rounds } from '../../once/use/rounds.ts';
-import type { Caller } from '../../tenants/authenticate.ts';
+import type { Owner } from '../../tenants/owners.ts';
 import {
   type EndpointBook,
   endpointObject,
@@ -25,7 +25,7 @@ export interface EndpointTools extends WebhookTools {
 
 /** A request under an idempotency key. */
 export interface KeyedRequest {
-  readonly caller: Caller;
+  readonly caller: Owner;
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
 }

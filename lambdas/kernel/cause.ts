@@ -1,0 +1,51 @@
+import { base32 } from './digest.ts';
+
+declare const brand: unique symbol;
+
+/** `key_…`: names an API key in records without revealing it. */
+export type KeyId = string & { readonly [brand]: 'KeyId' };
+
+/** 80 bits: 16 letters. */
+const KEY_ID_BYTES = 10;
+
+/** @param hash SHA-256 of the API key */
+export function keyIdOf(hash: Uint8Array): KeyId {
+  return `key_${base32(hash.subarray(0, KEY_ID_BYTES))}` as KeyId;
+}
+
+/** What made a transition happen. Each transition names it, so that an auditor finds the request, the event or the run. */
+export type Cause =
+  | RequestCause
+  /** An operator's request. The reason is in the subject of the transition. */
+  | (Omit<RequestCause, 'by'> & { readonly by: 'operator'; readonly operator: string })
+  /** A processor's callback, by the processor's event id. */
+  | { readonly by: 'callback'; readonly eventId: string }
+  /** A run of a job, by its run-id. */
+  | { readonly by: 'run'; readonly runId: string };
+
+export interface RequestCause {
+  readonly by: 'request';
+  readonly requestId: string;
+  readonly keyId: KeyId;
+}
+
+/** When and why a transition is written. */
+export interface Occasion {
+  /** Unix milliseconds. */
+  readonly occurredAtMs: number;
+  readonly cause: Cause;
+}
+
+/** As the API shows it. */
+export function causeObject(cause: Cause): Record<string, unknown> {
+  switch (cause.by) {
+    case 'request':
+      return { type: 'request', request_id: cause.requestId, api_key: cause.keyId };
+    case 'operator':
+      return { type: 'operator', operator: cause.operator, request_id: cause.requestId, api_key: cause.keyId };
+    case 'callback':
+      return { type: 'callback', event_id: cause.eventId };
+    case 'run':
+      return { type: 'run', run_id: cause.runId };
+  }
+}

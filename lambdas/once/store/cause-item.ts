@@ -1,0 +1,18 @@
+import * as z from 'zod';
+import type { Cause, KeyId } from '../../kernel/cause.ts';
+import { itemSchema } from '../../kernel/platform/items.ts';
+
+const keyId = z.string().transform((id) => id as KeyId);
+
+/** {@link Cause} in a row of the Ledger. */
+export const causeItem = z.discriminatedUnion('by', [
+  itemSchema<Extract<Cause, { by: 'request' }>>()({ by: z.literal('request'), requestId: z.string(), keyId }),
+  itemSchema<Extract<Cause, { by: 'operator' }>>()({
+    by: z.literal('operator'),
+    operator: z.string(),
+    requestId: z.string(),
+    keyId,
+  }),
+  itemSchema<Extract<Cause, { by: 'callback' }>>()({ by: z.literal('callback'), eventId: z.string() }),
+  itemSchema<Extract<Cause, { by: 'run' }>>()({ by: z.literal('run'), runId: z.string() }),
+]);

@@ -1,0 +1,59 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { correctLedger } from '../../lambdas/payments/use/correct-ledger.ts';
+import { callback } from '../callbacks/callback-harness.ts';
+import { BY_OPERATOR, BY_REQUEST, BY_RUN } from '../support/causes.ts';
+import { ChangeHarness, change } from './change-harness.ts';
+import { paymentRequest } from './payment-fixtures.ts';
+
+let harness: ChangeHarness;
+beforeEach(() => {
+  harness = new ChangeHarness();
+});
+
+const causesOf = async (request: ReturnType<typeof paymentRequest>) =>
+  (await harness.chain(request)).transitions.map(({ type, cause }) => [type, cause]);
+
+describe('each transition names its cause', () => {
+  test('the request, and the callback that settles the payment', async () => {
+    const request = paymentRequest('p', { source: 'tok_async' });
+    await harness.pay(request);
+    harness.processor.inside.succeed(harness.chargeOf(request));
+    await harness.deliver(callback('evt_1', harness.chargeOf(request)));
+    expect(await causesOf(request)).toEqual([
+      ['payment.created', BY_REQUEST],
+      ['payment.processing', BY_REQUEST],
+      ['payment.completed', { by: 'callback', eventId: 'evt_1' }],
+    ]);
+  });
+
+  test('the run that finishes what a request left open', async () => {
+    const request = paymentRequest('p');
+    await harness.pay(request);
+    await harness.dieAfterChange(change(request, 'k', { kind: 'refund', amountMinor: 300 }));
+    harness.clock.advance(60_000);
+    expect(await harness.resolveClaims()).toMatchObject({ finished: 1 });
+    expect((await causesOf(request)).slice(2)).toEqual([
+      ['refund.pending', BY_REQUEST],
+      ['refund.completed', BY_RUN],
+    ]);
+  });
+
+  test('the operator of a correction', async () => {
+    const request = paymentRequest('p');
+    await harness.pay(request);
+    await correctLedger(harness.changeTools, {
+      cause: BY_OPERATOR,
+      caller: request,
+      operationId: storedOperationId('cor_1'),
+      fingerprint: fingerprintOf(systemDigest, { body: {}, query: {} }),
+      payment: request.paymentId,
+      reason: 'Booked twice',
+      operator: 'Ada Example',
+      change: { kind: 'reverse', sequence: 2 },
+    });
+    expect((await causesOf(request)).at(-1)).toEqual(['ledger.corrected', BY_OPERATOR]);
+  });
+});

@@ -1,0 +1,20 @@
+import { type Cause, keyIdOf, type Occasion, type RequestCause } from '../../lambdas/kernel/cause.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+
+/** As long as in production. */
+export const BY_REQUEST: RequestCause = {
+  by: 'request',
+  requestId: '3f0a52d4-2f0e-4c8b-9a86-7d1c8b1f6e42',
+  keyId: keyIdOf(systemDigest.sha256('an API key')),
+};
+
+export const BY_OPERATOR: Cause = { ...BY_REQUEST, by: 'operator', operator: 'Ada Example' };
+
+/** A run of the resolver. */
+export const RUN = { runId: 'resolve:2026-03-01T12:00:00Z' } as const;
+export const BY_RUN: Cause = { by: 'run', ...RUN };
+
+/** A transition that a request causes at this time. Unix milliseconds. */
+export function requestedAt(occurredAtMs: number): Occasion {
+  return { occurredAtMs, cause: BY_REQUEST };
+}
