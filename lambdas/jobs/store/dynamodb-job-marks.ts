@@ -26,7 +26,7 @@ export class DynamoDbJobMarks implements JobMarks {
     const output = await readWithRetries(this.#pacing, () =>
       this.#client.send(new GetCommand({ TableName: this.#table, Key: keyOf(jobId), ConsistentRead: true })),
     );
-    return output.Item === undefined ? undefined : markItem.parse(output.Item).atMs;
+    return output.Item === undefined ? undefined : parseMark(output.Item);
   }
 
   /** A lost response does no harm: the retry is refused, and the mark has the wanted value. */
@@ -42,6 +42,10 @@ export class DynamoDbJobMarks implements JobMarks {
     );
     return written.kind === 'applied';
   }
+}
+
+export function parseMark(item: Item): number {
+  return markItem.parse(item).atMs;
 }
 
 function keyOf(jobId: string): Item {

@@ -115,7 +115,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
       ),
     );
     const existing = refusing(written);
-    return existing === undefined ? undefined : claimItem.parse(existing);
+    return existing === undefined ? undefined : parseSendingClaim(existing);
   }
 
   /** Keeps `mayHaveSentUntilMs`, because the new owner has not sent yet. False if a rival took over first. */
@@ -195,6 +195,10 @@ export class DynamoDbSendingClaims implements SendingClaims {
       [KeyAttribute.sort]: 'CLAIM',
     };
   }
+}
+
+export function parseSendingClaim(item: Item): z.infer<typeof claimItem> {
+  return claimItem.parse(item);
 }
 
 /** The row that failed the condition. Undefined if the write was applied or the row does not exist. */

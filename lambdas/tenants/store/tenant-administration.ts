@@ -151,7 +151,7 @@ export class TenantAdministration {
     });
     const tenants = items.map((item) => {
       const id = tenantId(String(item[KeyAttribute.partition]).slice(RegistryRow.tenant.length));
-      return { id, ...tenantItem.parse(item) };
+      return { id, ...parseTenant(item) };
     });
     return tenants.toSorted((left, right) => left.createdAtMs - right.createdAtMs);
   }
@@ -181,6 +181,10 @@ export function hashOfApiKey(key: string): string {
 
 function tenantRowKey(id: TenantId): Record<string, string> {
   return { [KeyAttribute.partition]: `${RegistryRow.tenant}${id}`, [KeyAttribute.sort]: 'TENANT' };
+}
+
+export function parseTenant(item: Record<string, unknown>): Omit<TenantSummary, 'id'> {
+  return tenantItem.parse(item);
 }
 
 function summaryOf(item: Record<string, unknown>): ApiKeySummary {

@@ -56,9 +56,11 @@ export class DynamoDbOwners implements Owners {
         }),
       ),
     );
-    return Items.map((item) => {
-      const row = ownerItem.parse(item);
-      return { name: row[KeyAttribute.sort], owner: { tenantId: tenantId(row.tenantId), mode: row.mode } };
-    });
+    return Items.map(parseOwner);
   }
+}
+
+export function parseOwner(item: Record<string, unknown>): { readonly name: string; readonly owner: Owner } {
+  const row = ownerItem.parse(item);
+  return { name: row[KeyAttribute.sort], owner: { tenantId: tenantId(row.tenantId), mode: row.mode } };
 }

@@ -37,8 +37,11 @@ export class DynamoDbApiKeyRegistry implements ApiKeyRegistry {
     const { Item } = await readWithRetries(this.#pacing, () =>
       this.#client.send(new GetCommand({ TableName: this.#table, Key: apiKeyRowKey(keyHash), ConsistentRead: true })),
     );
-    if (Item === undefined) return undefined;
-    const row = apiKeyItem.parse(Item);
-    return { ...row, tenantId: tenantId(row.tenantId) };
+    return Item === undefined ? undefined : parseApiKey(Item);
   }
+}
+
+export function parseApiKey(item: Record<string, unknown>): ApiKeyRecord {
+  const row = apiKeyItem.parse(item);
+  return { ...row, tenantId: tenantId(row.tenantId) };
 }

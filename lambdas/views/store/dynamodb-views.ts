@@ -51,7 +51,7 @@ export class DynamoDbViews implements ViewStore, ViewWalk {
   async read(key: ViewKey): Promise<ViewRow | undefined> {
     const input = { TableName: this.#table, Key: keyOf(key), ConsistentRead: true };
     const { Item } = await readWithRetries(this.#pacing, () => this.#client.send(new GetCommand(input)));
-    return Item === undefined ? undefined : rowOf(Item);
+    return Item === undefined ? undefined : parseViewRow(Item);
   }
 
   async exchange(changes: readonly RowChange[]): Promise<boolean> {
@@ -99,7 +99,7 @@ export class DynamoDbViews implements ViewStore, ViewWalk {
         ...(next === undefined ? {} : { ExclusiveStartKey: next }),
       };
       const page = await readWithRetries(this.#pacing, () => this.#client.send(new QueryCommand(input)));
-      rows.push(...(page.Items ?? []).map(rowOf).filter(({ sort }) => sort !== until));
+      rows.push(...(page.Items ?? []).map(parseViewRow).filter(({ sort }) => sort !== until));
       next = page.LastEvaluatedKey;
       if (rows.length >= limit || next === undefined) return rows.slice(0, limit);
     }
@@ -117,7 +117,7 @@ export class DynamoDbViews implements ViewStore, ViewWalk {
     };
     const page = await readWithRetries(this.#pacing, () => this.#client.send(new ScanCommand(input)));
     const { LastEvaluatedKey } = page;
-    const found = (page.Items ?? []).map(rowOf);
+    const found = (page.Items ?? []).map(parseViewRow);
     return LastEvaluatedKey === undefined ? { found } : { found, next: JSON.stringify(LastEvaluatedKey) };
   }
 }
@@ -143,7 +143,7 @@ function itemOf(row: ViewRow): Item {
   return { ...keyOf(row), ...(paymentId === undefined ? {} : { payment: paymentId }), sequence, body };
 }
 
-function rowOf(item: Item): ViewRow {
+export function parseViewRow(item: Item): ViewRow {
   const { pk, sk, payment, sequence, body } = rowItem.parse(item);
   return {
     partition: pk,

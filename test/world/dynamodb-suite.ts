@@ -1,0 +1,574 @@
+import {
+  ConditionalCheckFailedException,
+  DynamoDBServiceException,
+  TransactionCanceledException,
+} from '@aws-sdk/client-dynamodb';
+import {
+  BatchGetCommand,
+  DeleteCommand,
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  type PutCommandInput,
+  QueryCommand,
+  type QueryCommandInput,
+  ScanCommand,
+  TransactWriteCommand,
+  type TransactWriteCommandInput,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { describe, expect, test } from '@jest/globals';
+import type { TableShape } from './memory-table.ts';
+
+/** A table with a sort key and a sparse index. Its reader takes every row whose partition key begins with `A#`. */
+export const SUITE_SHAPE: TableShape = {
+  name: 'suite',
+  partition: { name: 'pk', type: 'S' },
+  sort: { name: 'sk', type: 'S' },
+  indexes: { open: { partition: { name: 'shard', type: 'N' }, sort: { name: 'at', type: 'N' } } },
+  timeToLive: 'expiresAt',
+  readers: { 'A#': () => undefined },
+};
+
+type TransactItems = NonNullable<TransactWriteCommandInput['TransactItems']>;
+
+/** What a call came to, in a form that can be compared. */
+export async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
+  try {
+    const { $metadata: _, ...output } = (await call) as Record<string, unknown>;
+    return output;
+  } catch (error) {
+    if (error instanceof TransactionCanceledException) {
+      const reasons = (error.CancellationReasons ?? []).map(({ Code, Item }) => ({
+        code: Code,
+        item: Item === undefined ? undefined : unmarshall(Item),
+      }));
+      return { error: error.name, reasons };
+    }
+    if (error instanceof ConditionalCheckFailedException) {
+      return { error: error.name, item: error.Item === undefined ? undefined : unmarshall(error.Item) };
+    }
+    if (error instanceof DynamoDBServiceException) return { error: error.name };
+    return { thrown: true };
+  }
+}
+
+/** The contract of DynamoDB that the product relies on. Each test has partitions of its own. */
+export function describeDynamoDb(
+  name: string,
+  setup: () => Promise<{ readonly client: DynamoDBDocumentClient; readonly table: string }>,
+): void {
+  let tests = 0;
+
+  async function prepare() {
+    const { client, table } = await setup();
+    tests += 1;
+    const pk = `A#${tests}-${process.pid}`;
+    const key = (sk: string) => ({ pk, sk });
+    return {
+      client,
+      table,
+      pk,
+      key,
+      put: (item: Record<string, unknown>, more: Partial<PutCommandInput> = {}) =>
+        client.send(new PutCommand({ TableName: table, Item: { pk, ...item }, ...more })),
+      get: async (sk: string) =>
+        (await client.send(new GetCommand({ TableName: table, Key: key(sk), ConsistentRead: true }))).Item,
+      update: (sk: string, more: Omit<ConstructorParameters<typeof UpdateCommand>[0], 'TableName' | 'Key'>) =>
+        client.send(new UpdateCommand({ TableName: table, Key: key(sk), ...more })),
+      transact: (items: TransactItems, token?: string) =>
+        client.send(
+          new TransactWriteCommand({
+            TransactItems: items,
+            ...(token === undefined ? {} : { ClientRequestToken: token }),
+          }),
+        ),
+      query: async (more: Partial<QueryCommandInput> = {}) => {
+        const output = await client.send(
+          new QueryCommand({
+            TableName: table,
+            KeyConditionExpression: 'pk = :pk',
+            ...more,
+            ExpressionAttributeValues: { ':pk': pk, ...more.ExpressionAttributeValues },
+          }),
+        );
+        return { keys: (output.Items ?? []).map((item) => String(item['sk'])), last: output.LastEvaluatedKey };
+      },
+    };
+  }
+
+  describe(`DynamoDB: ${name}`, () => {
+    describe('items', () => {
+      test('are kept as copies, with binary, sets, lists, maps and null', async () => {
+        const { put, get } = await prepare();
+        const item = {
+          sk: 'all',
+          text: 'ä€𝄞',
+          none: '',
+          number: -1.5,
+          yes: true,
+          nothing: null,
+          bytes: Uint8Array.of(0, 255),
+          words: new Set(['a', 'b']),
+          list: [1, { deep: ['x'] }],
+        };
+        await put(item);
+        item.bytes[0] = 7;
+        item.list.push(2);
+        const found = await get('all');
+        expect(found).toEqual({ ...found, number: -1.5, none: '', nothing: null, list: [1, { deep: ['x'] }] });
+        expect(Array.from(found?.['bytes'] as Uint8Array)).toEqual([0, 255]);
+        expect(found?.['words']).toEqual(new Set(['a', 'b']));
+      });
+
+      test.each([
+        ['undefined inside', { value: { inside: undefined } }],
+        ['not a number', { value: Number.NaN }],
+        ['an empty set', { value: new Set() }],
+        ['an object of a class', { value: new Date(0) }],
+        ['a number that is not safe', { value: 2 ** 60 }],
+      ])('with %s are refused by the client, whose error names no service', async (_, item) => {
+        const { put } = await prepare();
+        expect(await outcomeOf(put({ sk: 'a', ...item }))).toEqual({ thrown: true });
+      });
+
+      test('are kept without attributes that are undefined', async () => {
+        const { put, get, key } = await prepare();
+        await put({ sk: 'a', value: undefined });
+        expect(await get('a')).toEqual(key('a'));
+        expect(await get('a')).not.toHaveProperty('value');
+      });
+
+      test.each([
+        ['an empty sort key', { sk: '' }],
+        ['a key of another type', { sk: 1 }],
+        ['no sort key', {}],
+        ['an index key of another type', { sk: 'a', shard: 'one', at: 1 }],
+        ['more than 400 KB', { sk: 'a', text: 'x'.repeat(400 * 1024) }],
+      ])('with %s are refused', async (_, item) => {
+        const { put } = await prepare();
+        expect(await outcomeOf(put(item))).toEqual({ error: 'ValidationException' });
+      });
+
+      test('are deleted, and nothing happens when there is none', async () => {
+        const { client, table, key, put, get } = await prepare();
+        await put({ sk: 'a' });
+        const removed = await client.send(
+          new DeleteCommand({ TableName: table, Key: key('a'), ReturnValues: 'ALL_OLD' }),
+        );
+        expect(removed.Attributes).toEqual(key('a'));
+        expect(await outcomeOf(client.send(new DeleteCommand({ TableName: table, Key: key('a') })))).toEqual({});
+        expect(await get('a')).toBeUndefined();
+      });
+
+      test('are read by the hundred, without those that are missing', async () => {
+        const { client, table, key, put } = await prepare();
+        await put({ sk: 'a' });
+        await put({ sk: 'b' });
+        const keys = ['a', 'b', 'c'].map(key);
+        const { Responses } = await client.send(new BatchGetCommand({ RequestItems: { [table]: { Keys: keys } } }));
+        expect(new Set(Responses?.[table]?.map(({ sk }) => String(sk)))).toEqual(new Set(['a', 'b']));
+        const twice = client.send(new BatchGetCommand({ RequestItems: { [table]: { Keys: [key('a'), key('a')] } } }));
+        expect(await outcomeOf(twice)).toEqual({ error: 'ValidationException' });
+      });
+    });
+
+    describe('conditions', () => {
+      const ITEM = { sk: 'a', number: 5, text: 'abc', owner: 'me', flag: true, bytes: Uint8Array.of(1) };
+      test.each([
+        ['attribute_exists(pk)', true],
+        ['attribute_not_exists(pk)', false],
+        ['attribute_not_exists(absent)', true],
+        ['#number = :five', true],
+        ['#number <> :five', false],
+        ['#number < :six AND #number > :four', true],
+        ['#number <= :five AND #number >= :five', true],
+        ['NOT #number = :five', false],
+        ['#number = :four OR #number = :five AND attribute_exists(absent)', false],
+        ['(#number = :five OR #number = :four) AND attribute_exists(pk)', true],
+        ['#number BETWEEN :four AND :six', true],
+        ['#number BETWEEN :five AND :five', true],
+        ['begins_with(text_value, :ab)', true],
+        ['text_value < :b', true],
+        // Another type has no order to it, and is not equal.
+        ['text_value < :five', false],
+        ['text_value = :five', false],
+        ['text_value <> :five', true],
+        // So it is with an attribute that is missing.
+        ['absent = :five', false],
+        ['absent < :five', false],
+        ['absent <> :five', true],
+        ['flag = :true', true],
+        ['bytes_value = :bytes', true],
+      ])('%s', async (condition, holds) => {
+        const { put } = await prepare();
+        const { text, bytes, ...rest } = ITEM;
+        const item = { ...rest, text_value: text, bytes_value: bytes };
+        await put(item);
+        const values = {
+          ':four': 4,
+          ':five': 5,
+          ':six': 6,
+          ':ab': 'ab',
+          ':b': 'b',
+          ':true': true,
+          ':bytes': Uint8Array.of(1),
+        };
+        const used = Object.entries(values).filter(([value]) => condition.includes(value));
+        const found = await outcomeOf(
+          put(item, {
+            ConditionExpression: condition,
+            ...(used.length === 0 ? {} : { ExpressionAttributeValues: Object.fromEntries(used) }),
+            ...(condition.includes('#number') ? { ExpressionAttributeNames: { '#number': 'number' } } : {}),
+            ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+          }),
+        );
+        expect(found).toMatchObject(holds ? {} : { error: 'ConditionalCheckFailedException', item: { number: 5 } });
+      });
+
+      test('that fail return the item only when they are asked to', async () => {
+        const { put } = await prepare();
+        await put({ sk: 'a' });
+        const found = await outcomeOf(put({ sk: 'a' }, { ConditionExpression: 'attribute_not_exists(pk)' }));
+        expect(found).toEqual({ error: 'ConditionalCheckFailedException', item: undefined });
+      });
+
+      test.each([
+        ['a placeholder that is not given', { ConditionExpression: 'pk = :missing' }],
+        [
+          'a value that no expression uses',
+          { ConditionExpression: 'attribute_exists(pk)', ExpressionAttributeValues: { ':unused': 1 } },
+        ],
+        [
+          'a name that no expression uses',
+          { ConditionExpression: 'attribute_exists(pk)', ExpressionAttributeNames: { '#unused': 'x' } },
+        ],
+        ['words that mean nothing', { ConditionExpression: 'attribute_exists(pk) PLEASE' }],
+      ])('with %s are refused', async (_, more) => {
+        const { put } = await prepare();
+        expect(await outcomeOf(put({ sk: 'a' }, more))).toEqual({ error: 'ValidationException' });
+      });
+    });
+
+    describe('updates', () => {
+      test('set, add, remove and delete, and make what is not there', async () => {
+        const { update, get } = await prepare();
+        await update('a', {
+          UpdateExpression: 'SET begun = :one, words = :words ADD total_count :two, more :words',
+          ExpressionAttributeValues: { ':one': 1, ':two': 2, ':words': new Set(['x', 'y']) },
+        });
+        await update('a', {
+          UpdateExpression: 'SET copy_of = total_count ADD total_count :less DELETE words :x REMOVE begun',
+          ExpressionAttributeValues: { ':less': -1, ':x': new Set(['x']) },
+        });
+        expect(await get('a')).toMatchObject({
+          copy_of: 2,
+          total_count: 1,
+          words: new Set(['y']),
+          more: new Set(['x', 'y']),
+        });
+        expect(await get('a')).not.toHaveProperty('begun');
+      });
+
+      test.each([
+        ['NONE', undefined],
+        ['ALL_OLD', { kept: 1, changed: 1 }],
+        ['ALL_NEW', { kept: 1, changed: 2 }],
+        ['UPDATED_OLD', { changed: 1 }],
+        ['UPDATED_NEW', { changed: 2 }],
+      ] as const)('return %s', async (wanted, expected) => {
+        const { put, update, key } = await prepare();
+        await put({ sk: 'a', kept: 1, changed: 1 });
+        const { Attributes } = await update('a', {
+          UpdateExpression: 'SET changed = :two',
+          ExpressionAttributeValues: { ':two': 2 },
+          ReturnValues: wanted,
+        });
+        expect(Attributes).toEqual(wanted.startsWith('ALL') ? { ...key('a'), ...expected } : expected);
+      });
+
+      test.each([
+        ['change the key', 'SET sk = :value'],
+        ['copy an attribute that is missing', 'SET one = absent, two = :value'],
+        ['add to text', 'SET one = :value ADD word :value'],
+      ])('that %s are refused', async (_, expression) => {
+        const { put, update } = await prepare();
+        await put({ sk: 'a', word: 'text' });
+        const found = update('a', { UpdateExpression: expression, ExpressionAttributeValues: { ':value': 1 } });
+        expect(await outcomeOf(found)).toEqual({ error: 'ValidationException' });
+      });
+    });
+
+    describe('transactions', () => {
+      test('apply all or nothing, and say for each item why', async () => {
+        const { transact, put, get, table, pk, key } = await prepare();
+        await put({ sk: 'there', version: 1 });
+        const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
+        const found = await outcomeOf(
+          transact([
+            { Put: { TableName: table, Item: { pk, sk: 'new' }, ...isNew } },
+            {
+              Put: {
+                TableName: table,
+                Item: { pk, sk: 'there', version: 2 },
+                ...isNew,
+                ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+              },
+            },
+            { ConditionCheck: { TableName: table, Key: key('missing'), ConditionExpression: 'attribute_exists(pk)' } },
+          ]),
+        );
+        expect(found).toEqual({
+          error: 'TransactionCanceledException',
+          reasons: [
+            { code: 'None', item: undefined },
+            { code: 'ConditionalCheckFailed', item: { ...key('there'), version: 1 } },
+            { code: 'ConditionalCheckFailed', item: undefined },
+          ],
+        });
+        expect(await get('new')).toBeUndefined();
+        expect(await get('there')).toMatchObject({ version: 1 });
+      });
+
+      test('write, update, check and delete together', async () => {
+        const { transact, put, get, table, pk, key } = await prepare();
+        for (const sk of ['gone', 'changed', 'checked']) await put({ sk });
+        await transact([
+          { Put: { TableName: table, Item: { pk, sk: 'new' } } },
+          {
+            Update: {
+              TableName: table,
+              Key: key('changed'),
+              UpdateExpression: 'ADD sends :one',
+              ExpressionAttributeValues: { ':one': 1 },
+            },
+          },
+          { ConditionCheck: { TableName: table, Key: key('checked'), ConditionExpression: 'attribute_exists(pk)' } },
+          { Delete: { TableName: table, Key: key('gone') } },
+        ]);
+        expect(await get('new')).toEqual(key('new'));
+        expect(await get('changed')).toEqual({ ...key('changed'), sends: 1 });
+        expect(await get('checked')).toEqual(key('checked'));
+        expect(await get('gone')).toBeUndefined();
+      });
+
+      test('with two operations on one item are refused', async () => {
+        const { transact, table, pk, key } = await prepare();
+        const found = transact([
+          { Put: { TableName: table, Item: { pk, sk: 'a' } } },
+          { Delete: { TableName: table, Key: key('a') } },
+        ]);
+        expect(await outcomeOf(found)).toEqual({ error: 'ValidationException' });
+      });
+
+      test('of a hundred items are applied, and of one more refused', async () => {
+        const { transact, table, pk, query } = await prepare();
+        const some = (count: number): TransactItems =>
+          Array.from({ length: count }, (_, index) => ({ Put: { TableName: table, Item: { pk, sk: `${index}` } } }));
+        expect(await outcomeOf(transact(some(101)))).toEqual({ error: 'ValidationException' });
+        await transact(some(100));
+        expect((await query()).keys).toHaveLength(100);
+      });
+
+      test('with the token of an earlier one are not applied again', async () => {
+        const { transact, table, key, get } = await prepare();
+        const items: TransactItems = [
+          {
+            Update: {
+              TableName: table,
+              Key: key('a'),
+              UpdateExpression: 'ADD sends :one',
+              ExpressionAttributeValues: { ':one': 1 },
+            },
+          },
+        ];
+        const token = `token-${tests}-${process.pid}`;
+        await transact(items, token);
+        expect(await outcomeOf(transact(items, token))).toEqual({});
+        expect(await get('a')).toMatchObject({ sends: 1 });
+        const others: TransactItems = [{ Delete: { TableName: table, Key: key('a') } }];
+        expect(await outcomeOf(transact(others, token))).toEqual({ error: 'IdempotentParameterMismatchException' });
+      });
+
+      test('that were canceled are tried again under the same token', async () => {
+        const { transact, table, pk, put, get, client, key } = await prepare();
+        await put({ sk: 'a', old: true });
+        const items: TransactItems = [
+          { Put: { TableName: table, Item: { pk, sk: 'a' }, ConditionExpression: 'attribute_not_exists(pk)' } },
+        ];
+        const token = `again-${tests}-${process.pid}`;
+        expect(await outcomeOf(transact(items, token))).toMatchObject({ error: 'TransactionCanceledException' });
+        await client.send(new DeleteCommand({ TableName: table, Key: key('a') }));
+        expect(await outcomeOf(transact(items, token))).toEqual({});
+        expect(await get('a')).toEqual({ pk, sk: 'a' });
+      });
+    });
+
+    describe('queries', () => {
+      const SORTS = ['a', 'ab', 'b', 'ba', 'c'];
+      test.each([
+        ['sk = :x', { ':x': 'b' }, ['b']],
+        ['sk < :x', { ':x': 'b' }, ['a', 'ab']],
+        ['sk <= :x', { ':x': 'b' }, ['a', 'ab', 'b']],
+        ['sk > :x', { ':x': 'b' }, ['ba', 'c']],
+        ['sk >= :x', { ':x': 'b' }, ['b', 'ba', 'c']],
+        ['sk BETWEEN :x AND :y', { ':x': 'ab', ':y': 'ba' }, ['ab', 'b', 'ba']],
+        ['begins_with(sk, :x)', { ':x': 'a' }, ['a', 'ab']],
+        ['begins_with(sk, :x)', { ':x': 'bb' }, []],
+      ])('%s', async (condition, values, expected) => {
+        const { put, query } = await prepare();
+        for (const sk of SORTS) await put({ sk });
+        const asked = { KeyConditionExpression: `pk = :pk AND ${condition}`, ExpressionAttributeValues: values };
+        expect((await query(asked)).keys).toEqual(expected);
+        expect((await query({ ...asked, ScanIndexForward: false })).keys).toEqual(expected.toReversed());
+      });
+
+      test('go page by page, in both directions, also from a row that is gone', async () => {
+        const { client, table, key, put, query } = await prepare();
+        for (const sk of SORTS) await put({ sk });
+        for (const ScanIndexForward of [true, false]) {
+          const found: string[] = [];
+          let from: Record<string, unknown> | undefined;
+          for (let page = 0; page < 4; page += 1) {
+            const { keys, last } = await query({
+              ScanIndexForward,
+              Limit: 2,
+              ...(from === undefined ? {} : { ExclusiveStartKey: from }),
+            });
+            found.push(...keys);
+            from = last;
+            if (from === undefined) break;
+          }
+          expect(found).toEqual(ScanIndexForward ? SORTS : SORTS.toReversed());
+        }
+        await client.send(new DeleteCommand({ TableName: table, Key: key('b') }));
+        expect((await query({ ExclusiveStartKey: key('b') })).keys).toEqual(['ba', 'c']);
+        expect((await query({ ExclusiveStartKey: key('b'), ScanIndexForward: false })).keys).toEqual(['ab', 'a']);
+      });
+
+      test('name the last key also when a limit ends a page at the last row', async () => {
+        const { put, query, key } = await prepare();
+        await put({ sk: 'a' });
+        await put({ sk: 'b' });
+        expect((await query({ Limit: 2 })).last).toEqual(key('b'));
+        expect((await query({ Limit: 3 })).last).toBeUndefined();
+      });
+
+      test('end a page at one megabyte', async () => {
+        const { put, query } = await prepare();
+        for (const sk of ['a', 'b', 'c', 'd']) await put({ sk, text: 'x'.repeat(390 * 1024) });
+        const { keys, last } = await query();
+        expect(keys).toEqual(['a', 'b']);
+        expect((await query({ ExclusiveStartKey: last })).keys).toEqual(['c', 'd']);
+      });
+
+      test('order text by its UTF-8 bytes', async () => {
+        const { put, query } = await prepare();
+        const sorted = ['Z', 'a', 'ä', '\uffee', '𝄞'];
+        for (const sk of sorted.toReversed()) await put({ sk });
+        expect((await query()).keys).toEqual(sorted);
+      });
+
+      test('filter after the limit, and project', async () => {
+        const { client, table, pk, put } = await prepare();
+        for (const [index, sk] of SORTS.entries()) await put({ sk, index, other: 1 });
+        const output = await client.send(
+          new QueryCommand({
+            TableName: table,
+            KeyConditionExpression: 'pk = :pk',
+            FilterExpression: '#index >= :two',
+            ProjectionExpression: 'sk, #index',
+            ExpressionAttributeNames: { '#index': 'index' },
+            ExpressionAttributeValues: { ':pk': pk, ':two': 2 },
+            Limit: 4,
+          }),
+        );
+        expect(output.Items).toEqual([
+          { sk: 'b', index: 2 },
+          { sk: 'ba', index: 3 },
+        ]);
+        expect(output).toMatchObject({ Count: 2, ScannedCount: 4 });
+      });
+
+      test.each([
+        ['a range that ends before it begins', { KeyConditionExpression: 'pk = :pk AND sk BETWEEN :b AND :a' }],
+        ['no partition key', { KeyConditionExpression: 'sk > :a AND pk > :pk' }],
+      ])('with %s are refused', async (_, asked) => {
+        const { query } = await prepare();
+        const values = { ':a': 'a', ':b': 'b' };
+        const used = Object.entries(values).filter(([each]) => asked.KeyConditionExpression.includes(each));
+        const found = query({ ...asked, ExpressionAttributeValues: Object.fromEntries(used) });
+        expect(await outcomeOf(found)).toEqual({ error: 'ValidationException' });
+      });
+    });
+
+    describe('indexes', () => {
+      test('hold the keys of the rows that have both attributes, in the order of the second', async () => {
+        const { client, table, pk, put, update } = await prepare();
+        // Tests share the table, so each takes a shard of its own.
+        const shard = tests;
+        const look = async () => {
+          const { Items = [] } = await client.send(
+            new QueryCommand({
+              TableName: table,
+              IndexName: 'open',
+              KeyConditionExpression: '#shard = :shard AND #at >= :from',
+              ExpressionAttributeNames: { '#shard': 'shard', '#at': 'at' },
+              ExpressionAttributeValues: { ':shard': shard, ':from': 2 },
+            }),
+          );
+          return Items;
+        };
+        await put({ sk: 'late', shard, at: 9, more: 'x' });
+        await put({ sk: 'soon', shard, at: 2 });
+        await put({ sk: 'before', shard, at: 1 });
+        await put({ sk: 'closed', at: 5 });
+        expect(await look()).toEqual([
+          { pk, sk: 'soon', shard, at: 2 },
+          { pk, sk: 'late', shard, at: 9 },
+        ]);
+        await update('soon', { UpdateExpression: 'REMOVE #shard', ExpressionAttributeNames: { '#shard': 'shard' } });
+        await put({ sk: 'late', shard, at: 3 });
+        expect(await look()).toEqual([{ pk, sk: 'late', shard, at: 3 }]);
+      });
+    });
+
+    describe('scans', () => {
+      test('find each row once, over all segments and pages', async () => {
+        const { client, table, pk, put } = await prepare();
+        const rows = Array.from({ length: 30 }, (_, index) => ({ pk: `${pk}-${index % 10}`, sk: `${index}`, of: pk }));
+        for (const row of rows) await put(row);
+        const found: string[] = [];
+        for (let segment = 0; segment < 3; segment += 1) {
+          let from: Record<string, unknown> | undefined;
+          do {
+            const page = await client.send(
+              new ScanCommand({
+                TableName: table,
+                Segment: segment,
+                TotalSegments: 3,
+                Limit: 4,
+                FilterExpression: '#of = :of',
+                ExpressionAttributeNames: { '#of': 'of' },
+                ExpressionAttributeValues: { ':of': pk },
+                ConsistentRead: true,
+                ...(from === undefined ? {} : { ExclusiveStartKey: from }),
+              }),
+            );
+            found.push(...(page.Items ?? []).map(({ sk }) => String(sk)));
+            from = page.LastEvaluatedKey;
+          } while (from !== undefined);
+        }
+        expect(found).toHaveLength(rows.length);
+        expect(new Set(found)).toEqual(new Set(rows.map(({ sk }) => sk)));
+      });
+    });
+
+    test('a table that is not there is said to be missing', async () => {
+      const { client, key } = await prepare();
+      const found = client.send(new GetCommand({ TableName: 'no-such-table', Key: key('a') }));
+      expect(await outcomeOf(found)).toEqual({ error: 'ResourceNotFoundException' });
+    });
+  });
+}

@@ -1,0 +1,150 @@
+import { PutCommand, TransactWriteCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { describe, expect, test } from '@jest/globals';
+import { describeDynamoDb, outcomeOf, SUITE_SHAPE } from './dynamodb-suite.ts';
+import { MemoryDynamoDb, type RowChange } from './memory-dynamodb.ts';
+import { TABLE_SHAPES, TABLES } from './tables.ts';
+
+const TableName = SUITE_SHAPE.name;
+const memory = () => new MemoryDynamoDb({ tables: [SUITE_SHAPE] });
+
+describeDynamoDb('in memory', async () => ({ client: memory().client, table: TableName }));
+
+describe('rows that cannot be read back', () => {
+  const unreadable = { pk: 'PAY#pay_1', sk: 'T#000001', sequence: 0 };
+
+  test('are refused by the reader of their kind, and nothing of their transaction is written', async () => {
+    const database = new MemoryDynamoDb({ tables: TABLE_SHAPES });
+    const mark = { pk: 'JOB_MARK#resolve', sk: 'MARK', atMs: 1 };
+    const both = new TransactWriteCommand({
+      TransactItems: [
+        { Put: { TableName: TABLES.registry, Item: mark } },
+        { Put: { TableName: TABLES.ledger, Item: unreadable } },
+      ],
+    });
+    await expect(database.client.send(both)).rejects.toThrow(
+      /the row PAY#pay_1 T#000001 of Ledger cannot be read: .*sequence/s,
+    );
+    expect(database.items(TABLES.registry)).toEqual([]);
+    expect(database.unreadable).toHaveLength(1);
+  });
+
+  test('are refused when an update makes them so', async () => {
+    const database = new MemoryDynamoDb({ tables: TABLE_SHAPES });
+    const key = { pk: 'JOB_MARK#resolve', sk: 'MARK' };
+    await database.client.send(new PutCommand({ TableName: TABLES.registry, Item: { ...key, atMs: 1 } }));
+    const update = new UpdateCommand({ TableName: TABLES.registry, Key: key, UpdateExpression: 'REMOVE atMs' });
+    await expect(database.client.send(update)).rejects.toThrow(/JOB_MARK#resolve/);
+    expect(database.items(TABLES.registry)).toEqual([{ ...key, atMs: 1 }]);
+  });
+
+  test('are refused when their kind has no reader', async () => {
+    const { client } = new MemoryDynamoDb({ tables: TABLE_SHAPES });
+    const put = new PutCommand({ TableName: TABLES.registry, Item: { pk: 'NEW_KIND#1', sk: 'a' } });
+    await expect(client.send(put)).rejects.toThrow('no reader of Registry reads NEW_KIND#1');
+  });
+});
+
+/** The local DynamoDB lets it pass, so the suite cannot show it there. */
+describe('what DynamoDB refuses', () => {
+  test('a reserved word needs a placeholder', async () => {
+    const { client } = memory();
+    const put = new PutCommand({ TableName, Item: { pk: 'A#1', sk: 'a' }, ConditionExpression: 'owner = sk' });
+    await expect(client.send(put)).rejects.toThrow('the attribute name is a reserved keyword: owner');
+  });
+
+  test('an update names an attribute once', async () => {
+    const { client } = memory();
+    const UpdateExpression = 'SET word = pk REMOVE word';
+    const update = new UpdateCommand({ TableName, Key: { pk: 'A#1', sk: 'a' }, UpdateExpression });
+    await expect(client.send(update)).rejects.toThrow('Two document paths overlap with each other');
+  });
+
+  test('a prefix is text', async () => {
+    const { client } = memory();
+    const put = new PutCommand({
+      TableName,
+      Item: { pk: 'A#1', sk: 'a' },
+      ConditionExpression: 'begins_with(pk, :one)',
+      ExpressionAttributeValues: { ':one': 1 },
+    });
+    await expect(client.send(put)).rejects.toThrow('Incorrect operand type');
+  });
+
+  test('a parameter that would be ignored is refused', async () => {
+    const { client } = memory();
+    const put = new PutCommand({ TableName, Item: { pk: 'A#1', sk: 'a' }, ReturnItemCollectionMetrics: 'SIZE' });
+    await expect(client.send(put)).rejects.toThrow('does not know PutCommand with ReturnItemCollectionMetrics');
+  });
+});
+
+test('the Stream tells of each change, and of no write that changes nothing', async () => {
+  const database = memory();
+  const told: RowChange[] = [];
+  database.listen((changes) => told.push(...changes));
+  const put = (more: object) =>
+    database.client.send(new PutCommand({ TableName, Item: { pk: 'A#1', sk: 'a', ...more } }));
+  await put({ one: 1 });
+  await put({ one: 1 });
+  await put({ one: 2 });
+  const first = { pk: 'A#1', sk: 'a', one: 1 };
+  const second = { pk: 'A#1', sk: 'a', one: 2 };
+  expect(told).toEqual([
+    { table: TableName, after: first },
+    { table: TableName, before: first, after: second },
+  ]);
+});
+
+test('time to live deletes what has expired', async () => {
+  const database = memory();
+  for (const [sk, expiresAt] of Object.entries({ past: 99, now: 100, later: 101, never: undefined })) {
+    const item = { pk: 'A#1', sk, ...(expiresAt === undefined ? {} : { expiresAt }) };
+    await database.client.send(new PutCommand({ TableName, Item: item }));
+  }
+  expect(database.deleteExpired(100_000)).toBe(2);
+  expect(database.items(TableName).map(({ sk }) => sk)).toEqual(['later', 'never']);
+});
+
+describe('units', () => {
+  const KILOBYTE = 1024;
+  const units = async (client: ReturnType<typeof memory>['client'], item: object, isTransaction = false) => {
+    const Item = { pk: 'A#1', sk: 'a', ...item };
+    const output = isTransaction
+      ? await client.send(
+          new TransactWriteCommand({
+            TransactItems: [{ Put: { TableName, Item } }],
+            ReturnConsumedCapacity: 'INDEXES',
+          }),
+        )
+      : await client.send(new PutCommand({ TableName, Item, ReturnConsumedCapacity: 'INDEXES' }));
+    return [output.ConsumedCapacity].flat().reduce((sum, each) => sum + (each?.CapacityUnits ?? 0), 0);
+  };
+
+  // Amazon DynamoDB developer guide, "Read and write operations": by KB begun, twice in a transaction, each index on its own.
+  test.each([
+    ['a small item', {}, 1, 2],
+    ['an item of 1.5 KB', { text: 'x'.repeat(1.5 * KILOBYTE) }, 2, 4],
+    ['an item of an index', { shard: 1, at: 1 }, 2, 4],
+  ])('%s', async (_, item, alone, inTransaction) => {
+    expect(await units(memory().client, item)).toBe(alone);
+    expect(await units(memory().client, item, true)).toBe(inTransaction);
+  });
+
+  test('an item that moves in an index, or leaves it, and the greater of two sizes', async () => {
+    const { client } = memory();
+    await units(client, { shard: 1, at: 1 });
+    expect(await units(client, { shard: 1, at: 1, more: 1 })).toBe(1);
+    expect(await units(client, { shard: 1, at: 2 })).toBe(3);
+    expect(await units(client, { text: 'x'.repeat(2.5 * KILOBYTE) })).toBe(4);
+    expect(await units(client, {})).toBe(3);
+  });
+});
+
+test('a call that fails leaves no trace', async () => {
+  const database = memory();
+  const failing = database.clientWith(async (command) => {
+    throw new Error(`no answer to ${command}`);
+  });
+  const put = new PutCommand({ TableName, Item: { pk: 'A#1', sk: 'a' } });
+  await expect(failing.send(put)).rejects.toThrow('no answer to PutCommand');
+  expect(await outcomeOf(database.client.send(put))).toEqual({});
+});

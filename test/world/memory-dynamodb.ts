@@ -1,0 +1,385 @@
+import {
+  type AttributeValue,
+  ConditionalCheckFailedException,
+  type ConsumedCapacity,
+  DescribeTableCommand,
+  DescribeTimeToLiveCommand,
+  DynamoDBServiceException,
+  IdempotentParameterMismatchException,
+  ResourceNotFoundException,
+  TransactionCanceledException,
+} from '@aws-sdk/client-dynamodb';
+import {
+  BatchGetCommand,
+  type BatchGetCommandInput,
+  DeleteCommand,
+  DynamoDBDocumentClient,
+  GetCommand,
+  type GetCommandInput,
+  PutCommand,
+  QueryCommand,
+  ScanCommand,
+  TransactWriteCommand,
+  type TransactWriteCommandInput,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
+import { marshall } from '@aws-sdk/util-dynamodb';
+import { ExpressionError, nameOf, parseProjection } from './dynamodb-expressions.ts';
+import { readPage } from './dynamodb-reads.ts';
+import {
+  KILOBYTE,
+  keyOf,
+  knownFieldsOnly,
+  placeholdersOf,
+  projected,
+  readUnits,
+  UnreadableRowError,
+  unitsOf,
+  ValidationError,
+} from './dynamodb-requests.ts';
+import { equalValues, type Item } from './dynamodb-values.ts';
+import { type Planned, planWrite, type WriteInput, type WriteKind } from './dynamodb-writes.ts';
+import { MemoryTable, type Row, type TableShape } from './memory-table.ts';
+
+const MAX_TRANSACTION_ITEMS = 100;
+const MAX_TRANSACTION_BYTES = 4 * KILOBYTE * KILOBYTE;
+const MAX_BATCH_KEYS = 100;
+const MAX_BATCH_BYTES = 16 * KILOBYTE * KILOBYTE;
+/** A token is known for ten minutes (Amazon DynamoDB API reference, "TransactWriteItems"). */
+const TOKEN_KNOWN_MS = 10 * 60_000;
+const ANSWERED_400 = { httpStatusCode: 400 };
+
+/** A change of one row, as the table's Stream tells of it. */
+export interface RowChange {
+  readonly table: string;
+  readonly before?: Item;
+  readonly after?: Item;
+}
+
+export interface MemoryDynamoDbOptions {
+  readonly tables: readonly TableShape[];
+  /** For the age of client request tokens and of the tables. @default the time stands still at 0 */
+  readonly nowMs?: () => number;
+}
+
+/** One call of a client as it is made: for faults, counts and waits. */
+export type Around = <Result>(command: string, apply: () => Promise<Result>) => Promise<Result>;
+
+/**
+ * DynamoDB in memory, as the product's stores see it through the document client: expressions, conditions, transactions, limits and
+ * errors are DynamoDB's own, a call is one atomic step, and what is stored is a copy. Each row passes its own reader before it is
+ * kept. It passes the same contract suite as the DynamoDB API of the local AWS.
+ */
+export class MemoryDynamoDb {
+  readonly client: DynamoDBDocumentClient;
+  /** Rows that a reader refused. */
+  readonly unreadable: string[] = [];
+  readonly #tables: ReadonlyMap<string, MemoryTable>;
+  readonly #nowMs: () => number;
+  readonly #createdAtMs: number;
+  readonly #listeners: ((changes: readonly RowChange[]) => void)[] = [];
+  readonly #tokens = new Map<string, { readonly input: TransactWriteCommandInput; readonly atMs: number }>();
+
+  constructor({ tables, nowMs = () => 0 }: MemoryDynamoDbOptions) {
+    this.#tables = new Map(tables.map((shape) => [shape.name, new MemoryTable(shape)]));
+    this.#nowMs = nowMs;
+    this.#createdAtMs = nowMs();
+    this.client = this.clientWith((_, apply) => apply());
+  }
+
+  /** A client of one process. */
+  clientWith(around: Around): DynamoDBDocumentClient {
+    const send = (command: object): Promise<unknown> =>
+      around(command.constructor.name, async () => this.#answer(command));
+    return Object.create(DynamoDBDocumentClient.prototype, { send: { value: send } }) as DynamoDBDocumentClient;
+  }
+
+  /** @param listener called with the changes of one write, after it */
+  listen(listener: (changes: readonly RowChange[]) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** The rows of a table whose partition key begins so, partition by partition. */
+  items(table: string, prefix = ''): readonly Item[] {
+    return this.#table(table)
+      .all()
+      .filter(({ partition }) => String(partition).startsWith(prefix))
+      .map(({ item }) => item);
+  }
+
+  /** Deletes what has expired, as time to live does some time after. @returns how many rows */
+  deleteExpired(nowMs = this.#nowMs()): number {
+    let deleted = 0;
+    for (const table of this.#tables.values()) {
+      const attribute = table.shape.timeToLive;
+      if (attribute === undefined) continue;
+      for (const row of table.all()) {
+        const expiresAt = row.item[attribute];
+        if (typeof expiresAt !== 'number' || expiresAt * 1000 > nowMs) continue;
+        table.replace(row, undefined);
+        this.#tell([{ table: table.shape.name, before: row.item }]);
+        deleted += 1;
+      }
+    }
+    return deleted;
+  }
+
+  #answer(command: unknown): unknown {
+    try {
+      if (command instanceof TransactWriteCommand) return this.#transactWrite(command.input);
+      if (command instanceof QueryCommand) {
+        return readPage('query', this.#table(command.input.TableName), command.input);
+      }
+      if (command instanceof GetCommand) return this.#get(command.input);
+      if (command instanceof UpdateCommand) return this.#write('Update', command.input);
+      if (command instanceof PutCommand) return this.#write('Put', command.input);
+      if (command instanceof DeleteCommand) return this.#write('Delete', command.input);
+      if (command instanceof ScanCommand) return readPage('scan', this.#table(command.input.TableName), command.input);
+      if (command instanceof BatchGetCommand) return this.#batchGet(command.input);
+      if (command instanceof DescribeTableCommand) return this.#describe(command.input.TableName);
+      if (command instanceof DescribeTimeToLiveCommand) return this.#describeTimeToLive(command.input.TableName);
+    } catch (error) {
+      if (error instanceof UnreadableRowError) this.unreadable.push(error.message);
+      throw error instanceof ExpressionError || error instanceof ValidationError ? refused(error) : error;
+    }
+    throw new Error(`DynamoDB in memory does not know ${String(command?.constructor.name)}`);
+  }
+
+  #get(input: GetCommandInput): unknown {
+    knownFieldsOnly('GetCommand', input);
+    const table = this.#table(input.TableName);
+    const key = keyOf(table.shape, input.Key);
+    const row = table.get(key.partition, key.sort);
+    const projection =
+      input.ProjectionExpression === undefined ? undefined : parseProjection(input.ProjectionExpression);
+    const placeholders = placeholdersOf(input, projection);
+    const item = projected(
+      row?.item,
+      projection?.tree.map((name) => nameOf(name, placeholders)),
+    );
+    const units = readUnits(row?.size ?? 0, input.ConsistentRead === true);
+    return { $metadata: {}, ...(item === undefined ? {} : { Item: item }), ...capacity(input, [[table, { units }]]) };
+  }
+
+  #batchGet(input: BatchGetCommandInput): unknown {
+    knownFieldsOnly('BatchGetCommand', input);
+    const responses: Record<string, Item[]> = {};
+    const unprocessed: NonNullable<BatchGetCommandInput['RequestItems']> = {};
+    let asked = 0;
+    let bytes = 0;
+    for (const [name, request] of Object.entries(input.RequestItems ?? {})) {
+      knownFieldsOnly('BatchGetCommand.RequestItems', request);
+      const table = this.#table(name);
+      const items: Item[] = [];
+      const left: Record<string, unknown>[] = [];
+      const seen = new Set<string>();
+      for (const each of request.Keys ?? []) {
+        const { partition, sort } = keyOf(table.shape, each);
+        const place = JSON.stringify([partition, sort]);
+        if (seen.has(place)) throw new ValidationError('Provided list of item keys contains duplicates');
+        seen.add(place);
+        asked += 1;
+        const row = table.get(partition, sort);
+        bytes += row?.size ?? 0;
+        if (row !== undefined && bytes > MAX_BATCH_BYTES) left.push(each);
+        else if (row !== undefined) items.push(row.item);
+      }
+      responses[name] = items;
+      if (left.length > 0) unprocessed[name] = { ...request, Keys: left };
+    }
+    if (asked === 0 || asked > MAX_BATCH_KEYS) {
+      throw new ValidationError(`Too many items requested for the BatchGetItem call: ${asked}`);
+    }
+    return { $metadata: {}, Responses: responses, UnprocessedKeys: unprocessed };
+  }
+
+  #write(kind: WriteKind, input: WriteInput): unknown {
+    knownFieldsOnly(`${kind}Command`, input);
+    const planned = planWrite(kind, this.#table(input.TableName), input);
+    if (planned.isRefused) {
+      throw new ConditionalCheckFailedException({
+        message: 'The conditional request failed',
+        $metadata: ANSWERED_400,
+        ...oldItem(planned),
+      });
+    }
+    this.#apply([planned]);
+    const attributes = returned(planned, input.ReturnValues ?? 'NONE') ?? {};
+    return {
+      $metadata: {},
+      ...(Object.keys(attributes).length === 0 ? {} : { Attributes: attributes }),
+      ...capacity(input, [[planned.table, unitsOf(planned, 1)]]),
+    };
+  }
+
+  #transactWrite(input: TransactWriteCommandInput): unknown {
+    knownFieldsOnly('TransactWriteCommand', input);
+    if (this.#isRepeated(input)) return { $metadata: {} };
+    const items = input.TransactItems ?? [];
+    if (items.length === 0 || items.length > MAX_TRANSACTION_ITEMS) {
+      throw new ValidationError(`Member must have length less than or equal to ${MAX_TRANSACTION_ITEMS}`);
+    }
+    const plans = items.map((item) => this.#planOne(item));
+    const places = new Set(plans.map(({ table, key }) => JSON.stringify([table.shape.name, key.partition, key.sort])));
+    if (places.size < plans.length) {
+      throw new ValidationError('Transaction request cannot include multiple operations on one item');
+    }
+    const bytes = plans.reduce((sum, { after }) => sum + (after?.size ?? 0), 0);
+    if (bytes > MAX_TRANSACTION_BYTES) throw new ValidationError('Collection size of transaction exceeds 4 MB');
+    if (plans.some(({ isRefused, fault }) => isRefused || fault !== undefined)) throw canceled(plans);
+    this.#apply(plans);
+    if (input.ClientRequestToken !== undefined) {
+      this.#tokens.set(input.ClientRequestToken, { input, atMs: this.#nowMs() });
+    }
+    return {
+      $metadata: {},
+      ...capacity(
+        input,
+        plans.map((plan) => [plan.table, unitsOf(plan, 2)]),
+      ),
+    };
+  }
+
+  #planOne(item: NonNullable<TransactWriteCommandInput['TransactItems']>[number]): Planned {
+    const [[kind, input] = [], ...others] = Object.entries(item);
+    if (others.length > 0 || input === undefined || !isKind(kind)) {
+      throw new ValidationError('TransactItems can only contain one of Check, Put, Update or Delete');
+    }
+    knownFieldsOnly(`TransactWriteCommand.${kind}`, input);
+    return planWrite(kind, this.#table(input.TableName), input, { faultIsReason: true });
+  }
+
+  /** The same token again within ten minutes: it was applied. @throws IdempotentParameterMismatchException for another request */
+  #isRepeated(input: TransactWriteCommandInput): boolean {
+    for (const [token, { atMs }] of this.#tokens) {
+      if (this.#nowMs() - atMs < TOKEN_KNOWN_MS) break;
+      this.#tokens.delete(token);
+    }
+    const before = this.#tokens.get(input.ClientRequestToken ?? '')?.input;
+    if (before === undefined) return false;
+    // Requests are compared as what they would store. They hold no undefined: the first was applied.
+    if (equalValues(before as unknown as Item, input as unknown as Item)) return true;
+    throw new IdempotentParameterMismatchException({ message: 'another request', $metadata: ANSWERED_400 });
+  }
+
+  #apply(plans: readonly Planned[]): void {
+    const changes: RowChange[] = [];
+    for (const { table, kind, before, after } of plans) {
+      if (kind === 'ConditionCheck') continue;
+      table.replace(before, after);
+      const change = changeOf(table.shape.name, before, after);
+      if (change !== undefined) changes.push(change);
+    }
+    this.#tell(changes);
+  }
+
+  #tell(changes: readonly RowChange[]): void {
+    if (changes.length > 0) for (const listener of this.#listeners) listener(changes);
+  }
+
+  #describe(name: string | undefined): unknown {
+    const { shape } = this.#table(name);
+    return { $metadata: {}, Table: { TableName: shape.name, CreationDateTime: new Date(this.#createdAtMs) } };
+  }
+
+  #describeTimeToLive(name: string | undefined): unknown {
+    const { timeToLive } = this.#table(name).shape;
+    const description =
+      timeToLive === undefined
+        ? { TimeToLiveStatus: 'DISABLED' }
+        : { TimeToLiveStatus: 'ENABLED', AttributeName: timeToLive };
+    return { $metadata: {}, TimeToLiveDescription: description };
+  }
+
+  #table(name: string | undefined): MemoryTable {
+    const table = this.#tables.get(name ?? '');
+    if (table !== undefined) return table;
+    throw new ResourceNotFoundException({ message: `Requested resource not found: ${name}`, $metadata: ANSWERED_400 });
+  }
+}
+
+function isKind(kind: string | undefined): kind is WriteKind {
+  return kind === 'Put' || kind === 'Update' || kind === 'Delete' || kind === 'ConditionCheck';
+}
+
+/** DynamoDB refuses the request itself: it can never be applied. */
+function refused(cause: Error): DynamoDBServiceException {
+  const { message } = cause;
+  const exception = new DynamoDBServiceException({
+    name: 'ValidationException',
+    $fault: 'client',
+    $metadata: ANSWERED_400,
+    message,
+  });
+  exception.cause = cause;
+  return exception;
+}
+
+function canceled(plans: readonly Planned[]): TransactionCanceledException {
+  const reasons = plans.map((plan) => {
+    if (plan.isRefused) {
+      return { Code: 'ConditionalCheckFailed', Message: 'The conditional request failed', ...oldItem(plan) };
+    }
+    return plan.fault === undefined ? { Code: 'None' } : { Code: 'ValidationError', Message: plan.fault };
+  });
+  return new TransactionCanceledException({
+    message: `Transaction cancelled, please refer cancellation reasons for specific reasons [${reasons.map(({ Code }) => Code).join(', ')}]`,
+    $metadata: ANSWERED_400,
+    CancellationReasons: reasons,
+  });
+}
+
+/** Errors carry items in DynamoDB's own form: the document client does not translate them. */
+function oldItem({ wantsOld, before }: Planned): { readonly Item?: Record<string, AttributeValue> } {
+  return wantsOld && before !== undefined ? { Item: marshall(before.item) } : {};
+}
+
+function returned({ before, after, touched }: Planned, wanted: string): Item | undefined {
+  switch (wanted) {
+    case 'ALL_OLD':
+      return before?.item;
+    case 'ALL_NEW':
+      return after?.item;
+    case 'UPDATED_OLD':
+      return projected(before?.item, touched);
+    case 'UPDATED_NEW':
+      return projected(after?.item, touched);
+    case 'NONE':
+      return undefined;
+    default:
+      throw new ValidationError(`ReturnValues does not know ${wanted}`);
+  }
+}
+
+/** A write that changes nothing leaves no record in the Stream. */
+function changeOf(table: string, before: Row | undefined, after: Row | undefined): RowChange | undefined {
+  if (before === undefined && after === undefined) return undefined;
+  if (before !== undefined && after !== undefined && equalValues(before.item, after.item)) return undefined;
+  return {
+    table,
+    ...(before === undefined ? {} : { before: before.item }),
+    ...(after === undefined ? {} : { after: after.item }),
+  };
+}
+
+interface Units {
+  readonly units: number;
+  readonly indexUnits?: Readonly<Record<string, number>>;
+}
+
+function capacity(
+  { ReturnConsumedCapacity: wanted = 'NONE' }: { readonly ReturnConsumedCapacity?: string | undefined },
+  spent: readonly (readonly [MemoryTable, Units])[],
+): { readonly ConsumedCapacity?: ConsumedCapacity | ConsumedCapacity[] } {
+  if (wanted === 'NONE') return {};
+  const all = spent.map(([{ shape }, { units, indexUnits = {} }]) => ({
+    TableName: shape.name,
+    CapacityUnits: Object.values(indexUnits).reduce((sum, each) => sum + each, units),
+    Table: { CapacityUnits: units },
+    GlobalSecondaryIndexes: Object.fromEntries(
+      Object.entries(indexUnits).map(([name, each]) => [name, { CapacityUnits: each }]),
+    ),
+  }));
+  const [only, ...others] = all;
+  return { ConsumedCapacity: only === undefined || others.length > 0 ? all : only };
+}

@@ -1,0 +1,115 @@
+/** The product's tables, and who reads which of their rows: each row that a test writes passes the reader that the product has for it. */
+import * as z from 'zod';
+import { parseCommission, parseCommissionDue } from '../../lambdas/follow-ups/store/commission-items.ts';
+import { parseMark } from '../../lambdas/jobs/store/dynamodb-job-marks.ts';
+import { parseRun, tokenOf } from '../../lambdas/jobs/store/job-items.ts';
+import { IdempotencyRow, LedgerRow, RegistryRow, ViewsRow } from '../../lambdas/kernel/contract/rows.ts';
+import { IdempotencyTable, KeyAttribute, LedgerTable } from '../../lambdas/kernel/contract/tables.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { parseConsumption } from '../../lambdas/once/store/consumer-items.ts';
+import { parseRecord } from '../../lambdas/once/store/record-items.ts';
+import { parseOrderTransition } from '../../lambdas/orders/store/order-items.ts';
+import { parseSendingClaim } from '../../lambdas/outbound/store/dynamodb-sending-claims.ts';
+import { parseReferenceHolder, parseTransition } from '../../lambdas/payments/store/items.ts';
+import {
+  HOLDS,
+  parseChargeToReturn,
+  parseInquiry,
+  parseOpenOrder,
+  parseOrphan,
+} from '../../lambdas/payments/store/queue-items.ts';
+import { parseTenant } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { parseOwner } from '../../lambdas/tenants/store/tenant-owners.ts';
+import { parseApiKey } from '../../lambdas/tenants/store/tenant-registry.ts';
+import { parseViewRow } from '../../lambdas/views/store/dynamodb-views.ts';
+import { parseBook, parseDelivery, parseDue, parseReplay } from '../../lambdas/webhooks/store/webhook-items.ts';
+import type { Item } from './dynamodb-values.ts';
+import type { TableShape } from './memory-table.ts';
+
+/** The names under which the tests deploy them. */
+export const TABLES = { idempotency: 'Idempotency', ledger: 'Ledger', registry: 'Registry', views: 'Views' } as const;
+
+const KEY = {
+  partition: { name: KeyAttribute.partition, type: 'S' },
+  sort: { name: KeyAttribute.sort, type: 'S' },
+} as const;
+const { openClaimsIndex } = IdempotencyTable;
+const { recentOutcomesIndex } = LedgerTable;
+
+/** Read by its condition alone. */
+const newestOfOrder = z.object({ affiliate: z.string(), sequence: z.int() });
+/** Its name is in its key. */
+const commission = (item: Item) =>
+  parseCommission(item, { tenantId: tenantId('ten_1'), mode: 'test', affiliate: 'any', orderId: 'any' });
+/** A payment's record says when it was claimed, also once it is complete. */
+const record = (item: Item) =>
+  item['status'] === 'INPROGRESS' || (item['status'] === 'COMPLETED' && 'claimedAtMs' in item)
+    ? parseRecord(item)
+    : parseConsumption(item);
+
+export const TABLE_SHAPES: readonly TableShape[] = [
+  {
+    name: TABLES.idempotency,
+    partition: { name: IdempotencyTable.partitionKey, type: 'S' },
+    indexes: {
+      [openClaimsIndex.name]: {
+        partition: { name: openClaimsIndex.partitionKey, type: 'N' },
+        sort: { name: openClaimsIndex.sortKey, type: 'N' },
+      },
+    },
+    timeToLive: IdempotencyTable.timeToLiveAttribute,
+    readers: { [IdempotencyRow.record]: record } satisfies Readers<typeof IdempotencyRow>,
+  },
+  {
+    ...KEY,
+    name: TABLES.ledger,
+    indexes: {
+      [recentOutcomesIndex.name]: {
+        partition: { name: recentOutcomesIndex.partitionKey, type: 'S' },
+        sort: { name: recentOutcomesIndex.sortKey, type: 'S' },
+      },
+    },
+    readers: {
+      [LedgerRow.payment]: parseTransition,
+      [LedgerRow.order]: parseOrderTransition,
+    } satisfies Readers<typeof LedgerRow>,
+  },
+  {
+    ...KEY,
+    name: TABLES.registry,
+    timeToLive: IdempotencyTable.timeToLiveAttribute,
+    readers: {
+      [RegistryRow.apiKey]: parseApiKey,
+      [RegistryRow.tenant]: parseTenant,
+      [RegistryRow.owners]: parseOwner,
+      [RegistryRow.reference]: parseReferenceHolder,
+      [RegistryRow.return]: parseChargeToReturn,
+      [RegistryRow.inquiry]: parseInquiry,
+      [RegistryRow.openOrder]: parseOpenOrder,
+      [RegistryRow.hold]: HOLDS.parse,
+      [RegistryRow.orphan]: parseOrphan,
+      [RegistryRow.keptOrphan]: parseOrphan,
+      [RegistryRow.sending]: parseSendingClaim,
+      [RegistryRow.jobRuns]: parseRun,
+      [RegistryRow.jobLock]: tokenOf,
+      [RegistryRow.jobMark]: parseMark,
+      [RegistryRow.webhookEndpoints]: parseBook,
+      [RegistryRow.webhookDelivery]: parseDelivery,
+      [RegistryRow.webhookDue]: parseDue,
+      [RegistryRow.webhookReplay]: parseReplay,
+      [RegistryRow.commission]: commission,
+      [RegistryRow.commissionOfOrder]: (item) => newestOfOrder.parse(item),
+      [RegistryRow.commissionDue]: parseCommissionDue,
+    } satisfies Readers<typeof RegistryRow>,
+  },
+  {
+    ...KEY,
+    name: TABLES.views,
+    readers: Object.fromEntries(Object.values(ViewsRow).map((prefix) => [prefix, parseViewRow])),
+  },
+];
+
+/** A reader for every kind of row that the table has: a kind that is added without one does not compile. */
+type Readers<Rows extends Readonly<Record<string, string>>> = Readonly<
+  Record<Rows[keyof Rows], (item: Item) => unknown>
+>;
