@@ -2,7 +2,7 @@ import { type SandboxEvent, SIGNATURE_HEADER } from '../lambdas/kernel/contract/
 import { storedOperationId } from '../lambdas/kernel/ids.ts';
 import { sign } from './signature.ts';
 import { type DeliverTask, delivery, MAX_LOOKS, waitSeconds } from './tasks.ts';
-import type { SandboxWorld } from './world.ts';
+import type { Callback, SandboxWorld } from './world.ts';
 
 /** Milliseconds. An event that is not answered in time is sent again, as by real processors. */
 const DELIVERY_TIMEOUT_MS = 10_000;
@@ -46,23 +46,18 @@ export async function sendEvent(
   if (address === undefined) {
     return false;
   }
+  const { post = postOverHttp } = world;
   const body = JSON.stringify(event);
   const signature = sign(await world.callbacks.secret(), Math.floor(world.nowMs() / 1_000), body);
   const answers = await Promise.all(
-    Array.from({ length: copies }, () => post(address, { body, signature, timeoutMs })),
+    Array.from({ length: copies }, () => post({ address, body, signature, timeoutMs })),
   );
   const taken = answers.includes(true);
   await world.books.noteDelivery(event.id, copies, taken);
   return taken;
 }
 
-interface Callback {
-  readonly body: string;
-  readonly signature: string;
-  readonly timeoutMs: number;
-}
-
-async function post(address: string, { body, signature, timeoutMs }: Callback): Promise<boolean> {
+async function postOverHttp({ address, body, signature, timeoutMs }: Callback): Promise<boolean> {
   try {
     const response = await fetch(address, {
       method: 'POST',

@@ -7,6 +7,8 @@ export interface SandboxWorld {
   readonly books: Books;
   readonly tasks: Tasks;
   readonly callbacks: Callbacks;
+  /** Posts a callback. @returns whether it was answered 2xx in time; false for every failure. @default over HTTP */
+  readonly post?: (callback: Callback) => Promise<boolean>;
   /** Runs each request with a key, each change of a charge and each delivery once. */
   readonly runner: OperationRunner;
   readonly nowMs: () => number;
@@ -20,6 +22,14 @@ export interface SandboxWorld {
 export interface Tasks {
   /** `delaySeconds` is a whole number from 0 to 900 (Amazon SQS, "Delay queues"). */
   enqueue(task: Task, delaySeconds: number): Promise<void>;
+}
+
+export interface Callback {
+  readonly address: string;
+  readonly body: string;
+  /** The value of SIGNATURE_HEADER. */
+  readonly signature: string;
+  readonly timeoutMs: number;
 }
 
 /** The address and the signing secret of callbacks. */

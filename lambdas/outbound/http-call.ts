@@ -29,6 +29,9 @@ const DEFAULT_ANSWER_BYTES = 64 * 1_024;
 const BEFORE_SENDING = new Set(['connect', 'getaddrinfo']);
 const CONNECT_TIMEOUT = 'UND_ERR_CONNECT_TIMEOUT';
 
+/** Sends one request once, with the faults of `callOnce`. */
+export type SendRequest = (call: HttpCall) => Promise<HttpAnswer>;
+
 /**
  * Sends one request once. Does not retry and does not follow redirects.
  *

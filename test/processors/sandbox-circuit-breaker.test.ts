@@ -102,6 +102,18 @@ describe('the circuit breaker', () => {
     await expect(client.ready()).resolves.toBeUndefined();
   });
 
+  test('its pause is measured by the client’s clock', async () => {
+    let nowMs = CLOCK.nowMs();
+    const client = createSandboxClient({ url: server.url, clock: { nowMs: () => nowMs }, breaker: THREE_IN_A_ROW });
+    await fail(client, 3);
+    status = 200;
+    nowMs += THREE_IN_A_ROW.openForMs - 1;
+    await expect(client.ready()).rejects.toMatchObject({ code: 'processor_circuit_open' });
+    nowMs += 1;
+    await client.ready();
+    expect(requestLines().slice(3)).toEqual(['GET /health']);
+  });
+
   test('while it is closed, ready() makes no call', async () => {
     await open(THREE_IN_A_ROW).ready();
     expect(server.requests).toEqual([]);

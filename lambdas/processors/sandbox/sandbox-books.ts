@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/world.ts';
-import { callOnce, type HttpAnswer } from '../../outbound/http-call.ts';
+import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import { parse, statusFault } from '../answers.ts';
@@ -10,6 +10,8 @@ export interface SandboxBooksOptions {
   /** Base URL without a trailing slash. */
   readonly url: string;
   readonly clock: Pick<Clock, 'nowMs'>;
+  /** @default callOnce: HTTP */
+  readonly send?: SendRequest;
 }
 
 /** The processor account that payments are pinned to. The client and the books use the same one. */
@@ -19,9 +21,9 @@ export const SANDBOX_ACCOUNT = 'sandbox';
 const MAX_LIST_BYTES = 4 * 1_024 * 1_024;
 
 /** The sandbox's books over HTTP, read only. Each read is one call; the caller decides whether to retry. */
-export function createSandboxBooks({ url, clock }: SandboxBooksOptions): ProcessorBooks {
+export function createSandboxBooks({ url, clock, send = callOnce }: SandboxBooksOptions): ProcessorBooks {
   const get = (path: string, timeoutMs: number): Promise<HttpAnswer> =>
-    callOnce({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs, maxAnswerBytes: MAX_LIST_BYTES });
+    send({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs, maxAnswerBytes: MAX_LIST_BYTES });
   const page = async (query: Readonly<Record<string, string>>, timeoutMs: number) => {
     const answer = await get(`/charges?${new URLSearchParams(query).toString()}`, timeoutMs);
     if (answer.status !== 200) throw statusFault(answer, clock.nowMs());

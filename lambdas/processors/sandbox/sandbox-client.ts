@@ -2,7 +2,7 @@ import type { CreateCharge } from '../../kernel/contract/sandbox-api.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { type BreakerSettings, createCallGuard } from '../../outbound/circuit-breaker.ts';
-import { callOnce, type HttpAnswer } from '../../outbound/http-call.ts';
+import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
 import type { ChangeOrder, ChargeOrder, Processor } from '../../payments/use/processor.ts';
 import { isProcessorUnhealthy } from '../answers.ts';
 import { sandboxContract } from './contract.ts';
@@ -14,6 +14,8 @@ export interface SandboxClientOptions {
   /** Base URL without a trailing slash. */
   readonly url: string;
   readonly clock: Pick<Clock, 'nowMs'>;
+  /** @default callOnce: HTTP */
+  readonly send?: SendRequest;
   /** @default five failures in a row open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
   /** Called each time the breaker opens, also after a failed probe. */
@@ -31,11 +33,11 @@ const PROBE_TIMEOUT_MS = 2_000;
  * the operation id, the same for every attempt.
  */
 export function createSandboxClient(options: SandboxClientOptions): Processor {
-  const { url, clock } = options;
+  const { url, clock, send = callOnce } = options;
   const get = (path: string, timeoutMs: number): Promise<HttpAnswer> =>
-    callOnce({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs });
+    send({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs });
   const post = (path: string, key: OperationId, body: object, timeoutMs: number): Promise<HttpAnswer> =>
-    callOnce({
+    send({
       method: 'POST',
       url: `${url}${path}`,
       headers: { 'content-type': 'application/json', 'idempotency-key': key },
@@ -44,6 +46,7 @@ export function createSandboxClient(options: SandboxClientOptions): Processor {
     });
   const guard = createCallGuard({
     settings: options.breaker ?? DEFAULT_BREAKER,
+    clock,
     probe: async () => readHealthAnswer(await get('/health', PROBE_TIMEOUT_MS), clock.nowMs()),
     isFailure: isProcessorUnhealthy,
     ...(options.onBreakerOpened === undefined ? {} : { onOpened: options.onBreakerOpened }),
