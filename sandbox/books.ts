@@ -8,7 +8,7 @@ import type {
 import type { Credit, Reservation } from '../lambdas/kernel/contract/shop-api.ts';
 import type { MailBooks } from './mail-books.ts';
 
-/** Milliseconds for which a key is recognized after its first charge. Stripe: at least 24 hours. */
+/** Milliseconds for which a key is recognized after its first charge or change. Stripe: at least 24 hours. */
 export const KEY_RETENTION_MS = 24 * 60 * 60 * 1_000;
 
 /** Charges per page of the list by time. */
@@ -36,6 +36,7 @@ export interface BookedCharge {
 export interface BookedOperation extends KeyedRequest {
   /** The JSON body of the answer. */
   readonly body: string;
+  readonly appliedAtMs: number;
 }
 
 /** A change of a charge. The change and its events are written in one transaction. */
@@ -94,8 +95,12 @@ export interface ChargeBooks {
 
 /** Changes of charges, and their events. */
 export interface ChangeBooks {
+  /** The operation of a key, also after its retention. */
   operation(chargeId: string, key: string): Promise<BookedOperation | undefined>;
-  /** Writes the change, its events and its operation if the charge still has the version in `seen`; else 'conflict'. */
+  /**
+   * Writes the change, its events and its operation if the charge still has the version in `seen`, and the operation's key has
+   * no unexpired operation; else 'conflict'.
+   */
   change(seen: BookedCharge, change: BookedChange): Promise<'changed' | 'conflict'>;
   event(id: string): Promise<BookedEvent | undefined>;
   /** Oldest first. */
@@ -104,14 +109,17 @@ export interface ChangeBooks {
   noteDelivery(eventId: string, sent: number, taken: boolean): Promise<void>;
 }
 
+/** The calls that switched failures apply to: new charges, or captures, voids and refunds. */
+export type TroubledCalls = 'charges' | 'changes';
+
 /** Faults on demand. */
 export interface TroubleBooks {
   /** Counts a send of a key. @returns the number of sends, including this one */
   countSend(key: string, nowMs: number): Promise<number>;
-  switchFailures(failures: SwitchedFailures): Promise<void>;
-  switchedFailures(): Promise<SwitchedFailures>;
+  switchFailures(calls: TroubledCalls, failures: SwitchedFailures): Promise<void>;
+  switchedFailures(calls: TroubledCalls): Promise<SwitchedFailures>;
   /** Takes one switched failure. @returns its source; undefined if none is left */
-  takeSwitchedFailure(): Promise<string | undefined>;
+  takeSwitchedFailure(calls: TroubledCalls): Promise<string | undefined>;
 }
 
 /** The entry that a key created at one of the shop's services. */

@@ -1,6 +1,6 @@
 import type { Charge, SandboxEvent } from '../lambdas/kernel/contract/sandbox-api.ts';
 import { storedOperationId } from '../lambdas/kernel/ids.ts';
-import type { BookedCharge, BookedOperation, KeyedRequest } from './books.ts';
+import { type BookedCharge, type BookedOperation, KEY_RETENTION_MS, type KeyedRequest } from './books.ts';
 import type { Decision } from './charge.ts';
 import { newEvent } from './events.ts';
 import { type DeliverTask, delivery } from './tasks.ts';
@@ -45,7 +45,7 @@ export function change(
   const find = async (): Promise<Outcome | undefined> => {
     seen = await world.books.charge(chargeId);
     const operation = seen && request && (await world.books.operation(chargeId, request.key));
-    if (operation !== undefined) {
+    if (operation !== undefined && operation.appliedAtMs > world.nowMs() - KEY_RETENTION_MS) {
       return { kind: 'known', operation };
     }
     return seen === undefined ? { kind: 'missing' } : undefined;
@@ -78,7 +78,7 @@ async function book(
   const { charge } = decision;
   const events = decision.events.map((draft) => newEvent(world, charge, draft));
   await Promise.all(events.map((event) => world.tasks.enqueue(deliveryOf(event), 0)));
-  const operation = request && { ...request, body: JSON.stringify(decision.answer.body) };
+  const operation = request && { ...request, body: JSON.stringify(decision.answer.body), appliedAtMs: world.nowMs() };
   const outcome = await world.books.change(seen, { charge, events, operation });
   return outcome === 'changed' ? { kind: 'decided', decision, made: events } : undefined;
 }

@@ -4,7 +4,7 @@ import type { Books, KeyClaim, KeyedRequest } from './books.ts';
 import { newCharge } from './charge.ts';
 import { sendEvent } from './delivering.ts';
 import { becoming, newEvent } from './events.ts';
-import { type Answer, type Behavior, type CallbackManner, magicSource, type Sequel } from './magic-sources.ts';
+import { answered, type Behavior, type CallbackManner, magicSource, type Sequel } from './magic-sources.ts';
 import { errorReply, jsonReply, type Reply } from './reply.ts';
 import { type AdvanceTask, delivery } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
@@ -33,7 +33,7 @@ export async function createCharge(world: SandboxWorld, call: ChargeRequest): Pr
   if (charge === 'mismatch') {
     return keyMismatch();
   }
-  return answer(world, behavior.answer, charge);
+  return answered(world.wait, behavior.answer, charge && honest(charge));
 }
 
 type Booked = Charge | 'mismatch' | undefined;
@@ -55,7 +55,7 @@ function bookOnce(
 }
 
 async function behaviorOf(world: SandboxWorld, source: string, request: KeyedRequest | undefined): Promise<Behavior> {
-  const switched = await world.books.takeSwitchedFailure();
+  const switched = await world.books.takeSwitchedFailure('charges');
   const magic = magicSource(switched ?? source) ?? raise(`no magic source ${switched}`);
   if (switched !== undefined || request === undefined || magic.first === magic.later) {
     return magic.first;
@@ -137,7 +137,7 @@ async function enqueueSequel(
     chargeId,
     to,
     attempt: 1,
-    disputeId: to === 'dispute' ? world.newId('dp_') : null,
+    partId: to === 'dispute' ? world.newId('dp_') : null,
     heldEventId,
   };
   await world.tasks.enqueue(task, afterSeconds);
@@ -145,21 +145,6 @@ async function enqueueSequel(
 
 async function chargeOf(books: Books, id: string): Promise<Charge> {
   return (await books.charge(id))?.charge ?? raise(`a claim names the charge ${id}, which is not in the books`);
-}
-
-async function answer(world: SandboxWorld, how: Answer, charge: Charge | undefined): Promise<Reply> {
-  switch (how.kind) {
-    case 'honest':
-      await pause(world, how.delayMs);
-      return charge === undefined ? raise('an honest answer needs a charge') : honest(charge);
-    case 'unreadable':
-      return { status: 201, body: `{"id":"${charge?.id ?? ''}","object":"char` };
-    case 'error': {
-      await pause(world, how.delayMs);
-      const headers = how.retryAfterSeconds === undefined ? {} : { 'retry-after': String(how.retryAfterSeconds) };
-      return errorReply(how.status, how.code, 'The sandbox was told to answer like this.', headers);
-    }
-  }
 }
 
 function honest(charge: Charge): Reply {
@@ -172,12 +157,6 @@ function honest(charge: Charge): Reply {
 
 function keyMismatch(): Reply {
   return errorReply(422, 'idempotency_key_mismatch', 'The key was used before with another body.');
-}
-
-async function pause(world: SandboxWorld, milliseconds: number): Promise<void> {
-  if (milliseconds > 0) {
-    await world.wait(milliseconds);
-  }
 }
 
 function raise(message: string): never {

@@ -1,10 +1,10 @@
 import type { Context, Hono } from 'hono';
 import type { Charge, SandboxEvent } from '../lambdas/kernel/contract/sandbox-api.ts';
-import { NO_FAILURES } from './books.ts';
+import { NO_FAILURES, type TroubledCalls } from './books.ts';
 import { change } from './changing.ts';
 import { type Decision, expireCharge } from './charge.ts';
 import { magicSource } from './magic-sources.ts';
-import { closeDispute, failRefund, openDispute } from './money-back.ts';
+import { closeDispute, endRefund, openDispute } from './money-back.ts';
 import { busy, operate } from './operating.ts';
 import { jsonReply, notFound, type Reply, send } from './reply.ts';
 import { amountBody, closeDisputeBody, emptyBody, resendBody, switchedFailuresBody } from './request-bodies.ts';
@@ -14,8 +14,13 @@ import type { SandboxWorld } from './world.ts';
 
 /** Routes for tests and demonstrations that no real processor offers to its merchants. */
 export function addControls(app: Hono, world: SandboxWorld): void {
-  app.put('/control/failures', async (c) => send(c, await switchFailures(world, c)));
-  app.get('/control/failures', async (c) => c.json(await world.books.switchedFailures()));
+  for (const [path, calls] of [
+    ['/control/failures', 'charges'],
+    ['/control/change-failures', 'changes'],
+  ] as const) {
+    app.put(path, async (c) => send(c, await switchFailures(world, c, calls)));
+    app.get(path, async (c) => c.json(await world.books.switchedFailures(calls)));
+  }
   app.post('/control/events/:id/resend', async (c) => send(c, await resend(world, c, c.req.param('id'))));
   app.post('/control/charges/:id/dispute', async (c) => {
     const { amount } = await jsonBody(c, amountBody);
@@ -32,20 +37,25 @@ export function addControls(app: Hono, world: SandboxWorld): void {
     const id = c.req.param('id');
     return send(c, await onPart(world, c, id, (charge) => closeDispute(charge, id, outcome)));
   });
-  app.post('/control/refunds/:id/fail', async (c) => {
-    await jsonBody(c, emptyBody);
-    const id = c.req.param('id');
-    return send(c, await onPart(world, c, id, (charge) => failRefund(charge, id)));
-  });
+  for (const [action, status] of [
+    ['succeed', 'succeeded'],
+    ['fail', 'failed'],
+  ] as const) {
+    app.post(`/control/refunds/:id/${action}`, async (c) => {
+      await jsonBody(c, emptyBody);
+      const id = c.req.param('id');
+      return send(c, await onPart(world, c, id, (charge) => endRefund(charge, id, status)));
+    });
+  }
 }
 
-async function switchFailures(world: SandboxWorld, c: Context): Promise<Reply> {
+async function switchFailures(world: SandboxWorld, c: Context, calls: TroubledCalls): Promise<Reply> {
   const failures = await jsonBody(c, switchedFailuresBody);
   if (magicSource(failures.source) === undefined) {
     throw new BadRequest('invalid_source', `There is no source ${failures.source}.`);
   }
-  await world.books.switchFailures(failures.count === 0 ? NO_FAILURES : failures);
-  return jsonReply(200, await world.books.switchedFailures());
+  await world.books.switchFailures(calls, failures.count === 0 ? NO_FAILURES : failures);
+  return jsonReply(200, await world.books.switchedFailures(calls));
 }
 
 /** Operates on the charge of a refund or a dispute. */

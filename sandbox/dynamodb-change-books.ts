@@ -1,7 +1,7 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { type ChangeBooks, newParts } from './books.ts';
+import { type ChangeBooks, KEY_RETENTION_MS, newParts } from './books.ts';
 import { type DynamoDbAccess, getAll, pointersAt, read, transact } from './dynamodb-requests.ts';
-import { EVENT_PREFIX, eventItem, eventPointer, eventRows, operationItem, rowKey } from './dynamodb-rows.ts';
+import { EVENT_PREFIX, eventItem, eventPointer, eventRows, expiry, operationItem, rowKey } from './dynamodb-rows.ts';
 
 export function changeBooks(access: DynamoDbAccess): ChangeBooks {
   const { client, tableName } = access;
@@ -29,8 +29,13 @@ export function changeBooks(access: DynamoDbAccess): ChangeBooks {
               {
                 Put: {
                   TableName: tableName,
-                  Item: { ...rowKey.operation(chargeId, operation.key), ...operation },
-                  ConditionExpression: 'attribute_not_exists(pk)',
+                  Item: {
+                    ...rowKey.operation(chargeId, operation.key),
+                    ...operation,
+                    expiresAt: expiry(operation.appliedAtMs),
+                  },
+                  ConditionExpression: 'attribute_not_exists(pk) OR appliedAtMs <= :forgotten',
+                  ExpressionAttributeValues: { ':forgotten': operation.appliedAtMs - KEY_RETENTION_MS },
                 },
               },
             ]),

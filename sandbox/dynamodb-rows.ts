@@ -6,14 +6,14 @@ import {
   type Refund,
   type SandboxEvent,
 } from '../lambdas/kernel/contract/sandbox-api.ts';
-import { KEY_RETENTION_MS, type Place } from './books.ts';
+import { KEY_RETENTION_MS, type Place, type TroubledCalls } from './books.ts';
 
 /**
  * One table:
  *
  *   pk                sk                        what
  *   CHARGE#<id>       CHARGE                    the charge and its version
- *   CHARGE#<id>       OPERATION#<key>           a capture, void or refund, with its answer
+ *   CHARGE#<id>       OPERATION#<key>           a capture, void or refund, with its answer; expires by appliedAtMs
  *   CHARGE#<id>       EVENT#<version>#<n>       finds the charge's events, in the order of its versions
  *   EVENT#<id>        EVENT                     an event, its number of sends, and whether it was delivered
  *   PART#<id>         CHARGE                    finds the charge of a refund or dispute
@@ -22,10 +22,9 @@ import { KEY_RETENTION_MS, type Place } from './books.ts';
  *   KEY#<key>         SENDS                     the number of sends of the key
  *   PAYMENT#<id>      CHARGE#<id>               finds the charges of a payment
  *   DAY#<yyyy-mm-dd>  <created seconds>#<id>    finds the charges of a UTC day, oldest first
- *   CONTROL           FAILURES                  the switched failures
+ *   CONTROL           FAILURES#<calls>          the switched failures of charges or changes
  *
- * Charges are found by pointers instead of an index, because a global secondary index has no consistent reads. A charge that
- * was created before the DAY rows existed is not in the list by time.
+ * Charges are found by pointers instead of an index, because a global secondary index has no consistent reads.
  */
 export const rowKey = {
   charge: (id: string) => ({ pk: `CHARGE#${id}`, sk: 'CHARGE' }),
@@ -41,7 +40,7 @@ export const rowKey = {
   chargeOfKey: (key: string, id: string) => ({ pk: `KEY#${key}`, sk: `${CHARGE_PREFIX}${id}` }),
   chargeOfPayment: (paymentId: string, id: string) => ({ pk: `PAYMENT#${paymentId}`, sk: `${CHARGE_PREFIX}${id}` }),
   chargeOfDay: ({ created, id }: Place) => ({ pk: `DAY#${dayOf(created)}`, sk: `${seconds(created)}#${id}` }),
-  failures: { pk: 'CONTROL', sk: 'FAILURES' },
+  failures: (calls: TroubledCalls) => ({ pk: 'CONTROL', sk: `FAILURES#${calls}` }),
 } as const;
 
 export const CHARGE_PREFIX = 'CHARGE#';
@@ -64,8 +63,7 @@ const refund = z.object({
   charge: z.string(),
   amount: z.int(),
   status: z.enum(['pending', 'succeeded', 'failed']),
-  /** Missing in the oldest refunds. */
-  metadata: z.record(z.string(), z.string()).default({}),
+  metadata: z.record(z.string(), z.string()),
 }) satisfies z.ZodType<Refund>;
 
 const dispute = z.object({
@@ -76,7 +74,6 @@ const dispute = z.object({
   status: z.enum(['open', 'won', 'lost']),
 }) satisfies z.ZodType<Dispute>;
 
-/** Fields with a default are missing in the oldest charges. */
 const charge = z.object({
   id: z.string(),
   object: z.literal('charge'),
@@ -87,11 +84,11 @@ const charge = z.object({
   capture: z.enum(['automatic', 'manual']),
   status: z.enum(['pending', 'requires_action', 'authorized', 'succeeded', 'declined', 'voided']),
   failure: z.object({ code: z.string(), message: z.string() }).nullable(),
-  fee: z.int().nullable().default(null),
-  action_url: z.string().nullable().default(null),
-  void_reason: z.enum(['requested', 'expired', 'abandoned']).nullable().default(null),
-  refunds: z.array(refund).default([]),
-  disputes: z.array(dispute).default([]),
+  fee: z.int().nullable(),
+  action_url: z.string().nullable(),
+  void_reason: z.enum(['requested', 'expired', 'abandoned']).nullable(),
+  refunds: z.array(refund),
+  disputes: z.array(dispute),
   metadata: z.record(z.string(), z.string()),
   created: z.int(),
 }) satisfies z.ZodType<Charge>;
@@ -112,7 +109,12 @@ const event = z.object({
 export const chargeItem = z.object({ version: z.int(), charge });
 export const eventItem = z.object({ event, attempts: z.int(), delivered: z.boolean() });
 export const claimItem = z.object({ chargeId: z.string(), fingerprint: z.string(), claimedAtMs: z.int() });
-export const operationItem = z.object({ key: z.string(), fingerprint: z.string(), body: z.string() });
+export const operationItem = z.object({
+  key: z.string(),
+  fingerprint: z.string(),
+  body: z.string(),
+  appliedAtMs: z.int(),
+});
 export const failuresItem = z.object({ count: z.int(), source: z.string() });
 export const sendsItem = z.object({ sends: z.int() });
 export const chargePointer = z.object({ chargeId: z.string() });

@@ -1,12 +1,13 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { NO_FAILURES, type TroubleBooks } from './books.ts';
+import { NO_FAILURES, type TroubleBooks, type TroubledCalls } from './books.ts';
 import { type DynamoDbAccess, read } from './dynamodb-requests.ts';
 import { expiry, failuresItem, rowKey, sendsItem } from './dynamodb-rows.ts';
 
 export function troubleBooks(access: DynamoDbAccess): TroubleBooks {
   const { client, tableName } = access;
-  const switchedFailures = async () => (await read(access, rowKey.failures, failuresItem)) ?? NO_FAILURES;
+  const switchedFailures = async (calls: TroubledCalls) =>
+    (await read(access, rowKey.failures(calls), failuresItem)) ?? NO_FAILURES;
   return {
     countSend: async (key, nowMs) => {
       const { Attributes } = await client.send(
@@ -20,20 +21,20 @@ export function troubleBooks(access: DynamoDbAccess): TroubleBooks {
       );
       return sendsItem.parse(Attributes).sends;
     },
-    switchFailures: async ({ count, source }) => {
-      await client.send(new PutCommand({ TableName: tableName, Item: { ...rowKey.failures, count, source } }));
+    switchFailures: async (calls, { count, source }) => {
+      await client.send(new PutCommand({ TableName: tableName, Item: { ...rowKey.failures(calls), count, source } }));
     },
     switchedFailures,
-    takeSwitchedFailure: async () => {
+    takeSwitchedFailure: async (calls) => {
       // The read avoids a write to a shared item in the usual case, in which no failures are switched on.
-      if ((await switchedFailures()).count === 0) {
+      if ((await switchedFailures(calls)).count === 0) {
         return undefined;
       }
       try {
         const { Attributes } = await client.send(
           new UpdateCommand({
             TableName: tableName,
-            Key: rowKey.failures,
+            Key: rowKey.failures(calls),
             UpdateExpression: 'ADD #count :less',
             // A rival may have taken the last one since the read.
             ConditionExpression: '#count > :none',

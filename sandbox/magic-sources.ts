@@ -1,4 +1,5 @@
 import type { Beginning } from './charge.ts';
+import { errorReply, type Reply } from './reply.ts';
 import type { AdvanceTask } from './tasks.ts';
 
 /**
@@ -31,10 +32,10 @@ import type { AdvanceTask } from './tasks.ts';
 /** The effect in the books. A key that already has a charge keeps it. */
 type Effect = Beginning | 'nothing';
 
-export type Answer =
-  /** The answer that matches the books: 201, or 402 for a declined charge. */
+type Answer =
+  /** The answer that matches the books. */
   | { readonly kind: 'honest'; readonly delayMs: number }
-  /** 201 with a truncated body. */
+  /** The status that matches the books, with a truncated body. */
   | { readonly kind: 'unreadable' }
   | {
       readonly kind: 'error';
@@ -120,4 +121,23 @@ const MAGIC_SOURCES: ReadonlyMap<string, MagicSource> = new Map([
 /** The behavior of a source; undefined if the source is unknown. */
 export function magicSource(source: string): MagicSource | undefined {
   return MAGIC_SOURCES.get(source);
+}
+
+/** Answers as told. @param honest the answer that matches the books; undefined if nothing was made */
+export async function answered(
+  wait: (milliseconds: number) => Promise<void>,
+  how: Answer,
+  honest: Reply | undefined,
+): Promise<Reply> {
+  if (how.kind !== 'unreadable' && how.delayMs > 0) {
+    await wait(how.delayMs);
+  }
+  if (how.kind === 'error') {
+    const headers = how.retryAfterSeconds === undefined ? {} : { 'retry-after': String(how.retryAfterSeconds) };
+    return errorReply(how.status, how.code, 'The sandbox was told to answer like this.', headers);
+  }
+  if (honest === undefined) {
+    throw new Error('an honest answer needs a result');
+  }
+  return how.kind === 'honest' ? honest : { ...honest, body: honest.body.slice(0, honest.body.length / 2) };
 }

@@ -1,4 +1,4 @@
-import type { SandboxEvent, SwitchedFailures } from '../lambdas/kernel/contract/sandbox-api.ts';
+import type { SandboxEvent } from '../lambdas/kernel/contract/sandbox-api.ts';
 import {
   type BookedCharge,
   type BookedEvent,
@@ -86,7 +86,9 @@ function changeBooks(shelf: Shelf): ChangeBooks {
     operation: async (chargeId, key) => operations.get(operationId(chargeId, key)),
     change: async (seen, { charge, events, operation }) => {
       const { id } = seen.charge;
-      const taken = operation !== undefined && operations.has(operationId(id, operation.key));
+      const known = operation && operations.get(operationId(id, operation.key));
+      const taken =
+        operation !== undefined && known !== undefined && known.appliedAtMs > operation.appliedAtMs - KEY_RETENTION_MS;
       if (taken || shelf.charges.get(id)?.version !== seen.version) {
         return 'conflict';
       }
@@ -115,23 +117,24 @@ function changeBooks(shelf: Shelf): ChangeBooks {
 
 function troubleBooks(): TroubleBooks {
   const sends = new Map<string, number>();
-  let failures: SwitchedFailures = NO_FAILURES;
+  const failures = { charges: NO_FAILURES, changes: NO_FAILURES };
   return {
     countSend: async (key) => {
       const count = (sends.get(key) ?? 0) + 1;
       sends.set(key, count);
       return count;
     },
-    switchFailures: async (switched) => {
-      failures = switched;
+    switchFailures: async (calls, switched) => {
+      failures[calls] = switched;
     },
-    switchedFailures: async () => failures,
-    takeSwitchedFailure: async () => {
-      if (failures.count === 0) {
+    switchedFailures: async (calls) => failures[calls],
+    takeSwitchedFailure: async (calls) => {
+      const { count, source } = failures[calls];
+      if (count === 0) {
         return undefined;
       }
-      failures = { ...failures, count: failures.count - 1 };
-      return failures.source;
+      failures[calls] = { source, count: count - 1 };
+      return source;
     },
   };
 }

@@ -8,14 +8,26 @@ export interface RefundRequest {
   readonly metadata?: Refund['metadata'] | undefined;
 }
 
-/** Refunds a captured charge, in full or in part. */
+/** Whether an open or lost dispute has taken money back. */
+function isChargedBack({ disputes }: Charge): boolean {
+  return disputes.some(({ status }) => status !== 'won');
+}
+
+/**
+ * Refunds a captured charge, in full or in part. A charge with an open or lost dispute is not refunded, because the payer would
+ * get the money twice (Stripe, error code `charge_disputed`).
+ */
 export function refund(
   charge: Charge,
   refundId: string,
   { amount: requested, metadata = {} }: RefundRequest,
+  status: 'pending' | 'succeeded' = 'succeeded',
 ): Change | Refusal {
   if (charge.status !== 'succeeded') {
     return refused('charge_not_refundable', `A ${charge.status} charge cannot be refunded.`);
+  }
+  if (isChargedBack(charge)) {
+    return refused('charge_disputed', 'The charge has been charged back.');
   }
   const left = charge.amount_captured - charge.amount_refunded;
   const amount = requested ?? left;
@@ -25,7 +37,7 @@ export function refund(
   if (amount > left) {
     return refused('amount_too_large', `At most ${left} can be refunded.`);
   }
-  const made: Refund = { id: refundId, object: 'refund', charge: charge.id, amount, status: 'succeeded', metadata };
+  const made: Refund = { id: refundId, object: 'refund', charge: charge.id, amount, status, metadata };
   return {
     kind: 'changed',
     charge: { ...charge, amount_refunded: charge.amount_refunded + amount, refunds: [...charge.refunds, made] },
@@ -34,25 +46,28 @@ export function refund(
   };
 }
 
-/** Fails a refund: its amount returns to the charge. */
-export function failRefund(charge: Charge, refundId: string): Decision {
+/** Ends a pending refund, or fails one that had succeeded. The amount of a failed refund returns to the charge. */
+export function endRefund(charge: Charge, refundId: string, status: 'succeeded' | 'failed'): Decision {
   const found = charge.refunds.find(({ id }) => id === refundId);
   if (found === undefined) {
     return refused('invalid_request', `The charge has no refund ${refundId}.`);
   }
-  if (found.status === 'failed') {
+  if (found.status === status) {
     return { kind: 'unchanged', answer: { status: 200, body: found } };
   }
-  const failed: Refund = { ...found, status: 'failed' };
+  if (found.status === 'failed') {
+    return refused('invalid_request', 'The refund has failed.');
+  }
+  const ended: Refund = { ...found, status };
   return {
     kind: 'changed',
     charge: {
       ...charge,
-      amount_refunded: charge.amount_refunded - found.amount,
-      refunds: charge.refunds.map((one) => (one.id === refundId ? failed : one)),
+      amount_refunded: charge.amount_refunded - (status === 'failed' ? found.amount : 0),
+      refunds: charge.refunds.map((one) => (one.id === refundId ? ended : one)),
     },
-    events: [{ type: 'refund.failed', refund: refundId }],
-    answer: { status: 200, body: failed },
+    events: [{ type: status === 'failed' ? 'refund.failed' : 'refund.updated', refund: refundId }],
+    answer: { status: 200, body: ended },
   };
 }
 

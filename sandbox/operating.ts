@@ -1,7 +1,8 @@
 import type { Charge } from '../lambdas/kernel/contract/sandbox-api.ts';
 import type { KeyedRequest } from './books.ts';
 import { change } from './changing.ts';
-import type { Decision } from './charge.ts';
+import { type Decision, refused } from './charge.ts';
+import { answered, type Behavior, magicSource } from './magic-sources.ts';
 import { errorReply, jsonReply, type Reply } from './reply.ts';
 import type { SandboxWorld } from './world.ts';
 
@@ -11,6 +12,42 @@ export interface Operation {
   readonly request?: KeyedRequest | undefined;
   /** The status of the answer if the operation was applied before, under the same key. */
   readonly status: 200 | 201;
+}
+
+/** A capture, void or refund by a merchant. */
+export interface RequestedChange extends Omit<Operation, 'decide'> {
+  readonly decide: (charge: Charge, refundBegins: 'pending' | 'succeeded') => Decision;
+  /** The id of the refund to make; null for a capture or void. */
+  readonly refundId: string | null;
+}
+
+const PROMPT: Behavior = { effect: 'succeed', answer: { kind: 'honest', delayMs: 0 } };
+
+/**
+ * Changes a charge for a merchant. While failures are switched on for changes, the change behaves like the first send of the
+ * switched source: it may be declined, not applied, or not answered, and a refund may begin pending.
+ */
+export async function changeOnRequest(world: SandboxWorld, chargeId: string, asked: RequestedChange): Promise<Reply> {
+  const { decide, refundId, ...operation } = asked;
+  const switched = await world.books.takeSwitchedFailure('changes');
+  const { effect, answer, sequel } = magicSource(switched ?? '')?.first ?? PROMPT;
+  if (effect === 'nothing') {
+    return answered(world.wait, answer, undefined);
+  }
+  const pending = effect === 'wait' && refundId !== null;
+  if (pending && sequel !== undefined) {
+    const to = sequel.to === 'decline' ? 'fail_refund' : 'succeed_refund';
+    const task = { kind: 'advance', chargeId, to, attempt: 1, partId: refundId, heldEventId: null } as const;
+    await world.tasks.enqueue(task, sequel.afterSeconds);
+  }
+  const reply = await operate(world, chargeId, {
+    ...operation,
+    decide: (charge) =>
+      effect === 'decline'
+        ? refused('card_declined', 'The card was declined.')
+        : decide(charge, pending ? 'pending' : 'succeeded'),
+  });
+  return answered(world.wait, answer, reply);
 }
 
 export async function operate(world: SandboxWorld, chargeId: string, operation: Operation): Promise<Reply> {

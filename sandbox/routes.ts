@@ -2,13 +2,13 @@ import { type Context, Hono } from 'hono';
 import type { Charge, EventList } from '../lambdas/kernel/contract/sandbox-api.ts';
 import { askPayer, decideAction } from './actions.ts';
 import { baseAddress } from './base-address.ts';
-import { capture, type Decision, voidCharge } from './charge.ts';
+import { capture, voidCharge } from './charge.ts';
 import { createCharge } from './charging.ts';
 import { addControls } from './controls.ts';
 import { listCharges } from './listing.ts';
 import { addMail } from './mail.ts';
 import { type RefundRequest, refund } from './money-back.ts';
-import { operate } from './operating.ts';
+import { changeOnRequest, type RequestedChange } from './operating.ts';
 import { errorReply, jsonReply, notFound, type Reply, send } from './reply.ts';
 import { amountBody, createChargeBody, decisionBody, emptyBody, refundBody } from './request-bodies.ts';
 import { BadRequest, checked, jsonBody, keyed } from './requests.ts';
@@ -68,8 +68,8 @@ function addOperations(app: Hono, world: SandboxWorld): void {
   app.post('/charges/:id/refunds', async (c) => {
     const asked = await jsonBody(c, refundBody);
     const refundId = world.newId('re_');
-    const decide = (charge: Charge) => refund(charge, refundId, asked);
-    return send(c, await onCharge(world, c, decide, { kind: 'refund', ...asked }));
+    const decide = (charge: Charge, begins: 'pending' | 'succeeded') => refund(charge, refundId, asked, begins);
+    return send(c, await onCharge(world, c, decide, { kind: 'refund', ...asked }, refundId));
   });
 }
 
@@ -85,10 +85,12 @@ function refuseOtherMethods(app: Hono): void {
     '/actions/:id': 'GET, POST',
     '/events': 'GET',
     '/control/failures': 'GET, PUT',
+    '/control/change-failures': 'GET, PUT',
     '/control/events/:id/resend': 'POST',
     '/control/charges/:id/dispute': 'POST',
     '/control/charges/:id/expire': 'POST',
     '/control/disputes/:id/close': 'POST',
+    '/control/refunds/:id/succeed': 'POST',
     '/control/refunds/:id/fail': 'POST',
     '/stock/reservations': 'GET, POST',
     '/stock/reservations/:id/release': 'POST',
@@ -108,11 +110,12 @@ function refuseOtherMethods(app: Hono): void {
 function onCharge(
   world: SandboxWorld,
   c: Context,
-  decide: (charge: Charge) => Decision,
+  decide: RequestedChange['decide'],
   asked: { readonly kind: 'capture' | 'void' | 'refund' } & RefundRequest,
+  refundId: string | null = null,
 ): Promise<Reply> {
   const status = asked.kind === 'refund' ? 201 : 200;
-  return operate(world, c.req.param('id') ?? '', { decide, request: keyed(c, asked), status });
+  return changeOnRequest(world, c.req.param('id') ?? '', { decide, request: keyed(c, asked), status, refundId });
 }
 
 async function listEvents(world: SandboxWorld, c: Context): Promise<Reply> {

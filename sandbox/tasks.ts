@@ -21,10 +21,10 @@ const deliverTask = z.strictObject({
 const advanceTask = z.strictObject({
   kind: z.literal('advance'),
   chargeId: z.string(),
-  to: z.enum(['succeed', 'decline', 'dispute']),
+  to: z.enum(['succeed', 'decline', 'dispute', 'succeed_refund', 'fail_refund']),
   attempt: z.int().positive(),
-  /** The id of the dispute to open. It is the same for every delivery of the task. */
-  disputeId: z.string().nullable(),
+  /** The id of the dispute to open or the refund to end. It is the same for every delivery of the task. */
+  partId: z.string().nullable(),
   /** An earlier event that must be sent after the event of this step. */
   heldEventId: z.string().nullable(),
 });

@@ -31,7 +31,7 @@ describeChanges('changes of a processor in memory', async () => {
       const { status, capturedMinor: captured, refunds } = charge;
       return { status, captured, refunds: refunds.map(({ amountMinor }) => amountMinor) };
     },
-    failNextChange: (count, source) => processor.failNextChange(count, source),
+    failNextChange: async (count, source) => processor.failNextChange(count, source),
     [Symbol.asyncDispose]: async () => {},
   };
 });

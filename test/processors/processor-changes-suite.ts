@@ -9,7 +9,7 @@ export interface ChangeableProcessor extends AsyncDisposable {
   /** Amounts in minor units; refunds oldest first. */
   stateOf(chargeId: string): Promise<ChargeState>;
   /** The next `count` changes behave like the first send of `source`. */
-  failNextChange(count: number, source: string): void;
+  failNextChange(count: number, source: string): Promise<void>;
 }
 
 interface ChargeState {
@@ -244,7 +244,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
           for (const source of ['tok_timeout_charged', 'tok_malformed']) {
             const { toChange, state } = await charged({ capture });
             const order = toChange(wanted);
-            subject.failNextChange(1, source);
+            await subject.failNextChange(1, source);
             expect(await fault(order)).toBeInstanceOf(AmbiguousError);
             expect(await state()).toEqual(after);
             const outcome = await find(order);
@@ -260,7 +260,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         for (const source of ['tok_timeout_not_charged', 'tok_flaky']) {
           const { toChange, state } = await charged({ capture });
           const order = toChange(wanted);
-          subject.failNextChange(1, source);
+          await subject.failNextChange(1, source);
           expect(await fault(order)).toBeInstanceOf(AmbiguousError);
           expect(await find(order)).toEqual({ kind: 'absent' });
           expect((await change(order)).kind).toBe('applied');
@@ -274,7 +274,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       ])('%s: nothing was applied', async (source, expected) => {
         const { toChange } = await charged();
         const order = toChange(refundOf(500));
-        subject.failNextChange(2, source);
+        await subject.failNextChange(2, source);
         for (let send = 1; send <= 2; send += 1) {
           const error = await fault(order);
           expect(error).toBeInstanceOf(RetryableError);

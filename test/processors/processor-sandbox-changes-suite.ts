@@ -1,19 +1,31 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Books } from '../../sandbox/books.ts';
-import type { SandboxAnswer } from '../sandbox/sandbox-calls.ts';
-import { chargeIn, errorIn, sandboxHarness } from '../sandbox/sandbox-harness.ts';
-import { createTestSandbox } from '../sandbox/sandbox-world.ts';
+import { callSandbox, type SandboxAnswer } from '../sandbox/sandbox-calls.ts';
+import { chargeIn, disputeIn, errorIn, refundIn, sandboxHarness } from '../sandbox/sandbox-harness.ts';
+import { createTestSandbox, type TestSandbox } from '../sandbox/sandbox-world.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
 
 const statusesOf = (answers: readonly SandboxAnswer[]) => answers.map(({ status }) => status).toSorted((a, b) => a - b);
 
 /** The contract of the sandbox processor for captures, voids and refunds, for every kind of books. */
 export function describeSandboxChanges(booksKind: string, createBooks: () => Promise<Books>): void {
   describe(`captures, voids and refunds in ${booksKind} books`, () => {
+    let sandbox: TestSandbox;
     let harness: ReturnType<typeof sandboxHarness>;
 
     beforeEach(async () => {
-      harness = sandboxHarness(createTestSandbox(await createBooks()).handler);
+      sandbox = createTestSandbox(await createBooks());
+      harness = sandboxHarness(sandbox.handler);
+      await switchFailures(0, 'tok_ok');
     });
+
+    const switchFailures = (count: number, source: string) =>
+      callSandbox(sandbox.handler, {
+        method: 'PUT',
+        path: '/control/change-failures',
+        body: JSON.stringify({ count, source }),
+      });
 
     const authorized = async () => chargeIn(await harness.charge('tok_ok', { capture: 'manual' })).id;
     const captured = async () => chargeIn(await harness.charge('tok_ok')).id;
@@ -124,6 +136,111 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect((await harness.post(`/charges/${id}/refunds`, { amount: 100, metadata }, 'r1')).status).toBe(422);
       expect((await harness.post(`/charges/${id}/void`, undefined, 'r1')).status).toBe(422);
       expect(chargeIn(await harness.get(`/charges/${id}`)).amount_refunded).toBe(100);
+    });
+
+    test('a key is recognized for 24 hours: after that, the same refund is made again', async () => {
+      const id = await captured();
+      const first = await harness.post(`/charges/${id}/refunds`, { amount: 100 }, 'r1');
+      sandbox.advance(DAY_MS - 1);
+      expect(await harness.post(`/charges/${id}/refunds`, { amount: 100 }, 'r1')).toEqual(first);
+      sandbox.advance(1);
+      const second = await harness.post(`/charges/${id}/refunds`, { amount: 100 }, 'r1');
+      expect(refundIn(second).id).not.toBe(refundIn(first).id);
+      expect(await harness.post(`/charges/${id}/refunds`, { amount: 100 }, 'r1')).toEqual(second);
+      expect((await harness.read(id)).amount_refunded).toBe(200);
+    });
+
+    test('a charge is not refunded while a dispute is open or lost, and is refunded after it was won', async () => {
+      const id = await captured();
+      const refuse = async (key: string) => {
+        const answer = await harness.post(`/charges/${id}/refunds`, { amount: 1 }, key);
+        expect([answer.status, errorIn(answer).code]).toEqual([400, 'charge_disputed']);
+      };
+      const disputed = async () => disputeIn(await harness.post(`/control/charges/${id}/dispute`, { amount: 500 })).id;
+      const first = await disputed();
+      await refuse('r1');
+      await harness.post(`/control/disputes/${first}/close`, { outcome: 'won' });
+      expect((await harness.post(`/charges/${id}/refunds`, { amount: 1 }, 'r1')).status).toBe(201);
+      await harness.post(`/control/disputes/${await disputed()}/close`, { outcome: 'lost' });
+      await refuse('r2');
+    });
+
+    describe('with failures switched on for changes', () => {
+      const send = (id: string) => harness.post(`/charges/${id}/refunds`, { amount: 100 }, 'r1');
+
+      test.each([
+        ['tok_timeout_charged', 504, 100],
+        ['tok_timeout_not_charged', 504, 0],
+        ['tok_malformed', 201, 100],
+        ['tok_flaky', 500, 0],
+        ['tok_rate_limited', 429, 0],
+        ['tok_unauthorized', 401, 0],
+      ] as const)(
+        'the next one behaves like the first send of %s, and the one after it is applied',
+        async (source, status, refunded) => {
+          const id = await captured();
+          await switchFailures(1, source);
+          expect((await send(id)).status).toBe(status);
+          expect(sandbox.waits).toEqual(status === 504 ? [15_000] : []);
+          expect((await harness.read(id)).amount_refunded).toBe(refunded);
+          expect((await send(id)).status).toBe(201);
+          expect((await harness.read(id)).amount_refunded).toBe(100);
+        },
+      );
+
+      test('a refusal leaves the key unused; a key that was applied is answered as before', async () => {
+        const id = await captured();
+        await switchFailures(1, 'tok_declined');
+        const answer = await send(id);
+        expect([answer.status, errorIn(answer).code]).toEqual([400, 'card_declined']);
+        const made = await send(id);
+        expect(made.status).toBe(201);
+        await switchFailures(1, 'tok_declined');
+        expect(await send(id)).toEqual(made);
+      });
+
+      test.each([
+        ['tok_async', 'succeeded', 100, 'refund.updated'],
+        ['tok_async_declined', 'failed', 0, 'refund.failed'],
+      ] as const)(
+        'a refund that begins like %s is pending, and %s after 2 seconds',
+        async (source, status, refunded, type) => {
+          const id = await captured();
+          await switchFailures(1, source);
+          expect(refundIn(await send(id))).toMatchObject({ status: 'pending', amount: 100 });
+          expect((await harness.read(id)).amount_refunded).toBe(100);
+          await sandbox.runFor(2_000);
+          expect(await harness.read(id)).toMatchObject({ amount_refunded: refunded, refunds: [{ status }] });
+          expect((await harness.types(id)).slice(1)).toEqual(['refund.created', type]);
+        },
+      );
+
+      test('charges are not affected', async () => {
+        await switchFailures(1, 'tok_flaky');
+        expect((await harness.charge('tok_ok')).status).toBe(201);
+        expect(JSON.parse((await harness.get('/control/change-failures')).body)).toEqual({
+          count: 1,
+          source: 'tok_flaky',
+        });
+      });
+    });
+
+    test('a pending refund succeeds or fails once, and a failed one stays failed', async () => {
+      const id = await captured();
+      await switchFailures(2, 'tok_async');
+      const [one, two] = await Promise.all(
+        ['r1', 'r2'].map(
+          async (key) => refundIn(await harness.post(`/charges/${id}/refunds`, { amount: 100 }, key)).id,
+        ),
+      );
+      const end = async (refundId: string | undefined, how: string) =>
+        refundIn(await harness.post(`/control/refunds/${refundId}/${how}`)).status;
+      expect(await end(one, 'succeed')).toBe('succeeded');
+      expect(await end(one, 'succeed')).toBe('succeeded');
+      expect(await end(two, 'fail')).toBe('failed');
+      expect(errorIn(await harness.post(`/control/refunds/${two}/succeed`)).code).toBe('invalid_request');
+      await sandbox.runFor(2_000);
+      expect((await harness.read(id)).refunds.map(({ status }) => status).toSorted()).toEqual(['failed', 'succeeded']);
     });
 
     test('a declined charge can be neither captured nor refunded', async () => {

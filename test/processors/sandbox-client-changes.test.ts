@@ -10,7 +10,6 @@ import { callSandbox } from '../sandbox/sandbox-calls.ts';
 import { chargeIn, sandboxHarness } from '../sandbox/sandbox-harness.ts';
 import { httpAnswer, type RawServer, serveRaw } from '../sandbox/sandbox-raw-server.ts';
 import { serveSandbox } from '../sandbox/sandbox-server.ts';
-import { troubledLine } from '../sandbox/sandbox-trouble.ts';
 import { createTestSandbox, SANDBOX_START_MS } from '../sandbox/sandbox-world.ts';
 import { describeChanges } from './processor-changes-suite.ts';
 
@@ -19,8 +18,7 @@ const LIMIT = { timeoutMs: 600_000 };
 
 describeChanges('changes by the sandbox client over HTTP', async () => {
   const sandbox = createTestSandbox();
-  const { line, failNextChange } = troubledLine();
-  const server = await serveSandbox(sandbox.handler, line);
+  const server = await serveSandbox(sandbox.handler);
   return {
     processor: createSandboxClient({ url: server.url, clock: CLOCK }),
     stateOf: async (chargeId) => {
@@ -28,7 +26,10 @@ describeChanges('changes by the sandbox client over HTTP', async () => {
       const { status, amount_captured: captured, refunds } = chargeIn(answer);
       return { status, captured, refunds: refunds.map(({ amount }) => amount) };
     },
-    failNextChange,
+    failNextChange: async (count, source) => {
+      const body = JSON.stringify({ count, source });
+      await callSandbox(sandbox.handler, { method: 'PUT', path: '/control/change-failures', body });
+    },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 });

@@ -34,7 +34,7 @@ describeChanges('changes by the Stripe adapter over HTTP', async () => {
       const { status, amount_received: captured, refunds } = intent;
       return { status: STATUSES[status] ?? status, captured, refunds: refunds.map(({ amount }) => amount) };
     },
-    failNextChange: (count, source) => double.trouble(troublesOf(source, count)),
+    failNextChange: async (count, source) => double.trouble(troublesOf(source, count)),
     [Symbol.asyncDispose]: () => double[Symbol.asyncDispose](),
   };
 });

@@ -145,7 +145,7 @@ describe('callbacks of the sandbox processor', () => {
     });
 
     test('for a charge that is not in the books yet is retried, and given up after half a minute', async () => {
-      const task = { kind: 'advance', chargeId: 'ch_1', to: 'succeed', attempt: 1, disputeId: null, heldEventId: null };
+      const task = { kind: 'advance', chargeId: 'ch_1', to: 'succeed', attempt: 1, partId: null, heldEventId: null };
       await sandbox.batch(JSON.stringify(task));
       await sandbox.runFor(HOUR_MS);
       expect(waits()).toEqual([1, 2, 4, 8, 16]);

@@ -87,7 +87,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
       test('an operation that its key applied before makes no second event', async () => {
         const charge = made(id());
         await books.add(charge, event(charge.id), undefined, SANDBOX_START_MS);
-        const operation = { key: 'k', fingerprint: 'f', body: '{}' };
+        const operation = { key: 'k', fingerprint: 'f', body: '{}', appliedAtMs: SANDBOX_START_MS };
         const [first, again] = [event(charge.id), event(charge.id)];
         expect(await books.change({ charge, version: 1 }, { charge, events: [first], operation })).toBe('changed');
         expect(await books.change({ charge, version: 2 }, { charge, events: [again], operation })).toBe('conflict');

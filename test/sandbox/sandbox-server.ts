@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import { callSandbox, type SandboxAnswer, type SandboxCall } from './sandbox-calls.ts';
+import { callSandbox, type SandboxCall } from './sandbox-calls.ts';
 import { listenOnLoopback, stopListening } from './sandbox-listen.ts';
 import type { SandboxHandler } from './sandbox-world.ts';
 
@@ -9,21 +9,13 @@ export interface SandboxServer extends AsyncDisposable {
   readonly requests: readonly string[];
 }
 
-/** The network between the caller and the sandbox. */
-export type SandboxLine = (
-  call: SandboxCall,
-  send: (call: SandboxCall) => Promise<SandboxAnswer>,
-) => Promise<SandboxAnswer>;
-
-const SOUND: SandboxLine = (call, send) => send(call);
-
 /** Serves the handler over HTTP on loopback, as API Gateway does. */
-export async function serveSandbox(handler: SandboxHandler, line: SandboxLine = SOUND): Promise<SandboxServer> {
+export async function serveSandbox(handler: SandboxHandler): Promise<SandboxServer> {
   const requests: string[] = [];
   const server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
     callOf(request)
-      .then((call) => line(call, (sent) => callSandbox(handler, sent)))
+      .then((call) => callSandbox(handler, call))
       .then(
         ({ status, headers, body }) => response.writeHead(status, headers).end(body),
         (error: unknown) => response.destroy(error instanceof Error ? error : undefined),

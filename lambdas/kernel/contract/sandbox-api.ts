@@ -20,17 +20,20 @@
  *
  *   PUT  /control/failures              SwitchedFailures → 200; the next `count` calls of POST /charges behave like `source`
  *   GET  /control/failures              SwitchedFailures
+ *   PUT  /control/change-failures       the same for captures, voids and refunds; a refund like `tok_async` begins pending
+ *   GET  /control/change-failures       SwitchedFailures
  *   POST /control/events/{id}/resend    { id?: "same" | "new", copies?: 1 to 10 } → 202 SandboxEvent; copies go out at once
  *   POST /control/charges/{id}/dispute  { amount? } → 201 Dispute; without an amount, all that was captured
  *   POST /control/disputes/{id}/close   { outcome: "won" | "lost" } → 200 Dispute
+ *   POST /control/refunds/{id}/succeed  → 200 Refund; a pending refund has succeeded
  *   POST /control/refunds/{id}/fail     → 200 Refund; money that was given back is back
  *   POST /control/charges/{id}/expire   → 200 Charge, voided with the reason `expired`; only an authorized one, or one
  *                                       that waits for its payer (then `abandoned`)
  *
  * Keys: optional, as with the large processors; a call without one takes effect each time, which is how a naive caller
- * charges twice. A known key answers with what it made, under another body 422 `idempotency_key_mismatch`; a charge's
- * key is honoured for 24 hours, after which it makes a new charge (`?key=` then lists both). A refused capture, void or
- * refund is 400 and leaves its key unused.
+ * charges twice. A known key answers with what it made, under another body 422 `idempotency_key_mismatch`; a key is
+ * honoured for 24 hours, after which it makes a new charge (`?key=` then lists both) or a new change. A refused capture,
+ * void or refund is 400 and leaves its key unused. A refund is refused as `charge_disputed` while a dispute is open or lost.
  *
  * Errors are a ProcessorError: 400 `invalid_request`, `invalid_json`, `invalid_source`, 404 `not_found`,
  * 405 `method_not_allowed` with Allow, 409 `busy` (nothing was done), 422 `idempotency_key_mismatch`.
@@ -129,6 +132,7 @@ export const EVENT_TYPES = [
   'charge.declined',
   'charge.voided',
   'refund.created',
+  'refund.updated',
   'refund.failed',
   'dispute.opened',
   'dispute.closed',
