@@ -16,9 +16,12 @@ import type { EffectSteps, OperationRunner, OperationSteps } from './use/operati
  * does not inspect, hash or change any event.
  */
 export const idempotentRunner: OperationRunner = {
-  async run<Work, Outcome>(operationId: OperationId, steps: OperationSteps<Work, Outcome>): Promise<Outcome> {
+  async run<Held, Work, Outcome>(
+    operationId: OperationId,
+    steps: OperationSteps<Held, Work, Outcome>,
+  ): Promise<Outcome> {
     const layer = new OperationLayer(operationId, steps);
-    const execute = (_key: OperationId): Promise<Work> => steps.execute();
+    const execute = (_key: OperationId): Promise<Work> => steps.execute(layer.held());
     const run = makeIdempotent(execute, { persistenceStore: layer, config: new IdempotencyConfig({}) });
     try {
       await run(operationId);
@@ -30,15 +33,14 @@ export const idempotentRunner: OperationRunner = {
   },
 
   async record<Work, Outcome>(operationId: OperationId, steps: EffectSteps<Work, Outcome>): Promise<Outcome> {
-    return idempotentRunner.run(operationId, {
+    // There is no claim to release: an error before the commit leaves nothing written.
+    return idempotentRunner.run<undefined, Work, Outcome>(operationId, {
       claim: async () => {
         const found = await steps.find();
-        return found === undefined ? { kind: 'claimed' } : { kind: 'refused', outcome: found };
+        return found === undefined ? { kind: 'claimed', held: undefined } : { kind: 'refused', outcome: found };
       },
       execute: () => steps.prepare(),
       commit: (work) => steps.commit(work),
-      // There is no claim to release: an error before the commit leaves nothing written.
-      release: async () => undefined,
     });
   },
 };
@@ -48,15 +50,21 @@ class ClaimRefused extends Error {
   override readonly name = 'ClaimRefused';
 }
 
-class OperationLayer<Work, Outcome> extends BasePersistenceLayer {
+class OperationLayer<Held, Work, Outcome> extends BasePersistenceLayer {
   readonly #operationId: OperationId;
-  readonly #steps: OperationSteps<Work, Outcome>;
+  readonly #steps: OperationSteps<Held, Work, Outcome>;
+  #held: { readonly value: Held } | undefined;
   #outcome: { readonly value: Outcome } | undefined;
 
-  constructor(operationId: OperationId, steps: OperationSteps<Work, Outcome>) {
+  constructor(operationId: OperationId, steps: OperationSteps<Held, Work, Outcome>) {
     super();
     this.#operationId = operationId;
     this.#steps = steps;
+  }
+
+  held(): Held {
+    invariant(this.#held !== undefined, 'an operation is claimed before it is executed');
+    return this.#held.value;
   }
 
   outcome(): Outcome {
@@ -76,7 +84,10 @@ class OperationLayer<Work, Outcome> extends BasePersistenceLayer {
 
   protected async _putRecord(): Promise<void> {
     const step = await this.#steps.claim();
-    if (step.kind === 'claimed') return;
+    if (step.kind === 'claimed') {
+      this.#held = { value: step.held };
+      return;
+    }
     this.#outcome = { value: step.outcome };
     if (step.kind === 'refused') throw new ClaimRefused();
     throw new IdempotencyItemAlreadyExistsError(
@@ -91,11 +102,11 @@ class OperationLayer<Work, Outcome> extends BasePersistenceLayer {
   }
 
   protected async _updateRecord(record: IdempotencyRecord): Promise<void> {
-    this.#outcome = { value: await this.#steps.commit(record.responseData as Work) };
+    this.#outcome = { value: await this.#steps.commit(record.responseData as Work, this.held()) };
   }
 
   protected async _deleteRecord(): Promise<void> {
-    await this.#steps.release();
+    await this.#steps.release?.(this.held());
   }
 
   protected async _getRecord(): Promise<IdempotencyRecord> {

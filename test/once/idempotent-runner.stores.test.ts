@@ -28,11 +28,12 @@ beforeAll(async () => {
   tables = await createTables('runner');
 });
 
-const steps = (changes: Partial<OperationSteps<string, string>> = {}): OperationSteps<string, string> => ({
-  claim: async () => ({ kind: 'claimed' }),
+const steps = (
+  changes: Partial<OperationSteps<undefined, string, string>> = {},
+): OperationSteps<undefined, string, string> => ({
+  claim: async () => ({ kind: 'claimed', held: undefined }),
   execute: async () => 'done',
   commit: async (work) => work,
-  release: async () => undefined,
   ...changes,
 });
 
@@ -40,7 +41,7 @@ const throwing = (error: Error) => async (): Promise<never> => {
   throw error;
 };
 
-async function thrownBy(changes: Partial<OperationSteps<string, string>>): Promise<unknown> {
+async function thrownBy(changes: Partial<OperationSteps<undefined, string, string>>): Promise<unknown> {
   return idempotentRunner.run(OPERATION, steps(changes)).then(
     () => undefined,
     (error: unknown) => error,

@@ -204,11 +204,11 @@ function bookkeeping(
   operationId: OperationId,
   books: Map<OperationId, string>,
   work: () => Promise<string>,
-): OperationSteps<string, string> {
+): OperationSteps<undefined, string, string> {
   return {
     claim: async () => {
       const outcome = books.get(operationId);
-      if (outcome === undefined) return { kind: 'claimed' };
+      if (outcome === undefined) return { kind: 'claimed', held: undefined };
       return { kind: 'completed', outcome, answer: { status: 201, headers: {}, body: outcome } };
     },
     execute: work,
@@ -216,6 +216,5 @@ function bookkeeping(
       books.set(operationId, paid);
       return paid;
     },
-    release: async () => undefined,
   };
 }

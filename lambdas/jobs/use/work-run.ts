@@ -1,9 +1,8 @@
 import { type JobEntry, type JobId, jobEntry } from '../../kernel/contract/jobs.ts';
 import { isFault } from '../../kernel/faults.ts';
 import { runPageOperation } from '../../kernel/ids.ts';
-import { invariant } from '../../kernel/invariant.ts';
 import type { Clock } from '../../kernel/world.ts';
-import type { ClaimStep, OperationRunner, OperationSteps } from '../../once/use/operation-runner.ts';
+import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import {
   JOB_DEFAULT_MAX_DURATION_SECONDS,
   JOB_LEASE_SECONDS,
@@ -89,61 +88,24 @@ export async function workRun(
   const entry = jobEntry(jobId);
   const job = entry === undefined ? undefined : tools.jobs[entry.id];
   if (entry === undefined || job === undefined) throw new Error(`this worker has no job ${jobId}`);
-  return tools.runner.run(runPageOperation(runId), new PageSteps({ tools, job, entry }, runId));
+  const work = { tools, job, entry };
+  // There is no release: the redelivered message acquires the lock again for the same run.
+  return tools.runner.run<ClaimedPage, JobRun, Worked>(runPageOperation(runId), {
+    claim: async () => {
+      const claimed = await claimPage(work, runId);
+      return typeof claimed === 'string' ? { kind: 'refused', outcome: claimed } : { kind: 'claimed', held: claimed };
+    },
+    execute: (page) => workAttempt(work, page),
+    commit: (now, page) => commitPage(work, page, now),
+  });
 }
 
-/** A page that this worker has claimed. */
+/** A page that this worker has claimed. The row of the run is the record, and the token of the job lock fences. */
 interface ClaimedPage {
   /** The run, with the attempt counted. */
   readonly run: JobRun;
   readonly lock: JobLock;
   readonly attempt: Exclude<PageAttempt, 'give_up'>;
-}
-
-/** Claim, work, commit. The row of the run is the record, and the token of the job lock is the fencing token. */
-class PageSteps implements OperationSteps<JobRun, Worked> {
-  readonly #work: Work;
-  readonly #runId: RunId;
-  #claimed: ClaimedPage | undefined;
-
-  constructor(work: Work, runId: RunId) {
-    this.#work = work;
-    this.#runId = runId;
-  }
-
-  async claim(): Promise<ClaimStep<Worked>> {
-    const claimed = await claimPage(this.#work, this.#runId);
-    if (typeof claimed === 'string') return { kind: 'refused', outcome: claimed };
-    this.#claimed = claimed;
-    return { kind: 'claimed' };
-  }
-
-  execute(): Promise<JobRun> {
-    return workAttempt(this.#work, this.#page());
-  }
-
-  async commit(now: JobRun): Promise<Worked> {
-    const { tools, entry } = this.#work;
-    const { run, lock } = this.#page();
-    if (now.status === 'failed') tools.observer.count(entry.id, JobMetric.failed, 1);
-    if (!(await save(tools, now, lock))) return fenced(this.#work, run, lock);
-    if (now.status === 'failed') return 'failed';
-    if (isEnded(now)) {
-      tools.observer.count(entry.id, JobMetric.succeeded, 1);
-      return 'succeeded';
-    }
-    // Sent before the current message is acknowledged: a crash in between leaves two messages, never none.
-    await tools.tasks.enqueue(now, 0);
-    return 'continued';
-  }
-
-  /** Nothing to release: the redelivered message acquires the lock again for the same run. */
-  async release(): Promise<void> {}
-
-  #page(): ClaimedPage {
-    invariant(this.#claimed !== undefined, 'a page is claimed before it is worked on');
-    return this.#claimed;
-  }
 }
 
 /** @returns the claimed page, or the result of the message when there is no page to process */
@@ -215,6 +177,19 @@ async function waitForWorker({ tools }: Work, run: JobRun, livesMs: number): Pro
   // If a fast clock wrote `begunAtMs`, the difference is too large. No worker lives longer than its timeout.
   await tools.tasks.enqueue(run, Math.min(JOB_WORKER_TIMEOUT_SECONDS, Math.ceil(livesMs / 1000)));
   return 'waiting';
+}
+
+async function commitPage({ tools, job, entry }: Work, { run, lock }: ClaimedPage, now: JobRun): Promise<Worked> {
+  if (now.status === 'failed') tools.observer.count(entry.id, JobMetric.failed, 1);
+  if (!(await save(tools, now, lock))) return fenced({ tools, job, entry }, run, lock);
+  if (now.status === 'failed') return 'failed';
+  if (isEnded(now)) {
+    tools.observer.count(entry.id, JobMetric.succeeded, 1);
+    return 'succeeded';
+  }
+  // Sent before the current message is acknowledged: a crash in between leaves two messages, never none.
+  await tools.tasks.enqueue(now, 0);
+  return 'continued';
 }
 
 /** Sends the message again with a delay until the other run has ended, at most for the maximum duration of the run. */

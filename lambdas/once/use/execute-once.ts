@@ -4,11 +4,10 @@ import { LEASE_SECONDS } from '../../kernel/contract/timing.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
-import { invariant } from '../../kernel/invariant.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { type Consumption, isUnderWay, type OpenConsumption } from '../domain/consumption.ts';
 import type { CompletedRecord, EffectRecord, IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
-import { isExpired, paymentExpirySeconds } from '../domain/idempotency.ts';
+import { paymentExpirySeconds } from '../domain/idempotency.ts';
 import type { ConsumerClaims } from './consumer-records.ts';
 import { judgeRecord, type RepeatOutcome } from './judge-record.ts';
 import type { ClaimStep, OperationRunner, OperationSteps, ReplayCache } from './operation-runner.ts';
@@ -156,11 +155,10 @@ export async function executeOnce<Subject, Work, Write, Refusal>(
 }
 
 /** One execution of one key. Each call has a new object, so that two keys share nothing. */
-class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, Executed<Refusal>> {
+class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Subject>, Work, Executed<Refusal>> {
   readonly #tools: ExecuteTools;
   readonly #operation: Operation<Subject, Work, Write, Refusal>;
   readonly #notes: RunNotes;
-  #held: Held<Subject> | undefined;
   #provenUnsent = false;
 
   constructor(tools: ExecuteTools, operation: Operation<Subject, Work, Write, Refusal>, notes: RunNotes) {
@@ -175,7 +173,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, E
   replayed(): RepeatOutcome | undefined {
     const { replays, clock } = this.#tools;
     const warm = replays.get(this.#operation.key.operationId);
-    if (warm === undefined || isExpired(warm, clock.nowMs())) return undefined;
+    if (warm === undefined) return undefined;
     const judged = judgeRecord(warm, this.#operation.key, clock.nowMs());
     if (judged.kind === 'replay') return { ...judged, source: 'cache' };
     return judged.kind === 'payload_mismatch' ? judged : undefined;
@@ -207,9 +205,9 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, E
    *   A (70 of 100) ── read n ── claim ✓ n + 1 reserves 70
    *   B (70 of 100) ──── read n ──── claim ✗ n + 1 is taken ── read n + 1 ── refused: 30 are left
    */
-  async claim(): Promise<ClaimStep<Executed<Refusal>>> {
+  async claim(): Promise<ClaimStep<Held<Subject>, Executed<Refusal>>> {
     const { entropy } = this.#tools;
-    return rounds<ClaimStep<Executed<Refusal>>>('this key', async () => {
+    return rounds<ClaimStep<Held<Subject>, Executed<Refusal>>>('this key', async () => {
       const attempt = await this.#operation.claim((claimedAtMs, nowMs) =>
         openRecord(this.#operation.key, entropy.ownerToken(), claimedAtMs, nowMs),
       );
@@ -217,8 +215,8 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, E
       switch (attempt.kind) {
         case 'claimed': {
           const { record, subject } = attempt;
-          this.#held = { owner: record.owner, claimedAtMs: record.claimedAtMs, sent: 'nothing', subject };
-          return { kind: 'claimed' };
+          const { owner, claimedAtMs } = record;
+          return { kind: 'claimed', held: { owner, claimedAtMs, sent: 'nothing', subject } };
         }
         case 'record_exists':
           return this.#claimExisting(attempt.record);
@@ -231,12 +229,12 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, E
   }
 
   /** A stale lease never means "run again". The new owner finds out what the previous owner did. */
-  async #claimExisting(existing: IdempotencyRecord): Promise<ClaimStep<Executed<Refusal>> | 'again'> {
+  async #claimExisting(existing: IdempotencyRecord): Promise<ClaimStep<Held<Subject>, Executed<Refusal>> | 'again'> {
     const { store, replays, clock, entropy } = this.#tools;
     const judged = this.#judge(existing);
     if (judged.kind === 'judged') {
       const { outcome } = judged;
-      if (existing.status !== 'COMPLETED' || !judged.isReplay) return { kind: 'refused', outcome };
+      if (existing.status !== 'COMPLETED') return { kind: 'refused', outcome };
       replays.put(existing);
       return { kind: 'completed', outcome, answer: existing.answer };
     }
@@ -253,7 +251,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, E
    * The subject exists, and its record may be gone: deleted by time to live or by hand. An answered operation is never executed
    * again. An open one is taken over, and the other system is asked for the outcome.
    */
-  async #claimBegun(subject: Subject): Promise<ClaimStep<Executed<Refusal>> | 'again'> {
+  async #claimBegun(subject: Subject): Promise<ClaimStep<Held<Subject>, Executed<Refusal>> | 'again'> {
     const { store, clock, entropy } = this.#tools;
     const { key, expired } = this.#operation;
     // A rival may have written the record again between our claim and this read.
@@ -267,17 +265,17 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, E
     return claimed ? this.#takeOver(owner, lost.claimedAtMs, 'maybe') : 'again';
   }
 
-  async #takeOver(owner: OwnerToken, claimedAtMs: number, sent: Held<Subject>['sent']): Promise<{ kind: 'claimed' }> {
+  async #takeOver(owner: OwnerToken, claimedAtMs: number, sent: Held<Subject>['sent']) {
     this.#notes.takenOver = true;
-    this.#held = { owner, claimedAtMs, sent, subject: await this.#operation.read() };
-    return { kind: 'claimed' };
+    const subject = await this.#operation.read();
+    return { kind: 'claimed' as const, held: { owner, claimedAtMs, sent, subject } };
   }
 
   // -------------------------------------------------------------------------------------------------------------- call
 
-  async execute(): Promise<Work> {
+  async execute(held: Held<Subject>): Promise<Work> {
     try {
-      return await this.#operation.call(this.#mine());
+      return await this.#operation.call(held);
     } catch (error) {
       const unsent = this.#operation.unsent === undefined ? retryable(error) : this.#operation.unsent(error);
       // `unsent` proves that no owner sent a request. After any other error, one may have been sent.
@@ -287,10 +285,10 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, E
   }
 
   /** Releases the claim if nothing was sent under it, so that the next attempt can begin at once. */
-  async release(): Promise<void> {
+  async release({ owner }: Held<Subject>): Promise<void> {
     if (!this.#provenUnsent) return;
     try {
-      await this.#tools.store.release(this.#operation.key.operationId, this.#mine().owner);
+      await this.#tools.store.release(this.#operation.key.operationId, owner);
     } catch {
       // Without the release, the lease ends, and the next owner finds out the outcome by a look-up.
     }
@@ -307,9 +305,8 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, E
    *   owner  claim ── (lease ends) ──────────── commit: refused, the owner changed ── answer with what the rival stored
    *   rival                       └─ take over, look up, commit ─┘
    */
-  async commit(work: Work): Promise<Executed<Refusal>> {
+  async commit(work: Work, held: Held<Subject>): Promise<Executed<Refusal>> {
     const { clock, entropy, replays } = this.#tools;
-    const held = this.#mine();
     let current = work;
     let expects: ExpectedRecord = 'open';
     return rounds<Executed<Refusal>>('this key', async () => {
@@ -350,17 +347,11 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Work, E
   #judge(
     record: IdempotencyRecord,
   ):
-    | { readonly kind: 'judged'; readonly outcome: RepeatOutcome | Refusal; readonly isReplay: boolean }
+    | { readonly kind: 'judged'; readonly outcome: RepeatOutcome | Refusal }
     | { readonly kind: 'stale'; readonly record: OpenRecord } {
     const judged = judgeRecord(record, this.#operation.key, this.#tools.clock.nowMs());
     if (judged.kind === 'stale') return judged;
-    const isReplay = judged.kind === 'replay';
-    return { kind: 'judged', outcome: judged.kind === 'key_expired' ? this.#operation.expired : judged, isReplay };
-  }
-
-  #mine(): Held<Subject> {
-    invariant(this.#held !== undefined, 'a run holds its claim before it continues');
-    return this.#held;
+    return { kind: 'judged', outcome: judged.kind === 'key_expired' ? this.#operation.expired : judged };
   }
 }
 
@@ -478,76 +469,52 @@ export async function completeOnce(
   call: (call: OutsideCall) => Promise<void>,
   completed: () => EffectRecord,
 ): Promise<Consumed> {
-  return tools.runner.run(operationId, new Completion(tools, operationId, call, completed));
-}
-
-class Completion implements OperationSteps<true, Consumed> {
-  readonly #tools: CompleteTools;
-  readonly #call: (call: OutsideCall) => Promise<void>;
-  readonly #completed: () => EffectRecord;
-  #pending: OpenConsumption;
-
-  constructor(
-    tools: CompleteTools,
-    operationId: OperationId,
-    call: (call: OutsideCall) => Promise<void>,
-    completed: () => EffectRecord,
-  ) {
-    this.#tools = tools;
-    this.#call = call;
-    this.#completed = completed;
-    const claimedAtMs = tools.clock.nowMs();
-    this.#pending = {
-      status: 'pending',
-      operationId,
-      owner: tools.entropy.ownerToken(),
-      attempt: 1,
-      claimedAtMs,
-      leaseExpiresAtMs: claimedAtMs + CONSUMER_LEASE_SECONDS * 1000,
-    };
-  }
-
-  /**
-   * Closes the race of two deliveries that find the same stale claim. One gets it, because a claim is replaced only while it
-   * is unchanged.
-   *
-   *   A ── claim ✓ ── call ── ✗ (crashes)
-   *   B ──────────────── claim ✗ (A's, stale) ── replace A's ✓ ── call
-   *   C ───────────────────── claim ✗ (A's, stale) ── replace A's ✗: busy
-   */
-  async claim(): Promise<ClaimStep<Consumed>> {
-    const { records, clock } = this.#tools;
-    const first = await records.claim(this.#pending);
-    if (first.kind === 'claimed') return first;
-    const blocked = refusalOfClaim(first.found, clock.nowMs());
-    if (blocked !== undefined || first.found === undefined || first.found.status === 'completed') {
-      return { kind: 'refused', outcome: blocked ?? { kind: 'busy' } };
-    }
-    this.#pending = { ...this.#pending, attempt: first.found.attempt + 1 };
-    const second = await records.claim(this.#pending, first.found);
-    if (second.kind === 'claimed') return second;
-    return { kind: 'refused', outcome: refusalOfClaim(second.found, clock.nowMs()) ?? { kind: 'busy' } };
-  }
-
-  async execute(): Promise<true> {
-    const { operationId, attempt } = this.#pending;
-    await this.#call({ operationId, attempt });
-    return true;
-  }
-
-  /** When this owner is fenced, the new owner repeats the call with the same key and completes it. */
-  async commit(): Promise<Consumed> {
-    const completed = await this.#tools.records.complete({ ...this.#completed(), owner: this.#pending.owner });
-    return completed ? { kind: 'done' } : { kind: 'busy' };
-  }
-
-  async release(): Promise<void> {
+  const { records, runner } = tools;
+  return runner.run<OpenConsumption, true, Consumed>(operationId, {
+    claim: () => claimCall(tools, operationId),
+    execute: async ({ attempt }) => {
+      await call({ operationId, attempt });
+      return true;
+    },
+    // When this owner is fenced, the new owner repeats the call with the same key and completes it.
+    commit: async (_done, { owner }) => ({
+      kind: (await records.complete({ ...completed(), owner })) ? 'done' : 'busy',
+    }),
     // If this write fails, the next delivery begins when the lease ends.
-    await this.#tools.records.fail(this.#pending).catch(() => undefined);
-  }
+    release: (pending) => records.fail(pending).catch(() => undefined),
+  });
 }
 
-function refusalOfClaim(found: Consumption | undefined, nowMs: number): Consumed | undefined {
-  if (found?.status === 'completed') return { kind: 'done_before' };
-  return found !== undefined && isUnderWay(found, nowMs) ? { kind: 'busy' } : undefined;
+/**
+ * Closes the race of two deliveries that find the same stale claim. One gets it, because a claim is replaced only while it
+ * is unchanged.
+ *
+ *   A ── claim ✓ ── call ── ✗ (crashes)
+ *   B ──────────────── claim ✗ (A's, stale) ── replace A's ✓ ── call
+ *   C ───────────────────── claim ✗ (A's, stale) ── replace A's ✗: busy
+ */
+async function claimCall(
+  { records, clock, entropy }: CompleteTools,
+  operationId: OperationId,
+): Promise<ClaimStep<OpenConsumption, Consumed>> {
+  const claimedAtMs = clock.nowMs();
+  const pending: OpenConsumption = {
+    status: 'pending',
+    operationId,
+    owner: entropy.ownerToken(),
+    attempt: 1,
+    claimedAtMs,
+    leaseExpiresAtMs: claimedAtMs + CONSUMER_LEASE_SECONDS * 1000,
+  };
+  const first = await records.claim(pending);
+  if (first.kind === 'claimed') return { kind: 'claimed', held: pending };
+  const stale = first.found;
+  if (stale === undefined || stale.status === 'completed' || isUnderWay(stale, clock.nowMs())) return refused(stale);
+  const next = { ...pending, attempt: stale.attempt + 1 };
+  const second = await records.claim(next, stale);
+  return second.kind === 'claimed' ? { kind: 'claimed', held: next } : refused(second.found);
+}
+
+function refused(found: Consumption | undefined): { readonly kind: 'refused'; readonly outcome: Consumed } {
+  return { kind: 'refused', outcome: { kind: found?.status === 'completed' ? 'done_before' : 'busy' } };
 }

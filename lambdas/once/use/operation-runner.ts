@@ -16,19 +16,23 @@ export interface OnceInProcess<Outcome> {
 }
 
 /** The result of a claim: claimed, completed before, or refused. */
-export type ClaimStep<Outcome> =
-  | { readonly kind: 'claimed' }
+export type ClaimStep<Held, Outcome> =
+  | { readonly kind: 'claimed'; readonly held: Held }
   /** The stored answer is replayed. */
   | { readonly kind: 'completed'; readonly outcome: Outcome; readonly answer: Answer }
   | { readonly kind: 'refused'; readonly outcome: Outcome };
 
-/** The steps of one operation, in execution order. */
-export interface OperationSteps<Work, Outcome> {
-  claim(): Promise<ClaimStep<Outcome>>;
-  execute(): Promise<Work>;
-  commit(work: Work): Promise<Outcome>;
-  /** Called after `execute` threw. It must not throw. */
-  release(): Promise<void>;
+/** The steps of one operation, in execution order. Each gets what the claim holds. */
+export interface OperationSteps<Held, Work, Outcome> {
+  claim(): Promise<ClaimStep<Held, Outcome>>;
+  execute(held: Held): Promise<Work>;
+  commit(work: Work, held: Held): Promise<Outcome>;
+  /**
+   * Called after `execute` threw. It must not throw.
+   *
+   * @default nothing: the lease of the claim ends
+   */
+  release?(held: Held): Promise<void>;
 }
 
 /** The steps of an effect in Payonce's own tables, in execution order. No claim: record and effect are committed together. */
@@ -41,7 +45,7 @@ export interface EffectSteps<Work, Outcome> {
 
 /** Runs one operation so that it takes effect once. Each run has its own instances: two keys share nothing. */
 export interface OperationRunner {
-  run<Work, Outcome>(operationId: OperationId, steps: OperationSteps<Work, Outcome>): Promise<Outcome>;
+  run<Held, Work, Outcome>(operationId: OperationId, steps: OperationSteps<Held, Work, Outcome>): Promise<Outcome>;
   /** Runs an effect that is committed without a claim. */
   record<Work, Outcome>(operationId: OperationId, steps: EffectSteps<Work, Outcome>): Promise<Outcome>;
 }

@@ -65,16 +65,17 @@ const UNREADABLE = 'letter_unreadable';
 /** The letter is the record: receiving it is the claim, and deleting it is the commit. */
 function redriveLetter(tools: RedriveTools, taken: TakenLetter): Promise<LetterReport> {
   const { letter } = taken;
-  return tools.runner.run<CallMadeAgain, LetterReport>(redriveOperation(taken.id), {
+  // There is no release: `eachLetter` puts the letter back.
+  return tools.runner.run<DeadLetter, CallMadeAgain, LetterReport>(redriveOperation(taken.id), {
     claim: async () =>
-      letter === undefined ? { kind: 'refused', outcome: reportOf(taken, 'stays', UNREADABLE) } : { kind: 'claimed' },
-    execute: async () => (letter === undefined ? { kind: 'stays', reason: UNREADABLE } : callAgain(tools, letter)),
-    commit: async (came) => {
+      letter === undefined
+        ? { kind: 'refused', outcome: reportOf(taken, 'stays', UNREADABLE) }
+        : { kind: 'claimed', held: letter },
+    execute: (held) => callAgain(tools, held),
+    commit: async (came, { reason }) => {
       if (came.kind !== 'stays') await tools.letters.remove(taken);
-      return reportOf(taken, came.kind, came.kind === 'applied' ? (letter?.reason ?? '') : came.reason);
+      return reportOf(taken, came.kind, came.kind === 'applied' ? reason : came.reason);
     },
-    // `eachLetter` puts the letter back.
-    release: async () => undefined,
   });
 }
 

@@ -1,8 +1,7 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { attemptOperation } from '../../kernel/ids.ts';
-import { invariant } from '../../kernel/invariant.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
-import type { ClaimStep, OperationRunner, OperationSteps } from '../../once/use/operation-runner.ts';
+import type { ClaimStep, OperationRunner } from '../../once/use/operation-runner.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import {
   type AttemptResult,
@@ -69,7 +68,12 @@ const LATEST_LOOKED_AT = 100;
  * @throws RetryableError, AmbiguousError when the store fails: the sweep enqueues the delivery again
  */
 export function sendWebhook(tools: SendTools, endpointId: string, deliveryId: string): Promise<SendOutcome> {
-  return tools.runner.run(attemptOperation(endpointId, deliveryId), new AttemptSteps(tools, endpointId, deliveryId));
+  // There is no release: the lease ends, and the sweep enqueues the delivery again.
+  return tools.runner.run<Claimed, Sent, SendOutcome>(attemptOperation(endpointId, deliveryId), {
+    claim: () => claim(tools, endpointId, deliveryId),
+    execute: (claimed) => send(tools, claimed),
+    commit: async (sent, { delivery }) => (sent === 'too_late' ? sent : record(tools, delivery, sent)),
+  });
 }
 
 /** An attempt that this process has claimed. */
@@ -82,62 +86,40 @@ interface Claimed {
 
 type Sent = { readonly startedAtMs: number; readonly result: AttemptResult } | 'too_late';
 
-class AttemptSteps implements OperationSteps<Sent, SendOutcome> {
-  readonly #tools: SendTools;
-  readonly #endpointId: string;
-  readonly #deliveryId: string;
-  #claimed: Claimed | undefined;
-
-  constructor(tools: SendTools, endpointId: string, deliveryId: string) {
-    this.#tools = tools;
-    this.#endpointId = endpointId;
-    this.#deliveryId = deliveryId;
+async function claim(
+  { webhooks, clock }: SendTools,
+  endpointId: string,
+  deliveryId: string,
+): Promise<ClaimStep<Claimed, SendOutcome>> {
+  const delivery = await webhooks.readDelivery(endpointId, deliveryId);
+  const atMs = clock.nowMs();
+  if (delivery === undefined || !isDue(delivery, atMs)) return { kind: 'refused', outcome: 'nothing_due' };
+  const endpoint = endpointOf(await webhooks.readBook(delivery), endpointId);
+  if (endpoint === undefined || endpoint.disabled !== undefined) {
+    await webhooks.write({ deliveries: [{ was: delivery, now: dropped(delivery) }] });
+    return { kind: 'refused', outcome: 'dropped' };
   }
+  const taken = begun(delivery, atMs);
+  const outcome = await webhooks.write({ deliveries: [{ was: delivery, now: taken }] });
+  if (outcome.kind !== 'written') return { kind: 'refused', outcome: 'nothing_due' };
+  return { kind: 'claimed', held: { delivery: taken, endpoint, atMs } };
+}
 
-  async claim(): Promise<ClaimStep<SendOutcome>> {
-    const { webhooks, clock } = this.#tools;
-    const delivery = await webhooks.readDelivery(this.#endpointId, this.#deliveryId);
-    const atMs = clock.nowMs();
-    if (delivery === undefined || !isDue(delivery, atMs)) return { kind: 'refused', outcome: 'nothing_due' };
-    const endpoint = endpointOf(await webhooks.readBook(delivery), this.#endpointId);
-    if (endpoint === undefined || endpoint.disabled !== undefined) {
-      await webhooks.write({ deliveries: [{ was: delivery, now: dropped(delivery) }] });
-      return { kind: 'refused', outcome: 'dropped' };
-    }
-    const taken = begun(delivery, atMs);
-    const outcome = await webhooks.write({ deliveries: [{ was: delivery, now: taken }] });
-    if (outcome.kind !== 'written') return { kind: 'refused', outcome: 'nothing_due' };
-    this.#claimed = { delivery: taken, endpoint, atMs };
-    return { kind: 'claimed' };
-  }
-
-  async execute(): Promise<Sent> {
-    const { secrets: signer, transport, clock } = this.#tools;
-    const { delivery, endpoint, atMs } = this.#attempt();
-    const secrets = await Promise.all(
-      activeSecrets(endpoint, clock.nowMs()).map((secret) => signer.secretOf(endpoint.id, secret)),
-    );
-    const startedAtMs = clock.nowMs();
-    if (startedAtMs - atMs > LATEST_START_MS) return 'too_late';
-    const result = await transport.post({
-      url: endpoint.url,
-      headers: headersOf(signer, secrets, delivery, startedAtMs),
-      body: delivery.body,
-    });
-    return { startedAtMs, result };
-  }
-
-  async commit(sent: Sent): Promise<SendOutcome> {
-    return sent === 'too_late' ? sent : record(this.#tools, this.#attempt().delivery, sent);
-  }
-
-  /** Nothing to write: the lease ends, and the sweep enqueues the delivery again. */
-  async release(): Promise<void> {}
-
-  #attempt(): Claimed {
-    invariant(this.#claimed !== undefined, 'an attempt is claimed before it is made');
-    return this.#claimed;
-  }
+async function send(
+  { secrets: signer, transport, clock }: SendTools,
+  { delivery, endpoint, atMs }: Claimed,
+): Promise<Sent> {
+  const secrets = await Promise.all(
+    activeSecrets(endpoint, clock.nowMs()).map((secret) => signer.secretOf(endpoint.id, secret)),
+  );
+  const startedAtMs = clock.nowMs();
+  if (startedAtMs - atMs > LATEST_START_MS) return 'too_late';
+  const result = await transport.post({
+    url: endpoint.url,
+    headers: headersOf(signer, secrets, delivery, startedAtMs),
+    body: delivery.body,
+  });
+  return { startedAtMs, result };
 }
 
 /** Standard Webhooks 1.0.0, "Webhook headers": the signature is new at each attempt; the id stays the same. */

@@ -1,0 +1,401 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { LEASE_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import { chargeOperation, ownerToken } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { Consumption, OpenConsumption } from '../../lambdas/once/domain/consumption.ts';
+import {
+  type CompletedRecord,
+  type IdempotencyRecord,
+  type OpenRecord,
+} from '../../lambdas/once/domain/idempotency.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
+import type { ConsumerClaims } from '../../lambdas/once/use/consumer-records.ts';
+import {
+  commitOnce,
+  completeOnce,
+  type ExecuteTools,
+  executeOnce,
+  type Held,
+  type Operation,
+  type OutsideCall,
+  type Written,
+} from '../../lambdas/once/use/execute-once.ts';
+import { paymentIdFor } from '../payments/payment-fixtures.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+type Refusal = { readonly kind: 'expired' };
+type Toy = Operation<string, string, string, Refusal>;
+
+const SECOND = 1_000;
+const LEASE = LEASE_SECONDS * SECOND;
+const fingerprintOf = (text: string) => ({ version: 1, sha256: systemDigest.sha256(text) });
+const paymentId = paymentIdFor('toy');
+const key = { operationId: chargeOperation(paymentId), paymentId, fingerprint: fingerprintOf('body') };
+
+/** One record, one pending transition, and the operation on them. */
+class World {
+  readonly clock = new SimulatedClock();
+  readonly notes = { takenOver: false, fenced: false };
+  readonly calls: Held<string>[] = [];
+  readonly kept: string[] = [];
+  reads = 0;
+  record: IdempotencyRecord | undefined;
+  begunAtMs: number | undefined;
+  readonly tools: ExecuteTools = {
+    runner: idempotentRunner,
+    replays: new ProcessReplayCache(),
+    clock: this.clock,
+    entropy: countingEntropy(),
+    store: {
+      readRecord: async () => {
+        this.reads += 1;
+        return this.record;
+      },
+      takeOver: async ({ stale, owner, leaseExpiresAtMs }) => {
+        if (this.record !== stale) return { kind: 'changed', record: this.record };
+        this.record = { ...stale, owner, leaseExpiresAtMs, released: false };
+        return { kind: 'taken' };
+      },
+      release: async (_operationId, owner) => {
+        if (this.record?.status !== 'INPROGRESS' || this.record.owner !== owner) return;
+        this.record = { ...this.record, leaseExpiresAtMs: 0, released: true };
+      },
+    },
+  };
+
+  run(changes: Partial<Toy> = {}, tools: Partial<ExecuteTools> = {}) {
+    const operation: Toy = {
+      key,
+      expired: { kind: 'expired' },
+      claim: async (open) => {
+        if (this.record !== undefined) return { kind: 'record_exists', record: this.record };
+        if (this.begunAtMs !== undefined) return { kind: 'begun', subject: 'begun' };
+        this.begunAtMs = this.clock.nowMs();
+        const record = open(this.begunAtMs, this.begunAtMs);
+        this.record = record;
+        return { kind: 'claimed', record, subject: 'new' };
+      },
+      lostRecord: () => ({ isAnswered: false, isSameRequest: () => true, claimedAtMs: this.begunAtMs ?? 0 }),
+      claimAgain: async (record) => {
+        this.record = record;
+        return true;
+      },
+      read: async () => 'read',
+      call: async (held) => {
+        this.calls.push(held);
+        return 'done';
+      },
+      conclude: (work) => ({ write: work, answer: answerOf(work), unknown: false, isRefusal: false }),
+      commit: async (record) => {
+        if (this.record?.owner !== record.owner) return { kind: 'fenced', record: this.record };
+        this.record = record;
+        return { kind: 'committed' };
+      },
+      decideAgain: async (work) => `${work}, decided again`,
+      keep: async (work) => {
+        this.kept.push(work);
+      },
+      ...changes,
+    };
+    return executeOnce({ ...this.tools, ...tools }, operation, this.notes);
+  }
+
+  /** Claims, and ends without a commit or a release. */
+  async crash(): Promise<void> {
+    const crashing = this.run({ call: () => Promise.reject(new Error('the process ended')) });
+    await expect(crashing).rejects.toThrow('the process ended');
+  }
+
+  rival(leaseMs: number): OpenRecord {
+    const nowMs = this.clock.nowMs();
+    const lease = { claimedAtMs: nowMs, leaseExpiresAtMs: nowMs + leaseMs, released: false };
+    return { status: 'INPROGRESS', ...key, owner: this.tools.entropy.ownerToken(), ...lease };
+  }
+}
+
+const answerOf = (body: string) => ({ status: 201, headers: {}, body });
+const unready = new RetryableError('circuit_open', 'the processor is not called');
+const open = { look: () => Promise.reject(unready) };
+
+let world: World;
+beforeEach(() => {
+  world = new World();
+});
+
+describe('a stale claim', () => {
+  test('is taken over with a lease of its own, and the send window does not begin again', async () => {
+    await world.crash();
+    const claimedAtMs = world.clock.nowMs();
+    world.clock.advance(LEASE);
+    await world.crash();
+    expect(world.record).toMatchObject({ claimedAtMs, leaseExpiresAtMs: claimedAtMs + 2 * LEASE });
+    expect(await world.run()).toMatchObject({ kind: 'in_progress' });
+    world.clock.advance(LEASE);
+    expect(await world.run()).toMatchObject({ kind: 'first' });
+    expect(world.calls).toMatchObject([{ claimedAtMs, sent: 'maybe', subject: 'read' }]);
+    expect(world.notes).toEqual({ takenOver: true, fenced: false });
+  });
+
+  test('that a rival takes over first is left to the rival', async () => {
+    await world.crash();
+    world.clock.advance(LEASE);
+    const store = {
+      ...world.tools.store,
+      takeOver: async () => {
+        world.record = world.rival(LEASE);
+        return { kind: 'changed' as const, record: world.record };
+      },
+    };
+    expect(await world.run({}, { store })).toMatchObject({ kind: 'in_progress' });
+    expect(world.calls).toEqual([]);
+  });
+
+  test('that a rival takes over before the commit is answered by the rival, and the facts of the call are kept', async () => {
+    const outcome = await world.run({
+      call: async () => {
+        world.clock.advance(LEASE);
+        world.record = world.rival(LEASE);
+        return 'late';
+      },
+    });
+    expect(outcome).toEqual({ kind: 'in_progress', leaseExpiresAtMs: world.clock.nowMs() + LEASE });
+    expect(world.kept).toEqual(['late']);
+    expect(world.notes.fenced).toBe(true);
+  });
+
+  test('whose next owner is late as well is in progress', async () => {
+    const stale = world.rival(0);
+    const outcome = await world.run({ commit: async () => ({ kind: 'fenced', record: stale }) });
+    expect(outcome).toEqual({ kind: 'in_progress', leaseExpiresAtMs: stale.leaseExpiresAtMs });
+  });
+});
+
+describe('a claim whose record is lost', () => {
+  test('is claimed again since its first claim, and an earlier owner may have sent', async () => {
+    await world.crash();
+    const claimedAtMs = world.clock.nowMs();
+    world.record = undefined;
+    world.clock.advance(SECOND);
+    let reclaimed: OpenRecord | undefined;
+    await world.run({
+      claimAgain: async (record) => {
+        reclaimed = record;
+        world.record = record;
+        return true;
+      },
+    });
+    expect(reclaimed).toMatchObject({ claimedAtMs, leaseExpiresAtMs: world.clock.nowMs() + LEASE });
+    expect(world.calls).toMatchObject([{ claimedAtMs, sent: 'maybe', subject: 'read' }]);
+    expect(world.notes.takenOver).toBe(true);
+  });
+
+  test('is left to a rival that claimed it again first', async () => {
+    await world.crash();
+    world.record = undefined;
+    const outcome = await world.run({
+      claimAgain: async () => {
+        world.record = world.rival(LEASE);
+        return false;
+      },
+    });
+    expect(outcome).toMatchObject({ kind: 'in_progress' });
+    expect(world.calls).toEqual([]);
+  });
+
+  test.each([
+    ['its operation is answered', { isAnswered: true, isSameRequest: () => true }, 'expired'],
+    ['another request asks', { isAnswered: false, isSameRequest: () => false }, 'payload_mismatch'],
+  ])('is not claimed again when %s', async (_case, lost, kind) => {
+    await world.crash();
+    world.record = undefined;
+    const outcome = await world.run({ lostRecord: () => ({ ...lost, claimedAtMs: 0 }) });
+    expect([outcome.kind, world.record, world.calls]).toEqual([kind, undefined, []]);
+  });
+
+  test('twice ends as contention, and the facts of the call are kept', async () => {
+    const expected: string[] = [];
+    const commit: Toy['commit'] = async (_record, expects) => {
+      expected.push(expects);
+      return { kind: 'fenced', record: undefined };
+    };
+    await expect(world.run({ commit })).rejects.toMatchObject({ code: 'contention' });
+    expect([expected, world.kept]).toEqual([['open', 'absent'], ['done']]);
+  });
+});
+
+describe('the commit', () => {
+  test('is decided again after each rival, without another call, and ends as contention after eight', async () => {
+    let rivals = 7;
+    const commit: Toy['commit'] = async (record) => {
+      if (rivals > 0) {
+        rivals -= 1;
+        return { kind: 'transition_exists' };
+      }
+      world.record = record;
+      return { kind: 'committed' };
+    };
+    const outcome = await world.run({ commit });
+    expect(outcome).toMatchObject({ kind: 'first', answer: { body: `done${', decided again'.repeat(7)}` } });
+    expect(world.calls).toHaveLength(1);
+    world.record = undefined;
+    world.begunAtMs = undefined;
+    rivals = 8;
+    const replays = new ProcessReplayCache();
+    await expect(world.run({ commit }, { replays })).rejects.toMatchObject({ code: 'contention' });
+  });
+
+  test.each([true, false])('says whether the outcome is unknown: %s', async (unknown) => {
+    const conclude: Toy['conclude'] = (write) => ({ write, answer: answerOf(write), unknown, isRefusal: false });
+    expect(await world.run({ conclude })).toMatchObject({ kind: 'first', unknown });
+  });
+});
+
+describe('a call that fails', () => {
+  test('before anything was sent releases the claim, and the next attempt sends at once', async () => {
+    await expect(world.run({ call: () => Promise.reject(unready) })).rejects.toBe(unready);
+    expect(world.record).toMatchObject({ released: true, leaseExpiresAtMs: 0 });
+    await world.run();
+    expect(world.calls).toMatchObject([{ sent: 'nothing', subject: 'read' }]);
+  });
+
+  test('throws its own error when the release fails too', async () => {
+    const store = { ...world.tools.store, release: () => Promise.reject(new Error('the store is away')) };
+    await expect(world.run({ call: () => Promise.reject(unready) }, { store })).rejects.toBe(unready);
+  });
+
+  test.each([
+    ['proves it', unready, true],
+    ['does not', undefined, false],
+  ])('is judged by its operation, if that can: one that %s', async (_case, proof, released) => {
+    const error = proof === undefined ? unready : new AmbiguousError('timeout', 'no answer');
+    const failing = world.run({ call: () => Promise.reject(error), unsent: () => proof });
+    await expect(failing).rejects.toBe(proof ?? error);
+    expect(world.record).toMatchObject({ released });
+  });
+});
+
+describe('a stored answer', () => {
+  test('is replayed from the store, then from the process; another request is refused from both', async () => {
+    await world.run();
+    const replays = new ProcessReplayCache();
+    const other = { key: { ...key, fingerprint: fingerprintOf('other') } };
+    expect(await world.run(other, { replays: new ProcessReplayCache() })).toEqual({ kind: 'payload_mismatch' });
+    expect(await world.run({}, { replays })).toMatchObject({ kind: 'replay', source: 'store' });
+    const never = { claim: () => Promise.reject(new Error('a warm replay claims nothing')) };
+    expect(await world.run(never, { replays })).toMatchObject({ kind: 'replay', source: 'cache' });
+    expect(await world.run({ ...other, ...never }, { replays })).toEqual({ kind: 'payload_mismatch' });
+    expect(world.reads).toBe(0);
+  });
+
+  test('that has expired is refused, also where the process has it', async () => {
+    await world.run();
+    const { expiresAtSeconds } = world.record as CompletedRecord;
+    world.clock.advance(expiresAtSeconds * SECOND - world.clock.nowMs());
+    expect(await world.run()).toEqual({ kind: 'expired' });
+    expect(await world.run()).toEqual({ kind: 'expired' });
+    expect(world.calls).toHaveLength(1);
+  });
+});
+
+describe('while the breaker is open', () => {
+  test.each(['answered', 'continued'] as const)('nothing begins (%s)', async (begun) => {
+    await expect(world.run({ breaker: { ...open, begun } })).rejects.toBe(unready);
+    expect(world.record).toBeUndefined();
+  });
+
+  test.each([
+    ['answered', unready.code],
+    ['continued', 'first'],
+  ] as const)('an operation that has begun is %s: %s', async (begun, expected) => {
+    await world.crash();
+    world.clock.advance(LEASE);
+    const stale = world.record;
+    const outcome = await world.run({ breaker: { ...open, begun } }).catch((error: RetryableError) => error);
+    expect('code' in outcome ? outcome.code : outcome.kind).toBe(expected);
+    if (begun === 'answered') expect(world.record).toBe(stale);
+  });
+
+  test('a stored answer is replayed', async () => {
+    await world.run();
+    const replays = new ProcessReplayCache();
+    expect(await world.run({ breaker: { ...open, begun: 'answered' } }, { replays })).toMatchObject({ kind: 'replay' });
+  });
+
+  test('an error of the breaker itself is thrown', async () => {
+    await world.run();
+    const broken = new TypeError('a bug');
+    const breaker = { look: () => Promise.reject(broken), begun: 'answered' as const };
+    await expect(world.run({ breaker }, { replays: new ProcessReplayCache() })).rejects.toBe(broken);
+  });
+});
+
+describe('an effect that is committed only', () => {
+  const commit = (write: (round: number) => Written<number, string>) =>
+    commitOnce<number, string>(idempotentRunner, {
+      operationId: key.operationId,
+      find: async () => undefined,
+      prepare: async () => 0,
+      write: async (round) => write(round),
+    });
+  const after = (rounds: number, kind: 'again' | 'part') => (round: number) =>
+    round === rounds ? { kind: 'done' as const, outcome: `after ${round}` } : { kind, prepared: round + 1 };
+
+  test.each([
+    ['again', 7],
+    ['part', 19],
+  ] as const)('is written after %s, %d times', async (kind, times) => {
+    expect(await commit(after(times, kind))).toBe(`after ${times}`);
+  });
+
+  test.each([
+    ['again', 8],
+    ['part', 20],
+  ] as const)('ends as contention after %s, %d times', async (kind, times) => {
+    await expect(commit(after(times, kind))).rejects.toMatchObject({ code: 'contention' });
+  });
+});
+
+describe('a call that no client waits for', () => {
+  const stale: OpenConsumption = {
+    status: 'failed',
+    operationId: key.operationId,
+    owner: ownerToken('before'),
+    attempt: 1,
+    claimedAtMs: 0,
+    leaseExpiresAtMs: 0,
+  };
+  const effect = { operationId: key.operationId, owner: ownerToken('rival'), recordedAtMs: 0 };
+  const complete = (records: Partial<ConsumerClaims>, call = async (_call: OutsideCall) => {}) => {
+    const claims: ConsumerClaims = {
+      claim: async () => ({ kind: 'claimed' }),
+      complete: async () => true,
+      fail: async () => {},
+      ...records,
+    };
+    return completeOnce({ ...world.tools, records: claims }, key.operationId, call, () => effect);
+  };
+
+  test.each<[string, Consumption | undefined, string]>([
+    ['is under way', { ...stale, status: 'pending', leaseExpiresAtMs: Number.MAX_SAFE_INTEGER }, 'busy'],
+    ['has failed', { ...stale, attempt: 2 }, 'busy'],
+    ['is gone', undefined, 'busy'],
+    ['is completed', { status: 'completed', record: effect }, 'done_before'],
+  ])('is not made when a rival has claimed it first and %s', async (_case, found, kind) => {
+    const calls: OutsideCall[] = [];
+    const claim: ConsumerClaims['claim'] = async (_pending, replaces) => ({
+      kind: 'refused',
+      found: replaces === undefined ? stale : found,
+    });
+    const outcome = await complete({ claim }, async (call) => void calls.push(call));
+    expect([outcome, calls]).toEqual([{ kind }, []]);
+  });
+
+  test('throws its own error when its failure cannot be recorded', async () => {
+    const error = new Error('the vendor is down');
+    const fail = () => Promise.reject(new Error('the store is away'));
+    await expect(complete({ fail }, () => Promise.reject(error))).rejects.toBe(error);
+  });
+});
