@@ -136,7 +136,13 @@ const giveBack = post({
       captured.operations.createRefund[202],
     ),
   },
-  problems: ['refund_failed', 'refund_not_attempted', 'payment_not_refundable', 'amount_exceeds_left'],
+  problems: [
+    'refund_failed',
+    'refund_not_attempted',
+    'payment_not_refundable',
+    'too_many_refunds',
+    'amount_exceeds_left',
+  ],
 });
 
 /** What may be done with a payment once it is there. */

@@ -16,6 +16,7 @@ import { type PaymentChain, readChain } from '../payments/use/payment-chain.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
 import { queuedWith } from '../payments/use/queued-with.ts';
 import { type AlarmTools, raiseAlarms } from '../payments/use/raise-alarms.ts';
+import { MAX_TOGETHER } from '../payments/use/record-charge.ts';
 
 export interface ReceiveCallbackTools extends AlarmTools {
   readonly effects: EffectStore;
@@ -42,13 +43,6 @@ export type CallbackOutcome =
 
 /** Milliseconds for a read of the processor's books. Shorter than processors wait for the answer to a callback. */
 const READ_TIMEOUT_MS = 5_000;
-/**
- * Transitions per transaction. More are written in several transactions, the last of which has the callback's record. DynamoDB
- * allows a hundred items per transaction (Amazon DynamoDB developer guide, "TransactWriteItems"); a late success adds a queue
- * entry to its transition.
- */
-const MAX_TOGETHER = 40;
-
 /**
  * Records a callback, exactly once in effect. The event only names the charge; the decision uses the charge's current state
  * in the processor's books, so duplicate, late and reordered events have the same result.
@@ -126,7 +120,7 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
     const outcome = await effects.recordEffect({
       record: isLast ? this.#record(id) : this.#partRecord(id, part),
       transitions: part,
-      ...queuedWith(digest, chain.first, part),
+      ...queuedWith(digest, chain, part),
       ...(isLast && this.#adopted !== undefined ? { adopted: this.#adopted } : {}),
     });
     if (isLast && outcome.kind === 'recorded_before') return { kind: 'done', outcome: { kind: 'redelivered' } };

@@ -208,6 +208,11 @@ export const PROBLEMS = {
     title: 'Change in progress',
     meaning: 'Another capture or cancellation of the payment is under way. Ask again when it has ended.',
   },
+  too_many_refunds: {
+    status: 409,
+    title: 'Too many refunds of one payment',
+    meaning: 'The payment has the largest number of refunds that a payment can have.',
+  },
   amount_exceeds_left: {
     status: 409,
     title: 'Amount exceeds what is left',

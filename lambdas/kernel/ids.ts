@@ -128,17 +128,27 @@ export function isOwnRefund(operation: string | undefined): operation is string 
   return operation !== undefined && OWN_REFUND.test(operation);
 }
 
+const RETURN_PREFIX = 'rtn_';
+
 /**
- * The operation that sends back a charge which its payment must not have. What was let go as a hold and turns out to be taken
- * is refunded under another key: a processor refuses a key that it knows with another body.
+ * The operation that returns a charge which its payment must not have.
+ *
+ * @param attempt 1 for the first; the next only after the previous one has ended
+ * @param amountMinor the refunded amount, 0 for a void: a processor refuses a known key with another body. Minor units
  */
 export function returnOperation(
   digest: Digest,
   paymentId: PaymentId,
   chargeId: string,
-  by: 'refund' | 'void',
+  { attempt, amountMinor }: { readonly attempt: number; readonly amountMinor: number },
 ): OperationId {
-  return `rtn_${derived(digest, ['return', by, paymentId, chargeId])}` as OperationId;
+  const parts = ['return', paymentId, chargeId, String(attempt), String(amountMinor)];
+  return `${RETURN_PREFIX}${derived(digest, parts)}` as OperationId;
+}
+
+/** Whether Payonce made the refund to return a stray charge. */
+export function isReturn(refundId: string): boolean {
+  return refundId.startsWith(RETURN_PREFIX);
 }
 
 /** The operation that finds out what became of a payment or a change that was answered "not known yet". */

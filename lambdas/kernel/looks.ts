@@ -20,17 +20,24 @@ const PAYER_LOOKS: Looks = [
   [Number.POSITIVE_INFINITY, 24 * 60],
 ];
 
+/** A bank decides in days or months and tells by a callback; the look is for a lost one. */
+const BANK_LOOKS: Looks = [
+  [DAY_MS, 60],
+  [Number.POSITIVE_INFINITY, 24 * 60],
+];
+
+const LOOKS = { payer: PAYER_LOOKS, bank: BANK_LOOKS, answer: OUTCOME_LOOKS } as const;
+
 export interface Looked {
   readonly operationId: string;
   readonly claimedAtMs: number;
-  readonly waitsFor?: 'payer';
+  readonly waitsFor?: 'payer' | 'bank';
 }
 
 /** Whether an inquiry is made in this minute. Those of one age are spread over the minutes by their names. */
 export function isInquiryDue({ operationId, claimedAtMs, waitsFor }: Looked, nowMs: number): boolean {
   const ageMs = nowMs - claimedAtMs;
-  const looks = waitsFor === 'payer' ? PAYER_LOOKS : OUTCOME_LOOKS;
-  const every = looks.find(([belowAgeMs]) => ageMs < belowAgeMs)?.[1] ?? 1;
+  const every = LOOKS[waitsFor ?? 'answer'].find(([belowAgeMs]) => ageMs < belowAgeMs)?.[1] ?? 1;
   return (Math.floor(nowMs / MINUTE_MS) + spreadOf(operationId)) % every === 0;
 }
 

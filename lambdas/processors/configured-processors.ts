@@ -32,7 +32,8 @@ export interface ProcessorsConfig {
 export interface Processors {
   /** The default: it gets the new payments that no routing rule matches. */
   readonly processor: Processor;
-  readonly others: readonly Processor[];
+  /** All of them, the default included. */
+  readonly processors: readonly Processor[];
   readonly books: readonly ProcessorBooks[];
   readonly choose: (payment: Parameters<typeof routeTo>[1]) => Processor;
 }
@@ -71,7 +72,7 @@ export async function connectProcessors(
   const all = [first, ...others];
   return {
     processor: first.client,
-    others: others.map(({ client }) => client),
+    processors: all.map(({ client }) => client),
     books: all.map(({ books }) => books),
     choose: (payment) => {
       const name = routeTo(routes, payment, first.client.name);

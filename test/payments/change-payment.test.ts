@@ -46,6 +46,22 @@ describe('a capture', () => {
     expect(harness.capturedAtProcessor(held)).toBe(captured);
   });
 
+  test('that takes another amount than was asked for is not called failed: the payment is in review', async () => {
+    await harness.pay(held);
+    const processor: typeof harness.processor = {
+      ...harness.processor,
+      change: async ({ chargeId }) => ({
+        kind: 'applied',
+        facts: [{ kind: 'succeeded', chargeId, capturedMinor: 1500 }],
+      }),
+    };
+    const outcome = await harness.change(change(held, 'k', { kind: 'capture' }), { processor });
+    expect([statusOf(outcome), bodyOf(outcome)]).toMatchObject([
+      202,
+      { status: 'needs_review', failure: { code: 'wrong_amount' } },
+    ]);
+  });
+
   test('beyond the authorized amount is refused, and the key may be used again', async () => {
     await harness.pay(held);
     const much = change(held, 'k', { kind: 'capture', amountMinor: 1001 });

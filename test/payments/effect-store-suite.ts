@@ -96,7 +96,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
         record: record({ operationId: other }),
         transitions: [completed(pending, { kind: 'declined', failure: { code: 'no', message: 'no' } })],
         orphan: { ...orphan(), operationId: other },
-        toReturn: [{ paymentId: id, chargeId: 'ch_1', by: 'refund', amountMinor: 1, currency: 'EUR', foundAtMs: T0 }],
+        toReturn: [{ paymentId: id, chargeId: 'ch_1', by: 'refund', foundAtMs: T0 }],
       };
       expect(await effects.recordEffect(late)).toEqual({ kind: 'transition_exists' });
       expect(await effects.readEffect(other)).toBeUndefined();

@@ -104,6 +104,7 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
     orphan,
     adopted,
     toReturn = [],
+    inquiries = [],
     hold,
     reopened,
   }: Effect): Promise<EffectOutcome> {
@@ -116,6 +117,7 @@ export class MemoryStore implements PaymentStore, EffectStore, OrphanShelf, Unfi
     if (orphan !== undefined) this.#orphans.set(orphan.operationId, orphan);
     if (adopted !== undefined) this.#orphans.delete(adopted.operationId);
     for (const charge of toReturn) this.#toReturn.set(returnKey(charge), charge);
+    for (const inquiry of inquiries) this.#inquiries.set(inquiry.operationId, inquiry);
     if (hold !== undefined) this.holds.add(hold);
     if (reopened !== undefined) this.#openOrders.set(reopened.orderId, reopened);
     return { kind: 'recorded' };

@@ -17,7 +17,9 @@ const RULES = [{ currency: 'USD', processor: 'stripe' }];
 function deployed(rules: typeof RULES): PaymentsApiHarness {
   const made: PaymentsApiHarness = new PaymentsApiHarness({
     store,
-    others: [client],
+    get processors() {
+      return [client, made.processor];
+    },
     choose: (payment) => (routeTo(rules, payment, 'memory') === 'stripe' ? client : made.processor),
   });
   return made;
@@ -33,6 +35,12 @@ afterEach(async () => {
   await stripe[Symbol.asyncDispose]();
 });
 
+const onlyPayment = async (from: MemoryStore) => {
+  const [first] = from.allTransitions();
+  if (first === undefined) throw new Error('there is no payment');
+  return first.payment;
+};
+
 const dollars = { currency: 'USD', source: 'pm_card_visa' };
 const refund = (from: PaymentsApiHarness, payment: unknown, key: string) =>
   from.ask('POST', `/v1/payments/${String(payment)}/refunds`, {
@@ -47,6 +55,15 @@ describe('a payment goes where the rules say', () => {
     expect([inDollars.status, inEuros.status]).toEqual([201, 201]);
     expect(inDollars.body['processor']).toMatchObject({ name: 'stripe', charge_id: expect.stringMatching(/^pi_/) });
     expect(inEuros.body['processor']).toMatchObject({ name: 'memory' });
+  });
+
+  test('and a retry reaches the former default, when the rules have changed since', async () => {
+    const euros = { source: 'tok_unauthorized' };
+    expect((await harness.pay('eur', euros)).status).toBe(503);
+    const later = deployed([{ currency: 'EUR', processor: 'stripe' }]);
+    const retried = await later.pay('eur', euros);
+    expect([retried.status, retried.body['code']]).toEqual([503, 'processor_unavailable']);
+    expect(later.processor.sends(String((await onlyPayment(store)).id))).toBe(1);
   });
 
   test('and stays there, whatever the rules say later: its refund is Stripe’s, its key charges nowhere else', async () => {

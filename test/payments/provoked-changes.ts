@@ -2,6 +2,7 @@ import type { ProblemCode } from '../../lambdas/http/problems.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { parsePaymentId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { MAX_REFUNDS } from '../../lambdas/payments/domain/change.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import type { MemoryChargeBooks } from '../processors/memory-charge-books.ts';
 import { LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
@@ -100,6 +101,7 @@ type ChangeCode = Extract<
   | `payment_not_${'capturable' | 'cancelable' | 'refundable' | 'in_review'}`
   | 'change_in_progress'
   | 'change_not_undecided'
+  | 'too_many_refunds'
   | 'amount_exceeds_left'
 >;
 
@@ -145,6 +147,12 @@ export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>
     const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
     const refund = await payment.deskWith({ change: silent, findChange: silent }).change(`${payment.id}/refunds`, 'c');
     return payment.decide('d', { ...NO_CHARGE_FOUND, change: refund.body['id'] });
+  },
+  too_many_refunds: async () => {
+    const payment = await taken();
+    for (let refund = 0; refund < MAX_REFUNDS; refund += 1) payment.inside.refund(payment.chargeId, 1);
+    await payment.learn();
+    return payment.change('refunds', { amount: 1 });
   },
   amount_exceeds_left: async () => {
     const payment = await taken();

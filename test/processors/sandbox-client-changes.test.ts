@@ -42,7 +42,10 @@ describe('the sandbox client changes a charge', () => {
     const order = freshOrder();
     const { chargeId = '' } = await client.charge(order, LIMIT);
     const ours = freshChange(order, chargeId, { kind: 'refund', amountMinor: 100 });
-    const sentBack = { ...ours, operationId: returnOperation(systemDigest, order.paymentId, chargeId, 'refund') };
+    const sentBack = {
+      ...ours,
+      operationId: returnOperation(systemDigest, order.paymentId, chargeId, { attempt: 1, amountMinor: 100 }),
+    };
     await client.change(ours, LIMIT);
     await client.change(sentBack, LIMIT);
     const harness = sandboxHarness(sandbox.handler);

@@ -56,15 +56,18 @@ describe('a stray charge', () => {
     expect((await harness.typesOf(request)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
-  test('is not returned until the processor says so: a refund that fails is left to an operator, and is not sent again', async () => {
+  test('whose return the bank fails is returned again under another key, three times, and then left to an operator', async () => {
     const { request, charge } = await lateSuccess('slow');
-    harness.processor.failNextChange(1, 'tok_async');
-    expect(await harness.returnCharges()).toMatchObject({ finished: 0, waiting: 1 });
-    const [refund] = harness.processor.charges(request.paymentId)[0]?.refunds ?? [];
-    harness.processor.inside.setRefund(String(refund?.refundId), 'failed');
+    const refunds = () => harness.processor.charges(request.paymentId)[0]?.refunds ?? [];
+    for (const attempt of [1, 2, 3]) {
+      harness.processor.failNextChange(1, 'tok_async');
+      expect(await harness.returnCharges()).toMatchObject({ finished: 0, waiting: 1 });
+      expect(new Set(refunds().map(({ refundId }) => refundId)).size).toBe(attempt);
+      harness.processor.inside.setRefund(String(refunds().at(-1)?.refundId), 'failed');
+    }
     expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
     expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
-    expect(harness.processor.charges(request.paymentId)[0]?.refunds).toHaveLength(1);
+    expect(refunds()).toHaveLength(3);
     harness.processor.inside.refund(charge, 1000);
     expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
     expect(await harness.store.chargesToReturn(9)).toEqual([]);
@@ -91,7 +94,7 @@ describe('a stray charge', () => {
   test('that is captured before its void is refunded, also when the callback is late', async () => {
     const { request, charge } = await lateHold();
     harness.processor.inside.succeed(charge);
-    expect(await harness.returnCharges()).toMatchObject({ finished: 0, waiting: 1 });
+    expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
     await harness.deliver(callback('h_3', charge));
     expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
     expect(await harness.store.chargesToReturn(9)).toEqual([]);
@@ -125,7 +128,7 @@ describe('a stray charge', () => {
     expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
     harness.processor.inside.succeed(charge);
     await harness.deliver(callback('h_3', charge));
-    const voidOperation = returnOperation(systemDigest, request.paymentId, charge, 'void');
+    const voidOperation = returnOperation(systemDigest, request.paymentId, charge, { attempt: 1, amountMinor: 0 });
     expect(harness.processor.sends(voidOperation)).toBe(1);
     expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
     expect(harness.processor.sends(voidOperation)).toBe(1);

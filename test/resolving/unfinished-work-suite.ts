@@ -114,8 +114,6 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
         paymentId: id,
         chargeId: 'ch_9',
         by: 'refund',
-        amountMinor: 700,
-        currency: 'EUR',
         foundAtMs: claimedAtMs,
         ...found,
       };

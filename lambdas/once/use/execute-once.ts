@@ -40,11 +40,16 @@ export interface Operation<Subject, Work, Write, Refusal> {
   readonly expired: Refusal;
   /**
    * Checks the circuit breaker before the claim, so that a request that cannot begin does not use up its key. While the
-   * breaker is open, an operation that has begun is `answered` from its record if possible, or `continued`.
+   * breaker is open, an operation that has begun continues.
    *
    * @default the claim checks the breaker
    */
-  readonly breaker?: { readonly look: () => Promise<void>; readonly begun: 'answered' | 'continued' };
+  readonly breaker?: {
+    /** Looks at the system that a new operation would call. @throws RetryableError while it must not be called */
+    readonly look: () => Promise<void>;
+    /** Looks at the system that an operation with a stale claim has called, before the operation continues. @default no look */
+    readonly lookOfBegun?: () => Promise<void>;
+  };
   /**
    * Claims: writes the record and the pending transition, or returns why it could not.
    *
@@ -186,10 +191,11 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     if (breaker === undefined || unready === undefined) return undefined;
     const record = await this.#tools.store.readRecord(key.operationId);
     if (record === undefined) throw unready;
-    if (breaker.begun === 'continued') return undefined;
+    if (breaker.lookOfBegun === undefined) return undefined;
     const judged = this.#judge(record);
-    if (judged.kind === 'stale') throw unready;
-    return judged.outcome;
+    if (judged.kind === 'judged') return judged.outcome;
+    await breaker.lookOfBegun();
+    return undefined;
   }
 
   // ------------------------------------------------------------------------------------------------------------- claim

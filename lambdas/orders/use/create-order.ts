@@ -76,7 +76,7 @@ export async function createOrder(
 class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refusal> {
   readonly key: ClaimedKey;
   readonly expired: Refusal;
-  readonly breaker: { readonly look: () => Promise<void>; readonly begun: 'continued' };
+  readonly breaker: { readonly look: () => Promise<void> };
   readonly #tools: OrderTools;
   readonly #request: CreateOrder;
   readonly #untilMs: number;
@@ -86,7 +86,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     const paymentId = paymentOfOrder(tools.digest, orderId);
     this.key = { operationId: orderOperation(orderId), paymentId, fingerprint };
     this.expired = { kind: 'order_key_expired', orderId };
-    this.breaker = { look: async () => (tools.choose?.(request) ?? tools.processor).ready(), begun: 'continued' };
+    this.breaker = { look: async () => (tools.choose?.(request) ?? tools.processor).ready() };
     this.#tools = tools;
     this.#request = request;
     const receivedAtMs = request.receivedAtMs ?? tools.clock.nowMs();

@@ -60,7 +60,9 @@ function holdAnswer(change: HoldChange, state: PaymentState, details: FirstDetai
   const { payment } = state;
   const body = paymentObject(payment, details);
   const reached = change.kind === 'capture' ? 'succeeded' : 'canceled';
-  if (payment.status === reached || isUnderWay(change, state)) {
+  // The processor took another amount than was asked for. Money was taken, so the capture has not failed.
+  const isInReview = payment.status === 'needs_review';
+  if (payment.status === reached || isInReview || isUnderWay(change, state)) {
     return {
       status: payment.status === reached ? 200 : 202,
       headers: { 'content-type': JSON_TYPE, location: `/v1/payments/${payment.id}` },

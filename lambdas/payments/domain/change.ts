@@ -1,5 +1,6 @@
 import { type Fingerprint, printed } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
+import { moneyOf } from './charge-money.ts';
 import type { Decision } from './decide.ts';
 import { decide } from './decide.ts';
 import type { Failure, HoldChange, Payment, Refund, TransitionDraft } from './payment.ts';
@@ -20,8 +21,15 @@ export type ChangeRefusal =
   | { readonly kind: 'wrong_status'; readonly status: Payment['status'] }
   /** Another capture or cancellation of the payment is under way. */
   | { readonly kind: 'change_in_progress' }
+  | { readonly kind: 'too_many_refunds' }
   /** Minor units. */
   | { readonly kind: 'exceeds'; readonly leftMinor: number };
+
+/**
+ * Refunds of one payment, failed ones included. Below the limits of the processors' look-ups (Stripe: 1,000 are read) and
+ * of a payment's chain, so that a refund whose answer was lost is always found.
+ */
+export const MAX_REFUNDS = 500;
 
 export type ChangeDecision = { readonly kind: 'begin'; readonly draft: TransitionDraft } | ChangeRefusal;
 
@@ -86,7 +94,8 @@ function decideRefund(
   const { payment } = state;
   const { chargeId } = payment;
   if (payment.status !== 'succeeded' || chargeId === undefined) return { kind: 'wrong_status', status: payment.status };
-  const leftMinor = refundableMinor(state);
+  if (state.refunds.size >= MAX_REFUNDS) return { kind: 'too_many_refunds' };
+  const leftMinor = moneyOf(chargeId, state)?.leftMinor ?? 0;
   const amountMinor = requested ?? leftMinor;
   if (leftMinor <= 0 || amountMinor > leftMinor) return { kind: 'exceeds', leftMinor: Math.max(0, leftMinor) };
   const refund: PendingChange = {
@@ -98,21 +107,6 @@ function decideRefund(
     createdAtMs,
   };
   return begin('refund.pending', payment, reason === undefined ? refund : { ...refund, reason });
-}
-
-/** The captured amount, less refunds, pending refunds and disputes that are open or lost. Minor units. */
-function refundableMinor({ payment, refunds, disputes }: PaymentState): number {
-  const sum = (amounts: readonly number[]) => amounts.reduce((total, amount) => total + amount, 0);
-  const own = <Sub extends { chargeId: string }>(all: ReadonlyMap<string, Sub>) =>
-    [...all.values()].filter(({ chargeId }) => chargeId === payment.chargeId);
-  const pending = own(refunds).filter(({ status }) => status === 'pending');
-  const disputed = own(disputes).filter(({ status }) => status !== 'won');
-  return (
-    payment.amountCapturedMinor -
-    payment.amountRefundedMinor -
-    sum(pending.map(({ amountMinor }) => amountMinor)) -
-    sum(disputed.map(({ amountMinor }) => amountMinor))
-  );
 }
 
 /** The current state of the operation's change. @returns undefined when it never began */

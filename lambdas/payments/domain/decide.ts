@@ -1,4 +1,5 @@
 import { book } from './bookings.ts';
+import { moneyOf } from './charge-money.ts';
 import type { ChargeFact, Fact, FeeFact, ForeignChargeFact } from './facts.ts';
 import type { Dispute, Failure, Payment, Refund, StrayCharge, TransitionDraft } from './payment.ts';
 import { isOwnWord, NOT_ATTEMPTED, ofProcessor, WRONG_AMOUNT } from './payment.ts';
@@ -223,11 +224,14 @@ function decideRefund(fact: Refund, state: PaymentState): Decision {
   if (known !== undefined && (known.amountMinor !== fact.amountMinor || known.chargeId !== fact.chargeId)) {
     return review('a refund keeps its amount and its charge');
   }
-  const given = capturedOf(fact.chargeId, state);
-  if (given === undefined) return review('a refund of a charge that has no money');
-  const { account, leftMinor, currency } = given;
+  const money = moneyOf(fact.chargeId, state);
+  if (money === undefined) return review('a refund of a charge that has no money');
+  const { account, capturedMinor, refundedMinor, currency } = money;
   const { amountMinor } = fact;
-  if (cell.posts === 'give_back' && amountMinor > leftMinor) return review('a refund beyond what was taken');
+  // Only what was captured limits a fact: pending refunds and disputes limit what Payonce itself begins.
+  if (cell.posts === 'give_back' && amountMinor > capturedMinor - refundedMinor) {
+    return review('a refund beyond what was taken');
+  }
   const { payment } = state;
   const postings = book(cell.posts, { amountMinor, currency, account });
   const givenMinor = netDebitMinor('refunds', payment.currency, postings);
@@ -241,25 +245,6 @@ function refundRowOf({ status, failure }: Refund): Exclude<RefundStatus, 'none'>
   return status === 'failed' && failure !== undefined && isOwnWord(failure) ? 'given_up' : status;
 }
 
-/** The amount of a charge that can still be refunded, in minor units, and the account that is debited. */
-function capturedOf(
-  chargeId: string,
-  { payment, strayCharges, refunds }: PaymentState,
-):
-  | { readonly account: 'refunds' | 'late_receipts'; readonly leftMinor: number; readonly currency: string }
-  | undefined {
-  const stray = strayCharges.get(chargeId);
-  if (stray?.status === 'captured') {
-    const returned = [...refunds.values()]
-      .filter((refund) => refund.chargeId === chargeId && refund.status === 'succeeded')
-      .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
-    return { account: 'late_receipts', leftMinor: stray.amountMinor - returned, currency: stray.currency };
-  }
-  if (payment.chargeId !== chargeId || payment.amountCapturedMinor === 0) return undefined;
-  const leftMinor = payment.amountCapturedMinor - payment.amountRefundedMinor;
-  return { account: 'refunds', leftMinor, currency: payment.currency };
-}
-
 function decideDispute(fact: Dispute, state: PaymentState): Decision {
   const known = state.disputes.get(fact.disputeId);
   const cell = DISPUTE_TABLE[fact.status][known?.status ?? 'none'];
@@ -267,7 +252,7 @@ function decideDispute(fact: Dispute, state: PaymentState): Decision {
   if (known !== undefined && (known.amountMinor !== fact.amountMinor || known.chargeId !== fact.chargeId)) {
     return review('a dispute keeps its amount and its charge');
   }
-  const disputed = capturedOf(fact.chargeId, state);
+  const disputed = moneyOf(fact.chargeId, state);
   if (disputed === undefined) return review('a dispute over a charge that has no money');
   const postings = book(cell.posts, { amountMinor: fact.amountMinor, currency: disputed.currency });
   return appended(cell, state.payment, postings, fact);

@@ -19,53 +19,55 @@ export interface PaymentState {
 type Step = Pick<Transition, 'type' | 'payment' | 'subject'>;
 
 /** The state after one more transition. */
-export function evolve(state: PaymentState | undefined, { type, payment, subject }: Step): PaymentState {
-  const { refunds, holdChanges, disputes, strayCharges, corrections, decisions } = state ?? NOTHING_YET;
-  const saidProcessing = state?.saidProcessing === true || type === 'payment.processing';
-  const next = { payment, saidProcessing, refunds, holdChanges, disputes, strayCharges, corrections, decisions };
-  switch (subject?.kind) {
-    case undefined:
-      return next;
-    case 'refund':
-      return { ...next, refunds: new Map(refunds).set(subject.refundId, subject), ...decided(decisions, subject) };
-    case 'capture':
-    case 'void':
-      return {
-        ...next,
-        holdChanges: new Map(holdChanges).set(subject.operationId, subject),
-        ...decided(decisions, subject),
-      };
-    case 'dispute':
-      return { ...next, disputes: new Map(disputes).set(subject.disputeId, subject) };
-    case 'stray_charge':
-      return { ...next, strayCharges: new Map(strayCharges).set(subject.chargeId, subject) };
-    case 'correction':
-      return { ...next, corrections: new Map(corrections).set(subject.correctionId, subject) };
-    case 'decision':
-      return { ...next, decisions: new Map(decisions).set(subject.decisionId, subject) };
-  }
+export function evolve(state: PaymentState, step: Step): PaymentState {
+  return fold(state, [step]);
 }
-
-function decided(
-  decisions: PaymentState['decisions'],
-  { decision }: Refund | HoldChange,
-): Partial<Pick<PaymentState, 'decisions'>> {
-  return decision === undefined ? {} : { decisions: new Map(decisions).set(decision.decisionId, decision) };
-}
-
-const NOTHING_YET = {
-  refunds: new Map(),
-  holdChanges: new Map(),
-  disputes: new Map(),
-  strayCharges: new Map(),
-  corrections: new Map(),
-  decisions: new Map(),
-};
 
 /** @param transitions all transitions of one payment, oldest first; at least one */
 export function stateAfter(transitions: readonly Step[]): PaymentState {
-  let state: PaymentState | undefined;
-  for (const transition of transitions) state = evolve(state, transition);
-  invariant(state !== undefined, 'a payment has a first transition');
-  return state;
+  return fold(undefined, transitions);
+}
+
+/** Linear in the number of transitions: the maps are copied once, not once for each transition. */
+function fold(before: PaymentState | undefined, steps: readonly Step[]): PaymentState {
+  const refunds = new Map(before?.refunds);
+  const holdChanges = new Map(before?.holdChanges);
+  const disputes = new Map(before?.disputes);
+  const strayCharges = new Map(before?.strayCharges);
+  const corrections = new Map(before?.corrections);
+  const decisions = new Map(before?.decisions);
+  let payment = before?.payment;
+  let saidProcessing = before?.saidProcessing ?? false;
+  for (const { type, payment: after, subject } of steps) {
+    payment = after;
+    saidProcessing ||= type === 'payment.processing';
+    switch (subject?.kind) {
+      case undefined:
+        break;
+      case 'refund':
+        refunds.set(subject.refundId, subject);
+        break;
+      case 'capture':
+      case 'void':
+        holdChanges.set(subject.operationId, subject);
+        break;
+      case 'dispute':
+        disputes.set(subject.disputeId, subject);
+        break;
+      case 'stray_charge':
+        strayCharges.set(subject.chargeId, subject);
+        break;
+      case 'correction':
+        corrections.set(subject.correctionId, subject);
+        break;
+      case 'decision':
+        decisions.set(subject.decisionId, subject);
+        break;
+    }
+    if (subject !== undefined && 'decision' in subject && subject.decision !== undefined) {
+      decisions.set(subject.decision.decisionId, subject.decision);
+    }
+  }
+  invariant(payment !== undefined, 'a payment has a first transition');
+  return { payment, saidProcessing, refunds, holdChanges, disputes, strayCharges, corrections, decisions };
 }

@@ -44,6 +44,8 @@ export interface SettlementState {
   readonly looked: 'absent' | 'unavailable' | undefined;
   /** Whether there is time for one more send before the client must be answered. */
   readonly timeLeft: boolean;
+  /** Whether the chain still allows the operation. Otherwise nothing is sent any more, as after the send window. @default true */
+  readonly allowed?: boolean;
 }
 
 export type SettlementStep =
@@ -59,7 +61,7 @@ export function isSendWindowClosed({ nowMs, claimedAtMs }: Pick<SettlementState,
 }
 
 export function nextStep(state: SettlementState): SettlementStep {
-  const windowClosed = isSendWindowClosed(state);
+  const windowClosed = state.allowed === false || isSendWindowClosed(state);
   if (state.sent === 'nothing') return windowClosed ? conclude('not_attempted') : { do: 'send' };
   if (state.abilities.lookup.kind !== 'none' && state.looked === undefined) return { do: 'ask' };
   if (windowClosed) return concludeAfterWindow(state);

@@ -2,7 +2,7 @@ import { problemAnswer } from '../../http/http-answer.ts';
 import { problem } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import type { ChangeKind } from '../../kernel/ids.ts';
-import type { ChangeRefusal } from '../domain/change.ts';
+import { type ChangeRefusal, MAX_REFUNDS } from '../domain/change.ts';
 import type { ChangePaymentOutcome } from '../use/change-payment.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
 
@@ -43,6 +43,10 @@ function refusalAnswer(kind: ChangeKind, refusal: ChangeRefusal, requestId: stri
       return problemAnswer(problem('change_in_progress', detail), requestId, {
         headers: { 'retry-after': String(IN_PROGRESS_RETRY_SECONDS) },
       });
+    }
+    case 'too_many_refunds': {
+      const detail = `A payment has at most ${MAX_REFUNDS} refunds, failed ones included. Refund larger amounts.`;
+      return problemAnswer(problem('too_many_refunds', detail), requestId);
     }
     case 'exceeds': {
       const detail = `At most ${refusal.leftMinor} is left.`;

@@ -15,6 +15,7 @@ import type { OrphanShelf } from '../use/unfinished-work.ts';
 import { appendItem } from './items.ts';
 import {
   holdItem,
+  inquiryItem,
   keptOrphanKey,
   ORPHAN_SHARDS,
   openOrderRow,
@@ -118,7 +119,16 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
     ]);
   }
 
-  #itemsOf({ record, transitions, orphan, adopted, toReturn = [], hold, reopened }: Effect): TransactItem[] {
+  #itemsOf({
+    record,
+    transitions,
+    orphan,
+    adopted,
+    toReturn = [],
+    inquiries = [],
+    hold,
+    reopened,
+  }: Effect): TransactItem[] {
     const { idempotency, registry } = this.#tables;
     const items: TransactItem[] = [
       {
@@ -131,6 +141,7 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
       },
       ...transitions.map((transition) => appendItem(this.#tables, transition)),
       ...toReturn.map((charge) => returnItem(this.#tables, charge)),
+      ...inquiries.map((inquiry) => inquiryItem(this.#tables, inquiry)),
     ];
     if (hold !== undefined) items.push(holdItem(this.#tables, hold));
     if (orphan !== undefined) {

@@ -71,8 +71,6 @@ const chargeToReturnItem = itemSchema<ChargeToReturn>()({
   paymentId: z.string().transform((id) => id as PaymentId),
   chargeId: z.string(),
   by: z.enum(['refund', 'void']),
-  amountMinor: z.int().min(1),
-  currency: z.string(),
   foundAtMs: z.int(),
 });
 
@@ -104,7 +102,7 @@ const inquiryFields = itemSchema<Inquiry>()({
   operationId: z.string().transform((id) => id as OperationId),
   paymentId: z.string().transform((id) => id as PaymentId),
   claimedAtMs: z.int(),
-  waitsFor: z.literal('payer').exactOptional(),
+  waitsFor: z.enum(['payer', 'bank']).exactOptional(),
 });
 
 export function inquiriesPartition(shard: number): string {

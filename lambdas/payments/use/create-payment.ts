@@ -87,7 +87,7 @@ type Write = Omit<Commit, 'record' | 'expects'>;
 class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> {
   readonly key: ClaimedKey;
   readonly expired: Refusal;
-  readonly breaker: { readonly look: () => Promise<void>; readonly begun: 'answered' };
+  readonly breaker: { readonly look: () => Promise<void>; readonly lookOfBegun: () => Promise<void> };
   readonly #tools: CreatePaymentTools;
   readonly #request: CreatePayment;
   readonly #answerByMs: number;
@@ -98,7 +98,13 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     const { paymentId, fingerprint } = request;
     this.key = { operationId: chargeOperation(paymentId), paymentId, fingerprint };
     this.expired = { kind: 'key_expired', paymentId };
-    this.breaker = { look: () => tools.processor.ready(), begun: 'answered' };
+    this.breaker = {
+      look: () => tools.processor.ready(),
+      lookOfBegun: async () => {
+        const { first } = await this.read();
+        await (pinnedProcessor(tools, first) ?? tools.processor).ready();
+      },
+    };
     this.#tools = tools;
     this.#request = request;
     this.#answerByMs = (request.receivedAtMs ?? tools.clock.nowMs()) + REQUEST_BUDGET_SECONDS * 1000;
@@ -180,7 +186,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
       unknown: isUnresolved(payment),
       isRefusal: fact?.kind === 'declined' || fact?.kind === 'rejected' || fact?.kind === 'not_attempted',
       write: {
-        ...(transition === undefined ? {} : { transition, toReturn: chargesToReturn(transitions) }),
+        ...(transition === undefined ? {} : { transition, toReturn: chargesToReturn(chain, transitions) }),
         ...holdToEnd(transitions),
         ...(isAwaited(payment) ? { inquiry: inquiryAbout(payment, claimedAtMs) } : {}),
       },

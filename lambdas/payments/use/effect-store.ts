@@ -1,7 +1,7 @@
 import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import type { Transition } from '../domain/transition.ts';
-import type { ChargeToReturn, Hold, OpenOrder, PaymentStore } from './payment-store.ts';
+import type { ChargeToReturn, Hold, Inquiry, OpenOrder, PaymentStore } from './payment-store.ts';
 
 /** A callback without a matching payment. It is stored, retried for 24 hours, and never posted. */
 export interface OrphanedCallback {
@@ -33,8 +33,9 @@ export interface Effect {
   /** An orphan to remove, because its payment was found. */
   readonly adopted?: OrphanedCallback;
   readonly toReturn?: readonly ChargeToReturn[];
+  readonly inquiries?: readonly Inquiry[];
   readonly hold?: Hold;
-  /** An order to drive again, because a refund of its payment failed. */
+  /** An order to drive again, because money of its payment came back. */
   readonly reopened?: OpenOrder;
 }
 

@@ -1,6 +1,7 @@
 import { invariant } from '../../kernel/invariant.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { changeOf, decideChangeFailed, isUnderWay, operationIdOf, type PendingChange } from '../domain/change.ts';
+import { isCovered } from '../domain/charge-money.ts';
 import { type Decision, decide } from '../domain/decide.ts';
 import type { HoldChange, Refund } from '../domain/payment.ts';
 import { NOT_ATTEMPTED, ofProcessor } from '../domain/payment.ts';
@@ -29,11 +30,17 @@ export async function findOutChange(
 ): Promise<(chain: Pick<PaymentChain, 'state'>) => Decision | undefined> {
   if (!isUnderWay(change, chain.state)) return () => undefined;
   const order = changeOrder(change, chain);
-  const found = await findOut<ChangeOutcome>({ abilities: processor.abilities, clock, entropy }, underway, {
-    send: (limit) => processor.change(order, limit),
-    look: (limit) => processor.findChange(order, limit),
-    isRefusal: ({ kind }) => kind === 'refused',
-  });
+  // Decided again at the last moment: a dispute may have taken the money after the refund was reserved.
+  const allowed = change.kind !== 'refund' || isCovered(change, chain.state);
+  const found = await findOut<ChangeOutcome>(
+    { abilities: processor.abilities, clock, entropy },
+    { ...underway, allowed },
+    {
+      send: (limit) => processor.change(order, limit),
+      look: (limit) => processor.findChange(order, limit),
+      isRefusal: ({ kind }) => kind === 'refused',
+    },
+  );
   return ({ state }) => decideFound(found, change, state);
 }
 

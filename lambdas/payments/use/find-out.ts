@@ -28,6 +28,8 @@ export interface Underway {
   readonly sent: 'nothing' | 'maybe';
   /** When the caller must have an answer. Unix milliseconds. */
   readonly answerByMs: number;
+  /** Whether the chain still allows the operation. Otherwise it is only looked up. @default true */
+  readonly allowed?: boolean;
 }
 
 /** One operation at a processor: how to send it, and how to look it up. */
@@ -50,7 +52,7 @@ export type Found<Answer> =
  */
 export async function findOut<Answer>(
   tools: FindOutTools,
-  { claimedAtMs, sent: sentBefore, answerByMs }: Underway,
+  { claimedAtMs, sent: sentBefore, answerByMs, allowed = true }: Underway,
   question: Question<Answer>,
 ): Promise<Found<Answer>> {
   const { clock, abilities } = tools;
@@ -62,7 +64,7 @@ export async function findOut<Answer>(
     const nowMs = clock.nowMs();
     const leftMs = answerByMs - COMMIT_RESERVE_MS - nowMs;
     const timeLeft = leftMs >= SHORTEST_SEND_MS;
-    const step = nextStep({ nowMs, claimedAtMs, abilities, sent, sends, looked, timeLeft });
+    const step = nextStep({ nowMs, claimedAtMs, abilities, sent, sends, looked, timeLeft, allowed });
     if (step.do === 'conclude') return { kind: step.fact };
     if (step.do === 'ask') {
       const seen = await look(question);

@@ -58,15 +58,12 @@ export interface PaymentStore extends RecordStore {
   listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]>;
 }
 
-/** The queue entry for a stray charge to return, written with the transition that records the charge. */
+/** The queue entry for a stray charge to return, written with the transition that leaves money of the charge to return. */
 export interface ChargeToReturn {
   readonly paymentId: PaymentId;
   readonly chargeId: string;
   /** Captured money is refunded; a hold is voided. */
   readonly by: 'refund' | 'void';
-  /** Minor units. */
-  readonly amountMinor: number;
-  readonly currency: string;
   readonly foundAtMs: number;
 }
 
@@ -76,14 +73,18 @@ export interface Hold {
   readonly authorizedAtMs: number;
 }
 
-/** The queue entry for an operation that was answered 202, or for a payment that waits for its payer. */
+/**
+ * The queue entry for an operation that was answered 202, for a payment that waits for its payer, and for a refund or dispute
+ * that began at the processor and is not decided there yet.
+ */
 export interface Inquiry {
+  /** For a refund or a dispute of the processor, its id there. */
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
   /** When the operation was claimed. The send window ends 15 minutes later. Unix milliseconds. */
   readonly claimedAtMs: number;
-  /** Set when only the payer's action is outstanding. Such a payment is looked up less often. */
-  readonly waitsFor?: 'payer';
+  /** Set when only the action of the payer, or of a bank, is outstanding. Such an entry is looked up less often. */
+  readonly waitsFor?: 'payer' | 'bank';
 }
 
 /** The queue entry for an order that was answered and is not settled, or that a failed refund opened again. */

@@ -5,8 +5,8 @@ import type { Processor, ProcessorBooks } from './processor.ts';
 export interface KnownProcessors {
   /** The processor of new charges. */
   readonly processor: Processor;
-  /** Further processors that earlier payments may have been sent to. @default none */
-  readonly others?: readonly Processor[];
+  /** Every processor that this deployment calls: earlier payments were sent to them. @default `processor` alone */
+  readonly processors?: readonly Processor[];
 }
 
 /**
@@ -14,9 +14,12 @@ export interface KnownProcessors {
  *
  * @returns undefined when this deployment does not call that processor, account and endpoint
  */
-export function pinnedProcessor({ processor, others = [] }: KnownProcessors, first: Transition): Processor | undefined {
+export function pinnedProcessor(
+  { processor, processors = [processor] }: KnownProcessors,
+  first: Transition,
+): Processor | undefined {
   const { account, endpoint } = detailsOf(first).processor;
-  return [processor, ...others].find(
+  return processors.find(
     (each) => each.name === first.payment.processorName && each.account === account && each.endpoint === endpoint,
   );
 }

@@ -1,42 +1,64 @@
 import type { Digest } from '../../kernel/digest.ts';
-import { parseOrderId, paymentOfOrder } from '../../kernel/ids.ts';
+import { isOwnRefund, type OperationId, parseOrderId, paymentOfOrder } from '../../kernel/ids.ts';
+import { moneyOf } from '../domain/charge-money.ts';
+import { stateAfter } from '../domain/payment-state.ts';
 import { detailsOf, type Transition } from '../domain/transition.ts';
 import type { Effect } from './effect-store.ts';
-import type { ChargeToReturn, Hold, OpenOrder } from './payment-store.ts';
+import type { PaymentChain } from './payment-chain.ts';
+import type { ChargeToReturn, Hold, Inquiry, OpenOrder } from './payment-store.ts';
+
+type Before = Pick<PaymentChain, 'first' | 'transitions'>;
 
 /**
- * The queue entries that every writer of these transitions must write with them.
+ * The queue entries that every writer of these transitions must write with them. Whatever is unfinished after them is in a
+ * queue that a job reads.
  *
- * @param first the first transition of the payment's chain
+ * @param before the chain that the transitions are appended to
  */
 export function queuedWith(
   digest: Digest,
-  first: Transition,
+  before: Before,
   transitions: readonly Transition[],
-): Pick<Effect, 'toReturn' | 'hold' | 'reopened'> {
-  const reopened = orderToReopen(digest, first, transitions);
+): Pick<Effect, 'toReturn' | 'inquiries' | 'hold' | 'reopened'> {
+  const reopened = orderToReopen(digest, before.first, transitions);
   return {
-    toReturn: chargesToReturn(transitions),
+    toReturn: chargesToReturn(before, transitions),
+    inquiries: undecidedAtBank(transitions),
     ...holdToEnd(transitions),
     ...(reopened === undefined ? {} : { reopened }),
   };
 }
 
-/** The entries in the queue of returns: one for each stray charge that these transitions record. */
-export function chargesToReturn(transitions: readonly Transition[]): readonly ChargeToReturn[] {
-  return transitions.flatMap(({ type, subject, payment, occurredAtMs }) => {
-    if (type !== 'payment.late_success' || subject?.kind !== 'stray_charge') return [];
-    const { chargeId, amountMinor, currency, status } = subject;
-    return [
-      {
-        paymentId: payment.id,
-        chargeId,
-        by: status === 'captured' ? 'refund' : 'void',
-        amountMinor,
-        currency,
-        foundAtMs: occurredAtMs,
-      },
-    ];
+/**
+ * The entries in the queue of returns: one for each stray charge that these transitions concern and that has money to
+ * return afterwards. A stray charge has money when it is found, when its refund fails, and when its dispute is won.
+ */
+export function chargesToReturn(before: Before, transitions: readonly Transition[]): readonly ChargeToReturn[] {
+  const newest = transitions.at(-1);
+  if (newest === undefined) return [];
+  const concerned = transitions.flatMap(({ subject }) =>
+    subject !== undefined && 'chargeId' in subject ? [subject.chargeId] : [],
+  );
+  if (concerned.length === 0) return [];
+  const state = stateAfter([...before.transitions, ...transitions]);
+  return [...new Set(concerned)].flatMap((chargeId): readonly ChargeToReturn[] => {
+    const stray = state.strayCharges.get(chargeId);
+    if (stray === undefined) return [];
+    const entry = { paymentId: newest.payment.id, chargeId, foundAtMs: newest.occurredAtMs };
+    if (stray.status === 'authorized') return [{ ...entry, by: 'void' }];
+    return (moneyOf(chargeId, state)?.leftMinor ?? 0) > 0 ? [{ ...entry, by: 'refund' }] : [];
+  });
+}
+
+/** A refund or a dispute that began at the processor ends by a callback. If that is lost, the charge is looked up. */
+function undecidedAtBank(transitions: readonly Transition[]): readonly Inquiry[] {
+  return transitions.flatMap(({ subject, payment, occurredAtMs }): readonly Inquiry[] => {
+    const entry = { paymentId: payment.id, claimedAtMs: occurredAtMs, waitsFor: 'bank' } as const;
+    if (subject?.kind === 'dispute' && subject.status === 'open') {
+      return [{ ...entry, operationId: subject.disputeId as OperationId }];
+    }
+    const isForeign = subject?.kind === 'refund' && subject.status === 'pending' && !isOwnRefund(subject.refundId);
+    return isForeign ? [{ ...entry, operationId: subject.refundId as OperationId }] : [];
   });
 }
 
@@ -48,18 +70,20 @@ export function holdToEnd(transitions: readonly Transition[]): { readonly hold?:
 }
 
 /**
- * The queue entry that opens an order again: its cancellation relied on a refund, and a bank can reject a refund days
- * later.
+ * The queue entry that opens an order again: its cancellation relied on money that was refunded or disputed. A bank can
+ * reject a refund days later, and a dispute can be won.
  *
  * @param first the first transition of the payment's chain
- * @returns undefined when no refund failed, or the payment does not belong to an order
+ * @returns undefined when no money came back, or the payment does not belong to an order
  */
 function orderToReopen(digest: Digest, first: Transition, transitions: readonly Transition[]): OpenOrder | undefined {
-  const failed = transitions.findLast(({ type }) => type === 'refund.failed');
+  const cameBack = transitions.findLast(
+    ({ type, subject }) => type === 'refund.failed' || (subject?.kind === 'dispute' && subject.status === 'won'),
+  );
   const orderId = parseOrderId(detailsOf(first).metadata?.['order'] ?? '');
-  if (failed === undefined || orderId === undefined) return undefined;
+  if (cameBack === undefined || orderId === undefined) return undefined;
   // The merchant chooses the metadata and may name any order.
   if (paymentOfOrder(digest, orderId) !== first.payment.id) return undefined;
   // A time cannot equal a sequence of the order's chain, so a worker that read an older entry cannot delete this one.
-  return { orderId, createdAtMs: failed.occurredAtMs, sequence: failed.occurredAtMs };
+  return { orderId, createdAtMs: cameBack.occurredAtMs, sequence: cameBack.occurredAtMs };
 }

@@ -26,6 +26,12 @@ export interface RecordChargeTools extends AlarmTools {
 
 const READ_TIMEOUT_MS = 5_000;
 
+/**
+ * Transitions per transaction. DynamoDB allows a hundred items per transaction (Amazon DynamoDB developer guide,
+ * "TransactWriteItems"), and a transition can have a queue entry beside it.
+ */
+export const MAX_TOGETHER = 40;
+
 /** @throws RetryableError or AmbiguousError when the charge could not be read */
 export async function readCharge(books: ProcessorBooks, chargeId: string): Promise<ProcessorCharge> {
   const charge = await books.readCharge(chargeId, { timeoutMs: READ_TIMEOUT_MS });
@@ -34,8 +40,8 @@ export async function readCharge(books: ProcessorBooks, chargeId: string): Promi
 }
 
 /**
- * Appends all facts of a charge in the processor's books, as a callback would. The chain is read before the charge, so
- * that the facts are never older than the state that they are applied to.
+ * Appends all facts of a charge in the processor's books, as a callback would, in as many transactions as they need. The
+ * chain is read before the charge, so that the facts are never older than the state that they are applied to.
  *
  * @param asked the operation whose outcome is looked up
  * @throws RetryableError when a rival was faster in every round
@@ -46,15 +52,29 @@ export async function recordCharge(
   asked: OperationId,
   read: () => Promise<ProcessorCharge>,
 ): Promise<ProcessorCharge> {
+  let part: Awaited<ReturnType<typeof recordPart>>;
+  do part = await recordPart(tools, paymentId, asked, read);
+  while (part.isMore);
+  return part.charge;
+}
+
+/** Each part appends facts that no later part has, so the parts come to an end. */
+async function recordPart(
+  tools: RecordChargeTools,
+  paymentId: PaymentId,
+  asked: OperationId,
+  read: () => Promise<ProcessorCharge>,
+): Promise<{ readonly charge: ProcessorCharge; readonly isMore: boolean }> {
   const { store, effects, digest, clock, entropy, cause } = tools;
-  return rounds<ProcessorCharge>('this payment', async () => {
+  return rounds('this payment', async () => {
     const chain = await readChain(store, paymentId);
     invariant(chain !== undefined, 'the payment of a looked-up charge exists');
     const charge = await read();
     const nowMs = clock.nowMs();
     const { transitions, contradictions } = decideAll(digest, charge, chain, { occurredAtMs: nowMs, cause });
     raiseAlarms(tools, transitions, contradictions);
-    if (transitions.length === 0) return charge;
+    if (transitions.length === 0) return { charge, isMore: false };
+    const part = transitions.slice(0, MAX_TOGETHER);
     const outcome = await effects.recordEffect({
       record: {
         operationId: inquiryOperation(digest, asked, chain.newest.sequence + 1),
@@ -63,9 +83,9 @@ export async function recordCharge(
         recordedAtMs: nowMs,
         expiresAtSeconds: effectExpirySeconds(nowMs, entropy.fraction()),
       },
-      transitions,
-      ...queuedWith(digest, chain.first, transitions),
+      transitions: part,
+      ...queuedWith(digest, chain, part),
     });
-    return outcome.kind === 'recorded' ? charge : 'again';
+    return outcome.kind === 'recorded' ? { charge, isMore: part.length < transitions.length } : 'again';
   });
 }

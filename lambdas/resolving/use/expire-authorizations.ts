@@ -36,8 +36,8 @@ const MAX_ATTEMPTS = 10;
  *   merchant  ── capture.pending n + 1 ✓ ── capture ── succeeded
  */
 export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<Hold> {
-  const { holds, processor, others = [], clock } = tools;
-  const shortestMs = Math.min(...[processor, ...others].map(({ abilities }) => abilities.holdValidityMs));
+  const { holds, processor, processors = [processor], clock } = tools;
+  const shortestMs = Math.min(...processors.map(({ abilities }) => abilities.holdValidityMs));
   return {
     page: async (cursor, limit, { scheduledForMs }) => {
       const beforeMs = Math.min(scheduledForMs, clock.nowMs()) - shortestMs - MARGIN_MS;

@@ -94,12 +94,16 @@ export function cameOfClaim(
   return 'undecidable';
 }
 
-async function finish(tools: ResolveTools, record: OpenRecord, { first, state }: PaymentChain) {
-  const { cause } = tools;
+async function finish(allTools: ResolveTools, record: OpenRecord, { first, state }: PaymentChain) {
+  const { cause } = allTools;
   const { operationId, paymentId, fingerprint } = record;
   const { tenantId, mode } = first.payment;
+  // The breaker that counts is that of the payment's own processor.
+  const processor = pinnedProcessor(allTools, first) ?? allTools.processor;
+  const tools = { ...allTools, processor, processors: allTools.processors ?? [allTools.processor] };
   const change = changeOf(state, operationId);
   if (change !== undefined) {
+    await lookBeforeRefund(tools, operationId, { first, state });
     const request = { operationId, paymentId, tenantId, mode, fingerprint, requestId: operationId, cause };
     return (await changePayment(tools, { ...request, command: commandOf(change) })).kind;
   }
@@ -115,6 +119,23 @@ async function finish(tools: ResolveTools, record: OpenRecord, { first, state }:
     ...notesOf(details),
   });
   return outcome.kind;
+}
+
+/**
+ * Records the processor's books before a refund may be sent by a later owner: a dispute or a refund made at the processor may
+ * have taken the money, and the callback may be lost.
+ *
+ * @throws as `recordCharge`
+ */
+async function lookBeforeRefund(
+  tools: ResolveTools,
+  operationId: OperationId,
+  { first, state }: Pick<PaymentChain, 'first' | 'state'>,
+): Promise<void> {
+  const refund = state.refunds.get(operationId);
+  const books = pinnedBooks(tools, first);
+  if (refund?.status !== 'pending' || books === undefined) return;
+  await recordCharge(tools, first.payment.id, operationId, () => readCharge(books, refund.chargeId));
 }
 
 function commandOf(change: HoldChange | Refund): ChangeCommand {
@@ -150,11 +171,18 @@ export async function resolveInquiries(
 /** @returns `finished` when the outcome is known now, or the payment waits for an operator's decision */
 async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
   const { store, effects, digest, clock, entropy, cause } = tools;
+  let looked = false;
   return rounds<Came>('this payment', async () => {
     const chain = await readChain(store, inquiry.paymentId);
     invariant(chain !== undefined, 'an inquiry has its payment');
     if (!isOpen(inquiry.operationId, chain)) return 'finished';
-    if (isForPayer(inquiry.operationId, chain)) return lookAtCharge(tools, inquiry, chain);
+    const charge = chargeToLookAt(inquiry, chain);
+    if (charge !== undefined) return lookAtCharge(tools, inquiry, chain, charge);
+    if (!looked) {
+      looked = true;
+      await lookBeforeRefund(tools, inquiry.operationId, chain);
+      return 'again';
+    }
     // Look up again after every conflict: the answer must not be older than the state on which the decision is made.
     const decision = (await ask(tools, inquiry, chain))(chain);
     if (decision?.kind !== 'append') return decision?.kind === 'review' ? 'undecidable' : 'waiting';
@@ -171,7 +199,7 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
     const outcome = await effects.recordEffect({
       record,
       transitions: [transition],
-      ...queuedWith(digest, chain.first, [transition]),
+      ...queuedWith(digest, chain, [transition]),
     });
     if (outcome.kind !== 'recorded') return 'again';
     return isOpen(inquiry.operationId, chainOf([...chain.transitions, transition])) ? 'waiting' : 'finished';
@@ -179,18 +207,27 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
 }
 
 function isOpen(operationId: OperationId, { state }: PaymentChain): boolean {
+  const dispute = state.disputes.get(operationId);
+  if (dispute !== undefined) return dispute.status === 'open';
   const change = changeOf(state, operationId);
   return change === undefined ? isAwaited(state.payment) : isUnderWay(change, state);
 }
 
-function isForPayer(operationId: OperationId, { state }: PaymentChain): boolean {
-  return changeOf(state, operationId) === undefined && state.payment.status === 'requires_action';
+/** The charge whose entry in the books shows the outcome. @returns undefined when the operation itself is looked up */
+function chargeToLookAt({ operationId, waitsFor }: Inquiry, { state }: PaymentChain): string | undefined {
+  if (waitsFor === 'bank') return (state.disputes.get(operationId) ?? state.refunds.get(operationId))?.chargeId;
+  const isForPayer = changeOf(state, operationId) === undefined && state.payment.status === 'requires_action';
+  return isForPayer ? state.payment.chargeId : undefined;
 }
 
-/** The charge exists, so nothing is sent. The processor's books show whether the payer approved it. */
-async function lookAtCharge(tools: ResolveTools, { operationId }: Inquiry, chain: PaymentChain): Promise<Came> {
-  const { id, chargeId } = chain.state.payment;
-  invariant(chargeId !== undefined, 'a payment that waits for its payer has a charge id');
+/** The charge exists, so nothing is sent. The processor's books show what the payer or the bank has decided. */
+async function lookAtCharge(
+  tools: ResolveTools,
+  { operationId }: Inquiry,
+  chain: PaymentChain,
+  chargeId: string,
+): Promise<Came> {
+  const { id } = chain.state.payment;
   const books = pinnedBooks(tools, chain.first);
   if (books === undefined) return 'waiting';
   await recordCharge(tools, id, operationId, () => readCharge(books, chargeId));

@@ -1,20 +1,24 @@
-import { returnOperation } from '../../kernel/ids.ts';
+import { isReturn, returnOperation } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import type { Refund } from '../../payments/domain/payment.ts';
+import { moneyOf } from '../../payments/domain/charge-money.ts';
+import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
 import type { ChargeToReturn } from '../../payments/use/payment-store.ts';
 import { pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
-import type { ChangeOrder, ProcessorBooks } from '../../payments/use/processor.ts';
+import type { ChangeOrder } from '../../payments/use/processor.ts';
 import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
-import { each, type Resolved, type ResolveTools } from './resolve.ts';
+import { type Came, each, type Resolved, type ResolveTools } from './resolve.ts';
 
 const SEND_TIMEOUT_MS = 8_000;
 const MAX_AT_ONCE = 1_000;
+/** Returns of one charge that may fail. After them an operator returns the money. */
+const MAX_FAILED_RETURNS = 3;
 
 /**
- * Returns stray charges. Each return is one operation, derived from the charge, so a charge is returned once. Unlike a charge,
- * a return has no send window; each send is preceded by a read that shows what was returned already.
+ * Returns stray charges. Unlike a charge, a return has no send window. Right before each send, the charge is read from the
+ * processor's books and recorded, and the amount to return is decided on the whole chain: refunds by other actors and
+ * disputes reduce it.
  */
 export async function returnCharges(tools: ResolveTools): Promise<Resolved> {
   return each(tools, await tools.work.chargesToReturn(MAX_AT_ONCE), async (owed) => {
@@ -23,79 +27,60 @@ export async function returnCharges(tools: ResolveTools): Promise<Resolved> {
     const processor = pinnedProcessor(tools, chain.first);
     const books = pinnedBooks(tools, chain.first);
     if (processor === undefined || books === undefined) return 'waiting';
-    const order = orderOf(tools, owed);
+    const look = async (): Promise<NextStep> => {
+      const asked = returnOperation(tools.digest, owed.paymentId, owed.chargeId, { attempt: 0, amountMinor: 0 });
+      const charge = await recordCharge(tools, owed.paymentId, asked, () => readCharge(books, owed.chargeId));
+      const after = await readChain(tools.store, owed.paymentId);
+      invariant(after !== undefined, 'a payment never disappears');
+      return nextStep(tools, owed, charge, after.state);
+    };
+    let step = await look();
     let refused = false;
-    if (progressOf(await readCharge(books, owed.chargeId), owed, order) === 'not_begun') {
+    if (step.do === 'send') {
       await processor.ready();
-      const outcome = await processor.change(order, { timeoutMs: SEND_TIMEOUT_MS });
-      refused = outcome.kind === 'refused';
+      refused = (await processor.change(step.order, { timeoutMs: SEND_TIMEOUT_MS })).kind === 'refused';
+      step = await look();
     }
-    const progress = progressOf(await record(tools, books, owed, order), owed, order);
-    if (progress === 'returned') {
-      await tools.work.closeReturn(owed);
-      return 'finished';
-    }
-    return progress === 'failed' || (refused && progress === 'not_begun') ? 'undecidable' : 'waiting';
+    if (step.do === 'send') return refused ? 'undecidable' : 'waiting';
+    if (step.came === 'finished') await tools.work.closeReturn(owed);
+    return step.came;
   });
 }
 
-type Progress =
-  | 'not_begun'
-  /** The refund or void was accepted and has not succeeded yet. */
-  | 'under_way'
-  | 'returned'
-  /** Payonce's refund was accepted and failed. Its key would return the same failed refund, so an operator returns the money. */
-  | 'failed';
+type NextStep = { readonly do: 'send'; readonly order: ChangeOrder } | { readonly do: 'rest'; readonly came: Came };
 
-function progressOf(
-  { status, capturedMinor, refunds }: ProcessorCharge,
-  { by, amountMinor }: ChargeToReturn,
-  { operationId }: ChangeOrder,
-): Progress {
-  const sumOf = (counted: Refund['status']) =>
-    refunds.filter((refund) => refund.status === counted).reduce((sum, refund) => sum + refund.amountMinor, 0);
-  const returnedMinor = sumOf('succeeded');
-  if (by === 'void') return progressOfVoid(status, capturedMinor - returnedMinor);
-  if (returnedMinor >= amountMinor) return 'returned';
-  if (returnedMinor + sumOf('pending') >= amountMinor) return 'under_way';
-  return refunds.some(({ refundId }) => refundId === operationId) ? 'failed' : 'not_begun';
-}
+const rest = (came: Came): NextStep => ({ do: 'rest', came });
 
-/** A hold that was captured meanwhile is not returned. The fact of its capture queues it again as a refund. */
-function progressOfVoid(status: ProcessorCharge['status'], keptMinor: number): Progress {
-  switch (status) {
-    case 'authorized':
-      return 'not_begun';
-    case 'voided':
-    case 'declined':
-      return 'returned';
-    case 'succeeded':
-      return keptMinor > 0 ? 'under_way' : 'returned';
-    case 'pending':
-    case 'requires_action':
-      return 'under_way';
-  }
-}
-
-function orderOf(
-  { digest }: ResolveTools,
-  { paymentId, chargeId, currency, by, amountMinor }: ChargeToReturn,
-): ChangeOrder {
-  return {
-    operationId: returnOperation(digest, paymentId, chargeId, by),
+/** @param state the state after every fact of `charge` was recorded */
+function nextStep(
+  tools: ResolveTools,
+  { paymentId, chargeId, by }: ChargeToReturn,
+  charge: ProcessorCharge,
+  state: PaymentState,
+): NextStep {
+  const order = (attempt: number, amountMinor: number, currency: string): ChangeOrder => ({
+    operationId: returnOperation(tools.digest, paymentId, chargeId, { attempt, amountMinor }),
     paymentId,
     chargeId,
     currency,
-    change: by === 'void' ? { kind: 'void' } : { kind: 'refund', amountMinor },
-  };
+    change: amountMinor === 0 ? { kind: 'void' } : { kind: 'refund', amountMinor },
+  });
+  if (by === 'void' && charge.status === 'authorized') return { do: 'send', order: order(1, 0, charge.currency) };
+  const money = moneyOf(chargeId, state);
+  // A hold that was captured meanwhile has an entry of its own, written with the fact of its capture.
+  if (money === undefined) return rest(isWithoutMoney(charge) ? 'finished' : 'waiting');
+  if (money.leftMinor > 0) {
+    const returns = [...state.refunds.values()].filter(
+      (refund) => refund.chargeId === chargeId && isReturn(refund.refundId),
+    );
+    const ended = returns.filter(({ status }) => status !== 'pending');
+    if (ended.filter(({ status }) => status === 'failed').length >= MAX_FAILED_RETURNS) return rest('undecidable');
+    return { do: 'send', order: order(ended.length + 1, money.leftMinor, money.currency) };
+  }
+  // A dispute that is won, and a refund that fails after it succeeded, put the charge into the queue again.
+  return rest(money.pendingMinor > 0 ? 'waiting' : 'finished');
 }
 
-/** Reads the charge at the processor and records it in the payment. */
-function record(
-  tools: ResolveTools,
-  books: ProcessorBooks,
-  owed: ChargeToReturn,
-  { operationId }: ChangeOrder,
-): Promise<ProcessorCharge> {
-  return recordCharge(tools, owed.paymentId, operationId, () => readCharge(books, owed.chargeId));
+function isWithoutMoney({ status }: ProcessorCharge): boolean {
+  return status === 'voided' || status === 'declined';
 }

@@ -1,0 +1,62 @@
+import type { Refund } from './payment.ts';
+import type { PaymentState } from './payment-state.ts';
+
+/** The money of one captured charge, as the chain records it. Minor units. */
+export interface ChargeMoney {
+  /** The account that is debited when money of the charge is given back. */
+  readonly account: 'refunds' | 'late_receipts';
+  readonly currency: string;
+  readonly capturedMinor: number;
+  /** Refunds that succeeded. */
+  readonly refundedMinor: number;
+  /** Refunds whose outcome is open. They reserve their amount. */
+  readonly pendingMinor: number;
+  /** Disputes that are open or lost. The bank holds or has taken this amount. */
+  readonly disputedMinor: number;
+  /** The amount that can still be given back: captured, less everything above. Negative when more was disputed than was left. */
+  readonly leftMinor: number;
+}
+
+/** @returns undefined when no money was captured by the charge */
+export function moneyOf(chargeId: string, state: PaymentState): ChargeMoney | undefined {
+  const { payment, strayCharges, refunds, disputes } = state;
+  const stray = strayCharges.get(chargeId);
+  const isStray = stray?.status === 'captured';
+  if (!isStray && (payment.chargeId !== chargeId || payment.amountCapturedMinor === 0)) return undefined;
+  const capturedMinor = isStray ? stray.amountMinor : payment.amountCapturedMinor;
+  const sumOfRefunds = (status: Refund['status']) =>
+    sumOf([...refunds.values()].filter((refund) => refund.chargeId === chargeId && refund.status === status));
+  const refundedMinor = sumOfRefunds('succeeded');
+  const pendingMinor = sumOfRefunds('pending');
+  const disputedMinor = sumOf(
+    [...disputes.values()].filter((dispute) => dispute.chargeId === chargeId && dispute.status !== 'won'),
+  );
+  return {
+    account: isStray ? 'late_receipts' : 'refunds',
+    currency: isStray ? stray.currency : payment.currency,
+    capturedMinor,
+    refundedMinor,
+    pendingMinor,
+    disputedMinor,
+    leftMinor: capturedMinor - refundedMinor - pendingMinor - disputedMinor,
+  };
+}
+
+/**
+ * Whether the charge still has the money for a pending refund. A dispute can take it after the refund was reserved. Pending
+ * refunds are served in the order in which they began.
+ */
+export function isCovered(refund: Refund, state: PaymentState): boolean {
+  const money = moneyOf(refund.chargeId, state);
+  if (money === undefined) return false;
+  const pending = [...state.refunds.values()].filter(
+    ({ chargeId, status }) => chargeId === refund.chargeId && status === 'pending',
+  );
+  const place = pending.findIndex(({ refundId }) => refundId === refund.refundId);
+  const laterMinor = sumOf(pending.slice(place + 1));
+  return money.leftMinor + laterMinor >= 0;
+}
+
+function sumOf(parts: readonly { readonly amountMinor: number }[]): number {
+  return parts.reduce((sum, { amountMinor }) => sum + amountMinor, 0);
+}

@@ -1,0 +1,219 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { moneyOf } from '../../lambdas/payments/domain/charge-money.ts';
+import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import { resolveClaims } from '../../lambdas/resolving/use/resolve.ts';
+import { callback } from '../callbacks/callback-harness.ts';
+import { ChangeHarness, change } from '../payments/change-harness.ts';
+import { createMemoryProcessor } from '../payments/memory-processor.ts';
+import { paymentRequest } from '../payments/payment-fixtures.ts';
+
+/** Stories in which a bank, a payer or another user of the processor's account acts between two steps of Payonce. */
+
+const MINUTES_PER_DAY = 24 * 60;
+
+let harness: ChangeHarness;
+let events: number;
+beforeEach(() => {
+  harness = new ChangeHarness();
+  events = 0;
+});
+
+async function tell(charge: string): Promise<void> {
+  events += 1;
+  await harness.deliver(callback(`story_${events}`, charge));
+}
+
+async function paid(key: string): Promise<{ request: CreatePayment; charge: string }> {
+  const request = paymentRequest(key);
+  await harness.pay(request);
+  return { request, charge: harness.chargeOf(request) };
+}
+
+/** A failed payment whose charge succeeded later. No callback has told of the success yet. */
+async function succeedsLate(key: string): Promise<{ request: CreatePayment; charge: string }> {
+  const request = paymentRequest(key, { source: 'tok_async' });
+  await harness.pay(request);
+  const charge = harness.chargeOf(request);
+  harness.processor.inside.change(charge, { status: 'declined' });
+  await tell(charge);
+  harness.processor.inside.succeed(charge);
+  return { request, charge };
+}
+
+/** Days of operation: the resolver runs once a minute. */
+async function live(days: number): Promise<void> {
+  for (let minute = 0; minute < days * MINUTES_PER_DAY; minute += 1) {
+    await harness.resolveInquiries();
+    if (minute % 30 === 0) {
+      await harness.returnCharges();
+      await harness.resolveClaims();
+    }
+    harness.clock.advance(60_000);
+  }
+}
+
+/** What the processor holds of the charge, by its own books. Minor units. */
+function heldAtProcessor(request: CreatePayment): number {
+  const disputed = harness.processor
+    .charges(request.paymentId)
+    .flatMap(({ disputes }) => disputes)
+    .filter(({ status }) => status !== 'won')
+    .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
+  return harness.capturedAtProcessor(request) - harness.refundedAtProcessor(request) - disputed;
+}
+
+async function expectBooksToAgree(request: CreatePayment): Promise<void> {
+  const { transitions } = await harness.chain(request);
+  const postings = transitions.flatMap((transition) => transition.postings);
+  expect(netDebitMinor('processor_clearing', 'EUR', postings)).toBe(heldAtProcessor(request));
+}
+
+describe('a stray charge with a dispute', () => {
+  test('is not returned while the dispute holds its money, though the dispute is the first news of the charge', async () => {
+    const { request, charge } = await succeedsLate('disputed');
+    harness.processor.inside.dispute(charge, 1000);
+    await tell(charge);
+    await live(2);
+    expect(harness.refundedAtProcessor(request)).toBe(0);
+    await expectBooksToAgree(request);
+  });
+
+  test('is returned when the dispute is won, also when that callback is lost', async () => {
+    const { request, charge } = await succeedsLate('won');
+    const dispute = harness.processor.inside.dispute(charge, 1000);
+    await tell(charge);
+    await live(1);
+    harness.processor.inside.setDispute(dispute, 'won');
+    await live(3);
+    expect(harness.refundedAtProcessor(request)).toBe(1000);
+    expect(heldAtProcessor(request)).toBe(0);
+    await expectBooksToAgree(request);
+  });
+
+  test('is returned as far as a partial dispute leaves it', async () => {
+    const { request, charge } = await succeedsLate('partial');
+    harness.processor.inside.dispute(charge, 400);
+    await tell(charge);
+    await live(1);
+    expect(harness.refundedAtProcessor(request)).toBe(600);
+    await expectBooksToAgree(request);
+  });
+
+  test('is not returned when the callback of the dispute is lost', async () => {
+    const { request, charge } = await succeedsLate('unheard');
+    await tell(charge);
+    harness.processor.inside.dispute(charge, 1000);
+    await live(1);
+    expect(harness.refundedAtProcessor(request)).toBe(0);
+    await expectBooksToAgree(request);
+  });
+});
+
+test('a return that the bank fails three days after it succeeded is made again', async () => {
+  const { request, charge } = await succeedsLate('bounced');
+  await tell(charge);
+  await live(1);
+  expect(harness.refundedAtProcessor(request)).toBe(1000);
+  await live(3);
+  const [first] = harness.processor.charges(request.paymentId)[0]?.refunds ?? [];
+  harness.processor.inside.setRefund(String(first?.refundId), 'failed');
+  await tell(charge);
+  await live(1);
+  expect(harness.refundedAtProcessor(request)).toBe(1000);
+  await expectBooksToAgree(request);
+});
+
+describe('a refund whose owner died before it sent', () => {
+  const diesBeforeSending = async (request: CreatePayment) => {
+    const processor = { ...harness.processor, change: () => Promise.reject(new Error('the process is gone')) };
+    const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
+    await harness
+      .change(refund, { processor })
+      .catch((error: Error) => expect(error.message).toBe('the process is gone'));
+    return refund;
+  };
+
+  test.each(['heard', 'lost'])(
+    'is not sent after a dispute took the money, when the callback is %s',
+    async (callback_) => {
+      const { request, charge } = await paid('dead');
+      const refund = await diesBeforeSending(request);
+      harness.processor.inside.dispute(charge, 1000);
+      if (callback_ === 'heard') await tell(charge);
+      await live(1);
+      expect(harness.refundedAtProcessor(request)).toBe(0);
+      const { state } = await harness.chain(request);
+      expect(state.refunds.get(refund.operationId)).toMatchObject({
+        status: 'failed',
+        failure: { code: 'not_attempted' },
+      });
+      expect(moneyOf(charge, state)).toMatchObject({ leftMinor: 0, pendingMinor: 0 });
+      await expectBooksToAgree(request);
+    },
+  );
+
+  test('is sent when a partial dispute leaves enough for it', async () => {
+    const { request, charge } = await paid('enough');
+    const processor = { ...harness.processor, change: () => Promise.reject(new Error('the process is gone')) };
+    const refund = change(request, 'refund', { kind: 'refund', amountMinor: 300 });
+    await harness
+      .change(refund, { processor })
+      .catch((error: Error) => expect(error.message).toBe('the process is gone'));
+    harness.processor.inside.dispute(charge, 700);
+    await tell(charge);
+    harness.clock.advance(60_000);
+    await harness.resolveClaims();
+    expect(harness.refundedAtProcessor(request)).toBe(300);
+  });
+});
+
+test('a refund made at the processor that fails later frees its reservation, though its callback is lost', async () => {
+  const { request, charge } = await paid('foreign');
+  const refundId = harness.processor.inside.refund(charge, 1000, 'pending');
+  await tell(charge);
+  expect(moneyOf(charge, (await harness.chain(request)).state)?.leftMinor).toBe(0);
+  harness.processor.inside.setRefund(refundId, 'failed');
+  await live(2);
+  expect(moneyOf(charge, (await harness.chain(request)).state)?.leftMinor).toBe(1000);
+  expect(await harness.store.inquiries(9)).toEqual([]);
+});
+
+test('a charge with more new facts than one transaction takes is recorded by the run that returns it', async () => {
+  const { request, charge } = await succeedsLate('many');
+  await tell(charge);
+  for (let refund = 0; refund < 120; refund += 1) harness.processor.inside.refund(charge, 1);
+  await live(1);
+  expect(heldAtProcessor(request)).toBe(0);
+  await expectBooksToAgree(request);
+});
+
+describe('a payment at another processor than the default', () => {
+  test('is finished while the default processor’s breaker is open', async () => {
+    const other = { ...createMemoryProcessor({ clock: harness.clock }), account: 'other' };
+    const request = paymentRequest('pinned');
+    const dying = { ...other, charge: () => Promise.reject(new Error('the process is gone')) };
+    await harness
+      .pay(request, { processor: dying })
+      .catch((error: Error) => expect(error.message).toBe('the process is gone'));
+    harness.clock.advance(60_000);
+    harness.processor.switchCircuit('open');
+    const processors = [harness.processor, other];
+    expect(await resolveClaims({ ...harness.changeTools, processors, books: processors })).toMatchObject({
+      finished: 1,
+    });
+    expect(other.charges(request.paymentId)).toMatchObject([{ status: 'succeeded' }]);
+  });
+
+  test('is finished by a retry of its caller, though new payments go to a processor whose breaker is open', async () => {
+    const other = { ...createMemoryProcessor({ clock: harness.clock }), account: 'other' };
+    const request = paymentRequest('retried');
+    const dying = { ...other, charge: () => Promise.reject(new Error('the process is gone')) };
+    await harness
+      .pay(request, { processor: dying })
+      .catch((error: Error) => expect(error.message).toBe('the process is gone'));
+    harness.clock.advance(60_000);
+    harness.processor.switchCircuit('open');
+    expect(await harness.pay(request, { processors: [harness.processor, other] })).toMatchObject({ kind: 'first' });
+  });
+});
