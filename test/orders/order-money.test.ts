@@ -106,6 +106,82 @@ describe('an order whose money went back by the payment’s own route', () => {
   });
 });
 
+describe('an order whose money is on its way back while the stock is silent', () => {
+  /** The order is paid, and the stock has not answered yet. */
+  async function waitsForStock(key: string) {
+    const request = orderRequest(key);
+    const away = { ...harness.shop.stock, reserve: () => Promise.reject(new AmbiguousError('stock_timeout', 'no')) };
+    await harness.order(request, { stock: away });
+    const { chargeId } = chargeOf(request);
+    const told = (event: string) => receive(event, chargeId);
+    return { request, chargeId, told };
+  }
+
+  const receive = (eventId: string, chargeId: string) =>
+    receiveCallback(
+      { ...harness.tools, effects: harness.store, books: harness.processor },
+      { processorName: 'memory', eventId, type: 'charge.changed', chargeId },
+    );
+
+  async function expectNothingGiven(request: ReturnType<typeof orderRequest>): Promise<void> {
+    expect(await harness.shop.reserved(request.orderId)).toBe(0);
+    expect(harness.mailer.outbox).toEqual([]);
+    expect(await harness.typesOf(request)).not.toContain('referral.credited');
+  }
+
+  test('gives no goods once everything is disputed', async () => {
+    const { request, chargeId, told } = await waitsForStock('disputed');
+    harness.processor.inside.dispute(chargeId, 2_000);
+    await told('opened');
+    await harness.resolveFor(20);
+    await expectNothingGiven(request);
+    expect((await harness.read(request)).status).toBe('canceled');
+  });
+
+  test('returns the money of a dispute that is won after the cancellation', async () => {
+    const { request, chargeId, told } = await waitsForStock('won');
+    const dispute = harness.processor.inside.dispute(chargeId, 2_000);
+    await told('opened');
+    await harness.resolveFor(20);
+    harness.processor.inside.setDispute(dispute, 'won');
+    await told('closed');
+    await harness.resolveFor(60);
+    expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
+    await expectNothingGiven(request);
+  });
+
+  test.each(['succeeded', 'failed'] as const)(
+    'gives no goods while a full refund is pending that later %s',
+    async (end) => {
+      const { request, chargeId, told } = await waitsForStock('pending');
+      const refund = harness.processor.inside.refund(chargeId, 2_000, 'pending');
+      await told('created');
+      await harness.resolveFor(20);
+      await expectNothingGiven(request);
+      harness.processor.inside.setRefund(refund, end);
+      await told('ended');
+      await harness.resolveFor(60);
+      expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
+      await expectNothingGiven(request);
+    },
+  );
+
+  test('is read and driven on after a refund by the merchant fails days later', async () => {
+    const { request, chargeId, told } = await waitsForStock('bounced');
+    const refund = harness.processor.inside.refund(chargeId, 2_000);
+    await told('refunded');
+    await harness.resolveFor(20);
+    harness.processor.inside.setRefund(refund, 'failed');
+    await told('failed');
+    harness.processor.inside.refund(chargeId, 2_000);
+    await told('refunded_again');
+    await harness.resolveFor(60);
+    expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
+    const attempts = (await harness.transitions(request.orderId)).map(({ order }) => order.charge.attempt ?? 1);
+    expect(Math.min(...attempts)).toBeGreaterThanOrEqual(1);
+  });
+});
+
 describe('a reversal', () => {
   test('of a payment that its payer approved at the last moment ends as a refund, however late that is known', async () => {
     const request = orderRequest('late', { source: 'tok_action' });

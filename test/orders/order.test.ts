@@ -36,9 +36,10 @@ const details = {
 const ANSWERS: Readonly<Record<OrderCall, readonly OrderFact[]>> = {
   charge: [
     ...(['processing', 'requires_action', 'succeeded', 'failed', 'canceled', 'needs_review'] as const).map(
-      (status) => ({ kind: 'payment' as const, status, leftMinor: 2_000 }),
+      (status) => ({ kind: 'payment' as const, status, leftMinor: 2_000, pendingMinor: 0 }),
     ),
-    { kind: 'payment', status: 'succeeded', leftMinor: 0 },
+    { kind: 'payment', status: 'succeeded', leftMinor: 0, pendingMinor: 0 },
+    { kind: 'payment', status: 'succeeded', leftMinor: 0, pendingMinor: 2_000 },
     { kind: 'payment_absent' },
     { kind: 'payment_abandoned' },
   ],

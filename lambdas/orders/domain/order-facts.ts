@@ -7,8 +7,10 @@ export type OrderFact =
   | {
       readonly kind: 'payment';
       readonly status: PaymentStatus;
-      /** The captured amount less refunds. Minor units. */
+      /** The captured amount less refunds, pending refunds and disputes that are open or lost. Minor units. */
       readonly leftMinor: number;
+      /** Refunds whose outcome is open. Minor units. */
+      readonly pendingMinor: number;
       readonly failure?: Failure;
     }
   /** Proven: there is no payment, and none can begin any more. */
@@ -66,7 +68,7 @@ function decidePayment(
   nowMs: number,
 ): OrderDraft | undefined {
   if (fact.kind === 'payment' && fact.status === 'succeeded' && fact.leftMinor <= 0)
-    return decideRefunded(order, nowMs);
+    return decideRefunded(fact.pendingMinor > 0 ? 'reversing' : 'reversed', order, nowMs);
   const isOpen = order.charge.status === 'pending' || order.charge.status === 'review';
   if (!isOpen || order.failure !== undefined) return undefined;
   if (fact.kind === 'payment_absent') {
@@ -98,12 +100,15 @@ function decidePayment(
   }
 }
 
-/** An order is not fulfilled once its payment is refunded. After the confirmation e-mail, a refund is a return of goods. */
-function decideRefunded(order: Order, nowMs: number): OrderDraft | undefined {
+/**
+ * An order is not fulfilled once its payment is refunded, disputed, or on its way back. After the confirmation e-mail, a refund
+ * is a return of goods.
+ */
+function decideRefunded(status: 'reversing' | 'reversed', order: Order, nowMs: number): OrderDraft | undefined {
   const isInTime = order.failure === undefined && order.status !== 'completed' && order.email.status === 'none';
   if (!isInTime) return undefined;
   const failure = { code: 'payment_refunded', message: 'The payment was given back before the order was fulfilled.' };
-  return failed('charge.refunded', { ...order, charge: { status: 'reversed', sinceMs: nowMs } }, failure, nowMs);
+  return failed('charge.refunded', { ...order, charge: { status, sinceMs: nowMs } }, failure, nowMs);
 }
 
 function decideReversal(
@@ -111,7 +116,7 @@ function decideReversal(
   order: Order,
   nowMs: number,
 ): OrderDraft | undefined {
-  const { status, attempt = 0, by } = order.charge;
+  const { status, attempt, by } = order.charge;
   const isOpen = status === 'reversing' || status === 'reversal_failed';
   const charged = (type: OrderTransitionType, charge: Omit<Order['charge'], 'sinceMs'>): OrderDraft => ({
     type,
@@ -119,12 +124,16 @@ function decideReversal(
   });
   switch (fact.kind) {
     case 'reversed': {
-      const way = by === undefined ? {} : { by };
-      return isOpen ? charged('reversal.succeeded', { status: 'reversed', attempt, ...way }) : undefined;
+      if (!isOpen) return undefined;
+      // No attempt of the order, when another actor reversed the payment.
+      const tried = attempt === undefined ? {} : { attempt };
+      return charged('reversal.succeeded', { status: 'reversed', ...tried, ...(by === undefined ? {} : { by }) });
     }
     case 'reversal_failed': {
-      const isIt = status === 'reversing' && fact.attempt === attempt && (by ?? fact.by) === fact.by;
-      return isIt ? charged('reversal.failed', { status: 'reversal_failed', attempt, by: fact.by }) : undefined;
+      const isIt = status === 'reversing' && fact.attempt === (attempt ?? 1) && (by ?? fact.by) === fact.by;
+      return isIt
+        ? charged('reversal.failed', { status: 'reversal_failed', attempt: fact.attempt, by: fact.by })
+        : undefined;
     }
     case 'reversal_turned':
       if (!isOpen || by !== 'cancel') return undefined;
@@ -132,7 +141,7 @@ function decideReversal(
     case 'reversal_undone': {
       if (status !== 'reversed') return undefined;
       // A refund by another actor does not count as an attempt of the order.
-      const tried = by === 'cancel' || attempt === 0 ? {} : { attempt };
+      const tried = by === 'cancel' || attempt === undefined ? {} : { attempt };
       const { type, order: open } = charged('reversal.undone', { status: 'reversal_failed', ...tried, by: 'refund' });
       return { type, order: { ...open, status: 'processing', failedAtMs: nowMs } };
     }

@@ -8,6 +8,7 @@ import type { TenantId } from '../../kernel/ids.ts';
 import { chargeOperation, orderOperation, orderStepOperation, reversalOfOrder } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { changeOf } from '../../payments/domain/change.ts';
+import { moneyOf } from '../../payments/domain/charge-money.ts';
 import { isUnresolved } from '../../payments/domain/payment.ts';
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import { changePayment } from '../../payments/use/change-payment.ts';
@@ -136,11 +137,12 @@ async function askForPayment(
     chain = await readChain(store, order.paymentId);
   }
   if (chain === undefined) return undefined;
-  const { status, failure, amountCapturedMinor, amountRefundedMinor } = chain.state.payment;
+  const { status, failure, chargeId } = chain.state.payment;
   const isPayersTurn = status === 'requires_action' || status === 'requires_capture';
   if (isPayersTurn && ageMs > PAYER_BOUND_MS) return { kind: 'payment_abandoned' };
-  const leftMinor = amountCapturedMinor - amountRefundedMinor;
-  return { kind: 'payment', status, leftMinor, ...(failure === undefined ? {} : { failure }) };
+  const money = chargeId === undefined ? undefined : moneyOf(chargeId, chain.state);
+  const { leftMinor = 0, pendingMinor = 0 } = money ?? {};
+  return { kind: 'payment', status, leftMinor, pendingMinor, ...(failure === undefined ? {} : { failure }) };
 }
 
 async function takePayment(
@@ -153,7 +155,7 @@ async function takePayment(
   const processor = tools.choose?.(order) ?? tools.processor;
   try {
     await createPayment(
-      { ...tools, processor, ...othersBeside(tools, processor) },
+      { ...tools, processor },
       {
         paymentId,
         tenantId,
@@ -175,10 +177,6 @@ async function takePayment(
     if (error instanceof RetryableError && (await isUnbegun(tools, order))) throw new NothingBegun(error);
     throw error;
   }
-}
-
-function othersBeside({ processor, others = [] }: OrderTools, chosen: OrderTools['processor']) {
-  return { others: [processor, ...others].filter((each) => each !== chosen) };
 }
 
 /** Whether no owner has sent a charge: there is no payment, or its claim was released. */
@@ -231,9 +229,12 @@ function reversalOf({ payment: { status } }: PaymentState): ReversalWay | undefi
 }
 
 /** Whether nothing is left to reverse. Stray charges of an ended payment are returned by the payment's own queue. */
-function isReversed({ payment: { status, amountCapturedMinor, amountRefundedMinor } }: PaymentState): boolean {
+function isReversed(state: PaymentState): boolean {
+  const { status, chargeId } = state.payment;
   if (status === 'failed' || status === 'canceled') return true;
-  return status === 'succeeded' && amountRefundedMinor >= amountCapturedMinor;
+  const money = chargeId === undefined ? undefined : moneyOf(chargeId, state);
+  // An open dispute has taken its amount. When it is won, the order is opened again.
+  return status === 'succeeded' && money !== undefined && money.leftMinor + money.pendingMinor <= 0;
 }
 
 // ------------------------------------------------------------------------------------------------------------- the parties
