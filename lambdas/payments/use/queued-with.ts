@@ -1,5 +1,5 @@
 import type { Digest } from '../../kernel/digest.ts';
-import { isOwnRefund, type OperationId, parseOrderId, paymentOfOrder } from '../../kernel/ids.ts';
+import { isOwnRefund, parseOrderId, paymentOfOrder, storedOperationId } from '../../kernel/ids.ts';
 import { moneyOf } from '../domain/charge-money.ts';
 import { stateAfter } from '../domain/payment-state.ts';
 import { detailsOf, type Transition } from '../domain/transition.ts';
@@ -55,10 +55,10 @@ function undecidedAtBank(transitions: readonly Transition[]): readonly Inquiry[]
   return transitions.flatMap(({ subject, payment, occurredAtMs }): readonly Inquiry[] => {
     const entry = { paymentId: payment.id, claimedAtMs: occurredAtMs, waitsFor: 'bank' } as const;
     if (subject?.kind === 'dispute' && subject.status === 'open') {
-      return [{ ...entry, operationId: subject.disputeId as OperationId }];
+      return [{ ...entry, operationId: storedOperationId(subject.disputeId) }];
     }
     const isForeign = subject?.kind === 'refund' && subject.status === 'pending' && !isOwnRefund(subject.refundId);
-    return isForeign ? [{ ...entry, operationId: subject.refundId as OperationId }] : [];
+    return isForeign ? [{ ...entry, operationId: storedOperationId(subject.refundId) }] : [];
   });
 }
 
