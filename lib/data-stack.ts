@@ -2,8 +2,8 @@ import type { StackProps } from 'aws-cdk-lib';
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { StackOutput } from '../lambdas/kernel/contract/api.ts';
-import { KeyAttribute } from '../lambdas/kernel/contract/tables.ts';
-import { DataTable } from './constructs/data-table.ts';
+import { KeyAttribute, ViewsTable } from '../lambdas/kernel/contract/tables.ts';
+import { DataTable, text } from './constructs/data-table.ts';
 import { EventBus } from './constructs/event-bus.ts';
 import { Idempotency } from './constructs/idempotency.ts';
 import { Ledger } from './constructs/ledger.ts';
@@ -48,6 +48,11 @@ export class DataStack extends Stack {
       partitionKey: KeyAttribute.partition,
       sortKey: KeyAttribute.sort,
       retain,
+    });
+    this.views.addGlobalSecondaryIndex({
+      indexName: ViewsTable.listsIndex.name,
+      partitionKey: text(ViewsTable.listsIndex.partitionKey),
+      sortKey: text(KeyAttribute.sort),
     });
     this.events = new EventBus(this, 'Events', { retain, archive: props.settings.eventArchive });
     this.processors = processorSecrets(this, props.settings.processors, retain);

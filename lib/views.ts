@@ -4,6 +4,7 @@ import { ALL_EVENTS } from '../lambdas/events/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/events.ts';
 import { RegistryRow, ViewsRow } from '../lambdas/kernel/contract/rows.ts';
+import { ViewsTable } from '../lambdas/kernel/contract/tables.ts';
 import { EventConsumer } from './constructs/event-consumer.ts';
 import { type FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
 import type { DataStack } from './data-stack.ts';
@@ -36,11 +37,16 @@ export class Views extends Construct {
   /** Lets `grantee` list payments. */
   grantListPayments(grantee: PayonceFunction): void {
     this.#grantList(grantee, [ViewsRow.payment, ViewsRow.reference]);
+    const views = this.#data.views;
+    views.grantRowsOfIndex(grantee, 'ListByStatus', ViewsTable.listsIndex.name, [ViewsRow.payment]);
+    // The payments of a reference are found by its rows.
+    views.grantRows(grantee, 'ReadHeads', ['dynamodb:GetItem'], [ViewsRow.payment]);
   }
 
   /** Lets `grantee` list events. */
   grantListEvents(grantee: PayonceFunction): void {
     this.#grantList(grantee, [ViewsRow.event]);
+    this.#data.views.grantRowsOfIndex(grantee, 'ListByType', ViewsTable.listsIndex.name, [ViewsRow.event]);
   }
 
   /** Lets `grantee` list entries of the books and mismatches, and add entries up. */

@@ -17,7 +17,7 @@ import { wakesItself } from './constructs/wakes-itself.ts';
 import type { DataStack } from './data-stack.ts';
 
 export interface WebhooksProps {
-  readonly data: Pick<DataStack, 'events' | 'idempotency' | 'registry' | 'views' | 'webhookRoot'>;
+  readonly data: Pick<DataStack, 'events' | 'idempotency' | 'ledger' | 'registry' | 'views' | 'webhookRoot'>;
   readonly http: HttpApi;
   readonly logs: FunctionLogs;
   /** Let webhooks go to loopback addresses, over plain HTTP too: for a receiver on the same machine. @default false */
@@ -114,6 +114,7 @@ export class Webhooks extends Construct {
       environment: {
         ...this.#calling(),
         [Environment.viewsTable]: data.views.tableName,
+        [Environment.ledgerTable]: data.ledger.table.tableName,
         [Environment.nodeThreads]: String(THREADS),
       },
     });
@@ -123,6 +124,8 @@ export class Webhooks extends Construct {
     data.registry.grantRows(sender, 'WriteRows', ['dynamodb:PutItem'], [...rows, ...DUE]);
     data.registry.grantRows(sender, 'MoveDue', ['dynamodb:DeleteItem'], DUE);
     data.webhookRoot.grantReadTo(sender);
+    // What it sends is read from the Ledger at each attempt.
+    data.ledger.grantReadTransitions(sender);
     // A replay reads the tenant's own events.
     data.views.grantRows(sender, 'ListEvents', ['dynamodb:Query'], [ViewsRow.event]);
     const { queue } = this.#tasks;

@@ -7,6 +7,7 @@ import { ProcessReplayCache } from '../once/process-records.ts';
 import { PAYMENT_ROUTES } from '../payments/http/payment-routes.ts';
 import type { PaymentsTools } from '../payments/http/post-payment.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
+import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
 import { configuredProcessors } from '../processors/configured-processors.ts';
 import { PROCESSORS } from '../processors/registry.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
@@ -27,6 +28,7 @@ export const handler = idempotently(
   (runner) =>
     authenticatedApi<PaymentsTools & ListPaymentsTools>([...PAYMENT_ROUTES, getPayments], {
       store: new DynamoDbStore(client, tables, pacing),
+      transitions: new LedgerTransitions(client, tables.ledger, pacing),
       views: new DynamoDbViews(client, readViewsTable(process.env), pacing),
       keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
       ...processors,

@@ -3,8 +3,9 @@ import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
+import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
-import { eventsOfRange } from '../views/use/read-event.ts';
+import { eventsOfRange, readEvent } from '../views/use/read-event.ts';
 import { runWebhookTasks } from '../webhooks/http/webhook-tasks.ts';
 import { readSenderConfig } from '../webhooks/settings.ts';
 import { DynamoDbWebhooks } from '../webhooks/store/dynamodb-webhooks.ts';
@@ -20,9 +21,14 @@ const pacing = { clock: systemClock, entropy: systemEntropy };
 const telemetry = standardTelemetry('webhook-sender');
 const views = new DynamoDbViews(client, config.viewsTable, pacing);
 const pastEvents: PastEvents = (range) => eventsOfRange(views, range);
+const transitions = new LedgerTransitions(client, config.ledgerTable, pacing);
 const tools = {
   webhooks: new DynamoDbWebhooks(client, config.tables, pacing),
   pastEvents,
+  bodies: async (eventId: string) => {
+    const found = await readEvent({ transitions, digest: systemDigest }, eventId);
+    return found && JSON.stringify(found.event);
+  },
   secrets: configuredSecrets(config, systemClock),
   transport: webhookTransport({ allowLoopback, resolve: systemResolve }),
   tasks: configuredTasks(config),

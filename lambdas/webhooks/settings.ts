@@ -13,7 +13,7 @@ const calling = base.extend({
   [Environment.webhookRootSecretId]: secretId,
   [Environment.webhookLoopback]: z.enum(['true', 'false'], 'must be true or false'),
 });
-const reading = calling.extend({ [Environment.viewsTable]: tableName });
+const reading = calling.extend({ [Environment.viewsTable]: tableName, [Environment.ledgerTable]: tableName });
 
 export interface WebhookConfig {
   readonly tables: { readonly idempotency: string; readonly registry: string };
@@ -36,9 +36,15 @@ export function readCallingConfig(environment: Variables): CallingConfig {
 }
 
 /** @throws Error as {@link readWebhookConfig} */
-export function readSenderConfig(environment: Variables): CallingConfig & { readonly viewsTable: string } {
+export function readSenderConfig(
+  environment: Variables,
+): CallingConfig & { readonly viewsTable: string; readonly ledgerTable: string } {
   const data = readVariables(reading, environment);
-  return { ...callingOf(data), viewsTable: data[Environment.viewsTable] };
+  return {
+    ...callingOf(data),
+    viewsTable: data[Environment.viewsTable],
+    ledgerTable: data[Environment.ledgerTable],
+  };
 }
 
 function callingOf(data: z.infer<typeof calling>): CallingConfig {

@@ -45,6 +45,12 @@ export class DataTable extends Table {
     allow(grantee, { sid, actions: [...actions], resources: [this.tableArn], conditions: ofRows(sid, rows) });
   }
 
+  /** Allows queries of an index, in partitions of some kinds. @param rows as for {@link grantRows}, of the index */
+  grantRowsOfIndex(grantee: IGrantable, sid: string, index: string, rows: readonly string[]): void {
+    const resources = [`${this.tableArn}/index/${index}`];
+    allow(grantee, { sid, actions: ['dynamodb:Query'], resources, conditions: ofRows(sid, rows) });
+  }
+
   /** Allows queries of an index. */
   grantIndex(grantee: IGrantable, sid: string, index: string): void {
     allow(grantee, { sid, actions: ['dynamodb:Query'], resources: [`${this.tableArn}/index/${index}`] });

@@ -128,6 +128,7 @@ describe('handed over twice, and run by the runner both times, takes effect once
   test('an attempt at the sender', async () => {
     const world = await webhooks();
     const tools = { ...world.tools(world.actor('sender')), runner };
+    world.appendToLedger(eventNamed('one'));
     await fanOut({ ...tools, runner: idempotentRunner }, eventNamed('one'));
     const [delivery] = await world.store.listDeliveries(ENDPOINT.id, { limit: 10 });
     const send = () => sendWebhook(tools, ENDPOINT.id, delivery?.id ?? '');

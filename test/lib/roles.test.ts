@@ -59,6 +59,9 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:PutItem ${rows('REF#*', 'RETURN#*', 'INQUIRY#*', 'HOLD#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*', 'REFERENCE#*')}`,
+      // Of the index.
+      `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*')}`,
+      `dynamodb:GetItem ${onlyRows('Views', 'PAYMENT#*')}`,
     ],
   ],
   [
@@ -141,6 +144,8 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
     [
       'dynamodb:GetItem on LedgerTable',
       `dynamodb:GetItem ${rows('KEY#*')}`,
+      `dynamodb:Query ${onlyRows('Views', 'EVENT#*')}`,
+      // Of the index.
       `dynamodb:Query ${onlyRows('Views', 'EVENT#*')}`,
     ],
   ],

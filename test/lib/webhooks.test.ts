@@ -9,7 +9,7 @@ const listOf = (value: string | readonly string[]): readonly string[] => (typeof
 
 function told({ Action, Resource, Condition = {} }: Statement): string {
   const text = JSON.stringify(Resource);
-  const names = ['Views', 'Idempotency', 'Registry', 'WebhookRoot', 'DeadLetters', 'Tasks', 'Logs'];
+  const names = ['Ledger', 'Views', 'Idempotency', 'Registry', 'WebhookRoot', 'DeadLetters', 'Tasks', 'Logs'];
   const on = names.find((name) => text.includes(name)) ?? text;
   const rows = listOf(Condition['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? []);
   return `${listOf(Action).join(', ')} on ${on}${rows.length === 0 ? '' : ` of ${rows.join(', ')}`}`;
@@ -52,6 +52,8 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:PutItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*, WEBHOOK_DUE#*',
       'dynamodb:DeleteItem on Registry of WEBHOOK_DUE#*',
       'dynamodb:Query on Registry of WEBHOOK_DELIVERY#*',
+      // What it sends.
+      'dynamodb:GetItem on Ledger',
       'dynamodb:Query on Views of EVENT#*',
       'secretsmanager:GetSecretValue on WebhookRoot',
       TAKES_MESSAGES,

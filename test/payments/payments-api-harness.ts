@@ -17,6 +17,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { ProjectedViews } from '../views/projected-views.ts';
 import { createMemoryProcessor, type MemoryProcessor } from './memory-processor.ts';
 import { MemoryStore } from './memory-store.ts';
+import { MemoryTransitions } from './memory-transitions.ts';
 
 export const API_KEY = 'sk_test_0123456789abcdefghijkl';
 
@@ -106,6 +107,7 @@ export class PaymentsApiHarness extends ApiHarness {
     return authenticatedApi<PaymentsTools & ListPaymentsTools>([...PAYMENT_ROUTES, getPayments], {
       store: this.store,
       views: new ProjectedViews(this.store),
+      transitions: new MemoryTransitions(() => this.store.allTransitions()),
       processor: this.processor,
       runner: idempotentRunner,
       replays: new ProcessReplayCache(),

@@ -9,7 +9,7 @@ import {
   openMismatchOf,
 } from '../../lambdas/reconciling/domain/mismatch-view.ts';
 import { type ReconcileTools, reconcileDays, reconcileRecent } from '../../lambdas/reconciling/use/reconcile.ts';
-import { ALL_MISMATCHES } from '../../lambdas/views/domain/views.ts';
+import { ALL_MISMATCHES } from '../../lambdas/views/domain/lists.ts';
 import { type FinishedJob, finishJob } from '../jobs/finish-job.ts';
 import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { LedgerApiHarness } from './ledger-api-harness.ts';

@@ -3,7 +3,7 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { Owners } from '../../lambdas/tenants/owners.ts';
-import { totalsPartition, type ViewOwner } from '../../lambdas/views/domain/views.ts';
+import { totalsPartition, type ViewOwner } from '../../lambdas/views/domain/lists.ts';
 import { closeAllDays } from '../../lambdas/views/use/close-all-days.ts';
 import { closedSums } from '../../lambdas/views/use/close-days.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';

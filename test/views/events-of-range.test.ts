@@ -50,31 +50,4 @@ describe('the events of a range of time', () => {
       { numRuns: 60 },
     );
   });
-
-  test('go on from a cursor of the version before: a minute, and how many outcomes of all tenants were read of it', async () => {
-    const charge = { chargeId: 'ch_1' };
-    const written = chainFor({
-      key: 'k-1',
-      tenant: 'ten_a',
-      mode: 'test',
-      reference: undefined,
-      amountMinor: 100,
-      currency: 'EUR',
-      hours: [0, 1, 2, 3],
-      steps: [
-        { kind: 'succeeded', ...charge },
-        { kind: 'refund', ...charge, refundId: 're_1', amountMinor: 30, status: 'succeeded' },
-        { kind: 'dispute', ...charge, disputeId: 'dp_1', amountMinor: 40, status: 'open' },
-      ],
-    });
-    const { views } = await projected(written);
-    const untilMs = BEGIN_MS + 9 * HOUR_MS;
-    const range = { tenantId: 'ten_a' as never, mode: 'test', fromMs: BEGIN_MS, untilMs, limit: 10 } as const;
-    const typesAfter = async (cursor: string) =>
-      (await eventsOfRange(views, { ...range, cursor })).events.map(({ type }) => type);
-    // The whole minute again: an event that is sent a second time has the same id.
-    expect(await typesAfter(`${BEGIN_MS + 2 * HOUR_MS}:1`)).toEqual(['refund.completed', 'dispute.opened']);
-    // The first minute may begin before the range.
-    expect(await typesAfter(`${BEGIN_MS - HOUR_MS}:0`)).toHaveLength(3);
-  });
 });

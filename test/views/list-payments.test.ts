@@ -2,12 +2,15 @@ import { describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { PaymentStatus } from '../../lambdas/payments/domain/payment.ts';
+import type { ViewKey } from '../../lambdas/views/domain/lists.ts';
 import { listPayments } from '../../lambdas/views/use/list-payments.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import type { ViewRange } from '../../lambdas/views/use/view-store.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { MemoryStore } from '../payments/memory-store.ts';
+import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { MemoryViews } from './memory-views.ts';
+import { takenAt } from './ledger-reader-suite.ts';
 import { chainFor } from './view-histories.ts';
 
 const OWNER = { tenantId: 'ten_list' as never, mode: 'test' } as const;
@@ -36,6 +39,7 @@ async function listedWhileMoving(reads: number, filters: { readonly status?: Pay
   let left = reads;
   let turn: Promise<unknown> = Promise.resolve();
   const moving = {
+    read: (key: ViewKey) => turn.then(() => views.read(key)),
     range: (range: ViewRange) => {
       const rows = turn.then(() => views.range(range));
       left -= 1;
@@ -44,7 +48,8 @@ async function listedWhileMoving(reads: number, filters: { readonly status?: Pay
     },
   };
   const query = { reference: 'order-1', limit: 10, ...filters };
-  const outcome = await listPayments({ views: moving, store: new MemoryStore() }, OWNER, query);
+  const transitions = new MemoryTransitions(() => chain);
+  const outcome = await listPayments({ views: moving, store: new MemoryStore(), transitions }, OWNER, query);
   if (outcome.kind !== 'found') throw new Error('there is no cursor');
   return outcome.rows.map(({ paymentId }) => paymentId);
 }
@@ -58,4 +63,27 @@ describe('the payments of a reference', () => {
     expect(await listedWhileMoving(0, { status: 'requires_capture' })).toHaveLength(1);
     expect(await listedWhileMoving(0, { status: 'succeeded' })).toEqual([]);
   });
+});
+
+test.each<[string, { readonly status?: PaymentStatus }]>([
+  ['all payments', {}],
+  ['the payments with a status', { status: 'succeeded' }],
+])('a page of ten takes at most four queries in the list of %s', async (_which, filter) => {
+  const views = new MemoryViews();
+  const chains = Array.from({ length: 40 }, (_, index) => takenAt(OWNER, `k-${index}`, Date.UTC(2026, 2, 1) + index));
+  for (const event of eventsOf(systemDigest, chains.flat()))
+    await projectEvent({ runner: idempotentRunner, views }, event);
+  let queries = 0;
+  const counted = {
+    read: (key: ViewKey) => views.read(key),
+    range: (range: ViewRange) => {
+      queries += 1;
+      return views.range(range);
+    },
+  };
+  const transitions = new MemoryTransitions(() => chains.flat());
+  const tools = { views: counted, store: new MemoryStore(), transitions };
+  const outcome = await listPayments(tools, OWNER, { limit: 10, ...filter });
+  expect(outcome).toMatchObject({ kind: 'found', hasMore: true, rows: { length: 10 } });
+  expect(queries).toBeLessThanOrEqual(4);
 });

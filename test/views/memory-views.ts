@@ -1,4 +1,5 @@
-import type { ViewKey, ViewRow } from '../../lambdas/views/domain/views.ts';
+import type { ViewKey } from '../../lambdas/views/domain/lists.ts';
+import type { ViewRow } from '../../lambdas/views/domain/views.ts';
 import type {
   RowChange,
   ViewRange,
@@ -38,8 +39,11 @@ export class MemoryViews implements ViewStore, ViewWalk {
     return true;
   }
 
-  async range({ partition, from, until, descending = false, limit }: ViewRange): Promise<readonly ViewRow[]> {
-    const rows = this.all().filter((row) => row.partition === partition && row.sort >= from && row.sort < until);
+  async range({ partition, indexed, from, until, descending = false, limit }: ViewRange): Promise<readonly ViewRow[]> {
+    const rows = this.all()
+      .filter((row) => (indexed === undefined ? row.partition : row.list) === partition)
+      .filter((row) => row.sort >= from && row.sort < until)
+      .sort((left, right) => (left.sort < right.sort ? -1 : 1));
     return (descending ? rows.toReversed() : rows).slice(0, limit);
   }
 

@@ -3,7 +3,7 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
-import { totalKey } from '../../lambdas/views/domain/views.ts';
+import { totalKey } from '../../lambdas/views/domain/lists.ts';
 import { closeDays } from '../../lambdas/views/use/close-days.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { rebuildBegin } from '../../lambdas/views/use/rebuild-views.ts';

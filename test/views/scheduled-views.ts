@@ -1,6 +1,7 @@
 import type fc from 'fast-check';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
-import type { ViewKey, ViewRow } from '../../lambdas/views/domain/views.ts';
+import type { ViewKey } from '../../lambdas/views/domain/lists.ts';
+import type { ViewRow } from '../../lambdas/views/domain/views.ts';
 import type { RowChange, ViewRange, ViewStore } from '../../lambdas/views/use/view-store.ts';
 
 /** The Views as one worker sees them: each call waits for its turn, and after some calls the worker dies, before the call or after it. */

@@ -5,7 +5,8 @@ import { documentClient } from '../../lambdas/kernel/platform/document-client.ts
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { totalKey, viewsOf } from '../../lambdas/views/domain/views.ts';
+import { totalKey } from '../../lambdas/views/domain/lists.ts';
+import { viewsOf } from '../../lambdas/views/domain/views.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { closeDays } from '../../lambdas/views/use/close-days.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
@@ -74,9 +75,9 @@ async function projectLate(faults: readonly PlannedFault[]): Promise<HistoryRun>
   const violations: string[] = [];
   if (!(await untilDone(plan, (store) => projectEvent({ runner: idempotentRunner, views: store }, event))))
     violations.push('never projected');
-  const { lasting, heads, seen } = viewsOf(event);
-  const found = await Promise.all([...lasting, ...heads, seen].map((row) => views.read(row)));
-  if (JSON.stringify(found) !== JSON.stringify([...lasting, ...heads, seen]))
+  const { lasting, ofReference, head, seen } = viewsOf(event);
+  const found = await Promise.all([...lasting, ...ofReference, head, seen].map((row) => views.read(row)));
+  if (JSON.stringify(found) !== JSON.stringify([...lasting, ...ofReference, head, seen]))
     violations.push('rows are missing or wrong');
   if ((await views.read(closed)) !== undefined) violations.push('a total without the entry remains');
   return { calls: plan.calls, violations };

@@ -119,7 +119,7 @@ test('an owner whose lease has ended cannot overwrite the record of its rival', 
     return { kind: 'answered', status: calls === 1 ? 500 : 204, excerpt: '' };
   };
   // The first attempt's record is held until its lease has ended and a second attempt has succeeded.
-  world.plan.interruption = { point: 5 + world.plan.calls.length, act: () => world.pass(2) };
+  world.plan.interruption = { point: 6 + world.plan.calls.length, act: () => world.pass(2) };
   await world.drain();
   const [delivery] = await world.store.listDeliveries(ENDPOINT.id, { limit: 1 });
   expect(delivery?.status).toBe('delivered');

@@ -44,6 +44,8 @@ export class WebhookWorld {
   /** How the merchant's server answers. */
   answer: (request: WebhookRequest) => AttemptResult = () => ({ kind: 'answered', status: 204, excerpt: '' });
   past: readonly PayonceEvent[] = [];
+  /** What the Ledger has, by the events' ids. */
+  readonly #bodies = new Map<string, string>();
   secrets: WebhookSecrets = SECRETS;
   readonly plan: FaultPlan;
   readonly store: WebhookStore & DueWebhooks;
@@ -82,6 +84,7 @@ export class WebhookWorld {
       transport: this.#transportOf(actor),
       tasks: this.#tasksOf(actor),
       pastEvents: this.#pastOf(actor),
+      bodies: (id: string) => actor.call('body', VOICE, async () => this.#bodies.get(id)),
       secrets: this.secrets,
       runner: idempotentRunner,
       digest: systemDigest,
@@ -91,8 +94,13 @@ export class WebhookWorld {
     };
   }
 
+  appendToLedger({ event }: PayonceEvent): void {
+    this.#bodies.set(event.id, JSON.stringify(event));
+  }
+
   /** The bus delivers until the event is taken in. */
   async publish(event: PayonceEvent): Promise<void> {
+    this.appendToLedger(event);
     await this.until('fan-out', (actor) => fanOut(this.tools(actor), event));
   }
 
@@ -227,6 +235,7 @@ export class WebhookWorld {
   /** Two events to a page. */
   #pastOf(actor: Actor): PastEvents {
     const page: PastEvents = async ({ fromMs, untilMs, tenantId, mode, cursor = '0' }) => {
+      for (const event of this.past) this.appendToLedger(event);
       const owned = this.past.filter(
         (event) =>
           event.tenant === tenantId &&

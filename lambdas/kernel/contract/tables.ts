@@ -31,5 +31,14 @@ export const LedgerTable = {
   },
 } as const;
 
+/** Views: the rows of the table in the order of the table, under another partition. */
+export const ViewsTable = {
+  listsIndex: {
+    name: 'lists',
+    /** String. Only of rows that are in a further list. */
+    partitionKey: 'list',
+  },
+} as const;
+
 /** How many partitions spread the writes of each index. */
 export const INDEX_SHARDS = 32;

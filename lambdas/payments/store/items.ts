@@ -176,8 +176,12 @@ export function parseTransition(item: Item): Transition {
 
 const referenceItem = z.object({ paymentId: z.string() });
 
+/** A partition of its own for each reference: every payment with one writes here, in its claim. */
 export function referenceRowKey({ tenantId, mode, reference }: ReferenceName): Item {
-  return { [KeyAttribute.partition]: `${RegistryRow.reference}${tenantId}#${mode}`, [KeyAttribute.sort]: reference };
+  return {
+    [KeyAttribute.partition]: `${RegistryRow.reference}${tenantId}#${mode}#${reference}`,
+    [KeyAttribute.sort]: 'HOLDER',
+  };
 }
 
 export function parseReferenceHolder(item: Item): PaymentId {

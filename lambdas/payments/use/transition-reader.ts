@@ -1,5 +1,5 @@
 import type { PaymentId } from '../../kernel/ids.ts';
-import type { Transition } from '../domain/transition.ts';
+import { detailsOf, type FirstDetails, type Transition } from '../domain/transition.ts';
 
 /** The position of a transition in the Ledger. */
 export interface OutcomePlace {
@@ -10,6 +10,18 @@ export interface OutcomePlace {
 export interface TransitionReader {
   /** A strongly consistent read. */
   readTransition(place: OutcomePlace): Promise<Transition | undefined>;
+}
+
+/** @returns the transition, and the details of its payment; undefined when there is no such transition */
+export async function readDetailed(
+  transitions: TransitionReader,
+  place: OutcomePlace,
+): Promise<{ readonly transition: Transition; readonly first: FirstDetails } | undefined> {
+  const [transition, first] = await Promise.all([
+    transitions.readTransition(place),
+    transitions.readTransition({ ...place, sequence: 1 }),
+  ]);
+  return transition === undefined || first === undefined ? undefined : { transition, first: detailsOf(first) };
 }
 
 export interface RecentOutcomes {

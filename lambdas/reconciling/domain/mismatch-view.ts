@@ -1,12 +1,6 @@
 import { base32, type Digest } from '../../kernel/digest.ts';
-import {
-  ALL_MISMATCHES,
-  mismatchPartition,
-  placeOf,
-  type ViewKey,
-  type ViewOwner,
-  type ViewRow,
-} from '../../views/domain/views.ts';
+import { ALL_MISMATCHES, mismatchPartition, placeOf, type ViewKey, type ViewOwner } from '../../views/domain/lists.ts';
+import { type ViewRow } from '../../views/domain/views.ts';
 import type { Mismatch } from './compare-books.ts';
 
 /** A processor and the account at it. */

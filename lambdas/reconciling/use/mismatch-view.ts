@@ -1,12 +1,6 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { rounds } from '../../once/use/rounds.ts';
-import {
-  ALL_MISMATCHES,
-  FIRST_PLACE,
-  LAST_PLACE,
-  mismatchPartition,
-  type ViewOwner,
-} from '../../views/domain/views.ts';
+import { ALL_MISMATCHES, FIRST_PLACE, LAST_PLACE, mismatchPartition, type ViewOwner } from '../../views/domain/lists.ts';
 import { listPage } from '../../views/use/list-page.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { Mismatch } from '../domain/compare-books.ts';
@@ -115,6 +109,10 @@ export async function listMismatches(
   const place = after === undefined ? undefined : mismatchPlace(after);
   if (after !== undefined && place === undefined) return { kind: 'unknown_cursor', param: 'starting_after' };
   const page = { limit, ...(place === undefined ? {} : { after: place }) };
-  const { rows, hasMore } = await listPage(views, [mismatchPartition(owner), mismatchPartition(undefined)], page);
+  const { rows, hasMore } = await listPage(
+    views,
+    { partitions: [mismatchPartition(owner), mismatchPartition(undefined)] },
+    page,
+  );
   return { kind: 'found', open: rows.map(openMismatchOf), hasMore };
 }

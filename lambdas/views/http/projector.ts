@@ -1,5 +1,6 @@
 import type { PayonceEvent } from '../../events/domain/event.ts';
-import { DAY_MS, dayOf, type ViewOwner } from '../domain/views.ts';
+import { type ViewOwner } from '../domain/lists.ts';
+import { DAY_MS, dayOf } from '../domain/views.ts';
 import { type CloseDaysTools, closeDays } from '../use/close-days.ts';
 import { type ProjectTools, projectEvent } from '../use/project-event.ts';
 

@@ -1,16 +1,18 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { DeleteCommand, GetCommand, PutCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { KeyAttribute, ViewsTable } from '../../kernel/contract/tables.ts';
 import type { PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { type TransactItem, transactOnce } from '../../once/store/transact-items.ts';
-import type { ViewKey, ViewRow } from '../domain/views.ts';
+import type { ViewKey } from '../domain/lists.ts';
+import type { ViewRow } from '../domain/views.ts';
 import type { RowChange, ViewRange, ViewStore, ViewWalk, WalkPage, WalkStep } from '../use/view-store.ts';
 
 const { partition: PK, sort: SK } = KeyAttribute;
+const { name: INDEX, partitionKey: LIST } = ViewsTable.listsIndex;
 
 /** A query returns at most 1 MB. A page of a thousand rows of at most 4 kB takes four queries. */
 const MAX_QUERIES = 16;
@@ -20,6 +22,7 @@ const WALK_PAGE = 200;
 const rowItem = z.object({
   [PK]: z.string(),
   [SK]: z.string(),
+  [LIST]: z.string().exactOptional(),
   payment: z.string().exactOptional(),
   sequence: z.int().min(0),
   body: z.string(),
@@ -81,7 +84,7 @@ export class DynamoDbViews implements ViewStore, ViewWalk {
   }
 
   async range(range: ViewRange): Promise<readonly ViewRow[]> {
-    const { partition, from, until, descending = false, limit, consistent = false } = range;
+    const { partition, indexed, from, until, descending = false, limit, consistent = false } = range;
     // DynamoDB rejects a range that ends before it begins.
     if (from >= until) return [];
     const rows: ViewRow[] = [];
@@ -89,8 +92,9 @@ export class DynamoDbViews implements ViewStore, ViewWalk {
     for (let query = 0; query < MAX_QUERIES; query += 1) {
       const input = {
         TableName: this.#table,
+        ...(indexed === undefined ? {} : { IndexName: INDEX }),
         KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :until',
-        ExpressionAttributeNames: { '#pk': PK, '#sk': SK },
+        ExpressionAttributeNames: { '#pk': indexed === undefined ? PK : LIST, '#sk': SK },
         ExpressionAttributeValues: { ':pk': partition, ':from': from, ':until': until },
         ScanIndexForward: !descending,
         ConsistentRead: consistent,
@@ -139,15 +143,22 @@ function keyOf({ partition, sort }: ViewKey): Item {
 }
 
 function itemOf(row: ViewRow): Item {
-  const { paymentId, sequence, body } = row;
-  return { ...keyOf(row), ...(paymentId === undefined ? {} : { payment: paymentId }), sequence, body };
+  const { list, paymentId, sequence, body } = row;
+  return {
+    ...keyOf(row),
+    ...(list === undefined ? {} : { [LIST]: list }),
+    ...(paymentId === undefined ? {} : { payment: paymentId }),
+    sequence,
+    body,
+  };
 }
 
 export function parseViewRow(item: Item): ViewRow {
-  const { pk, sk, payment, sequence, body } = rowItem.parse(item);
+  const { pk, sk, list, payment, sequence, body } = rowItem.parse(item);
   return {
     partition: pk,
     sort: sk,
+    ...(list === undefined ? {} : { list }),
     ...(payment === undefined ? {} : { paymentId: payment as PaymentId }),
     sequence,
     body,

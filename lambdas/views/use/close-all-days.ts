@@ -1,6 +1,6 @@
 import type { Job } from '../../jobs/use/job.ts';
 import type { Owners } from '../../tenants/owners.ts';
-import type { ViewOwner } from '../domain/views.ts';
+import type { ViewOwner } from '../domain/lists.ts';
 import { type CloseDaysTools, closeDays } from './close-days.ts';
 
 export interface CloseAllDaysTools extends CloseDaysTools {

@@ -4,18 +4,15 @@ import type { Clock, Entropy } from '../../kernel/world.ts';
 import { ACCOUNTS, type Account } from '../../payments/domain/posting.ts';
 import { addedSums, NO_SUMS, type Sums, sumKey, sumsOf } from '../../payments/domain/sums.ts';
 import {
-  bookEntryOf,
-  bookPartitions,
-  DAY_MS,
-  dayOf,
+  bookList,
   FIRST_PLACE,
   LAST_PLACE,
   placeOf,
   totalKey,
   totalsPartition,
   type ViewOwner,
-  type ViewRow,
-} from '../domain/views.ts';
+} from '../domain/lists.ts';
+import { bookEntryOf, DAY_MS, dayOf, type ViewRow } from '../domain/views.ts';
 import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
 
@@ -66,7 +63,7 @@ export interface ClosedDays {
 export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost: number): Promise<ClosedDays> {
   const { views, clock } = tools;
   const [earliest] = await mergedRows(views, {
-    partitions: bookPartitions(owner, 'all'),
+    ...bookList(owner, 'all'),
     from: FIRST_PLACE,
     until: LAST_PLACE,
     limit: 1,
@@ -174,7 +171,7 @@ export async function sumEntries(
 ): Promise<Sums> {
   const until = untilMs === undefined ? LAST_PLACE : placeOf(untilMs);
   const parts = await Promise.all(
-    bookPartitions(owner, 'all').map(async (partition) => {
+    bookList(owner, 'all').partitions.map(async (partition) => {
       let sums = NO_SUMS;
       let from = fromMs === undefined ? FIRST_PLACE : placeOf(fromMs);
       for (let page = 0; page < MAX_PAGES; page += 1) {

@@ -1,4 +1,5 @@
-import { FIRST_PLACE, LAST_PLACE, placeOf, type ViewRow } from '../domain/views.ts';
+import { FIRST_PLACE, LAST_PLACE, placeOf, type ViewList } from '../domain/lists.ts';
+import type { ViewRow } from '../domain/views.ts';
 import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
 
@@ -24,7 +25,7 @@ export interface Listed {
 /** Reads about twice the rows of the page, with one or more queries per partition, whatever the length of the list. */
 export async function listPage(
   views: Pick<ViewStore, 'range'>,
-  partitions: readonly string[],
+  list: ViewList,
   { after, before, createdFrom, createdTo, limit }: ListPage,
 ): Promise<Listed> {
   const begin = createdFrom === undefined ? FIRST_PLACE : placeOf(createdFrom * 1000);
@@ -35,7 +36,7 @@ export async function listPage(
   if (from >= until) return { rows: [], hasMore: false };
   // The rows immediately before a cursor are read in ascending order.
   const upwards = before !== undefined;
-  const found = await mergedRows(views, { partitions, from, until, descending: !upwards, limit: limit + 1 });
+  const found = await mergedRows(views, { ...list, from, until, descending: !upwards, limit: limit + 1 });
   const rows = found.slice(0, limit);
   return { rows: upwards ? rows.toReversed() : rows, hasMore: found.length > limit };
 }

@@ -1,11 +1,10 @@
 import { invariant } from '../../kernel/invariant.ts';
+import type { ViewList } from '../domain/lists.ts';
 import type { ViewRow } from '../domain/views.ts';
 import type { ViewRange, ViewStore } from './view-store.ts';
 
 /** A page of rows from several partitions. */
-export interface MergedRange extends Omit<ViewRange, 'partition'> {
-  readonly partitions: readonly string[];
-}
+export type MergedRange = Omit<ViewRange, 'partition' | 'indexed'> & ViewList;
 
 interface Source {
   readonly partition: string;
@@ -14,13 +13,16 @@ interface Source {
   more: boolean;
 }
 
+/** Rows that a query reads beyond a partition's share of the page, so that an uneven spread rarely needs a second query. */
+const SPARE = 16;
+
 /**
- * Merges partitions in the order of their sort keys. Each query reads a partition's share of the page plus one row, and is
- * repeated when these rows are used up. A page reads about twice its rows, with at most one query per row and partition.
+ * Merges partitions in the order of their sort keys. Each query reads a partition's share of the page and some rows more, and is
+ * repeated when these rows are used up. A page takes one query per partition, and rarely one more.
  */
 export async function mergedRows(views: Pick<ViewStore, 'range'>, range: MergedRange): Promise<readonly ViewRow[]> {
   const { partitions, limit, descending = false } = range;
-  const share = Math.ceil(limit / partitions.length) + 1;
+  const share = Math.min(limit, Math.ceil(limit / partitions.length) + SPARE);
   const sources: Source[] = partitions.map((partition) => ({ partition, rows: [], more: true }));
   const merged: ViewRow[] = [];
   await Promise.all(sources.map((source) => refill(views, range, source, share)));
@@ -43,7 +45,7 @@ export async function mergedRows(views: Pick<ViewStore, 'range'>, range: MergedR
 /** @param last the row after which the read continues */
 async function refill(
   views: Pick<ViewStore, 'range'>,
-  { from, until, descending = false, consistent = false }: MergedRange,
+  { indexed, from, until, descending = false, consistent = false }: MergedRange,
   source: Source,
   share: number,
   last?: ViewRow,
@@ -53,6 +55,7 @@ async function refill(
   // A trailing space, the lowest printable character, gives the next possible sort key.
   const begin = last === undefined || descending ? from : `${last.sort} `;
   const end = last === undefined || !descending ? until : last.sort;
-  source.rows = await views.range({ partition, from: begin, until: end, descending, consistent, limit: share });
+  const within = { partition, ...(indexed === undefined ? {} : { indexed }), from: begin, until: end };
+  source.rows = await views.range({ ...within, descending, consistent, limit: share });
   source.more = source.rows.length === share;
 }

@@ -5,8 +5,8 @@ import { rounds } from '../../once/use/rounds.ts';
 import { isOutcome } from '../../payments/domain/payment.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
-import { type EventViews, type ViewKey, type ViewOwner, type ViewRow, viewsOf } from '../domain/views.ts';
-import { headChanges } from './project-event.ts';
+import type { ViewKey, ViewOwner } from '../domain/lists.ts';
+import { type EventViews, type ViewRow, viewsOf } from '../domain/views.ts';
 import type { ViewStore } from './view-store.ts';
 
 export interface LedgerTools {
@@ -42,7 +42,10 @@ export async function readPaymentViews(
 /** @returns the keys of implied rows that are missing or differ, assuming that all events were projected */
 export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: PaymentViews): Promise<readonly ViewKey[]> {
   const [newest] = events;
-  const implied = [...events.flatMap(({ lasting, seen }) => [...lasting, seen]), ...(newest?.heads ?? [])];
+  const implied = [
+    ...events.flatMap(({ lasting, seen }) => [...lasting, seen]),
+    ...(newest === undefined ? [] : [...newest.ofReference, newest.head]),
+  ];
   const wrong: ViewKey[] = [];
   for (const row of implied) {
     const found = await views.read(row);
@@ -51,41 +54,26 @@ export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: Paym
   return wrong;
 }
 
-/**
- * Whether the Ledger implies this row now or did so earlier, because the Views lag behind. A copy of a head must also have the
- * sequence of the stored head, because both change in one transaction.
- */
-export async function isImplied(
-  views: Pick<ViewStore, 'read'>,
-  { events }: PaymentViews,
-  row: ViewRow,
-): Promise<boolean> {
-  for (const { lasting, heads, seen } of events) {
-    if ([...lasting, seen].some((each) => sameRow(each, row))) return true;
-    const [head, ...copies] = heads;
-    if (head === undefined) continue;
-    if (sameRow(head, row)) return true;
-    if (copies.some((copy) => sameRow(copy, row))) return (await views.read(head))?.sequence === row.sequence;
-  }
-  return false;
+/** Whether the Ledger implies this row now or did so earlier, because the Views lag behind. */
+export function isImplied({ events }: PaymentViews, row: ViewRow): boolean {
+  return events.some(({ lasting, ofReference, head, seen }) =>
+    [...lasting, ...ofReference, head, seen].some((each) => sameRow(each, row)),
+  );
 }
 
 /**
- * Writes a payment's head and its copies again, also when the head is right and a copy is missing. A newer head is kept: the
- * projector was faster. A head that the Ledger never implied, for example from an earlier version of the code, is replaced in
- * one transaction, so that no list is without the payment. Its old copies are strays, which the sweep removes.
+ * Writes a payment's head again, and the row of its reference. A newer head is kept: the projector was faster. A head that the
+ * Ledger never implied is replaced in place, so that no list is without the payment.
  */
-export async function restoreHead(views: ViewStore, { owner, events }: PaymentViews): Promise<void> {
-  const heads = events[0]?.heads ?? [];
-  const [head] = heads;
-  if (head === undefined) return;
+export async function restoreHead(views: ViewStore, { events }: PaymentViews): Promise<void> {
+  const [newest] = events;
+  if (newest === undefined) return;
+  const { ofReference, head } = newest;
+  await views.put(ofReference);
   await rounds('the head of a payment', async () => {
     const found = await views.read(head);
-    if (found !== undefined && found.sequence > head.sequence) return 'newer';
-    const known = found !== undefined && events.some((event) => event.heads.some((each) => sameRow(each, found)));
-    const [change, ...copies] = headChanges(owner, known ? found : undefined, heads);
-    if (change === undefined) return 'right';
-    return (await views.exchange([{ ...change, from: found ?? null }, ...copies])) ? 'restored' : 'again';
+    if (found !== undefined && (found.sequence > head.sequence || sameRow(found, head))) return 'right';
+    return (await views.exchange([{ key: head, from: found ?? null, to: head }])) ? 'restored' : 'again';
   });
 }
 
@@ -93,6 +81,7 @@ function sameRow(left: ViewRow, right: ViewRow): boolean {
   return (
     left.partition === right.partition &&
     left.sort === right.sort &&
+    left.list === right.list &&
     left.sequence === right.sequence &&
     left.body === right.body
   );

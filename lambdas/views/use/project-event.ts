@@ -2,8 +2,9 @@ import type { PayonceEvent } from '../../events/domain/event.ts';
 import { projectionOperation } from '../../kernel/ids.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { rounds } from '../../once/use/rounds.ts';
-import { dayOf, type EventViews, headRows, totalKey, type ViewOwner, type ViewRow, viewsOf } from '../domain/views.ts';
-import type { RowChange, ViewStore } from './view-store.ts';
+import { totalKey, type ViewOwner } from '../domain/lists.ts';
+import { dayOf, type EventViews, viewsOf } from '../domain/views.ts';
+import type { ViewStore } from './view-store.ts';
 
 export interface ProjectTools {
   readonly views: ViewStore;
@@ -58,30 +59,12 @@ export async function reopenDay(views: ViewStore, owner: ViewOwner, occurredAtMs
   });
 }
 
-/** The newer head wins. The copies change in one transaction with the head, so no list shows a payment twice or not at all. */
-async function advanceHead(views: ViewStore, { owner, heads }: EventViews): Promise<void> {
-  const [head] = heads;
-  if (head === undefined) return;
+/** The newer head wins. One row says both that the payment exists and in which list of a status it is. */
+async function advanceHead(views: ViewStore, { ofReference, head }: EventViews): Promise<void> {
   await rounds('the head of a payment', async () => {
     const found = await views.read(head);
     if (found !== undefined && found.sequence >= head.sequence) return 'newer';
-    return (await views.exchange(headChanges(owner, found, heads))) ? 'advanced' : 'again';
+    if (found === undefined) await views.put(ofReference);
+    return (await views.exchange([{ key: head, from: found ?? null, to: head }])) ? 'advanced' : 'again';
   });
-}
-
-/** @param found the stored head; the change fails if it is replaced meanwhile */
-export function headChanges(
-  owner: ViewOwner,
-  found: ViewRow | undefined,
-  heads: readonly ViewRow[],
-): readonly RowChange[] {
-  const [head, ...copies] = heads;
-  if (head === undefined) return [];
-  const left = found === undefined ? [] : headRows(owner, found.sequence, found.body).slice(1);
-  const outdated = left.filter(({ partition }) => copies.every((copy) => copy.partition !== partition));
-  return [
-    { key: head, from: found ?? null, to: head },
-    ...copies.map((copy) => ({ key: copy, to: copy })),
-    ...outdated.map((copy) => ({ key: copy })),
-  ];
 }

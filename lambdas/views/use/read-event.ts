@@ -1,10 +1,10 @@
 import { eventOf, type PayonceEvent, type PublicEventType, parseEventId } from '../../events/domain/event.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { parsePaymentId } from '../../kernel/ids.ts';
-import { detailsOf } from '../../payments/domain/transition.ts';
-import type { TransitionReader } from '../../payments/use/transition-reader.ts';
+import { readDetailed, type TransitionReader } from '../../payments/use/transition-reader.ts';
 import type { Owner } from '../../tenants/owners.ts';
-import { eventPartitions, eventPlace, isPublicType, placeOf, timeOf, type ViewOwner } from '../domain/views.ts';
+import { eventList, eventPlace, idOf, placeOf, timeOf, type ViewOwner } from '../domain/lists.ts';
+import { type EventBody, isPublicType } from '../domain/views.ts';
 import { type ListPage, listPage } from './list-page.ts';
 import { type ListOutcome, listFrom } from './list-payments.ts';
 import { mergedRows } from './merged-rows.ts';
@@ -16,27 +16,29 @@ export interface ReadEventTools {
 }
 
 /**
- * The caller's event with this id, derived again from its transition. The read is strongly consistent, and the result never
- * changes.
+ * The public event with this id, derived again from its transition. The read is strongly consistent, and the result is the same
+ * at every time.
  *
- * @returns undefined when the event does not exist, is not public, or belongs to another tenant or mode
+ * @returns undefined when the event does not exist or is not public
  */
-export async function readOwnEvent(
-  { transitions, digest }: ReadEventTools,
-  { tenantId, mode }: Owner,
-  id: string,
-): Promise<PayonceEvent | undefined> {
+export async function readEvent({ transitions, digest }: ReadEventTools, id: string): Promise<PayonceEvent | undefined> {
   const place = parseEventId(id);
   const paymentId = place === undefined ? undefined : parsePaymentId(place.paymentId);
   if (place === undefined || paymentId === undefined || place.sequence < 1) return undefined;
-  const [first, transition] = await Promise.all([
-    transitions.readTransition({ paymentId, sequence: 1 }),
-    transitions.readTransition({ paymentId, sequence: place.sequence }),
-  ]);
-  if (first === undefined || transition === undefined || !isPublicType(transition.type)) return undefined;
-  if (first.payment.tenantId !== tenantId || first.payment.mode !== mode) return undefined;
-  const event = eventOf(digest, transition, detailsOf(first));
+  const found = await readDetailed(transitions, { paymentId, sequence: place.sequence });
+  if (found === undefined || !isPublicType(found.transition.type)) return undefined;
+  const event = eventOf(digest, found.transition, found.first);
   return event.event.id === id ? event : undefined;
+}
+
+/** As {@link readEvent}. @returns undefined also when the event belongs to another tenant or mode */
+export async function readOwnEvent(
+  tools: ReadEventTools,
+  { tenantId, mode }: ViewOwner,
+  id: string,
+): Promise<PayonceEvent | undefined> {
+  const event = await readEvent(tools, id);
+  return event?.tenant === tenantId && event.mode === mode ? event : undefined;
 }
 
 /** The cursors are event ids from the request, not validated. */
@@ -44,18 +46,30 @@ export interface ListEvents extends ListPage {
   readonly type?: PublicEventType;
 }
 
-/** A page of the caller's events, newest first. @throws RetryableError when it cannot be read now */
+/**
+ * A page of the caller's events, newest first. The `body` of a row is the API's object.
+ *
+ * @throws RetryableError when it cannot be read now
+ */
 export async function listEvents(
   tools: ReadEventTools & { readonly views: Pick<ViewStore, 'range'> },
   caller: Owner,
   { type, after, before, ...page }: ListEvents,
 ): Promise<ListOutcome> {
   const placed = async (id: string): Promise<string | undefined> => {
-    const event = await readOwnEvent(tools, caller, id);
-    return event === undefined ? undefined : eventPlace(event);
+    const found = await readOwnEvent(tools, caller, id);
+    return found === undefined ? undefined : eventPlace({ occurredAtMs: found.occurredAtMs, id });
   };
-  const partitions = eventPartitions(caller, type ?? 'all');
-  return listFrom({ after, before, placed }, (cursors) => listPage(tools.views, partitions, { ...page, ...cursors }));
+  return listFrom({ after, before, placed }, async (cursors) => {
+    const { rows, hasMore } = await listPage(tools.views, eventList(caller, type), { ...page, ...cursors });
+    const events = await Promise.all(
+      rows.map(async (row) => {
+        const found = await readOwnEvent(tools, caller, idOf(row.sort));
+        return found === undefined ? [] : [{ ...row, body: JSON.stringify(found.event) }];
+      }),
+    );
+    return { rows: events.flat(), hasMore };
+  });
 }
 
 /** A page of one account owner's events in a range of time. */
@@ -69,29 +83,17 @@ export interface EventRange extends ViewOwner {
   readonly limit: number;
 }
 
-/** An event of the list with its rendered body. */
 interface ListedEvent {
   readonly eventId: string;
   readonly type: string;
   /** Unix milliseconds. */
   readonly occurredAtMs: number;
-  readonly body: string;
 }
 
 export interface EventRangePage {
   readonly events: readonly ListedEvent[];
   /** Absent on the last page. */
   readonly cursor?: string;
-}
-
-/** A cursor of the previous version: a minute of the Ledger and the number of its outcomes that were read. */
-const MINUTE_CURSOR = /^(?<minuteMs>\d{1,15}):\d{1,9}$/;
-
-/** Start of the next page. A cursor from before a deployment names a minute, which is read again as a whole. */
-function placeAfter(cursor: string, fromMs: number): string {
-  const minuteMs = MINUTE_CURSOR.exec(cursor)?.groups?.['minuteMs'];
-  // A trailing space gives the next possible sort key.
-  return minuteMs === undefined ? `${cursor} ` : placeOf(Math.max(fromMs, Number(minuteMs)));
 }
 
 /**
@@ -104,16 +106,17 @@ export async function eventsOfRange(
   { fromMs, untilMs, cursor, limit, ...owner }: EventRange,
 ): Promise<EventRangePage> {
   const rows = await mergedRows(views, {
-    partitions: eventPartitions(owner, 'all'),
-    from: cursor === undefined ? placeOf(fromMs) : placeAfter(cursor, fromMs),
+    ...eventList(owner, undefined),
+    // A trailing space gives the next possible sort key.
+    from: cursor === undefined ? placeOf(fromMs) : `${cursor} `,
     until: placeOf(untilMs),
     limit: limit + 1,
     consistent: true,
   });
   const page = rows.slice(0, limit);
   const events = page.map(({ sort, body }) => {
-    const { id, type } = JSON.parse(body) as { readonly id: string; readonly type: string };
-    return { eventId: id, type, occurredAtMs: timeOf(sort), body };
+    const { type } = JSON.parse(body) as EventBody;
+    return { eventId: idOf(sort), type, occurredAtMs: timeOf(sort) };
   });
   const last = page.at(-1);
   return rows.length > limit && last !== undefined ? { events, cursor: last.sort } : { events };

@@ -1,8 +1,8 @@
 import { ViewsRow } from '../../kernel/contract/rows.ts';
 import type { PaymentId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
-import { DAY_MS, isOfComparison, type ViewKey, type ViewOwner, type ViewRow } from '../domain/views.ts';
-
+import { isOfComparison, timeOf, type ViewKey, type ViewOwner } from '../domain/lists.ts';
+import { DAY_MS, type ViewRow } from '../domain/views.ts';
 import { type CloseDaysTools, closeDays, closedSums, sumEntries } from './close-days.ts';
 import type { LedgerWalk } from './ledger-walk.ts';
 import { isImplied, type LedgerTools, readPaymentViews, restoreHead, wrongRows } from './payment-views.ts';
@@ -197,11 +197,11 @@ class Rebuild {
       return;
     }
     const said = await readPaymentViews(this.#tools, paymentId);
-    if (said !== undefined && (await isImplied(views, said, row))) return;
+    if (said !== undefined && isImplied(said, row)) return;
     if (!(await views.exchange([{ key: row, from: row }]))) return;
     this.#counts.removed += 1;
     const book = ownerOfBook(row);
-    if (book !== undefined) await reopenDay(views, book, timeOf(row));
+    if (book !== undefined) await reopenDay(views, book, timeOf(row.sort));
     await this.#project(paymentId);
   }
 
@@ -250,7 +250,7 @@ class Rebuild {
     const { paymentId } = suspect;
     if (paymentId === undefined) return (await this.#isRightTotal(row)) ? undefined : { ...suspect, kind: 'total' };
     const said = await readPaymentViews(this.#tools, paymentId);
-    const implied = said !== undefined && (await isImplied(this.#tools.views, said, row));
+    const implied = said !== undefined && isImplied(said, row);
     return implied ? undefined : { ...suspect, kind: 'stray' };
   }
 
@@ -259,7 +259,7 @@ class Rebuild {
     const closed = closedSums(row);
     if (owner === undefined) return false;
     if (closed === undefined) return true;
-    const fromMs = timeOf(row);
+    const fromMs = timeOf(row.sort);
     const sums = await sumEntries(this.#tools.views, owner, { fromMs, untilMs: fromMs + DAY_MS }, true);
     return closed.size === sums.size && [...closed].every(([key, sum]) => sameSum(sum, sums.get(key)));
   }
@@ -302,9 +302,4 @@ function ownerOf({ partition }: ViewKey): ViewOwner | undefined {
   const [, tenant, mode] = partition.split('#');
   if (tenant === undefined || (mode !== 'test' && mode !== 'live')) return undefined;
   return { tenantId: tenant as ViewOwner['tenantId'], mode };
-}
-
-/** The time at the start of a sort key. Unix milliseconds. */
-function timeOf({ sort }: ViewKey): number {
-  return Number(sort.slice(0, 15));
 }

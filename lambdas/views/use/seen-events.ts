@@ -1,5 +1,5 @@
 import type { OutcomePlace, SeenEvents } from '../../payments/use/transition-reader.ts';
-import { seenKey } from '../domain/views.ts';
+import { seenKey } from '../domain/lists.ts';
 import type { ViewStore } from './view-store.ts';
 
 /** Concurrent reads. */

@@ -1,5 +1,6 @@
 import { addedSums, exactMinor, NO_SUMS, type Sums } from '../../payments/domain/sums.ts';
-import { bookEntryOf, bookPartitions, bookPlace, DAY_MS, FIRST_PLACE, LAST_PLACE, placeOf } from '../domain/views.ts';
+import { bookList, bookPlace, FIRST_PLACE, LAST_PLACE, placeOf } from '../domain/lists.ts';
+import { ACCOUNT_OF_ALL, bookEntryOf, DAY_MS, type ViewRow } from '../domain/views.ts';
 import { closedSums, sumEntries, totalRows } from './close-days.ts';
 import {
   type Balance,
@@ -11,6 +12,9 @@ import {
 } from './ledger-reader.ts';
 import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
+
+/** Only sets of postings without the account, of which there are few in the book of all, lead to a further page. */
+const MAX_PAGES = 1_000;
 
 /**
  * Reads the books from the Views. A page of entries reads about its own size; a balance reads the totals of closed days and
@@ -28,19 +32,23 @@ export class ViewLedgerReader implements LedgerReader {
     const begin = fromMs === undefined ? FIRST_PLACE : placeOf(fromMs);
     // The cursor's set of postings can have legs after the cursor.
     const resumed = after === undefined ? FIRST_PLACE : bookPlace(after);
-    const rows = await mergedRows(this.#views, {
-      partitions: bookPartitions(query, account ?? 'all'),
-      from: begin > resumed ? begin : resumed,
-      until: untilMs === undefined ? LAST_PLACE : placeOf(untilMs),
-      limit: limit + 1,
-    });
-    return rows
-      .flatMap((row) => {
-        const { occurredAtMs, paymentId: id, sequence, type, legs } = bookEntryOf(row);
-        return legs.map((posting) => ({ ...posting, occurredAtMs, paymentId: id, sequence, type }));
-      })
-      .filter((entry) => after === undefined || byPosition(after, entry) < 0)
-      .slice(0, limit);
+    const until = untilMs === undefined ? LAST_PLACE : placeOf(untilMs);
+    const list = bookList(query, account === undefined || account === ACCOUNT_OF_ALL ? 'all' : account);
+    const entries: LedgerEntry[] = [];
+    let from = begin > resumed ? begin : resumed;
+    for (let page = 0; page < MAX_PAGES && entries.length < limit; page += 1) {
+      const rows = await mergedRows(this.#views, { ...list, from, until, limit: limit + 1 });
+      entries.push(
+        ...rows
+          .flatMap((row) => entriesOf(row))
+          .filter((entry) => account === undefined || entry.account === account)
+          .filter((entry) => after === undefined || byPosition(after, entry) < 0),
+      );
+      if (rows.length <= limit) break;
+      // A trailing space gives the next possible sort key.
+      from = `${rows.at(-1)?.sort ?? from} `;
+    }
+    return entries.slice(0, limit);
   }
 
   async balances(owner: BooksOwner): Promise<readonly Balance[]> {
@@ -71,4 +79,9 @@ export class ViewLedgerReader implements LedgerReader {
     const open = openFromMs === undefined ? {} : { fromMs: openFromMs };
     return addedSums(sums, await sumEntries(this.#views, owner, open, false));
   }
+}
+
+function entriesOf(row: ViewRow): readonly LedgerEntry[] {
+  const { occurredAtMs, paymentId, sequence, type, legs } = bookEntryOf(row);
+  return legs.map((posting) => ({ ...posting, occurredAtMs, paymentId, sequence, type }));
 }

@@ -1,8 +1,11 @@
-import type { ViewKey, ViewRow } from '../domain/views.ts';
+import type { ViewKey } from '../domain/lists.ts';
+import type { ViewRow } from '../domain/views.ts';
 
 /** A range of rows of one partition, in the order of their sort keys. */
 export interface ViewRange {
   readonly partition: string;
+  /** The partition is one of the index `lists`. Not together with `consistent`. @default of the table */
+  readonly indexed?: true;
   /** Inclusive. */
   readonly from: string;
   /** Exclusive. */

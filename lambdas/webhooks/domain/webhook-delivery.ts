@@ -2,15 +2,15 @@ import type { Digest } from '../../kernel/digest.ts';
 import { base32 } from '../../kernel/digest.ts';
 import { type Disabled, ENDPOINT_DISABLED, type WebhookEndpoint, type WebhookOwner } from './webhook-endpoint.ts';
 
-/** The content of a delivery: an event in the form of `GET /v1/events/{id}`. */
+/** An event of which an endpoint is told, in the form of `GET /v1/events/{id}`. */
 export interface WebhookMessage {
   /** Sent as `webhook-id` with every attempt at every endpoint, so that receivers can recognize duplicates. */
   readonly eventId: string;
   readonly type: string;
   /** Unix milliseconds. */
   readonly occurredAtMs: number;
-  /** The same bytes at every attempt. */
-  readonly body: string;
+  /** Only of an event that is not in the Ledger. The others are read from it at each attempt, which gives the same bytes. */
+  readonly body?: string;
 }
 
 /** How one attempt ended. */
@@ -100,7 +100,7 @@ export function newDelivery(
     eventId,
     type,
     occurredAtMs,
-    body,
+    ...(body === undefined ? {} : { body }),
     id: deriveDeliveryId(digest, endpoint.id, message),
     endpointId: endpoint.id,
     revision: 1,

@@ -47,7 +47,7 @@ const deliveryItem = itemSchema<Delivery>()({
   eventId: z.string(),
   type: z.string(),
   occurredAtMs: z.int(),
-  body: z.string(),
+  body: z.string().exactOptional(),
   revision: z.int().min(1),
   status: z.enum(['pending', 'delivered', 'failed', 'canceled']),
   tries: z.int(),

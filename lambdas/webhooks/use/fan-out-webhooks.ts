@@ -80,7 +80,7 @@ export function deliveriesFor(
 }
 
 export function messageOf({ event, occurredAtMs }: PayonceEvent): WebhookMessage {
-  return { eventId: event.id, type: event.type, occurredAtMs, body: JSON.stringify(event) };
+  return { eventId: event.id, type: event.type, occurredAtMs };
 }
 
 export function attemptOf({ endpointId, id }: Delivery): WebhookTask {

@@ -22,12 +22,13 @@ import {
   withEndpoint,
 } from '../domain/webhook-endpoint.ts';
 import { attemptOf, deliveriesFor, enqueueAtOnce } from './fan-out-webhooks.ts';
-import type { WebhookChange, WebhookSecrets, WebhookStore, WebhookTasks, WebhookTransport } from './webhooks.ts';
+import type { EventBodies, WebhookChange, WebhookSecrets, WebhookStore, WebhookTasks, WebhookTransport } from './webhooks.ts';
 
 export interface SendTools {
   readonly webhooks: WebhookStore;
   readonly secrets: WebhookSecrets;
   readonly transport: WebhookTransport;
+  readonly bodies: EventBodies;
   readonly tasks: WebhookTasks;
   readonly runner: OperationRunner;
   readonly clock: Clock;
@@ -106,18 +107,20 @@ async function claim(
 }
 
 async function send(
-  { secrets: signer, transport, clock }: SendTools,
+  { secrets: signer, transport, bodies, clock }: SendTools,
   { delivery, endpoint, atMs }: Claimed,
 ): Promise<Sent> {
   const secrets = await Promise.all(
     activeSecrets(endpoint, clock.nowMs()).map((secret) => signer.secretOf(endpoint.id, secret)),
   );
+  const body = delivery.body ?? (await bodies(delivery.eventId));
+  invariant(body !== undefined, `the event ${delivery.eventId} is in the Ledger`);
   const startedAtMs = clock.nowMs();
   if (startedAtMs - atMs > LATEST_START_MS) return 'too_late';
   const result = await transport.post({
     url: endpoint.url,
-    headers: headersOf(signer, secrets, delivery, startedAtMs),
-    body: delivery.body,
+    headers: headersOf(signer, secrets, { id: delivery.eventId, atMs: startedAtMs, body }),
+    body,
   });
   return { startedAtMs, result };
 }
@@ -126,15 +129,14 @@ async function send(
 function headersOf(
   signer: WebhookSecrets,
   secrets: readonly string[],
-  { eventId, body }: Delivery,
-  atMs: number,
+  message: { readonly id: string; readonly atMs: number; readonly body: string },
 ): Readonly<Record<string, string>> {
   return {
     'content-type': 'application/json',
     'user-agent': 'Payonce-Webhooks/1',
-    'webhook-id': eventId,
-    'webhook-timestamp': String(Math.floor(atMs / 1000)),
-    'webhook-signature': signer.sign(secrets, { id: eventId, atMs, body }),
+    'webhook-id': message.id,
+    'webhook-timestamp': String(Math.floor(message.atMs / 1000)),
+    'webhook-signature': signer.sign(secrets, message),
   };
 }
 

@@ -93,6 +93,9 @@ export interface WebhookSecrets {
   ): string;
 }
 
+/** The API's representation of an event, as JSON. @returns undefined when the Ledger has no such event */
+export type EventBodies = (eventId: string) => Promise<string | undefined>;
+
 /** Reads one page of an account owner's events in a range of time. */
 export type PastEvents = (range: EventRange) => Promise<{
   readonly events: readonly WebhookMessage[];

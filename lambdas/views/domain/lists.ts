@@ -1,0 +1,217 @@
+import type { PublicEventType } from '../../events/domain/event.ts';
+import { ViewsRow } from '../../kernel/contract/rows.ts';
+import type { Mode, PaymentId, TenantId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import type { PaymentStatus } from '../../payments/domain/payment.ts';
+import type { Account } from '../../payments/domain/posting.ts';
+
+/**
+ * How the lists of the Views are stored. This file alone knows the names of partitions and the sort keys.
+ *
+ * | list                     | partition                         | found by     |
+ * |--------------------------|-----------------------------------|--------------|
+ * | payments                 | `PAYMENT#owner#shard`             | table        |
+ * | payments with a status   | `PAYMENT#owner#status#shard`      | index `lists`|
+ * | payments of a reference  | `REFERENCE#owner#reference`       | table        |
+ * | events                   | `EVENT#owner#shard`               | table        |
+ * | events of a type         | `EVENT#owner#type#shard`          | index `lists`|
+ * | entries                  | `BOOK#owner#all#shard`            | table        |
+ * | entries of an account    | `BOOK#owner#account#shard`        | table        |
+ * | totals of days           | `TOTAL#owner`                     | table        |
+ *
+ * An owner is a tenant and a mode. Rows are sorted by time, then id. A row of the table can be in one list of the index as
+ * well: its attribute `list` names the partition there, and DynamoDB moves the entry when the attribute changes. To add a
+ * filter, name its partition here; to show rows of the table in it, set `list`, or write a row of its own.
+ */
+
+/** One tenant in one mode. No query of the Views crosses this boundary. */
+export interface ViewOwner {
+  readonly tenantId: TenantId;
+  readonly mode: Mode;
+}
+
+export interface ViewKey {
+  readonly partition: string;
+  /** Begins with digits. */
+  readonly sort: string;
+}
+
+/** The partitions that together are one list. Each row is in exactly one of them. */
+export interface ViewList {
+  readonly partitions: readonly string[];
+  /** They are partitions of the index `lists`, which is eventually consistent. @default of the table */
+  readonly indexed?: true;
+}
+
+/**
+ * Number of partitions of each list of a tenant. A partition accepts 1,000 write units per second (Amazon DynamoDB developer
+ * guide, "Burst and adaptive capacity"); a page costs one query per partition.
+ */
+const LIST_SHARDS = 4;
+
+function sharded(partitionOf: (shard: number) => string): readonly string[] {
+  return Array.from({ length: LIST_SHARDS }, (_, shard) => partitionOf(shard));
+}
+
+const BASE32_ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
+
+/** The last letter of the id selects the shard. Ids are derived from a hash, so their letters are evenly distributed. */
+function shardOf(paymentId: PaymentId): number {
+  return BASE32_ALPHABET.indexOf(paymentId.at(-1) ?? 'a') % LIST_SHARDS;
+}
+
+function owned({ tenantId, mode }: ViewOwner): string {
+  return `${tenantId}#${mode}`;
+}
+
+// ------------------------------------------------------------------------------------------------------------- payments
+
+/** @param createdSeconds Unix seconds: payments of the same second are sorted by id */
+export function paymentPlace(createdSeconds: number, id: PaymentId): string {
+  return placeOf(createdSeconds * 1000, id);
+}
+
+export function paymentPartition(owner: ViewOwner, id: PaymentId): string {
+  return paymentShard(owner, shardOf(id));
+}
+
+export function statusPartition(owner: ViewOwner, status: PaymentStatus, id: PaymentId): string {
+  return statusShard(owner, status, shardOf(id));
+}
+
+/** No shards: at most one payment of a reference has not failed, and the failed ones are few. */
+export function referencePartition(owner: ViewOwner, reference: string): string {
+  return `${ViewsRow.reference}${owned(owner)}#${reference}`;
+}
+
+export function paymentList(owner: ViewOwner, status: PaymentStatus | undefined): ViewList {
+  if (status === undefined) return { partitions: sharded((shard) => paymentShard(owner, shard)) };
+  return { partitions: sharded((shard) => statusShard(owner, status, shard)), indexed: true };
+}
+
+function paymentShard(owner: ViewOwner, shard: number): string {
+  return `${ViewsRow.payment}${owned(owner)}#${shard}`;
+}
+
+function statusShard(owner: ViewOwner, status: PaymentStatus, shard: number): string {
+  return `${ViewsRow.payment}${owned(owner)}#${status}#${shard}`;
+}
+
+// --------------------------------------------------------------------------------------------------------------- events
+
+export function eventPlace({ occurredAtMs, id }: { readonly occurredAtMs: number; readonly id: string }): string {
+  return placeOf(occurredAtMs, id);
+}
+
+export function eventPartition(owner: ViewOwner, paymentId: PaymentId): string {
+  return eventShard(owner, shardOf(paymentId));
+}
+
+export function typePartition(owner: ViewOwner, type: PublicEventType, paymentId: PaymentId): string {
+  return typeShard(owner, type, shardOf(paymentId));
+}
+
+export function eventList(owner: ViewOwner, type: PublicEventType | undefined): ViewList {
+  if (type === undefined) return { partitions: sharded((shard) => eventShard(owner, shard)) };
+  return { partitions: sharded((shard) => typeShard(owner, type, shard)), indexed: true };
+}
+
+function eventShard(owner: ViewOwner, shard: number): string {
+  return `${ViewsRow.event}${owned(owner)}#${shard}`;
+}
+
+function typeShard(owner: ViewOwner, type: PublicEventType, shard: number): string {
+  return `${ViewsRow.event}${owned(owner)}#${type}#${shard}`;
+}
+
+// ---------------------------------------------------------------------------------------------------------------- books
+
+/** Sorts like entries: by time, then payment, then sequence. */
+export function bookPlace({
+  occurredAtMs,
+  paymentId,
+  sequence,
+}: {
+  readonly occurredAtMs: number;
+  readonly paymentId: PaymentId;
+  readonly sequence: number;
+}): string {
+  return placeOf(occurredAtMs, `${paymentId}#${sequenceDigits(sequence)}`);
+}
+
+export function bookPartition(owner: ViewOwner, book: Account | 'all', paymentId: PaymentId): string {
+  return bookShard(owner, book, shardOf(paymentId));
+}
+
+export function bookList(owner: ViewOwner, book: Account | 'all'): ViewList {
+  return { partitions: sharded((shard) => bookShard(owner, book, shard)) };
+}
+
+function bookShard(owner: ViewOwner, book: Account | 'all', shard: number): string {
+  return `${ViewsRow.book}${owned(owner)}#${book}#${shard}`;
+}
+
+/** One row per closed day. No row is updated per payment, so no row is hot. */
+export function totalsPartition(owner: ViewOwner): string {
+  return `${ViewsRow.total}${owned(owner)}`;
+}
+
+export function totalKey(owner: ViewOwner, dayMs: number): ViewKey {
+  return { partition: totalsPartition(owner), sort: placeOf(dayMs) };
+}
+
+// ---------------------------------------------------------------------------------------------------------------- other
+
+/** Key of the row that marks an event as projected. Every event has one, public or not. */
+export function seenKey({
+  paymentId,
+  sequence,
+}: {
+  readonly paymentId: PaymentId;
+  readonly sequence: number;
+}): ViewKey {
+  return { partition: `${ViewsRow.seen}${paymentId}`, sort: sequenceDigits(sequence) };
+}
+
+/** The partition of the mismatches of all owners, used to count them and to look at them again. They are few: no shards. */
+export const ALL_MISMATCHES = ViewsRow.allMismatches;
+
+/** The mismatches of one owner; without an owner, the charges without a known payment. */
+export function mismatchPartition(owner: ViewOwner | undefined): string {
+  return owner === undefined ? ViewsRow.mismatch : `${ViewsRow.mismatch}${owned(owner)}`;
+}
+
+/** Whether the row results from a comparison with a processor. The Ledger alone neither implies nor contradicts such rows. */
+export function isOfComparison({ partition }: Pick<ViewKey, 'partition'>): boolean {
+  return partition === ALL_MISMATCHES || partition.startsWith(ViewsRow.mismatch);
+}
+
+// --------------------------------------------------------------------------------------------------------------- places
+
+/** Fifteen digits of milliseconds last until the year 33658. The text sorts by time. */
+const TIME_DIGITS = 15;
+
+/** Sort keys before and after all rows of a partition. */
+export const FIRST_PLACE = '0';
+export const LAST_PLACE = ':';
+
+/** @param ms Unix milliseconds */
+export function placeOf(ms: number, id?: string): string {
+  invariant(Number.isSafeInteger(ms) && ms >= 0, `${ms} is not a time`);
+  const time = String(ms).padStart(TIME_DIGITS, '0');
+  return id === undefined ? time : `${time}#${id}`;
+}
+
+/** @returns the Unix milliseconds of a place */
+export function timeOf(place: string): number {
+  return Number(place.slice(0, TIME_DIGITS));
+}
+
+/** @returns the id in a place */
+export function idOf(place: string): string {
+  return place.slice(TIME_DIGITS + 1);
+}
+
+function sequenceDigits(sequence: number): string {
+  return String(sequence).padStart(6, '0');
+}
