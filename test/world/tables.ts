@@ -4,7 +4,7 @@ import { parseCommission, parseCommissionDue } from '../../lambdas/follow-ups/st
 import { parseMark } from '../../lambdas/jobs/store/dynamodb-job-marks.ts';
 import { parseRun, tokenOf } from '../../lambdas/jobs/store/job-items.ts';
 import { IdempotencyRow, LedgerRow, RegistryRow, ViewsRow } from '../../lambdas/kernel/contract/rows.ts';
-import { IdempotencyTable, KeyAttribute, LedgerTable } from '../../lambdas/kernel/contract/tables.ts';
+import { IdempotencyTable, KeyAttribute, LedgerTable, ViewsTable } from '../../lambdas/kernel/contract/tables.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { parseConsumption } from '../../lambdas/once/store/consumer-items.ts';
 import { parseRecord } from '../../lambdas/once/store/record-items.ts';
@@ -35,6 +35,7 @@ const KEY = {
 } as const;
 const { openClaimsIndex } = IdempotencyTable;
 const { recentOutcomesIndex } = LedgerTable;
+const { listsIndex } = ViewsTable;
 
 /** Read by its condition alone. */
 const newestOfOrder = z.object({ affiliate: z.string(), sequence: z.int() });
@@ -105,6 +106,9 @@ export const TABLE_SHAPES: readonly TableShape[] = [
   {
     ...KEY,
     name: TABLES.views,
+    indexes: {
+      [listsIndex.name]: { partition: { name: listsIndex.partitionKey, type: 'S' }, sort: KEY.sort },
+    },
     readers: Object.fromEntries(Object.values(ViewsRow).map((prefix) => [prefix, parseViewRow])),
   },
 ];
