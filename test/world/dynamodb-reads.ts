@@ -90,7 +90,8 @@ function keyNames({ shape }: MemoryTable, index: string | undefined): readonly s
 }
 
 function keysOnly(table: MemoryTable, index: string | undefined): readonly string[] | undefined {
-  return index === undefined ? undefined : keyNames(table, index);
+  const isWhole = index === undefined || table.shape.indexes?.[index]?.projectsAll === true;
+  return isWhole ? undefined : keyNames(table, index);
 }
 
 /** DynamoDB names the last key whenever a limit ended the page, also when nothing follows. */

@@ -161,14 +161,15 @@ export function unitsOf(
   for (const [name, shape] of Object.entries(table.shape.indexes ?? {})) {
     const from = entryOf(shape, before);
     const to = entryOf(shape, after);
-    // Keys only: nothing else of an entry changes.
-    if (from === to) continue;
-    indexUnits[name] = (Number(from !== undefined) + Number(to !== undefined)) * times;
+    if (from === to && (from === undefined || shape.projectsAll === undefined)) continue;
+    const entryUnits = shape.projectsAll === undefined ? 1 : Math.max(1, Math.ceil(bytes / KILOBYTE));
+    const writes = from === to ? 1 : Number(from !== undefined) + Number(to !== undefined);
+    indexUnits[name] = writes * entryUnits * times;
   }
   return { units: Math.max(1, Math.ceil(bytes / KILOBYTE)) * times, indexUnits };
 }
 
-/** Where an index holds the row. An entry of keys is smaller than a unit. */
+/** Where an index holds the row. */
 function entryOf({ partition, sort }: Required<KeyShape>, row: Row | undefined): string | undefined {
   const values = [row?.item[partition.name], row?.item[sort.name]];
   return values.every(isScalar) ? JSON.stringify(values) : undefined;

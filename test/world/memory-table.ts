@@ -10,11 +10,16 @@ export interface KeyShape {
   readonly sort?: KeyPart;
 }
 
+export interface IndexShape extends Required<KeyShape> {
+  /** Whole rows are in the index. @default keys only */
+  readonly projectsAll?: true;
+}
+
 /** The shape of one table, and who reads its rows. */
 export interface TableShape extends KeyShape {
   readonly name: string;
-  /** Sparse indexes that project keys only. */
-  readonly indexes?: Readonly<Record<string, Required<KeyShape>>>;
+  /** Sparse indexes. */
+  readonly indexes?: Readonly<Record<string, IndexShape>>;
   /** Unix seconds. */
   readonly timeToLive?: string;
   /** By what precedes the first `#` of the partition key, that included: what reads such a row, and throws when it cannot. */

@@ -107,7 +107,11 @@ export const TABLE_SHAPES: readonly TableShape[] = [
     ...KEY,
     name: TABLES.views,
     indexes: {
-      [listsIndex.name]: { partition: { name: listsIndex.partitionKey, type: 'S' }, sort: KEY.sort },
+      [listsIndex.name]: {
+        partition: { name: listsIndex.partitionKey, type: 'S' },
+        sort: KEY.sort,
+        projectsAll: true,
+      },
     },
     readers: Object.fromEntries(Object.values(ViewsRow).map((prefix) => [prefix, parseViewRow])),
   },

@@ -1,5 +1,6 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { attemptOperation } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import type { ClaimStep, OperationRunner } from '../../once/use/operation-runner.ts';
 import { rounds } from '../../once/use/rounds.ts';
