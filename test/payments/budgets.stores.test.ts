@@ -199,10 +199,7 @@ describe('an event', () => {
     const events = eventsOf(systemDigest, chain);
     const take = async () => {
       for (const event of events)
-        await projectEvent(
-          { runner: idempotentRunner, views },
-          { ...event, payment: { ...event.payment, metadata } },
-        );
+        await projectEvent({ runner: idempotentRunner, views }, { ...event, payment: { ...event.payment, metadata } });
     };
     await take();
     return { calls, take, events: events.length };
@@ -241,7 +238,10 @@ describe('an event', () => {
     ],
   ])('that %s costs at most 9', async (_what, steps) => {
     const reference = 'order-6736';
-    const [first, both] = [await projected({ reference, steps: steps.slice(0, 1) }), await projected({ reference, steps })];
+    const [first, both] = [
+      await projected({ reference, steps: steps.slice(0, 1) }),
+      await projected({ reference, steps }),
+    ];
     const [one, two] = [first, both].map(({ calls }) => unitsOf(calls.filter(({ kind }) => kind === 'write')));
     expect(both.events).toBe(2);
     expect((two ?? 0) - (one ?? 0)).toBeLessThanOrEqual(9);

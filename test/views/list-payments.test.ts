@@ -9,8 +9,8 @@ import type { ViewRange } from '../../lambdas/views/use/view-store.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { MemoryStore } from '../payments/memory-store.ts';
 import { MemoryTransitions } from '../payments/memory-transitions.ts';
-import { MemoryViews } from './memory-views.ts';
 import { takenAt } from './ledger-reader-suite.ts';
+import { MemoryViews } from './memory-views.ts';
 import { chainFor } from './view-histories.ts';
 
 const OWNER = { tenantId: 'ten_list' as never, mode: 'test' } as const;

@@ -10,7 +10,7 @@ export interface KeyShape {
   readonly sort?: KeyPart;
 }
 
-export interface IndexShape extends Required<KeyShape> {
+interface IndexShape extends Required<KeyShape> {
   /** Whole rows are in the index. @default keys only */
   readonly projectsAll?: true;
 }

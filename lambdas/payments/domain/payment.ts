@@ -103,7 +103,7 @@ const shown = shownField<ShownPayment>();
  * A payment as the API shows it; amounts in minor units, times in Unix seconds. Fields that few payments have are omitted
  * from the others, because every stored answer must stay below one kilobyte.
  */
-export const PAYMENT_OBJECT = apiObject<ShownPayment>()({
+const PAYMENT_OBJECT = apiObject<ShownPayment>()({
   id: shown(['id'], ({ id }) => id),
   object: shown([], () => 'payment'),
   amount: shown(['amountMinor'], ({ amountMinor }) => amountMinor),

@@ -1,6 +1,12 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { rounds } from '../../once/use/rounds.ts';
-import { ALL_MISMATCHES, FIRST_PLACE, LAST_PLACE, mismatchPartition, type ViewOwner } from '../../views/domain/lists.ts';
+import {
+  ALL_MISMATCHES,
+  FIRST_PLACE,
+  LAST_PLACE,
+  mismatchPartition,
+  type ViewOwner,
+} from '../../views/domain/lists.ts';
 import { listPage } from '../../views/use/list-page.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { Mismatch } from '../domain/compare-books.ts';

@@ -44,9 +44,7 @@ export async function listPayments(
   };
   const heads = reference === undefined ? views : { range: headsOfReference(views, caller, status) };
   const list =
-    reference === undefined
-      ? paymentList(caller, status)
-      : { partitions: [referencePartition(caller, reference)] };
+    reference === undefined ? paymentList(caller, status) : { partitions: [referencePartition(caller, reference)] };
   return listFrom({ after, before, placed }, async (cursors) => {
     const { rows, hasMore } = await listPage(heads, list, { ...page, ...cursors });
     return { rows: (await Promise.all(rows.map((row) => shown(transitions, row)))).flat(), hasMore };
@@ -75,9 +73,7 @@ function headsOfReference(
       const rows = await views.range({ ...range, from, until });
       const found = await Promise.all(
         rows.map(async ({ paymentId, sort }) =>
-          paymentId === undefined
-            ? undefined
-            : views.read({ partition: paymentPartition(owner, paymentId), sort }),
+          paymentId === undefined ? undefined : views.read({ partition: paymentPartition(owner, paymentId), sort }),
         ),
       );
       heads.push(...found.filter((head) => head !== undefined).filter((head) => hasStatus(head, status)));

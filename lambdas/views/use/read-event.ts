@@ -21,7 +21,10 @@ export interface ReadEventTools {
  *
  * @returns undefined when the event does not exist or is not public
  */
-export async function readEvent({ transitions, digest }: ReadEventTools, id: string): Promise<PayonceEvent | undefined> {
+export async function readEvent(
+  { transitions, digest }: ReadEventTools,
+  id: string,
+): Promise<PayonceEvent | undefined> {
   const place = parseEventId(id);
   const paymentId = place === undefined ? undefined : parsePaymentId(place.paymentId);
   if (place === undefined || paymentId === undefined || place.sequence < 1) return undefined;

@@ -23,7 +23,14 @@ import {
   withEndpoint,
 } from '../domain/webhook-endpoint.ts';
 import { attemptOf, deliveriesFor, enqueueAtOnce } from './fan-out-webhooks.ts';
-import type { EventBodies, WebhookChange, WebhookSecrets, WebhookStore, WebhookTasks, WebhookTransport } from './webhooks.ts';
+import type {
+  EventBodies,
+  WebhookChange,
+  WebhookSecrets,
+  WebhookStore,
+  WebhookTasks,
+  WebhookTransport,
+} from './webhooks.ts';
 
 export interface SendTools {
   readonly webhooks: WebhookStore;
