@@ -29,6 +29,8 @@ const FILES: ReadonlyMap<string, readonly string[]> = new Map([
  */
 const CALL_PROCESSORS: readonly string[] = ['payments', 'callbacks', 'orders', 'payment-jobs', 'upkeep-jobs'];
 
+const UNUSED = join(ROOT, 'lambdas', 'kernel', 'platform', 'unused-packages.ts');
+
 const OPTIONS = {
   absWorkingDir: ROOT,
   outExtension: { '.js': '.mjs' },
@@ -43,6 +45,9 @@ const OPTIONS = {
   // Lambda hands its credentials over in the environment; the other ways to get some are a quarter of the bundle.
   alias: {
     '@aws-sdk/credential-provider-node': join(ROOT, 'lambdas', 'kernel', 'platform', 'environment-credentials.ts'),
+    '@aws-lambda-powertools/jmespath': UNUSED,
+    '@aws-lambda-powertools/jmespath/functions': UNUSED,
+    '@aws-sdk/endpoint-cache': UNUSED,
   },
   logLevel: 'error',
 } as const satisfies BuildOptions;

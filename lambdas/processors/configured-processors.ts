@@ -1,8 +1,7 @@
 import type { RoutingRule } from '../kernel/contract/environment.ts';
 import { RetryableError } from '../kernel/faults.ts';
 import { invariant } from '../kernel/invariant.ts';
-import { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
-import { secretsManager } from '../kernel/platform/secrets-manager.ts';
+import type { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
 import type { Clock } from '../kernel/world.ts';
 import { outboundTelemetry } from '../outbound/outbound-telemetry.ts';
 import { routeTo } from '../payments/domain/routing.ts';
@@ -49,13 +48,21 @@ export interface ConnectTools {
 /** Connects the processors that the function was deployed with. Secrets are read from Secrets Manager at their first use. */
 export async function configuredProcessors(config: ProcessorsConfig, clock: Clock): Promise<Processors> {
   const telemetry = outboundTelemetry();
-  // Created at the first use: a deployment whose processors have no secrets needs no Secrets Manager client.
-  let known: ActiveSecrets | undefined;
+  // Loaded at the first use, so that a start does not read the Secrets Manager client.
+  let known: Promise<ActiveSecrets> | undefined;
   return connectProcessors(config, {
     clock,
-    secrets: { active: (id) => (known ??= new ActiveSecrets(secretsManager(), clock)).active(id) },
+    secrets: { active: async (id) => (await (known ??= activeSecrets(clock))).active(id) },
     breakerOpened: (name) => telemetry.count(name, 'outbound_breaker_opened'),
   });
+}
+
+async function activeSecrets(clock: Clock): Promise<ActiveSecrets> {
+  const [{ ActiveSecrets }, { secretsManager }] = await Promise.all([
+    import('../kernel/platform/active-secrets.ts'),
+    import('../kernel/platform/secrets-manager.ts'),
+  ]);
+  return new ActiveSecrets(secretsManager(), clock);
 }
 
 /**

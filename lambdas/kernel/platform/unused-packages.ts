@@ -1,0 +1,33 @@
+/**
+ * Replaces packages that the SDK and Powertools import and that the functions never call, when the functions are bundled:
+ * JMESPath, because the idempotency key is the only argument of a wrapped function, and the cache of endpoint discovery,
+ * which is disabled by default.
+ */
+
+export class PowertoolsFunctions {}
+
+export function search(): never {
+  throw new Error('JMESPath is not in the bundle');
+}
+
+export class EndpointCache {
+  get(): never {
+    throw new Error('endpoint discovery is not in the bundle');
+  }
+
+  getEndpoint(): never {
+    return this.get();
+  }
+
+  has(): never {
+    return this.get();
+  }
+
+  set(): never {
+    return this.get();
+  }
+
+  delete(): never {
+    return this.get();
+  }
+}
