@@ -146,6 +146,34 @@ describe('an effect in Payonce’s own tables', () => {
     expect(await harness.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done_before' });
   });
 
+  test('is not asked for when it was done before, and is done before when a rival is faster', async () => {
+    const harness = new Harness();
+    const rival = counting('entries');
+    let asked = 0;
+    const handle = inOurTables<PayonceEvent>(async () => {
+      asked += 1;
+      await harness.consume(rival);
+      return [entry('late')];
+    });
+    expect(await harness.consume({ handler: 'entries', handle })).toEqual({ kind: 'done_before' });
+    expect(await harness.consume({ handler: 'entries', handle })).toEqual({ kind: 'done_before' });
+    expect([asked, harness.records.allRows().length]).toEqual([1, 1]);
+  });
+
+  test('is asked for again when one of two conditions that did not hold says so', async () => {
+    const harness = new Harness();
+    const other = { ...head(5), row: { ...HEAD, sort: 'other' } };
+    const before = inOurTables<PayonceEvent>(async () => [head(5), other]);
+    await harness.consume({ handler: 'before', handle: before });
+    let asked = 0;
+    const handle = inOurTables<PayonceEvent>(async () => {
+      asked += 1;
+      return asked === 1 ? [head(3, 'skip'), other] : [entry('again')];
+    });
+    expect(await harness.consume({ handler: 'after', handle })).toEqual({ kind: 'done' });
+    expect(asked).toBe(2);
+  });
+
   test('is asked for again when a condition did not hold, by what is there then', async () => {
     const harness = new Harness();
     await harness.consume({ handler: 'before', handle: inOurTables<PayonceEvent>(async () => [head(5)]) });

@@ -232,6 +232,73 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
+  test('whose record is lost after its answer is not executed again under its key', async () => {
+    await harness.change(refund('k', 300));
+    harness.store.deleteRecord(refund('k').operationId);
+    expect(await harness.change(refund('k', 300))).toMatchObject({ kind: 'key_expired' });
+  });
+
+  test('whose record is lost before it was sent: after sixteen minutes it is only looked up, never sent', async () => {
+    const gone = { change: () => Promise.reject(new Error('the process is gone')) };
+    const processor = { ...harness.processor, ...gone };
+    await expect(harness.change(refund('k', 300), { processor })).rejects.toThrow('the process is gone');
+    harness.store.deleteRecord(refund('k').operationId);
+    harness.clock.advance(16 * 60_000);
+    expect(statusOf(await harness.change(refund('k', 300)))).toBe(202);
+    expect(harness.refundedAtProcessor(taken)).toBe(0);
+  });
+
+  test('whose record is lost while the processor refuses it: the refusal is not stored', async () => {
+    harness.processor.inside.refund(harness.chargeOf(taken), 900);
+    const deleting = {
+      change: async (...call: Parameters<typeof harness.processor.change>) => {
+        const outcome = await harness.processor.change(...call);
+        harness.store.deleteRecord(refund('k').operationId);
+        return outcome;
+      },
+    };
+    const processor = { ...harness.processor, ...deleting };
+    await expect(harness.change(refund('k', 700), { processor })).rejects.toMatchObject({ code: 'contention' });
+    expect((await harness.typesOf(taken)).at(-1)).toBe('refund.pending');
+  });
+
+  test('whose outcome a callback has recorded is answered without a call', async () => {
+    await harness.dieAfterChange(refund('k', 300));
+    await harness.deliver(callback('evt_known', harness.chargeOf(taken)));
+    harness.clock.advance(26_000);
+    const unasked = () => Promise.reject(new Error('the processor is not asked'));
+    const processor = { ...harness.processor, change: unasked, findChange: unasked };
+    expect(statusOf(await harness.change(refund('k', 300), { processor }))).toBe(201);
+  });
+
+  test('does not begin while the breaker is open, or where the processor of its payment is not called', async () => {
+    const unready = new RetryableError('circuit_open', 'the processor is not called');
+    const closed = { ...harness.processor, ready: () => Promise.reject(unready) };
+    await expect(harness.change(refund('k', 300), { processor: closed })).rejects.toBe(unready);
+    const moved = { ...harness.processor, endpoint: 'https://elsewhere.example', account: 'other' };
+    const elsewhere = harness.change(refund('k', 300), { processor: moved });
+    await expect(elsewhere).rejects.toMatchObject({ code: 'processor_elsewhere' });
+    expect((await harness.typesOf(taken)).at(-1)).toBe('payment.completed');
+  });
+
+  test('that may have been sent is pending where the processor of its payment is not called', async () => {
+    await harness.dieAfterChange(refund('k', 300));
+    harness.clock.advance(16 * 60_000);
+    const moved = { ...harness.processor, endpoint: 'https://elsewhere.example', account: 'other' };
+    const outcome = await harness.change(refund('k', 300), { processor: moved });
+    expect([statusOf(outcome), bodyOf(outcome)]).toMatchObject([202, { status: 'pending' }]);
+  });
+
+  test('that was never sent has failed where the processor is not called, after the send window only', async () => {
+    harness.processor.failNextChange(1, 'tok_unauthorized');
+    await expect(harness.change(refund('k', 300))).rejects.toBeInstanceOf(RetryableError);
+    const moved = { ...harness.processor, endpoint: 'https://elsewhere.example', account: 'other' };
+    const early = harness.change(refund('k', 300), { processor: moved });
+    await expect(early).rejects.toMatchObject({ code: 'processor_elsewhere' });
+    harness.clock.advance(16 * 60_000);
+    expect(statusOf(await harness.change(refund('k', 300), { processor: moved }))).toBe(409);
+  });
+
   test('that a callback reports too has one effect', async () => {
     await harness.change(refund('k', 300));
     expect(await harness.deliver(callback('evt_1', harness.chargeOf(taken)))).toMatchObject({ transitions: [] });
@@ -267,6 +334,7 @@ describe('a refund', () => {
   test('of another tenant’s payment finds nothing', async () => {
     const foreign: ChangePayment = { ...refund('k', 1), tenantId: 'ten_other' as ChangePayment['tenantId'] };
     expect(await harness.change(foreign)).toEqual({ kind: 'not_found' });
+    expect(await harness.change({ ...refund('k', 1), mode: 'live' })).toEqual({ kind: 'not_found' });
   });
 });
 

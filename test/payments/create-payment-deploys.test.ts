@@ -35,6 +35,16 @@ describe('a deploy that sends charges elsewhere, while a claim is open', () => {
     ]);
   });
 
+  test('sends nothing there after the send window of a claim that was released', async () => {
+    const request = paymentRequest('moved-released', { source: 'tok_unauthorized' });
+    await expect(harness.pay(request)).rejects.toMatchObject({ name: 'RetryableError' });
+    const { books, processor } = moved();
+    await expect(harness.pay(request, { processor })).rejects.toMatchObject({ code: 'processor_elsewhere' });
+    harness.clock.advance(16 * MINUTE);
+    const { status, body } = await harness.answered(request, { processor });
+    expect([status, body['code'], books.sends(request.paymentId)]).toEqual([409, 'payment_not_attempted', 0]);
+  });
+
   test('does not take absence at the new place as proof that no charge was made', async () => {
     const request = paymentRequest('moved-late');
     await harness.claimThenDie(request, true);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
-import { chargeOperation } from '../../lambdas/kernel/ids.ts';
+import { chargeOperation, ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { decide } from '../../lambdas/payments/domain/decide.ts';
 import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
@@ -80,6 +80,31 @@ describe('an owner that crashed', () => {
     harness.store.deleteRecord(chargeOperation(request.paymentId));
     expect((await harness.answered(request)).status).toBe(201);
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
+  });
+
+  test('with its record deleted, and no retry for sixteen minutes: only looked up, never sent', async () => {
+    const request = paymentRequest('died-deleted-late');
+    await harness.claimThenDie(request, false);
+    harness.store.deleteRecord(chargeOperation(request.paymentId));
+    harness.clock.advance(16 * MINUTE);
+    expect((await harness.answered(request)).status).toBe(202);
+    expect(harness.processor.charges(request.paymentId)).toEqual([]);
+  });
+
+  test('and whose payment has an outcome since: the answer is made from it, without a call', async () => {
+    const request = paymentRequest('died-known');
+    await harness.claimThenDie(request, false);
+    const newest = (await harness.store.readPayment(request.paymentId))?.newest;
+    if (newest === undefined) throw new Error('the payment is there');
+    const decision = decide({ kind: 'succeeded', chargeId: 'ch_1' }, stateAfter([newest]));
+    if (decision.kind !== 'append') throw new Error('the callback appends');
+    const completed = nextTransition(systemDigest, newest, decision.draft, harness.clock.nowMs());
+    const record = { operationId: storedOperationId('evt_1'), owner: ownerToken('callback'), recordedAtMs: 0 };
+    await harness.store.recordEffect({ record, transitions: [completed] });
+    harness.clock.advance(26 * SECOND);
+    const unasked = () => Promise.reject(new Error('the processor is not asked'));
+    const processor = { ...harness.processor, charge: unasked, findCharge: unasked };
+    expect((await harness.answered(request, { processor })).status).toBe(201);
   });
 
   test('with its record deleted, and another body: refused', async () => {
@@ -164,12 +189,26 @@ describe('rivals', () => {
     expect(await harness.answered(request)).toEqual({ ...first, kind: 'replay' });
   });
 
-  test('a record deleted while its owner was refused: the refusal is not stored, because a rival may have sent', async () => {
-    const request = paymentRequest('deleted-and-refused', { source: 'tok_declined' });
+  test.each(['tok_declined', 'tok_nobody'])(
+    'a record deleted while its owner was refused: the refusal is not stored, because a rival may have sent (%s)',
+    async (source) => {
+      const request = paymentRequest('deleted-and-refused', { source });
+      const deleting = harness.storeWithRival(async () =>
+        harness.store.deleteRecord(chargeOperation(request.paymentId)),
+      );
+      await expect(harness.pay(request, { store: deleting })).rejects.toMatchObject({ code: 'contention' });
+      expect(await harness.typesOf(request)).toEqual(['payment.created']);
+      expect(await harness.store.readRecord(chargeOperation(request.paymentId))).toBeUndefined();
+    },
+  );
+
+  test('a record deleted while its owner found that nothing was sent: this is not stored, because a rival may have sent', async () => {
+    const request = paymentRequest('deleted-and-absent');
+    await harness.claimThenDie(request, false);
+    harness.clock.advance(60 * MINUTE);
     const deleting = harness.storeWithRival(async () => harness.store.deleteRecord(chargeOperation(request.paymentId)));
     await expect(harness.pay(request, { store: deleting })).rejects.toMatchObject({ code: 'contention' });
     expect(await harness.typesOf(request)).toEqual(['payment.created']);
-    expect(await harness.store.readRecord(chargeOperation(request.paymentId))).toBeUndefined();
   });
 
   test.each([-5, 5])('a worker whose clock is off by %d minutes changes only which request waits', async (minutes) => {
@@ -187,6 +226,22 @@ describe('rivals', () => {
 
 describe('a reference', () => {
   const withReference = (key: string, source = 'tok_ok') => paymentRequest(key, { reference: 'order-7', source });
+
+  test('that a rival with the same key has just claimed is not in use by another payment', async () => {
+    const request = withReference('ref-0');
+    const first = await harness.answered(request);
+    let claims = 0;
+    const store = {
+      ...harness.storeMethods(),
+      claim: async (claim: Parameters<typeof harness.store.claim>[0]) => {
+        claims += 1;
+        // The rival's record is still locked by its transaction; its reference can be read.
+        if (claims === 1) return { kind: 'reference_taken' as const, paymentId: request.paymentId };
+        return harness.store.claim(claim);
+      },
+    };
+    expect(await harness.answered(request, { store })).toEqual({ ...first, kind: 'replay' });
+  });
 
   test('in use is refused, with the payment that has it', async () => {
     const first = withReference('ref-1');
