@@ -93,7 +93,7 @@ const jobRun = z.object({
   done: z.int(),
   left: z.int(),
   failed: z.int(),
-  set_aside: z.int(),
+  skipped: z.int(),
   reason: z.string().nullable(),
 });
 const jobRunList = z.object({ data: z.array(jobRun) });
@@ -111,14 +111,14 @@ const jobList = z.object({
 
 function runLines(runs: readonly z.infer<typeof jobRun>[]): readonly string[] {
   if (runs.length === 0) return ['No runs.'];
-  const rows = runs.map(({ id, status, duration, done, left, failed, set_aside: setAside, reason }) => [
+  const rows = runs.map(({ id, status, duration, done, left, failed, skipped, reason }) => [
     id,
     status,
     duration === null ? '' : `${duration} s`,
-    ...[done, left, failed, setAside].map(String),
+    ...[done, left, failed, skipped].map(String),
     reason ?? '',
   ]);
-  return table(['RUN', 'STATUS', 'TOOK', 'DONE', 'LEFT', 'FAILED', 'SET ASIDE', 'REASON'], rows);
+  return table(['RUN', 'STATUS', 'TOOK', 'DONE', 'LEFT', 'FAILED', 'SKIPPED', 'REASON'], rows);
 }
 
 interface Request {

@@ -54,7 +54,7 @@ const VISIBILITY_SECONDS = 120;
 const WAIT_SECONDS = 2;
 
 /**
- * Works on what waits in a queue now, each message once: what is set aside again meanwhile is left for the next time. A
+ * Works on what waits in a queue now, each message once: a message that is dead-lettered again meanwhile is left for the next run. A
  * message goes only when its work is done.
  */
 export async function redrive(

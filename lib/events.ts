@@ -40,7 +40,7 @@ const SOON = Duration.minutes(5);
 /** Lambda waits longer and longer between tries of a batch: minutes of silence in between are no recovery. */
 const MINUTES_OF_TROUBLE = { evaluationPeriods: 15, datapointsToAlarm: 3 };
 
-/** The outbox: every outcome of the Ledger goes to the bus, and what cannot go is set aside, whole. */
+/** The outbox: every outcome in the Ledger is published to the bus, and a record that cannot be published is parked, complete. */
 export class Events extends Construct {
   readonly relay: PayonceFunction;
   /** Publishes a range of the Ledger again. */
@@ -62,7 +62,7 @@ export class Events extends Construct {
       enforceSSL: true,
       retentionPeriod: Duration.days(14),
     });
-    const reason = 'It is where records are set aside: there is no further place.';
+    const reason = 'This is the queue of parked records.';
     Validations.of(this.parked).acknowledge(
       { id: 'AwsSolutions::AwsSolutions-SQS3', reason },
       { id: 'Serverless::Serverless-SQSRedrivePolicy', reason },

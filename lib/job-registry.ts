@@ -19,7 +19,7 @@ const OVERLAPS: readonly string[] = ['forbid', 'allow'];
 export function checkJobs(entries: readonly JobEntry[]): void {
   const faults = entries.flatMap((entry, index) => faultsOf(entry, entries.slice(0, index)));
   if (faults.length === 0) return;
-  throw new Error(`The registry of jobs (lambdas/kernel/contract/jobs.ts) is not right:\n${faults.join('\n')}`);
+  throw new Error(`The registry of jobs (lambdas/kernel/contract/jobs.ts) is invalid:\n${faults.join('\n')}`);
 }
 
 function faultsOf(entry: JobEntry, earlier: readonly JobEntry[]): readonly string[] {

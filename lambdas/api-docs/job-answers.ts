@@ -29,7 +29,7 @@ export const jobRun = z
     done: count,
     left: count.meta({ description: 'Looked at, and not due or not possible yet.' }),
     failed: count.meta({ description: 'Went wrong and was reported; a later run has it again.' }),
-    set_aside: count.meta({
+    skipped: count.meta({
       description: 'Of those that failed: killed their worker again and again, and were passed over.',
     }),
     reason: z.string().nullable().meta({ description: 'Why the run failed.' }),

@@ -43,7 +43,7 @@ export function receiptAddress(digest: Digest, { id, metadata }: Pick<PaidPaymen
 }
 
 /** The text of the receipt. It uses only immutable fields, so every attempt sends the same text. */
-export function receiptLetter(payment: PaidPayment): { readonly subject: string; readonly text: string } {
+export function receiptEmail(payment: PaidPayment): { readonly subject: string; readonly text: string } {
   const { id, amount_captured: amountMinor, currency, reference, description, created, livemode } = payment;
   const lines = [
     `Paid: ${shownAmount(amountMinor, currency)}`,

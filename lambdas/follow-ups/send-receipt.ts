@@ -1,14 +1,14 @@
 import type { PayonceEvent } from '../events/domain/event.ts';
 import { type Consumer, type ConsumeTools, consumeEvent, outside } from '../once/use/consume-event.ts';
 import { type Consumed } from '../once/use/execute-once.ts';
-import type { LetterOutcome, Mailer } from '../orders/use/order-parties.ts';
-import { type PaidPayment, RECEIPT_TAG, type ReceiptAddress, receiptAddress, receiptLetter } from './receipt.ts';
+import type { EmailOutcome, Mailer } from '../orders/use/order-parties.ts';
+import { type PaidPayment, RECEIPT_TAG, type ReceiptAddress, receiptAddress, receiptEmail } from './receipt.ts';
 
 /** A `payment.completed` event. */
 export type PaidEvent = PayonceEvent & { readonly payment: PaidPayment };
 
 /** Why a receipt was not sent. */
-type UnsentReceipt = Extract<LetterOutcome['kind'] | ReceiptAddress['kind'], 'refused' | 'needs_review' | 'malformed'>;
+type UnsentReceipt = Extract<EmailOutcome['kind'] | ReceiptAddress['kind'], 'refused' | 'needs_review' | 'malformed'>;
 
 export interface ReceiptTools extends ConsumeTools {
   readonly mailer: Mailer;
@@ -42,8 +42,8 @@ function receiptConsumer({ digest, mailer, unsent }: ReceiptTools): Consumer<Pai
     handle: outside(async ({ payment }, { operationId }) => {
       const address = receiptAddress(digest, payment);
       if (address.kind !== 'address') return unsent(payment.id, 'malformed');
-      const letter = { operationId, to: address.to, tag: RECEIPT_TAG, ...receiptLetter(payment) };
-      const { kind } = await mailer.send(letter, { timeoutMs: SEND_TIMEOUT_MS });
+      const email = { operationId, to: address.to, tag: RECEIPT_TAG, ...receiptEmail(payment) };
+      const { kind } = await mailer.send(email, { timeoutMs: SEND_TIMEOUT_MS });
       if (kind !== 'sent') unsent(payment.id, kind);
     }),
   };

@@ -22,11 +22,11 @@ export class LetterQueue extends Queue {
     Validations.of(this).acknowledge(
       {
         id: 'AwsSolutions::AwsSolutions-SQS3',
-        reason: 'It is where calls are set aside, and what cannot be made again stays in it.',
+        reason: 'This is the dead-letter queue; a call that cannot be made again stays in it.',
       },
       {
         id: 'Serverless::Serverless-SQSRedrivePolicy',
-        reason: 'It is where calls are set aside, and what cannot be made again stays in it.',
+        reason: 'This is the dead-letter queue; a call that cannot be made again stays in it.',
       },
     );
   }

@@ -38,7 +38,7 @@ export class ScheduledJobs extends Construct {
   /** Firings that started nothing. */
   readonly missed: Queue;
 
-  /** @throws Error when an entry is not right, with each fault */
+  /** @throws Error when an entry is invalid, with all faults */
   constructor(scope: Construct, id: string, { jobs, executor }: ScheduledJobsProps) {
     super(scope, id);
     checkJobs(jobs);
@@ -101,7 +101,7 @@ export class ScheduledJobs extends Construct {
       enforceSSL: true,
       retentionPeriod: KEPT,
     });
-    const reason = 'It is where firings are set aside: there is no further place.';
+    const reason = 'This is the dead-letter queue.';
     Validations.of(missed).acknowledge(
       { id: 'AwsSolutions::AwsSolutions-SQS3', reason },
       { id: 'Serverless::Serverless-SQSRedrivePolicy', reason },

@@ -32,7 +32,7 @@ export class TaskQueue extends Construct {
     });
     Validations.of(this.deadLetters).acknowledge({
       id: 'Serverless::Serverless-SQSRedrivePolicy',
-      reason: 'It is where messages are set aside: there is no further place.',
+      reason: 'This is the dead-letter queue.',
     });
     this.queue = new Queue(this, 'Queue', {
       encryption: QueueEncryption.SQS_MANAGED,

@@ -79,7 +79,7 @@ async function survey(make: () => Harness, events: readonly EventOf[], depth: nu
 const RECEIPT = eventsOfPaid('receipt-history', { receipt_email: 'ada@example.com' });
 
 function mailerOf(actor: Actor, mailer: Mailer): Mailer {
-  return { send: (letter, limit) => actor.call('mailer', PORT_VOICE, () => mailer.send(letter, limit)) };
+  return { send: (email, limit) => actor.call('mailer', PORT_VOICE, () => mailer.send(email, limit)) };
 }
 
 /** @param key the key for the mailer: the consumer's own, or a new one for each call */
@@ -87,7 +87,7 @@ function receiptHarness(key: (operationId: string) => string = (own) => own): Ha
   const world = new ConsumerWorld();
   const mailer = new MemoryMailer();
   const rekeyed: Mailer = {
-    send: (letter) => mailer.send({ ...letter, operationId: key(letter.operationId) as typeof letter.operationId }),
+    send: (email) => mailer.send({ ...email, operationId: key(email.operationId) as typeof email.operationId }),
   };
   const unsent: string[] = [];
   return {

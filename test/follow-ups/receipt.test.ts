@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { type PaidPayment, receiptAddress, receiptLetter } from '../../lambdas/follow-ups/receipt.ts';
+import { type PaidPayment, receiptAddress, receiptEmail } from '../../lambdas/follow-ups/receipt.ts';
 import { parseOrderId, paymentOfOrder } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
@@ -17,7 +17,7 @@ const PAYMENT: PaidPayment = {
 
 describe('a receipt', () => {
   test('states the amount, the date and the purpose', () => {
-    expect(receiptLetter(PAYMENT)).toEqual({
+    expect(receiptEmail(PAYMENT)).toEqual({
       subject: 'Your receipt',
       text: [
         'Thank you for your payment.',
@@ -37,11 +37,11 @@ describe('a receipt', () => {
     ['EUR', 5, '0.05 EUR'],
     ['KWD', 12_345, '12.345 KWD'],
   ])('shows %s with its number of decimals', (currency, amount, shown) => {
-    expect(receiptLetter({ ...PAYMENT, currency, amount_captured: amount }).text).toContain(`Paid: ${shown}\n`);
+    expect(receiptEmail({ ...PAYMENT, currency, amount_captured: amount }).text).toContain(`Paid: ${shown}\n`);
   });
 
   test('in test mode says so', () => {
-    expect(receiptLetter({ ...PAYMENT, livemode: false }).text).toContain('This was a test: no money was taken.');
+    expect(receiptEmail({ ...PAYMENT, livemode: false }).text).toContain('This was a test: no money was taken.');
   });
 });
 

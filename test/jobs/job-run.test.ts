@@ -118,7 +118,7 @@ describe('a page that ends its workers', () => {
 
   test('continues by whole pages after a skipped item', () => {
     const run = itemSkipped(dead(fresh, 6), { name: 'pay_1', cursor: 'b' }, T0);
-    expect(run).toMatchObject({ cursor: 'b', failed: 1, setAside: ['pay_1'], attempts: 0, status: 'running' });
+    expect(run).toMatchObject({ cursor: 'b', failed: 1, skipped: ['pay_1'], attempts: 0, status: 'running' });
     expect(nextAttempt(run)).toBe('whole_page');
   });
 
@@ -130,7 +130,7 @@ describe('a page that ends its workers', () => {
     let run = fresh;
     for (let item = 0; item < 50; item += 1) run = itemSkipped(run, { name: 'n'.repeat(1_000), cursor: `${item}` }, T0);
     expect(run.failed).toBe(50);
-    expect(run.setAside).toHaveLength(20);
-    expect(run.setAside[0]).toHaveLength(200);
+    expect(run.skipped).toHaveLength(20);
+    expect(run.skipped[0]).toHaveLength(200);
   });
 });

@@ -122,7 +122,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
         ...begunPage(run, T0),
         cursor: 'after',
         oneByOne: 7,
-        setAside: ['one', 'two'],
+        skipped: ['one', 'two'],
         done: 4,
         left: 2,
         failed: 1,

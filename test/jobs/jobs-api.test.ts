@@ -38,7 +38,7 @@ describe('asking for a run, as the clock', () => {
       done: 0,
       left: 0,
       failed: 0,
-      set_aside: 0,
+      skipped: 0,
       reason: null,
     });
     expect(harness.world.enqueued).toEqual([RUN_ID]);
@@ -293,7 +293,7 @@ describe('the list of a job’s runs', () => {
       done: 7,
       left: 2,
       failed: 3,
-      setAside: ['pay_1'],
+      skipped: ['pay_1'],
       reason: 'too_long',
       version: 2,
     } as const;
@@ -311,7 +311,7 @@ describe('the list of a job’s runs', () => {
       done: 7,
       left: 2,
       failed: 3,
-      set_aside: 1,
+      skipped: 1,
       reason: 'too_long',
     };
     expect(dataOf(await harness.get(RUNS))).toEqual([shown]);

@@ -55,7 +55,7 @@ test('an item that ends every worker is skipped by name after five of them, and 
       return ONE_DONE;
     }),
   );
-  expect(run).toMatchObject({ status: 'succeeded', setAside: ['40'], done: 59, failed: 1 });
+  expect(run).toMatchObject({ status: 'succeeded', skipped: ['40'], done: 59, failed: 1 });
   expect(done.size).toBe(59);
   expect(deaths).toBe(5);
   expect(counts).toEqual({ job_item_skipped: 1, job_succeeded: 1 });
@@ -66,7 +66,7 @@ test('so are several, the first and the last among them', async () => {
   const { run, deaths } = await deliver((die) =>
     countingJob(10, async (item) => (poison.has(item) ? die() : ONE_DONE)),
   );
-  expect(run).toMatchObject({ status: 'succeeded', setAside: ['0', '7', '8', '9'], done: 6, failed: 4 });
+  expect(run).toMatchObject({ status: 'succeeded', skipped: ['0', '7', '8', '9'], done: 6, failed: 4 });
   expect(deaths).toBe(4 * 5);
 });
 
@@ -106,7 +106,7 @@ test('a page that cannot be read for minutes skips no item, because no item ende
   expect(await runs.readRun(LONG_JOB_ID, accepted.runId)).toMatchObject({
     status: 'failed',
     reason: 'page_unreadable: books_away',
-    setAside: [],
+    skipped: [],
   });
   expect(observer.counts).toEqual({ job_failed: 1 });
 });

@@ -247,7 +247,7 @@ test('messages that come all at once count as one attempt, and only the last wor
   const came = await Promise.all(Array.from({ length: 12 }, () => bench.work(run)));
   expect(came.filter((each) => each === 'succeeded')).toHaveLength(1);
   expect(came.filter((each) => each === 'fenced')).toHaveLength(11);
-  expect(await bench.read(run)).toMatchObject({ status: 'succeeded', done: 3, setAside: [] });
+  expect(await bench.read(run)).toMatchObject({ status: 'succeeded', done: 3, skipped: [] });
   expect(bench.sent).toEqual([]);
 });
 

@@ -8,7 +8,7 @@ import { createPostmark, probePostmark } from '../../lambdas/orders/parties/post
 import { probeShop } from '../../lambdas/orders/parties/shop-call.ts';
 import { CREDITS_PATH, createShopReferrals } from '../../lambdas/orders/parties/shop-referrals.ts';
 import { createShopStock, STOCK_PATH } from '../../lambdas/orders/parties/shop-stock.ts';
-import type { CreditOrder, Letter, ReservationOrder } from '../../lambdas/orders/use/order-parties.ts';
+import type { CreditOrder, OrderEmail, ReservationOrder } from '../../lambdas/orders/use/order-parties.ts';
 import type { GivenUp } from '../../lambdas/outbound/outbound-calls.ts';
 import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
 import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
@@ -173,7 +173,7 @@ describe('the referral program', () => {
 });
 
 describe('the mailer', () => {
-  const letter = (to = 'ada@example.com'): Letter => ({
+  const email = (to = 'ada@example.com'): OrderEmail => ({
     operationId: operation(),
     to,
     subject: 'Your order',
@@ -181,7 +181,7 @@ describe('the mailer', () => {
     tag: 'order-confirmation',
   });
   const sent = () => sandbox.books.emailsLabelled('metadata_payonce=op_1');
-  const send = (to?: string) => askUntilKnown(({ mailer }) => mailer.send(letter(to), LIMIT));
+  const send = (to?: string) => askUntilKnown(({ mailer }) => mailer.send(email(to), LIMIT));
 
   test.each(['ada', 'timeout', 'flaky'])('%s@ gets one e-mail, however often it is asked for', async (name) => {
     const first = await send(`${name}@example.com`);

@@ -11,7 +11,7 @@ import {
   firstOrderTransition,
   nextOrderTransitions,
 } from '../../lambdas/orders/domain/order-transition.ts';
-import { confirmationLetter } from '../../lambdas/orders/use/order-calls.ts';
+import { confirmationEmail } from '../../lambdas/orders/use/order-calls.ts';
 import { requestedAt } from '../support/causes.ts';
 
 const T0 = Date.UTC(2026, 2, 1, 12);
@@ -263,7 +263,7 @@ test.each([
   ['JPY', 1_999, '1999 JPY'],
   ['KWD', 5, '0.005 KWD'],
 ])('a confirmation in %s tells the amount as people read it', (currency, amountMinor, told) => {
-  const { subject, text } = confirmationLetter({ ...newOrder().order, currency, amountMinor }, details);
+  const { subject, text } = confirmationEmail({ ...newOrder().order, currency, amountMinor }, details);
   expect(subject).toContain(ID);
   expect(text).toContain(`2 x sku_tea\n\nCharged: ${told}`);
 });

@@ -98,7 +98,7 @@ describe('an owner that crashed', () => {
     if (newest === undefined) throw new Error('the payment is there');
     const decision = decide({ kind: 'succeeded', chargeId: 'ch_1' }, stateAfter([newest]));
     if (decision.kind !== 'append') throw new Error('the callback appends');
-    const completed = nextTransition(systemDigest, newest, decision.draft, harness.clock.nowMs());
+    const completed = nextTransition(systemDigest, newest, decision.draft, requestedAt(harness.clock.nowMs()));
     const record = { operationId: storedOperationId('evt_1'), owner: ownerToken('callback'), recordedAtMs: 0 };
     await harness.store.recordEffect({ record, transitions: [completed] });
     harness.clock.advance(26 * SECOND);

@@ -19,7 +19,7 @@ export function jobRunObject(run: JobRun): Record<string, unknown> {
     done: run.done,
     left: run.left,
     failed: run.failed,
-    set_aside: run.setAside.length,
+    skipped: run.skipped.length,
     reason: run.reason ?? null,
   };
 }

@@ -30,7 +30,7 @@ export interface JobRun {
   readonly left: number;
   readonly failed: number;
   /** The names of skipped items: items that ended their worker repeatedly. */
-  readonly setAside: readonly string[];
+  readonly skipped: readonly string[];
   /** Why the run failed. */
   readonly reason?: string;
   /** Grows with every write. A write replaces only the version that its worker has read. */
@@ -58,7 +58,7 @@ export function acceptedRun(jobId: string, scheduledForMs: number, nowMs: number
     done: 0,
     left: 0,
     failed: 0,
-    setAside: [],
+    skipped: [],
     version: 1,
   };
 }
@@ -139,9 +139,8 @@ export function itemSkipped(
   item: { readonly name: string; readonly cursor?: string },
   nowMs: number,
 ): JobRun {
-  const setAside =
-    run.setAside.length < MOST_NAMES ? [...run.setAside, item.name.slice(0, LONGEST_NAME)] : run.setAside;
-  const failed = counted({ ...run, setAside }, { done: 0, left: 0, failed: 1 });
+  const skipped = run.skipped.length < MOST_NAMES ? [...run.skipped, item.name.slice(0, LONGEST_NAME)] : run.skipped;
+  const failed = counted({ ...run, skipped }, { done: 0, left: 0, failed: 1 });
   return movedTo(item.cursor, failed, undefined, nowMs);
 }
 

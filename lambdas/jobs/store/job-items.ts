@@ -23,7 +23,7 @@ const runItem = itemSchema<JobRun>()({
   done: z.int().min(0),
   left: z.int().min(0),
   failed: z.int().min(0),
-  setAside: z.array(z.string()),
+  skipped: z.array(z.string()),
   reason: z.string().exactOptional(),
   version: z.int().min(1),
 });

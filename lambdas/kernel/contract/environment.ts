@@ -14,7 +14,7 @@ export const Environment = {
   eventBus: 'EVENT_BUS',
   /** An event that the projector has not seen for so long is published again. Seconds. */
   lostAfterSeconds: 'LOST_AFTER_SECONDS',
-  /** The queue where a function sets aside what it cannot read, whole and with the reason. */
+  /** The queue in which a function parks a record that it cannot read, complete and with the reason. */
   parkingQueueUrl: 'PARKING_QUEUE_URL',
   /** The queue of webhooks that are to be sent, and of replays that go on. */
   webhookTasksQueueUrl: 'WEBHOOK_TASKS_QUEUE_URL',

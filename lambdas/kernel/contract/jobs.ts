@@ -1,26 +1,26 @@
 import { type Scope, Scopes } from './api.ts';
 
-/** A job that the clock runs. What is declared here has a schedule of its own once it is deployed. */
+/** A scheduled job. Each entry is deployed with its own schedule. */
 export interface JobEntry {
-  /** Lower case with hyphens; part of run-ids, for ever. */
+  /** Lower case with hyphens. Part of run ids, so it must never change. */
   readonly id: string;
-  /** Why it exists, in one line. */
+  /** The purpose, in one line. */
   readonly why: string;
   /** As EventBridge Scheduler writes it: `rate(5 minutes)`, `cron(15 2 * * ? *)` (EventBridge Scheduler user guide, "Schedule types"). */
   readonly schedule: string;
-  /** The longest time from one of its scheduled times to the next: an alarm tells when no run comes for longer. Seconds, a week at most. */
+  /** The longest interval between two scheduled times. An alarm reports a longer interval without a run. Seconds, at most a week. */
   readonly every: number;
   /** The admin route that accepts a run of it. */
   readonly path: string;
-  /** What the credential may do with which its run is asked for. */
+  /** The scopes of the credential that requests the run. */
   readonly scopes: readonly Scope[];
-  /** Whether two of its runs may be under way at once. @default forbid */
+  /** Whether two runs may be in progress at the same time. @default forbid */
   readonly overlap?: 'forbid' | 'allow';
-  /** IANA name; of `cron` alone. @default UTC */
+  /** IANA name; only for `cron`. @default UTC */
   readonly timeZone?: string;
-  /** A run that is not done by then has failed; the next one sweeps what it left. Seconds. @default an hour */
+  /** A run that takes longer has failed, and the next run continues its work. Seconds. @default an hour */
   readonly maxDuration?: number;
-  /** Whose rights it needs: of the function that moves money, or of the one that keeps house. */
+  /** The worker whose permissions it needs: `payments` moves money, `upkeep` does not. */
   readonly worker: JobWorkerName;
 }
 
@@ -31,11 +31,11 @@ const MINUTES = 60;
 const HOURS = 60 * MINUTES;
 const DAYS = 24 * HOURS;
 
-/** All of them. Each sweeps whatever is due, so that a run that was missed needs no catching up. */
+/** All jobs. Each run processes everything that is due, so a missed run needs no replacement. */
 export const JOBS = [
   {
     id: 'resolve',
-    why: 'Finishes stale claims, finds out unknown outcomes, sends back what may not be kept, goes on with open orders.',
+    why: 'Completes stale claims, finds out unknown outcomes, returns charges that must not be kept, and continues open orders.',
     schedule: 'rate(1 minute)',
     every: 1 * MINUTES,
     path: runsOf('resolve'),
@@ -45,7 +45,7 @@ export const JOBS = [
   },
   {
     id: 'retry-orphans',
-    why: 'Tries callbacks again that found no payment when they came.',
+    why: 'Retries callbacks for which there was no payment when they arrived.',
     schedule: 'rate(1 minute)',
     every: 1 * MINUTES,
     path: runsOf('retry-orphans'),
@@ -55,7 +55,7 @@ export const JOBS = [
   },
   {
     id: 'expire-authorizations',
-    why: 'Ends holds that nobody captured in time, so that payers get back what was set aside.',
+    why: 'Voids holds that were not captured in time.',
     schedule: 'rate(1 hour)',
     every: 1 * HOURS,
     path: runsOf('expire-authorizations'),
@@ -64,7 +64,7 @@ export const JOBS = [
   },
   {
     id: 'sweep-webhooks',
-    why: 'Brings webhooks back whose wait has ended, or whose message was lost.',
+    why: 'Enqueues webhook deliveries that are due or whose message was lost.',
     schedule: 'rate(1 minute)',
     every: 1 * MINUTES,
     path: runsOf('sweep-webhooks'),
@@ -74,7 +74,7 @@ export const JOBS = [
   },
   {
     id: 'republish-events',
-    why: 'Publishes again what the projector has not seen: what an outage, or a stopped relay, has lost.',
+    why: 'Publishes events again that the projector has not seen, for example after an outage of the relay.',
     schedule: 'rate(5 minutes)',
     every: 5 * MINUTES,
     path: runsOf('republish-events'),
@@ -83,7 +83,7 @@ export const JOBS = [
   },
   {
     id: 'reconcile-recent',
-    why: 'Compares the last day of the processor’s books with the Ledger, so that a difference is known within the hour.',
+    why: 'Compares the last day of the processors’ books with the Ledger, so that a difference is reported within an hour.',
     schedule: 'cron(10 * * * ? *)',
     every: 1 * HOURS,
     path: runsOf('reconcile-recent'),
@@ -92,7 +92,7 @@ export const JOBS = [
   },
   {
     id: 'reconcile-days',
-    why: 'Compares whole days once more when refunds and disputes have come, and clears differences that are gone.',
+    why: 'Compares complete days again after refunds and disputes, and clears differences that no longer exist.',
     schedule: 'cron(15 2 * * ? *)',
     every: 1 * DAYS,
     path: runsOf('reconcile-days'),
@@ -102,7 +102,7 @@ export const JOBS = [
   },
   {
     id: 'close-days',
-    why: 'Adds up the days that are over, so that a balance reads a row for a day instead of its entries.',
+    why: 'Totals completed days, so that a balance reads one row for a day instead of its entries.',
     schedule: 'cron(20 1 * * ? *)',
     every: 1 * DAYS,
     path: runsOf('close-days'),
@@ -112,7 +112,7 @@ export const JOBS = [
   },
   {
     id: 'purge-expired',
-    why: 'Deletes the expired records that time to live has left, and tells when it has stopped working.',
+    why: 'Deletes expired records that time to live has not deleted, and reports when it does not work.',
     schedule: 'cron(30 3 * * ? *)',
     every: 1 * DAYS,
     path: runsOf('purge-expired'),
@@ -122,7 +122,7 @@ export const JOBS = [
   },
   {
     id: 'release-commissions',
-    why: 'Lets affiliates have commissions whose time for refunds is over.',
+    why: 'Releases commissions whose refund period has ended.',
     schedule: 'cron(40 * * * ? *)',
     every: 1 * HOURS,
     path: runsOf('release-commissions'),
@@ -133,16 +133,16 @@ export const JOBS = [
 
 export type JobId = (typeof JOBS)[number]['id'];
 
-/** The jobs of one worker: what it works at is a record of exactly these, or does not compile. */
+/** The jobs of one worker. A worker whose record has other jobs does not compile. */
 export type JobOf<Worker extends JobWorkerName> = Extract<(typeof JOBS)[number], { readonly worker: Worker }>['id'];
 
-/** @returns undefined when nothing of that name is declared */
+/** @returns undefined when there is no such job */
 export function jobEntry(id: string): (JobEntry & { readonly id: JobId }) | undefined {
   return JOBS.find((entry) => entry.id === id);
 }
 
-/** How long a run is remembered: a second asking for it within this time starts nothing. Days. */
+/** How long a run is kept. A repeated request for it within this time starts nothing. Days. */
 export const RUN_RETENTION_DAYS = 30;
 
-/** A page of work ends within this, and the next one is another message. Seconds. */
+/** The longest time for one page. The next page is another message. Seconds. */
 export const JOB_PAGE_SECONDS = 60;

@@ -2,26 +2,26 @@ import { TerminalError } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { GivenUp } from '../../outbound/outbound-calls.ts';
 import type { SendOutcome } from '../../outbound/send-once.ts';
-import type { Letter, LetterOutcome, Mailer } from '../use/order-parties.ts';
+import type { EmailOutcome, Mailer, OrderEmail } from '../use/order-parties.ts';
 import type { Email, EmailSender } from './postmark.ts';
 
 /** The operation of this adapter's dead letters. The payload is the e-mail. */
 export const EMAIL_OPERATION = 'email.send';
 
-/** Sends letters as e-mails. The operation id is the message id, so repeated calls send a letter once. */
+/** Sends e-mails. The operation id is the message id, so repeated calls send an e-mail once. */
 export function createMailer(
   sender: EmailSender,
   { clock, givenUp = 'throw' }: { readonly clock: Pick<Clock, 'nowMs'>; readonly givenUp?: GivenUp },
 ): Mailer {
   return {
-    send: async (letter, { timeoutMs }) => {
+    send: async (email, { timeoutMs }) => {
       const deadlineMs = clock.nowMs() + timeoutMs;
-      return letterOutcome(await sender.sendEmail(emailOf(letter), { deadlineMs, givenUp }));
+      return emailOutcome(await sender.sendEmail(emailOf(email), { deadlineMs, givenUp }));
     },
   };
 }
 
-export function letterOutcome(outcome: SendOutcome): LetterOutcome {
+export function emailOutcome(outcome: SendOutcome): EmailOutcome {
   switch (outcome.kind) {
     case 'sent':
       return { kind: 'sent', messageId: outcome.vendorId };
@@ -33,6 +33,6 @@ export function letterOutcome(outcome: SendOutcome): LetterOutcome {
   }
 }
 
-function emailOf({ operationId, to, subject, text, tag }: Letter): Email {
+function emailOf({ operationId, to, subject, text, tag }: OrderEmail): Email {
   return { messageId: operationId, to, subject, text, tag, metadata: {} };
 }

@@ -2,7 +2,7 @@ import { TerminalError } from '../../kernel/faults.ts';
 import type { CallLimit, Clock } from '../../kernel/world.ts';
 import type { DeadLetter } from '../../outbound/use/dead-letters.ts';
 import type { ReferralProgram, StockKeeper } from '../use/order-parties.ts';
-import { EMAIL_OPERATION, letterOutcome } from './mailer.ts';
+import { EMAIL_OPERATION, emailOutcome } from './mailer.ts';
 import { type EmailSender, emailSchema } from './postmark.ts';
 import { CREDIT_OPERATION, creditOrderSchema } from './shop-referrals.ts';
 import { RELEASE_OPERATION, releaseSchema } from './shop-stock.ts';
@@ -31,7 +31,7 @@ export async function makeAgain(parties: LetterParties, letter: DeadLetter, limi
   switch (letter.operation) {
     case EMAIL_OPERATION: {
       const deadlineMs = clock.nowMs() + limit.timeoutMs;
-      return ended(letterOutcome(await emails.sendEmail(payloadOf(letter, emailSchema), { deadlineMs })));
+      return ended(emailOutcome(await emails.sendEmail(payloadOf(letter, emailSchema), { deadlineMs })));
     }
     case CREDIT_OPERATION:
       return ended(await referrals.credit(payloadOf(letter, creditOrderSchema), limit));

@@ -267,8 +267,8 @@ async function sendEmail(
   context: OrderCallContext,
 ): Promise<OrderFact> {
   const operationId = orderStepOperation(tools.digest, 'confirm', order.id);
-  const letter = { operationId, to: details.email, tag: CONFIRMATION_TAG, ...confirmationLetter(order, details) };
-  const outcome = await tools.mailer.send(letter, limitOf(tools, LATE_TIMEOUT_MS, context));
+  const email = { operationId, to: details.email, tag: CONFIRMATION_TAG, ...confirmationEmail(order, details) };
+  const outcome = await tools.mailer.send(email, limitOf(tools, LATE_TIMEOUT_MS, context));
   switch (outcome.kind) {
     case 'sent':
       return { kind: 'email_sent' };
@@ -280,7 +280,7 @@ async function sendEmail(
 }
 
 /** The confirmation e-mail. It is built from fields that never change, so it is the same for every attempt. */
-export function confirmationLetter(
+export function confirmationEmail(
   { id, amountMinor, currency }: Order,
   { items }: OrderDetails,
 ): { readonly subject: string; readonly text: string } {

@@ -51,7 +51,7 @@ export interface ReferralProgram {
 }
 
 /** An e-mail. It is sent once for each operation id. */
-export interface Letter {
+export interface OrderEmail {
   readonly operationId: OperationId;
   readonly to: string;
   readonly subject: string;
@@ -60,12 +60,12 @@ export interface Letter {
   readonly tag: string;
 }
 
-export type LetterOutcome =
+export type EmailOutcome =
   | { readonly kind: 'sent'; readonly messageId: string }
   | { readonly kind: 'refused'; readonly failure: Failure }
   /** It cannot be determined whether the e-mail was sent. It is not sent again automatically. */
   | { readonly kind: 'needs_review' };
 
 export interface Mailer {
-  send(letter: Letter, limit: CallLimit): Promise<LetterOutcome>;
+  send(email: OrderEmail, limit: CallLimit): Promise<EmailOutcome>;
 }
