@@ -182,7 +182,7 @@ describe('Secrets Manager is asked', () => {
     expect(manager.asked).toHaveLength(6);
   });
 
-  test('again when the clock has jumped back, since nobody knows how old anything is', async () => {
+  test('again when the clock has jumped back, because the age of the known secrets is then unknown', async () => {
     await secrets.active(ID);
     clock.advance(-5 * MINUTE);
     manager.holds('{"current":"second"}');

@@ -23,41 +23,41 @@ function callbackSources(template: typeof service): string {
 }
 
 describe('the callbacks function', () => {
-  test('ends before the processors that wait longest give up', () => {
+  test('ends before the timeout of every processor', () => {
     service.hasResourceProperties('AWS::Lambda::Function', {
       Timeout: 20,
       Environment: { Variables: Match.objectLike({ CALLBACK_SOURCES: Match.anyValue() }) },
     });
   });
 
-  test('takes callbacks of the sandbox, verified with the secret of the data stack', () => {
+  test('accepts callbacks of the sandbox and verifies them with the secret of the data stack', () => {
     expect(callbackSources(service)).toMatch(
       /^\[\{"name":"sandbox","scheme":"sandbox","secretId":"<.*PayonceData:.*CallbackSecret.*>"\}\]$/,
     );
   });
 
-  test.each(schemeNames(PROCESSORS))('verifies as %s when the setting says so', async (scheme) => {
+  test.each(schemeNames(PROCESSORS))('verifies as %s when the setting names it', async (scheme) => {
     const template = present((await elsewhere({ 'payonce:callbackScheme': scheme })).service);
     expect(callbackSources(template)).toContain(`"scheme":"${scheme}"`);
   });
 });
 
 describe('the secret of callbacks', () => {
-  test('is made at random, long enough not to be guessed, and is in no template', () => {
+  test('is generated, long enough not to be guessed, and is in no template', () => {
     data.hasResourceProperties('AWS::SecretsManager::Secret', {
       GenerateSecretString: { GenerateStringKey: 'current', SecretStringTemplate: '{}', PasswordLength: 32 },
       SecretString: Match.absent(),
     });
   });
 
-  test('is kept when data is kept, and goes when it may be thrown away', async () => {
+  test('is retained with the data, and deleted where data may be deleted', async () => {
     data.allResources('AWS::SecretsManager::Secret', { DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
     const thrownAway = present((await synthesize({ 'payonce:retainData': 'false' })).data);
     thrownAway.allResources('AWS::SecretsManager::Secret', { DeletionPolicy: 'Delete' });
   });
 });
 
-describe('what needs a person', () => {
+describe('an alarm for an operator', () => {
   const alarms = Object.values(service.findResources('AWS::CloudWatch::Alarm')) as {
     Properties: { MetricName: string; Dimensions: { Name: string; Value: string }[] };
   }[];
@@ -87,13 +87,13 @@ describe('what needs a person', () => {
     },
   );
 
-  test('is watched in every function that can find money where none may be', () => {
+  test('exists for every function that can find unexpected money', () => {
     expect(watched).toEqual(expect.arrayContaining(['late_success of callbacks', 'late_success of payment-jobs']));
   });
 });
 
 describe('the address of callbacks', () => {
-  test('is told to the sandbox, and to nobody where there is none', async () => {
+  test('is a parameter for the sandbox, and does not exist without the sandbox', async () => {
     service.hasResourceProperties('AWS::SSM::Parameter', {
       Name: '/payonce/sandbox/callback-address',
       Value: { 'Fn::Join': ['', Match.arrayWith(['https://', '/callbacks/sandbox'])] },

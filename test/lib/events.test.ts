@@ -15,7 +15,7 @@ const data = present(stacks.data);
 const service = present(stacks.service);
 
 describe('the event bus', () => {
-  test('is kept with the data, and keeps two weeks of events', () => {
+  test('is retained with the data and archives events for two weeks', () => {
     data.hasResource('AWS::Events::EventBus', { DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
     data.hasResource('AWS::Events::Archive', {
       DeletionPolicy: 'Retain',
@@ -23,13 +23,13 @@ describe('the event bus', () => {
     });
   });
 
-  test('has no archive when a deployment wants none', async () => {
+  test('has no archive when the setting disables it', async () => {
     present((await synthesize({ 'payonce:eventArchive': 'false' })).data).resourceCountIs('AWS::Events::Archive', 0);
   });
 });
 
 describe('the relay', () => {
-  test('reads outcomes of payments, and whatever is no insert, from the beginning of the Stream, and a bad record does not stop it', () => {
+  test('reads outcomes of payments and every record that is no insert, from the beginning of the Stream, past bad records', () => {
     service.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       StartingPosition: 'TRIM_HORIZON',
       BatchSize: 100,
@@ -55,7 +55,7 @@ describe('the relay', () => {
     });
   });
 
-  test('sets aside for as long as SQS keeps anything, encrypted, over TLS only', () => {
+  test('parks records for the longest retention of SQS, encrypted, over TLS only', () => {
     service.hasResourceProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 1_209_600, SqsManagedSseEnabled: true });
     service.hasResourceProperties('AWS::SQS::QueuePolicy', {
       Queues: [{ Ref: Match.stringLikeRegexp('Parked') }],
@@ -67,7 +67,7 @@ describe('the relay', () => {
     });
   });
 
-  test('may read transitions, put events and park, and write to no table', () => {
+  test('may read transitions, put events and park records, and may write to no table', () => {
     const roles = statementsByOwner(service);
     const actionsOf = (owner: string) => (roles.get(owner) ?? []).flatMap(({ Action }) => Action).sort();
     const stream = [
@@ -125,7 +125,7 @@ describe('a consumer', () => {
   ];
   const template = Template.fromStack(stack);
 
-  test('gets the events that it names, over a queue of its own', () => {
+  test('receives the events that it names over its own queue', () => {
     template.hasResourceProperties('AWS::Events::Rule', {
       EventPattern: { source: ['payonce'], 'detail-type': ['payment.completed.v1'] },
       Targets: [
@@ -138,12 +138,12 @@ describe('a consumer', () => {
     });
   });
 
-  test('may not live longer than its claims keep others out', () => {
+  test('must not have a timeout longer than its lease', () => {
     const slow = made('SlowFunction', 31);
     expect(() => new EventConsumer(stack, 'Slow', { bus, consumer: slow, events: [] })).toThrow('31 s');
   });
 
-  test('fails message by message, a bounded number at once', () => {
+  test('reports failures by message and processes a bounded number at once', () => {
     template.allResourcesProperties('AWS::Lambda::EventSourceMapping', {
       BatchSize: 10,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
@@ -152,11 +152,11 @@ describe('a consumer', () => {
     template.hasResourceProperties('AWS::Lambda::EventSourceMapping', { ScalingConfig: { MaximumConcurrency: 2 } });
   });
 
-  test('whose function is gone for long loses nothing for as long as SQS keeps a message at all', () => {
+  test('loses no message while its function is unavailable, up to the longest retention of SQS', () => {
     template.allResourcesProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 1_209_600 });
   });
 
-  test('has dead letters, told its function and watched', () => {
+  test('has a dead-letter queue with an alarm, whose URL its function knows', () => {
     template.hasResourceProperties('AWS::SQS::Queue', {
       RedrivePolicy: { deadLetterTargetArn: Match.anyValue(), maxReceiveCount: 5 },
       VisibilityTimeout: 180,
@@ -190,12 +190,12 @@ describe('the rule of each consumer selects exactly its events', () => {
     expect(patternOf(name)).toEqual([{ source: ['payonce'], 'detail-type': [...events] }]);
   });
 
-  test('and there is no other consumer', () => {
+  test('and no other consumer exists', () => {
     expect(bus).toHaveLength(4);
   });
 });
 
-test('a receipt is tried for as long as it takes to find out what became of an earlier try', () => {
+test('a receipt is retried until the outcome of an earlier attempt can be looked up', () => {
   const queues = Object.entries(service.findResources('AWS::SQS::Queue')).filter(([id]) =>
     id.startsWith('ReceiptEventsTasksQueue'),
   );

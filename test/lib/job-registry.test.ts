@@ -17,7 +17,7 @@ const good: JobEntry = {
 const wrong = (changes: Readonly<Record<string, unknown>>): JobEntry => ({ ...good, ...changes });
 
 describe('the registry of jobs', () => {
-  test('is right as it is shipped', () => {
+  test('is valid', () => {
     expect(() => checkJobs(JOBS)).not.toThrow();
   });
 
@@ -36,7 +36,7 @@ describe('the registry of jobs', () => {
     },
   );
 
-  test('takes every field that an entry may have', () => {
+  test('accepts every field of an entry', () => {
     const full = { timeZone: 'Asia/Kolkata', overlap: 'allow', maxDuration: 60 };
     expect(() => checkJobs([wrong(full), { ...good, id: 'b2', path: '/v1/admin/jobs/b2/runs' }])).not.toThrow();
   });
@@ -85,11 +85,11 @@ describe('the registry of jobs', () => {
     expect(() => checkJobs([wrong(changes)])).toThrow(fault);
   });
 
-  test('refuses two jobs of one id', () => {
+  test('rejects two jobs with the same id', () => {
     expect(() => checkJobs([good, good])).toThrow('sweep-rooms: id "sweep-rooms" must be of one entry only');
   });
 
-  test('tells all faults at once', () => {
+  test('reports all faults at once', () => {
     const check = () => checkJobs([wrong({ why: '', scopes: [] }), wrong({ id: 'other', path: '/x' })]);
     expect(check).toThrow(/why ""[\s\S]*scopes \[\][\s\S]*other: path "\/x"/);
   });

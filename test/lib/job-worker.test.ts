@@ -24,7 +24,7 @@ const { queue } = new JobWorker(stack, 'PaymentJobs', { worker });
 const template = Template.fromStack(stack);
 
 describe('a worker of jobs', () => {
-  test('takes one message at a time, and several of them at once', () => {
+  test('receives one message per invocation, with several concurrent invocations', () => {
     template.allResourcesProperties('AWS::Lambda::EventSourceMapping', {
       BatchSize: 1,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
@@ -32,14 +32,14 @@ describe('a worker of jobs', () => {
     });
   });
 
-  test('may be woken by its own messages for as many pages as a run has: Lambda does not take it for an endless loop', () => {
+  test('may invoke itself by its own messages, because Lambda’s loop detection is disabled for it', () => {
     template.hasResourceProperties('AWS::Lambda::Function', {
       RecursiveLoop: 'Allow',
       Role: { 'Fn::GetAtt': [Match.stringLikeRegexp('^WorkerRole'), 'Arn'] },
     });
   });
 
-  test('gets a message back when it is provably gone, and before its lease ends', () => {
+  test('has a visibility timeout longer than its function’s timeout and shorter than its lease', () => {
     template.hasResourceProperties('AWS::SQS::Queue', {
       RedrivePolicy: { deadLetterTargetArn: Match.anyValue(), maxReceiveCount: 12 },
       VisibilityTimeout: 100,
@@ -48,7 +48,7 @@ describe('a worker of jobs', () => {
     expect(JOB_MESSAGE_HIDDEN_SECONDS).toBeLessThan(JOB_LEASE_SECONDS);
   });
 
-  test('may send to its own queue and to its dead letters, and nothing else', () => {
+  test('may send to its own queue and its dead-letter queue only', () => {
     const sends = (statementsByOwner(template).get('Worker') ?? []).filter(
       ({ Action }) => Action === 'sqs:SendMessage',
     );
@@ -65,7 +65,7 @@ describe('a worker of jobs', () => {
     ]);
   });
 
-  test('has dead letters for two weeks, told its function and watched', () => {
+  test('has a dead-letter queue for two weeks with an alarm, whose URL its function knows', () => {
     template.hasResourceProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 1_209_600 });
     template.hasResourceProperties('AWS::Lambda::Function', {
       Environment: {

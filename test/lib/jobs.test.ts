@@ -68,7 +68,7 @@ const scheduleOf = (id: string) =>
   schedules.find(({ Properties }) => (JSON.parse(Properties.Target.Input) as JobFiring).job === id);
 
 describe('the schedules', () => {
-  test('are one for each job, as it is declared, and hand over its id and the time that was scheduled', () => {
+  test('are one for each job, as declared, and pass its id and the scheduled time', () => {
     expect(schedules).toHaveLength(JOBS.length);
     for (const { id, schedule } of JOBS) {
       const { ScheduleExpression, ScheduleExpressionTimezone, Target } = scheduleOf(id)?.Properties ?? {};
@@ -77,7 +77,7 @@ describe('the schedules', () => {
     }
   });
 
-  test('try until the next one is due, an hour at most, and set aside what could not be handed over', () => {
+  test('retry until the next firing, at most an hour, and dead-letter a firing that could not be delivered', () => {
     const policy = (id: string) => scheduleOf(id)?.Properties.Target.RetryPolicy;
     expect(policy('resolve')).toEqual({ MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 20 });
     expect(policy('republish-events')).toEqual({ MaximumEventAgeInSeconds: 300, MaximumRetryAttempts: 20 });
@@ -87,7 +87,7 @@ describe('the schedules', () => {
     }
   });
 
-  test('have a call that fails tried again by Lambda, which sets it aside in the same place', () => {
+  test('have a failed call retried by Lambda, which dead-letters it in the same queue', () => {
     template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
       MaximumRetryAttempts: 2,
       MaximumEventAgeInSeconds: 3600,
@@ -97,7 +97,7 @@ describe('the schedules', () => {
     });
   });
 
-  test('ring as soon as one firing is set aside', () => {
+  test('raise an alarm for the first dead-lettered firing', () => {
     template.hasResourceProperties('AWS::CloudWatch::Alarm', {
       Threshold: 1,
       ComparisonOperator: 'GreaterThanOrEqualToThreshold',
@@ -108,7 +108,7 @@ describe('the schedules', () => {
     });
   });
 
-  test('in a time zone are evaluated there', () => {
+  test('with a time zone are evaluated in it', () => {
     const stack = new Stack(testApp(), 'Zone');
     const job = { ...JOBS[0], schedule: 'cron(0 9 ? * MON-FRI *)', timeZone: 'Europe/Berlin' };
     const made = new ScheduledJobs(stack, 'Jobs', { jobs: [job], executor: executorIn(stack) });
@@ -118,7 +118,7 @@ describe('the schedules', () => {
     });
   });
 
-  test('of a registry that is not right are not made', () => {
+  test('are not created from an invalid registry', () => {
     const stack = new Stack(testApp(), 'Wrong');
     const jobs = [{ ...JOBS[0], schedule: 'cron(60 2 * * ? *)' }];
     expect(() => new ScheduledJobs(stack, 'Jobs', { jobs, executor: executorIn(stack) })).toThrow(
@@ -178,7 +178,7 @@ describe('the role of', () => {
   });
 });
 
-test('the role of the schedules is taken by schedules of this account alone', () => {
+test('the role of the schedules can be assumed only by schedules of this account', () => {
   template.hasResourceProperties('AWS::IAM::Role', {
     AssumeRolePolicyDocument: {
       Statement: [
@@ -201,7 +201,7 @@ describe('the routes of jobs', () => {
     });
   });
 
-  test('are known to the executor by the address of the API', () => {
+  test('are reachable for the executor by the address of the API', () => {
     template.hasResourceProperties('AWS::Lambda::Function', {
       Environment: {
         Variables: Match.objectLike({

@@ -46,7 +46,7 @@ describe('the bundles', () => {
     for (const directory of directories) rmSync(directory, { recursive: true, force: true });
   });
 
-  test('are one folder for each function, with a module and nothing that the function does not read', () => {
+  test('are one folder for each function, with its module and only files that it reads', () => {
     expect(readdirSync(first).sort()).toEqual(FUNCTIONS);
     expect(readdirSync(join(first, 'webhooks')).sort()).toEqual(['index.mjs', 'index.mjs.map']);
     for (const file of readdirSync(join(first, 'payments')))
@@ -59,14 +59,14 @@ describe('the bundles', () => {
     ]);
   });
 
-  test('of unchanged sources have an unchanged hash, so that they are not deployed again', () => {
+  test('of unchanged sources have an unchanged hash and are not deployed again', () => {
     const second = bundled();
     for (const name of FUNCTIONS) {
       expect(FileSystem.fingerprint(join(second, name))).toBe(FileSystem.fingerprint(join(first, name)));
     }
   });
 
-  test('take credentials from the environment, and bring no other way to find some', () => {
+  test('read credentials from the environment only', () => {
     const maps = readdirSync(join(first, 'payments')).filter((file) => file.endsWith('.map'));
     const sources = maps.map((file) => readFileSync(join(first, 'payments', file), 'utf8')).join('');
     const providers = sources.match(/@(?:aws-sdk|smithy)\/(?:credential-provider|token-provider|nested-client)[^/"]*/g);

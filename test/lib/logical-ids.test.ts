@@ -157,7 +157,7 @@ const SANDBOX = [
   'SQS::QueuePolicy TasksQueuePolicy383A11D9',
 ];
 
-describe('what is deployed keeps its logical ids and its names, so that no deploy replaces it', () => {
+describe('deployed resources keep their logical ids and names, so no deploy replaces them', () => {
   test('with the sandbox', async () => {
     const { data, service, sandbox } = await synthesize();
     expect(kept(data)).toEqual(DATA);
@@ -165,7 +165,7 @@ describe('what is deployed keeps its logical ids and its names, so that no deplo
     expect(kept(sandbox)).toEqual(SANDBOX);
   });
 
-  test('with all that the settings can add', async () => {
+  test('with everything that settings can add', async () => {
     const { data, service } = await synthesize({
       'payonce:sandbox': 'false',
       'payonce:processorUrl': 'https://processor.example',

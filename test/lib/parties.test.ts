@@ -20,7 +20,7 @@ function variablesOf(template: Template, name: string): Readonly<Record<string, 
 }
 
 describe('the parties of orders', () => {
-  test('are the sandbox where there is one, which takes any token and shows what it sent at once', () => {
+  test('are the sandbox where it is deployed, which accepts any token and lists an e-mail at once', () => {
     const variables = variablesOf(present(withSandbox.service), 'OutboundRedrive');
     expect(JSON.stringify(variables['SHOP_URL'])).toContain('PayonceSandbox');
     expect(variables['POSTMARK_URL']).toEqual(variables['SHOP_URL']);
@@ -29,7 +29,7 @@ describe('the parties of orders', () => {
     expect(JSON.stringify(present(withSandbox.data).toJSON())).not.toContain('PostmarkToken');
   });
 
-  test('are the shop and Postmark where the settings name them, with a token that only who calls may read', () => {
+  test('are the shop and Postmark where the settings name them, with a token that only their callers may read', () => {
     const service = present(withShop.service);
     const variables = variablesOf(service, 'OutboundRedrive');
     expect(variables).toMatchObject({
@@ -51,7 +51,7 @@ describe('the parties of orders', () => {
     ]);
   });
 
-  test('are none without both: no function, no queue, no alarm, no secret', () => {
+  test('do not exist without both: no function, no queue, no alarm, no secret', () => {
     expect(JSON.stringify(present(without.service).toJSON())).not.toMatch(
       /RedriveFunction|ReceiptConsumer|SHOP_URL|outbound_dead|outbound_gave_up/,
     );
@@ -60,10 +60,10 @@ describe('the parties of orders', () => {
   });
 });
 
-describe('the queue of calls that were given up', () => {
+describe('the dead-letter queue of calls', () => {
   const data = present(withSandbox.data);
 
-  test('is beside the tables, encrypted, and keeps what is in it for two weeks and when its stack goes', () => {
+  test('is in the data stack, encrypted, keeps messages for two weeks, and is retained', () => {
     data.hasResource('AWS::SQS::Queue', {
       DeletionPolicy: 'Retain',
       Properties: {
@@ -74,7 +74,7 @@ describe('the queue of calls that were given up', () => {
     });
   });
 
-  test('takes messages over TLS only', () => {
+  test('accepts messages over TLS only', () => {
     data.hasResourceProperties('AWS::SQS::QueuePolicy', {
       PolicyDocument: Match.objectLike({
         Statement: [
@@ -92,7 +92,7 @@ describe('the queue of calls that were given up', () => {
 describe('the alarms of vendors', () => {
   const service = present(withSandbox.service);
 
-  test.each(['stock', 'referrals', 'postmark'])('tell that %s is away, whoever called it', (vendor) => {
+  test.each(['stock', 'referrals', 'postmark'])('report that %s is unavailable, for any caller', (vendor) => {
     for (const [MetricName, Threshold] of [
       ['outbound_breaker_opened', 1],
       ['outbound_gave_up', 10],
@@ -109,7 +109,7 @@ describe('the alarms of vendors', () => {
     }
   });
 
-  test('tell of every letter, and of those that will be forgotten', () => {
+  test('report every dead letter, and those that are about to expire', () => {
     for (const [MetricName, Threshold] of [
       ['ApproximateNumberOfMessagesVisible', 1],
       ['ApproximateAgeOfOldestMessage', 10 * 24 * 60 * 60],

@@ -101,7 +101,7 @@ describe('our own rules find', () => {
   });
 });
 
-test('a template that breaks a rule stops the synth, which names the rule and the resource', () => {
+test('a template that violates a rule fails the synthesis, which names the rule and the resource', () => {
   const app = testApp();
   const planted = new CfnResource(new Stack(app, 'Stack'), 'EndlessLog', { type: 'AWS::Logs::LogGroup' });
   Validations.of(app).addPlugins(new PayonceRules());

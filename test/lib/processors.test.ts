@@ -36,7 +36,7 @@ describe('a processor of the registry, in a deployment that chooses it', () => {
       .Variables;
   };
 
-  test('has its secrets in the data stack, for the owner to put in', () => {
+  test('has secrets in the data stack, which the operator fills', () => {
     for (const { construct, description } of [tillhouse.secrets['key'], tillhouse.callbacks.secret].flatMap(
       (each) => each ?? [],
     )) {
@@ -59,7 +59,7 @@ describe('a processor of the registry, in a deployment that chooses it', () => {
     },
   );
 
-  test('is a source of callbacks, and only the callbacks function may read what they are signed with', () => {
+  test('is a source of callbacks, and only the callbacks function may read their signing secret', () => {
     const sources = JSON.stringify(variablesOf('Callbacks')['CALLBACK_SOURCES']).replaceAll('\\"', '"');
     expect(sources).toContain('{"name":"tillhouse","scheme":"tillhouse-seal","secretId":"');
     expect(sources).toContain('TillhouseSeal');
@@ -67,7 +67,7 @@ describe('a processor of the registry, in a deployment that chooses it', () => {
     expect(readers).toEqual(['Callbacks']);
   });
 
-  test('has an alarm for the time when it is away', () => {
+  test('has an alarm for its unavailability', () => {
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: 'outbound_breaker_opened',
       Dimensions: Match.arrayWith([{ Name: 'vendor', Value: 'tillhouse' }]),
@@ -94,7 +94,7 @@ describe('its settings', () => {
     expect(() => buildStacks(testApp(context), REGISTRY)).toThrow(message);
   });
 
-  test('are no settings where the registry does not have it', () => {
+  test('are rejected where the registry does not have it', () => {
     expect(() => buildStacks(testApp(CHOSEN))).toThrow('there is no setting payonce:tillhouseUrl');
   });
 });

@@ -107,7 +107,7 @@ describe.each(ROLES)('the role of %s', (owner, own) => {
     expect(allowed(roles.get(owner))).toEqual([...APPENDS, ...own].sort());
   });
 
-  test('is denied every change of the Ledger, whatever else is allowed', () => {
+  test('is denied every change of the Ledger, even if another statement allows it', () => {
     expect(roles.get(owner)?.filter(({ Effect }) => Effect === 'Deny')).toEqual([
       {
         Sid: 'LedgerNeverChanges',
@@ -126,7 +126,7 @@ describe.each(ROLES)('the role of %s', (owner, own) => {
   });
 });
 
-test('the role of OutboundRedrive may call the parties of orders, and take letters out of their box', () => {
+test('the role of OutboundRedrive may call the parties of orders and receive dead letters', () => {
   expect(allowed(roles.get('OutboundRedrive'))).toEqual(
     [
       'logs:CreateLogStream, logs:PutLogEvents on Logs',
@@ -167,12 +167,12 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
   ['ViewsProjector', ['dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query on Views']],
 ];
 
-test.each(VIEWERS)('the role of %s reaches these tables in these ways, and no others', (owner, own) => {
+test.each(VIEWERS)('the role of %s has exactly these permissions for tables', (owner, own) => {
   const reached = allowed(roles.get(owner)).filter((line) => /dynamodb:|secretsmanager:/.test(line));
   expect(reached).toEqual([...own].sort());
 });
 
-test('the role of JobsUpkeep takes, keeps and purges what is its own, and appends nothing to the Ledger', () => {
+test('the role of JobsUpkeep may not append to the Ledger', () => {
   const reached = allowed(roles.get('JobsUpkeep')).filter((line) => line.startsWith('dynamodb:'));
   expect(reached).toEqual(
     [
@@ -195,7 +195,7 @@ test('the role of JobsUpkeep takes, keeps and purges what is its own, and append
 });
 
 describe('all other roles', () => {
-  test('of the service reach no table and no secret', () => {
+  test('of the service may access no table and no secret', () => {
     const others = [...roles].filter(
       ([owner]) =>
         ![...ROLES, ...VIEWERS].some(([name]) => name === owner) &&
@@ -205,7 +205,7 @@ describe('all other roles', () => {
     expect(JSON.stringify(others)).not.toMatch(/dynamodb:|secretsmanager:/);
   });
 
-  test('of the sandbox reach its own books and the secret that it signs with, and nothing of the service', () => {
+  test('of the sandbox may access only its own table and its signing secret', () => {
     const reached = [...sandboxRoles.values()].flat().map(told);
     expect(reached.filter((line) => /dynamodb:|secretsmanager:/.test(line)).sort()).toEqual([
       'dynamodb:BatchGetItem, dynamodb:ConditionCheckItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query, dynamodb:UpdateItem on Books',
@@ -214,7 +214,7 @@ describe('all other roles', () => {
   });
 });
 
-test('nobody but the job that purges may walk through a table of the service', () => {
+test('only the worker of the purge job may scan a table of the service', () => {
   const walkers = [...roles].filter(([, statements]) => JSON.stringify(statements).includes('dynamodb:Scan'));
   expect(walkers.map(([owner]) => owner)).toEqual(['JobsUpkeep']);
   expect(allowed(roles.get('JobsUpkeep')).filter((line) => line.includes('dynamodb:Scan'))).toEqual([

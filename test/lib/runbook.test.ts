@@ -17,7 +17,7 @@ const named = alarms.map(
   ([, { Properties }]) => /docs\/runbook\.md#([a-z-]+)$/.exec(Properties.AlarmDescription ?? '')?.[1],
 );
 
-test('every alarm names an entry of the runbook that is there', () => {
+test('every alarm names an existing entry of the runbook', () => {
   expect(alarms.length).toBeGreaterThan(10);
   for (const [index, [id]] of alarms.entries()) {
     expect({ id, entry: entries.find((entry) => entry === named[index]) }).toEqual({ id, entry: named[index] });
@@ -25,7 +25,7 @@ test('every alarm names an entry of the runbook that is there', () => {
   }
 });
 
-test('every entry of the runbook is of an alarm, and there once', () => {
+test('every entry of the runbook belongs to an alarm and occurs once', () => {
   expect(new Set(entries).size).toBe(entries.length);
   expect(entries.filter((entry) => !named.includes(entry))).toEqual([]);
 });

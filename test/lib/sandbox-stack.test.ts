@@ -8,7 +8,7 @@ const service = present(stacks.service);
 const sandbox = present(stacks.sandbox);
 
 describe('the sandbox', () => {
-  test('is where charges go, unless it is left out', async () => {
+  test('receives the charges, unless it is not deployed', async () => {
     expect(JSON.stringify(service.findResources('AWS::Lambda::Function'))).toContain('PayonceSandbox');
     const without = await synthesize({
       'payonce:sandbox': 'false',
@@ -20,7 +20,7 @@ describe('the sandbox', () => {
     });
   });
 
-  test('may look up where to call, and signs with the secret that the service verifies with', () => {
+  test('may read the callback address, and signs with the secret that the service verifies with', () => {
     sandbox.hasResourceProperties('AWS::Lambda::Function', {
       Environment: {
         Variables: Match.objectLike({
@@ -47,10 +47,10 @@ describe('the sandbox', () => {
   });
 });
 
-describe('the queue of what the sandbox does later', () => {
+describe('the queue of the sandbox’s later actions', () => {
   const deadLetters = { 'Fn::GetAtt': [Match.stringLikeRegexp('^TasksDeadLetters'), 'Arn'] };
 
-  test('sets aside what fails five times, and keeps it for two weeks', () => {
+  test('dead-letters a message that fails five times, and keeps it for two weeks', () => {
     sandbox.resourceCountIs('AWS::SQS::Queue', 2);
     sandbox.hasResourceProperties('AWS::SQS::Queue', {
       RedrivePolicy: { deadLetterTargetArn: deadLetters, maxReceiveCount: 5 },
@@ -61,12 +61,12 @@ describe('the queue of what the sandbox does later', () => {
     });
   });
 
-  test('hides a message for six times as long as its function may run', () => {
+  test('has a visibility timeout of six times its function’s timeout', () => {
     sandbox.hasResourceProperties('AWS::SQS::Queue', { VisibilityTimeout: 6 * 29 });
     sandbox.hasResourceProperties('AWS::Lambda::Function', { Timeout: 29 });
   });
 
-  test('is encrypted and refuses whoever comes without TLS, as is the one for what was set aside', () => {
+  test('is encrypted and requires TLS, as its dead-letter queue does', () => {
     sandbox.allResourcesProperties('AWS::SQS::Queue', { SqsManagedSseEnabled: true });
     sandbox.resourceCountIs('AWS::SQS::QueuePolicy', 2);
     sandbox.allResourcesProperties('AWS::SQS::QueuePolicy', {
@@ -83,7 +83,7 @@ describe('the queue of what the sandbox does later', () => {
     });
   });
 
-  test('gives back only the messages of a batch that failed', () => {
+  test('redelivers only the failed messages of a batch', () => {
     sandbox.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       BatchSize: 5,
       FunctionResponseTypes: ['ReportBatchItemFailures'],

@@ -7,7 +7,7 @@ const OWN_PROCESSOR = { 'payonce:sandbox': 'false', 'payonce:processorUrl': 'htt
 const settingsOf = (context: Record<string, unknown>) => readSettings(testApp(context).node);
 
 describe('settings', () => {
-  test('have defaults that are safe with data', () => {
+  test('have defaults that keep data', () => {
     expect(settingsOf({})).toEqual({
       sandbox: true,
       allowLoopbackWebhooks: false,
@@ -25,7 +25,7 @@ describe('settings', () => {
     });
   });
 
-  test('are read from text, as the command line gives them, and from values, as cdk.json does', () => {
+  test('are read from text of the command line and from values of cdk.json', () => {
     expect(settingsOf({ 'payonce:throttlingRate': '50', 'payonce:retainData': 'false' })).toMatchObject({
       throttlingRate: 50,
       retainData: false,

@@ -57,7 +57,7 @@ describe('the tables', () => {
     });
   });
 
-  test('are in a stack that is not deleted by one command, unless they may be thrown away', () => {
+  test('are in a stack with termination protection, unless data may be deleted', () => {
     const protectedBy = (retainData: boolean) =>
       new DataStack(testApp(), 'Data', { settings: { sandbox: true, processors: [], retainData, eventArchive: true } })
         .terminationProtection;
@@ -65,7 +65,7 @@ describe('the tables', () => {
     expect(protectedBy(false)).toBe(false);
   });
 
-  test('may be thrown away when a deployment says so', async () => {
+  test('may be deleted when the setting allows it', async () => {
     present((await synthesize({ 'payonce:retainData': 'false' })).data).allResources('AWS::DynamoDB::Table', {
       DeletionPolicy: 'Delete',
       Properties: Match.objectLike({ DeletionProtectionEnabled: false }),
@@ -156,7 +156,7 @@ describe('the API', () => {
     expect(Object.keys(service.toJSON()['Resources'] as object).length).toBeLessThan(320);
   });
 
-  test('can log in a new account, and leaves the role to the account when the stack goes', async () => {
+  test('can log in a new account, and leaves the role in the account when the stack is deleted', async () => {
     service.hasResource('AWS::ApiGateway::Account', { DeletionPolicy: 'Retain' });
     service.hasResource('AWS::ApiGateway::Stage', {
       DependsOn: [Match.stringLikeRegexp('Account')],
@@ -165,7 +165,7 @@ describe('the API', () => {
     existing.resourceCountIs('AWS::ApiGateway::Account', 0);
   });
 
-  test('has a firewall only when asked for', async () => {
+  test('has a firewall only with its setting', async () => {
     service.resourceCountIs('AWS::WAFv2::WebACL', 0);
     const walled = present((await synthesize({ 'payonce:firewall': 'true' })).service);
     walled.hasResourceProperties('AWS::WAFv2::WebACL', {
@@ -210,7 +210,7 @@ describe('every function', () => {
     template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 90 });
   });
 
-  test('that takes payments ends before its lease does', () => {
+  test('that takes payments has a timeout shorter than its lease', () => {
     service.hasResourceProperties('AWS::Lambda::Function', { Timeout: 24, MemorySize: 512 });
   });
 

@@ -10,7 +10,7 @@ const { service, data } = await synthesize({
 });
 
 describe('a deployment that calls Stripe', () => {
-  test('keeps its key and its signing secret, for the owner to put in', () => {
+  test('has secrets for its key and its signing secret, which the operator fills', () => {
     present(data).resourceCountIs('AWS::SecretsManager::Secret', 5);
   });
 
@@ -28,7 +28,7 @@ describe('a deployment that calls Stripe', () => {
     },
   );
 
-  test('takes its callbacks by its own scheme', () => {
+  test('verifies callbacks by Stripe’s scheme', () => {
     present(service).hasResourceProperties('AWS::Lambda::Function', {
       Environment: {
         Variables: Match.objectLike({
@@ -39,7 +39,7 @@ describe('a deployment that calls Stripe', () => {
   });
 });
 
-test('a deployment without Stripe has nothing of it', async () => {
+test('a deployment without Stripe has no resource of it', async () => {
   const plain = await synthesize();
   present(plain.data).resourceCountIs('AWS::SecretsManager::Secret', 3);
   expect(JSON.stringify(present(plain.service).toJSON())).not.toContain('STRIPE_');

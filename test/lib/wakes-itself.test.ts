@@ -32,7 +32,7 @@ function maySendTo(role: string | undefined, queueArn: unknown): boolean {
     .some(({ Resource }) => JSON.stringify(Resource).includes(JSON.stringify(queueArn)));
 }
 
-test('whoever may send to the queue that it takes from is let go on: Lambda stops such a chain after sixteen messages', () => {
+test('a function that may send to its own source queue has Lambda’s loop detection disabled, which would stop it after sixteen messages', () => {
   const mappings = Object.values(service.findResources('AWS::Lambda::EventSourceMapping')) as Mapping[];
   const wakingThemselves = mappings
     .filter(({ Properties: { EventSourceArn, FunctionName } }) =>

@@ -49,7 +49,7 @@ describe('what is watched', () => {
     expect(seen).toHaveLength(functions.length);
   });
 
-  test('the depth of every queue where something is set aside', () => {
+  test('the depth of every dead-letter queue and parking queue', () => {
     const seen = watched('ApproximateNumberOfMessagesVisible', 'QueueName').join();
     const queues = Object.keys(present(service).findResources('AWS::SQS::Queue'));
     const text = JSON.stringify(present(service).toJSON());
@@ -94,7 +94,7 @@ describe('what is watched', () => {
     });
   });
 
-  test('the breaker of every processor that is called', () => {
+  test('the circuit breaker of every configured processor', () => {
     expect(watched('outbound_breaker_opened', 'vendor')).toContain('"sandbox"');
     expect(watched('outbound_breaker_opened', 'vendor')).not.toContain('"stripe"');
     present(mailed).hasResourceProperties('AWS::CloudWatch::Alarm', {
@@ -103,7 +103,7 @@ describe('what is watched', () => {
     });
   });
 
-  test('under no name that nobody counts under', () => {
+  test('only by names under which a function counts', () => {
     const handlers = globSync('lambdas/functions/*.ts').map((file) => readFileSync(file, 'utf8'));
     const names = new Set([BACKLOG_SERVICE, BOOKS_SERVICE, JOB_SERVICE, OUTBOUND_SERVICE]);
     for (const [, told = ''] of handlers.join('\n').matchAll(/(?:[tT]elemetry\(|NAME = )'([a-z-]+)'/g)) names.add(told);
@@ -115,7 +115,7 @@ describe('what is watched', () => {
     expect(services.filter((told) => typeof told !== 'string' || !names.has(told))).toEqual([]);
   });
 
-  test('by plain metrics alone: an alarm of anything else costs more, and does not deploy everywhere', () => {
+  test('by plain metrics only: other alarms cost more and do not deploy everywhere', () => {
     expect(alarms.filter(({ MetricName, Metrics }) => MetricName === undefined || Metrics !== undefined)).toEqual([]);
   });
 
@@ -159,23 +159,23 @@ describe('a job', () => {
     expect(missed(job)).toEqual(expected);
   });
 
-  test('that runs more rarely than an alarm looks back stops the synth', () => {
+  test('that runs more rarely than the longest alarm period fails the synthesis', () => {
     expect(() => missed({ every: 31 * 86_400 })).toThrow('no alarm can tell that sweep was missed');
   });
 
-  test('is missed in silence too, unlike all other trouble', () => {
+  test('raises an alarm on missing data, unlike all other alarms', () => {
     const odd = alarms.filter((alarm) => (alarm as { TreatMissingData?: string }).TreatMissingData !== 'notBreaching');
     expect(new Set(odd.map(({ MetricName }) => MetricName))).toEqual(new Set(['job_succeeded']));
   });
 });
 
-describe('alarms are told', () => {
-  test('to nobody without a setting', () => {
+describe('alarms notify', () => {
+  test('no topic without a setting', () => {
     expect(alarms.filter(({ AlarmActions }) => AlarmActions !== undefined)).toEqual([]);
     present(service).resourceCountIs('AWS::SNS::Topic', 0);
   });
 
-  test('to an address, over an encrypted topic to which only alarms of this account may publish', () => {
+  test('an address, over an encrypted topic to which only alarms of this account may publish', () => {
     const template = present(mailed);
     const topic = { Ref: Match.stringLikeRegexp('^WatchTopic') };
     const told = alarmsOf(template);
@@ -209,7 +209,7 @@ describe('alarms are told', () => {
     });
   });
 
-  test('to a topic that is there', async () => {
+  test('an existing topic', async () => {
     const arn = 'arn:aws:sns:eu-central-1:123456789012:pager';
     const template = present((await synthesize({ 'payonce:alarmTopicArn': arn })).service);
     expect(alarmsOf(template).every(({ AlarmActions }) => AlarmActions?.[0] === arn)).toBe(true);

@@ -69,7 +69,7 @@ describe.each(ROLES)('the role of %s', (owner, own) => {
 });
 
 describe('webhooks', () => {
-  test('go to public addresses only, unless a deployment says that loopback is one', async () => {
+  test('go to public addresses only, unless a setting allows loopback', async () => {
     const settings = async (context = {}): Promise<readonly unknown[]> => {
       const functions = present((await synthesize(context)).service).findResources('AWS::Lambda::Function') as Record<
         string,
@@ -83,7 +83,7 @@ describe('webhooks', () => {
     expect(await settings({ 'payonce:allowLoopbackWebhooks': 'true' })).toEqual(['true', 'true']);
   });
 
-  test('are sent by a function that has a thread for every name that it looks up at once, twice over', () => {
+  test('are sent by a function with two threads for each concurrent name look-up', () => {
     const [sender] = Object.entries(service.findResources('AWS::Lambda::Function'))
       .filter(([id]) => id.startsWith('WebhooksSender'))
       .map(([, found]) => found as { Properties: { Environment: { Variables: Record<string, unknown> } } });
@@ -94,7 +94,7 @@ describe('webhooks', () => {
     expect(threads).toBeGreaterThanOrEqual(2 * (source?.Properties.BatchSize ?? Number.POSITIVE_INFINITY));
   });
 
-  test('that are switched off, or cannot be tried, raise an alarm', () => {
+  test('that are disabled or cannot be attempted raise an alarm', () => {
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: 'webhook_endpoint_disabled',
       Dimensions: [{ Name: 'service', Value: 'webhook-sender' }],
