@@ -3,9 +3,12 @@ import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { chargeOperation, ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { decide } from '../../lambdas/payments/domain/decide.ts';
+import type { ChargeFact } from '../../lambdas/payments/domain/facts.ts';
 import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlement.ts';
 import { nextTransition } from '../../lambdas/payments/domain/transition.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import type { Commit } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { requestedAt } from '../support/causes.ts';
 import { skewed } from '../support/simulated-clock.ts';
@@ -168,6 +171,31 @@ describe('rivals', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
   });
 
+  const outcomeOfCallback = (request: CreatePayment, fact: ChargeFact) =>
+    harness.storeWithRival(async () => {
+      const newest = (await harness.store.readPayment(request.paymentId))?.newest;
+      if (newest === undefined) throw new Error('the payment is there');
+      const decision = decide(fact, stateAfter([newest]));
+      if (decision.kind !== 'append') throw new Error('the callback appends');
+      const transition = nextTransition(systemDigest, newest, decision.draft, requestedAt(harness.clock.nowMs()));
+      const record = { operationId: storedOperationId('evt_1'), owner: ownerToken('callback'), recordedAtMs: 0 };
+      await harness.store.recordEffect({ record, transitions: [transition] });
+    });
+
+  test('a callback with the outcome is newer than the answer of the owner, which appends nothing', async () => {
+    const request = paymentRequest('callback-newer', { source: 'tok_declined' });
+    const store = outcomeOfCallback(request, { kind: 'succeeded', chargeId: 'ch_1' });
+    expect((await harness.answered(request, { store })).status).toBe(201);
+    expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
+  });
+
+  test('a callback without an outcome leaves the answer of the owner to append', async () => {
+    const request = paymentRequest('callback-pending');
+    const store = outcomeOfCallback(request, { kind: 'pending', chargeId: 'ch_1' });
+    expect((await harness.answered(request, { store })).status).toBe(201);
+    expect((await harness.typesOf(request)).at(-1)).toBe('payment.completed');
+  });
+
   test('a lease that ended while its owner was slow: all get the answer of the new owner', async () => {
     const request = paymentRequest('slow-owner');
     let winner: Awaited<ReturnType<PaymentHarness['answered']>> | undefined;
@@ -221,6 +249,41 @@ describe('rivals', () => {
     expect(first.status).toBe(201);
     expect(await harness.answered(request, { clock: other })).toEqual({ ...first, kind: 'replay' });
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
+  });
+});
+
+describe('the commit queues', () => {
+  const committedBy = async (request: CreatePayment) => {
+    const commits: Commit[] = [];
+    const store = {
+      ...harness.storeMethods(),
+      commit: async (commit: Commit) => {
+        commits.push(commit);
+        return harness.store.commit(commit);
+      },
+    };
+    const { status } = await harness.answered(request, { store });
+    const [{ hold, inquiry } = {} as Commit] = commits;
+    return { status, hold: hold !== undefined, inquiry: inquiry?.waitsFor ?? inquiry !== undefined };
+  };
+
+  test.each([
+    ['tok_ok', 'automatic', { status: 201, hold: false, inquiry: false }],
+    ['tok_ok', 'manual', { status: 201, hold: true, inquiry: false }],
+    ['tok_async', 'automatic', { status: 202, hold: false, inquiry: true }],
+    ['tok_action', 'automatic', { status: 202, hold: false, inquiry: 'payer' }],
+  ] as const)('what %s with capture %s leaves to do', async (source, capture, expected) => {
+    expect(await committedBy(paymentRequest(`${source}-${capture}`, { source, capture }))).toEqual(expected);
+  });
+});
+
+describe('the claim of an enclosing order', () => {
+  test('opens the send window: a payment that begins after its end is not sent', async () => {
+    const claimedAtMs = harness.clock.nowMs() - 16 * MINUTE;
+    const request = { ...paymentRequest('order-late'), claimedAtMs };
+    const { status, body } = await harness.answered(request);
+    expect([status, body['code']]).toEqual([409, 'payment_not_attempted']);
+    expect(harness.processor.sends(request.paymentId)).toBe(0);
   });
 });
 
