@@ -33,8 +33,9 @@ export class Callbacks extends Construct {
     });
     processors.grantVerifyCallbacks(this.api);
     data.idempotency.grantCommit(this.api);
-    const { orphan, return: giveBack, openOrder, hold } = RegistryRow;
-    data.registry.grantRows(this.api, 'ShelveOrphans', ['dynamodb:PutItem'], [orphan, giveBack, openOrder, hold]);
+    const { orphan, return: giveBack, inquiry, openOrder, hold } = RegistryRow;
+    const queues = [orphan, giveBack, inquiry, openOrder, hold];
+    data.registry.grantRows(this.api, 'ShelveOrphans', ['dynamodb:PutItem'], queues);
     http.route(['/callbacks/{proxy+}'], this.api.function);
   }
 }

@@ -1,5 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
+import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import { BOOKS_SERVICE, BooksMetric } from '../lambdas/reconciling/contract.ts';
 import { EngineFunction } from './constructs/engine-function.ts';
@@ -42,6 +43,8 @@ export class Reconciling extends Construct {
     });
     data.idempotency.grantCommit(this.api);
     data.registry.grantReadApiKeys(this.api);
+    const { inquiry, return: giveBack, openOrder } = RegistryRow;
+    data.registry.grantRows(this.api, 'QueueLooks', ['dynamodb:PutItem'], [inquiry, giveBack, openOrder]);
     http.route(['/v1/ledger/{proxy+}', '/v1/balances', '/v1/admin/{proxy+}'], this.api.function);
     new RunbookAlarm(this, 'BooksDiffer', {
       description: 'The books of a processor and the Ledger differ, and a second comparison confirmed it.',

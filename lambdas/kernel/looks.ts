@@ -26,12 +26,12 @@ const BANK_LOOKS: Looks = [
   [Number.POSITIVE_INFINITY, 24 * 60],
 ];
 
-const LOOKS = { payer: PAYER_LOOKS, bank: BANK_LOOKS, answer: OUTCOME_LOOKS } as const;
+const LOOKS = { payer: PAYER_LOOKS, bank: BANK_LOOKS, books: OUTCOME_LOOKS, answer: OUTCOME_LOOKS } as const;
 
 export interface Looked {
   readonly operationId: string;
   readonly claimedAtMs: number;
-  readonly waitsFor?: 'payer' | 'bank';
+  readonly waitsFor?: 'payer' | 'bank' | 'books';
 }
 
 /** Whether an inquiry is made in this minute. Those of one age are spread over the minutes by their names. */

@@ -88,7 +88,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     'Callbacks',
     [
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
-      `dynamodb:PutItem ${rows('ORPHAN#*', 'RETURN#*', 'ORDER#*', 'HOLD#*')}`,
+      `dynamodb:PutItem ${rows('ORPHAN#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
       'secretsmanager:GetSecretValue on CallbackSecret',
     ],
   ],

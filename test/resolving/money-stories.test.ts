@@ -1,12 +1,16 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { moneyOf } from '../../lambdas/payments/domain/charge-money.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
-import { resolveClaims } from '../../lambdas/resolving/use/resolve.ts';
+import { type DecidePayment, decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
+import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { callback } from '../callbacks/callback-harness.ts';
 import { ChangeHarness, change } from '../payments/change-harness.ts';
 import { createMemoryProcessor } from '../payments/memory-processor.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { BY_OPERATOR } from '../support/causes.ts';
 
 /** Stories in which a bank, a payer or another user of the processor's account acts between two steps of Payonce. */
 
@@ -215,5 +219,90 @@ describe('a payment at another processor than the default', () => {
     harness.clock.advance(60_000);
     harness.processor.switchCircuit('open');
     expect(await harness.pay(request, { processors: [harness.processor, other] })).toMatchObject({ kind: 'first' });
+  });
+});
+
+describe('an operator’s decision about a payment', () => {
+  const decide = (request: CreatePayment, changes: Partial<DecidePayment>) => {
+    const { tenantId, mode, paymentId } = request;
+    const { effects, runner, clock, entropy, digest } = harness.changeTools;
+    return decidePayment(
+      { effects, runner, clock, entropy, digest },
+      {
+        cause: BY_OPERATOR,
+        caller: { tenantId, mode },
+        operationId: storedOperationId('dec_story'),
+        fingerprint: fingerprintOf(digest, { body: {}, query: {} }),
+        payment: paymentId,
+        outcome: 'failed',
+        reason: 'Seen on the statement',
+        operator: 'Ada Example',
+        ...changes,
+      },
+    );
+  };
+
+  /** A payment whose captured amount differs from the requested one. */
+  async function inReview(key: string, takenMinor = 999) {
+    const request = paymentRequest(key, { source: 'tok_async' });
+    await harness.pay(request);
+    const charge = harness.chargeOf(request);
+    harness.processor.inside.succeed(charge, takenMinor);
+    await tell(charge);
+    return { request, charge };
+  }
+
+  test('that it failed returns the money that the processor has', async () => {
+    const { request } = await inReview('wrong');
+    expect(await decide(request, {})).toMatchObject({ kind: 'first' });
+    await live(1);
+    expect(heldAtProcessor(request)).toBe(0);
+    await expectBooksToAgree(request);
+    expect(await harness.store.inquiries(9)).toEqual([]);
+  });
+
+  test('that it succeeded takes in what was refunded at the processor meanwhile', async () => {
+    const { request, charge } = await inReview('refunded');
+    harness.processor.inside.refund(charge, 999);
+    expect(await decide(request, { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });
+    await live(1);
+    expect((await harness.chain(request)).state.payment).toMatchObject({ amountRefundedMinor: 999 });
+    await expectBooksToAgree(request);
+  });
+
+  test('may not name a stray charge, which is returned', async () => {
+    const { request } = await inReview('stray');
+    const { chargeId } = harness.processor.inside.add(
+      {
+        operationId: storedOperationId('other'),
+        paymentId: request.paymentId,
+        amountMinor: 1000,
+        currency: 'EUR',
+        source: 'tok_ok',
+        capture: 'automatic',
+      },
+      'succeeded',
+    );
+    await tell(chargeId);
+    expect(await decide(request, { outcome: 'succeeded', chargeId, takenMinor: 1000 })).toMatchObject({
+      kind: 'impossible',
+    });
+  });
+
+  test('may not book more than the payment’s amount', async () => {
+    const { request } = await inReview('more', 1500);
+    expect(await decide(request, { outcome: 'succeeded', takenMinor: 1500 })).toMatchObject({ kind: 'impossible' });
+    await decide(request, {});
+    await live(1);
+    expect(heldAtProcessor(request)).toBe(0);
+    await expectBooksToAgree(request);
+  });
+
+  test('that names a charge which the processor does not have raises an alarm', async () => {
+    const { request } = await inReview('unknown');
+    await decide(request, { outcome: 'succeeded', chargeId: 'ch_nowhere', takenMinor: 1000 });
+    const alarms: string[] = [];
+    await resolveInquiries({ ...harness.changeTools, alarm: (what) => void alarms.push(what) });
+    expect(alarms).toContain('contradiction');
   });
 });

@@ -54,8 +54,17 @@ export function decideByOperator(request: DecisionRequest, state: PaymentState):
   }
   const charged = chargeId ?? payment.chargeId;
   if (charged === undefined) return { kind: 'charge_unnamed' };
+  if (state.strayCharges.has(charged)) {
+    return { kind: 'impossible', because: 'the charge is recorded as a stray charge, which is returned to the payer' };
+  }
   if (why?.code === WRONG_AMOUNT && takenMinor === undefined) return { kind: 'amount_unnamed' };
   const amountMinor = takenMinor ?? payment.amountMinor;
+  if (amountMinor > payment.amountMinor) {
+    return {
+      kind: 'impossible',
+      because: 'more was taken than was asked for; decide `failed`, and the money is returned',
+    };
+  }
   const succeeded: Payment = { ...lasting, status: 'succeeded', chargeId: charged, amountCapturedMinor: amountMinor };
   const postings = book('receipt', { amountMinor, currency: payment.currency });
   return { kind: 'append', draft: { type: 'payment.completed', payment: succeeded, postings, subject } };

@@ -102,7 +102,7 @@ const inquiryFields = itemSchema<Inquiry>()({
   operationId: z.string().transform((id) => id as OperationId),
   paymentId: z.string().transform((id) => id as PaymentId),
   claimedAtMs: z.int(),
-  waitsFor: z.enum(['payer', 'bank']).exactOptional(),
+  waitsFor: z.enum(['payer', 'bank', 'books']).exactOptional(),
 });
 
 export function inquiriesPartition(shard: number): string {

@@ -1,7 +1,7 @@
 import { JSON_TYPE } from '../../kernel/answer.ts';
 import type { Cause } from '../../kernel/cause.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
-import type { OperationId } from '../../kernel/ids.ts';
+import { chargeOperation, type OperationId } from '../../kernel/ids.ts';
 import type { Owner } from '../../tenants/owners.ts';
 import { begunAtMs, changeOf } from '../domain/change.ts';
 import { refundObject } from '../domain/change-answer.ts';
@@ -52,6 +52,14 @@ export async function decidePayment(tools: KeyedEffectTools, request: DecidePaym
       const begun = begunAtMs(chain.transitions, change) ?? nowMs;
       return decideChangeByOperator({ ...decision, change }, chain.state, { begunAtMs: begun, nowMs });
     },
+    // The decision is the operator's word. The processor's books are compared with it at once: money that the payment must not
+    // have is returned, and refunds and disputes that were made meanwhile are recorded.
+    inquiry: ({ payment: { id: paymentId }, occurredAtMs }) => ({
+      operationId: chargeOperation(paymentId),
+      paymentId,
+      claimedAtMs: occurredAtMs,
+      waitsFor: 'books',
+    }),
     answer: (_transition, chain) => ({
       status: 200,
       headers: { 'content-type': JSON_TYPE },

@@ -12,6 +12,8 @@ import type { TransitionDraft } from '../domain/payment.ts';
 import { nextTransition, type Transition } from '../domain/transition.ts';
 import type { EffectStore } from './effect-store.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
+import type { Inquiry } from './payment-store.ts';
+import { queuedWith } from './queued-with.ts';
 
 export interface KeyedEffectTools {
   readonly effects: EffectStore;
@@ -35,6 +37,8 @@ export interface KeyedEffect<Refusal> {
     chain: PaymentChain,
   ) => { readonly kind: 'append'; readonly draft: TransitionDraft } | { readonly kind: 'made_before' } | Refusal;
   readonly answer: (transition: Transition, chain: PaymentChain) => Answer;
+  /** Queued with the transition: a look at the processor's books. @default none */
+  readonly inquiry?: (transition: Transition) => Inquiry;
 }
 
 /** In order of precedence. A payment of another tenant or mode is `not_found`. */
@@ -82,7 +86,12 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
       // The record does not expire: otherwise its key could later correct another payment.
       const request = { fingerprint, answer };
       const record = { operationId, paymentId, owner: entropy.ownerToken(), recordedAtMs, request };
-      const outcome = await effects.recordEffect({ record, transitions: [transition] });
+      const queued = queuedWith(digest, chain, [transition]);
+      const inquiries = [
+        ...(queued.inquiries ?? []),
+        ...(effect.inquiry === undefined ? [] : [effect.inquiry(transition)]),
+      ];
+      const outcome = await effects.recordEffect({ record, transitions: [transition], ...queued, inquiries });
       if (outcome.kind === 'recorded') return done({ kind: 'first', answer });
       if (outcome.kind === 'recorded_before') return done(judgeEffect(outcome.record, fingerprint));
       return { kind: 'again', prepared: await readChain(effects, paymentId) };

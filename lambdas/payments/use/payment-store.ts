@@ -83,8 +83,11 @@ export interface Inquiry {
   readonly paymentId: PaymentId;
   /** When the operation was claimed. The send window ends 15 minutes later. Unix milliseconds. */
   readonly claimedAtMs: number;
-  /** Set when only the action of the payer, or of a bank, is outstanding. Such an entry is looked up less often. */
-  readonly waitsFor?: 'payer' | 'bank';
+  /**
+   * Set when only the action of the payer, or of a bank, is outstanding: such an entry is looked up less often. With `books`,
+   * all charges of the payment are read and recorded, because an operator has decided about it.
+   */
+  readonly waitsFor?: 'payer' | 'bank' | 'books';
 }
 
 /** The queue entry for an order that was answered and is not settled, or that a failed refund opened again. */

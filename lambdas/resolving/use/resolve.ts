@@ -65,6 +65,7 @@ const TIME_FOR_ONE_MS = 20_000;
 const RUN_FOR_MS = 30_000;
 /** Items read per run. Many are not due. */
 const MAX_AT_ONCE = 1_000;
+const BOOKS_TIMEOUT_MS = 5_000;
 
 /**
  * Finishes stale claims. Each is taken over as by a retry of its caller, and gets the answer that the caller would have
@@ -170,6 +171,7 @@ export async function resolveInquiries(
 
 /** @returns `finished` when the outcome is known now, or the payment waits for an operator's decision */
 async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
+  if (inquiry.waitsFor === 'books') return lookAtBooks(tools, inquiry);
   const { store, effects, digest, clock, entropy, cause } = tools;
   let looked = false;
   return rounds<Came>('this payment', async () => {
@@ -233,6 +235,31 @@ async function lookAtCharge(
   await recordCharge(tools, id, operationId, () => readCharge(books, chargeId));
   const after = await readChain(tools.store, id);
   return after === undefined || isOpen(operationId, after) ? 'waiting' : 'finished';
+}
+
+/** A processor's search can lag; Stripe's by up to an hour (Stripe, "Search", data freshness). Milliseconds. */
+const BOOKS_LAG_MS = 2 * 60 * 60_000;
+
+/**
+ * Records every charge of a payment that an operator has decided about, again until the processor's search has caught up. Money
+ * that the payment must not have becomes a stray charge, which is returned.
+ */
+async function lookAtBooks(tools: ResolveTools, { operationId, paymentId, claimedAtMs }: Inquiry): Promise<Came> {
+  const chain = await readChain(tools.store, paymentId);
+  invariant(chain !== undefined, 'a decided payment exists');
+  const books = pinnedBooks(tools, chain.first);
+  if (books === undefined) return 'waiting';
+  const found = await books.chargesOfPayment(paymentId, { timeoutMs: BOOKS_TIMEOUT_MS });
+  const { chargeId } = chain.state.payment;
+  for (const id of new Set([
+    ...found.map((charge) => charge.chargeId),
+    ...(chargeId === undefined ? [] : [chargeId]),
+  ])) {
+    const charge = await books.readCharge(id, { timeoutMs: BOOKS_TIMEOUT_MS });
+    if (charge === undefined) tools.alarm?.('contradiction');
+    else await recordCharge(tools, paymentId, operationId, () => readCharge(books, id));
+  }
+  return tools.clock.nowMs() > claimedAtMs + BOOKS_LAG_MS ? 'finished' : 'waiting';
 }
 
 type DecideOn = (chain: PaymentChain) => Decision | undefined;
