@@ -2,18 +2,21 @@ import * as z from 'zod';
 import { PROBLEMS } from '../http/problems.ts';
 import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
 import { ACCOUNTS } from '../payments/domain/posting.ts';
-import { payment, refund, shownAmount, unixSeconds } from '../payments/http/payment-objects.ts';
+import { dispute, payment, refund, shownAmount, unixSeconds } from '../payments/http/payment-objects.ts';
 import { order } from './order-schema.ts';
 
 /** What the API answers, for its documents. Objects are open: a client must pass over fields that it does not know. */
 
-export const refundList = z
-  .looseObject({
+const partList = (part: z.ZodType) =>
+  z.looseObject({
     object: z.literal('list'),
-    data: z.array(refund).meta({ description: 'In the order in which they became known.' }),
+    data: z.array(part).meta({ description: 'In the order in which they became known.' }),
     has_more: z.literal(false),
-  })
-  .meta({ id: 'RefundList' });
+  });
+
+export const refundList = partList(refund).meta({ id: 'RefundList' });
+
+export const disputesOfPayment = partList(dispute).meta({ id: 'DisputesOfPayment' });
 
 const posting = z
   .looseObject({

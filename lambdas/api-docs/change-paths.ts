@@ -2,9 +2,9 @@ import * as z from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
 import type { ProblemCode } from '../http/problems.ts';
 import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
-import { payment, refund } from '../payments/http/payment-objects.ts';
+import { dispute, payment, refund } from '../payments/http/payment-objects.ts';
 import { cancelBody, captureBody, refundBody } from '../payments/http/payment-schemas.ts';
-import { refundList } from './answer-schemas.ts';
+import { disputesOfPayment, refundList } from './answer-schemas.ts';
 import captured from './examples.json' with { type: 'json' };
 import {
   ALWAYS,
@@ -155,8 +155,8 @@ export const changePaths: ZodOpenApiPathsObject = {
       operationId: 'listRefunds',
       summary: 'List what was given back of a payment',
       description:
-        'All of its refunds, in the order in which they became known; those that were made at the processor too. Needs the ' +
-        'scope `payments:read`.',
+        'All of its refunds, in the order in which they became known; those that were made at the processor, and returns of ' +
+        'charges that the payment must not have, too. Needs the scope `payments:read`.',
       requestParams: { path: paymentParameter },
       responses: {
         200: shown('The refunds.', refundList, captured.operations.listRefunds[200]),
@@ -168,9 +168,33 @@ export const changePaths: ZodOpenApiPathsObject = {
     get: {
       operationId: 'getRefund',
       summary: 'Show a refund',
-      description: 'As it stands now; one that was asked for here. Needs the scope `payments:read`.',
+      description: 'As it stands now, whoever made it. Needs the scope `payments:read`.',
       requestParams: { path: z.object({ id: refund.shape.id.meta({ description: 'Of the refund.' }) }) },
       responses: { 200: shown('The refund.', refund, captured.operations.getRefund[200]), ...problemResponses(ALWAYS) },
+    },
+  },
+  '/v1/payments/{id}/disputes': {
+    get: {
+      operationId: 'listDisputesOfPayment',
+      summary: 'List the disputes of a payment',
+      description: 'All of its disputes, in the order in which they became known. Needs the scope `payments:read`.',
+      requestParams: { path: paymentParameter },
+      responses: {
+        200: shown('The disputes.', disputesOfPayment, captured.operations.listDisputesOfPayment[200]),
+        ...problemResponses(ALWAYS),
+      },
+    },
+  },
+  '/v1/disputes/{id}': {
+    get: {
+      operationId: 'getDispute',
+      summary: 'Show a dispute',
+      description: 'As it stands now. Needs the scope `payments:read`.',
+      requestParams: { path: z.object({ id: dispute.shape.id.meta({ description: 'Of the dispute.' }) }) },
+      responses: {
+        200: shown('The dispute.', dispute, captured.operations.getDispute[200]),
+        ...problemResponses(ALWAYS),
+      },
     },
   },
 };

@@ -54,7 +54,6 @@ export type ChangeKind = keyof typeof CHANGE_PREFIXES;
 
 /** 130 bits. */
 const CHANGE_LETTERS = 26;
-const CHANGE_ID = /^(?:cap|can|ref)_(?<payment>[a-z2-7]{32})[a-z2-7]{26}$/;
 
 /**
  * The capture, cancellation or refund that this request makes, today and for ever. It names its payment, so that both are
@@ -65,14 +64,24 @@ export function deriveChangeId(digest: Digest, kind: ChangeKind, paymentId: Paym
   return `${CHANGE_PREFIXES[kind]}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
 }
 
-/** @returns undefined when `text` is not of the form of a refund's id */
-export function parseRefundId(
-  text: string,
-): { readonly refundId: OperationId; readonly paymentId: PaymentId } | undefined {
-  const payment = text.startsWith(CHANGE_PREFIXES.refund) ? CHANGE_ID.exec(text)?.groups?.['payment'] : undefined;
-  return payment === undefined
-    ? undefined
-    : { refundId: text as OperationId, paymentId: `pay_${payment}` as PaymentId };
+const PART_PREFIXES = { refund: CHANGE_PREFIXES.refund, dispute: 'dsp_' } as const;
+const PART_ID = /^(?:ref|rtn|dsp)_(?<payment>[a-z2-7]{32})(?:[a-z2-7]{26}|_.+)$/;
+
+/**
+ * The id of a refund or a dispute in the API. It contains the payment's id, so that no index is needed. One that was made at
+ * the processor has the processor's id behind it.
+ *
+ * @param id Payonce's own id of the refund, or the processor's id
+ */
+export function partId(kind: keyof typeof PART_PREFIXES, paymentId: PaymentId, id: string): string {
+  if (isOwnRefund(id) && paymentOfPart(id) === paymentId) return id;
+  return `${PART_PREFIXES[kind]}${paymentId.slice('pay_'.length)}_${id}`;
+}
+
+/** @returns the payment of a refund or a dispute; undefined when `text` does not have the form of such an id */
+export function paymentOfPart(text: string): PaymentId | undefined {
+  const payment = PART_ID.exec(text)?.groups?.['payment'];
+  return payment === undefined ? undefined : (`pay_${payment}` as PaymentId);
 }
 
 /** The order that this request makes, today and for ever. */
@@ -131,7 +140,7 @@ export function isOwnRefund(operation: string | undefined): operation is string 
 const RETURN_PREFIX = 'rtn_';
 
 /**
- * The operation that returns a charge which its payment must not have.
+ * The operation that returns a charge which its payment must not have. It contains the payment's id.
  *
  * @param attempt 1 for the first; the next only after the previous one has ended
  * @param amountMinor the refunded amount, 0 for a void: a processor refuses a known key with another body. Minor units
@@ -143,7 +152,8 @@ export function returnOperation(
   { attempt, amountMinor }: { readonly attempt: number; readonly amountMinor: number },
 ): OperationId {
   const parts = ['return', paymentId, chargeId, String(attempt), String(amountMinor)];
-  return `${RETURN_PREFIX}${derived(digest, parts)}` as OperationId;
+  const letters = derived(digest, parts).slice(0, CHANGE_LETTERS);
+  return `${RETURN_PREFIX}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
 }
 
 /** Whether Payonce made the refund to return a stray charge. */

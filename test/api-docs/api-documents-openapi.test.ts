@@ -3,6 +3,7 @@ import * as z from 'zod';
 import {
   balanceList,
   correction,
+  disputesOfPayment,
   ledgerEntryList,
   mismatchList,
   problem,
@@ -20,7 +21,7 @@ import { PROBLEMS } from '../../lambdas/http/problems.ts';
 import { startRunBody } from '../../lambdas/jobs/http/job-schemas.ts';
 import { CURRENCIES } from '../../lambdas/kernel/currency.ts';
 import { createOrderBody } from '../../lambdas/orders/http/order-schemas.ts';
-import { createPaymentBody, payment, refund } from '../../lambdas/payments/http/payment-objects.ts';
+import { createPaymentBody, dispute, payment, refund } from '../../lambdas/payments/http/payment-objects.ts';
 import { cancelBody, captureBody, refundBody } from '../../lambdas/payments/http/payment-schemas.ts';
 import { correctionBody, decisionBody } from '../../lambdas/reconciling/http/ledger-schemas.ts';
 import * as webhookBodies from '../../lambdas/webhooks/http/webhook-schemas.ts';
@@ -109,6 +110,8 @@ describe('the description of the API', () => {
       ['/v1/payments/{id}/cancel', ['post']],
       ['/v1/payments/{id}/refunds', ['get', 'post']],
       ['/v1/refunds/{id}', ['get']],
+      ['/v1/payments/{id}/disputes', ['get']],
+      ['/v1/disputes/{id}', ['get']],
       ['/v1/orders', ['post']],
       ['/v1/orders/{id}', ['get']],
       ['/v1/events', ['get']],
@@ -253,6 +256,8 @@ describe('each example of a body', () => {
     Payment: exact.payment,
     Refund: exact.refund,
     RefundList: exact.refundList,
+    Dispute: dispute.strict(),
+    DisputesOfPayment: disputesOfPayment.strict(),
     Problem: exact.problem,
     TransitionList: exact.transitionList,
     LedgerEntryList: exact.ledgerEntryList,

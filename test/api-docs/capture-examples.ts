@@ -4,7 +4,7 @@ import { GATEWAY_PROBLEM_BODIES } from '../../lib/constructs/gateway-problems.ts
 import { captureJobs } from './capture-jobs.ts';
 import { captureCorrections, captureDecisions, captureLedger, captureMismatches } from './capture-ledger.ts';
 import { captureOrders } from './capture-orders.ts';
-import { captureChanges, captureLists, capturePayments, captureRefunds } from './capture-payments.ts';
+import { captureChanges, captureDisputes, captureLists, capturePayments, captureRefunds } from './capture-payments.ts';
 import { captureCallbacks, captureWebhooks } from './capture-webhooks.ts';
 import { CapturedExamples } from './captured-examples.ts';
 import { GATEWAY_CODES, PROVOKED } from './provoked-problems.ts';
@@ -14,6 +14,7 @@ const CAPTURES = [
   captureLists,
   captureChanges,
   captureRefunds,
+  captureDisputes,
   captureOrders,
   captureLedger,
   captureCorrections,

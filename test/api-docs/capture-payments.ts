@@ -97,3 +97,18 @@ export async function captureRefunds(examples: CapturedExamples): Promise<void> 
   const pending = await unanswered.deskWith(silent).change(`${unanswered.id}/refunds`, 'c', some);
   examples.answer('createRefund', 'pending', 'Outcome not known yet', pending);
 }
+
+export async function captureDisputes(examples: CapturedExamples): Promise<void> {
+  const payment = await taken();
+  const disputeId = payment.inside.dispute(payment.chargeId, 400);
+  await payment.learn();
+  const list = await payment.harness.get(`/v1/payments/${payment.id}/disputes`);
+  examples.answer('listDisputesOfPayment', 'open', 'The payer’s bank took a part of the money back', list);
+  payment.inside.setDispute(disputeId, 'lost');
+  await payment.learn();
+  const [dispute] = dataOf(list);
+  const lost = await payment.harness.get(`/v1/disputes/${String(dispute?.['id'])}`);
+  examples.answer('getDispute', 'lost', 'The dispute was lost', lost);
+  const shown = await payment.harness.get(`/v1/payments/${payment.id}`);
+  examples.answer('getPayment', 'disputed', 'A dispute was lost', shown);
+}

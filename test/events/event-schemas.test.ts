@@ -15,7 +15,7 @@ const first = pendingTransition(paymentIdFor('schemas'));
 const paid = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' });
 
 function subjectOf(type: string): { readonly subject?: Subject } {
-  const charge = { chargeId: 'ch_1', amountMinor: 300 };
+  const charge = { chargeId: 'ch_1', amountMinor: 300, createdAtMs: 1_772_366_400_000 };
   if (type.startsWith('refund.'))
     return { subject: { kind: 'refund', refundId: 're_1', status: 'succeeded', ...charge } };
   if (type.startsWith('dispute.'))

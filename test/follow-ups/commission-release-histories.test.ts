@@ -189,7 +189,7 @@ describe('a commission is released', () => {
     ['a dispute is open, and then won', disputed('open'), disputed('won'), ['released', 100, 'is out']],
     [
       'a refund is under way, and then succeeds',
-      { kind: 'refund', refundId: 're_1', chargeId: 'ch_1', amountMinor: 1000, status: 'pending' },
+      { kind: 'refund', refundId: 're_1', chargeId: 'ch_1', amountMinor: 1000, status: 'pending', createdAtMs: 0 },
       refunded('re_1', 1000),
       ['canceled', 0, 'is out'],
     ],

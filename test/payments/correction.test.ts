@@ -164,6 +164,7 @@ const fact: fc.Arbitrary<Fact> = fc.oneof(
   }),
   fc.record({
     kind: fc.constant('refund' as const),
+    createdAtMs: fc.constant(1_772_366_400_000),
     refundId: fc.constantFrom('re_1', 're_2'),
     chargeId: charge,
     amountMinor: fc.constant(400),
@@ -171,6 +172,7 @@ const fact: fc.Arbitrary<Fact> = fc.oneof(
   }),
   fc.record({
     kind: fc.constant('dispute' as const),
+    createdAtMs: fc.constant(1_772_366_400_000),
     disputeId: fc.constant('dp_1'),
     chargeId: charge,
     amountMinor: fc.constant(1000),

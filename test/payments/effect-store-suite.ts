@@ -62,6 +62,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       const first = completed(pending, { kind: 'succeeded', chargeId: 'ch_1' });
       const second = completed(first, {
         kind: 'refund',
+        createdAtMs: 1_772_366_400_000,
         refundId: 're_1',
         chargeId: 'ch_1',
         amountMinor: 300,

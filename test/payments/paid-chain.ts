@@ -10,11 +10,12 @@ import { eventsOf } from '../events/event-fixtures.ts';
 import { requestedAt } from '../support/causes.ts';
 import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
+const RECORDED_AT_MS = 1_772_366_400_000;
 const PAID: Fact = { kind: 'succeeded', chargeId: 'ch_1' };
 
 /** What becomes known of a refund of a paid payment. */
 export function refunded(refundId: string, amountMinor: number, failed = false): Fact {
-  const refund = { kind: 'refund', refundId, chargeId: 'ch_1', amountMinor } as const;
+  const refund = { kind: 'refund', refundId, chargeId: 'ch_1', amountMinor, createdAtMs: RECORDED_AT_MS } as const;
   return failed
     ? { ...refund, status: 'failed', failure: { code: 'expired_card', message: 'no' } }
     : { ...refund, status: 'succeeded' };
@@ -22,7 +23,14 @@ export function refunded(refundId: string, amountMinor: number, failed = false):
 
 /** What becomes known of a dispute over all of it. */
 export function disputed(status: 'open' | 'won' | 'lost'): Fact {
-  return { kind: 'dispute', disputeId: 'dp_1', chargeId: 'ch_1', amountMinor: 1000, status };
+  return {
+    kind: 'dispute',
+    disputeId: 'dp_1',
+    chargeId: 'ch_1',
+    amountMinor: 1000,
+    status,
+    createdAtMs: RECORDED_AT_MS,
+  };
 }
 
 /** What the Ledger has of a payment of 10.00 EUR that was paid, and of what became known of it then. */

@@ -8,6 +8,7 @@ import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 const created = pendingTransition(paymentIdFor('core')).payment;
 const FAILURE = { code: 'card_declined', message: 'no' };
 const MINE = 'ch_1';
+const CREATED_AT_MS = 1_772_366_400_000;
 
 /** Given the known facts, in order … */
 function given(...facts: readonly Fact[]): PaymentState {
@@ -220,6 +221,7 @@ describe('another charge in the payment’s name', () => {
     const dollars: Fact = { ...foreign('captured'), currency: 'USD' } as Fact;
     const refund: Fact = {
       kind: 'refund',
+      createdAtMs: CREATED_AT_MS,
       refundId: 're_1',
       chargeId: 'ch_9',
       amountMinor: 700,
@@ -261,6 +263,7 @@ describe('another charge in the payment’s name', () => {
   test('refunded: its own money is returned', () => {
     const refund: Fact = {
       kind: 'refund',
+      createdAtMs: CREATED_AT_MS,
       refundId: 're_1',
       chargeId: 'ch_9',
       amountMinor: 700,
@@ -291,6 +294,7 @@ describe('a fee', () => {
 describe('a refund', () => {
   const refund = (status: 'pending' | 'succeeded' | 'failed', changes: object = {}): Fact => ({
     kind: 'refund',
+    createdAtMs: CREATED_AT_MS,
     refundId: 're_1',
     chargeId: MINE,
     amountMinor: 300,
@@ -354,6 +358,7 @@ describe('a refund', () => {
 describe('a dispute', () => {
   const dispute = (status: 'open' | 'won' | 'lost'): Fact => ({
     kind: 'dispute',
+    createdAtMs: CREATED_AT_MS,
     disputeId: 'dp_1',
     chargeId: MINE,
     amountMinor: 1000,

@@ -218,8 +218,11 @@ describe('a refund', () => {
 
     expect(await refundsOf(id)).toMatchObject([
       { amount: 300, reason: 'Returned', created: harness.clock.nowMs() / 1000 },
-      { amount: 200, reason: null, created: null },
+      { amount: 200, reason: null, created: harness.clock.nowMs() / 1000 },
     ]);
+    for (const refund of await refundsOf(id)) {
+      expect((await harness.get(`/v1/refunds/${String(refund['id'])}`)).body).toEqual(refund);
+    }
     expect((await harness.change(`${id}/refunds`, 'more', { amount: 501 })).body).toMatchObject({ amount_left: 500 });
   });
 

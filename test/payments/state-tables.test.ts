@@ -40,6 +40,7 @@ const anyFact: fc.Arbitrary<Fact> = fc.oneof(
   }),
   fc.record({
     kind: fc.constant('refund' as const),
+    createdAtMs: fc.constant(1_772_366_400_000),
     refundId: fc.constantFrom('re_1', 're_2', 're_3'),
     chargeId: fc.constantFrom('ch_1', 'ch_3'),
     amountMinor: fc.constantFrom(400, 700),
@@ -47,6 +48,7 @@ const anyFact: fc.Arbitrary<Fact> = fc.oneof(
   }),
   fc.record({
     kind: fc.constant('refund' as const),
+    createdAtMs: fc.constant(1_772_366_400_000),
     refundId: fc.constantFrom('re_1', 're_2'),
     chargeId: fc.constant('ch_1'),
     amountMinor: fc.constantFrom(400, 700),
@@ -55,6 +57,7 @@ const anyFact: fc.Arbitrary<Fact> = fc.oneof(
   }),
   fc.record({
     kind: fc.constant('dispute' as const),
+    createdAtMs: fc.constant(1_772_366_400_000),
     disputeId: fc.constantFrom('dp_1', 'dp_2'),
     chargeId,
     amountMinor: fc.constant(1000),

@@ -2,7 +2,7 @@ import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
-import type { Fact } from '../../lambdas/payments/domain/facts.ts';
+import type { Fact, RefundFact } from '../../lambdas/payments/domain/facts.ts';
 import type { CaptureMode, Dispute, Failure, Refund } from '../../lambdas/payments/domain/payment.ts';
 import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
 import type { ChangeOrder, ChangeOutcome, ChargeOrder } from '../../lambdas/payments/use/processor.ts';
@@ -200,7 +200,7 @@ function changed(
     case 'refund': {
       const { chargeId } = charge;
       const { amountMinor } = change;
-      const made: Refund = { kind: 'refund', refundId: operationId, chargeId, amountMinor, status: refundStatus };
+      const made: RefundFact = { kind: 'refund', refundId: operationId, chargeId, amountMinor, status: refundStatus };
       return { ...charge, refunds: [...charge.refunds, made] };
     }
   }

@@ -24,7 +24,6 @@ export class LedgerApiHarness extends ApiHarness {
   /** What comparisons have found; all else is projected when it is asked for. */
   readonly views = new MemoryViews();
   readonly #changes: Partial<LedgerTools>;
-  #facts = 0;
 
   constructor(changes: Partial<LedgerTools> = {}, payments = new PaymentsApiHarness()) {
     super();
@@ -71,8 +70,9 @@ export class LedgerApiHarness extends ApiHarness {
 
   /** Takes in what the processor now says of a payment, as callbacks would bring it about. */
   async learn(paymentId: PaymentId): Promise<void> {
+    const { clock } = this.payments;
     for (const charge of this.payments.processor.charges(paymentId)) {
-      for (const fact of factsOf(charge, paymentId)) await this.record(paymentId, fact);
+      for (const fact of factsOf(charge, paymentId, clock.nowMs())) await this.record(paymentId, fact);
     }
   }
 
@@ -83,12 +83,12 @@ export class LedgerApiHarness extends ApiHarness {
     invariant(chain !== undefined, 'there is such a payment');
     const decision = decide(fact, chain.state);
     if (decision.kind !== 'append') return;
-    this.#facts += 1;
+    const name = `${paymentId}_${chain.newest.sequence}`;
     const outcome = await store.recordEffect({
       record: {
-        operationId: storedOperationId(`cb_${this.#facts}`),
+        operationId: storedOperationId(`cb_${name}`),
         paymentId,
-        owner: ownerToken(`fact-${this.#facts}`),
+        owner: ownerToken(`fact-${name}`),
         recordedAtMs: clock.nowMs(),
         expiresAtSeconds: clock.nowMs() / 1000 + 86_400,
       },

@@ -37,11 +37,11 @@ const FACTS: readonly Fact[] = [
   { kind: 'declined', failure: { code: 'card_declined', message: 'no' } },
   { kind: 'undecidable' },
   { kind: 'fee', ...charge, feeMinor: 7 },
-  { kind: 'refund', ...charge, refundId: 're_1', amountMinor: 30, status: 'succeeded' },
-  { kind: 'refund', ...charge, refundId: 're_1', amountMinor: 30, status: 'failed' },
-  { kind: 'dispute', ...charge, disputeId: 'dp_1', amountMinor: 40, status: 'open' },
-  { kind: 'dispute', ...charge, disputeId: 'dp_1', amountMinor: 40, status: 'won' },
-  { kind: 'dispute', ...charge, disputeId: 'dp_2', amountMinor: 20, status: 'lost' },
+  { kind: 'refund', ...charge, createdAtMs: 1_772_366_400_000, refundId: 're_1', amountMinor: 30, status: 'succeeded' },
+  { kind: 'refund', ...charge, createdAtMs: 1_772_366_400_000, refundId: 're_1', amountMinor: 30, status: 'failed' },
+  { kind: 'dispute', ...charge, createdAtMs: 1_772_366_400_000, disputeId: 'dp_1', amountMinor: 40, status: 'open' },
+  { kind: 'dispute', ...charge, createdAtMs: 1_772_366_400_000, disputeId: 'dp_1', amountMinor: 40, status: 'won' },
+  { kind: 'dispute', ...charge, createdAtMs: 1_772_366_400_000, disputeId: 'dp_2', amountMinor: 20, status: 'lost' },
 ];
 
 const plan = fc.record({

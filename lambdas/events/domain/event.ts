@@ -3,8 +3,7 @@ import { base32 } from '../../kernel/digest.ts';
 import type { Mode, TenantId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { refundObject } from '../../payments/domain/change-answer.ts';
-import type { Dispute, Payment } from '../../payments/domain/payment.ts';
-import { isOutcome, paymentObject } from '../../payments/domain/payment.ts';
+import { disputeObject, isOutcome, paymentObject } from '../../payments/domain/payment.ts';
 import type { Posting } from '../../payments/domain/posting.ts';
 import type { FirstDetails, Transition } from '../../payments/domain/transition.ts';
 import { type EventName, PUBLIC_EVENTS, type TypeOfEvent } from '../contract.ts';
@@ -97,17 +96,4 @@ export function parseEventId(text: string): { readonly paymentId: string; readon
 function subjectObject({ subject, payment }: Transition): Readonly<Record<string, unknown>> | undefined {
   if (subject?.kind === 'refund') return refundObject(subject, payment);
   return subject?.kind === 'dispute' ? disputeObject(subject, payment) : undefined;
-}
-
-/** A dispute as the API shows it; the amount in minor units. */
-function disputeObject(dispute: Dispute, payment: Payment): Record<string, unknown> {
-  return {
-    id: dispute.disputeId,
-    object: 'dispute',
-    payment: payment.id,
-    charge_id: dispute.chargeId,
-    amount: dispute.amountMinor,
-    currency: payment.currency,
-    status: dispute.status,
-  };
 }

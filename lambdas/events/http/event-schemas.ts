@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Mode, TenantId } from '../../kernel/ids.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
-import { payment, refund } from '../../payments/http/payment-objects.ts';
+import { dispute, payment, refund } from '../../payments/http/payment-objects.ts';
 import { type EventName, EventNames, type TypeOfEvent } from '../contract.ts';
 import { EVENT_VERSION, type EventObject, type PayonceEvent, typeOfEvent } from '../domain/event.ts';
 
@@ -11,16 +11,6 @@ import { EVENT_VERSION, type EventObject, type PayonceEvent, typeOfEvent } from 
  */
 
 const minorUnits = z.int().min(0);
-
-const dispute = z.looseObject({
-  id: z.string(),
-  object: z.literal('dispute'),
-  payment: z.string(),
-  charge_id: z.string(),
-  amount: minorUnits,
-  currency: z.string(),
-  status: z.enum(['open', 'won', 'lost']),
-});
 
 const postings = z.array(
   z.object({

@@ -1,5 +1,5 @@
 import { type Answer, JSON_TYPE, PROBLEM_TYPE, type Problem, problemBody } from '../../kernel/answer.ts';
-import type { OperationId } from '../../kernel/ids.ts';
+import { type OperationId, partId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { changeOf, isUnderWay } from './change.ts';
 import type { Failure, HoldChange, Payment, Refund } from './payment.ts';
@@ -10,15 +10,16 @@ import type { FirstDetails } from './transition.ts';
 /** A refund as the API shows it; the amount in minor units, the time in Unix seconds. */
 export function refundObject(refund: Refund, payment: Payment): Record<string, unknown> {
   return {
-    id: refund.refundId,
+    id: partId('refund', payment.id, refund.refundId),
     object: 'refund',
     payment: payment.id,
+    charge_id: refund.chargeId,
     amount: refund.amountMinor,
-    currency: payment.currency,
+    currency: refund.currency ?? payment.currency,
     status: refund.status,
     reason: refund.reason ?? null,
     failure: refund.failure ?? null,
-    created: refund.createdAtMs === undefined ? null : Math.floor(refund.createdAtMs / 1000),
+    created: Math.floor(refund.createdAtMs / 1000),
   };
 }
 

@@ -1,7 +1,8 @@
+import { invariant } from '../../kernel/invariant.ts';
 import { book } from './bookings.ts';
 import { moneyOf } from './charge-money.ts';
-import type { ChargeFact, Fact, FeeFact, ForeignChargeFact } from './facts.ts';
-import type { Dispute, Failure, Payment, Refund, StrayCharge, TransitionDraft } from './payment.ts';
+import type { ChargeFact, DisputeFact, Fact, FeeFact, ForeignChargeFact, RefundFact } from './facts.ts';
+import type { Dispute, Failure, Payment, StrayCharge, TransitionDraft } from './payment.ts';
 import { isOwnWord, NOT_ATTEMPTED, ofProcessor, WRONG_AMOUNT } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import type { Posting } from './posting.ts';
@@ -217,7 +218,7 @@ function strayFound(cell: Append, fact: ForeignChargeFact, { payment, strayCharg
 
 // -------------------------------------------------------------------------------------------------- refunds and disputes
 
-function decideRefund(fact: Refund, state: PaymentState): Decision {
+function decideRefund(fact: RefundFact, state: PaymentState): Decision {
   const known = state.refunds.get(fact.refundId);
   const cell = REFUND_TABLE[refundRowOf(fact)][known === undefined ? 'none' : refundRowOf(known)];
   if (cell.does !== 'append') return passOn(cell);
@@ -238,14 +239,29 @@ function decideRefund(fact: Refund, state: PaymentState): Decision {
   const after: Payment = { ...payment, amountRefundedMinor: payment.amountRefundedMinor + givenMinor };
   // The fields of a pending refund are removed: a refund that has ended is never resumed.
   const { failure: _failure, request: _request, answered: _answered, ...lasting } = known ?? fact;
-  return appended(cell, after, postings, { ...lasting, ...fact });
+  return appended(cell, after, postings, {
+    ...lasting,
+    ...fact,
+    ...otherCurrency(currency, payment),
+    createdAtMs: timeOf(known ?? fact),
+  });
 }
 
-function refundRowOf({ status, failure }: Refund): Exclude<RefundStatus, 'none'> {
+/** The time of the first transition about a refund or a dispute applies to all of them. */
+function timeOf({ createdAtMs }: RefundFact | DisputeFact): number {
+  invariant(createdAtMs !== undefined, 'a fact about a new refund or dispute has a time');
+  return createdAtMs;
+}
+
+function otherCurrency(currency: string, payment: Payment): { readonly currency?: string } {
+  return currency === payment.currency ? {} : { currency };
+}
+
+function refundRowOf({ status, failure }: RefundFact): Exclude<RefundStatus, 'none'> {
   return status === 'failed' && failure !== undefined && isOwnWord(failure) ? 'given_up' : status;
 }
 
-function decideDispute(fact: Dispute, state: PaymentState): Decision {
+function decideDispute(fact: DisputeFact, state: PaymentState): Decision {
   const known = state.disputes.get(fact.disputeId);
   const cell = DISPUTE_TABLE[fact.status][known?.status ?? 'none'];
   if (cell.does !== 'append') return passOn(cell);
@@ -255,7 +271,14 @@ function decideDispute(fact: Dispute, state: PaymentState): Decision {
   const disputed = moneyOf(fact.chargeId, state);
   if (disputed === undefined) return review('a dispute over a charge that has no money');
   const postings = book(cell.posts, { amountMinor: fact.amountMinor, currency: disputed.currency });
-  return appended(cell, state.payment, postings, fact);
+  const { payment, disputes } = state;
+  const subject: Dispute = {
+    ...fact,
+    ...otherCurrency(disputed.currency, payment),
+    createdAtMs: timeOf(known ?? fact),
+  };
+  const all = new Map(disputes).set(subject.disputeId, subject);
+  return appended(cell, { ...payment, disputes: [...all.values()] }, postings, subject);
 }
 
 function appended(

@@ -45,4 +45,8 @@ export interface FeeFact {
   readonly feeMinor: number;
 }
 
-export type Fact = ChargeFact | ForeignChargeFact | FeeFact | Refund | Dispute;
+/** A refund as the processor reports it. The Ledger adds the time when it is recorded. */
+export type RefundFact = Omit<Refund, 'createdAtMs'> & Partial<Pick<Refund, 'createdAtMs'>>;
+export type DisputeFact = Omit<Dispute, 'createdAtMs'> & Partial<Pick<Dispute, 'createdAtMs'>>;
+
+export type Fact = ChargeFact | ForeignChargeFact | FeeFact | RefundFact | DisputeFact;

@@ -32,7 +32,6 @@ export function stateAfter(transitions: readonly Step[]): PaymentState {
 function fold(before: PaymentState | undefined, steps: readonly Step[]): PaymentState {
   const refunds = new Map(before?.refunds);
   const holdChanges = new Map(before?.holdChanges);
-  const disputes = new Map(before?.disputes);
   const strayCharges = new Map(before?.strayCharges);
   const corrections = new Map(before?.corrections);
   const decisions = new Map(before?.decisions);
@@ -43,6 +42,7 @@ function fold(before: PaymentState | undefined, steps: readonly Step[]): Payment
     saidProcessing ||= type === 'payment.processing';
     switch (subject?.kind) {
       case undefined:
+      case 'dispute':
         break;
       case 'refund':
         refunds.set(subject.refundId, subject);
@@ -50,9 +50,6 @@ function fold(before: PaymentState | undefined, steps: readonly Step[]): Payment
       case 'capture':
       case 'void':
         holdChanges.set(subject.operationId, subject);
-        break;
-      case 'dispute':
-        disputes.set(subject.disputeId, subject);
         break;
       case 'stray_charge':
         strayCharges.set(subject.chargeId, subject);
@@ -69,5 +66,6 @@ function fold(before: PaymentState | undefined, steps: readonly Step[]): Payment
     }
   }
   invariant(payment !== undefined, 'a payment has a first transition');
+  const disputes = new Map(payment.disputes?.map((dispute) => [dispute.disputeId, dispute]));
   return { payment, saidProcessing, refunds, holdChanges, disputes, strayCharges, corrections, decisions };
 }

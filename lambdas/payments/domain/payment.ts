@@ -1,6 +1,6 @@
 import { apiObject, everyField, shownField } from '../../kernel/fields.ts';
 import type { PrintedFingerprint } from '../../kernel/fingerprint.ts';
-import type { Mode, PaymentId, TenantId } from '../../kernel/ids.ts';
+import { type Mode, type PaymentId, partId, type TenantId } from '../../kernel/ids.ts';
 import type { Posting } from './posting.ts';
 
 export const PAYMENT_STATUSES = [
@@ -83,6 +83,8 @@ export interface Payment extends PaymentTerms {
   readonly actionUrl?: string;
   /** The processor's fee, once reported. Minor units. */
   readonly feeMinor?: number;
+  /** The disputes of all of its charges, oldest first. Absent when there are none. */
+  readonly disputes?: readonly Dispute[];
   readonly createdAtMs: number;
 }
 
@@ -109,6 +111,7 @@ const PAYMENT_OBJECT = apiObject<ShownPayment>()({
   amount: shown(['amountMinor'], ({ amountMinor }) => amountMinor),
   amount_captured: shown(['amountCapturedMinor'], ({ amountCapturedMinor }) => amountCapturedMinor),
   amount_refunded: shown(['amountRefundedMinor'], ({ amountRefundedMinor }) => amountRefundedMinor),
+  amount_disputed: shown(['disputes', 'chargeId'], disputedMinor),
   currency: shown(['currency'], ({ currency }) => currency),
   status: shown(['status'], ({ status }) => status),
   source: shown(['source'], ({ source }) => source),
@@ -129,6 +132,9 @@ const PAYMENT_OBJECT = apiObject<ShownPayment>()({
   metadata: shown(['metadata'], ({ metadata = {} }) =>
     Object.fromEntries(Object.entries(metadata).sort(([left], [right]) => (left < right ? -1 : 1))),
   ),
+  disputes: shown(['disputes', 'id', 'currency'], ({ disputes, ...payment }) =>
+    disputes?.map((dispute) => disputeObject(dispute, payment)),
+  ),
   created: shown(['createdAtMs'], ({ createdAtMs }) => Math.floor(createdAtMs / 1000)),
   livemode: shown(['mode'], ({ mode }) => mode === 'live'),
 });
@@ -138,6 +144,30 @@ export type PaymentField = (typeof PAYMENT_OBJECT)['names'][number];
 /** @param notes of the first transition */
 export function paymentObject(payment: Payment, notes: PaymentNotes): Record<string, unknown> {
   return PAYMENT_OBJECT.render({ ...payment, ...notesOf(notes) });
+}
+
+/** The disputes of the payment's own charge that are open or lost: the money is not with the merchant. Minor units. */
+function disputedMinor({ disputes = [], chargeId }: Pick<Payment, 'disputes' | 'chargeId'>): number {
+  return disputes
+    .filter((dispute) => dispute.chargeId === chargeId && dispute.status !== 'won')
+    .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
+}
+
+/** A dispute as the API shows it; the amount in minor units, the time in Unix seconds. */
+export function disputeObject(
+  { disputeId, chargeId, amountMinor, currency, status, createdAtMs }: Dispute,
+  payment: Pick<Payment, 'id' | 'currency'>,
+): Record<string, unknown> {
+  return {
+    id: partId('dispute', payment.id, disputeId),
+    object: 'dispute',
+    payment: payment.id,
+    charge_id: chargeId,
+    amount: amountMinor,
+    currency: currency ?? payment.currency,
+    status,
+    created: Math.floor(createdAtMs / 1000),
+  };
 }
 
 export const TRANSITION_TYPES = [
@@ -186,12 +216,14 @@ export interface Refund {
   readonly chargeId: string;
   /** Minor units. */
   readonly amountMinor: number;
+  /** The currency of a stray charge, when it is not the payment's. */
+  readonly currency?: string;
   readonly status: 'pending' | 'succeeded' | 'failed';
   /** The reason that the merchant gave. */
   readonly reason?: string;
   readonly failure?: Failure;
-  /** When it was requested. Absent for a refund that was made at the processor. Unix milliseconds. */
-  readonly createdAtMs?: number;
+  /** When it was requested, or for a refund that was made at the processor, when it was recorded. Unix milliseconds. */
+  readonly createdAtMs: number;
   /** The fingerprint of the request. Absent for a refund that was made at the processor, and from old rows. */
   readonly request?: PrintedFingerprint;
   /** The request was answered with 202, and that answer is stored. */
@@ -220,11 +252,16 @@ export interface HoldChange {
 
 export interface Dispute {
   readonly kind: 'dispute';
+  /** The processor's id. */
   readonly disputeId: string;
   readonly chargeId: string;
   /** Minor units. */
   readonly amountMinor: number;
+  /** The currency of a stray charge, when it is not the payment's. */
+  readonly currency?: string;
   readonly status: 'open' | 'won' | 'lost';
+  /** When it was recorded. Unix milliseconds. */
+  readonly createdAtMs: number;
 }
 
 /** A charge that its payment must not have: captured or authorized after the payment ended, or beside the payment's own. */

@@ -1,7 +1,7 @@
 import type { PaymentId } from '../../kernel/ids.ts';
 import { chargeOperation } from '../../kernel/ids.ts';
-import type { Fact } from './facts.ts';
-import type { CancelReason, Dispute, Failure, Refund } from './payment.ts';
+import type { DisputeFact, Fact, RefundFact } from './facts.ts';
+import type { CancelReason, Failure } from './payment.ts';
 import { ofProcessor } from './payment.ts';
 
 /** A charge in the processor's books, in Payonce's terms. Amounts in minor units. */
@@ -19,8 +19,8 @@ export interface ProcessorCharge {
   readonly actionUrl?: string;
   readonly failure?: Failure;
   readonly cancelReason?: CancelReason;
-  readonly refunds: readonly Refund[];
-  readonly disputes: readonly Dispute[];
+  readonly refunds: readonly RefundFact[];
+  readonly disputes: readonly DisputeFact[];
   /** Unix seconds. */
   readonly createdAtSeconds: number;
 }
@@ -28,13 +28,19 @@ export interface ProcessorCharge {
 /**
  * All facts of a charge about its payment, in the order in which they happened. Deciding them brings the payment to the
  * processor's state, even if callbacks were lost, repeated or out of order.
+ *
+ * @param nowMs the time of refunds and disputes that are not known yet; Unix milliseconds
  */
-export function factsOf(charge: ProcessorCharge, paymentId: PaymentId): readonly Fact[] {
+export function factsOf(charge: ProcessorCharge, paymentId: PaymentId, nowMs: number): readonly Fact[] {
   const own = charge.operationId === chargeOperation(paymentId);
-  return [...(own ? ownFacts(charge) : [foreignFact(charge)]), ...charge.refunds.map(asTold), ...charge.disputes];
+  return [
+    ...(own ? ownFacts(charge) : [foreignFact(charge)]),
+    ...charge.refunds.map((refund) => ({ ...asTold(refund), createdAtMs: nowMs })),
+    ...charge.disputes.map((dispute) => ({ ...dispute, createdAtMs: nowMs })),
+  ];
 }
 
-function asTold({ failure, ...refund }: Refund): Refund {
+function asTold({ failure, ...refund }: RefundFact): RefundFact {
   return failure === undefined ? refund : { ...refund, failure: ofProcessor(failure) };
 }
 

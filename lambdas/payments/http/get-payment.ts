@@ -4,7 +4,8 @@ import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import { causeObject } from '../../kernel/cause.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
-import { paymentObject, type Subject } from '../domain/payment.ts';
+import { partId } from '../../kernel/ids.ts';
+import { type Payment, paymentObject, type Subject } from '../domain/payment.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { PaymentStore } from '../use/payment-store.ts';
 import { listTransitions, readPayment } from '../use/read-payment.ts';
@@ -48,6 +49,7 @@ function transitionObject({
   type,
   occurredAtMs,
   cause,
+  payment,
   subject,
   postings,
 }: Transition): Record<string, unknown> {
@@ -56,7 +58,7 @@ function transitionObject({
     type,
     created: Math.floor(occurredAtMs / 1000),
     caused_by: causeObject(cause),
-    subject: subject === undefined ? null : subjectObject(subject),
+    subject: subject === undefined ? null : subjectObject(subject, payment),
     postings: postings.map(({ account, direction, amountMinor, currency }) => ({
       account,
       direction,
@@ -67,15 +69,15 @@ function transitionObject({
 }
 
 /** What the transition is about, by its id, with the reason that was given for it. */
-function subjectObject(subject: Subject): Record<string, unknown> {
+function subjectObject(subject: Subject, { id }: Payment): Record<string, unknown> {
   switch (subject.kind) {
     case 'refund':
-      return { object: 'refund', id: subject.refundId, reason: subject.reason ?? null };
+      return { object: 'refund', id: partId('refund', id, subject.refundId), reason: subject.reason ?? null };
     case 'capture':
     case 'void':
       return { object: subject.kind, id: subject.operationId, reason: subject.reason ?? null };
     case 'dispute':
-      return { object: 'dispute', id: subject.disputeId, reason: null };
+      return { object: 'dispute', id: partId('dispute', id, subject.disputeId), reason: null };
     case 'stray_charge':
       return { object: 'stray_charge', id: subject.chargeId, reason: null };
     case 'correction':

@@ -125,16 +125,38 @@ export const shownAmount = (what: string) =>
     .meta({ description: `${what}, in minor units.` });
 export const unixSeconds = z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 });
 
+const paymentId = z
+  .string()
+  .regex(/^pay_[a-z2-7]{32}$/)
+  .meta({ example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp' });
+
+export const dispute = z
+  .looseObject({
+    id: z.string().meta({
+      description: '`dsp_…`, with the processor’s id at its end.',
+      example: 'dsp_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp_dp_1PgafmB7WZ01zgkW',
+    }),
+    object: z.literal('dispute'),
+    payment: paymentId,
+    charge_id: z.string().meta({ description: 'The disputed charge at the processor.' }),
+    amount: shownAmount('The disputed amount'),
+    currency: z.string().meta({ example: 'EUR' }),
+    status: z.enum(['open', 'won', 'lost']).meta({
+      description:
+        'The payer’s bank has the money while the status is `open` or `lost`. `won` means that it came back.',
+    }),
+    created: unixSeconds.meta({ description: 'When Payonce recorded it. Unix time in seconds.' }),
+  })
+  .meta({ id: 'Dispute' });
+
 export const payment = z
   .looseObject({
-    id: z
-      .string()
-      .regex(/^pay_[a-z2-7]{32}$/)
-      .meta({ example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp' }),
+    id: paymentId,
     object: z.literal('payment'),
     amount: shownAmount('The requested amount'),
     amount_captured: shownAmount('The captured amount'),
     amount_refunded: shownAmount('The refunded amount'),
+    amount_disputed: shownAmount('The amount of disputes that are open or lost'),
     currency: z.string().meta({ example: 'EUR' }),
     status: z
       .enum(PAYMENT_STATUSES)
@@ -161,6 +183,10 @@ export const payment = z
     reference: z.string().nullable(),
     description: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),
+    disputes: z
+      .array(dispute)
+      .exactOptional()
+      .meta({ description: 'The disputes of the payment, oldest first. Omitted while there are none.' }),
     created: unixSeconds,
     livemode: z.boolean(),
   } satisfies Record<PaymentField, z.ZodType>)
@@ -169,11 +195,14 @@ export const payment = z
 export const refund = z
   .looseObject({
     id: z.string().meta({
-      description: '`ref_…`, or the processor’s id for a refund that was made at the processor.',
+      description:
+        '`ref_…`; `rtn_…` when Payonce returned a charge that the payment must not have. The id of a refund that was made at ' +
+        'the processor has the processor’s id at its end.',
       example: 'ref_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp2wq7hzd4ynrk5xcb3tmvja6ofe',
     }),
     object: z.literal('refund'),
-    payment: payment.shape.id,
+    payment: paymentId,
+    charge_id: z.string().meta({ description: 'The refunded charge at the processor.' }),
     amount: shownAmount('The refunded amount'),
     currency: z.string().meta({ example: 'EUR' }),
     status: z.enum(['pending', 'succeeded', 'failed']).meta({
@@ -181,8 +210,9 @@ export const refund = z
     }),
     reason: z.string().nullable().meta({ description: 'The reason that you gave.' }),
     failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
-    created: unixSeconds.nullable().meta({
-      description: 'Unix time in seconds; null for a refund that was made at the processor.',
+    created: unixSeconds.meta({
+      description:
+        'When it was requested; for a refund that was made at the processor, when Payonce recorded it. Unix time in seconds.',
     }),
   })
   .meta({ id: 'Refund' });

@@ -14,7 +14,7 @@ import { type ChangePayment, changePayment } from '../use/change-payment.ts';
 import type { CreatePaymentTools } from '../use/create-payment.ts';
 import { changeOutcomeAnswer } from './change-outcome-answer.ts';
 import { getPayment, getTransitions } from './get-payment.ts';
-import { getRefund, getRefunds } from './get-refund.ts';
+import { PART_ROUTES } from './payment-parts.ts';
 import { cancelBody, captureBody, refundBody } from './payment-schemas.ts';
 import { type PaymentsTools, postPayment } from './post-payment.ts';
 import { runCounts } from './run-counts.ts';
@@ -69,8 +69,7 @@ export const PAYMENT_ROUTES: readonly Route<PaymentsTools>[] = [
   postCapture,
   postCancel,
   postRefund,
-  getRefunds,
-  getRefund,
+  ...PART_ROUTES,
 ];
 
 async function handle<Body>(kind: Kind<Body>, call: Call<CreatePaymentTools>): Promise<Handled> {

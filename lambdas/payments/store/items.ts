@@ -28,6 +28,16 @@ import type { ReferenceName } from '../use/payment-store.ts';
 const bytes = z.instanceof(Uint8Array);
 const minorUnits = z.int().min(0);
 const failureItem = itemSchema<Failure>()({ code: z.string(), message: z.string() });
+const disputeItem = itemSchema<Dispute>()({
+  kind: z.literal('dispute'),
+  disputeId: z.string(),
+  chargeId: z.string(),
+  amountMinor: minorUnits,
+  currency: z.string().exactOptional(),
+  status: z.enum(['open', 'won', 'lost']),
+  createdAtMs: z.int(),
+});
+
 const paymentItem = itemSchema<Payment>()({
   id: z.string().transform((id) => id as PaymentId),
   tenantId: z.string().transform((id) => id as TenantId),
@@ -46,6 +56,7 @@ const paymentItem = itemSchema<Payment>()({
   cancelReason: z.enum(CANCEL_REASONS).exactOptional(),
   actionUrl: z.string().exactOptional(),
   feeMinor: minorUnits.exactOptional(),
+  disputes: z.array(disputeItem).exactOptional(),
   createdAtMs: z.int(),
 });
 
@@ -68,10 +79,11 @@ const subjectItem = z.discriminatedUnion('kind', [
     refundId: z.string(),
     chargeId: z.string(),
     amountMinor: minorUnits,
+    currency: z.string().exactOptional(),
     status: z.enum(['pending', 'succeeded', 'failed']),
     reason: z.string().exactOptional(),
     failure: failureItem.exactOptional(),
-    createdAtMs: z.int().exactOptional(),
+    createdAtMs: z.int(),
     ...requestFields,
     decision: decisionItem.exactOptional(),
   }),
@@ -87,13 +99,7 @@ const subjectItem = z.discriminatedUnion('kind', [
       decision: decisionItem.exactOptional(),
     }),
   ),
-  itemSchema<Dispute>()({
-    kind: z.literal('dispute'),
-    disputeId: z.string(),
-    chargeId: z.string(),
-    amountMinor: minorUnits,
-    status: z.enum(['open', 'won', 'lost']),
-  }),
+  disputeItem,
   itemSchema<StrayCharge>()({
     kind: z.literal('stray_charge'),
     chargeId: z.string(),

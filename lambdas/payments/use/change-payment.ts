@@ -36,7 +36,7 @@ import { isSendWindowClosed } from '../domain/settlement.ts';
 import { detailsOf, nextTransition } from '../domain/transition.ts';
 import type { CreatePaymentTools } from './create-payment.ts';
 import { decideNeverAsked, findOutChange } from './find-out-change.ts';
-import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
+import { chainOf, type PaymentChain, readOwnChain } from './payment-chain.ts';
 import type { Commit } from './payment-store.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
 
@@ -212,10 +212,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
 
   /** @returns undefined when there is no such payment, or it belongs to another tenant or mode */
   async #readOwnChain(): Promise<PaymentChain | undefined> {
-    const { paymentId, tenantId, mode } = this.#request;
-    const chain = await readChain(this.#tools.store, paymentId);
-    const payment = chain?.first.payment;
-    return payment?.tenantId === tenantId && payment.mode === mode ? chain : undefined;
+    return readOwnChain(this.#tools.store, this.#request, this.#request.paymentId);
   }
 }
 

@@ -22,7 +22,7 @@ export function decideAll(
   const transitions: Transition[] = [];
   const contradictions: string[] = [];
   let { state, newest } = chain;
-  for (const fact of factsOf(charge, chain.first.payment.id)) {
+  for (const fact of factsOf(charge, chain.first.payment.id, occasion.occurredAtMs)) {
     const decision = decide(fact, state);
     if (decision.kind === 'review') contradictions.push(decision.because);
     if (decision.kind !== 'append') continue;

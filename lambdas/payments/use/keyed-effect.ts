@@ -11,7 +11,7 @@ import type { Owner } from '../../tenants/owners.ts';
 import type { TransitionDraft } from '../domain/payment.ts';
 import { nextTransition, type Transition } from '../domain/transition.ts';
 import type { EffectStore } from './effect-store.ts';
-import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
+import { chainOf, type PaymentChain, readChain, readOwnChain } from './payment-chain.ts';
 import type { Inquiry } from './payment-store.ts';
 import { queuedWith } from './queued-with.ts';
 
@@ -70,7 +70,7 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
   return commitOnce<PaymentChain | undefined, KeyedEffectOutcome<Refusal>>(runner, {
     operationId,
     find,
-    prepare: () => ownChain(effects, effect),
+    prepare: () => readOwnChain(effects, effect.caller, parsePaymentId(effect.payment)),
     write: async (chain) => {
       if (chain === undefined) return done({ kind: 'not_found' });
       const { id: paymentId } = chain.state.payment;
@@ -97,18 +97,6 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
       return { kind: 'again', prepared: await readChain(effects, paymentId) };
     },
   });
-}
-
-/** @returns undefined when the caller has no such payment */
-async function ownChain(
-  effects: EffectStore,
-  { payment, caller }: Pick<KeyedEffect<unknown>, 'payment' | 'caller'>,
-): Promise<PaymentChain | undefined> {
-  const paymentId = parsePaymentId(payment);
-  const chain = paymentId === undefined ? undefined : await readChain(effects, paymentId);
-  if (chain === undefined) return undefined;
-  const { tenantId, mode } = chain.state.payment;
-  return tenantId === caller.tenantId && mode === caller.mode ? chain : undefined;
 }
 
 type Append = { readonly kind: 'append'; readonly draft: TransitionDraft };

@@ -1,5 +1,6 @@
 import type { PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
+import type { Owner } from '../../tenants/owners.ts';
 import { type PaymentState, stateAfter } from '../domain/payment-state.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { PaymentStore } from './payment-store.ts';
@@ -42,4 +43,21 @@ export async function readChain(
     if (found.length < PAGE) return transitions.length === 0 ? undefined : chainOf(transitions);
   }
   invariant(false, `the payment ${paymentId} has more than ${MAX_PAGES * PAGE} transitions`);
+}
+
+/**
+ * Reads the chain of the caller's payment, strongly consistent.
+ *
+ * @param paymentId undefined when the id in the request has another form
+ * @returns undefined when there is no such payment, or it belongs to another tenant or mode
+ * @throws RetryableError when the store is unavailable
+ */
+export async function readOwnChain(
+  store: Pick<PaymentStore, 'listTransitions'>,
+  { tenantId, mode }: Owner,
+  paymentId: PaymentId | undefined,
+): Promise<PaymentChain | undefined> {
+  const chain = paymentId === undefined ? undefined : await readChain(store, paymentId);
+  const payment = chain?.first.payment;
+  return payment?.tenantId === tenantId && payment.mode === mode ? chain : undefined;
 }

@@ -1,4 +1,5 @@
 import { isOwnRefund, parsePaymentId } from '../../kernel/ids.ts';
+import type { DisputeFact, RefundFact } from '../../payments/domain/facts.ts';
 import type { CancelReason, Dispute, Refund } from '../../payments/domain/payment.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { ChargeOrder, ChargeOutcome } from '../../payments/use/processor.ts';
@@ -131,7 +132,7 @@ export function cancelReasonOf(reason: string | null): CancelReason {
  * A refund by Payonce is identified by its operation, so its answer and its callbacks refer to the same refund. A second refund
  * with the same operation keeps Stripe's id, so it is reported as a refund of its own.
  */
-function namedRefunds(intent: StripeIntent, refunds: readonly StripeRefund[]): readonly Refund[] {
+function namedRefunds(intent: StripeIntent, refunds: readonly StripeRefund[]): readonly RefundFact[] {
   const taken = new Set<string>();
   return refunds.map((refund) => {
     const operation = refund.metadata?.['operation'];
@@ -141,7 +142,7 @@ function namedRefunds(intent: StripeIntent, refunds: readonly StripeRefund[]): r
   });
 }
 
-export function refundOf(chargeId: string, refund: StripeRefund, refundId: string): Refund {
+export function refundOf(chargeId: string, refund: StripeRefund, refundId: string): RefundFact {
   const { status, failure_reason: reason } = refund;
   return {
     kind: 'refund',
@@ -177,7 +178,7 @@ const DISPUTE_STATUS: Readonly<Record<StripeDispute['status'], Dispute['status']
   lost: 'lost',
 };
 
-function disputeOf(intent: StripeIntent, dispute: StripeDispute): Dispute | undefined {
+function disputeOf(intent: StripeIntent, dispute: StripeDispute): DisputeFact | undefined {
   const status = DISPUTE_STATUS[dispute.status];
   if (status === undefined) return undefined;
   if (dispute.currency !== intent.currency) throw mismatch('A dispute has another currency than its charge.');

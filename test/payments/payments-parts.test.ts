@@ -1,0 +1,125 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { type PaymentId, paymentOfPart, tenantId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { dataOf, LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
+import { PaymentsApiHarness } from './payments-api-harness.ts';
+
+/** Refunds and disputes over HTTP, with those that Payonce did not request. */
+
+const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
+
+let harness: PaymentsApiHarness;
+let ledger: LedgerApiHarness;
+let id: PaymentId;
+let chargeId: string;
+
+beforeEach(async () => {
+  harness = new PaymentsApiHarness();
+  ledger = new LedgerApiHarness({}, harness);
+  id = await ledger.paid('pay');
+  const [charge] = harness.processor.charges(id);
+  invariant(charge !== undefined, 'it was charged');
+  ({ chargeId } = charge);
+});
+
+const shown = async () => (await harness.get(`/v1/payments/${id}`)).body;
+const partsOf = async (what: string) => dataOf(await harness.get(`/v1/payments/${id}/${what}`));
+const nowSeconds = () => harness.clock.nowMs() / 1000;
+
+describe('a refund', () => {
+  test('that was made at the processor answers GET under its shown id, with the time of its recording', async () => {
+    harness.processor.inside.refund(chargeId, 200);
+    await ledger.learn(id);
+    const recorded = nowSeconds();
+    harness.clock.advance(5000);
+    const [refund] = await partsOf('refunds');
+    expect(refund).toMatchObject({ amount: 200, created: recorded, charge_id: chargeId });
+    expect((await harness.get(`/v1/refunds/${String(refund?.['id'])}`)).body).toEqual(refund);
+  });
+
+  test('keeps its time when it fails later', async () => {
+    const refundId = harness.processor.inside.refund(chargeId, 200);
+    await ledger.learn(id);
+    const recorded = nowSeconds();
+    harness.clock.advance(5000);
+    harness.processor.inside.setRefund(refundId, 'failed');
+    await ledger.learn(id);
+    expect(await partsOf('refunds')).toMatchObject([{ status: 'failed', created: recorded }]);
+  });
+
+  test('that returns a stray charge answers GET too, in the currency of that charge', async () => {
+    const operationId = `rtn_${id.slice('pay_'.length)}${'a'.repeat(26)}`;
+    const stray = { chargeId: 'ch_9', amountMinor: 700, currency: 'USD' };
+    await ledger.record(id, { kind: 'foreign_charge', status: 'captured', ...stray });
+    await ledger.record(id, {
+      kind: 'refund',
+      refundId: operationId,
+      chargeId: 'ch_9',
+      amountMinor: 700,
+      status: 'succeeded',
+      createdAtMs: harness.clock.nowMs(),
+    });
+    expect((await harness.get(`/v1/refunds/${operationId}`)).body).toMatchObject({
+      id: operationId,
+      payment: id,
+      charge_id: 'ch_9',
+      currency: 'USD',
+      created: nowSeconds(),
+    });
+    expect(await partsOf('refunds')).toHaveLength(1);
+    expect(await shown()).toMatchObject({ amount_refunded: 0 });
+  });
+});
+
+describe('a dispute', () => {
+  test('is seen on its payment, open and lost, and answers GET by its id', async () => {
+    expect(await shown()).toMatchObject({ amount_disputed: 0 });
+    expect(await shown()).not.toHaveProperty('disputes');
+    const disputeId = harness.processor.inside.dispute(chargeId, 600);
+    await ledger.learn(id);
+    const opened = nowSeconds();
+    const [dispute] = await partsOf('disputes');
+    expect(dispute).toMatchObject({ object: 'dispute', amount: 600, status: 'open', created: opened, payment: id });
+    expect(await shown()).toMatchObject({ amount_disputed: 600, disputes: [dispute] });
+
+    harness.clock.advance(5000);
+    harness.processor.inside.setDispute(disputeId, 'lost');
+    await ledger.learn(id);
+    const lost = { ...dispute, status: 'lost' };
+    expect((await harness.get(`/v1/disputes/${String(dispute?.['id'])}`)).body).toEqual(lost);
+    expect(await shown()).toMatchObject({ status: 'succeeded', amount_disputed: 600, disputes: [lost] });
+  });
+
+  test('that is won no longer counts, and stays listed on its payment', async () => {
+    const disputeId = harness.processor.inside.dispute(chargeId, 600);
+    await ledger.learn(id);
+    harness.processor.inside.setDispute(disputeId, 'won');
+    await ledger.learn(id);
+    expect(await shown()).toMatchObject({ amount_disputed: 0, disputes: [{ status: 'won', amount: 600 }] });
+  });
+
+  test('stays on the payment through later transitions', async () => {
+    harness.processor.inside.dispute(chargeId, 600);
+    await ledger.learn(id);
+    await harness.change(`${id}/refunds`, 'r', { amount: 100 });
+    expect(await shown()).toMatchObject({ amount_refunded: 100, amount_disputed: 600, disputes: [{ status: 'open' }] });
+  });
+});
+
+test('parts of another tenant’s payment and unknown ids are not found', async () => {
+  harness.processor.inside.dispute(chargeId, 600);
+  harness.processor.inside.refund(chargeId, 100);
+  await ledger.learn(id);
+  harness.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
+  const other = { headers: { Authorization: `Bearer ${OTHER_KEY}` } };
+  for (const what of ['refunds', 'disputes']) {
+    const [part] = await partsOf(what);
+    const partId = String(part?.['id']);
+    expect(paymentOfPart(partId)).toBe(id);
+    expect((await harness.get(`/v1/${what}/${partId}`)).status).toBe(200);
+    expect((await harness.get(`/v1/${what}/${partId}`, other)).status).toBe(404);
+    expect((await harness.get(`/v1/payments/${id}/${what}`, other)).status).toBe(404);
+    expect((await harness.get(`/v1/${what}/${partId}x`)).status).toBe(404);
+    expect((await harness.get(`/v1/${what}/nothing`)).status).toBe(404);
+  }
+});
