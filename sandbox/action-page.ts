@@ -40,7 +40,7 @@ export function outcomePage(status: ContentfulStatusCode, title: string, charge:
     status,
     title,
     html`<p role="status">The charge is ${words(charge.status)}.</p>
-${details(charge)}`,
+${details(charge)}${wayBack(charge)}`,
   );
 }
 
@@ -77,6 +77,14 @@ ${content}
       'x-content-type-options': 'nosniff',
     },
   };
+}
+
+/** A link and a redirect. A redirect as the answer to the form would be blocked by `form-action`. */
+function wayBack({ return_url: url }: Charge) {
+  return url === undefined
+    ? ''
+    : html`<p><a href="${url}">Back to the shop</a></p>
+<meta http-equiv="refresh" content="3; url=${url}">`;
 }
 
 function details(charge: Charge) {

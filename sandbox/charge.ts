@@ -69,6 +69,7 @@ export function newCharge({ id, order, beginning, actionUrl, withFee, createdSec
     refunds: [],
     disputes: [],
     metadata: order.metadata,
+    ...(order.return_url === undefined ? {} : { return_url: order.return_url }),
     created: createdSeconds,
   };
   switch (beginning) {

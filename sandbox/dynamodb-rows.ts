@@ -90,6 +90,7 @@ const charge = z.object({
   refunds: z.array(refund),
   disputes: z.array(dispute),
   metadata: z.record(z.string(), z.string()),
+  return_url: z.string().optional(),
   created: z.int(),
 }) satisfies z.ZodType<Charge>;
 

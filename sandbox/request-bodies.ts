@@ -12,6 +12,10 @@ export const createChargeBody = z.strictObject({
   source,
   capture: z.enum(['automatic', 'manual']),
   metadata,
+  return_url: z
+    .url({ protocol: /^https?$/ })
+    .max(2_048)
+    .optional(),
 }) satisfies z.ZodType<CreateCharge>;
 
 /** The body of a capture or a dispute. Without an amount, it applies to the whole amount. */

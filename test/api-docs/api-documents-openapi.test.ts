@@ -172,6 +172,7 @@ describe('the description of the API', () => {
       'reference',
       'description',
       'metadata',
+      'return_url',
     ]);
     expect(required).toEqual(['amount', 'currency', 'source']);
     expect(properties['amount']).toMatchObject({ type: 'integer', minimum: 1, maximum: 999_999_999_999 });

@@ -91,6 +91,13 @@ describe('a charge at Stripe', () => {
     });
   });
 
+  test('that the payer must approve leads back to the page of the payment instead of the configured one', async () => {
+    const withWayBack = clientAt(double.url, { clock: double.clock, returnUrl: 'https://shop.example/default' });
+    const returnUrl = 'https://shop.example/order-1';
+    await withWayBack.charge({ ...order({ source: 'pm_card_threeDSecure2Required' }), returnUrl }, LIMIT);
+    expect(double.calls[0]?.params).toMatchObject({ return_url: returnUrl });
+  });
+
   test('that the payer must approve is declined at once without a return URL, and not left open', async () => {
     const wanted = order({ source: 'pm_card_threeDSecure2Required' });
     const outcome = await client.charge(wanted, LIMIT);

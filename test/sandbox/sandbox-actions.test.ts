@@ -71,6 +71,16 @@ describe('a charge that requires an action of the payer', () => {
     expect(body.replaceAll('\u00a0', ' ')).toContain(`<dd>${text}</dd>`);
   });
 
+  test('leads the payer back to the page of the charge after the decision, and to no other', async () => {
+    const { id } = await asked({ return_url: 'https://shop.example/done?order=1&x="' });
+    expect((await page(id)).body).not.toContain('shop.example');
+    for (const answer of [await approve(id), await page(id)]) {
+      expect(answer.body).toContain('<a href="https://shop.example/done?order=1&amp;x=&quot;">Back to the shop</a>');
+      expect(answer.body).toContain('content="3; url=https://shop.example/done?order=1&amp;x=&quot;"');
+    }
+    expect((await approve((await asked()).id)).body).not.toContain('http-equiv="refresh"');
+  });
+
   test('shows foreign values as text, never as markup', async () => {
     const { id } = await asked({ metadata: { payment: `<script>alert("1")</script>&'` } });
     for (const answer of [await page(id), await approve(id), await refuse(id)]) {

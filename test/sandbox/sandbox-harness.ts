@@ -21,6 +21,7 @@ const chargeOf = z.strictObject({
   refunds: z.array(refundOf),
   disputes: z.array(disputeOf),
   metadata: z.record(z.string(), z.string()),
+  return_url: z.string().optional(),
   created: z.number(),
 });
 const eventOf = z.strictObject({

@@ -52,6 +52,8 @@ export interface CreateCharge {
   readonly source: string;
   readonly capture: 'automatic' | 'manual';
   readonly metadata: Readonly<Record<string, string>>;
+  /** Where the payer goes after the decision. @default nowhere: the page says how it went */
+  readonly return_url?: string | undefined;
 }
 
 export interface Charge {
@@ -76,6 +78,7 @@ export interface Charge {
   /** Oldest first. */
   readonly disputes: readonly Dispute[];
   readonly metadata: Readonly<Record<string, string>>;
+  readonly return_url?: string | undefined;
   /** Unix seconds. */
   readonly created: number;
 }

@@ -62,6 +62,8 @@ export interface PaymentTerms {
 export interface PaymentNotes {
   readonly description?: string;
   readonly metadata?: Readonly<Record<string, string>>;
+  /** The page to which the processor sends the payer back. @default the deployment's */
+  readonly returnUrl?: string;
 }
 
 /** The payment after a transition. */
@@ -92,8 +94,8 @@ export function termsOf({ amountMinor, currency, source, capture, reference }: P
   return everyField<PaymentTerms>({ amountMinor, currency, source, capture, reference });
 }
 
-export function notesOf({ description, metadata }: PaymentNotes): PaymentNotes {
-  return everyField<PaymentNotes>({ description, metadata });
+export function notesOf({ description, metadata, returnUrl }: PaymentNotes): PaymentNotes {
+  return everyField<PaymentNotes>({ description, metadata, returnUrl });
 }
 
 /** Fields that the API shows. */
@@ -132,6 +134,7 @@ const PAYMENT_OBJECT = apiObject<ShownPayment>()({
   metadata: shown(['metadata'], ({ metadata = {} }) =>
     Object.fromEntries(Object.entries(metadata).sort(([left], [right]) => (left < right ? -1 : 1))),
   ),
+  return_url: shown(['returnUrl'], ({ returnUrl }) => returnUrl),
   disputes: shown(['disputes', 'id', 'currency'], ({ disputes, ...payment }) =>
     disputes?.map((dispute) => disputeObject(dispute, payment)),
   ),

@@ -77,6 +77,42 @@ const metadata = z
     example: { order: '6735' },
   });
 
+/** It bounds the size of a payment's first row. */
+const MAX_URL_LENGTH = 1_024;
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+const returnUrl = z
+  .string('must be a string')
+  .max(MAX_URL_LENGTH, `must be at most ${MAX_URL_LENGTH} characters`)
+  .refine(
+    (value) => isReturnUrl(value),
+    'must be an https URL without user name and password; in test mode also http on localhost, 127.0.0.1 or [::1]',
+  )
+  .meta({
+    description:
+      'The page to which the processor sends the payer back after an action (`next_action`): https, or in test mode http on ' +
+      'the loopback. Default: the page that is set for the deployment.',
+    format: 'uri',
+    example: 'https://shop.example/checkout/done',
+  });
+
+function isReturnUrl(value: string): boolean {
+  // Without this check, URL would strip such characters instead of refusing them.
+  const url = /^[\x21-\x7e]+$/.test(value) ? URL.parse(value) : null;
+  if (url === null || url.username !== '' || url.password !== '') return false;
+  return url.protocol === 'https:' || isLoopback(url);
+}
+
+function isLoopback({ protocol, hostname }: URL): boolean {
+  return protocol === 'http:' && LOOPBACK.has(hostname);
+}
+
+/** Whether the page can only be reached from the machine of the payer. Such a page is for tests. */
+export function isLoopbackUrl(value: string): boolean {
+  const url = URL.parse(value);
+  return url !== null && isLoopback(url);
+}
+
 function utf8Bytes(value: Readonly<Record<string, string>>): number {
   return Object.entries(value).reduce((sum, [key, text]) => sum + utf8.encode(key + text).length, 0);
 }
@@ -91,6 +127,7 @@ export const createPaymentBody = z
     reference: reference.optional(),
     description: description.optional(),
     metadata: metadata.optional(),
+    return_url: returnUrl.optional(),
   })
   .superRefine((body, context) => {
     const largest = largestAmountMinor(body.currency);
@@ -113,6 +150,7 @@ export function requestedPayment(body: z.infer<typeof createPaymentBody>): Payme
     reference: body.reference,
     description: body.description,
     metadata: body.metadata,
+    returnUrl: body.return_url,
   });
 }
 
@@ -183,6 +221,10 @@ export const payment = z
     reference: z.string().nullable(),
     description: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),
+    return_url: z
+      .string()
+      .exactOptional()
+      .meta({ description: 'As requested. Omitted when the page that is set for the deployment is used.' }),
     disputes: z
       .array(dispute)
       .exactOptional()

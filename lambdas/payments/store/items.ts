@@ -135,6 +135,7 @@ const transitionItem = itemSchema<Transition>()({
   first: itemSchema<FirstDetails>()({
     description: z.string().exactOptional(),
     metadata: z.record(z.string(), z.string()).exactOptional(),
+    returnUrl: z.string().exactOptional(),
     requestId: z.string(),
     fingerprint: z.object({ version: z.int(), sha256: bytes }),
     processor: z.object({ account: z.string(), endpoint: z.string(), apiVersion: z.string() }),

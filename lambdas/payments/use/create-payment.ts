@@ -235,7 +235,9 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   #order(first: Transition): ChargeOrder {
     const { id, amountMinor, currency, source, capture } = first.payment;
-    return { operationId: this.key.operationId, paymentId: id, amountMinor, currency, source, capture };
+    const { returnUrl } = detailsOf(first);
+    const order = { operationId: this.key.operationId, paymentId: id, amountMinor, currency, source, capture };
+    return returnUrl === undefined ? order : { ...order, returnUrl };
   }
 }
 

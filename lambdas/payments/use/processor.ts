@@ -13,6 +13,8 @@ export interface ChargeOrder {
   readonly currency: string;
   readonly source: string;
   readonly capture: CaptureMode;
+  /** The page to which the payer is sent back. @default the deployment's */
+  readonly returnUrl?: string;
 }
 
 export type ChargeOutcome =

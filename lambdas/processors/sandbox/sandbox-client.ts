@@ -92,5 +92,6 @@ function chargeBody(order: ChargeOrder): CreateCharge {
     source: order.source,
     capture: order.capture,
     metadata: chargeMetadata(order),
+    ...(order.returnUrl === undefined ? {} : { return_url: order.returnUrl }),
   };
 }

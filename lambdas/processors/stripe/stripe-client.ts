@@ -67,7 +67,8 @@ export function createStripeClient(options: StripeClientOptions): Processor {
     apiVersion: STRIPE_API_VERSION,
     abilities: stripeContract.abilities,
     ready: () => guard.ready(),
-    charge: (order, limit) => guard.write(() => charge(call, order, returnUrl, timeLeft(clock, limit))),
+    charge: (order, limit) =>
+      guard.write(() => charge(call, order, order.returnUrl ?? returnUrl, timeLeft(clock, limit))),
     findCharge: (order, limit) => guard.read(() => findCharge(call, account, order, timeLeft(clock, limit))),
     change: (order, limit) => guard.write(() => makeChange(call, order, timeLeft(clock, limit))),
     findChange: (order, limit) => guard.read(() => findChange(call, order, timeLeft(clock, limit))),

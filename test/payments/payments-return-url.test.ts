@@ -1,0 +1,90 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { ChargeOrder } from '../../lambdas/payments/use/processor.ts';
+import { PaymentsApiHarness } from './payments-api-harness.ts';
+
+/** The page to which a payer comes back after an action. */
+
+const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
+const PAGE = 'https://shop.example/done?order=secret-1';
+
+let behind: PaymentsApiHarness;
+let orders: ChargeOrder[];
+let harness: PaymentsApiHarness;
+
+beforeEach(() => {
+  behind = new PaymentsApiHarness();
+  const { processor, store, clock } = behind;
+  orders = [];
+  harness = new PaymentsApiHarness({
+    store,
+    clock,
+    processor: {
+      ...processor,
+      charge: (order, limit) => {
+        orders.push(order);
+        return processor.charge(order, limit);
+      },
+    },
+  });
+});
+
+const pay = (return_url: unknown, key = 'k') => harness.pay(key, { source: 'tok_action', return_url });
+
+describe('a return URL', () => {
+  test('reaches the processor and is shown on the payment', async () => {
+    const reply = await pay(PAGE);
+    expect(reply).toMatchObject({ status: 202, body: { status: 'requires_action', return_url: PAGE } });
+    expect(orders).toMatchObject([{ returnUrl: PAGE }]);
+    expect((await harness.get(`/v1/payments/${String(reply.body['id'])}`)).body).toMatchObject({ return_url: PAGE });
+  });
+
+  test('is left to the deployment when none is given', async () => {
+    expect((await harness.pay('k', { source: 'tok_action' })).body).not.toHaveProperty('return_url');
+    expect(orders[0]).not.toHaveProperty('returnUrl');
+  });
+
+  test('belongs to the fingerprint of the request', async () => {
+    await pay(PAGE);
+    expect((await pay('https://shop.example/other')).body).toMatchObject({ code: 'idempotency_key_payload_mismatch' });
+    expect(orders).toHaveLength(1);
+  });
+
+  test('is not logged', async () => {
+    await pay(PAGE);
+    await pay('http://shop.example/secret-1', 'refused');
+    expect(JSON.stringify([harness.reports, harness.faults])).not.toContain('secret-1');
+  });
+
+  test.each(['http://localhost:3000/done', 'http://127.0.0.1/done', 'http://[::1]:3000/done'])(
+    'on the loopback, %s, is accepted in test mode and refused in live mode',
+    async (url) => {
+      expect((await pay(url)).status).toBe(202);
+      const live = new PaymentsApiHarness();
+      live.registerKey(LIVE_KEY, { mode: 'live' });
+      const asked = { headers: { Authorization: `Bearer ${LIVE_KEY}` } };
+      expect(await live.pay('https', { return_url: PAGE }, asked)).toMatchObject({ status: 201 });
+      expect(await live.pay('k', { return_url: url }, asked)).toMatchObject({
+        status: 400,
+        body: { code: 'invalid_request', param: 'return_url', detail: expect.stringContaining('live mode') },
+      });
+      expect(live.processor.inside.all).toHaveLength(1);
+    },
+  );
+
+  test.each([
+    ['plain http', 'http://shop.example/done'],
+    ['another scheme', 'javascript:alert(1)'],
+    ['a host that only begins like the loopback', 'http://localhost.example/done'],
+    ['a name and a password', 'https://ada:secret@shop.example/done'],
+    ['a relative address', '/done'],
+    ['a line break', 'https://shop.example/\ndone'],
+    ['an empty text', ''],
+    ['a number', 7],
+    ['a text of more than 1024 characters', `https://shop.example/${'a'.repeat(1004)}`],
+  ])('with %s is refused by name, and nothing is charged', async (_what, url) => {
+    const reply = await pay(url);
+    expect(reply).toMatchObject({ status: 400, body: { code: 'invalid_request', param: 'return_url' } });
+    expect(reply.body['detail']).toMatch(/^return_url must be /);
+    expect(orders).toEqual([]);
+  });
+});
