@@ -79,6 +79,14 @@ describe('the role of the payments function', () => {
     expect(await attempt('read', localAws().tables.ledger)).toBe('done');
   });
 
+  test('reaches its own kinds of rows of the Registry and no others', async () => {
+    const { registry } = localAws().tables;
+    expect(await attempt('read-key', registry)).toBe('done');
+    expect(await attempt('put-row', registry)).toBe('AccessDeniedException');
+    expect(await attempt('put-row-in-transaction', registry)).toBe('AccessDeniedException');
+    expect(await attempt('put-in-transaction', registry)).toBe('AccessDeniedException');
+  });
+
   test('may neither scan the Ledger nor delete an idempotency record nor touch the Views', async () => {
     expect(await attempt('scan', localAws().tables.ledger)).toBe('AccessDeniedException');
     expect(await attempt('delete', localAws().tables.idempotency)).toBe('AccessDeniedException');

@@ -49,6 +49,16 @@ async function perform(action: string, table: string): Promise<unknown> {
       return client.send(new GetCommand({ TableName: table, Key: KEY }));
     case 'scan':
       return client.send(new ScanCommand({ TableName: table }));
+    case 'read-key':
+      return client.send(new GetCommand({ TableName: table, Key: { pk: 'KEY#probe', sk: 'A' } }));
+    case 'put-row':
+      return client.send(new PutCommand({ TableName: table, Item: { pk: 'TENANT#probe', sk: 'A' } }));
+    case 'put-row-in-transaction':
+      return client.send(
+        new TransactWriteCommand({
+          TransactItems: [{ Put: { TableName: table, Item: { pk: 'TENANT#probe', sk: 'A' } } }],
+        }),
+      );
     default:
       throw new Error(`there is no action ${action}`);
   }
