@@ -6,6 +6,7 @@ import { PUBLIC_EVENTS } from '../lambdas/events/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/events.ts';
 import { RegistryRow, ViewsRow } from '../lambdas/kernel/contract/rows.ts';
+import { RegistryTable } from '../lambdas/kernel/contract/tables.ts';
 import { PAYMENTS_TIMEOUT_SECONDS, WEBHOOK_SENDER_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import { EventConsumer } from './constructs/event-consumer.ts';
 import type { HttpApi } from './constructs/http-api.ts';
@@ -40,7 +41,6 @@ const EVERY_MINUTE = { period: Duration.minutes(1) };
 
 const BOOKS = [RegistryRow.webhookEndpoints];
 const DELIVERIES = [RegistryRow.webhookDelivery];
-const DUE = [RegistryRow.webhookDue];
 const REPLAYS = [RegistryRow.webhookReplay];
 
 /** What merchants are told: the endpoints' API, the fan-out of events, and the sender; a job sweeps what is due. */
@@ -87,9 +87,7 @@ export class Webhooks extends Construct {
     data.idempotency.grantCommit(api);
     data.registry.grantRows(api, 'ReadRows', ['dynamodb:GetItem'], [RegistryRow.apiKey, ...BOOKS, ...DELIVERIES]);
     data.registry.grantRows(api, 'ListDeliveries', ['dynamodb:Query'], DELIVERIES);
-    const written = [...BOOKS, ...DELIVERIES, ...REPLAYS, ...DUE];
-    data.registry.grantRows(api, 'WriteRows', ['dynamodb:PutItem'], written);
-    data.registry.grantRows(api, 'MoveDue', ['dynamodb:DeleteItem'], DUE);
+    data.registry.grantRows(api, 'WriteRows', ['dynamodb:PutItem'], [...BOOKS, ...DELIVERIES, ...REPLAYS]);
     data.webhookRoot.grantReadTo(api);
     return api;
   }
@@ -100,9 +98,8 @@ export class Webhooks extends Construct {
       folder: 'webhook-fan-out',
       timeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS),
     });
-    data.idempotency.grantCommit(fanOut);
-    data.registry.grantRows(fanOut, 'ReadRows', ['dynamodb:GetItem'], [...BOOKS, ...DELIVERIES]);
-    data.registry.grantRows(fanOut, 'WriteRows', ['dynamodb:PutItem'], [...DELIVERIES, ...DUE]);
+    data.registry.grantRows(fanOut, 'ReadRows', ['dynamodb:GetItem'], BOOKS);
+    data.registry.grantRows(fanOut, 'WriteRows', ['dynamodb:PutItem'], DELIVERIES);
     return fanOut;
   }
 
@@ -121,8 +118,7 @@ export class Webhooks extends Construct {
     const rows = [...BOOKS, ...DELIVERIES, ...REPLAYS];
     data.registry.grantRows(sender, 'ReadRows', ['dynamodb:GetItem'], rows);
     data.registry.grantRows(sender, 'ListDeliveries', ['dynamodb:Query'], DELIVERIES);
-    data.registry.grantRows(sender, 'WriteRows', ['dynamodb:PutItem'], [...rows, ...DUE]);
-    data.registry.grantRows(sender, 'MoveDue', ['dynamodb:DeleteItem'], DUE);
+    data.registry.grantRows(sender, 'WriteRows', ['dynamodb:PutItem'], rows);
     data.webhookRoot.grantReadTo(sender);
     // What it sends is read from the Ledger at each attempt.
     data.ledger.grantReadTransitions(sender);
@@ -175,6 +171,6 @@ export class Webhooks extends Construct {
   grantSweep(worker: PayonceFunction): void {
     worker.tell({ [Environment.webhookTasksQueueUrl]: this.queue.queueUrl });
     worker.allow('Webhooks', 'sqs:SendMessage', this.queue.queueArn);
-    this.#props.data.registry.grantRows(worker, 'FindDueWebhooks', ['dynamodb:Query'], DUE);
+    this.#props.data.registry.grantIndex(worker, 'FindDueWebhooks', RegistryTable.dueIndex.name);
   }
 }

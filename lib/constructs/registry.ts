@@ -1,8 +1,9 @@
+import { ProjectionType } from 'aws-cdk-lib/aws-dynamodb';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
-import { IdempotencyTable, KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
-import { DataTable } from './data-table.ts';
+import { IdempotencyTable, KeyAttribute, RegistryTable } from '../../lambdas/kernel/contract/tables.ts';
+import { DataTable, number, text } from './data-table.ts';
 
 export interface RegistryProps {
   /** Keep the table when its stack goes, and refuse to delete it. */
@@ -18,6 +19,13 @@ export class Registry extends DataTable {
       // Of rows that end by themselves, as deliveries do; most have none and stay.
       timeToLiveAttribute: IdempotencyTable.timeToLiveAttribute,
       retain,
+    });
+    const { name, partitionKey, sortKey } = RegistryTable.dueIndex;
+    this.addGlobalSecondaryIndex({
+      indexName: name,
+      partitionKey: text(partitionKey),
+      sortKey: number(sortKey),
+      projectionType: ProjectionType.KEYS_ONLY,
     });
   }
 

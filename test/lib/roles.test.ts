@@ -184,7 +184,8 @@ test('the role of JobsUpkeep may not append to the Ledger', () => {
       'dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query on Views',
       'dynamodb:DescribeTimeToLive on Registry',
       `dynamodb:Query ${rows('OWNERS')}`,
-      `dynamodb:Query ${rows('WEBHOOK_DUE#*')}`,
+      // Of the index of due webhooks.
+      'dynamodb:Query on Registry',
       `dynamodb:DeleteItem, dynamodb:Query ${rows('COMMISSION_DUE#*')}`,
       `dynamodb:GetItem, dynamodb:PutItem ${rows('JOB_MARK#*')}`,
       `dynamodb:GetItem ${rows('COMMISSION#*')}`,

@@ -30,17 +30,15 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
       'dynamodb:GetItem on Registry of KEY#*, WEBHOOKS#*, WEBHOOK_DELIVERY#*',
       'dynamodb:Query on Registry of WEBHOOK_DELIVERY#*',
-      'dynamodb:PutItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*, WEBHOOK_DUE#*',
-      'dynamodb:DeleteItem on Registry of WEBHOOK_DUE#*',
+      'dynamodb:PutItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*',
       'secretsmanager:GetSecretValue on WebhookRoot',
     ],
   ],
   [
     'WebhooksFanOut',
     [
-      'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
-      'dynamodb:GetItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*',
-      'dynamodb:PutItem on Registry of WEBHOOK_DELIVERY#*, WEBHOOK_DUE#*',
+      'dynamodb:GetItem on Registry of WEBHOOKS#*',
+      'dynamodb:PutItem on Registry of WEBHOOK_DELIVERY#*',
       'sqs:SendMessage on DeadLetters',
       TAKES_MESSAGES,
     ],
@@ -49,8 +47,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     'WebhooksSender',
     [
       'dynamodb:GetItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*',
-      'dynamodb:PutItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*, WEBHOOK_DUE#*',
-      'dynamodb:DeleteItem on Registry of WEBHOOK_DUE#*',
+      'dynamodb:PutItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*',
       'dynamodb:Query on Registry of WEBHOOK_DELIVERY#*',
       // What it sends.
       'dynamodb:GetItem on Ledger',

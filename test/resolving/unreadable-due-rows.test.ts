@@ -14,8 +14,8 @@ const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
 function holding(partition: string, items: readonly Record<string, unknown>[]) {
   const client = documentClient();
   const send = async (command: unknown) => {
-    const asked: unknown =
-      command instanceof QueryCommand ? command.input.ExpressionAttributeValues?.[':pk'] : undefined;
+    const values = command instanceof QueryCommand ? command.input.ExpressionAttributeValues : undefined;
+    const asked: unknown = values?.[':pk'] ?? values?.[':due'];
     return { Items: asked === partition ? items.map((item) => ({ pk: partition, sk: '1', ...item })) : [] };
   };
   return Object.assign(client, { send });
@@ -34,7 +34,7 @@ test('an orphan that cannot be parsed is reported, and does not block the others
 
 test('a due webhook that cannot be parsed is reported, and does not block the others', async () => {
   const task = { kind: 'replay', replayId: 'whr_1' };
-  const client = holding('WEBHOOK_DUE#0', [{ kind: 'of a form to come' }, task]);
+  const client = holding('0', [{ pk: 'OF_A_FORM_TO_COME#1' }, { pk: 'WEBHOOK_REPLAY#whr_1', sk: 'REPLAY' }]);
   const told: unknown[] = [];
   const webhooks = new DynamoDbWebhooks(client, TABLES, pacing, (error) => told.push(error));
   expect(await webhooks.due(Date.UTC(2026, 2, 1), 100)).toEqual([task]);

@@ -147,7 +147,9 @@ export class WebhookWorld {
 
   /** Time jumps to whatever is due next. @returns false when nothing is */
   async jump(deliveries: () => Promise<readonly Delivery[]>): Promise<boolean> {
-    const due = (await deliveries()).flatMap(({ dueAtMs }) => (dueAtMs === undefined ? [] : [dueAtMs]));
+    const due = (await deliveries()).flatMap(({ dueAtMs, leaseExpiresAtMs = 0 }) =>
+      dueAtMs === undefined ? [] : [Math.max(dueAtMs, leaseExpiresAtMs)],
+    );
     if (due.length === 0) return false;
     this.clock.advance(Math.max(0, Math.min(...due) - this.clock.nowMs()));
     await this.sweep();

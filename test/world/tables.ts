@@ -4,7 +4,13 @@ import { parseCommission, parseCommissionDue } from '../../lambdas/follow-ups/st
 import { parseMark } from '../../lambdas/jobs/store/dynamodb-job-marks.ts';
 import { parseRun, tokenOf } from '../../lambdas/jobs/store/job-items.ts';
 import { IdempotencyRow, LedgerRow, RegistryRow, ViewsRow } from '../../lambdas/kernel/contract/rows.ts';
-import { IdempotencyTable, KeyAttribute, LedgerTable, ViewsTable } from '../../lambdas/kernel/contract/tables.ts';
+import {
+  IdempotencyTable,
+  KeyAttribute,
+  LedgerTable,
+  RegistryTable,
+  ViewsTable,
+} from '../../lambdas/kernel/contract/tables.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { parseConsumption } from '../../lambdas/once/store/consumer-items.ts';
 import { parseRecord } from '../../lambdas/once/store/record-items.ts';
@@ -22,7 +28,7 @@ import { parseTenant } from '../../lambdas/tenants/store/tenant-administration.t
 import { parseOwner } from '../../lambdas/tenants/store/tenant-owners.ts';
 import { parseApiKey } from '../../lambdas/tenants/store/tenant-registry.ts';
 import { parseViewRow } from '../../lambdas/views/store/dynamodb-views.ts';
-import { parseBook, parseDelivery, parseDue, parseReplay } from '../../lambdas/webhooks/store/webhook-items.ts';
+import { parseBook, parseDelivery, parseReplay } from '../../lambdas/webhooks/store/webhook-items.ts';
 import type { Item } from './dynamodb-values.ts';
 import type { TableShape } from './memory-table.ts';
 
@@ -36,6 +42,7 @@ const KEY = {
 const { openClaimsIndex } = IdempotencyTable;
 const { recentOutcomesIndex } = LedgerTable;
 const { listsIndex } = ViewsTable;
+const { dueIndex } = RegistryTable;
 
 /** Read by its condition alone. */
 const newestOfOrder = z.object({ affiliate: z.string(), sequence: z.int() });
@@ -78,6 +85,12 @@ export const TABLE_SHAPES: readonly TableShape[] = [
   {
     ...KEY,
     name: TABLES.registry,
+    indexes: {
+      [dueIndex.name]: {
+        partition: { name: dueIndex.partitionKey, type: 'S' },
+        sort: { name: dueIndex.sortKey, type: 'N' },
+      },
+    },
     timeToLive: IdempotencyTable.timeToLiveAttribute,
     readers: {
       [RegistryRow.apiKey]: parseApiKey,
@@ -96,7 +109,6 @@ export const TABLE_SHAPES: readonly TableShape[] = [
       [RegistryRow.jobMark]: parseMark,
       [RegistryRow.webhookEndpoints]: parseBook,
       [RegistryRow.webhookDelivery]: parseDelivery,
-      [RegistryRow.webhookDue]: parseDue,
       [RegistryRow.webhookReplay]: parseReplay,
       [RegistryRow.commission]: commission,
       [RegistryRow.commissionOfOrder]: (item) => newestOfOrder.parse(item),

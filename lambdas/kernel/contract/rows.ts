@@ -41,7 +41,6 @@ export const RegistryRow = {
   jobMark: 'JOB_MARK#',
   webhookEndpoints: 'WEBHOOKS#',
   webhookDelivery: 'WEBHOOK_DELIVERY#',
-  webhookDue: 'WEBHOOK_DUE#',
   webhookReplay: 'WEBHOOK_REPLAY#',
   commission: 'COMMISSION#',
   commissionOfOrder: 'COMMISSION_ORDER#',

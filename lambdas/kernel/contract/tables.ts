@@ -31,6 +31,17 @@ export const LedgerTable = {
   },
 } as const;
 
+/** Registry: rows that a sweep must find when they are due. */
+export const RegistryTable = {
+  dueIndex: {
+    name: 'webhook-due',
+    /** String, a shard. Only of rows that are due at some time. */
+    partitionKey: 'dueIn',
+    /** Number, Unix milliseconds. */
+    sortKey: 'dueAtMs',
+  },
+} as const;
+
 /** Views: the rows of the table in the order of the table, under another partition. */
 export const ViewsTable = {
   listsIndex: {

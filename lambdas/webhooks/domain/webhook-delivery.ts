@@ -35,8 +35,10 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
   readonly status: 'pending' | 'delivered' | 'failed' | 'canceled';
   /** Number of scheduled attempts that have started. */
   readonly tries: number;
-  /** When the next attempt is due; while an attempt runs, the end of its lease. Absent when no attempt is due. Unix milliseconds. */
+  /** When the next attempt is due, also while it runs. Absent when no attempt is due. Unix milliseconds. */
   readonly dueAtMs?: number;
+  /** While an attempt runs: when a rival may take it over. Unix milliseconds. */
+  readonly leaseExpiresAtMs?: number;
   /** The due attempt is a resend outside the schedule. No retry follows it. */
   readonly extra?: true;
   /** An attempt has started and its result is not recorded. */
@@ -112,18 +114,25 @@ export function newDelivery(
   };
 }
 
-export function isDue({ dueAtMs }: Delivery, nowMs: number): boolean {
-  return dueAtMs !== undefined && dueAtMs <= nowMs;
+export function isDue({ dueAtMs, leaseExpiresAtMs = 0 }: Delivery, nowMs: number): boolean {
+  return dueAtMs !== undefined && Math.max(dueAtMs, leaseExpiresAtMs) <= nowMs;
 }
 
 /**
  * Claims the attempt. A rival that read the same revision fails; after the lease a rival may take over. A takeover is counted
- * as the same attempt, so a crash or an outage of Payonce does not use up the merchant's attempts.
+ * as the same attempt, so a crash or an outage of Payonce does not use up the merchant's attempts. The delivery stays due: its
+ * entry in the due queue is not written, and the sweep finds it if the sender crashes.
  */
 export function begun(delivery: Delivery, nowMs: number): Delivery {
   const counted = delivery.extra === true || delivery.running === true;
   const tries = counted ? delivery.tries : delivery.tries + 1;
-  return { ...delivery, revision: delivery.revision + 1, tries, dueAtMs: nowMs + ATTEMPT_LEASE_MS, running: true };
+  return {
+    ...delivery,
+    revision: delivery.revision + 1,
+    tries,
+    leaseExpiresAtMs: nowMs + ATTEMPT_LEASE_MS,
+    running: true,
+  };
 }
 
 /** Requests one more attempt now. A waiting attempt is brought forward. A running attempt already satisfies the request. */
@@ -137,13 +146,13 @@ export function askedFor(delivery: Delivery, nowMs: number): Delivery {
 export function replayed(delivery: Delivery, nowMs: number): Delivery {
   const asked = askedFor(delivery, nowMs);
   if (asked === delivery || asked.status === 'pending') return asked;
-  const { extra: _extra, running: _running, ...rest } = asked;
+  const { extra: _extra, running: _running, leaseExpiresAtMs: _lease, ...rest } = asked;
   return { ...rest, status: 'pending', tries: 0 };
 }
 
 /** Its endpoint was deleted or disabled: no attempt is due. A delivered delivery stays `delivered`. */
 export function dropped(delivery: Delivery): Delivery {
-  const { dueAtMs: _due, extra: _extra, running: _running, ...rest } = delivery;
+  const { dueAtMs: _due, leaseExpiresAtMs: _lease, extra: _extra, running: _running, ...rest } = delivery;
   const status = delivery.status === 'pending' ? endOf(delivery, 'canceled') : delivery.status;
   return { ...rest, revision: delivery.revision + 1, status };
 }
@@ -206,7 +215,14 @@ function noted(
   { startedAtMs, result }: { readonly startedAtMs: number; readonly result: AttemptResult },
   nowMs: number,
 ): Delivery {
-  const { dueAtMs: _due, extra: _extra, running: _running, excerpt: _excerpt, ...rest } = delivery;
+  const {
+    dueAtMs: _due,
+    leaseExpiresAtMs: _lease,
+    extra: _extra,
+    running: _running,
+    excerpt: _excerpt,
+    ...rest
+  } = delivery;
   const attempt: Attempt = {
     startedAtMs,
     durationMs: Math.max(0, nowMs - startedAtMs),

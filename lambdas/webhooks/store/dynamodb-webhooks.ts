@@ -1,9 +1,13 @@
-import type { DynamoDBDocumentClient, QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
-import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import type {
+  DynamoDBDocumentClient,
+  PutCommandInput,
+  QueryCommandInput,
+  QueryCommandOutput,
+} from '@aws-sdk/lib-dynamodb';
+import { GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { KeyAttribute, RegistryTable } from '../../kernel/contract/tables.ts';
 import type { OperationId } from '../../kernel/ids.ts';
-import { invariant } from '../../kernel/invariant.ts';
-import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
+import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import { type Item } from '../../kernel/platform/items.ts';
 import { failOnUnreadable, readableRows, type Unreadable } from '../../kernel/platform/queue-rows.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
@@ -25,23 +29,18 @@ import type {
 import {
   bookKey,
   bookRow,
-  DUE_SHARDS,
   deliveriesPartition,
   deliveryKey,
   deliveryRow,
-  dueKey,
   duePartition,
-  dueTime,
   parseBook,
   parseDelivery,
   parseDue,
   parseReplay,
   replayKey,
   replayRow,
+  WEBHOOK_SHARDS,
 } from './webhook-items.ts';
-
-/** A query returns at most 1 MB. A page of a hundred deliveries of at most 20 kB takes two queries. */
-const MAX_QUERIES = 8;
 
 /** Endpoints, deliveries, replays and the due queue are in the Registry table, effect records in the Idempotency table. */
 export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
@@ -71,7 +70,15 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
    */
   async write(change: WebhookChange): Promise<WebhookChangeOutcome> {
     const { record } = change;
-    const written = await transactOnce(this.#client, this.#pacing, this.#itemsOf(change), async () => {
+    const items = this.#itemsOf(change);
+    const [only, ...others] = items;
+    // One row needs no transaction, which costs twice. After a lost answer the repetition finds its own row: `changed`.
+    if (record === undefined && only?.Put !== undefined && others.length === 0) {
+      const put = new PutCommand(only.Put);
+      const { kind } = await writeConditionally(this.#pacing, () => this.#client.send(put));
+      return { kind: kind === 'applied' ? 'written' : 'changed' };
+    }
+    const written = await transactOnce(this.#client, this.#pacing, items, async () => {
       const found = record === undefined ? undefined : await this.readEffect(record.operationId);
       return found === undefined || found.owner === record?.owner ? undefined : found;
     });
@@ -101,23 +108,27 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     return found === undefined ? undefined : parseDelivery(found);
   }
 
+  /** Each shard is asked for a whole page, so the newest of all are among them. */
   async listDeliveries(endpointId: string, { after, limit }: DeliveryPage): Promise<readonly Delivery[]> {
-    const found: Delivery[] = [];
-    let next = after === undefined ? undefined : deliveryKey({ endpointId, id: after });
-    for (let query = 0; query < MAX_QUERIES; query += 1) {
-      const page = await this.#page({
-        KeyConditionExpression: '#pk = :pk',
-        ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
-        ExpressionAttributeValues: { ':pk': deliveriesPartition(endpointId) },
-        ScanIndexForward: false,
-        Limit: limit - found.length,
-        ...(next === undefined ? {} : { ExclusiveStartKey: next }),
-      });
-      found.push(...(page.Items ?? []).map(parseDelivery));
-      next = page.LastEvaluatedKey;
-      if (found.length >= limit || next === undefined) return found;
-    }
-    invariant(false, `a page of ${limit} deliveries exceeds the maximum size`);
+    const shards = Array.from({ length: WEBHOOK_SHARDS }, (_, shard) => shard);
+    const pages = await Promise.all(
+      shards.map((shard) =>
+        // A page of a hundred deliveries of at most 3 kB takes one query, which returns at most 1 MB.
+        this.#page({
+          KeyConditionExpression: '#pk = :pk AND #sk < :after',
+          ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
+          // Ids consist of letters, digits and `_`, all of which come before `~`.
+          ExpressionAttributeValues: { ':pk': deliveriesPartition(endpointId, shard), ':after': after ?? '~' },
+          ScanIndexForward: false,
+          ConsistentRead: true,
+          Limit: limit,
+        }),
+      ),
+    );
+    return pages
+      .flatMap(({ Items = [] }) => Items.map(parseDelivery))
+      .sort((left, right) => (left.id < right.id ? 1 : -1))
+      .slice(0, limit);
   }
 
   async readReplay(replayId: string): Promise<WebhookReplay | undefined> {
@@ -126,15 +137,16 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   }
 
   async due(nowMs: number, limit: number): Promise<readonly WebhookTask[]> {
-    const shards = Array.from({ length: DUE_SHARDS }, (_, shard) => shard);
+    const { name, partitionKey, sortKey } = RegistryTable.dueIndex;
+    const shards = Array.from({ length: WEBHOOK_SHARDS }, (_, shard) => shard);
     const found = await Promise.all(
       shards.map((shard) =>
         this.#page({
-          KeyConditionExpression: '#pk = :pk AND #sk < :now',
-          ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
-          // Includes rows that are due in this millisecond: their sort keys continue after the time.
-          ExpressionAttributeValues: { ':pk': duePartition(shard), ':now': dueTime(nowMs + 1) },
-          Limit: Math.max(1, Math.floor(limit / DUE_SHARDS)),
+          IndexName: name,
+          KeyConditionExpression: '#due = :due AND #at <= :now',
+          ExpressionAttributeNames: { '#due': partitionKey, '#at': sortKey },
+          ExpressionAttributeValues: { ':due': duePartition(shard), ':now': nowMs },
+          Limit: Math.max(1, Math.floor(limit / WEBHOOK_SHARDS)),
         }),
       ),
     );
@@ -154,19 +166,12 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
       });
     }
     if (book !== undefined) items.push(this.#revised(bookRow(book.now), book));
-    for (const each of deliveries) {
-      const { id, endpointId } = each.now;
-      items.push(this.#revised(deliveryRow(each.now), each));
-      items.push(...this.#dueItems({ kind: 'attempt', endpointId, deliveryId: id }, each));
-    }
-    if (replay !== undefined) {
-      items.push(this.#revised(replayRow(replay.now), replay));
-      items.push(...this.#dueItems({ kind: 'replay', replayId: replay.now.id }, replay));
-    }
+    for (const each of deliveries) items.push(this.#revised(deliveryRow(each.now), each));
+    if (replay !== undefined) items.push(this.#revised(replayRow(replay.now), replay));
     return items;
   }
 
-  #revised(row: Item, { was }: Revised<{ readonly revision: number }>): TransactItem {
+  #revised(row: Item, { was }: Revised<{ readonly revision: number }>): { readonly Put: PutCommandInput } {
     const base = { TableName: this.#tables.registry, Item: row };
     if (was === undefined || was.revision === 0) return { Put: { ...base, ConditionExpression: ROW_IS_NEW } };
     return {
@@ -178,20 +183,6 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     };
   }
 
-  /** Moves the due row with its delivery or replay. The condition on that row guards both. */
-  #dueItems(task: WebhookTask, { was, now }: Revised<{ readonly dueAtMs?: number }>): TransactItem[] {
-    if (was?.dueAtMs === now.dueAtMs) return [];
-    const { registry } = this.#tables;
-    const items: TransactItem[] = [];
-    if (was?.dueAtMs !== undefined) {
-      items.push({ Delete: { TableName: registry, Key: dueKey(task, was.dueAtMs) } });
-    }
-    if (now.dueAtMs !== undefined) {
-      items.push({ Put: { TableName: registry, Item: { ...dueKey(task, now.dueAtMs), ...task } } });
-    }
-    return items;
-  }
-
   async #get(table: string, key: Item): Promise<Item | undefined> {
     const { Item } = await readWithRetries(this.#pacing, () =>
       this.#client.send(new GetCommand({ TableName: table, Key: key, ConsistentRead: true })),
@@ -201,7 +192,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
 
   #page(input: Omit<QueryCommandInput, 'TableName'>): Promise<QueryCommandOutput> {
     return readWithRetries(this.#pacing, () =>
-      this.#client.send(new QueryCommand({ ...input, TableName: this.#tables.registry, ConsistentRead: true })),
+      this.#client.send(new QueryCommand({ ...input, TableName: this.#tables.registry })),
     );
   }
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
-import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
+import { IdempotencyTable, KeyAttribute, RegistryTable } from '../../kernel/contract/tables.ts';
 import { tenantId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
 import { type Attempt, DELIVERY_KEPT_SECONDS, type Delivery } from '../domain/webhook-delivery.ts';
@@ -14,9 +14,11 @@ import {
 import type { WebhookReplay } from '../domain/webhook-replay.ts';
 import type { WebhookTask } from '../use/webhooks.ts';
 
-/** Shards of the due queue: an outage of receivers makes many due rows, and the sweep reads them every minute. */
-export const DUE_SHARDS = 8;
-const TIME_DIGITS = 13;
+/**
+ * Parts of the deliveries of one endpoint, and of the due queue. A delivery costs three units in its partition (made, claimed,
+ * finished) and two in the queue, so a thousand a second of one endpoint stay below half of what a partition takes.
+ */
+export const WEBHOOK_SHARDS = 8;
 
 const owner = { tenantId: z.string().transform(tenantId), mode: z.enum(['test', 'live']) };
 const wanted = z.array(z.enum([...WEBHOOK_EVENT_TYPES, '*']));
@@ -52,6 +54,7 @@ const deliveryItem = itemSchema<Delivery>()({
   status: z.enum(['pending', 'delivered', 'failed', 'canceled']),
   tries: z.int(),
   dueAtMs: z.int().exactOptional(),
+  leaseExpiresAtMs: z.int().exactOptional(),
   extra: z.literal(true).exactOptional(),
   running: z.literal(true).exactOptional(),
   attempts: z.array(
@@ -82,10 +85,13 @@ const replayItem = itemSchema<WebhookReplay>()({
   createdAtMs: z.int(),
 });
 
-const dueItem = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('attempt'), endpointId: z.string(), deliveryId: z.string() }),
-  z.object({ kind: z.literal('replay'), replayId: z.string() }),
-]);
+/** An entry of the due queue is the key of its row. */
+const dueEntry = z.object({
+  [KeyAttribute.partition]: z
+    .string()
+    .regex(new RegExp(`^(${RegistryRow.webhookDelivery}[^#]+#\\d+|${RegistryRow.webhookReplay}[^#]+)$`)),
+  [KeyAttribute.sort]: z.string(),
+});
 
 export function bookKey({ tenantId: tenant, mode }: WebhookOwner): Item {
   return {
@@ -102,18 +108,22 @@ export function parseBook(item: Item): EndpointBook {
   return bookItem.parse(item);
 }
 
-export function deliveriesPartition(endpointId: string): string {
-  return `${RegistryRow.webhookDelivery}${endpointId}`;
+/** Sorted by the time of their events in each shard. */
+export function deliveriesPartition(endpointId: string, shard: number): string {
+  return `${RegistryRow.webhookDelivery}${endpointId}#${shard}`;
 }
 
-export function deliveryKey(delivery: Pick<Delivery, 'endpointId' | 'id'>): Item {
-  return { [KeyAttribute.partition]: deliveriesPartition(delivery.endpointId), [KeyAttribute.sort]: delivery.id };
+export function deliveryKey({ endpointId, id }: Pick<Delivery, 'endpointId' | 'id'>): Item {
+  return {
+    [KeyAttribute.partition]: deliveriesPartition(endpointId, shardOf(id) % WEBHOOK_SHARDS),
+    [KeyAttribute.sort]: id,
+  };
 }
 
 /** The expiry counts from the latest due time, so a pending delivery does not expire. */
 export function deliveryRow(delivery: Delivery): Item {
   const fromMs = Math.max(delivery.createdAtMs, delivery.dueAtMs ?? 0);
-  return { ...deliveryKey(delivery), ...delivery, ...expiry(fromMs) };
+  return { ...deliveryKey(delivery), ...delivery, ...expiry(fromMs), ...dueIn(delivery) };
 }
 
 export function parseDelivery(item: Item): Delivery {
@@ -125,7 +135,8 @@ export function replayKey(id: string): Item {
 }
 
 export function replayRow(replay: WebhookReplay): Item {
-  return { ...replayKey(replay.id), ...replay, ...expiry(Math.max(replay.createdAtMs, replay.dueAtMs ?? 0)) };
+  const fromMs = Math.max(replay.createdAtMs, replay.dueAtMs ?? 0);
+  return { ...replayKey(replay.id), ...replay, ...expiry(fromMs), ...dueIn(replay) };
 }
 
 export function parseReplay(item: Item): WebhookReplay {
@@ -137,22 +148,19 @@ function expiry(fromMs: number): Item {
 }
 
 export function duePartition(shard: number): string {
-  return `${RegistryRow.webhookDue}${shard}`;
+  return String(shard);
 }
 
-/** Key of the due row of a task that is due at `dueAtMs`. */
-export function dueKey(task: WebhookTask, dueAtMs: number): Item {
-  const name = task.kind === 'attempt' ? `${task.endpointId}#${task.deliveryId}` : task.replayId;
-  return {
-    [KeyAttribute.partition]: duePartition(shardOf(name) % DUE_SHARDS),
-    [KeyAttribute.sort]: `${dueTime(dueAtMs)}#${name}`,
-  };
-}
-
-export function dueTime(ms: number): string {
-  return String(ms).padStart(TIME_DIGITS, '0');
+/** Puts the row into the due queue while it has a due time. */
+function dueIn({ id, dueAtMs }: { readonly id: string; readonly dueAtMs?: number }): Item {
+  if (dueAtMs === undefined) return {};
+  return { [RegistryTable.dueIndex.partitionKey]: duePartition(shardOf(id) % WEBHOOK_SHARDS) };
 }
 
 export function parseDue(item: Item): WebhookTask {
-  return dueItem.parse(item);
+  const { pk, sk } = dueEntry.parse(item);
+  const [kind, id = ''] = pk.split('#');
+  return `${kind}#` === RegistryRow.webhookReplay
+    ? { kind: 'replay', replayId: id }
+    : { kind: 'attempt', endpointId: id, deliveryId: sk };
 }

@@ -8,7 +8,7 @@ import { type AddressRulesOptions, areAllowed, type Resolve, type Resolved, rule
 /** Timeout from the DNS look-up to the end of the answer. Milliseconds. */
 const CALL_MS = 10_000;
 /** Stored beginning of an answer, for diagnosis. The rest is not read. Bytes. */
-const EXCERPT_BYTES = 1_024;
+const EXCERPT_BYTES = 256;
 
 export interface WebhookTransportOptions extends AddressRulesOptions {
   readonly resolve: Resolve;

@@ -1,9 +1,8 @@
 import type { PayonceEvent } from '../../events/domain/event.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { type OperationId, storedOperationId } from '../../kernel/ids.ts';
-import type { Clock, Entropy } from '../../kernel/world.ts';
-import { effectExpirySeconds } from '../../once/domain/idempotency.ts';
-import { commitOnce, type Written } from '../../once/use/execute-once.ts';
+import type { Clock } from '../../kernel/world.ts';
+import { commitOnce } from '../../once/use/execute-once.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { type Delivery, newDelivery, type WebhookMessage } from '../domain/webhook-delivery.ts';
 import { type EndpointBook, wants } from '../domain/webhook-endpoint.ts';
@@ -13,59 +12,34 @@ export interface FanOutTools {
   readonly webhooks: WebhookStore;
   readonly tasks: WebhookTasks;
   readonly runner: OperationRunner;
-  readonly clock: Clock;
-  readonly entropy: Entropy;
+  readonly clock: Pick<Clock, 'nowMs'>;
   readonly digest: Digest;
   /** Reports a failed immediate enqueue. The sweep enqueues the task within a minute. */
   readonly report: (error: unknown) => void;
 }
 
 /**
- * Creates a delivery for each endpoint that subscribes to the event. One transaction writes the deliveries, their due rows and
- * the record of the event, so all deliveries are created, or none, and none twice.
+ * Creates a delivery for each endpoint that subscribes to the event. A delivery's id is derived from endpoint and event, and its
+ * row must not exist yet: the row is the record, so no delivery is created twice. A crash between two of them is made good by
+ * the redelivery of the event.
  *
  * @throws RetryableError, AmbiguousError: the event can be processed again
  */
-export async function fanOut(tools: FanOutTools, event: PayonceEvent): Promise<'fanned_out' | 'before'> {
-  const operationId = fanOutOperation(event.event.id);
-  return commitOnce<{ readonly isFirst: boolean }, 'fanned_out' | 'before'>(tools.runner, {
-    operationId,
-    find: async () => ((await tools.webhooks.readEffect(operationId)) === undefined ? undefined : 'before'),
-    prepare: async () => ({ isFirst: true }),
-    write: ({ isFirst }) => writeDeliveries(tools, operationId, event, isFirst),
-  });
-}
-
-async function writeDeliveries(
-  tools: FanOutTools,
-  operationId: OperationId,
-  event: PayonceEvent,
-  isFirst: boolean,
-): Promise<Written<{ readonly isFirst: boolean }, 'fanned_out' | 'before'>> {
-  const { webhooks, clock, entropy, digest } = tools;
-  const nowMs = clock.nowMs();
-  const wanted = deliveriesFor(
-    digest,
-    await webhooks.readBook({ tenantId: event.tenant, mode: event.mode }),
-    messageOf(event),
-    nowMs,
-  );
-  // The first round assumes that all deliveries are new. Later rounds leave out those that exist already, from a replay or from
-  // a fan-out whose record has expired.
-  const deliveries = isFirst ? wanted : await absent(webhooks, wanted);
-  const outcome = await webhooks.write({
-    record: {
-      operationId,
-      owner: entropy.ownerToken(),
-      recordedAtMs: nowMs,
-      expiresAtSeconds: effectExpirySeconds(nowMs, entropy.fraction()),
+export function fanOut(tools: FanOutTools, event: PayonceEvent): Promise<'fanned_out' | 'before'> {
+  const { webhooks, runner, clock, digest } = tools;
+  return commitOnce<undefined, 'fanned_out' | 'before'>(runner, {
+    operationId: fanOutOperation(event.event.id),
+    find: async () => undefined,
+    prepare: async () => undefined,
+    write: async () => {
+      const book = await webhooks.readBook({ tenantId: event.tenant, mode: event.mode });
+      const wanted = deliveriesFor(digest, book, messageOf(event), clock.nowMs());
+      const written = await Promise.all(wanted.map((now) => webhooks.write({ deliveries: [{ now }] })));
+      const made = wanted.filter((_, index) => written[index]?.kind === 'written');
+      await enqueueAtOnce(tools, made.map(attemptOf));
+      return { kind: 'done', outcome: made.length === 0 && wanted.length > 0 ? 'before' : 'fanned_out' };
     },
-    deliveries: deliveries.map((now) => ({ now })),
   });
-  if (outcome.kind === 'recorded_before') return { kind: 'done', outcome: 'before' };
-  if (outcome.kind !== 'written') return { kind: 'again', prepared: { isFirst: false } };
-  await enqueueAtOnce(tools, deliveries.map(attemptOf));
-  return { kind: 'done', outcome: 'fanned_out' };
 }
 
 export function deliveriesFor(
@@ -98,11 +72,6 @@ export async function enqueueAtOnce(
   } catch (error) {
     report(error);
   }
-}
-
-async function absent(webhooks: WebhookStore, wanted: readonly Delivery[]): Promise<readonly Delivery[]> {
-  const found = await Promise.all(wanted.map(({ endpointId, id }) => webhooks.readDelivery(endpointId, id)));
-  return wanted.filter((_, index) => found[index] === undefined);
 }
 
 function fanOutOperation(eventId: string): OperationId {

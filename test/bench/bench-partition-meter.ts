@@ -1,0 +1,73 @@
+import { itemSize } from '../world/dynamodb-values.ts';
+import type { RowChange } from '../world/memory-dynamodb.ts';
+import type { KeyPart, TableShape } from '../world/memory-table.ts';
+
+type Item = NonNullable<RowChange['after']>;
+
+const KILOBYTE = 1024;
+/** An item in a transaction costs twice (Amazon DynamoDB developer guide, "DynamoDB transactions", capacity). */
+const IN_TRANSACTION = 2;
+
+/** Counts the write units of each partition key, of tables and of their indexes, from the rows before and after each write. */
+export class PartitionMeter {
+  /** By `<table> <partition>` and `<table>/<index> <partition>`. */
+  readonly units = new Map<string, number>();
+  /** Whether what is noted next was written in a transaction. */
+  transaction = false;
+  readonly #shapes: ReadonlyMap<string, TableShape>;
+
+  constructor(shapes: readonly TableShape[]) {
+    this.#shapes = new Map(shapes.map((shape) => [shape.name, shape]));
+  }
+
+  note(changes: readonly RowChange[]): void {
+    for (const { table, before, after } of changes) {
+      const shape = this.#shapes.get(table);
+      const row = after ?? before;
+      if (shape === undefined || row === undefined) continue;
+      const units = Math.max(unitsOf(before), unitsOf(after));
+      this.#add(table, shape.partition, row, this.transaction ? IN_TRANSACTION * units : units);
+      this.#noteIndexes(shape, before, after);
+    }
+  }
+
+  /** Busiest first. */
+  busiest(): readonly (readonly [string, number])[] {
+    return [...this.units].sort(([, left], [, right]) => right - left);
+  }
+
+  /** The units of a table and its indexes, or of its partitions that begin with the prefix. */
+  of(table: string, prefix?: string): number {
+    const isMeant = (place: string): boolean =>
+      prefix === undefined
+        ? /[ /]/.test(place.slice(table.length, table.length + 1))
+        : place.startsWith(`${table} ${prefix}`);
+    return [...this.units]
+      .filter(([place]) => place.startsWith(table) && isMeant(place))
+      .reduce((sum, [, units]) => sum + units, 0);
+  }
+
+  /** A moved entry is a delete and a put; an entry whose attributes stay the same costs nothing. */
+  #noteIndexes(shape: TableShape, before: Item | undefined, after: Item | undefined): void {
+    for (const [name, { partition, sort, projectsAll }] of Object.entries(shape.indexes ?? {})) {
+      const entry = (item: Item | undefined): Item | undefined =>
+        item?.[partition.name] === undefined || item[sort.name] === undefined ? undefined : item;
+      const [old, now] = [entry(before), entry(after)];
+      const place = (item: Item | undefined): unknown => item && [item[partition.name], item[sort.name]];
+      const isMoved = JSON.stringify(place(old)) !== JSON.stringify(place(now));
+      if (!isMoved && (projectsAll === undefined || JSON.stringify(old) === JSON.stringify(now))) continue;
+      const index = `${shape.name}/${name}`;
+      if (now !== undefined) this.#add(index, partition, now, projectsAll === undefined ? 1 : unitsOf(now));
+      if (old !== undefined && isMoved) this.#add(index, partition, old, projectsAll === undefined ? 1 : unitsOf(old));
+    }
+  }
+
+  #add(name: string, partition: KeyPart, item: Item, units: number): void {
+    const place = `${name} ${String(item[partition.name])}`;
+    this.units.set(place, (this.units.get(place) ?? 0) + units);
+  }
+}
+
+function unitsOf(item: Item | undefined): number {
+  return item === undefined ? 0 : Math.ceil(itemSize(item) / KILOBYTE);
+}
