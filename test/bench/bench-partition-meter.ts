@@ -63,7 +63,7 @@ export class PartitionMeter {
   }
 
   #add(name: string, partition: KeyPart, item: Item, units: number): void {
-    const place = `${name} ${String(item[partition.name])}`;
+    const place = `${name} ${item[partition.name] as string | number}`;
     this.units.set(place, (this.units.get(place) ?? 0) + units);
   }
 }
