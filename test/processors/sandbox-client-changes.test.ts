@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { returnOperation } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { MAX_REFUNDS } from '../../lambdas/payments/domain/change.ts';
 import type { ChangeOrder, ChargeChange, Processor } from '../../lambdas/payments/use/processor.ts';
 import { createSandboxBooks } from '../../lambdas/processors/sandbox/sandbox-books.ts';
 import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
@@ -62,6 +63,22 @@ describe('the sandbox client changes a charge', () => {
       payment: order.paymentId,
       operation: ours.operationId,
     });
+  });
+
+  test('and finds the refund of a charge with more refunds than a payment can have', async () => {
+    const sandbox = createTestSandbox();
+    await using server = await serveSandbox(sandbox.handler);
+    const client = createSandboxClient({ url: server.url, clock: CLOCK });
+    const order = freshOrder();
+    const { chargeId = '' } = await client.charge(order, LIMIT);
+    const harness = sandboxHarness(sandbox.handler);
+    for (let refund = 0; refund < MAX_REFUNDS; refund += 1) {
+      await harness.post(`/charges/${chargeId}/refunds`, { amount: 1 });
+    }
+    const last = freshChange(order, chargeId, { kind: 'refund', amountMinor: 1 });
+    const applied = await client.change(last, LIMIT);
+    expect(applied).toMatchObject({ kind: 'applied' });
+    expect(await client.findChange(last, LIMIT)).toEqual(applied);
   });
 
   test('and reports the fee of a capture', async () => {

@@ -62,6 +62,25 @@ describe('a rebuild of the views', () => {
     expect(harness.views.all().filter(({ paymentId }) => paymentId === stray[0]?.payment.id)).toEqual([]);
   });
 
+  test('names a payment that this code cannot read, keeps its rows, and rebuilds all others', async () => {
+    await projectAll();
+    const unreadable = harness.written[0]?.payment.id;
+    const { store } = harness.tools();
+    const before = harness.views.all();
+    const { counts, differences } = await harness.rebuild({
+      store: {
+        listTransitions: async (paymentId, page) => {
+          if (paymentId === unreadable) throw new TypeError('a transition of another version');
+          return store.listTransitions(paymentId, page);
+        },
+      },
+    });
+    expect(differences).toEqual([{ kind: 'unreadable', paymentId: unreadable, unreadable: 'TypeError' }]);
+    expect(counts).toMatchObject({ projected: 2 });
+    const rowsOf = (rows: typeof before) => rows.filter(({ paymentId }) => paymentId === unreadable);
+    expect(rowsOf(harness.views.all())).toEqual(rowsOf(before));
+  });
+
   test('changes the format of payments without removing any from its list, even for a moment', async () => {
     await projectAll();
     const shown = () =>

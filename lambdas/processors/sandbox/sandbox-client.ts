@@ -28,6 +28,9 @@ const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10
 /** Milliseconds. The health route does no work, so a later answer indicates trouble. */
 const PROBE_TIMEOUT_MS = 2_000;
 
+/** Enough for a charge with the largest number of refunds, ours and others'. */
+const MAX_CHARGE_BYTES = 1_024 * 1_024;
+
 /**
  * The sandbox processor over HTTP. Each method sends one request; the engine decides about retries. The idempotency key is
  * the operation id, the same for every attempt.
@@ -35,7 +38,7 @@ const PROBE_TIMEOUT_MS = 2_000;
 export function createSandboxClient(options: SandboxClientOptions): Processor {
   const { url, clock, send = callOnce } = options;
   const get = (path: string, timeoutMs: number): Promise<HttpAnswer> =>
-    send({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs });
+    send({ method: 'GET', url: `${url}${path}`, headers: {}, timeoutMs, maxAnswerBytes: MAX_CHARGE_BYTES });
   const post = (path: string, key: OperationId, body: object, timeoutMs: number): Promise<HttpAnswer> =>
     send({
       method: 'POST',

@@ -1,4 +1,5 @@
 import { ViewsRow } from '../../kernel/contract/rows.ts';
+import { isFault } from '../../kernel/faults.ts';
 import type { PaymentId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { isOfComparison, timeOf, type ViewKey, type ViewOwner } from '../domain/lists.ts';
@@ -44,11 +45,13 @@ interface RebuildCounts {
 interface Suspect {
   readonly paymentId?: PaymentId;
   readonly key?: ViewKey;
+  /** Set when this code cannot read the payment's transitions. The other payments are rebuilt. */
+  readonly unreadable?: string;
 }
 
 /** A deviation that remains after the Views had time to catch up. */
 export interface Difference extends Suspect {
-  readonly kind: 'wrong_or_missing' | 'stray' | 'total';
+  readonly kind: 'wrong_or_missing' | 'stray' | 'total' | 'unreadable';
 }
 
 export interface Rebuilt {
@@ -122,23 +125,23 @@ class Rebuild {
     await this.#walk(
       'project',
       (step) => ledger.payments(step),
-      (id) => this.#project(id),
+      (id) => this.#unlessUnreadable(id, () => this.#project(id)),
     );
     await this.#walk(
       'sweep',
       (step) => views.walk(step),
-      (row) => this.#sweep(row),
+      (row) => this.#unlessUnreadable(row.paymentId, () => this.#sweep(row)),
     );
     if (this.#phase === 'close') await this.#closeDays();
     await this.#walk(
       'compare_ledger',
       (step) => ledger.payments(step),
-      (id) => this.#comparePayment(id),
+      (id) => this.#unlessUnreadable(id, () => this.#comparePayment(id)),
     );
     await this.#walk(
       'compare_views',
       (step) => views.walk(step),
-      (row) => this.#compareRow(row),
+      (row) => this.#unlessUnreadable(row.paymentId, () => this.#compareRow(row)),
     );
     return { counts: this.#counts, differences: await this.#remaining() };
   }
@@ -155,6 +158,19 @@ class Rebuild {
     };
     await walkAll({ step, each, progress }, this.#walked);
     await this.#enter(PHASES[PHASES.indexOf(phase) + 1] ?? 'done');
+  }
+
+  /** A payment that cannot be read is reported and skipped. @throws a fault of the store, which says nothing of the payment */
+  async #unlessUnreadable(paymentId: PaymentId | undefined, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (isFault(error) || paymentId === undefined || !(error instanceof Error)) throw error;
+      const isKnown = this.#suspects.some(
+        (suspect) => suspect.unreadable !== undefined && suspect.paymentId === paymentId,
+      );
+      if (!isKnown) this.#suspect({ paymentId, unreadable: error.name });
+    }
   }
 
   async #enter(phase: Phase): Promise<void> {
@@ -236,6 +252,7 @@ class Rebuild {
   async #differenceOf(suspect: Suspect): Promise<Difference | undefined> {
     const { views } = this.#tools;
     const { key, paymentId } = suspect;
+    if (suspect.unreadable !== undefined) return { ...suspect, kind: 'unreadable' };
     if (key === undefined) {
       const said = paymentId === undefined ? undefined : await readPaymentViews(this.#tools, paymentId);
       const wrong = said === undefined ? [] : await wrongRows(views, said);
