@@ -4,6 +4,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type Command, InvalidArgumentError } from 'commander';
 import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../lambdas/kernel/platform/platform.ts';
+import { DynamoDbOrders } from '../lambdas/orders/store/dynamodb-orders.ts';
 import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
 import { DynamoDbLedgerWalk } from '../lambdas/views/store/dynamodb-ledger-walk.ts';
 import { DynamoDbViews } from '../lambdas/views/store/dynamodb-views.ts';
@@ -60,6 +61,8 @@ async function rebuild(session: Session, { compare = false, segments, settle, st
   ]);
   const documents = documentClient(new DynamoDBClient({ ...target, maxAttempts: 1 }));
   const pacing = { clock: systemClock, entropy: systemEntropy };
+  const tables = { idempotency, ledger, registry };
+  const store = new DynamoDbStore(documents, tables, pacing);
   // One file per Ledger: progress on one says nothing about another.
   const file = state ?? join(PAYONCE_DIRECTORY, `views-rebuild-${ledger}.json`);
   try {
@@ -74,7 +77,8 @@ async function rebuild(session: Session, { compare = false, segments, settle, st
       {
         views: new DynamoDbViews(documents, views, pacing),
         ledger: new DynamoDbLedgerWalk(documents, ledger, pacing),
-        store: new DynamoDbStore(documents, { idempotency, ledger, registry }, pacing),
+        store,
+        orders: new DynamoDbOrders(documents, tables, pacing, store),
         digest: systemDigest,
         settleMs: settle * 1000,
         ...pacing,
@@ -95,8 +99,8 @@ async function rebuild(session: Session, { compare = false, segments, settle, st
       differences,
     },
     [
-      `${counts.projected} payments written, ${counts.removed} stray rows removed, ${counts.daysClosed} days closed, ` +
-        `${counts.compared} payments compared.`,
+      `${counts.projected} payments and orders written, ${counts.removed} stray rows removed, ${counts.daysClosed} days closed, ` +
+        `${counts.compared} compared.`,
       ...differences.slice(0, MOST_SHOWN).map(differenceLine),
       ...(differences.length === 0 ? ['The Views agree with the Ledger.'] : []),
     ],
@@ -123,8 +127,8 @@ function progressLine({ phase, walked, counts }: RebuildState): string {
   return `${phase}: ${done} of ${walked.length} segments done, ${counts.projected} payments, ${counts.compared} compared`;
 }
 
-function differenceLine({ kind, paymentId, key }: Difference): string {
-  return `${kind}  ${paymentId ?? ''}  ${key?.partition ?? ''}  ${key?.sort ?? ''}`;
+function differenceLine({ kind, chainId, key }: Difference): string {
+  return `${kind}  ${chainId ?? ''}  ${key?.partition ?? ''}  ${key?.sort ?? ''}`;
 }
 
 function readSegments(text: string): number {

@@ -7,8 +7,8 @@ import { Construct } from 'constructs';
 import { REPUBLISH_TIMEOUT_SECONDS } from '../lambdas/events/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { EventMetric } from '../lambdas/kernel/contract/events.ts';
-import { LedgerRow, RegistryRow } from '../lambdas/kernel/contract/rows.ts';
-import { KeyAttribute, LedgerTable } from '../lambdas/kernel/contract/tables.ts';
+import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
+import { LedgerTable } from '../lambdas/kernel/contract/tables.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import type { HttpApi } from './constructs/http-api.ts';
 import { type FunctionLogs, PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
@@ -102,7 +102,6 @@ export class Events extends Construct {
           FilterCriteria.filter({
             eventName: FilterRule.isEqual('INSERT') as readonly string[],
             dynamodb: {
-              Keys: { [KeyAttribute.partition]: { S: FilterRule.beginsWith(LedgerRow.payment) } },
               // Only outcomes are in this index.
               NewImage: { [LedgerTable.recentOutcomesIndex.partitionKey]: { S: FilterRule.exists() } },
             },

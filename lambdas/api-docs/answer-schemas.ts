@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { PROBLEMS } from '../http/problems.ts';
+import { order } from '../orders/http/order-object.ts';
 import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
 import { ACCOUNTS } from '../payments/domain/posting.ts';
 import { dispute, payment, refund, shownAmount, unixSeconds } from '../payments/http/payment-objects.ts';
-import { order } from './order-schema.ts';
 
 /** What the API answers, for its documents. Objects are open: a client must pass over fields that it does not know. */
 

@@ -21,7 +21,7 @@ export const event = z
   .looseObject({
     id: z
       .string()
-      .regex(/^evt_[a-z2-7]{32}\d{6}[a-z2-7]{10}$/)
+      .regex(/^evt_(ord_)?[a-z2-7]{32}\d{6}[a-z2-7]{10}$/)
       .meta({
         description: 'The same however often the event is delivered.',
         example: 'evt_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp000002mfzwizlttq',
@@ -31,13 +31,13 @@ export const event = z
     version: z.literal(EVENT_VERSION).meta({ description: 'The version of the event’s format.' }),
     created: z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 }),
     sequence: z.int().min(1).meta({
-      description: 'The event’s place among those of its payment: order is told by this and never by arrival.',
+      description: 'The event’s place among those of its payment or order: order is told by this and never by arrival.',
     }),
     livemode: z.boolean(),
     data: z.looseObject({
       object: z
         .looseObject({ id: z.string(), object: z.string() })
-        .meta({ description: 'The payment, refund or dispute as it stood then.' }),
+        .meta({ description: 'The payment, order, refund or dispute as it stood then.' }),
     }),
   })
   .meta({ id: 'Event' });

@@ -2,9 +2,9 @@ import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import type { ProblemCode } from '../http/problems.ts';
 import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
+import { order } from '../orders/http/order-object.ts';
 import { createOrderBody } from '../orders/http/order-schemas.ts';
 import captured from './examples.json' with { type: 'json' };
-import { order } from './order-schema.ts';
 import {
   ALWAYS,
   type Examples,

@@ -19,6 +19,10 @@ export const EventNames = {
   disputeOpened: 'dispute.opened.v1',
   disputeClosed: 'dispute.closed.v1',
   ledgerCorrected: 'ledger.corrected.v1',
+  orderPlaced: 'order.placed.v1',
+  orderCompleted: 'order.completed.v1',
+  orderCanceled: 'order.canceled.v1',
+  orderReviewRequired: 'order.review_required.v1',
 } as const;
 
 export type EventName = (typeof EventNames)[keyof typeof EventNames];
@@ -42,6 +46,10 @@ export const PUBLIC_EVENTS = [
   EventNames.refundFailed,
   EventNames.disputeOpened,
   EventNames.disputeClosed,
+  EventNames.orderPlaced,
+  EventNames.orderCompleted,
+  EventNames.orderCanceled,
+  EventNames.orderReviewRequired,
 ] as const;
 
 /** The request and the answer of the function that republishes events. Times in Unix milliseconds. */

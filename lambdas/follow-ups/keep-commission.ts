@@ -1,4 +1,4 @@
-import type { PayonceEvent } from '../events/domain/event.ts';
+import type { PaymentEvent } from '../events/domain/event.ts';
 import { type Consumer, type ConsumeTools, consumeEvent, inOurTables } from '../once/use/consume-event.ts';
 import type { ConsumerWrite, RowCondition } from '../once/use/consumer-records.ts';
 import { type Consumed } from '../once/use/execute-once.ts';
@@ -9,7 +9,7 @@ import { commissionDueKey, commissionKeys } from './commission-rows.ts';
 export const COMMISSIONS = 'commission';
 
 /** An event of one of `COMMISSION_EVENTS`. */
-export type CommissionEvent = PayonceEvent & { readonly payment: CommissionedPayment };
+export type CommissionEvent = PaymentEvent & { readonly payment: CommissionedPayment };
 
 /**
  * Updates the affiliate's commission from the payment: `locked` when it is paid, reduced by a partial refund, `canceled` by a

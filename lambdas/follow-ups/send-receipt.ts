@@ -1,11 +1,11 @@
-import type { PayonceEvent } from '../events/domain/event.ts';
+import type { PaymentEvent } from '../events/domain/event.ts';
 import { type Consumer, type ConsumeTools, consumeEvent, outside } from '../once/use/consume-event.ts';
 import { type Consumed } from '../once/use/execute-once.ts';
 import type { EmailOutcome, Mailer } from '../orders/use/order-parties.ts';
 import { type PaidPayment, RECEIPT_TAG, type ReceiptAddress, receiptAddress, receiptEmail } from './receipt.ts';
 
 /** A `payment.completed` event. */
-export type PaidEvent = PayonceEvent & { readonly payment: PaidPayment };
+export type PaidEvent = PaymentEvent & { readonly payment: PaidPayment };
 
 /** Why a receipt was not sent. */
 type UnsentReceipt = Extract<EmailOutcome['kind'] | ReceiptAddress['kind'], 'refused' | 'needs_review' | 'malformed'>;

@@ -2,7 +2,7 @@ import { authenticatedApi } from '../http/authenticated-api.ts';
 import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
-import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
+import { LedgerChains } from '../orders/store/ledger-chains.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { EVENT_ROUTES } from '../views/http/list-routes.ts';
 import { readEventsConfig } from '../views/settings.ts';
@@ -14,7 +14,7 @@ const pacing = { clock: systemClock, entropy: systemEntropy };
 
 /** Not wrapped in `idempotently`: it only reads. */
 export const handler = authenticatedApi(EVENT_ROUTES, {
-  transitions: new LedgerTransitions(client, tables.ledger, pacing),
+  transitions: new LedgerChains(client, tables.ledger, pacing),
   views: new DynamoDbViews(client, tables.views, pacing),
   keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
   telemetry: standardTelemetry('events'),

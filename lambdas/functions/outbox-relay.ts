@@ -10,13 +10,13 @@ import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { ProcessRecords } from '../once/process-records.ts';
-import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
+import { LedgerChains } from '../orders/store/ledger-chains.ts';
 
 const config = readRelayConfig(process.env);
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const telemetry = relayTelemetry('outbox-relay', () => systemClock.nowMs());
 const tools = {
-  transitions: new LedgerTransitions(documentClient(), config.ledgerTable, pacing),
+  transitions: new LedgerChains(documentClient(), config.ledgerTable, pacing),
   publisher: new EventBridgePublisher(eventBridgeClient(), config.eventBus),
   parking: configuredParking(config.parkingQueueUrl),
   relayed: new ProcessRecords<PublishOutcome>(),

@@ -8,13 +8,13 @@ import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
-import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
+import { LedgerChains } from '../orders/store/ledger-chains.ts';
 
 const config = readPublisherConfig(process.env);
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const telemetry = standardTelemetry('republish-range');
 const tools = {
-  transitions: new LedgerTransitions(documentClient(), config.ledgerTable, pacing),
+  transitions: new LedgerChains(documentClient(), config.ledgerTable, pacing),
   publisher: new EventBridgePublisher(eventBridgeClient(), config.eventBus),
   digest: systemDigest,
   report: (error: unknown) => telemetry.fault('republish-range', error),

@@ -20,8 +20,8 @@ import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { DynamoDbConsumerRecords } from '../once/store/dynamodb-consumer-records.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
+import { LedgerChains } from '../orders/store/ledger-chains.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
-import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
 import { configuredProcessors } from '../processors/configured-processors.ts';
 import { PROCESSORS } from '../processors/registry.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
@@ -52,7 +52,7 @@ const telemetry = standardTelemetry(NAME);
 const report = (error: unknown): void => telemetry.fault(NAME, error);
 const { books } = await configuredProcessors(payments, systemClock);
 const store = new DynamoDbStore(client, tables, pacing);
-const transitions = new LedgerTransitions(client, tables.ledger, pacing);
+const transitions = new LedgerChains(client, tables.ledger, pacing);
 const views = new DynamoDbViews(client, readViewsTable(process.env), pacing);
 
 /** The worker of the jobs that append nothing to the Ledger. */

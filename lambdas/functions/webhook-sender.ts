@@ -3,7 +3,7 @@ import { documentClient } from '../kernel/platform/document-client.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
-import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
+import { LedgerChains } from '../orders/store/ledger-chains.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import { eventsOfRange, readEvent } from '../views/use/read-event.ts';
 import { runWebhookTasks } from '../webhooks/http/webhook-tasks.ts';
@@ -21,7 +21,7 @@ const pacing = { clock: systemClock, entropy: systemEntropy };
 const telemetry = standardTelemetry('webhook-sender');
 const views = new DynamoDbViews(client, config.viewsTable, pacing);
 const pastEvents: PastEvents = (range) => eventsOfRange(views, range);
-const transitions = new LedgerTransitions(client, config.ledgerTable, pacing);
+const transitions = new LedgerChains(client, config.ledgerTable, pacing);
 const tools = {
   webhooks: new DynamoDbWebhooks(client, config.tables, pacing),
   pastEvents,

@@ -12,6 +12,13 @@ export type PaymentId = Branded<'PaymentId'>;
 /** `ord_…`: derived from the request that made the order. */
 export type OrderId = Branded<'OrderId'>;
 
+/** The chain of transitions in the Ledger that a row is derived from. */
+export type ChainId = PaymentId | OrderId;
+
+export function isOrderId(id: ChainId): id is OrderId {
+  return id.startsWith('ord_');
+}
+
 /** Names one thing that must happen once; the key at the processor, the same on every attempt. A payment's own id is the operation id of its charge. */
 export type OperationId = Branded<'OperationId'>;
 

@@ -15,11 +15,11 @@ import captured from '../../lambdas/api-docs/examples.json' with { type: 'json' 
 import { jobList, jobRun, jobRunList } from '../../lambdas/api-docs/job-answers.ts';
 import { event, eventList, paymentList } from '../../lambdas/api-docs/list-schemas.ts';
 import { openApiDocument } from '../../lambdas/api-docs/openapi.ts';
-import { order } from '../../lambdas/api-docs/order-schema.ts';
 import * as webhookAnswers from '../../lambdas/api-docs/webhook-answers.ts';
 import { PROBLEMS } from '../../lambdas/http/problems.ts';
 import { startRunBody } from '../../lambdas/jobs/http/job-schemas.ts';
 import { CURRENCIES } from '../../lambdas/kernel/currency.ts';
+import { order } from '../../lambdas/orders/http/order-object.ts';
 import { createOrderBody } from '../../lambdas/orders/http/order-schemas.ts';
 import { createPaymentBody, dispute, payment, refund } from '../../lambdas/payments/http/payment-objects.ts';
 import { cancelBody, captureBody, refundBody } from '../../lambdas/payments/http/payment-schemas.ts';

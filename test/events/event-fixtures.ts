@@ -1,10 +1,10 @@
-import { eventOf, type PayonceEvent } from '../../lambdas/events/domain/event.ts';
+import { eventOf, type PaymentEvent } from '../../lambdas/events/domain/event.ts';
 import type { Digest } from '../../lambdas/kernel/digest.ts';
 import { isOutcome } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
 
 /** The events of some payments' transitions, as they come over the bus: as JSON. The first of each payment is among them. */
-export function eventsOf(digest: Digest, transitions: readonly Transition[]): readonly PayonceEvent[] {
+export function eventsOf(digest: Digest, transitions: readonly Transition[]): readonly PaymentEvent[] {
   const firsts = new Map(
     transitions.filter(({ sequence }) => sequence === 1).map((first) => [first.payment.id, detailsOf(first)]),
   );
@@ -13,6 +13,6 @@ export function eventsOf(digest: Digest, transitions: readonly Transition[]): re
     .map((transition) => {
       const first = firsts.get(transition.payment.id);
       if (first === undefined) throw new Error('the first transition is missing');
-      return JSON.parse(JSON.stringify(eventOf(digest, transition, first))) as PayonceEvent;
+      return JSON.parse(JSON.stringify(eventOf(digest, transition, first))) as PaymentEvent;
     });
 }

@@ -14,7 +14,7 @@ import {
   ReceiveMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
-import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
+import type { PaymentEvent, PayonceEvent } from '../../lambdas/events/domain/event.ts';
 import { StackName, StackOutput } from '../../lambdas/kernel/contract/api.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { localAws } from '../support/local-aws.ts';
@@ -68,8 +68,9 @@ export class EventListener {
   }
 
   /** Waits until it has heard so many events of a payment, in the order in which they came. */
-  async heard(paymentId: unknown, count: number): Promise<readonly PayonceEvent[]> {
-    const ofPayment = () => this.#heard.filter(({ payment }) => payment.id === paymentId);
+  async heard(paymentId: unknown, count: number): Promise<readonly PaymentEvent[]> {
+    const ofPayment = () =>
+      this.#heard.filter((event): event is PaymentEvent => 'payment' in event && event.payment.id === paymentId);
     await until(async () => {
       await this.#listen();
       return ofPayment().length >= count ? true : undefined;

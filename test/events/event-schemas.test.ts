@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ALL_EVENTS } from '../../lambdas/events/contract.ts';
+import { ALL_EVENTS, type EventName } from '../../lambdas/events/contract.ts';
 import { eventOf, nameOfEvent, typeOfEvent } from '../../lambdas/events/domain/event.ts';
 import { EventSchemas, readEvent } from '../../lambdas/events/http/event-schemas.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
@@ -23,8 +23,10 @@ function subjectOf(type: string): { readonly subject?: Subject } {
   return {};
 }
 
+const isOfPayment = (name: EventName): name is Exclude<EventName, `order.${string}`> => !name.startsWith('order.');
+
 describe('an event of every type', () => {
-  test.each(ALL_EVENTS)('%s is read back from the bus as it was made', (name) => {
+  test.each(ALL_EVENTS.filter(isOfPayment))('%s is read back from the bus as it was made', (name) => {
     const type = typeOfEvent(name);
     const draft = { type, payment: paid.payment, postings: [], ...subjectOf(type) };
     const transition = nextTransition(systemDigest, paid, draft, requestedAt(Date.UTC(2026, 2, 1, 13)));

@@ -1,5 +1,6 @@
 import { eventOf } from '../../lambdas/events/domain/event.ts';
 import type { EventPublisher, PublishOutcome } from '../../lambdas/events/use/event-publisher.ts';
+import type { Parking, StreamRecord } from '../../lambdas/events/use/ledger-stream.ts';
 import { type Relayed, type RelayTools, relayTransitions } from '../../lambdas/events/use/relay-transitions.ts';
 import { isFault } from '../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
@@ -7,8 +8,6 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { ProcessRecords } from '../../lambdas/once/process-records.ts';
 import { isOutcome } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
-import type { TransitionReader } from '../../lambdas/payments/use/transition-reader.ts';
-import type { Parking, StreamRecord } from '../../lambdas/payments/use/transition-stream.ts';
 import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
@@ -130,8 +129,11 @@ function publisherOf(actor: Actor, bus: EventPublisher): EventPublisher {
   return { publish: (events) => actor.call('publish', PORT_VOICE, () => bus.publish(events)) };
 }
 
-function readerOf(actor: Actor, reader: TransitionReader): TransitionReader {
-  return { readTransition: (place) => actor.call('readTransition', PORT_VOICE, () => reader.readTransition(place)) };
+function readerOf(actor: Actor, reader: MemoryTransitions): RelayTools['transitions'] {
+  return {
+    readTransition: (place) => actor.call('readTransition', PORT_VOICE, () => reader.readTransition(place)),
+    readOrderTransition: (place) => actor.call('readTransition', PORT_VOICE, () => reader.readOrderTransition(place)),
+  };
 }
 
 function parkingOf(actor: Actor | undefined, parked: Parameters<Parking['park']>[0][]): Parking {

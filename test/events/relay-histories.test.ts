@@ -32,6 +32,7 @@ const naive: Relay = async ({ publisher, transitions, parking, digest }, records
       await parking.park({ body: whole, reason: '', detail: '' }).catch(() => undefined);
     if (content.kind !== 'transition') continue;
     const { transition } = content;
+    if (!('payment' in transition)) continue;
     const first = await transitions.readTransition({ paymentId: transition.payment.id, sequence: 1 });
     if (first === undefined) continue;
     await publisher.publish([eventOf(digest, transition, detailsOf(first))]).catch(() => undefined);

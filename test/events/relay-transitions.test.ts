@@ -1,9 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { BUS_CALL_INVALID, MAX_BYTES } from '../../lambdas/events/use/event-publisher.ts';
+import type { StreamRecord } from '../../lambdas/events/use/ledger-stream.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
-import type { StreamRecord } from '../../lambdas/payments/use/transition-stream.ts';
 import { chains, RelayHarness } from './relay-harness.ts';
+
+const NO_ORDERS = { readOrderTransition: async () => undefined };
 
 const PAYMENTS = 12;
 const POSITIONS = Array.from({ length: PAYMENTS }, (_, index) => index);
@@ -240,7 +242,7 @@ describe('the relay', () => {
     const harness = new RelayHarness([first, completed]);
     const again = harness.records[1] as StreamRecord;
     let reads = 0;
-    const reader = { readTransition: async () => (reads++, first) };
+    const reader = { ...NO_ORDERS, readTransition: async () => (reads++, first) };
     await harness.relayWith({ transitions: reader }, [again, { ...again, position: 'y' }]);
     expect(reads).toBe(1);
   });
@@ -248,6 +250,7 @@ describe('the relay', () => {
   test('goes as far as it can read', async () => {
     const harness = new RelayHarness();
     const reader = {
+      ...NO_ORDERS,
       readTransition: async ({ paymentId }: { paymentId: string }) => {
         if (paymentId === harness.transitions[1]?.payment.id) throw new RetryableError('store_unavailable', 'not now');
         return harness.transitions[0];

@@ -63,6 +63,7 @@ class LostEventsApiHarness {
     return republishLostEvents({
       transitions: {
         outcomesOfMinute: (minuteMs) => stored.outcomesOfMinute(minuteMs),
+        readOrderTransition: (place) => stored.readOrderTransition(place),
         readTransition: async (place) => {
           if (place.paymentId === this.unreadable) throw new TypeError('not of a form that this code knows');
           return stored.readTransition(place);

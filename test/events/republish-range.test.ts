@@ -3,8 +3,9 @@ import { eventOf } from '../../lambdas/events/domain/event.ts';
 import { type RepublishRange, republishRange } from '../../lambdas/events/use/republish-range.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import type { TransitionPlace } from '../../lambdas/payments/domain/transition.ts';
 import { detailsOf, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
-import type { OutcomePlace, SeenEvents } from '../../lambdas/payments/use/transition-reader.ts';
+import type { SeenEvents } from '../../lambdas/payments/use/transition-reader.ts';
 import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { requestedAt } from '../support/causes.ts';
@@ -32,7 +33,8 @@ function harness(minutes: readonly number[], seen?: SeenEvents, broken: readonly
   const stored = new MemoryTransitions(() => payments.flat());
   const transitions = {
     outcomesOfMinute: (minuteMs: number) => stored.outcomesOfMinute(minuteMs),
-    readTransition: async (place: OutcomePlace) => {
+    readOrderTransition: stored.readOrderTransition.bind(stored),
+    readTransition: async (place: TransitionPlace) => {
       if (broken.includes(place.paymentId)) throw new TypeError('not of a form that this code knows');
       return stored.readTransition(place);
     },
@@ -72,7 +74,9 @@ describe('publishing again', () => {
   });
 
   test('takes what lost its record in the Stream, and leaves what was seen', async () => {
-    const seen: SeenEvents = { unseen: async (places) => places.filter(({ paymentId }) => paymentId === lost) };
+    const seen: SeenEvents = {
+      unseen: async (places) => places.filter((place) => 'paymentId' in place && place.paymentId === lost),
+    };
     const made = harness([1, 2, 3], seen);
     const lost = made.payments[1]?.[0].payment.id;
     expect(await made.republish({})).toEqual({ found: 3, published: 1 });

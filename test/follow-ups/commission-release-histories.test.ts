@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { EventOf } from '../../lambdas/events/http/event-schemas.ts';
+import type { PaymentEventOf } from '../../lambdas/events/http/event-schemas.ts';
 import { keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
 import { releaseCommissionsJob } from '../../lambdas/follow-ups/release-commissions.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
@@ -49,7 +49,7 @@ class ReleaseHarness {
     this.#happened = Math.max(this.#happened, sequence);
   }
 
-  async take(event: EventOf): Promise<void> {
+  async take(event: PaymentEventOf): Promise<void> {
     const { clock, records } = this;
     this.happen(event.event.sequence);
     await keepCommission(
@@ -58,7 +58,7 @@ class ReleaseHarness {
     );
   }
 
-  async takeAll(events: readonly EventOf[]): Promise<void> {
+  async takeAll(events: readonly PaymentEventOf[]): Promise<void> {
     for (const event of events) await this.take(event);
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { EventOf } from '../../lambdas/events/http/event-schemas.ts';
+import type { PaymentEventOf } from '../../lambdas/events/http/event-schemas.ts';
 import { commissionAfter, released } from '../../lambdas/follow-ups/commission.ts';
 import { commissionWrites, keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
 import { consumerOperation, ownerToken } from '../../lambdas/kernel/ids.ts';
@@ -17,7 +17,7 @@ class CommissionHarness {
   readonly records = new MemoryConsumerRecords();
   readonly #entropy = countingEntropy();
 
-  keep(event: EventOf) {
+  keep(event: PaymentEventOf) {
     const { clock, records } = this;
     return keepCommission(
       { records, runner: idempotentRunner, clock, entropy: this.#entropy, digest: systemDigest },
@@ -25,7 +25,7 @@ class CommissionHarness {
     );
   }
 
-  async keepAll(events: readonly EventOf[]): Promise<void> {
+  async keepAll(events: readonly PaymentEventOf[]): Promise<void> {
     for (const event of events) await this.keep(event);
   }
 
@@ -34,7 +34,7 @@ class CommissionHarness {
   }
 
   /** Releases the commission as the job does. */
-  async payOut(newest: EventOf): Promise<void> {
+  async payOut(newest: PaymentEventOf): Promise<void> {
     const commission = commissionAfter(newest, newest.payment);
     invariant(commission !== undefined, 'there is one');
     const record = { operationId: consumerOperation(systemDigest, 'pay-out', 'o1'), owner: ownerToken('cron') };
@@ -110,8 +110,8 @@ describe('a commission', () => {
   });
 
   test.each([
-    ['in order', (events: readonly EventOf[]) => events],
-    ['in reverse order', (events: readonly EventOf[]) => events.toReversed()],
+    ['in order', (events: readonly PaymentEventOf[]) => events],
+    ['in reverse order', (events: readonly PaymentEventOf[]) => events.toReversed()],
   ])('is canceled permanently by a lost dispute, its events %s', async (_order, inSome) => {
     const harness = new CommissionHarness();
     const lost = eventsOfPaid('lost', METADATA, [disputed('lost'), refunded('re_1', 400), refunded('re_1', 400, true)]);
@@ -129,7 +129,7 @@ describe('a commission', () => {
     const events = eventsOfPaid('paid-out', METADATA, [disputed('lost')]);
     const harness = new CommissionHarness();
     await harness.keepAll(events.slice(0, 1));
-    await harness.payOut(events[0] as EventOf);
+    await harness.payOut(events[0] as PaymentEventOf);
     await harness.keepAll(events);
     expect(harness.row()).toMatchObject({ status: 'released', amountMinor: 100 });
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { EventOf } from '../../lambdas/events/http/event-schemas.ts';
+import type { PaymentEventOf } from '../../lambdas/events/http/event-schemas.ts';
 import { commissionAfter } from '../../lambdas/follow-ups/commission.ts';
 import { commissionWrites, keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
 import { sendReceipt } from '../../lambdas/follow-ups/send-receipt.ts';
@@ -24,21 +24,21 @@ const RIVAL_POINTS = [undefined, 1, 2, 3, 4];
 /** Processes one event, and checks the invariants; `atEnd` after every event was acknowledged. */
 interface Harness {
   readonly world: ConsumerWorld;
-  readonly take: (actor: Actor, event: EventOf) => Promise<{ readonly kind: string }>;
-  readonly violations: (acknowledged: ReadonlySet<EventOf>) => readonly string[];
+  readonly take: (actor: Actor, event: PaymentEventOf) => Promise<{ readonly kind: string }>;
+  readonly violations: (acknowledged: ReadonlySet<PaymentEventOf>) => readonly string[];
 }
 
 /** Delivers all events with faults and a rival before one of the calls, then without faults until each is acknowledged, and once more. */
 async function runHistory(
   harness: Harness,
-  events: readonly EventOf[],
+  events: readonly PaymentEventOf[],
   faults: readonly PlannedFault[],
   rivalAt?: number,
 ): Promise<HistoryRun> {
   const plan = new FaultPlan(faults);
-  const acknowledged = new Set<EventOf>();
+  const acknowledged = new Set<PaymentEventOf>();
   const violations: string[] = [];
-  const deliver = async (name: string, event: EventOf): Promise<void> => {
+  const deliver = async (name: string, event: PaymentEventOf): Promise<void> => {
     const actor = new Actor(name, plan);
     try {
       const { kind } = await harness.take(actor, event);
@@ -49,7 +49,7 @@ async function runHistory(
     if (!acknowledged.has(event)) harness.world.clock.advance(VISIBILITY_MS);
     violations.push(...harness.violations(acknowledged));
   };
-  const deliverAll = async (name: string, wanted: readonly EventOf[]): Promise<void> => {
+  const deliverAll = async (name: string, wanted: readonly PaymentEventOf[]): Promise<void> => {
     for (const event of wanted) await deliver(name, event);
   };
   if (rivalAt !== undefined) plan.interruption = { point: rivalAt, act: () => deliverAll('rival', events) };
@@ -66,7 +66,7 @@ async function runHistory(
   return { calls, violations };
 }
 
-async function survey(make: () => Harness, events: readonly EventOf[], depth: number) {
+async function survey(make: () => Harness, events: readonly PaymentEventOf[], depth: number) {
   const all = await Promise.all(
     RIVAL_POINTS.map((rivalAt) => surveyFaults((faults) => runHistory(make(), events, faults, rivalAt), depth)),
   );
@@ -138,7 +138,7 @@ const METADATA = { affiliate: 'aff_7', order: 'o1' };
 const PAID_AND_BACK = eventsOfPaid('commission-history', METADATA, [refunded('re_1', 1000)]);
 const ROW = { table: 'registry', partition: 'COMMISSION#ten_fixture#test#aff_7', sort: 'o1' } as const;
 
-type Keep = (world: ConsumerWorld, actor: Actor, event: EventOf) => Promise<{ readonly kind: string }>;
+type Keep = (world: ConsumerWorld, actor: Actor, event: PaymentEventOf) => Promise<{ readonly kind: string }>;
 
 const keep: Keep = (world, actor, event) => keepCommission(world.tools(actor), event);
 

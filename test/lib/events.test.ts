@@ -29,7 +29,7 @@ describe('the event bus', () => {
 });
 
 describe('the relay', () => {
-  test('reads outcomes of payments and every record that is no insert, from the beginning of the Stream, past bad records', () => {
+  test('reads outcomes of payments and orders, and every record that is no insert, from the beginning of the Stream, past bad records', () => {
     service.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       StartingPosition: 'TRIM_HORIZON',
       BatchSize: 100,
@@ -44,7 +44,6 @@ describe('the relay', () => {
             Pattern: Match.serializedJson({
               eventName: ['INSERT'],
               dynamodb: {
-                Keys: { pk: { S: [{ prefix: 'PAY#' }] } },
                 NewImage: { outcomeBucket: { S: [{ exists: true }] } },
               },
             }),

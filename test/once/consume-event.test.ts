@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
+import type { PaymentEvent } from '../../lambdas/events/domain/event.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
@@ -20,7 +20,7 @@ class Harness {
   readonly records = new MemoryConsumerRecords();
   readonly #entropy = countingEntropy();
 
-  consume(consumer: Consumer<PayonceEvent>, event: PayonceEvent = EVENT): Promise<Consumed> {
+  consume(consumer: Consumer<PaymentEvent>, event: PaymentEvent = EVENT): Promise<Consumed> {
     const { clock, records } = this;
     return consumeEvent(
       { records, runner: idempotentRunner, clock, entropy: this.#entropy, digest: systemDigest },
@@ -37,9 +37,9 @@ class Harness {
 }
 
 /** Writes a different row each time, and counts the rows. */
-function counting(handler: string, changes: Partial<Consumer<PayonceEvent>> = {}) {
+function counting(handler: string, changes: Partial<Consumer<PaymentEvent>> = {}) {
   let written = 0;
-  const handle = inOurTables<PayonceEvent>(async () => {
+  const handle = inOurTables<PaymentEvent>(async () => {
     written += 1;
     return [{ kind: 'put', row: { ...HEAD, sort: `${handler}-${written}` }, attributes: { handler } }];
   });
@@ -57,7 +57,7 @@ describe('an event', () => {
 
   test('takes effect at each of its consumers, whatever becomes of it at the others', async () => {
     const harness = new Harness();
-    const failing = outside<PayonceEvent>(async () => {
+    const failing = outside<PaymentEvent>(async () => {
       throw new Error('the vendor is down');
     });
     await expect(harness.consume({ handler: 'letters', handle: failing })).rejects.toThrow('the vendor is down');
@@ -76,7 +76,7 @@ describe('an event', () => {
 });
 
 describe('a business key', () => {
-  const key = ({ payment }: PayonceEvent) => `commission:${payment.id}`;
+  const key = ({ payment }: PaymentEvent) => `commission:${payment.id}`;
   const authorized = { ...EVENT, event: { ...EVENT.event, id: 'evt_another' } };
 
   test('lets two events have one effect, and is still known a year later', async () => {
@@ -129,7 +129,7 @@ describe('an effect in Payonce’s own tables', () => {
   test('leaves out what has become pointless, and makes the rest', async () => {
     const harness = new Harness();
     const handle = (sequence: number) =>
-      inOurTables<PayonceEvent>(async () => [head(sequence, 'skip'), entry(`${sequence}`)]);
+      inOurTables<PaymentEvent>(async () => [head(sequence, 'skip'), entry(`${sequence}`)]);
     await harness.consume({ handler: 'newer', handle: handle(7) });
     expect(await harness.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done' });
     expect(harness.records.row(HEAD)).toEqual({ sequence: 7 });
@@ -139,7 +139,7 @@ describe('an effect in Payonce’s own tables', () => {
   test('is none at all when one write has become pointless, and the rest goes with it', async () => {
     const harness = new Harness();
     const handle = (sequence: number) =>
-      inOurTables<PayonceEvent>(async () => [entry(`${sequence}`), head(sequence, 'skip_all')]);
+      inOurTables<PaymentEvent>(async () => [entry(`${sequence}`), head(sequence, 'skip_all')]);
     await harness.consume({ handler: 'newer', handle: handle(7) });
     expect(await harness.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done' });
     expect(harness.records.allRows()).toHaveLength(2);
@@ -150,7 +150,7 @@ describe('an effect in Payonce’s own tables', () => {
     const harness = new Harness();
     const rival = counting('entries');
     let asked = 0;
-    const handle = inOurTables<PayonceEvent>(async () => {
+    const handle = inOurTables<PaymentEvent>(async () => {
       asked += 1;
       await harness.consume(rival);
       return [entry('late')];
@@ -163,10 +163,10 @@ describe('an effect in Payonce’s own tables', () => {
   test('is asked for again when one of two conditions that did not hold says so', async () => {
     const harness = new Harness();
     const other = { ...head(5), row: { ...HEAD, sort: 'other' } };
-    const before = inOurTables<PayonceEvent>(async () => [head(5), other]);
+    const before = inOurTables<PaymentEvent>(async () => [head(5), other]);
     await harness.consume({ handler: 'before', handle: before });
     let asked = 0;
-    const handle = inOurTables<PayonceEvent>(async () => {
+    const handle = inOurTables<PaymentEvent>(async () => {
       asked += 1;
       return asked === 1 ? [head(3, 'skip'), other] : [entry('again')];
     });
@@ -176,9 +176,9 @@ describe('an effect in Payonce’s own tables', () => {
 
   test('is asked for again when a condition did not hold, by what is there then', async () => {
     const harness = new Harness();
-    await harness.consume({ handler: 'before', handle: inOurTables<PayonceEvent>(async () => [head(5)]) });
+    await harness.consume({ handler: 'before', handle: inOurTables<PaymentEvent>(async () => [head(5)]) });
     let asked = 0;
-    const handle = inOurTables<PayonceEvent>(async () => {
+    const handle = inOurTables<PaymentEvent>(async () => {
       asked += 1;
       // The first time it has read before its rival wrote.
       return [head(asked === 1 ? 5 : 6)];
@@ -190,18 +190,18 @@ describe('an effect in Payonce’s own tables', () => {
 
   test('is given up for now after eight rivals, and nothing is remembered', async () => {
     const harness = new Harness();
-    await harness.consume({ handler: 'before', handle: inOurTables<PayonceEvent>(async () => [head(5)]) });
-    const handle = inOurTables<PayonceEvent>(async () => [head(1)]);
+    await harness.consume({ handler: 'before', handle: inOurTables<PaymentEvent>(async () => [head(5)]) });
+    const handle = inOurTables<PaymentEvent>(async () => [head(1)]);
     await expect(harness.consume({ handler: 'after', handle })).rejects.toMatchObject({ code: 'contention' });
     expect(harness.records.allRecords()).toHaveLength(1);
   });
 
   test('may be none, and more than a transaction holds is a bug', async () => {
     const harness = new Harness();
-    expect(await harness.consume({ handler: 'none', handle: inOurTables<PayonceEvent>(async () => []) })).toEqual({
+    expect(await harness.consume({ handler: 'none', handle: inOurTables<PaymentEvent>(async () => []) })).toEqual({
       kind: 'done',
     });
-    const many = inOurTables<PayonceEvent>(async () => Array.from({ length: 100 }, (_, index) => entry(`${index}`)));
+    const many = inOurTables<PaymentEvent>(async () => Array.from({ length: 100 }, (_, index) => entry(`${index}`)));
     await expect(harness.consume({ handler: 'many', handle: many })).rejects.toThrow('100 writes');
   });
 });
@@ -209,7 +209,7 @@ describe('an effect in Payonce’s own tables', () => {
 describe('an effect outside', () => {
   const recording = (behave: (attempt: number) => Promise<void>) => {
     const calls: OutsideCall[] = [];
-    const handle = outside<PayonceEvent>(async (_event, call) => {
+    const handle = outside<PaymentEvent>(async (_event, call) => {
       calls.push(call);
       await behave(calls.length);
     });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { PaymentEvent } from '../../lambdas/events/domain/event.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { chains, RelayHarness } from '../events/relay-harness.ts';
@@ -82,7 +83,7 @@ describe.each([
     const world = new ConsumerWorld();
     for (const reading of ['first', 'second', 'third']) {
       await relay.relay();
-      for (const event of relay.bus.published.splice(0))
+      for (const event of relay.bus.published.splice(0) as PaymentEvent[])
         expect(await deliver(how, reading, new FaultPlan(), event, world)).toEqual({ acknowledged: true });
       const events = eventsOf(systemDigest, relay.transitions);
       const effects = await Promise.all(events.map((event) => world.effects(event)));

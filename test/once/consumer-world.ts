@@ -1,4 +1,4 @@
-import { eventOf, type PayonceEvent } from '../../lambdas/events/domain/event.ts';
+import { eventOf, type PaymentEvent } from '../../lambdas/events/domain/event.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import {
@@ -28,7 +28,7 @@ export interface StoredRecords {
 }
 
 /** How an event is consumed by one process: the engine's way, or something that must be caught. */
-export type Consume = (actor: Actor, event: PayonceEvent, world: ConsumerWorld) => Promise<Consumed>;
+export type Consume = (actor: Actor, event: PaymentEvent, world: ConsumerWorld) => Promise<Consumed>;
 
 /** Visibility timeout of an unacknowledged message, longer than a lease. Milliseconds. */
 const VISIBILITY_MS = 180_000;
@@ -51,13 +51,13 @@ export class ConsumerWorld {
   }
 
   /** A row that is another one each time: nothing but the record keeps it from being written twice. */
-  entry({ event }: PayonceEvent): ConsumerWrite {
+  entry({ event }: PaymentEvent): ConsumerWrite {
     this.#written += 1;
     const row = { table: 'views', partition: `ENTRY#${event.id}`, sort: `E#${this.#written}` } as const;
     return { kind: 'put', row, attributes: { event: event.id } };
   }
 
-  async callOutside(actor: Actor, key: string, { event }: PayonceEvent): Promise<void> {
+  async callOutside(actor: Actor, key: string, { event }: PaymentEvent): Promise<void> {
     await actor.call('outside', PORT_VOICE, async () => {
       if (!this.outside.has(key)) this.outside.set(key, event.id);
     });
@@ -69,7 +69,7 @@ export class ConsumerWorld {
   }
 
   /** How often the event took effect, in our tables and outside. */
-  async effects({ event }: PayonceEvent): Promise<{ readonly rows: number; readonly calls: number }> {
+  async effects({ event }: PaymentEvent): Promise<{ readonly rows: number; readonly calls: number }> {
     const calls = [...this.outside.values()].filter((id) => id === event.id).length;
     return { rows: await this.#stored.rowsOf(event.id), calls };
   }
@@ -77,14 +77,14 @@ export class ConsumerWorld {
 
 /** The ledger's entries, for example. */
 export const inTables: Consume = (actor, event, world) => {
-  const handle = inOurTables<PayonceEvent>(async (each) => [world.entry(each)]);
+  const handle = inOurTables<PaymentEvent>(async (each) => [world.entry(each)]);
   return consumeEvent(world.tools(actor), { handler: 'entries', handle }, event);
 };
 
 /** A letter, for example. */
 export const outsideOf: Consume = (actor, event, world) => {
-  const handle = outside<PayonceEvent>((each, { operationId }) => world.callOutside(actor, operationId, each));
-  const consumer: Consumer<PayonceEvent> = { handler: 'letters', handle };
+  const handle = outside<PaymentEvent>((each, { operationId }) => world.callOutside(actor, operationId, each));
+  const consumer: Consumer<PaymentEvent> = { handler: 'letters', handle };
   return consumeEvent(world.tools(actor), consumer, event);
 };
 
@@ -113,7 +113,7 @@ export const naiveOutside: Consume = async (actor, event, world) => {
 const systemOperation = (text: string) => `con_${text}` as Parameters<ConsumerEffects['readEffect']>[0];
 
 /** A completed payment's event. */
-export function paidEvent(key = 'consumer'): PayonceEvent {
+export function paidEvent(key = 'consumer'): PaymentEvent {
   const first = pendingTransition(paymentIdFor(key));
   return eventOf(systemDigest, outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' }), detailsOf(first));
 }
@@ -127,7 +127,7 @@ export async function deliver(
   how: Consume,
   name: string,
   plan: FaultPlan,
-  event: PayonceEvent,
+  event: PaymentEvent,
   world: ConsumerWorld,
 ): Promise<Delivery> {
   const actor = new Actor(name, plan);

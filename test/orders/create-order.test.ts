@@ -46,7 +46,7 @@ describe('an order', () => {
     expect(answerOf(again)).toEqual(first);
     expect(await counted(request)).toEqual({ kept: 2_000, reserved: 1, emails: 1, credits: 1 });
     expect(await harness.typesOf(request)).toEqual([
-      'order.created',
+      'order.placed',
       'charge.succeeded',
       'reservation.pending',
       'reservation.succeeded',
@@ -88,7 +88,7 @@ describe('an order', () => {
       body: { code: 'payment_failed', request_id: 'req-order', order: { status: 'canceled', reservation: null } },
     });
     expect(await counted(request)).toEqual({ kept: 0, reserved: 0, emails: 0, credits: 0 });
-    expect(await harness.typesOf(request)).toEqual(['order.created', 'charge.failed', 'order.canceled']);
+    expect(await harness.typesOf(request)).toEqual(['order.placed', 'charge.failed', 'order.canceled']);
   });
 
   test('that is out of stock is refunded in full, and the ledger nets to zero', async () => {
@@ -103,7 +103,7 @@ describe('an order', () => {
     expect(netDebitMinor('processor_clearing', 'EUR', postings)).toBe(0);
     expect(state.payment).toMatchObject({ status: 'succeeded', amountRefundedMinor: 2_000 });
     expect(await harness.typesOf(request)).toEqual([
-      'order.created',
+      'order.placed',
       'charge.succeeded',
       'reservation.pending',
       'reservation.refused',

@@ -1,5 +1,5 @@
 import { nameOfEvent } from '../../lambdas/events/domain/event.ts';
-import { type EventOf, readEvent } from '../../lambdas/events/http/event-schemas.ts';
+import { type PaymentEventOf, readEvent } from '../../lambdas/events/http/event-schemas.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { decide } from '../../lambdas/payments/domain/decide.ts';
@@ -51,11 +51,11 @@ export function chainOfPaid(
 }
 
 /** The events of such a payment, as a consumer reads them. */
-export function eventsOfPaid(...paid: Parameters<typeof chainOfPaid>): readonly EventOf[] {
+export function eventsOfPaid(...paid: Parameters<typeof chainOfPaid>): readonly PaymentEventOf[] {
   return eventsOf(systemDigest, chainOfPaid(...paid)).map((detail) => {
     const read = readEvent(nameOfEvent(detail.event), detail);
     invariant(read.kind === 'event', 'an event of ours is readable');
-    return read.event;
+    return read.event as PaymentEventOf;
   });
 }
 

@@ -39,7 +39,9 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
     });
 
     test('finds the outcomes of a minute and nothing that is pending', async () => {
-      const ofPayment = (await reader.outcomesOfMinute(MINUTE)).filter((place) => place.paymentId === paymentId);
+      const ofPayment = (await reader.outcomesOfMinute(MINUTE)).filter(
+        (place) => 'paymentId' in place && place.paymentId === paymentId,
+      );
       expect(ofPayment).toEqual([{ paymentId, sequence: 2 }]);
     });
 

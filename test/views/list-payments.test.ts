@@ -51,7 +51,7 @@ async function listedWhileMoving(reads: number, filters: { readonly status?: Pay
   const transitions = new MemoryTransitions(() => chain);
   const outcome = await listPayments({ views: moving, store: new MemoryStore(), transitions }, OWNER, query);
   if (outcome.kind !== 'found') throw new Error('there is no cursor');
-  return outcome.rows.map(({ paymentId }) => paymentId);
+  return outcome.rows.map(({ chainId }) => chainId);
 }
 
 describe('the payments of a reference', () => {

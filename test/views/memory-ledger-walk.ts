@@ -14,7 +14,7 @@ export class MemoryLedgerWalk implements LedgerWalk {
     this.#transitions = transitions;
   }
 
-  async payments({ segment, segments, after = '' }: WalkStep): Promise<WalkPage<PaymentId>> {
+  async chains({ segment, segments, after = '' }: WalkStep): Promise<WalkPage<PaymentId>> {
     const ids = [...new Set(this.#transitions().map(({ payment }) => payment.id))].sort();
     const own = ids.filter((id) => id.charCodeAt(id.length - 1) % segments === segment && id > after);
     const found = own.slice(0, PAGE);

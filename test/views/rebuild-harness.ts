@@ -34,6 +34,7 @@ export class RebuildHarness {
             .filter(({ payment, sequence }) => payment.id === paymentId && sequence > afterSequence)
             .slice(0, limit),
       },
+      orders: { listOrderTransitions: async () => [] },
       digest: systemDigest,
       clock: this.clock,
       entropy: countingEntropy(),

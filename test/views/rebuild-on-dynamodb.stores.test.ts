@@ -4,6 +4,7 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { DynamoDbOrders } from '../../lambdas/orders/store/dynamodb-orders.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { transitionRow } from '../../lambdas/payments/store/items.ts';
@@ -42,10 +43,12 @@ test('a rebuild restores deleted views from the Ledger and removes rows without 
   for (const chain of old) await write(chain);
   const never = takenAt(owner, 'never-happened', TODAY_MS - DAY_MS);
   for (const event of eventsOf(systemDigest, never)) await projectEvent({ runner: idempotentRunner, views }, event);
+  const store = new DynamoDbStore(client(), tables, pacing);
   const tools: RebuildTools = {
     views,
     ledger: new DynamoDbLedgerWalk(client(), tables.ledger, pacing),
-    store: new DynamoDbStore(client(), tables, pacing),
+    store,
+    orders: new DynamoDbOrders(client(), tables, pacing, store),
     digest: systemDigest,
     ...pacing,
   };

@@ -59,7 +59,7 @@ describe('a rebuild of the views', () => {
     expect((await harness.views.read(key))?.body).not.toContain('2000');
     expect(counts.removed).toBeGreaterThan(0);
     expect(differences).toEqual([]);
-    expect(harness.views.all().filter(({ paymentId }) => paymentId === stray[0]?.payment.id)).toEqual([]);
+    expect(harness.views.all().filter(({ chainId }) => chainId === stray[0]?.payment.id)).toEqual([]);
   });
 
   test('names a payment that this code cannot read, keeps its rows, and rebuilds all others', async () => {
@@ -75,9 +75,9 @@ describe('a rebuild of the views', () => {
         },
       },
     });
-    expect(differences).toEqual([{ kind: 'unreadable', paymentId: unreadable, unreadable: 'TypeError' }]);
+    expect(differences).toEqual([{ kind: 'unreadable', chainId: unreadable, unreadable: 'TypeError' }]);
     expect(counts).toMatchObject({ projected: 2 });
-    const rowsOf = (rows: typeof before) => rows.filter(({ paymentId }) => paymentId === unreadable);
+    const rowsOf = (rows: typeof before) => rows.filter(({ chainId }) => chainId === unreadable);
     expect(rowsOf(harness.views.all())).toEqual(rowsOf(before));
   });
 

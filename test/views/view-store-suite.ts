@@ -20,7 +20,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
   const row = (sort: string, changes: Partial<ViewRow> = {}): ViewRow => ({
     partition,
     sort,
-    paymentId: paymentIdFor('view'),
+    chainId: paymentIdFor('view'),
     sequence: 2,
     body: '{"b":1,"a":"é"}',
     ...changes,
@@ -39,7 +39,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
     });
 
     test('without a payment is read without one', async () => {
-      const { paymentId: _, ...total } = row('1', { sequence: 0 });
+      const { chainId: _, ...total } = row('1', { sequence: 0 });
       await store.put([total]);
 
       expect(await store.read(total)).toEqual(total);

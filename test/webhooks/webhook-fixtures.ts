@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { PublicEventType } from '../../lambdas/events/domain/event.ts';
-import { type PayonceEvent } from '../../lambdas/events/domain/event.ts';
+import type { PaymentEvent } from '../../lambdas/events/domain/event.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { WebhookEndpoint, WebhookOwner } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
@@ -33,9 +32,9 @@ export function endpointNamed(name: string, more: Partial<WebhookEndpoint> = {})
 export function eventNamed(
   name: string,
   occurredAtMs: number = Date.UTC(2026, 2, 1, 12),
-  type: PublicEventType = 'payment.completed',
+  type: PaymentEvent['event']['type'] = 'payment.completed',
   owner: WebhookOwner = OWNER,
-): PayonceEvent {
+): PaymentEvent {
   const payment = { id: `pay_${letters(name)}`, object: 'payment', amount: 1000 };
   return {
     tenant: owner.tenantId,

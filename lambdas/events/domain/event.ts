@@ -1,11 +1,15 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { base32 } from '../../kernel/digest.ts';
-import type { Mode, TenantId } from '../../kernel/ids.ts';
+import type { ChainId, Mode, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
+import { isOrderOutcome, type Order, type OrderOutcomeType } from '../../orders/domain/order.ts';
+import { orderObject } from '../../orders/domain/order-answer.ts';
+import type { OrderDetails, OrderTransition } from '../../orders/domain/order-transition.ts';
 import { refundObject } from '../../payments/domain/change-answer.ts';
-import { disputeObject, isOutcome, paymentObject } from '../../payments/domain/payment.ts';
+import type { Payment } from '../../payments/domain/payment.ts';
+import { disputeObject, isOutcome, type OutcomeType, paymentObject } from '../../payments/domain/payment.ts';
 import type { Posting } from '../../payments/domain/posting.ts';
-import type { FirstDetails, Transition } from '../../payments/domain/transition.ts';
+import type { FirstDetails, OutcomePlace, Transition } from '../../payments/domain/transition.ts';
 import { type EventName, PUBLIC_EVENTS, type TypeOfEvent } from '../contract.ts';
 
 /** The types of events that merchants receive. */
@@ -25,72 +29,108 @@ export function nameOfEvent({ type, version }: Pick<EventObject, 'type' | 'versi
 }
 
 /** An event as merchants receive it, and as `GET /v1/events/{id}` returns it. */
-export interface EventObject {
+export interface EventObject<Type extends TypeOfEvent = TypeOfEvent> {
   /** Derived from the transition: the same for every publication. */
   readonly id: string;
   readonly object: 'event';
-  readonly type: TypeOfEvent;
+  readonly type: Type;
   readonly version: typeof EVENT_VERSION;
   /** Unix seconds. */
   readonly created: number;
-  /** The sequence of the transition in its payment's chain. It defines the order of events; the order of arrival does not. */
+  /** The sequence of the transition in the chain of its payment or order. It defines the order of events; the order of arrival does not. */
   readonly sequence: number;
   readonly livemode: boolean;
-  /** The refund or dispute that the event is about, otherwise the payment. */
+  /** The order, refund or dispute that the event is about, otherwise the payment. */
   readonly data: { readonly object: Readonly<Record<string, unknown>> };
 }
 
-/** An event on the bus: the merchant's event, and further fields for Payonce's own consumers. All values are JSON. */
-export interface PayonceEvent {
+interface PublishedEvent<Type extends TypeOfEvent> {
   readonly tenant: TenantId;
   readonly mode: Mode;
   /** Unix milliseconds. */
   readonly occurredAtMs: number;
-  readonly event: EventObject;
+  readonly event: EventObject<Type>;
+}
+
+export interface PaymentEvent extends PublishedEvent<OutcomeType> {
   /** The payment after the transition, as the API shows it. */
   readonly payment: Readonly<Record<string, unknown>> & { readonly id: string };
   readonly postings: readonly Posting[];
 }
 
+/** Its object is the order after the transition, as the API shows it. */
+export interface OrderEvent extends PublishedEvent<OrderOutcomeType> {
+  readonly order: { readonly id: string };
+}
+
+/** An event on the bus: the merchant's event, and further fields for Payonce's own consumers. All values are JSON. */
+export type PayonceEvent = PaymentEvent | OrderEvent;
+
 /** @param first the details on the first transition of the same payment */
-export function eventOf(digest: Digest, transition: Transition, first: FirstDetails): PayonceEvent {
-  const { payment, sequence, type, occurredAtMs, postings } = transition;
-  const object = paymentObject(payment, first);
+export function eventOf(digest: Digest, transition: Transition, first: FirstDetails): PaymentEvent {
+  const { payment, type, postings } = transition;
   invariant(isOutcome(type), `${type} is not an outcome`);
+  const object = paymentObject(payment, first);
   return {
-    tenant: payment.tenantId,
-    mode: payment.mode,
-    occurredAtMs,
-    event: {
-      id: eventId(digest, transition),
-      object: 'event',
-      type,
-      version: EVENT_VERSION,
-      created: Math.floor(occurredAtMs / 1000),
-      sequence,
-      livemode: payment.mode === 'live',
-      data: { object: subjectObject(transition) ?? object },
-    },
+    ...published(digest, payment, { ...transition, type }, subjectObject(transition) ?? object),
     payment: { ...object, id: payment.id },
     postings,
   };
 }
 
-const EVENT_LETTERS = 10;
-const EVENT_ID = /^evt_(?<payment>[a-z2-7]{32})(?<sequence>\d{6})[a-z2-7]{10}$/;
+export function orderEventOf(digest: Digest, transition: OrderTransition, details: OrderDetails): OrderEvent {
+  const { order, type } = transition;
+  invariant(isOrderOutcome(type), `${type} is not an outcome`);
+  return {
+    ...published(digest, order, { ...transition, type }, orderObject(order, details)),
+    order: { id: order.id },
+  };
+}
 
-/** The id contains the payment's id and the sequence, so that no index is needed. A checksum detects typing errors. */
-function eventId(digest: Digest, { payment, sequence }: Transition): string {
-  const place = `${payment.id.slice('pay_'.length)}${String(sequence).padStart(6, '0')}`;
+function published<Type extends TypeOfEvent>(
+  digest: Digest,
+  { id, tenantId, mode }: Pick<Payment | Order, 'id' | 'tenantId' | 'mode'>,
+  { type, sequence, occurredAtMs }: Pick<EventObject<Type>, 'type' | 'sequence'> & { readonly occurredAtMs: number },
+  object: Readonly<Record<string, unknown>>,
+): PublishedEvent<Type> {
+  return {
+    tenant: tenantId,
+    mode,
+    occurredAtMs,
+    event: {
+      id: eventId(digest, id, sequence),
+      object: 'event',
+      type,
+      version: EVENT_VERSION,
+      created: Math.floor(occurredAtMs / 1000),
+      sequence,
+      livemode: mode === 'live',
+      data: { object },
+    },
+  };
+}
+
+const EVENT_LETTERS = 10;
+const EVENT_ID = /^evt_(?<chain>(?:ord_)?)(?<letters>[a-z2-7]{32})(?<sequence>\d{6})[a-z2-7]{10}$/;
+
+/**
+ * The id contains the id of the payment or the order and the sequence, so that no index is needed. A checksum detects typing
+ * errors. Ids of orders' events begin with `evt_ord_`.
+ */
+function eventId(digest: Digest, id: ChainId, sequence: number): string {
+  const place = `${id.replace('pay_', '')}${String(sequence).padStart(6, '0')}`;
   const check = base32(digest.sha256(JSON.stringify(['event', place]))).slice(0, EVENT_LETTERS);
   return `evt_${place}${check}`;
 }
 
 /** @returns undefined when `text` does not have the form of an event id */
-export function parseEventId(text: string): { readonly paymentId: string; readonly sequence: number } | undefined {
-  const groups = EVENT_ID.exec(text)?.groups;
-  if (groups?.['payment'] === undefined || groups['sequence'] === undefined) return undefined;
-  return { paymentId: `pay_${groups['payment']}`, sequence: Number(groups['sequence']) };
+export function parseEventId(text: string): OutcomePlace | undefined {
+  const { chain, letters, sequence: digits } = EVENT_ID.exec(text)?.groups ?? {};
+  const sequence = Number(digits);
+  if (letters === undefined || sequence < 1) return undefined;
+  return chain === ''
+    ? { paymentId: `pay_${letters}` as PaymentId, sequence }
+    : { orderId: `ord_${letters}` as OrderId, sequence };
 }
 
 function subjectObject({ subject, payment }: Transition): Readonly<Record<string, unknown>> | undefined {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Mode, TenantId } from '../../kernel/ids.ts';
+import { order } from '../../orders/http/order-object.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
 import { dispute, payment, refund } from '../../payments/http/payment-objects.ts';
 import { type EventName, EventNames, type TypeOfEvent } from '../contract.ts';
@@ -21,8 +22,8 @@ const postings = z.array(
   }),
 );
 
-/** @param subject the object that the event is about */
-function paymentEvent<Name extends EventName, Subject extends z.ZodType>(name: Name, subject: Subject) {
+/** @param object what the event is about */
+function publicEvent<Name extends EventName, Subject extends z.ZodType>(name: Name, object: Subject) {
   return z.object({
     tenant: z.string().transform((id) => id as TenantId),
     mode: z.enum(['test', 'live']).transform((mode): Mode => mode),
@@ -35,11 +36,17 @@ function paymentEvent<Name extends EventName, Subject extends z.ZodType>(name: N
       created: z.int(),
       sequence: z.int().min(1),
       livemode: z.boolean(),
-      data: z.object({ object: subject }),
+      data: z.object({ object }),
     }),
-    payment,
-    postings,
   });
+}
+
+function paymentEvent<Name extends EventName, Subject extends z.ZodType>(name: Name, object: Subject) {
+  return publicEvent(name, object).extend({ payment, postings });
+}
+
+function orderEvent<Name extends EventName>(name: Name) {
+  return publicEvent(name, order).extend({ order: z.object({ id: z.string() }) });
 }
 
 export const EventSchemas = {
@@ -59,17 +66,25 @@ export const EventSchemas = {
   [EventNames.disputeOpened]: paymentEvent(EventNames.disputeOpened, dispute),
   [EventNames.disputeClosed]: paymentEvent(EventNames.disputeClosed, dispute),
   [EventNames.ledgerCorrected]: paymentEvent(EventNames.ledgerCorrected, payment),
+  [EventNames.orderPlaced]: orderEvent(EventNames.orderPlaced),
+  [EventNames.orderCompleted]: orderEvent(EventNames.orderCompleted),
+  [EventNames.orderCanceled]: orderEvent(EventNames.orderCanceled),
+  [EventNames.orderReviewRequired]: orderEvent(EventNames.orderReviewRequired),
 } as const satisfies Record<EventName, z.ZodType<PayonceEvent>>;
 
 type Content<Name extends EventName> = z.infer<(typeof EventSchemas)[Name]>;
 
-/** A validated event of these names, as a consumer receives it. */
-export type EventOf<Name extends EventName = EventName> = Omit<Content<Name>, 'event'> & {
-  readonly event: Omit<EventObject, 'type' | 'data'> & {
-    readonly type: TypeOfEvent<Name>;
-    readonly data: Content<Name>['event']['data'];
-  };
-};
+/** A validated event of one of these names, as a consumer receives it. */
+export type EventOf<Name extends EventName = EventName> = Name extends EventName
+  ? Omit<Content<Name>, 'event'> & {
+      readonly event: Omit<EventObject, 'type' | 'data'> & {
+        readonly type: TypeOfEvent<Name>;
+        readonly data: Content<Name>['event']['data'];
+      };
+    }
+  : never;
+
+export type PaymentEventOf = EventOf<Exclude<EventName, `order.${string}`>>;
 
 export type ReadEvent<Name extends EventName> =
   | { readonly kind: 'event'; readonly event: EventOf<Name> }

@@ -1,5 +1,5 @@
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import type { Parking } from '../../payments/use/transition-stream.ts';
+import type { Parking } from '../use/ledger-stream.ts';
 
 /** The length of the attribute `detail`. Characters. */
 const LONGEST_DETAIL = 256;

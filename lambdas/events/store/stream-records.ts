@@ -1,10 +1,13 @@
 import { type AttributeValue } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
+import { LedgerRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { isOrderOutcome } from '../../orders/domain/order.ts';
+import { parseOrderTransition } from '../../orders/store/order-items.ts';
 import { isOutcome } from '../../payments/domain/payment.ts';
 import { parseTransition } from '../../payments/store/items.ts';
-import type { StreamRecord } from '../../payments/use/transition-stream.ts';
+import type { StreamRecord } from '../use/ledger-stream.ts';
 
 /** A Stream record as Lambda delivers it: JSON, with bytes as base64. */
 const streamRecord = z.object({
@@ -35,6 +38,10 @@ function contentOf(record: unknown): StreamRecord['content'] {
     if (eventName !== 'INSERT') return { kind: 'tampered', how: eventName, row: nameOf(dynamodb.Keys) };
     if (dynamodb.NewImage === undefined) return { kind: 'unreadable', detail: 'dynamodb.NewImage: is not there' };
     const item = unmarshall(fromJson(dynamodb.NewImage) as Record<string, AttributeValue>);
+    if (dynamodb.Keys?.[KeyAttribute.partition]?.S.startsWith(LedgerRow.order) === true) {
+      const step = parseOrderTransition(item);
+      return isOrderOutcome(step.type) ? { kind: 'transition', transition: step } : { kind: 'no_event' };
+    }
     const transition = parseTransition(item);
     return isOutcome(transition.type) ? { kind: 'transition', transition } : { kind: 'no_event' };
   } catch (error) {

@@ -1,22 +1,18 @@
-import type { Digest } from '../../kernel/digest.ts';
 import { isFault } from '../../kernel/faults.ts';
-import { type PaymentId, relayOperation } from '../../kernel/ids.ts';
+import { relayOperation } from '../../kernel/ids.ts';
 import type { OnceInProcess, OperationRunner } from '../../once/use/operation-runner.ts';
 import type { TransitionType } from '../../payments/domain/payment.ts';
-import type { FirstDetails, Transition } from '../../payments/domain/transition.ts';
-import type { TransitionReader } from '../../payments/use/transition-reader.ts';
-import type { Parking, StreamRecord } from '../../payments/use/transition-stream.ts';
-import { eventOf, type PayonceEvent } from '../domain/event.ts';
+import type { PayonceEvent } from '../domain/event.ts';
 import type { PublishOutcome } from './event-publisher.ts';
+import { eventOfOutcome, FirstTransitions, type LedgerEventTools } from './ledger-events.ts';
+import type { Parking, StreamRecord } from './ledger-stream.ts';
 import { NOT_TRIED, type PublishTools, publishAll } from './publish-events.ts';
 
-export interface RelayTools extends PublishTools {
-  readonly transitions: TransitionReader;
+export interface RelayTools extends PublishTools, LedgerEventTools {
   readonly parking: Parking;
   readonly runner: OperationRunner;
   /** The events that the bus has accepted, or has refused and that are not parked yet. A redelivered batch does not resend them. */
   readonly relayed: OnceInProcess<PublishOutcome>;
-  readonly digest: Digest;
   /** Called with each error. */
   readonly report: (error: unknown) => void;
 }
@@ -46,7 +42,7 @@ type Prepared =
 type ParkingReason =
   /** This code does not know the form of the record. */
   | 'unreadable'
-  /** The payment's first transition, which holds its details, is missing. */
+  /** The first transition of the payment or order, which holds its details, is missing. */
   | 'first_transition_missing'
   /** A bug: the record could not be made into an event. */
   | 'unexpected'
@@ -149,10 +145,10 @@ async function park(
 
 /** Prepares the records in order, up to the first that cannot be read now. The later ones are delivered again. */
 async function prepareAll(tools: RelayTools, records: readonly StreamRecord[]): Promise<readonly Prepared[]> {
-  const known = new Map<PaymentId, FirstDetails>();
+  const firsts = new FirstTransitions(tools.transitions);
   const prepared: Prepared[] = [];
   for (const { content } of records) {
-    const next = await prepare(tools, content, known);
+    const next = await prepare(tools, content, firsts);
     prepared.push(next);
     if (next.kind === 'not_now') break;
   }
@@ -162,7 +158,7 @@ async function prepareAll(tools: RelayTools, records: readonly StreamRecord[]): 
 async function prepare(
   tools: RelayTools,
   content: StreamRecord['content'],
-  known: Map<PaymentId, FirstDetails>,
+  firsts: FirstTransitions,
 ): Promise<Prepared> {
   if (content.kind === 'no_event') return content;
   if (content.kind === 'tampered') {
@@ -171,27 +167,14 @@ async function prepare(
   if (content.kind === 'unreadable') return { kind: 'poison', reason: 'unreadable', detail: content.detail };
   const { transition } = content;
   try {
-    const first = await firstDetails(tools, transition, known);
-    if (first === undefined) {
-      return { kind: 'poison', reason: 'first_transition_missing', detail: transition.payment.id };
-    }
-    return { kind: 'event', event: eventOf(tools.digest, transition, first) };
+    const event = await eventOfOutcome(tools.digest, transition, firsts);
+    if (event !== undefined) return { kind: 'event', event };
+    const { id } = 'order' in transition ? transition.order : transition.payment;
+    return { kind: 'poison', reason: 'first_transition_missing', detail: id };
   } catch (error) {
     tools.report(error);
     if (isFault(error)) return { kind: 'not_now' };
     // A bug must not block the shard: the record is parked until the fix, and the others continue.
     return { kind: 'poison', reason: 'unexpected', detail: error instanceof Error ? error.name : typeof error };
   }
-}
-
-/** The details on the payment's first transition, read at most once for each payment of a batch. */
-async function firstDetails(
-  { transitions }: RelayTools,
-  { payment, first }: Transition,
-  known: Map<PaymentId, FirstDetails>,
-): Promise<FirstDetails | undefined> {
-  const details =
-    first ?? known.get(payment.id) ?? (await transitions.readTransition({ paymentId: payment.id, sequence: 1 }))?.first;
-  if (details !== undefined) known.set(payment.id, details);
-  return details;
 }

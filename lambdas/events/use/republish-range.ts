@@ -3,19 +3,15 @@ import { isFault, TerminalError } from '../../kernel/faults.ts';
 import { republishOperation } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
-import { detailsOf } from '../../payments/domain/transition.ts';
-import type {
-  OutcomePlace,
-  RecentOutcomes,
-  SeenEvents,
-  TransitionReader,
-} from '../../payments/use/transition-reader.ts';
-import { eventOf, type PayonceEvent } from '../domain/event.ts';
+import type { OutcomePlace } from '../../payments/domain/transition.ts';
+import type { RecentOutcomes, SeenEvents } from '../../payments/use/transition-reader.ts';
+import type { PayonceEvent } from '../domain/event.ts';
 import type { PublishOutcome } from './event-publisher.ts';
+import { type LedgerEventTools, readLedgerEvent } from './ledger-events.ts';
 import { type PublishTools, publishAll } from './publish-events.ts';
 
 export interface RepublishTools extends PublishTools {
-  readonly transitions: TransitionReader & RecentOutcomes;
+  readonly transitions: LedgerEventTools['transitions'] & RecentOutcomes;
   /** @default none: every outcome of the range is published again */
   readonly seen?: SeenEvents;
   readonly runner: OperationRunner;
@@ -124,20 +120,14 @@ function told({ found, published, unpublishable }: Required<Omit<Republished, 'n
 }
 
 /** @returns undefined when the event cannot be read: a bug or an unknown format must not block the other events */
-async function eventAt(
-  { transitions, digest, report }: RepublishTools,
-  place: OutcomePlace,
-): Promise<PayonceEvent | undefined> {
+async function eventAt(tools: RepublishTools, place: OutcomePlace): Promise<PayonceEvent | undefined> {
   try {
-    const [first, transition] = await Promise.all([
-      transitions.readTransition({ ...place, sequence: 1 }),
-      transitions.readTransition(place),
-    ]);
-    invariant(first !== undefined && transition !== undefined, 'a transition that the index names is in the Ledger');
-    return eventOf(digest, transition, detailsOf(first));
+    const event = await readLedgerEvent(tools, place);
+    invariant(event !== undefined, 'an outcome that the index names is in the Ledger');
+    return event;
   } catch (error) {
     if (isFault(error)) throw error;
-    report?.(error);
+    tools.report?.(error);
     return undefined;
   }
 }

@@ -84,7 +84,7 @@ export interface Order {
 
 export const ORDER_TRANSITION_TYPES = [
   /** Also the pending transition of the charge: the charge may be under way. */
-  'order.created',
+  'order.placed',
   'charge.succeeded',
   'charge.failed',
   /** The payer did not approve the payment in time. */
@@ -126,6 +126,14 @@ export const ORDER_TRANSITION_TYPES = [
 
 export type OrderTransitionType = (typeof ORDER_TRANSITION_TYPES)[number];
 
+/** The types that are published as events. The others are steps of an order. */
+const ORDER_OUTCOMES = ['order.placed', 'order.completed', 'order.canceled', 'order.review_required'] as const;
+export type OrderOutcomeType = (typeof ORDER_OUTCOMES)[number];
+
+export function isOrderOutcome(type: OrderTransitionType): type is OrderOutcomeType {
+  return ORDER_OUTCOMES.some((outcome) => outcome === type);
+}
+
 /** A transition without a position in the chain. */
 export interface OrderDraft {
   readonly type: OrderTransitionType;
@@ -150,7 +158,7 @@ export function createOrderDraft(order: NewOrder, referrer: string | undefined):
   const sinceMs = order.createdAtMs;
   const isCredited = referrer !== undefined && referralCreditMinor(order) > 0;
   return {
-    type: 'order.created',
+    type: 'order.placed',
     order: {
       ...order,
       status: 'processing',

@@ -4,10 +4,11 @@ import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type OrderId, type PaymentId, type TenantId } from '../../kernel/ids.ts';
 import { type Item, itemSchema } from '../../kernel/platform/items.ts';
 import { causeItem } from '../../once/store/cause-item.ts';
-import { transitionSort } from '../../payments/store/items.ts';
+import { outcomeAttributes, transitionSort } from '../../payments/store/items.ts';
 import {
   CHARGE_STATUSES,
   EMAIL_STATUSES,
+  isOrderOutcome,
   ORDER_STATUSES,
   ORDER_TRANSITION_TYPES,
   type Order,
@@ -72,12 +73,12 @@ export function orderPartition(id: OrderId): string {
   return `${LedgerRow.order}${id}`;
 }
 
-/** The row has none of the attributes by which payments' rows are indexed, except the keys of the table. */
 export function orderTransitionRow(transition: OrderTransition): Item {
   return {
     [KeyAttribute.partition]: orderPartition(transition.order.id),
     [KeyAttribute.sort]: transitionSort(transition.sequence),
     ...transition,
+    ...(isOrderOutcome(transition.type) ? outcomeAttributes(transition.order.id, transition) : {}),
   };
 }
 

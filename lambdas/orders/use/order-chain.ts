@@ -13,7 +13,7 @@ export interface OrderChain {
 }
 
 /** Each step has only a few transitions, so one page holds the chain of any order. */
-const PAGE = 100;
+export const LONGEST_ORDER_CHAIN = 100;
 
 export function orderChainOf(transitions: readonly OrderTransition[]): OrderChain {
   const [first] = transitions;
@@ -38,8 +38,11 @@ export async function readOrderChain(
   orders: Pick<OrderStore, 'listOrderTransitions'>,
   orderId: OrderId,
 ): Promise<OrderChain | undefined> {
-  const transitions = await orders.listOrderTransitions(orderId, { afterSequence: 0, limit: PAGE });
-  invariant(transitions.length < PAGE, `the order ${orderId} has ${PAGE} or more transitions`);
+  const transitions = await orders.listOrderTransitions(orderId, { afterSequence: 0, limit: LONGEST_ORDER_CHAIN });
+  invariant(
+    transitions.length < LONGEST_ORDER_CHAIN,
+    `the order ${orderId} has ${LONGEST_ORDER_CHAIN} or more transitions`,
+  );
   return transitions.length === 0 ? undefined : orderChainOf(transitions);
 }
 

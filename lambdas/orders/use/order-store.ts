@@ -22,6 +22,17 @@ export interface OrderCommit extends OrderAppend {
   readonly expects: ExpectedRecord;
 }
 
+/** The position of an order's transition in the Ledger. */
+export interface OrderPlace {
+  readonly orderId: OrderId;
+  readonly sequence: number;
+}
+
+export interface OrderTransitionReader {
+  /** A strongly consistent read. */
+  readOrderTransition(place: OrderPlace): Promise<OrderTransition | undefined>;
+}
+
 /**
  * The chains of orders. Orders use the idempotency records of all operations; `PaymentStore` takes them over, releases and
  * reads them.

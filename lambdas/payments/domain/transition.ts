@@ -3,6 +3,7 @@ import type { Digest } from '../../kernel/digest.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { printed } from '../../kernel/fingerprint.ts';
 import { brokenLink, linkHash, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
+import type { OrderId, PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Payment, PaymentNotes, Subject, TransitionDraft, TransitionType } from './payment.ts';
 import type { Posting } from './posting.ts';
@@ -82,3 +83,12 @@ export function detailsOf(transition: Transition): FirstDetails {
   invariant(transition.first !== undefined, `transition ${transition.sequence} carries no first details`);
   return transition.first;
 }
+
+/** The position of a payment's transition in the Ledger. */
+export interface TransitionPlace {
+  readonly paymentId: PaymentId;
+  readonly sequence: number;
+}
+
+/** The position of an outcome in the Ledger: in the chain of a payment or of an order. */
+export type OutcomePlace = TransitionPlace | { readonly orderId: OrderId; readonly sequence: number };

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LedgerRow, RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
 import { KeyAttribute, LedgerTable } from '../../kernel/contract/tables.ts';
-import type { PaymentId, TenantId } from '../../kernel/ids.ts';
+import type { ChainId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
 import { causeItem } from '../../once/store/cause-item.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
@@ -158,15 +158,19 @@ export function transitionRow(transition: Transition): Item {
     [KeyAttribute.partition]: paymentPartition(transition.payment.id),
     [KeyAttribute.sort]: transitionSort(transition.sequence),
     ...transition,
-    ...(isOutcome(transition.type) ? outcomeAttributes(transition) : {}),
+    ...(isOutcome(transition.type) ? outcomeAttributes(transition.payment.id, transition) : {}),
   };
 }
 
-function outcomeAttributes({ payment, sequence, occurredAtMs }: Transition): Item {
+/** Makes the row an entry of the index of recent outcomes. The Stream's reader selects rows by these attributes, too. */
+export function outcomeAttributes(
+  id: ChainId,
+  { sequence, occurredAtMs }: Pick<Transition, 'sequence' | 'occurredAtMs'>,
+): Item {
   const minute = new Date(occurredAtMs).toISOString().slice(0, 'yyyy-mm-ddThh:mm'.length);
   return {
-    [LedgerTable.recentOutcomesIndex.partitionKey]: `${shardOf(payment.id)}#${minute}`,
-    [LedgerTable.recentOutcomesIndex.sortKey]: `${occurredAtMs}#${payment.id}#${sequence}`,
+    [LedgerTable.recentOutcomesIndex.partitionKey]: `${shardOf(id)}#${minute}`,
+    [LedgerTable.recentOutcomesIndex.sortKey]: `${occurredAtMs}#${id}#${sequence}`,
   };
 }
 

@@ -3,12 +3,12 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { INDEX_SHARDS, KeyAttribute, LedgerTable } from '../../kernel/contract/tables.ts';
-import type { PaymentId } from '../../kernel/ids.ts';
+import { type ChainId, isOrderId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import { type Item } from '../../kernel/platform/items.ts';
-import type { Transition } from '../domain/transition.ts';
-import type { LedgerAge, OutcomePlace, RecentOutcomes, TransitionReader } from '../use/transition-reader.ts';
+import type { OutcomePlace, Transition, TransitionPlace } from '../domain/transition.ts';
+import type { LedgerAge, RecentOutcomes, TransitionReader } from '../use/transition-reader.ts';
 import { parseTransition, paymentPartition, transitionSort } from './items.ts';
 
 /** The index projects keys only, about 100 bytes each. A page of 1 MB holds 10,000, more than a shard has in a minute. */
@@ -18,7 +18,7 @@ const MAX_PAGES = 10;
 const SKEW_MS = 15 * 60_000;
 
 const { name: INDEX, partitionKey, sortKey } = LedgerTable.recentOutcomesIndex;
-const placeItem = z.object({ [sortKey]: z.string().regex(/^\d+#pay_[a-z2-7]{32}#\d+$/) });
+const placeItem = z.object({ [sortKey]: z.string().regex(/^\d+#(?:pay|ord)_[a-z2-7]{32}#\d+$/) });
 
 /** Reads a single transition, and lists the outcomes of a minute. */
 export class LedgerTransitions implements TransitionReader, RecentOutcomes, LedgerAge {
@@ -34,15 +34,18 @@ export class LedgerTransitions implements TransitionReader, RecentOutcomes, Ledg
     this.#pacing = pacing;
   }
 
-  async readTransition({ paymentId, sequence }: OutcomePlace): Promise<Transition | undefined> {
-    const key = {
-      [KeyAttribute.partition]: paymentPartition(paymentId),
-      [KeyAttribute.sort]: transitionSort(sequence),
-    };
+  async readTransition({ paymentId, sequence }: TransitionPlace): Promise<Transition | undefined> {
+    const item = await this.readRow(paymentPartition(paymentId), sequence);
+    return item === undefined ? undefined : parseTransition(item);
+  }
+
+  /** A strongly consistent read of one row of a chain. */
+  protected async readRow(partition: string, sequence: number): Promise<Item | undefined> {
+    const key = { [KeyAttribute.partition]: partition, [KeyAttribute.sort]: transitionSort(sequence) };
     const output = await readWithRetries(this.#pacing, () =>
       this.#client.send(new GetCommand({ TableName: this.#table, Key: key, ConsistentRead: true })),
     );
-    return output.Item === undefined ? undefined : parseTransition(output.Item);
+    return output.Item;
   }
 
   async outcomesOfMinute(minuteMs: number): Promise<readonly OutcomePlace[]> {
@@ -91,6 +94,8 @@ export class LedgerTransitions implements TransitionReader, RecentOutcomes, Ledg
 }
 
 function placeOf(item: Item): OutcomePlace {
-  const [, paymentId = '', sequence] = placeItem.parse(item)[sortKey].split('#');
-  return { paymentId: paymentId as PaymentId, sequence: Number(sequence) };
+  const [, text = '', digits] = placeItem.parse(item)[sortKey].split('#');
+  const id = text as ChainId;
+  const sequence = Number(digits);
+  return isOrderId(id) ? { orderId: id, sequence } : { paymentId: id, sequence };
 }

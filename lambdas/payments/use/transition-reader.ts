@@ -1,21 +1,20 @@
-import type { PaymentId } from '../../kernel/ids.ts';
-import { detailsOf, type FirstDetails, type Transition } from '../domain/transition.ts';
-
-/** The position of a transition in the Ledger. */
-export interface OutcomePlace {
-  readonly paymentId: PaymentId;
-  readonly sequence: number;
-}
+import {
+  detailsOf,
+  type FirstDetails,
+  type OutcomePlace,
+  type Transition,
+  type TransitionPlace,
+} from '../domain/transition.ts';
 
 export interface TransitionReader {
   /** A strongly consistent read. */
-  readTransition(place: OutcomePlace): Promise<Transition | undefined>;
+  readTransition(place: TransitionPlace): Promise<Transition | undefined>;
 }
 
 /** @returns the transition, and the details of its payment; undefined when there is no such transition */
 export async function readDetailed(
   transitions: TransitionReader,
-  place: OutcomePlace,
+  place: TransitionPlace,
 ): Promise<{ readonly transition: Transition; readonly first: FirstDetails } | undefined> {
   const [transition, first] = await Promise.all([
     transitions.readTransition(place),

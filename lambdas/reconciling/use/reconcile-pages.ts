@@ -1,8 +1,9 @@
 import type { JobItem, JobPage } from '../../jobs/use/job.ts';
 import { AmbiguousError } from '../../kernel/faults.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
+import type { TransitionPlace } from '../../payments/domain/transition.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
-import type { LedgerAge, OutcomePlace, RecentOutcomes } from '../../payments/use/transition-reader.ts';
+import type { LedgerAge, RecentOutcomes } from '../../payments/use/transition-reader.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { BooksName, OpenMismatch } from '../domain/mismatch-view.ts';
 import { someMismatches } from './mismatch-view.ts';
@@ -23,7 +24,7 @@ export interface ReconcileWindow {
 /** One item of a comparison. */
 export type ToCompare =
   | { readonly kind: 'charge'; readonly books: ProcessorBooks; readonly charge: ProcessorCharge }
-  | { readonly kind: 'outcome'; readonly place: OutcomePlace }
+  | { readonly kind: 'outcome'; readonly place: TransitionPlace }
   /** A mismatch that was open when the page was read. */
   | { readonly kind: 'open'; readonly open: OpenMismatch }
   /** The last item: count the open mismatches. */
@@ -140,6 +141,7 @@ async function outcomesPage(
   for (let minuteMs = at.minuteMs; minuteMs < endMs; minuteMs += MINUTE_MS) {
     const behind = minuteMs === at.minuteMs ? (at.behind ?? '') : '';
     const named = (await outcomes.outcomesOfMinute(minuteMs))
+      .flatMap((place) => ('paymentId' in place ? [place] : []))
       .map((place) => ({ place, name: `${place.paymentId}#${String(place.sequence).padStart(6, '0')}` }))
       .filter(({ name }) => name > behind)
       .sort((left, right) => (left.name < right.name ? -1 : 1));

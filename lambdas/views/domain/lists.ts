@@ -1,6 +1,6 @@
 import type { PublicEventType } from '../../events/domain/event.ts';
 import { ViewsRow } from '../../kernel/contract/rows.ts';
-import type { Mode, PaymentId, TenantId } from '../../kernel/ids.ts';
+import type { ChainId, Mode, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { PaymentStatus } from '../../payments/domain/payment.ts';
 import type { Account } from '../../payments/domain/posting.ts';
@@ -56,8 +56,8 @@ function sharded(partitionOf: (shard: number) => string): readonly string[] {
 const BASE32_ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** The last letter of the id selects the shard. Ids are derived from a hash, so their letters are evenly distributed. */
-function shardOf(paymentId: PaymentId): number {
-  return BASE32_ALPHABET.indexOf(paymentId.at(-1) ?? 'a') % LIST_SHARDS;
+function shardOf(id: ChainId): number {
+  return BASE32_ALPHABET.indexOf(id.at(-1) ?? 'a') % LIST_SHARDS;
 }
 
 function owned({ tenantId, mode }: ViewOwner): string {
@@ -103,12 +103,12 @@ export function eventPlace({ occurredAtMs, id }: { readonly occurredAtMs: number
   return placeOf(occurredAtMs, id);
 }
 
-export function eventPartition(owner: ViewOwner, paymentId: PaymentId): string {
-  return eventShard(owner, shardOf(paymentId));
+export function eventPartition(owner: ViewOwner, chainId: ChainId): string {
+  return eventShard(owner, shardOf(chainId));
 }
 
-export function typePartition(owner: ViewOwner, type: PublicEventType, paymentId: PaymentId): string {
-  return typeShard(owner, type, shardOf(paymentId));
+export function typePartition(owner: ViewOwner, type: PublicEventType, chainId: ChainId): string {
+  return typeShard(owner, type, shardOf(chainId));
 }
 
 export function eventList(owner: ViewOwner, type: PublicEventType | undefined): ViewList {
@@ -163,14 +163,8 @@ export function totalKey(owner: ViewOwner, dayMs: number): ViewKey {
 // ---------------------------------------------------------------------------------------------------------------- other
 
 /** Key of the row that marks an event as projected. Every event has one, public or not. */
-export function seenKey({
-  paymentId,
-  sequence,
-}: {
-  readonly paymentId: PaymentId;
-  readonly sequence: number;
-}): ViewKey {
-  return { partition: `${ViewsRow.seen}${paymentId}`, sort: sequenceDigits(sequence) };
+export function seenKey(chainId: ChainId, sequence: number): ViewKey {
+  return { partition: `${ViewsRow.seen}${chainId}`, sort: sequenceDigits(sequence) };
 }
 
 /** The partition of the mismatches of all owners, used to count them and to look at them again. They are few: no shards. */

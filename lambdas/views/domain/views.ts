@@ -1,7 +1,7 @@
-import type { PayonceEvent, PublicEventType } from '../../events/domain/event.ts';
+import type { OrderEvent, PaymentEvent, PayonceEvent, PublicEventType } from '../../events/domain/event.ts';
 import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
-import type { PaymentId } from '../../kernel/ids.ts';
-import type { PaymentStatus, TransitionType } from '../../payments/domain/payment.ts';
+import type { ChainId, OrderId, PaymentId } from '../../kernel/ids.ts';
+import type { OutcomeType, PaymentStatus } from '../../payments/domain/payment.ts';
 import type { Account, Posting } from '../../payments/domain/posting.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
 import {
@@ -26,8 +26,8 @@ import {
 export interface ViewRow extends ViewKey {
   /** The list of the index that the row is in as well. */
   readonly list?: string;
-  /** The payment from which the row is derived. Absent in a day's total. */
-  readonly paymentId?: PaymentId;
+  /** The payment or order from which the row is derived. Absent in a day's total. */
+  readonly chainId?: ChainId;
   readonly sequence: number;
   /** JSON. */
   readonly body: string;
@@ -41,8 +41,8 @@ export interface EventViews {
   readonly lasting: readonly ViewRow[];
   /** Also lasting, and the same for every event of the payment. Written before the first head. */
   readonly ofReference: readonly ViewRow[];
-  /** The payment after this event. It replaces the head of an earlier event, never that of a later one. */
-  readonly head: ViewRow;
+  /** The payment after this event. It replaces the head of an earlier event, never that of a later one. Absent for orders. */
+  readonly head?: ViewRow;
   /** Written last: if it exists, all rows above were written. */
   readonly seen: ViewRow;
 }
@@ -55,35 +55,52 @@ export function dayOf(ms: number): number {
 }
 
 export function viewsOf(event: PayonceEvent): EventViews {
+  return 'payment' in event ? paymentViews(event) : orderViews(event);
+}
+
+function orderViews(event: OrderEvent): EventViews {
+  const owner = { tenantId: event.tenant, mode: event.mode };
+  const { id, type, sequence } = event.event;
+  const chainId = event.order.id as OrderId;
+  return {
+    owner,
+    occurredAtMs: event.occurredAtMs,
+    lasting: [eventRow(owner, event, chainId, type)],
+    ofReference: [],
+    seen: { ...seenKey(chainId, sequence), chainId, sequence, body: JSON.stringify(id) },
+  };
+}
+
+function paymentViews(event: PaymentEvent): EventViews {
   const owner = { tenantId: event.tenant, mode: event.mode };
   const { occurredAtMs } = event;
   const { id, type, sequence } = event.event;
   // As `paymentObject` renders it.
-  const payment = event.payment as PayonceEvent['payment'] & PaymentFields;
+  const payment = event.payment as PaymentEvent['payment'] & PaymentFields;
   const { id: paymentId, status, reference } = payment;
   const sort = paymentPlace(payment.created, paymentId);
   return {
     owner,
     occurredAtMs,
-    lasting: [...bookRows(owner, event), ...(isPublicType(type) ? [eventRow(owner, event, type)] : [])],
+    lasting: [...bookRows(owner, event), ...(isPublicType(type) ? [eventRow(owner, event, paymentId, type)] : [])],
     ofReference:
       reference === null
         ? []
-        : [{ partition: referencePartition(owner, reference), sort, paymentId, sequence: 0, body: '{}' }],
+        : [{ partition: referencePartition(owner, reference), sort, chainId: paymentId, sequence: 0, body: '{}' }],
     head: {
       partition: paymentPartition(owner, paymentId),
       sort,
       list: statusPartition(owner, status, paymentId),
-      paymentId,
+      chainId: paymentId,
       sequence,
       body: JSON.stringify({ status } satisfies HeadBody),
     },
-    seen: { ...seenKey({ paymentId, sequence }), paymentId, sequence, body: JSON.stringify(id) },
+    seen: { ...seenKey(paymentId, sequence), chainId: paymentId, sequence, body: JSON.stringify(id) },
   };
 }
 
 /** Whether the event is visible to merchants. */
-export function isPublicType(type: TransitionType): type is PublicEventType {
+export function isPublicType(type: string): type is PublicEventType {
   return PUBLIC_EVENT_TYPES.some((each) => each === type);
 }
 
@@ -106,13 +123,17 @@ export interface EventBody {
   readonly type: PublicEventType;
 }
 
-function eventRow(owner: ViewOwner, { event, payment, occurredAtMs }: PayonceEvent, type: PublicEventType): ViewRow {
-  const paymentId = payment.id as PaymentId;
+function eventRow(
+  owner: ViewOwner,
+  { event, occurredAtMs }: PayonceEvent,
+  chainId: ChainId,
+  type: PublicEventType,
+): ViewRow {
   return {
-    partition: eventPartition(owner, paymentId),
+    partition: eventPartition(owner, chainId),
     sort: eventPlace({ occurredAtMs, id: event.id }),
-    list: typePartition(owner, type, paymentId),
-    paymentId,
+    list: typePartition(owner, type, chainId),
+    chainId,
     sequence: event.sequence,
     body: JSON.stringify({ type } satisfies EventBody),
   };
@@ -123,7 +144,7 @@ export interface BookEntry {
   readonly occurredAtMs: number;
   readonly paymentId: PaymentId;
   readonly sequence: number;
-  readonly type: TransitionType;
+  readonly type: OutcomeType;
   readonly legs: readonly (Posting & { readonly leg: number })[];
 }
 
@@ -134,7 +155,7 @@ export interface BookEntry {
 export const ACCOUNT_OF_ALL: Account = 'processor_clearing';
 
 /** One row for the whole set of postings, so that no reader sees part of it, and one row per account. */
-function bookRows(owner: ViewOwner, { event, payment, postings, occurredAtMs }: PayonceEvent): readonly ViewRow[] {
+function bookRows(owner: ViewOwner, { event, payment, postings, occurredAtMs }: PaymentEvent): readonly ViewRow[] {
   if (postings.length === 0) return [];
   const paymentId = payment.id as PaymentId;
   const { sequence, type } = event;
@@ -144,7 +165,7 @@ function bookRows(owner: ViewOwner, { event, payment, postings, occurredAtMs }: 
     return {
       partition: bookPartition(owner, book, paymentId),
       sort: bookPlace(entry),
-      paymentId,
+      chainId: paymentId,
       sequence,
       body: JSON.stringify(entry),
     };

@@ -33,7 +33,8 @@ export class Projector {
   /** @throws as {@link projectEvent} */
   async take(event: PayonceEvent): Promise<'projected' | 'projected_before'> {
     const projected = await projectEvent(this.#tools, event);
-    if (event.postings.length > 0) await this.#closeDays({ tenantId: event.tenant, mode: event.mode });
+    if ('postings' in event && event.postings.length > 0)
+      await this.#closeDays({ tenantId: event.tenant, mode: event.mode });
     return projected;
   }
 

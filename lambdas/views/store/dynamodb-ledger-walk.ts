@@ -1,10 +1,10 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
-import { type PaymentId, parsePaymentId } from '../../kernel/ids.ts';
+import { type ChainId, parseOrderId, parsePaymentId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import { type Item } from '../../kernel/platform/items.ts';
-import { paymentPartition, transitionSort } from '../../payments/store/items.ts';
+import { transitionSort } from '../../payments/store/items.ts';
 import type { LedgerWalk } from '../use/ledger-walk.ts';
 import type { WalkPage, WalkStep } from '../use/view-store.ts';
 
@@ -23,12 +23,12 @@ export class DynamoDbLedgerWalk implements LedgerWalk {
     this.#pacing = pacing;
   }
 
-  async payments({ segment, segments, after }: WalkStep): Promise<WalkPage<PaymentId>> {
+  async chains({ segment, segments, after }: WalkStep): Promise<WalkPage<ChainId>> {
     const input = {
       TableName: this.#table,
       Segment: segment,
       TotalSegments: segments,
-      // Every payment has a first transition.
+      // Every payment and every order has a first transition.
       FilterExpression: '#sk = :first',
       ProjectionExpression: '#pk',
       ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
@@ -40,7 +40,8 @@ export class DynamoDbLedgerWalk implements LedgerWalk {
       this.#client.send(new ScanCommand(input)),
     );
     const found = Items.flatMap((item) => {
-      const id = parsePaymentId(String(item[KeyAttribute.partition]).slice(paymentPartition('' as PaymentId).length));
+      const [, text = ''] = String(item[KeyAttribute.partition]).split('#');
+      const id = parsePaymentId(text) ?? parseOrderId(text);
       return id === undefined ? [] : [id];
     });
     return LastEvaluatedKey === undefined ? { found } : { found, next: JSON.stringify(LastEvaluatedKey) };

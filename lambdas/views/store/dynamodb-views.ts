@@ -2,7 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { DeleteCommand, GetCommand, PutCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { KeyAttribute, ViewsTable } from '../../kernel/contract/tables.ts';
-import type { PaymentId } from '../../kernel/ids.ts';
+import type { ChainId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
@@ -23,7 +23,7 @@ const rowItem = z.object({
   [PK]: z.string(),
   [SK]: z.string(),
   [LIST]: z.string().exactOptional(),
-  payment: z.string().exactOptional(),
+  chain: z.string().exactOptional(),
   sequence: z.int().min(0),
   body: z.string(),
 });
@@ -143,23 +143,23 @@ function keyOf({ partition, sort }: ViewKey): Item {
 }
 
 function itemOf(row: ViewRow): Item {
-  const { list, paymentId, sequence, body } = row;
+  const { list, chainId, sequence, body } = row;
   return {
     ...keyOf(row),
     ...(list === undefined ? {} : { [LIST]: list }),
-    ...(paymentId === undefined ? {} : { payment: paymentId }),
+    ...(chainId === undefined ? {} : { chain: chainId }),
     sequence,
     body,
   };
 }
 
 export function parseViewRow(item: Item): ViewRow {
-  const { pk, sk, list, payment, sequence, body } = rowItem.parse(item);
+  const { pk, sk, list, chain, sequence, body } = rowItem.parse(item);
   return {
     partition: pk,
     sort: sk,
     ...(list === undefined ? {} : { list }),
-    ...(payment === undefined ? {} : { paymentId: payment as PaymentId }),
+    ...(chain === undefined ? {} : { chainId: chain as ChainId }),
     sequence,
     body,
   };

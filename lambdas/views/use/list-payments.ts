@@ -1,3 +1,4 @@
+import { isOrderId } from '../../kernel/ids.ts';
 import { type PaymentStatus, paymentObject } from '../../payments/domain/payment.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import { readPayment } from '../../payments/use/read-payment.ts';
@@ -53,8 +54,9 @@ export async function listPayments(
 
 /** @returns nothing when the Ledger has no such transition: a rebuild removes the row */
 async function shown(transitions: TransitionReader, row: ViewRow): Promise<readonly ViewRow[]> {
-  const { paymentId, sequence } = row;
-  const found = paymentId === undefined ? undefined : await readDetailed(transitions, { paymentId, sequence });
+  const { chainId, sequence } = row;
+  if (chainId === undefined || isOrderId(chainId)) return [];
+  const found = await readDetailed(transitions, { paymentId: chainId, sequence });
   return found === undefined
     ? []
     : [{ ...row, body: JSON.stringify(paymentObject(found.transition.payment, found.first)) }];
@@ -72,8 +74,10 @@ function headsOfReference(
     while (heads.length < range.limit) {
       const rows = await views.range({ ...range, from, until });
       const found = await Promise.all(
-        rows.map(async ({ paymentId, sort }) =>
-          paymentId === undefined ? undefined : views.read({ partition: paymentPartition(owner, paymentId), sort }),
+        rows.map(async ({ chainId, sort }) =>
+          chainId === undefined || isOrderId(chainId)
+            ? undefined
+            : views.read({ partition: paymentPartition(owner, chainId), sort }),
         ),
       );
       heads.push(...found.filter((head) => head !== undefined).filter((head) => hasStatus(head, status)));

@@ -61,6 +61,7 @@ export async function reopenDay(views: ViewStore, owner: ViewOwner, occurredAtMs
 
 /** The newer head wins. One row says both that the payment exists and in which list of a status it is. */
 async function advanceHead(views: ViewStore, { ofReference, head }: EventViews): Promise<void> {
+  if (head === undefined) return;
   await rounds('the head of a payment', async () => {
     const found = await views.read(head);
     if (found !== undefined && found.sequence >= head.sequence) return 'newer';

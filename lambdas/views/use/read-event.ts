@@ -1,7 +1,5 @@
-import { eventOf, type PayonceEvent, type PublicEventType, parseEventId } from '../../events/domain/event.ts';
-import type { Digest } from '../../kernel/digest.ts';
-import { parsePaymentId } from '../../kernel/ids.ts';
-import { readDetailed, type TransitionReader } from '../../payments/use/transition-reader.ts';
+import { type PayonceEvent, type PublicEventType, parseEventId } from '../../events/domain/event.ts';
+import { type LedgerEventTools, readLedgerEvent } from '../../events/use/ledger-events.ts';
 import type { Owner } from '../../tenants/owners.ts';
 import { eventList, eventPlace, idOf, placeOf, timeOf, type ViewOwner } from '../domain/lists.ts';
 import { type EventBody, isPublicType } from '../domain/views.ts';
@@ -10,10 +8,7 @@ import { type ListOutcome, listFrom } from './list-payments.ts';
 import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
 
-export interface ReadEventTools {
-  readonly transitions: TransitionReader;
-  readonly digest: Digest;
-}
+export type ReadEventTools = LedgerEventTools;
 
 /**
  * The public event with this id, derived again from its transition. The read is strongly consistent, and the result is the same
@@ -21,17 +16,10 @@ export interface ReadEventTools {
  *
  * @returns undefined when the event does not exist or is not public
  */
-export async function readEvent(
-  { transitions, digest }: ReadEventTools,
-  id: string,
-): Promise<PayonceEvent | undefined> {
+export async function readEvent(tools: ReadEventTools, id: string): Promise<PayonceEvent | undefined> {
   const place = parseEventId(id);
-  const paymentId = place === undefined ? undefined : parsePaymentId(place.paymentId);
-  if (place === undefined || paymentId === undefined || place.sequence < 1) return undefined;
-  const found = await readDetailed(transitions, { paymentId, sequence: place.sequence });
-  if (found === undefined || !isPublicType(found.transition.type)) return undefined;
-  const event = eventOf(digest, found.transition, found.first);
-  return event.event.id === id ? event : undefined;
+  const event = place === undefined ? undefined : await readLedgerEvent(tools, place);
+  return event?.event.id === id && isPublicType(event.event.type) ? event : undefined;
 }
 
 /** As {@link readEvent}. @returns undefined also when the event belongs to another tenant or mode */

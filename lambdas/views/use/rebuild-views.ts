@@ -1,12 +1,12 @@
 import { ViewsRow } from '../../kernel/contract/rows.ts';
 import { isFault } from '../../kernel/faults.ts';
-import type { PaymentId } from '../../kernel/ids.ts';
+import type { ChainId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { isOfComparison, timeOf, type ViewKey, type ViewOwner } from '../domain/lists.ts';
 import { DAY_MS, type ViewRow } from '../domain/views.ts';
+import { isImplied, type LedgerTools, readChainViews, restoreHead, wrongRows } from './chain-views.ts';
 import { type CloseDaysTools, closeDays, closedSums, sumEntries } from './close-days.ts';
 import type { LedgerWalk } from './ledger-walk.ts';
-import { isImplied, type LedgerTools, readPaymentViews, restoreHead, wrongRows } from './payment-views.ts';
 import { reopenDay, writeViews } from './project-event.ts';
 import type { ViewStore, ViewWalk } from './view-store.ts';
 import { type Walked, walkAll } from './walk-all.ts';
@@ -29,12 +29,12 @@ export interface RebuildState {
   readonly walked: Walked;
   readonly owners: readonly ViewOwner[];
   readonly counts: RebuildCounts;
-  /** Payments and days' totals that differed when they were compared. They are compared again at the end. */
+  /** Payments, orders and days' totals that differed when they were compared. They are compared again at the end. */
   readonly suspects: readonly Suspect[];
 }
 
 interface RebuildCounts {
-  /** Payments whose rows were written. */
+  /** Payments and orders whose rows were written. */
   readonly projected: number;
   /** Removed rows that the Ledger does not imply. */
   readonly removed: number;
@@ -43,9 +43,9 @@ interface RebuildCounts {
 }
 
 interface Suspect {
-  readonly paymentId?: PaymentId;
+  readonly chainId?: ChainId;
   readonly key?: ViewKey;
-  /** Set when this code cannot read the payment's transitions. The other payments are rebuilt. */
+  /** Set when this code cannot read the transitions. The other payments and orders are rebuilt. */
   readonly unreadable?: string;
 }
 
@@ -124,24 +124,24 @@ class Rebuild {
     const { ledger, views } = this.#tools;
     await this.#walk(
       'project',
-      (step) => ledger.payments(step),
+      (step) => ledger.chains(step),
       (id) => this.#unlessUnreadable(id, () => this.#project(id)),
     );
     await this.#walk(
       'sweep',
       (step) => views.walk(step),
-      (row) => this.#unlessUnreadable(row.paymentId, () => this.#sweep(row)),
+      (row) => this.#unlessUnreadable(row.chainId, () => this.#sweep(row)),
     );
     if (this.#phase === 'close') await this.#closeDays();
     await this.#walk(
       'compare_ledger',
-      (step) => ledger.payments(step),
-      (id) => this.#unlessUnreadable(id, () => this.#comparePayment(id)),
+      (step) => ledger.chains(step),
+      (id) => this.#unlessUnreadable(id, () => this.#compareChain(id)),
     );
     await this.#walk(
       'compare_views',
       (step) => views.walk(step),
-      (row) => this.#unlessUnreadable(row.paymentId, () => this.#compareRow(row)),
+      (row) => this.#unlessUnreadable(row.chainId, () => this.#compareRow(row)),
     );
     return { counts: this.#counts, differences: await this.#remaining() };
   }
@@ -161,15 +161,13 @@ class Rebuild {
   }
 
   /** A payment that cannot be read is reported and skipped. @throws a fault of the store, which says nothing of the payment */
-  async #unlessUnreadable(paymentId: PaymentId | undefined, work: () => Promise<void>): Promise<void> {
+  async #unlessUnreadable(chainId: ChainId | undefined, work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
-      if (isFault(error) || paymentId === undefined || !(error instanceof Error)) throw error;
-      const isKnown = this.#suspects.some(
-        (suspect) => suspect.unreadable !== undefined && suspect.paymentId === paymentId,
-      );
-      if (!isKnown) this.#suspect({ paymentId, unreadable: error.name });
+      if (isFault(error) || chainId === undefined || !(error instanceof Error)) throw error;
+      const isKnown = this.#suspects.some((suspect) => suspect.unreadable !== undefined && suspect.chainId === chainId);
+      if (!isKnown) this.#suspect({ chainId, unreadable: error.name });
     }
   }
 
@@ -190,8 +188,8 @@ class Rebuild {
   }
 
   /** Writes the same rows as the projector, by the same rule (the newer head wins), so both can run concurrently. */
-  async #project(paymentId: PaymentId): Promise<void> {
-    const said = await readPaymentViews(this.#tools, paymentId);
+  async #project(chainId: ChainId): Promise<void> {
+    const said = await readChainViews(this.#tools, chainId);
     if (said === undefined) return;
     this.#owners.set(JSON.stringify(said.owner), said.owner);
     await restoreHead(this.#tools.views, said);
@@ -206,19 +204,19 @@ class Rebuild {
   async #sweep(row: ViewRow): Promise<void> {
     if (isOfComparison(row)) return;
     const { views } = this.#tools;
-    const { paymentId } = row;
-    if (paymentId === undefined) {
+    const { chainId } = row;
+    if (chainId === undefined) {
       // A day's total. The `close` phase sums the day again; until then readers sum its entries.
       await views.exchange([{ key: row, from: row }]);
       return;
     }
-    const said = await readPaymentViews(this.#tools, paymentId);
+    const said = await readChainViews(this.#tools, chainId);
     if (said !== undefined && isImplied(said, row)) return;
     if (!(await views.exchange([{ key: row, from: row }]))) return;
     this.#counts.removed += 1;
     const book = ownerOfBook(row);
     if (book !== undefined) await reopenDay(views, book, timeOf(row.sort));
-    await this.#project(paymentId);
+    await this.#project(chainId);
   }
 
   async #closeDays(): Promise<void> {
@@ -233,15 +231,15 @@ class Rebuild {
     await this.#enter('compare_ledger');
   }
 
-  async #comparePayment(paymentId: PaymentId): Promise<void> {
+  async #compareChain(chainId: ChainId): Promise<void> {
     this.#counts.compared += 1;
-    if ((await this.#differenceOf({ paymentId })) !== undefined) this.#suspect({ paymentId });
+    if ((await this.#differenceOf({ chainId })) !== undefined) this.#suspect({ chainId });
   }
 
   async #compareRow(row: ViewRow): Promise<void> {
     if (isOfComparison(row)) return;
-    const { partition, sort, paymentId } = row;
-    const suspect = { key: { partition, sort }, ...(paymentId === undefined ? {} : { paymentId }) };
+    const { partition, sort, chainId } = row;
+    const suspect = { key: { partition, sort }, ...(chainId === undefined ? {} : { chainId }) };
     if ((await this.#differenceOfRow(suspect, row)) !== undefined) this.#suspect(suspect);
   }
 
@@ -251,10 +249,10 @@ class Rebuild {
 
   async #differenceOf(suspect: Suspect): Promise<Difference | undefined> {
     const { views } = this.#tools;
-    const { key, paymentId } = suspect;
+    const { key, chainId } = suspect;
     if (suspect.unreadable !== undefined) return { ...suspect, kind: 'unreadable' };
     if (key === undefined) {
-      const said = paymentId === undefined ? undefined : await readPaymentViews(this.#tools, paymentId);
+      const said = chainId === undefined ? undefined : await readChainViews(this.#tools, chainId);
       const wrong = said === undefined ? [] : await wrongRows(views, said);
       const [first] = wrong;
       return first === undefined ? undefined : { ...suspect, key: first, kind: 'wrong_or_missing' };
@@ -264,9 +262,9 @@ class Rebuild {
   }
 
   async #differenceOfRow(suspect: Suspect, row: ViewRow): Promise<Difference | undefined> {
-    const { paymentId } = suspect;
-    if (paymentId === undefined) return (await this.#isRightTotal(row)) ? undefined : { ...suspect, kind: 'total' };
-    const said = await readPaymentViews(this.#tools, paymentId);
+    const { chainId } = suspect;
+    if (chainId === undefined) return (await this.#isRightTotal(row)) ? undefined : { ...suspect, kind: 'total' };
+    const said = await readChainViews(this.#tools, chainId);
     const implied = said !== undefined && isImplied(said, row);
     return implied ? undefined : { ...suspect, kind: 'stray' };
   }

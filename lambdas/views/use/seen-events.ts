@@ -1,5 +1,6 @@
-import type { OutcomePlace, SeenEvents } from '../../payments/use/transition-reader.ts';
-import { seenKey } from '../domain/lists.ts';
+import type { OutcomePlace } from '../../payments/domain/transition.ts';
+import type { SeenEvents } from '../../payments/use/transition-reader.ts';
+import { seenKey, type ViewKey } from '../domain/lists.ts';
 import type { ViewStore } from './view-store.ts';
 
 /** Concurrent reads. */
@@ -17,9 +18,13 @@ export class ProjectedEvents implements SeenEvents {
     const missing: OutcomePlace[] = [];
     for (let start = 0; start < places.length; start += AT_ONCE) {
       const asked = places.slice(start, start + AT_ONCE);
-      const found = await Promise.all(asked.map((place) => this.#views.read(seenKey(place))));
+      const found = await Promise.all(asked.map((place) => this.#views.read(keyOf(place))));
       missing.push(...asked.filter((_, index) => found[index] === undefined));
     }
     return missing;
   }
+}
+
+function keyOf(place: OutcomePlace): ViewKey {
+  return seenKey('orderId' in place ? place.orderId : place.paymentId, place.sequence);
 }

@@ -1,4 +1,5 @@
-import type { Transition } from '../domain/transition.ts';
+import type { OrderTransition } from '../../orders/domain/order-transition.ts';
+import type { Transition } from '../../payments/domain/transition.ts';
 
 /** A change of the Ledger, as delivered by the Stream. */
 export interface StreamRecord {
@@ -7,7 +8,7 @@ export interface StreamRecord {
   /** The complete record as JSON text, for parking. */
   readonly whole: string;
   readonly content:
-    | { readonly kind: 'transition'; readonly transition: Transition }
+    | { readonly kind: 'transition'; readonly transition: Transition | OrderTransition }
     /** A row that is not published. */
     | { readonly kind: 'no_event' }
     /** A row was changed or removed, which is not allowed. `how` is the event name in the Stream, `row` the key. */

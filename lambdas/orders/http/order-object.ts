@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { ORDER_STATUSES } from '../orders/domain/order.ts';
-import { SHOWN_EMAIL, SHOWN_REFERRAL } from '../orders/domain/order-answer.ts';
+import { ORDER_STATUSES } from '../domain/order.ts';
+import { SHOWN_EMAIL, SHOWN_REFERRAL } from '../domain/order-answer.ts';
 
 /** An order as it is answered. Objects are open: a client must pass over fields that it does not know. */
 export const order = z

@@ -1,0 +1,111 @@
+import { eventOf, orderEventOf, type PayonceEvent } from '../../events/domain/event.ts';
+import type { Digest } from '../../kernel/digest.ts';
+import { type ChainId, isOrderId, type OrderId, type PaymentId } from '../../kernel/ids.ts';
+import { rounds } from '../../once/use/rounds.ts';
+import { isOrderOutcome } from '../../orders/domain/order.ts';
+import { LONGEST_ORDER_CHAIN, orderChainOf } from '../../orders/use/order-chain.ts';
+import type { OrderStore } from '../../orders/use/order-store.ts';
+import { isOutcome } from '../../payments/domain/payment.ts';
+import { readChain } from '../../payments/use/payment-chain.ts';
+import type { PaymentStore } from '../../payments/use/payment-store.ts';
+import type { ViewKey, ViewOwner } from '../domain/lists.ts';
+import { type EventViews, type ViewRow, viewsOf } from '../domain/views.ts';
+import type { ViewStore } from './view-store.ts';
+
+export interface LedgerTools {
+  readonly store: Pick<PaymentStore, 'listTransitions'>;
+  readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
+  readonly digest: Digest;
+}
+
+/** All rows that the Ledger implies for one payment or order. */
+export interface ChainViews {
+  readonly owner: ViewOwner;
+  /** Newest first, so that a rebuild writes the head once. */
+  readonly events: readonly EventViews[];
+}
+
+/** Reads the Ledger consistently. @returns undefined when there is no such payment or order */
+export async function readChainViews(tools: LedgerTools, id: ChainId): Promise<ChainViews | undefined> {
+  const events = isOrderId(id) ? await orderEvents(tools, id) : await paymentEvents(tools, id);
+  return events === undefined ? undefined : { ...events, events: events.events.map(viewsOf).toReversed() };
+}
+
+interface ChainEvents {
+  readonly owner: ViewOwner;
+  readonly events: readonly PayonceEvent[];
+}
+
+async function paymentEvents({ store, digest }: LedgerTools, paymentId: PaymentId): Promise<ChainEvents | undefined> {
+  const chain = await readChain(store, paymentId);
+  if (chain?.first.first === undefined) return undefined;
+  const { first, payment } = chain.first;
+  const outcomes = chain.transitions.filter(({ type }) => isOutcome(type));
+  return { owner: ownerOf(payment), events: outcomes.map((transition) => eventOf(digest, transition, first)) };
+}
+
+async function orderEvents({ orders, digest }: LedgerTools, orderId: OrderId): Promise<ChainEvents | undefined> {
+  const page = { afterSequence: 0, limit: LONGEST_ORDER_CHAIN };
+  const transitions = await orders.listOrderTransitions(orderId, page);
+  if (transitions.length === 0) return undefined;
+  const { details, order } = orderChainOf(transitions);
+  const outcomes = transitions.filter(({ type }) => isOrderOutcome(type));
+  return { owner: ownerOf(order), events: outcomes.map((transition) => orderEventOf(digest, transition, details)) };
+}
+
+function ownerOf({ tenantId, mode }: ViewOwner): ViewOwner {
+  return { tenantId, mode };
+}
+
+/** @returns the keys of implied rows that are missing or differ, assuming that all events were projected */
+export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: ChainViews): Promise<readonly ViewKey[]> {
+  const [newest] = events;
+  const implied = [
+    ...events.flatMap(({ lasting, seen }) => [...lasting, seen]),
+    ...(newest === undefined ? [] : [...newest.ofReference, ...headOf(newest)]),
+  ];
+  const wrong: ViewKey[] = [];
+  for (const row of implied) {
+    const found = await views.read(row);
+    if (found === undefined || !sameRow(found, row)) wrong.push({ partition: row.partition, sort: row.sort });
+  }
+  return wrong;
+}
+
+/** Whether the Ledger implies this row now or did so earlier, because the Views lag behind. */
+export function isImplied({ events }: ChainViews, row: ViewRow): boolean {
+  return events.some((event) =>
+    [...event.lasting, ...event.ofReference, ...headOf(event), event.seen].some((each) => sameRow(each, row)),
+  );
+}
+
+/**
+ * Writes a payment's head again, and the row of its reference. A newer head is kept: the projector was faster. A head that the
+ * Ledger never implied is replaced in place, so that no list is without the payment.
+ */
+export async function restoreHead(views: ViewStore, { events }: ChainViews): Promise<void> {
+  const [newest] = events;
+  if (newest === undefined) return;
+  const { ofReference, head } = newest;
+  await views.put(ofReference);
+  if (head === undefined) return;
+  await rounds('the head of a payment', async () => {
+    const found = await views.read(head);
+    if (found !== undefined && (found.sequence > head.sequence || sameRow(found, head))) return 'right';
+    return (await views.exchange([{ key: head, from: found ?? null, to: head }])) ? 'restored' : 'again';
+  });
+}
+
+function headOf({ head }: Pick<EventViews, 'head'>): readonly ViewRow[] {
+  return head === undefined ? [] : [head];
+}
+
+function sameRow(left: ViewRow, right: ViewRow): boolean {
+  return (
+    left.partition === right.partition &&
+    left.sort === right.sort &&
+    left.list === right.list &&
+    left.sequence === right.sequence &&
+    left.body === right.body
+  );
+}
