@@ -233,7 +233,14 @@ describe('an event', () => {
       'refunds',
       [
         { kind: 'succeeded', chargeId: 'ch_1' },
-        { kind: 'refund', chargeId: 'ch_1', refundId: 're_1', amountMinor: 30, status: 'succeeded' },
+        {
+          kind: 'refund',
+          chargeId: 'ch_1',
+          createdAtMs: 1_772_366_400_000,
+          refundId: 're_1',
+          amountMinor: 30,
+          status: 'succeeded',
+        },
       ],
     ],
   ])('that %s costs at most 9', async (_what, steps) => {
