@@ -149,6 +149,27 @@ export const correction = z
   })
   .meta({ id: 'Correction' });
 
+export const dryRun = z
+  .looseObject({
+    object: z.literal('dry_run'),
+    payment: paymentId,
+    type: z.enum(TRANSITION_TYPES).meta({ description: 'The transition that would be appended.' }),
+    payment_status: z.enum(PAYMENT_STATUSES).meta({ description: 'The status of the payment after it.' }),
+    postings: z.array(posting).meta({ description: 'Debits equal credits in every currency.' }),
+    balances: z
+      .array(
+        z.looseObject({
+          account,
+          currency: z.string(),
+          normal_balance: z.enum(['debit', 'credit']),
+          before: z.int(),
+          after: z.int(),
+        }),
+      )
+      .meta({ description: 'The balances of this payment alone, in minor units, in the direction of each account.' }),
+  })
+  .meta({ id: 'DryRun' });
+
 const mismatch = z
   .looseObject({
     id: z.string().meta({ description: '`mis_…`' }),

@@ -3,7 +3,7 @@ import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
 import { payment } from '../payments/http/payment-objects.ts';
 import { correctionBody, decisionBody, entriesQuery, mismatchesQuery } from '../reconciling/http/ledger-schemas.ts';
-import { balanceList, correction, ledgerEntryList, mismatchList } from './answer-schemas.ts';
+import { balanceList, correction, dryRun, ledgerEntryList, mismatchList } from './answer-schemas.ts';
 import captured from './examples.json' with { type: 'json' };
 import { ALWAYS, idempotencyKey, OF_POST, problemResponses, replayed, requestId, shown } from './responses.ts';
 
@@ -59,6 +59,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
         },
       },
       responses: {
+        200: shown('A dry run: what would be posted.', dryRun, captured.operations.createCorrection[200]),
         201: {
           description: 'The correction as it was posted.',
           headers: ofStored,

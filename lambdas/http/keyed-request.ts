@@ -33,14 +33,37 @@ export function readKeyedRequest<Body>(
 ): Parsed<KeyedRequest<Body>> {
   const key = readIdempotencyKey(request);
   if (key.kind === 'refused') return key;
+  const read = readBodyWithoutQuery(request, schema, readBody);
+  if (read.kind === 'refused') return read;
+  const { sent, body } = read.value;
+  const fingerprint = fingerprintOf(digest, { body: sent, query: Object.fromEntries(request.query) });
+  return valid({ key: key.value, body, fingerprint });
+}
+
+/**
+ * The body of a request with `"dry_run": true`. Nothing is stored for it, so a key is not needed and not used up: the same key
+ * can be sent with the request that takes effect.
+ *
+ * @returns undefined when the request is not a dry run
+ */
+export function readDryRun<Body>(request: GatewayRequest, schema: z.ZodType<Body>): Parsed<Body> | undefined {
+  const sent = readJsonObject(request);
+  if (sent.kind === 'refused' || sent.value['dry_run'] !== true) return undefined;
+  const read = readBodyWithoutQuery(request, schema, readJsonObject);
+  return read.kind === 'refused' ? read : valid(read.value.body);
+}
+
+function readBodyWithoutQuery<Body>(
+  request: GatewayRequest,
+  schema: z.ZodType<Body>,
+  readBody: (request: GatewayRequest) => Parsed<JsonObject>,
+): Parsed<{ readonly sent: JsonObject; readonly body: Body }> {
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return query;
   const sent = readBody(request);
   if (sent.kind === 'refused') return sent;
   const body = validateBody(schema, sent.value);
-  if (body.kind === 'refused') return body;
-  const fingerprint = fingerprintOf(digest, { body: sent.value, query: Object.fromEntries(request.query) });
-  return valid({ key: key.value, body: body.value, fingerprint });
+  return body.kind === 'refused' ? body : valid({ sent: sent.value, body: body.value });
 }
 
 function readIdempotencyKey(request: GatewayRequest): Parsed<IdempotencyKey> {

@@ -33,6 +33,11 @@ export async function captureCorrections(examples: CapturedExamples): Promise<vo
     ...why,
     reverses: 2,
   });
+  const dry = examples.request('createCorrection', 'dry_run', 'Show what a reversal would post', {
+    ...reversal,
+    dry_run: true,
+  });
+  examples.answer('createCorrection', 'dry_run', 'Nothing was posted', await reversed.correct('c', dry));
   examples.answer('createCorrection', 'reversal', 'A set was reversed', await reversed.correct('c', reversal));
   const adjusted = new LedgerApiHarness();
   const postings = examples.request('createCorrection', 'postings', 'Add a set of postings', {

@@ -49,6 +49,35 @@ describe('a correction over HTTP', () => {
     expect(balances.map(({ balance }) => balance)).toEqual([0, 0]);
   });
 
+  test('as a dry run shows postings and balances, writes nothing, and uses up no key', async () => {
+    const key = { headers: { 'Idempotency-Key': '' } };
+    for (const asked of [{}, key]) {
+      const shown = await harness.correct('c-1', { payment, reverses: 2, dry_run: true }, asked);
+      expect([shown.status, shown.body]).toEqual([
+        200,
+        {
+          object: 'dry_run',
+          payment,
+          type: 'ledger.corrected',
+          payment_status: 'succeeded',
+          postings: [
+            { account: 'processor_clearing', direction: 'credit', amount: 1000, currency: 'EUR' },
+            { account: 'merchant_payable', direction: 'debit', amount: 1000, currency: 'EUR' },
+          ],
+          balances: [
+            { account: 'processor_clearing', currency: 'EUR', normal_balance: 'debit', before: 1000, after: 0 },
+            { account: 'merchant_payable', currency: 'EUR', normal_balance: 'credit', before: 1000, after: 0 },
+          ],
+        },
+      ]);
+    }
+    expect(await transitions()).toHaveLength(2);
+    expect((await harness.correct('c-1', { payment, reverses: 2 })).status).toBe(201);
+    const refused = await harness.correct('c-2', { payment, reverses: 2, dry_run: true });
+    expect(refused.body).toMatchObject({ code: 'already_reversed' });
+    expect(await transitions()).toHaveLength(3);
+  });
+
   test('with new postings is made in the payment’s currency', async () => {
     const postings = [leg('corrections', 'debit', 30), leg('fees', 'credit', 10), leg('refunds', 'credit', 20)];
 

@@ -16,6 +16,16 @@ describe('an operator’s decision about a payment with a wrong captured amount'
     const payment = await inReview();
     const unnamed = await payment.decide('d', { ...SAID, outcome: 'succeeded' });
     expect([unnamed.status, unnamed.body]).toMatchObject([400, { code: 'invalid_request', param: 'amount' }]);
+    const dry = await payment.decide('d', { ...SAID, outcome: 'succeeded', amount: 600, dry_run: true });
+    expect(dry).toMatchObject({
+      status: 200,
+      body: {
+        object: 'dry_run',
+        type: 'payment.completed',
+        payment_status: 'succeeded',
+        postings: [{ amount: 600 }, {}],
+      },
+    });
     const named = await payment.decide('d', { ...SAID, outcome: 'succeeded', amount: 600 });
     expect([named.status, named.body]).toMatchObject([
       200,

@@ -8,7 +8,13 @@ import {
   correctionAnswer,
   decideCorrection,
 } from '../domain/correction.ts';
-import { type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from './keyed-effect.ts';
+import {
+  type KeyedEffectOutcome,
+  type KeyedEffectTools,
+  type Preview,
+  previewEffect,
+  takeEffect,
+} from './keyed-effect.ts';
 
 export interface CorrectLedger extends Omit<CorrectionRequest, 'correctionId'> {
   readonly caller: Owner;
@@ -23,6 +29,17 @@ export interface CorrectLedger extends Omit<CorrectionRequest, 'correctionId'> {
 type CorrectionRefusal = Exclude<CorrectionDecision, { kind: 'append' | 'made_before' }>;
 
 export type CorrectLedgerOutcome = KeyedEffectOutcome<CorrectionRefusal>;
+
+/** What the correction would post. Nothing is written. @throws as `previewEffect` */
+export async function previewCorrection(
+  tools: Pick<KeyedEffectTools, 'effects'>,
+  request: Pick<CorrectLedger, 'caller' | 'payment' | 'reason' | 'operator' | 'change'>,
+): Promise<Preview | { readonly kind: 'not_found' } | CorrectionRefusal> {
+  return previewEffect<CorrectionRefusal>(tools, {
+    ...request,
+    decide: (chain) => decideCorrection({ ...request, correctionId: '' }, chain),
+  });
+}
 
 /** Adds a correction to a payment's chain, exactly once. @throws as `takeEffect` */
 export async function correctLedger(tools: KeyedEffectTools, request: CorrectLedger): Promise<CorrectLedgerOutcome> {

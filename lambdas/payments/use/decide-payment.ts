@@ -13,7 +13,13 @@ import {
 } from '../domain/operator-decision.ts';
 import { paymentObject } from '../domain/payment.ts';
 import { detailsOf } from '../domain/transition.ts';
-import { type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from './keyed-effect.ts';
+import {
+  type KeyedEffectOutcome,
+  type KeyedEffectTools,
+  type Preview,
+  previewEffect,
+  takeEffect,
+} from './keyed-effect.ts';
 import type { PaymentChain } from './payment-chain.ts';
 
 export interface DecidePayment extends Omit<DecisionRequest, 'decisionId'> {
@@ -38,20 +44,13 @@ export type DecidePaymentOutcome = KeyedEffectOutcome<DecisionRefusal>;
  */
 export async function decidePayment(tools: KeyedEffectTools, request: DecidePayment): Promise<DecidePaymentOutcome> {
   const { caller, cause, operationId, fingerprint, payment } = request;
-  const decision = { ...request, decisionId: operationId };
   return takeEffect<DecisionRefusal>(tools, {
     caller,
     cause,
     operationId,
     fingerprint,
     payment,
-    decide: (chain) => {
-      const { change } = decision;
-      if (change === undefined) return decideByOperator(decision, chain.state);
-      const nowMs = tools.clock.nowMs();
-      const begun = begunAtMs(chain.transitions, change) ?? nowMs;
-      return decideChangeByOperator({ ...decision, change }, chain.state, { begunAtMs: begun, nowMs });
-    },
+    decide: (chain) => decideOn({ ...request, decisionId: operationId }, chain, tools.clock.nowMs()),
     // The decision is the operator's word. The processor's books are compared with it at once: money that the payment must not
     // have is returned, and refunds and disputes that were made meanwhile are recorded.
     inquiry: ({ payment: { id: paymentId }, occurredAtMs }) => ({
@@ -65,6 +64,26 @@ export async function decidePayment(tools: KeyedEffectTools, request: DecidePaym
       headers: { 'content-type': JSON_TYPE },
       body: JSON.stringify(decidedObject(request, chain)),
     }),
+  });
+}
+
+/** What the decision would append. Nothing is written. @throws as `previewEffect` */
+export async function previewDecision(
+  tools: Pick<KeyedEffectTools, 'effects' | 'clock'>,
+  request: Pick<DecidePayment, 'caller' | 'payment'> & Omit<DecisionRequest, 'decisionId'>,
+): Promise<Preview | { readonly kind: 'not_found' } | DecisionRefusal> {
+  return previewEffect<DecisionRefusal>(tools, {
+    ...request,
+    decide: (chain) => decideOn({ ...request, decisionId: '' }, chain, tools.clock.nowMs()),
+  });
+}
+
+function decideOn(request: DecisionRequest, { state, transitions }: PaymentChain, nowMs: number): DecisionOutcome {
+  const { change } = request;
+  if (change === undefined) return decideByOperator(request, state);
+  return decideChangeByOperator({ ...request, change }, state, {
+    begunAtMs: begunAtMs(transitions, change) ?? nowMs,
+    nowMs,
   });
 }
 

@@ -3,6 +3,7 @@ import type { Cause } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { type OperationId, type PaymentId, parsePaymentId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
@@ -97,6 +98,25 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
       return { kind: 'again', prepared: await readChain(effects, paymentId) };
     },
   });
+}
+
+/** What a keyed effect would append to the chain now. */
+export interface Preview {
+  readonly kind: 'preview';
+  readonly draft: TransitionDraft;
+  readonly before: PaymentChain;
+}
+
+/** Decides on an effect and writes nothing. @throws RetryableError when the store is unavailable */
+export async function previewEffect<Refusal extends { readonly kind: string }>(
+  { effects }: Pick<KeyedEffectTools, 'effects'>,
+  { caller, payment, decide }: Pick<KeyedEffect<Refusal>, 'caller' | 'payment' | 'decide'>,
+): Promise<Preview | { readonly kind: 'not_found' } | Refusal> {
+  const before = await readOwnChain(effects, caller, parsePaymentId(payment));
+  if (before === undefined) return { kind: 'not_found' };
+  const decision = decide(before);
+  invariant(!isMadeBefore(decision), 'a preview has no id under which it could have been made');
+  return isAppend(decision) ? { kind: 'preview', draft: decision.draft, before } : decision;
 }
 
 type Append = { readonly kind: 'append'; readonly draft: TransitionDraft };

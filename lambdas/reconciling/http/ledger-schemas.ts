@@ -68,6 +68,15 @@ const leg = z
   })
   .meta({ id: 'CorrectionLeg' });
 
+const dryRun = z
+  .boolean('must be a boolean')
+  .optional()
+  .meta({
+    description:
+      'Answers what would be posted and the balances of the payment before and after it. Nothing is written, and ' +
+      '`Idempotency-Key` is neither needed nor used up.',
+  });
+
 /** Validation reports the first invalid field in this order. */
 export const correctionBody = z
   .strictObject({
@@ -95,6 +104,7 @@ export const correctionBody = z
       .max(MAX_LEGS, `must have at most ${MAX_LEGS} postings`)
       .optional()
       .meta({ description: 'A new set of postings whose debits equal its credits. Not together with `reverses`.' }),
+    dry_run: dryRun,
   })
   .superRefine(({ reverses, postings }, context) => {
     if ((reverses === undefined) !== (postings === undefined)) return;
@@ -139,6 +149,7 @@ export const decisionBody = z
       example: 'Seen on the bank statement of 3 March',
     }),
     operator: text(100).meta({ description: 'The responsible operator.', example: 'Ada Example' }),
+    dry_run: dryRun,
   })
   .superRefine(({ outcome, change, amount }, context) => {
     if (amount === undefined || (outcome === 'succeeded' && change === undefined)) return;

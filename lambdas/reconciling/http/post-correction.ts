@@ -1,12 +1,19 @@
+import type * as z from 'zod';
 import { type Call, causedByRequest, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
-import { keyedCounts, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
+import { keyedCounts, payloadMismatch, readDryRun, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { deriveCorrectionId } from '../../kernel/ids.ts';
-import { type CorrectLedger, type CorrectLedgerOutcome, correctLedger } from '../../payments/use/correct-ledger.ts';
+import {
+  type CorrectLedger,
+  type CorrectLedgerOutcome,
+  correctLedger,
+  previewCorrection,
+} from '../../payments/use/correct-ledger.ts';
 import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
+import { previewHandled } from './dry-run.ts';
 import { correctionBody } from './ledger-schemas.ts';
 
 const PATH = '/v1/admin/corrections';
@@ -19,6 +26,8 @@ export const postCorrection: Route<KeyedEffectTools> = {
 };
 
 async function handle(call: Call<KeyedEffectTools>): Promise<Handled> {
+  const dry = readDryRun(call.request, correctionBody);
+  if (dry !== undefined) return preview(call, dry);
   const parsed = readRequest(call);
   if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
   call.seen.operationId = parsed.value.operationId;
@@ -30,22 +39,33 @@ async function handle(call: Call<KeyedEffectTools>): Promise<Handled> {
   };
 }
 
+async function preview({ tools, caller, request }: Call<KeyedEffectTools>, dry: Parsed<Body>): Promise<Handled> {
+  if (dry.kind === 'refused') return refusal(dry.problem, request);
+  const outcome = await previewCorrection(tools, { caller, ...requestedCorrection(dry.value) });
+  if (outcome.kind === 'preview') return previewHandled(outcome);
+  return { answer: outcomeAnswer(outcome, request.requestId), outcome: outcome.kind, counts: [] };
+}
+
+type Body = z.infer<typeof correctionBody>;
+
+function requestedCorrection({ payment, reason, operator, reverses, postings = [] }: Body) {
+  const legs = postings.map(({ account, direction, amount }) => ({ account, direction, amountMinor: amount }));
+  const change =
+    reverses === undefined ? ({ kind: 'post', legs } as const) : ({ kind: 'reverse', sequence: reverses } as const);
+  return { payment, reason, operator, change };
+}
+
 function readRequest({ tools: { digest }, ...call }: Call<KeyedEffectTools>): Parsed<CorrectLedger> {
   const { caller, request } = call;
   const read = readKeyedRequest(digest, request, correctionBody);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
-  const { payment, reason, operator, reverses, postings = [] } = body;
-  const legs = postings.map(({ account, direction, amount }) => ({ account, direction, amountMinor: amount }));
   return valid({
     caller,
-    cause: { ...causedByRequest(call), by: 'operator', operator },
+    cause: { ...causedByRequest(call), by: 'operator', operator: body.operator },
     operationId: deriveCorrectionId(digest, { ...caller, method: 'POST', path: PATH, key }),
     fingerprint,
-    payment,
-    reason,
-    operator,
-    change: reverses === undefined ? { kind: 'post', legs } : { kind: 'reverse', sequence: reverses },
+    ...requestedCorrection(body),
   });
 }
 

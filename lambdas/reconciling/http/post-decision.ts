@@ -1,12 +1,19 @@
+import type * as z from 'zod';
 import { type Call, causedByRequest, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { problemAnswer } from '../../http/http-answer.ts';
-import { keyedCounts, payloadMismatch, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
+import { keyedCounts, payloadMismatch, readDryRun, readKeyedRequest, replayed } from '../../http/keyed-request.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { deriveDecisionId, storedOperationId } from '../../kernel/ids.ts';
-import { type DecidePayment, type DecidePaymentOutcome, decidePayment } from '../../payments/use/decide-payment.ts';
+import {
+  type DecidePayment,
+  type DecidePaymentOutcome,
+  decidePayment,
+  previewDecision,
+} from '../../payments/use/decide-payment.ts';
 import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
+import { previewHandled } from './dry-run.ts';
 import { decisionBody } from './ledger-schemas.ts';
 
 export const postDecision: Route<KeyedEffectTools> = {
@@ -17,6 +24,8 @@ export const postDecision: Route<KeyedEffectTools> = {
 };
 
 async function handle(call: Call<KeyedEffectTools>): Promise<Handled> {
+  const dry = readDryRun(call.request, decisionBody);
+  if (dry !== undefined) return preview(call, dry);
   const parsed = readRequest(call);
   if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
   call.seen.operationId = parsed.value.operationId;
@@ -28,25 +37,39 @@ async function handle(call: Call<KeyedEffectTools>): Promise<Handled> {
   };
 }
 
-function readRequest({ tools: { digest }, ...call }: Call<KeyedEffectTools>): Parsed<DecidePayment> {
-  const { caller, request, id } = call;
-  const read = readKeyedRequest(digest, request, decisionBody);
-  if (read.kind === 'refused') return read;
-  const { key, fingerprint, body } = read.value;
-  const { outcome, change, charge_id: chargeId, amount: takenMinor, reason, operator } = body;
-  const path = `/v1/admin/payments/${id}/resolve`;
-  return valid({
-    caller,
-    cause: { ...causedByRequest(call), by: 'operator', operator },
-    operationId: deriveDecisionId(digest, { ...caller, method: 'POST', path, key }),
-    fingerprint,
-    payment: id,
+async function preview({ tools, caller, request, id }: Call<KeyedEffectTools>, dry: Parsed<Body>): Promise<Handled> {
+  if (dry.kind === 'refused') return refusal(dry.problem, request);
+  const outcome = await previewDecision(tools, { caller, payment: id, ...requestedDecision(dry.value) });
+  if (outcome.kind === 'preview') return previewHandled(outcome);
+  return { answer: outcomeAnswer(outcome, request.requestId), outcome: outcome.kind, counts: [] };
+}
+
+type Body = z.infer<typeof decisionBody>;
+
+function requestedDecision({ outcome, change, charge_id: chargeId, amount: takenMinor, reason, operator }: Body) {
+  return {
     outcome,
     ...(change === undefined ? {} : { change: storedOperationId(change) }),
     ...(chargeId === undefined ? {} : { chargeId }),
     ...(takenMinor === undefined ? {} : { takenMinor }),
     reason,
     operator,
+  };
+}
+
+function readRequest({ tools: { digest }, ...call }: Call<KeyedEffectTools>): Parsed<DecidePayment> {
+  const { caller, request, id } = call;
+  const read = readKeyedRequest(digest, request, decisionBody);
+  if (read.kind === 'refused') return read;
+  const { key, fingerprint, body } = read.value;
+  const path = `/v1/admin/payments/${id}/resolve`;
+  return valid({
+    caller,
+    cause: { ...causedByRequest(call), by: 'operator', operator: body.operator },
+    operationId: deriveDecisionId(digest, { ...caller, method: 'POST', path, key }),
+    fingerprint,
+    payment: id,
+    ...requestedDecision(body),
   });
 }
 

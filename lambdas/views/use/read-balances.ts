@@ -29,7 +29,8 @@ export async function readBalances(
   return balances.map(directed).sort(byCurrencyThenChart);
 }
 
-function directed(balance: Balance): DirectedBalance {
+/** The balance in its account's normal direction. */
+export function directed(balance: Balance): DirectedBalance {
   const { account, debitMinor, creditMinor } = balance;
   const normal = NORMAL[account];
   // The difference of two non-negative safe integers is a safe integer.

@@ -1,0 +1,50 @@
+import { found, type Handled } from '../../http/authenticated-api.ts';
+import { type Posting } from '../../payments/domain/posting.ts';
+import type { Preview } from '../../payments/use/keyed-effect.ts';
+import type { Balance } from '../../views/use/ledger-reader.ts';
+import { directed } from '../../views/use/read-balances.ts';
+
+/** The answer to a dry run; amounts in minor units. The balances are those of the payment alone. */
+export function previewHandled({ draft, before }: Preview): Handled {
+  const earlier = before.transitions.flatMap(({ postings }) => postings);
+  const after = balancesOf([...earlier, ...draft.postings]);
+  const was = balancesOf(earlier);
+  return found({
+    object: 'dry_run',
+    payment: draft.payment.id,
+    type: draft.type,
+    payment_status: draft.payment.status,
+    postings: draft.postings.map(({ account, direction, amountMinor, currency }) => ({
+      account,
+      direction,
+      amount: amountMinor,
+      currency,
+    })),
+    balances: [...after].map(([name, balance]) => {
+      const { account, currency, normal, balanceMinor } = directed(balance);
+      const earlierBalance = was.get(name);
+      return {
+        account,
+        currency,
+        normal_balance: normal,
+        before: earlierBalance === undefined ? 0 : directed(earlierBalance).balanceMinor,
+        after: balanceMinor,
+      };
+    }),
+  });
+}
+
+function balancesOf(postings: readonly Posting[]): ReadonlyMap<string, Balance> {
+  const balances = new Map<string, Balance>();
+  for (const { account, currency, direction, amountMinor } of postings) {
+    const name = `${account} ${currency}`;
+    const { debitMinor, creditMinor } = balances.get(name) ?? { debitMinor: 0, creditMinor: 0 };
+    balances.set(name, {
+      account,
+      currency,
+      debitMinor: debitMinor + (direction === 'debit' ? amountMinor : 0),
+      creditMinor: creditMinor + (direction === 'credit' ? amountMinor : 0),
+    });
+  }
+  return balances;
+}
