@@ -102,7 +102,7 @@ function* objectsInside(value: unknown, place = '#'): Generator<readonly [string
 }
 
 describe('the description of the API', () => {
-  test('has each path with its methods, and each operation under a name of its own', () => {
+  test('has each path with its methods, and a unique name for each operation', () => {
     expect(Object.entries(parsed.paths).map(([path, methods]) => [path, Object.keys(methods)])).toEqual([
       ['/v1/payments', ['get', 'post']],
       ['/v1/payments/{id}', ['get']],
@@ -136,7 +136,7 @@ describe('the description of the API', () => {
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
   });
 
-  test('declares each parameter that is in a path', () => {
+  test('declares each path parameter', () => {
     for (const [path, methods] of Object.entries(parsed.paths)) {
       const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       for (const { parameters } of Object.values(methods).filter((each) => each !== undefined)) {
@@ -145,7 +145,7 @@ describe('the description of the API', () => {
     }
   });
 
-  test('points nowhere in vain', () => {
+  test('has no dangling reference', () => {
     const places = new Map(objectsInside(document));
     const references = [...places.values()].map((each) => each['$ref']).filter((each) => typeof each === 'string');
 
@@ -153,14 +153,14 @@ describe('the description of the API', () => {
     expect(references.filter((reference) => !places.has(reference))).toEqual([]);
   });
 
-  test('names every code that there is, with what it means, under the status that it has', () => {
+  test('lists every problem code with its meaning under its status', () => {
     for (const [code, { status, meaning }] of Object.entries(PROBLEMS)) {
       const described = operations.map(({ responses }) => responses[status]?.description ?? '');
       expect([code, described.some((text) => text.includes(`- \`${code}\`: ${meaning}`))]).toEqual([code, true]);
     }
   });
 
-  test('says of a body what the check itself says', () => {
+  test('describes a body as the validation does', () => {
     const { properties, required } = z
       .object({ properties: z.record(z.string(), schemaObject), required: z.array(z.string()) })
       .parse(parsed.components.schemas['CreatePayment']);
@@ -181,7 +181,7 @@ describe('the description of the API', () => {
     expect(parsed.components.schemas['CreatePayment']).toMatchObject({ additionalProperties: false });
   });
 
-  test('lets the bodies of changes be left out, and no other', () => {
+  test('makes the bodies of changes optional, and no other', () => {
     const optional = operations.filter(({ requestBody }) => requestBody?.required === false);
 
     expect(optional.map(({ operationId }) => operationId)).toEqual([
@@ -206,7 +206,7 @@ describe('the description of the API', () => {
     });
   });
 
-  test('has examples that the schemas take', () => {
+  test('has examples that are valid by the schemas', () => {
     const examples = Object.entries(createPaymentBody.shape).map(([name, schema]) => [
       name,
       schema.meta()?.['example'],
@@ -288,14 +288,14 @@ describe('each example of a body', () => {
     ),
   ]);
 
-  test.each(contents)('of %s is one that its schema takes, and there is one', (_where, { schema, examples: shown }) => {
+  test.each(contents)('of %s exists and is valid by its schema', (_where, { schema, examples: shown }) => {
     const name = schema.$ref.replace('#/components/schemas/', '');
 
     expect(Object.keys(shown)).not.toEqual([]);
     for (const { value } of Object.values(shown)) expect(schemas[name]?.parse(value)).toEqual(value);
   });
 
-  test('of a problem goes by its code, under its status', () => {
+  test('of a problem is named by its code, under its status', () => {
     for (const { responses } of operations) {
       for (const [status, response] of Object.entries(responses)) {
         for (const [code, { value }] of Object.entries(response.content['application/problem+json']?.examples ?? {})) {
@@ -310,7 +310,7 @@ describe('the captured answers', () => {
   const inside = { payment: exact.payment, refund: exact.refund, order: exact.order };
   const problems: Readonly<Record<string, Readonly<Record<string, unknown>>>> = captured.problems;
 
-  test.each(Object.keys(problems))('to %s hold nothing that is not described', (code) => {
+  test.each(Object.keys(problems))('to %s contain no undescribed field', (code) => {
     const body = problems[code] ?? {};
 
     expect(exact.problem.parse(body)).toEqual(body);
@@ -323,7 +323,7 @@ describe('the captured answers', () => {
     ['entries', exact.ledgerEntryList, listLedgerEntries[200].payment],
     ['balances', exact.balanceList, listBalances[200].merchant],
     ['mismatches', exact.mismatchList, listMismatches[200].open],
-  ] as const)('of the Ledger’s %s have every field that is described', (_what, schema, { value }) => {
+  ] as const)('of the Ledger’s %s contain every described field', (_what, schema, { value }) => {
     expect(value.data.map((each) => Object.keys(each))).toEqual(
       value.data.map(() => Object.keys(schema.shape.data.element.shape)),
     );

@@ -35,14 +35,14 @@ describe('the documents of the API', () => {
     },
   );
 
-  test('the page may load nothing from anywhere else', async () => {
+  test('the page may load resources from its own host only', async () => {
     const { body, headers } = await api(gatewayEvent('GET', '/docs'));
 
     expect(body).not.toMatch(/https?:|\/\/|<script>|\son[a-z]+=/);
     expect(String(headers?.['Content-Security-Policy'])).toMatch(/^default-src 'none'; script-src 'self';/);
   });
 
-  test('the renderer is the one of the package, whole', async () => {
+  test('the renderer is the unmodified one of the package', async () => {
     const { body, headers } = await api(gatewayEvent('GET', '/docs/swagger-ui-bundle.js'));
 
     expect(body).toBe(await readFile(new URL('swagger-ui-bundle.js', SWAGGER), 'utf8'));
@@ -50,7 +50,7 @@ describe('the documents of the API', () => {
   });
 
   test.each(['/docs/../handler.ts', '/docs/index.mjs', '/docs/%2e%2e%2fhandler.ts', '/docs/swagger-ui.css/x'])(
-    'there is no other file: %s',
+    'no other file is served: %s',
     async (path) => {
       const result = await api(gatewayEvent('GET', path));
 
@@ -59,14 +59,14 @@ describe('the documents of the API', () => {
     },
   );
 
-  test('another method is refused with the methods that there are', async () => {
+  test('another method is refused with the allowed methods', async () => {
     const result = await api(gatewayEvent('POST', '/docs'));
 
     expect(result.statusCode).toBe(405);
     expect(result.headers).toMatchObject({ Allow: 'GET, HEAD' });
   });
 
-  test('HEAD has the headers of GET and no body', async () => {
+  test('HEAD returns the headers of GET and no body', async () => {
     const head = await api(gatewayEvent('HEAD', '/v1/openapi.json'));
     const get = await api(gatewayEvent('GET', '/v1/openapi.json'));
 

@@ -19,7 +19,7 @@ const byHand = (key: string, scheduledForMs?: number): AcceptRun => ({
 });
 
 describe('accepting a run', () => {
-  test('keeps it, brings it to its worker, and answers where it is', async () => {
+  test('stores the run, enqueues it, and answers with its location', async () => {
     const world = new JobRunsWorld();
     const outcome = await acceptRun(world.accepting(world.actor('a')), clocked(JOB, NOW));
 
@@ -28,7 +28,7 @@ describe('accepting a run', () => {
     expect(world.enqueued).toEqual([RUN_ID]);
   });
 
-  test('again gives the stored answer, and brings it once more as long as it has not ended', async () => {
+  test('again returns the stored answer, and enqueues the run again until it has ended', async () => {
     const world = new JobRunsWorld();
     const accept = () => acceptRun(world.accepting(world.actor('a')), clocked(JOB, NOW));
     const first = await accept();
@@ -44,7 +44,7 @@ describe('accepting a run', () => {
     expect(world.runs.allRuns()).toMatchObject([{ status: 'succeeded' }]);
   });
 
-  test('of one request by ten at once is one run, and all have one answer', async () => {
+  test('for ten concurrent copies of one request creates one run, and all get the same answer', async () => {
     const world = new JobRunsWorld();
     const outcomes = await Promise.all(
       Array.from({ length: 10 }, (_, index) => acceptRun(world.accepting(world.actor(`a${index}`)), clocked(JOB, NOW))),
@@ -54,7 +54,7 @@ describe('accepting a run', () => {
     expect(world.runs.allRuns()).toHaveLength(1);
   });
 
-  test('under the keys of two operators, beside the clock, is one run for one time', async () => {
+  test('under the keys of two operators and by the schedule creates one run per scheduled time', async () => {
     const world = new JobRunsWorld();
     const asked = [clocked(JOB, NOW), byHand('anna', NOW), byHand('ben', NOW + 999)];
     const outcomes = await Promise.all(asked.map((each) => acceptRun(world.accepting(world.actor('a')), each)));
@@ -64,7 +64,7 @@ describe('accepting a run', () => {
     expect(new Set(world.enqueued)).toEqual(new Set([RUN_ID]));
   });
 
-  test('that has ended, under another key, shows how it ended and does nothing again', async () => {
+  test('that has ended, under another key, returns its result and does not repeat the work', async () => {
     const world = new JobRunsWorld();
     await acceptRun(world.accepting(world.actor('a')), clocked(JOB, NOW));
     for (const run of world.runs.allRuns()) await world.end(run);
@@ -74,7 +74,7 @@ describe('accepting a run', () => {
     expect(world.enqueued).toEqual([RUN_ID]);
   });
 
-  test('for now is for the same second when it is asked again later', async () => {
+  test('for the current time keeps its second when the request is repeated later', async () => {
     const world = new JobRunsWorld();
     world.clock.advance(123);
     const first = await acceptRun(world.accepting(world.actor('a')), byHand('anna'));
@@ -87,7 +87,7 @@ describe('accepting a run', () => {
     expect(world.enqueued).toEqual([RUN_ID, RUN_ID]);
   });
 
-  test('under a used key with another body is refused, and nothing is brought anywhere', async () => {
+  test('under a used key with another body is refused, and nothing is enqueued', async () => {
     const world = new JobRunsWorld();
     await acceptRun(world.accepting(world.actor('a')), byHand('anna', NOW));
     const other = await acceptRun(world.accepting(world.actor('a')), byHand('anna', NOW - DAY));
@@ -108,7 +108,7 @@ describe('accepting a run', () => {
     expect(world.runs.allRuns()).toHaveLength(kind === 'first' ? 1 : 0);
   });
 
-  test('for a time that was young enough then is replayed when it no longer is', async () => {
+  test('for a time that was recent enough at the first request is replayed when it no longer is', async () => {
     const world = new JobRunsWorld();
     await acceptRun(world.accepting(world.actor('a')), byHand('anna', NOW - 30 * DAY));
     world.clock.advance(DAY);
@@ -116,7 +116,7 @@ describe('accepting a run', () => {
     expect(again).toMatchObject({ kind: 'replay' });
   });
 
-  test('is remembered for thirty days at least', async () => {
+  test('is remembered for at least thirty days', async () => {
     const world = new JobRunsWorld();
     await acceptRun(world.accepting(world.actor('a')), clocked(JOB, NOW));
     const record = await world.runs.readAccepted(clocked(JOB, NOW).operationId);
@@ -124,14 +124,14 @@ describe('accepting a run', () => {
   });
 });
 
-describe('accepting a run, with every point × every fault, and asked once more', () => {
+describe('accepting a run, with every fault at every point, and one repeated request', () => {
   /** Read, read, accept, read, enqueue. */
   const POINTS = 5;
   const plans = Array.from({ length: POINTS }, (_, index) => index + 1).flatMap((point) =>
     FAULT_KINDS.map((kind) => [point, kind] as const),
   );
 
-  test.each(plans)('point %i %s: one run, and it reaches its worker', async (point, kind) => {
+  test.each(plans)('point %i %s: one run, which reaches its worker', async (point, kind) => {
     const world = new JobRunsWorld(new FaultPlan([{ point, kind }]));
     const first = await acceptRun(world.accepting(world.actor('a')), clocked(JOB, NOW)).catch(() => undefined);
     world.plan.active = false;

@@ -17,14 +17,14 @@ function entry(): JobEntry {
 const asks = ({ plan }: JobRunsWorld) => plan.calls.filter((call) => call.endsWith('.ask')).length;
 
 describe('the executor', () => {
-  test('asks for the run of the scheduled time, whatever time it is now', async () => {
+  test('requests the run of the scheduled time, regardless of the current time', async () => {
     const world = new JobRunsWorld();
     world.clock.advance(47_123);
     expect(await askForRun(world.asking(world.actor('a')), entry(), NOW)).toEqual({ runId: RUN_ID, kind: 'asked' });
     expect(world.runs.allRuns()).toMatchObject([{ runId: RUN_ID }]);
   });
 
-  test('calls nothing when an earlier firing of the same time has asked', async () => {
+  test('makes no call when an earlier firing of the same time has requested the run', async () => {
     const world = new JobRunsWorld();
     await askForRun(world.asking(world.actor('a')), entry(), NOW);
     const again = await askForRun(world.asking(world.actor('b')), entry(), NOW);
@@ -43,7 +43,7 @@ describe('the executor', () => {
     expect(world.runs.allRuns()).toHaveLength(1);
   });
 
-  test('asks for another run at the next time', async () => {
+  test('requests another run at the next scheduled time', async () => {
     const world = new JobRunsWorld();
     for (const at of [NOW, NOW + 60_000]) {
       world.clock.advance(60_000);
@@ -52,7 +52,7 @@ describe('the executor', () => {
     expect(world.runs.allRuns()).toHaveLength(2);
   });
 
-  test('throws what the route throws, so that the firing comes again, and remembers nothing', async () => {
+  test('throws what the route throws and remembers nothing, so that the firing is redelivered', async () => {
     // Its second call is the route.
     const world = new JobRunsWorld(new FaultPlan([{ point: 2, kind: 'throttle' }]));
     await expect(askForRun(world.asking(world.actor('a')), entry(), NOW)).rejects.toMatchObject({
@@ -63,14 +63,14 @@ describe('the executor', () => {
   });
 });
 
-describe('the executor, with every point × every fault, and fired once more', () => {
+describe('the executor, with every fault at every point, and fired once more', () => {
   /** Its read, its call, the five of the route, its record. */
   const POINTS = 8;
   const plans = Array.from({ length: POINTS }, (_, index) => index + 1).flatMap((point) =>
     FAULT_KINDS.map((kind) => [point, kind] as const),
   );
 
-  test.each(plans)('point %i %s: one run, and it reaches its worker', async (point, kind) => {
+  test.each(plans)('point %i %s: one run, which reaches its worker', async (point, kind) => {
     const world = new JobRunsWorld(new FaultPlan([{ point, kind }]));
     await askForRun(world.asking(world.actor('a')), entry(), NOW).catch(() => undefined);
     world.plan.active = false;

@@ -63,7 +63,7 @@ function executor(url = apiUrl): (event: unknown) => Promise<unknown> {
 }
 
 describe('a schedule that fires', () => {
-  test('has its run accepted, under its run-id, by a credential for it', async () => {
+  test('requests its run under the run id, with a credential for that run', async () => {
     expect(await executor()({ job: 'close-days', scheduledTime: T12 })).toEqual({ runId: RUN_ID, kind: 'asked' });
 
     expect(site.asked).toEqual([
@@ -82,7 +82,7 @@ describe('a schedule that fires', () => {
     expect(runs).toEqual([[RUN_ID, {}, { asked: 1 }]]);
   });
 
-  test('twice calls once', async () => {
+  test('twice makes one call', async () => {
     const fire = executor();
     await fire({ job: 'close-days', scheduledTime: T12 });
     expect(await fire({ job: 'close-days', scheduledTime: '2026-03-01T12:00:00.000Z' })).toEqual({
@@ -99,7 +99,7 @@ describe('a schedule that fires', () => {
     [401, 'TerminalError', 'jobs_api_refused'],
     [200, 'TerminalError', 'jobs_api_refused'],
     [302, 'TerminalError', 'jobs_api_refused'],
-  ])('and is answered %i fails as %s, once, and is asked for again when it fires again', async (status, name, code) => {
+  ])('and is answered %i fails as %s after one call, and a redelivery calls again', async (status, name, code) => {
     const fire = executor();
     site.respond = (response) => {
       response.writeHead(status, { location: '/elsewhere' }).end('{"code":"unauthorized","detail":"secret"}');
@@ -116,7 +116,7 @@ describe('a schedule that fires', () => {
     expect(await fire({ job: 'close-days', scheduledTime: T12 })).toMatchObject({ kind: 'asked' });
   });
 
-  test('and loses its answer is asked for again, and is one run', async () => {
+  test('and loses its answer calls again, and creates one run', async () => {
     const fire = executor();
     site.respond = (response) => {
       void site.harness.fire(T12).then(() => response.destroy());

@@ -46,8 +46,8 @@ async function accepted(): Promise<{ run: JobRun; record: EffectRecord }> {
   return { run, record: recordOf(run) };
 }
 
-describe('an answer that is lost', () => {
-  test('leaves an accepted run accepted once, and its own', async () => {
+describe('a lost response', () => {
+  test('leaves an accepted run accepted once, and recognized as its own', async () => {
     const { run, record } = await accepted();
     const again = acceptedRun(run.jobId, T0 + 60_000, T0);
     const store = struck([{ point: 1, kind: 'ambiguous_applied' }]);
@@ -55,7 +55,7 @@ describe('an answer that is lost', () => {
     expect(await store.accept(record, run)).toEqual({ kind: 'recorded' });
   });
 
-  test('leaves a lock taken, under a newer token', async () => {
+  test('leaves the lock acquired, under a newer token', async () => {
     const { run } = await accepted();
     const lock = await struck([{ point: 1, kind: 'ambiguous_applied' }]).lock(run.jobId, run.runId, LEASE);
     expect(lock?.token).toBe(2);
@@ -71,7 +71,7 @@ describe('an answer that is lost', () => {
     expect(await store.readRun(run.jobId, run.runId)).toEqual(begun);
   });
 
-  test('leaves a run saved that another worker has locked since', async () => {
+  test('leaves a run saved although another worker has locked it since', async () => {
     const { run } = await accepted();
     const store = storeOver();
     const lock = await store.lock(run.jobId, run.runId, LEASE);
@@ -85,7 +85,7 @@ describe('an answer that is lost', () => {
   });
 });
 
-test('a conflict is tried again', async () => {
+test('a transaction conflict is retried', async () => {
   const { run } = await accepted();
   let conflicts = 2;
   const client = new DynamoDBClient(connection());
@@ -104,7 +104,7 @@ test('a conflict is tried again', async () => {
   expect(conflicts).toBe(0);
 });
 
-test('rows expire thirty days after the end of their run, or after its acceptance where it never ends', async () => {
+test('rows expire thirty days after their run ends, or after its acceptance if it never ends', async () => {
   const { run } = await accepted();
   const store = storeOver();
   const row = async (pk: string, sk: string) => {

@@ -56,14 +56,14 @@ async function forged(
 }
 
 describe('a credential', () => {
-  test('is good at its path, for its run, with its scopes', async () => {
+  test('is valid at its path, for its run, with its scopes', async () => {
     const token = await sign();
     expect(isCredential(token)).toBe(true);
     expect(await verify(token)).toEqual(valid);
     expect(await verify(await forged((each) => each))).toEqual(valid);
   });
 
-  test('says nothing that is secret', async () => {
+  test('contains no secret', async () => {
     const [, payload = ''] = (await sign()).split('.');
     const nowSeconds = clock.nowMs() / SECOND;
     expect(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))).toEqual({
@@ -80,7 +80,7 @@ describe('a credential', () => {
     ['another job', '/v1/admin/jobs/resolve/runs'],
     ['a run of its job', `${PATH}/${RUN_ID}`],
     ['its path with a slash', `${PATH}/`],
-  ])('is not good at the path of %s', async (_what, path) => {
+  ])('is invalid at the path of %s', async (_what, path) => {
     expect(await verify(await sign(), path)).toEqual(refused);
   });
 
@@ -111,7 +111,7 @@ describe('a credential', () => {
     expect(await verify(await forged(...made))).toEqual(refused);
   });
 
-  test('with no signature at all is refused', async () => {
+  test('without a signature is refused', async () => {
     const nowSeconds = clock.nowMs() / SECOND;
     const token = new UnsecuredJWT({ scope: 'jobs:run' })
       .setIssuer('payonce-cron-executor')
@@ -124,7 +124,7 @@ describe('a credential', () => {
     expect(await verify(token)).toEqual(refused);
   });
 
-  test('without an end, a beginning or scopes is refused', async () => {
+  test('without an expiry, a start or scopes is refused', async () => {
     for (const missing of ['exp', 'iat', 'scope', 'sub']) {
       const all = { iss: 'payonce-cron-executor', aud: PATH, sub: RUN_ID, scope: 'jobs:run' };
       const nowSeconds = clock.nowMs() / SECOND;
@@ -136,7 +136,7 @@ describe('a credential', () => {
     }
   });
 
-  test('with one letter changed, wherever it is, is refused', async () => {
+  test('with any one letter changed is refused', async () => {
     const token = await sign();
     for (let index = 0; index < token.length; index += 7) {
       if (token[index] === '.') continue;
@@ -147,7 +147,7 @@ describe('a credential', () => {
 });
 
 describe('the secret of credentials', () => {
-  test('signs with its first value, and every one of its values is taken', async () => {
+  test('signs with its first value, and a signature by any of its values is accepted', async () => {
     const before = await sign();
     active = ['new-new-new-new-new-new-new-new!', SECRET];
     const after = await sign();
@@ -156,7 +156,7 @@ describe('the secret of credentials', () => {
     expect([await verify(before), await verify(after)]).toEqual([refused, valid]);
   });
 
-  test('is read once more when none that is known has made a credential', async () => {
+  test('is read again when no known value matches a credential', async () => {
     const token = await sign();
     active = ['old-old-old-old-old-old-old-old!'];
     renewed = [SECRET];
@@ -164,14 +164,14 @@ describe('the secret of credentials', () => {
     expect(renewals).toBe(1);
   });
 
-  test('is not read once more for what no secret could make good', async () => {
+  test('is not read again for a credential that no secret could make valid', async () => {
     const token = await sign();
     clock.advance(3_600_000);
     expect(await verify(token)).toEqual(refused);
     expect(renewals).toBe(0);
   });
 
-  test('that cannot be read now is neither accepted nor refused', async () => {
+  test('that cannot be read leads neither to acceptance nor to refusal', async () => {
     const token = await sign();
     const unreadable = {
       ...tools(),
@@ -182,7 +182,7 @@ describe('the secret of credentials', () => {
 });
 
 test.each(['sk_test_0123456789abcdefghijkl', 'a.b', 'a.b.c.d', '', `${'a'.repeat(2000)}.b.c`])(
-  '%s is no credential',
+  '%s is not a credential',
   (text) => {
     expect(isCredential(text)).toBe(false);
   },

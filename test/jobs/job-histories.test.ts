@@ -69,8 +69,8 @@ async function held(history: History, depth: number): Promise<HistorySurvey> {
   };
 }
 
-describe('two runs of five items each, over several workers, end with each item once', () => {
-  test.each(CLOCKS)('with every single fault at every call, by clocks %s', async (_how, skews) => {
+describe('two runs of five items each, over several workers, process each item once', () => {
+  test.each(CLOCKS)('with every single fault at every call, and clocks %s', async (_how, skews) => {
     for (const reordered of [false, true]) {
       const { histories, findings } = await survey({ runs: 2, items: 5, skews, reordered, doubled: 3 }, 1);
       expect(findings.slice(0, 3)).toEqual([]);
@@ -78,13 +78,13 @@ describe('two runs of five items each, over several workers, end with each item 
     }
   });
 
-  test.each(CLOCKS)('with a worker that is held before any of its calls, by clocks %s', async (_how, skews) => {
+  test.each(CLOCKS)('with a worker that is delayed before any of its calls, and clocks %s', async (_how, skews) => {
     const { histories, findings } = await held({ runs: 2, items: 5, skews, doubled: 2 }, 0);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(100);
   });
 
-  test('with all messages at once to as many workers', async () => {
+  test('with all messages at once, each at its own worker', async () => {
     for (const [, skews] of CLOCKS) {
       const world = new JobWorld({ items: 5, skews, doubled: 6 });
       const runs = [await world.fire(0), await world.fire(1)];
@@ -96,13 +96,13 @@ describe('two runs of five items each, over several workers, end with each item 
 });
 
 describe('one run of three items over two pages', () => {
-  test('ends with each item once with every pair of faults at every two calls', async () => {
+  test('processes each item once with every pair of faults at every two calls', async () => {
     const { histories, findings } = await survey({ runs: 1, items: 3 }, 2);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(2_000);
   });
 
-  test('ends with each item once with a held worker and every single fault', async () => {
+  test('processes each item once with a delayed worker and every single fault', async () => {
     const { histories, findings } = await held({ runs: 1, items: 3, skews: [0, 5 * MINUTE, -5 * MINUTE] }, 1);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(2_000);
@@ -115,13 +115,13 @@ describe('one run of three items over two pages', () => {
  */
 const PATIENCE: History = { runs: 2, items: 17, jobId: 'resolve', lastSkews: [121_000, 0, 0], mayGiveUp: true };
 
-test('a run that is given up by one worker while another begins it either fails or is done, and never both', async () => {
+test('a run that one worker gives up while another begins it either fails or succeeds, never both', async () => {
   const { histories, findings } = await held(PATIENCE, 0);
   expect(findings.slice(0, 3)).toEqual([]);
   expect(histories).toBeGreaterThan(100);
 });
 
-describe('the same histories catch', () => {
+describe('the same histories detect', () => {
   test.each([
     ['a save that does not look at the token', { without: 'token' }, 'a worker wrote that had been taken over'],
     ['a lock that does not look at the lease', { without: 'lease' }, 'a lock was taken from a run that holds it'],
@@ -130,12 +130,12 @@ describe('the same histories catch', () => {
     expect(findings.flatMap(({ violations }) => violations)).toContain(violation);
   });
 
-  test('a save that does not look at the version', async () => {
+  test('a save that does not check the version', async () => {
     const { findings } = await held({ ...PATIENCE, without: 'version' }, 0);
     expect(findings.flatMap(({ violations }) => violations)).toContain('a run that had ended was changed');
   });
 
-  test('a cursor that is saved before its items are done', async () => {
+  test('a cursor that is saved before its items are processed', async () => {
     const { findings } = await survey({ runs: 1, items: 3, work: cursorFirst }, 1);
     expect(findings.flatMap(({ violations }) => violations)).toContainEqual(
       expect.stringMatching(/items were never done$/),

@@ -12,7 +12,7 @@ const DAY_SECONDS = 86_400;
 describe('the row of a run', () => {
   const accepted = acceptedRun('close-days', T0, T0 + 5_000);
 
-  test('ends thirty days after the run has', () => {
+  test('expires thirty days after the run ends', () => {
     const ended = runFailed(accepted, 'overdue', T0 + 60_000);
     expect(runRow(ended)['expiresAt']).toBe(T0 / 1000 + 60 + 30 * DAY_SECONDS);
   });
@@ -24,7 +24,7 @@ describe('the row of a run', () => {
   });
 });
 
-test('a run is found under its own id alone, and not under one of another job of as many letters', async () => {
+test('a run is found only under its own id, not under that of another job with a name of equal length', async () => {
   const run = acceptedRun('republish-events', T0, T0);
   const client = documentClient();
   // Answers every call in the process, without a network.

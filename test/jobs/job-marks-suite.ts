@@ -13,7 +13,7 @@ export function describeJobMarks(name: string, make: () => Promise<JobMarks>): v
   });
 
   describe(`the ${name} marks of jobs`, () => {
-    test('are not there until they are set, once', async () => {
+    test('do not exist until they are set, and are set once', async () => {
       expect(await marks.readMark(job)).toBeUndefined();
       expect(await marks.moveMark(job, undefined, 60_000)).toBe(true);
       expect(await marks.moveMark(job, undefined, 120_000)).toBe(false);
@@ -21,7 +21,7 @@ export function describeJobMarks(name: string, make: () => Promise<JobMarks>): v
       expect(await marks.readMark(`${job}-other`)).toBeUndefined();
     });
 
-    test('move only from where they stand', async () => {
+    test('move only from their current value', async () => {
       await marks.moveMark(job, undefined, 60_000);
       expect(await marks.moveMark(job, 120_000, 180_000)).toBe(false);
       expect(await marks.moveMark(job, 60_000, 120_000)).toBe(true);
@@ -29,7 +29,7 @@ export function describeJobMarks(name: string, make: () => Promise<JobMarks>): v
       expect(await marks.readMark(job)).toBe(120_000);
     });
 
-    test('are moved by one of many at once', async () => {
+    test('are moved by one of many concurrent writers', async () => {
       const moved = await Promise.all([1, 2, 3, 4].map((to) => marks.moveMark(job, undefined, to * 60_000)));
       expect(moved.filter(Boolean)).toHaveLength(1);
     });

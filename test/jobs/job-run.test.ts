@@ -35,18 +35,18 @@ function dead(run: JobRun, times: number): JobRun {
 }
 
 describe('a run', () => {
-  test('is named by its scheduled second, for every caller at any time', () => {
+  test('is identified by its scheduled second, for every caller at any time', () => {
     expect(runIdOf('resolve', T0 + 999)).toBe('resolve:2026-03-01T12:00:00Z');
     expect(acceptedRun('resolve', T0 + 999, T0 + 70_000).runId).toBe(fresh.runId);
   });
 
-  test('begins once, and every attempt counts', () => {
+  test('begins once, and counts every attempt', () => {
     const first = begunPage(fresh, T0 + 1_000);
     expect(first).toMatchObject({ status: 'running', startedAtMs: T0 + 1_000, attempts: 1, version: 2 });
     expect(begunPage(first, T0 + MINUTE)).toMatchObject({ startedAtMs: T0 + 1_000, attempts: 2, version: 3 });
   });
 
-  test('goes on from the cursor with what it has counted', () => {
+  test('continues from the cursor with its counts', () => {
     const one = pageDone(begunPage(fresh, T0), { counts: { done: 3, left: 1, failed: 1 }, items: 5, cursor: 'e' }, T0);
     expect(one).not.toHaveProperty('begunAtMs');
     expect(one).toMatchObject({ cursor: 'e', done: 3, left: 1, failed: 1, attempts: 0, status: 'running', version: 3 });
@@ -62,7 +62,7 @@ describe('a run', () => {
     expect(isEnded(failed)).toBe(true);
   });
 
-  test('is overdue by its beginning, and by its acceptance as long as it has none', () => {
+  test('is overdue relative to its start, or to its acceptance before it has started', () => {
     expect(isOverdue(fresh, 60, T0 + 300 + MINUTE)).toBe(false);
     expect(isOverdue(fresh, 60, T0 + 301 + MINUTE)).toBe(true);
     const begun = begunPage(fresh, T0 + 2 * MINUTE);
@@ -71,7 +71,7 @@ describe('a run', () => {
   });
 });
 
-test('a worker that was overtaken while it may have lived does not count as dead', () => {
+test('a worker that was taken over while it may have been alive does not count as dead', () => {
   const begun = begunPage(fresh, T0);
   expect(workerLivesMs(fresh, T0)).toBe(0);
   expect(workerLivesMs(begun, T0 + 30_000)).toBe(60_000);
@@ -83,7 +83,7 @@ test('a worker that was overtaken while it may have lived does not count as dead
 });
 
 describe('a page that ends its workers', () => {
-  test('is tried twice as a whole, then three times item by item; then the item is skipped, and at last the run is given up', () => {
+  test('is tried twice as a whole, then three times item by item; then the item is skipped, and finally the run is given up', () => {
     expect(deaths(fresh, 9)).toEqual([
       'whole_page',
       'whole_page',
@@ -97,7 +97,7 @@ describe('a page that ends its workers', () => {
     ]);
   });
 
-  test('is taken one by one as far as it may have reached: the item they die of is alone with its worker', () => {
+  test('is processed item by item as far as it may have reached, so that each worker holds one suspect item', () => {
     let run = dead(fresh, 3);
     for (let item = 1; item < 60; item += 1) {
       run = pageDone(run, { counts: { ...NONE, done: 1 }, items: 1, cursor: `${item}` }, T0);
@@ -107,7 +107,7 @@ describe('a page that ends its workers', () => {
     expect(deaths(run, 3)).toEqual(['one_item', 'one_item', 'pass_over']);
   });
 
-  test('is forgotten when all of it is behind', () => {
+  test('is forgotten when all its items are processed', () => {
     let run = dead(fresh, 3);
     for (let item = 1; item <= 100; item += 1) {
       run = begunPage(pageDone(run, { counts: { ...NONE, done: 1 }, items: 1, cursor: `${item}` }, T0), T0);

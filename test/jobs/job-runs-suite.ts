@@ -44,7 +44,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
   const end = (from: JobRun): JobRun => pageDone(from, { counts: { done: 1, left: 0, failed: 0 }, items: 1 }, T0);
 
   describe(`the ${name} runs of jobs: accepting`, () => {
-    test('keeps record and run', async () => {
+    test('stores record and run', async () => {
       expect(await store.accept(record(), run)).toEqual({ kind: 'recorded' });
       expect(await store.readAccepted(record().operationId)).toEqual(record());
       expect(await read()).toEqual(run);
@@ -62,7 +62,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       }
     });
 
-    test('leaves a run as it stands when it is asked for under a second key', async () => {
+    test('leaves a run unchanged when it is requested under a second key', async () => {
       await accept(run);
       const begun = begunPage(run, T0);
       await store.save(begun, await locked(run.runId, T0), T0 + LEASE);
@@ -71,13 +71,13 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await read()).toEqual(begun);
     });
 
-    test('finds a run under its own id alone', async () => {
+    test('finds a run only under its own id', async () => {
       await accept(run);
       const others = `${'x'.repeat(jobId.length)}${run.runId.slice(jobId.length)}` as JobRun['runId'];
       expect(await store.readRun(jobId, others)).toBeUndefined();
     });
 
-    test('lists runs, the newest scheduled time first, by pages', async () => {
+    test('lists runs by pages, the newest scheduled time first', async () => {
       for (const minute of [0, 2, 1, 3]) await accept(acceptedRun(jobId, T0 + minute * MINUTE, T0));
       const minutes = async (page: { limit: number; beforeMs?: number }) =>
         (await store.listRuns(jobId, page)).map(({ scheduledForMs }) => (scheduledForMs - T0) / MINUTE);
@@ -99,13 +99,13 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await lock(other.runId, T0 + LEASE)).toMatchObject({ runId: other.runId, token: 2 });
     });
 
-    test('is taken again for its own run, with a greater token each time', async () => {
+    test('is acquired again by its own run, with a greater token each time', async () => {
       const tokens = [];
       for (let time = 0; time < 3; time += 1) tokens.push((await lock(run.runId, T0))?.token);
       expect(tokens).toEqual([1, 2, 3]);
     });
 
-    test('goes to one of many runs at once, and every taking has a token of its own', async () => {
+    test('goes to one of many concurrent runs, with a new token at each acquisition', async () => {
       const runs = Array.from({ length: 6 }, (_, minute) => acceptedRun(jobId, T0 + minute * MINUTE, T0));
       const taken = await Promise.all(runs.map(({ runId }) => lock(runId, T0)));
       expect(taken.filter((each) => each !== undefined)).toHaveLength(1);
@@ -116,7 +116,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
   });
 
   describe(`the ${name} runs of jobs: saving`, () => {
-    test('keeps all that is known of a run', async () => {
+    test('stores every field of a run', async () => {
       await accept(run);
       const full: JobRun = {
         ...begunPage(run, T0),
@@ -144,7 +144,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await store.save(begun, newer, T0 + LEASE)).toBe(true);
     });
 
-    test('is refused once another run has the lock', async () => {
+    test('is refused after another run has acquired the lock', async () => {
       await accept(run);
       const stale = await locked(run.runId, T0);
       await locked(other.runId, T0 + LEASE);
@@ -170,7 +170,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await lock(other.runId, T0 + 2 * LEASE)).toBeDefined();
     });
 
-    test('gives the lock back with the end of the run, and the next token is greater', async () => {
+    test('releases the lock with the end of the run, and the next token is greater', async () => {
       await accept(run);
       const held = await locked(run.runId, T0);
       const begun = begunPage(run, T0);
@@ -179,7 +179,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await lock(other.runId, T0 + 1)).toMatchObject({ runId: other.runId, token: held.token + 1 });
     });
 
-    test('of one of many at once', async () => {
+    test('succeeds for one of many concurrent workers', async () => {
       await accept(run);
       const held = await locked(run.runId, T0);
       const begun = begunPage(run, T0);

@@ -21,7 +21,7 @@ function client(fail = false): { readonly sqs: SQSClient; readonly sent: Record<
   return { sqs, sent };
 }
 
-test('a run goes to the queue of its job’s worker, and is read there as it was sent', async () => {
+test('a run is sent to the queue of its job’s worker, and is received unchanged', async () => {
   const { sqs, sent } = client();
   const tasks = sqsJobTasks(sqs, QUEUES);
   const run = (jobId: string) => ({ jobId, runId: runIdOf(jobId, Date.UTC(2026, 2, 1, 12)) });
@@ -37,7 +37,7 @@ test('a run goes to the queue of its job’s worker, and is read there as it was
   ]);
 });
 
-test('a queue that does not answer is a fault after which it may be sent again', async () => {
+test('a queue that does not answer is a fault after which the message may be sent again', async () => {
   const tasks = sqsJobTasks(client(true).sqs, QUEUES);
   await expect(tasks.enqueue({ jobId: 'resolve', runId: 'resolve:x' }, 0)).rejects.toMatchObject({
     name: 'RetryableError',
@@ -48,7 +48,7 @@ test('a queue that does not answer is a fault after which it may be sent again',
 test.each([
   ['nobody has declared', 'nonsense', QUEUES],
   ['another function’s worker does', 'close-days', { payments: QUEUES.payments }],
-])('a job that %s has no queue here', async (_what, jobId, queues) => {
+])('a job that %s has no queue', async (_what, jobId, queues) => {
   const { sqs, sent } = client();
   const enqueued = sqsJobTasks(sqs, queues).enqueue({ jobId, runId: `${jobId}:x` }, 0);
   await expect(enqueued).rejects.toMatchObject({ name: 'TerminalError', code: 'job_has_no_queue' });

@@ -4,7 +4,7 @@ import { catchWrittenLines } from '../support/written-lines.ts';
 
 const lines = catchWrittenLines();
 
-test('each count is a line at once, by job, under one service for all workers', () => {
+test('each count is logged immediately, by job, under one service for all workers', () => {
   const { count } = jobTelemetry('payment-jobs');
   count('resolve', 'job_succeeded', 1);
   count('close-days', 'job_item_failed', 3);

@@ -32,13 +32,13 @@ function harness(
   return { parked, lines, faults, receive };
 }
 
-test('a message is processed, and one log line states the result', async () => {
+test('a message is processed, and one log line contains the result', async () => {
   const { receive, lines } = harness();
   expect(await receive(jobMessageText(MESSAGE))).toEqual([]);
   expect(lines).toEqual([`${MESSAGE.runId} continued`]);
 });
 
-test('a message that fails comes again, alone', async () => {
+test('only a failed message is redelivered', async () => {
   let time = 0;
   const { receive, faults } = harness(async () => {
     time += 1;
@@ -50,7 +50,7 @@ test('a message that fails comes again, alone', async () => {
 });
 
 test.each(['', '{', '[]', '{}', '{"jobId":"resolve"}', '{"jobId":"resolve","runId":"resolve"}'])(
-  'what names no run is parked with its reason: %s',
+  'a message that names no run is parked with the reason: %s',
   async (body) => {
     const { receive, parked, lines } = harness();
     expect(await receive(body)).toEqual([]);
@@ -59,7 +59,7 @@ test.each(['', '{', '[]', '{}', '{"jobId":"resolve"}', '{"jobId":"resolve","runI
   },
 );
 
-test('what cannot even be parked comes again', async () => {
+test('a message that cannot be parked is redelivered', async () => {
   const { receive } = harness(undefined, async () => {
     throw new Error('the queue is away');
   });

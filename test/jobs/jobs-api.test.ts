@@ -18,8 +18,8 @@ beforeEach(() => {
 
 const runs = () => harness.world.runs.allRuns();
 
-describe('asking for a run, as the clock', () => {
-  test('is answered 202 with the run and where it is', async () => {
+describe('a request for a run by the schedule', () => {
+  test('is answered 202 with the run and its location', async () => {
     const reply = await harness.fire(T12);
 
     expect(reply.status).toBe(202);
@@ -44,7 +44,7 @@ describe('asking for a run, as the clock', () => {
     expect(harness.world.enqueued).toEqual([RUN_ID]);
   });
 
-  test('again is a replay, byte for byte, and the run is brought to its worker once more', async () => {
+  test('is replayed byte for byte when it is repeated, and the run is enqueued again', async () => {
     const first = await harness.fire(T12);
     harness.world.clock.advance(60_000);
     const again = await harness.fire(T12);
@@ -56,7 +56,7 @@ describe('asking for a run, as the clock', () => {
     expect(harness.reports.map(({ counts }) => counts)).toEqual([['first'], ['replay']]);
   });
 
-  test('with no tenant is no tenant’s request', async () => {
+  test('belongs to no tenant', async () => {
     await harness.fire(T12);
     expect(harness.reports[0]?.report).not.toHaveProperty('tenantId');
     expect(JSON.stringify(harness.reports)).not.toContain('eyJ');
@@ -88,14 +88,14 @@ describe('asking for a run, as the clock', () => {
     expect(harness.world.enqueued).toEqual([]);
   });
 
-  test('with a credential that has ended is refused', async () => {
+  test('with an expired credential is refused', async () => {
     const { headers } = await credentialOf(harness);
     harness.world.clock.advance(90_000);
     const reply = await harness.run(RUN_ID, { scheduled_for: 1_772_366_400 }, { headers });
     expect([reply.status, reply.body['code']]).toEqual([401, 'unauthorized']);
   });
 
-  test('shows nothing else to a credential', async () => {
+  test('gives its credential access to no other route', async () => {
     const { headers } = await credentialOf(harness);
     for (const [path, status] of [
       [RUNS, 403],
@@ -106,7 +106,7 @@ describe('asking for a run, as the clock', () => {
     }
   });
 
-  test('is 503 when the queue does not take it, and succeeds when it is asked again', async () => {
+  test('is 503 when the queue does not accept the message, and succeeds when it is repeated', async () => {
     let broken = true;
     const tasks = {
       enqueue: async () => {
@@ -127,8 +127,8 @@ async function credentialOf(from: JobsApiHarness): Promise<{ readonly headers: R
   return { headers: { Authorization: `Bearer ${token}` } };
 }
 
-describe('asking for a run, as an operator', () => {
-  test('without a body is for now, in whole seconds, and stays so when it is asked again', async () => {
+describe('a request for a run by an operator', () => {
+  test('without a body is for the current second, and keeps it when it is repeated', async () => {
     harness.world.clock.advance(1_500);
     const first = await harness.run('my-key');
     harness.world.clock.advance(60_000);
@@ -144,7 +144,7 @@ describe('asking for a run, as an operator', () => {
     });
   });
 
-  test('is for the time given, which is one run with the clock’s and with other operators’', async () => {
+  test('is for the given time, and shares its run with the schedule and other operators', async () => {
     harness.registerKey(OTHER_KEY, { scopes: [Scopes.admin], tenantId: tenantId('ten_other') });
     await harness.fire(T12);
     const mine = await harness.run('a-key', { scheduled_for: 1_772_366_400 });
@@ -168,7 +168,7 @@ describe('asking for a run, as an operator', () => {
     expect(runs()).toHaveLength(1);
   });
 
-  test('may use a run’s id as a key, and takes nothing from the clock by it', async () => {
+  test('may use a run’s id as its key without affecting the schedule’s request', async () => {
     await harness.run(RUN_ID, { scheduled_for: 1_772_362_800 });
     expect(await harness.fire(T12)).toMatchObject({ status: 202, body: { id: RUN_ID } });
     expect(runs()).toHaveLength(2);
@@ -195,7 +195,7 @@ describe('asking for a run, as an operator', () => {
   });
 
   test.each([[Scopes.jobsRun], [Scopes.paymentsWrite], [Scopes.ledgerAdmin]])(
-    'needs the scope admin: %s is not enough, nor to look',
+    'needs the scope admin: %s is not enough, not even to read',
     async (scope) => {
       harness.registerKey(OTHER_KEY, { scopes: [scope] });
       const headers = { Authorization: `Bearer ${OTHER_KEY}` };
@@ -211,8 +211,8 @@ describe('asking for a run, as an operator', () => {
   );
 });
 
-describe('a job that there is not', () => {
-  test('is 404, to operators and to the clock', async () => {
+describe('an unknown job', () => {
+  test('is 404 for operators and for the schedule', async () => {
     const none = '/v1/admin/jobs/close-weeks/runs';
     const replies = [
       await harness.run('my-key', undefined, {}, none),
@@ -224,7 +224,7 @@ describe('a job that there is not', () => {
 });
 
 describe('the list of jobs', () => {
-  test('has all of them, with when each comes next', async () => {
+  test('contains every job with its next scheduled time', async () => {
     harness.world.clock.advance(10 * 60_000);
     const jobs = dataOf(await harness.get('/v1/admin/jobs'));
 
@@ -242,7 +242,7 @@ describe('the list of jobs', () => {
     expect(jobs.find(({ id }) => id === 'resolve')).toMatchObject({ time_zone: null, next_run: null });
   });
 
-  test('shows the last run of each, from which a rate goes on', async () => {
+  test('shows the last run of each, from which a rate continues', async () => {
     const path = '/v1/admin/jobs/resolve/runs';
     for (const at of ['2026-03-01T11:58:30Z', '2026-03-01T11:57:30Z']) {
       await harness.run(at, { scheduled_for: unixSeconds(at) }, {}, path);
@@ -254,7 +254,7 @@ describe('the list of jobs', () => {
     });
   });
 
-  test('takes no parameter', async () => {
+  test('accepts no parameter', async () => {
     const reply = await harness.get('/v1/admin/jobs?limit=1');
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, 'unknown_parameter', 'limit']);
   });
@@ -267,7 +267,7 @@ describe('the list of a job’s runs', () => {
     return [dataOf(reply).map(({ id }) => id), reply.body['has_more']];
   };
 
-  test('is newest first, by pages, without one left out or shown twice', async () => {
+  test('is newest first, by pages, without gaps or duplicates', async () => {
     for (const minute of [1, 3, 2, 4, 5]) await harness.run(`k-${minute}`, { scheduled_for: unixSeconds(at(minute)) });
     const id = (minute: number) => `close-days:${at(minute)}`;
 
@@ -278,7 +278,7 @@ describe('the list of a job’s runs', () => {
     expect(await ids('?limit=5')).toEqual([[5, 4, 3, 2, 1].map(id), false]);
   });
 
-  test('shows what came of each', async () => {
+  test('shows the result of each', async () => {
     await harness.run('k-1', { scheduled_for: unixSeconds(at(1)) });
     const [run] = runs();
     if (run === undefined) throw new Error('no run was accepted');
@@ -331,7 +331,7 @@ describe('the list of a job’s runs', () => {
     [`?starting_after=resolve:${at(1)}`, 'invalid_request', 'starting_after'],
     ['?starting_after=1', 'invalid_request', 'starting_after'],
     ['?before=1', 'unknown_parameter', 'before'],
-  ])('%s is 400 with the parameter', async (query, code, param) => {
+  ])('%s is 400 and names the parameter', async (query, code, param) => {
     await harness.run('k-1', { scheduled_for: unixSeconds(at(1)) });
     const reply = await harness.get(`${RUNS}${query}`);
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);

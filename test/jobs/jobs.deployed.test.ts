@@ -101,7 +101,7 @@ async function eventsOf(payment: unknown): Promise<readonly unknown[]> {
 }
 
 describe('jobs on the deployed stack', () => {
-  test('finish, publish and find what is left over, although their own workers crash', async () => {
+  test('finish open claims and publish lost events, although their own workers crash', async () => {
     const compared = await killedComparison();
     const abandoned = await abandonedPayment();
     await switchRelay('Disabled');
@@ -130,7 +130,7 @@ describe('jobs on the deployed stack', () => {
     expect(found).toMatchObject({ status: 'suspected', processor_amount: 777, ledger_amount: 0 });
   });
 
-  test('run once for a time that fires twice at once, and whose executor crashes in between', async () => {
+  test('run once when a time fires twice at once and the executor crashes in between', async () => {
     const executor = await functionNamed('JobsExecutor');
     const at = `${new Date(Date.now() - MINUTE_MS).toISOString().slice(0, 16)}:07Z`;
     const firings = [fire(executor, 'close-days', at), fire(executor, 'close-days', at)];

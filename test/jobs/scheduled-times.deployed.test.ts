@@ -20,7 +20,7 @@ const NAME = `scheduled-times-${process.pid}`;
 afterAll(() => stacks.send(new DeleteStackCommand({ StackName: NAME })));
 
 describe('a schedule on the local AWS', () => {
-  test('fires with the time that it was scheduled for, and an id of the execution', async () => {
+  test('fires with its scheduled time and an execution id', async () => {
     const due = new Date(Date.now() + 2_000).toISOString().slice(0, 19);
     await stacks.send(new CreateStackCommand({ StackName: NAME, TemplateBody: JSON.stringify(template(due)) }));
     const body = await until(async () => {

@@ -47,7 +47,7 @@ describe('a schedule', () => {
     expect(times(text, '2026-01-01T00:00:00Z', expected.length)).toEqual(expected);
   });
 
-  test('that is over never comes again', () => {
+  test('that has ended never fires again', () => {
     expect(times('cron(0 0 2 1 ? 2026)', '2026-01-02T00:00:00Z', 1)).toEqual([]);
   });
 
@@ -88,8 +88,8 @@ describe('a schedule', () => {
   });
 });
 
-describe('on the days on which clocks are put forward', () => {
-  test('a time that there is not is left out', () => {
+describe('on a day on which clocks are set forward', () => {
+  test('a local time that does not exist is skipped', () => {
     expect(times('cron(30 2 * * ? *)', '2026-03-28T00:00:00Z', 3, 'Europe/Berlin')).toEqual([
       '2026-03-28T01:30Z',
       '2026-03-30T00:30Z',
@@ -104,7 +104,7 @@ describe('on the days on which clocks are put forward', () => {
     ]);
   });
 
-  test('the times around it come, each once', () => {
+  test('the times around it fire once each', () => {
     expect(times('cron(0/30 * * * ? *)', '2026-03-29T00:00:00Z', 4, 'Europe/Berlin')).toEqual([
       '2026-03-29T00:30Z',
       '2026-03-29T01:00Z',
@@ -113,12 +113,12 @@ describe('on the days on which clocks are put forward', () => {
     ]);
   });
 
-  test('a day of the year that is only in the gap waits for the next year', () => {
+  test('a yearly time that falls into the gap waits for the next year', () => {
     expect(times('cron(30 2 29 3 ? *)', '2026-03-01T00:00:00Z', 1, 'Europe/Berlin')).toEqual(['2027-03-29T00:30Z']);
   });
 });
 
-describe('on the days on which clocks are put back', () => {
+describe('on a day on which clocks are set back', () => {
   test('a local time that occurs twice fires once', () => {
     expect(times('cron(30 2 * * ? *)', '2026-10-24T12:00:00Z', 2, 'Europe/Berlin')).toEqual([
       '2026-10-25T00:30Z',
@@ -131,13 +131,13 @@ describe('on the days on which clocks are put back', () => {
   });
 
   test.each(['2026-10-25T00:31:00Z', '2026-10-25T01:00:00Z', '2026-10-25T01:15:00Z', '2026-10-25T01:29:59Z'])(
-    'it has come already, when asked at %s between the two',
+    'it counts as fired at %s, between the two occurrences',
     (from) => {
       expect(times('cron(30 2 * * ? *)', from, 1, 'Europe/Berlin')).toEqual(['2026-10-26T01:30Z']);
     },
   );
 
-  test('an hourly one passes over the hour that comes again', () => {
+  test('an hourly schedule skips the repeated hour', () => {
     expect(times('cron(0 * * * ? *)', '2026-10-24T23:00:00Z', 3, 'Europe/Berlin')).toEqual([
       '2026-10-25T00:00Z',
       '2026-10-25T02:00Z',
@@ -157,20 +157,20 @@ describe('a rate', () => {
     return nextMs === undefined ? undefined : new Date(nextMs).toISOString();
   };
 
-  test('counts from the last time that it came', () => {
+  test('counts from its last firing', () => {
     expect(next(at('2026-01-01T00:03:40Z'), at('2026-01-01T00:02:00Z'))).toBe('2026-01-01T00:07:00.000Z');
   });
 
-  test('goes on in its step when times were missed', () => {
+  test('keeps its step when firings were missed', () => {
     expect(next(at('2026-01-01T03:00:00Z'), at('2026-01-01T00:02:00Z'))).toBe('2026-01-01T03:02:00.000Z');
     expect(next(at('2026-01-01T00:07:00Z'), at('2026-01-01T00:02:00Z'))).toBe('2026-01-01T00:12:00.000Z');
   });
 
-  test('is not known before the first run', () => {
+  test('is unknown before the first run', () => {
     expect(next(at('2026-01-01T00:00:00Z'))).toBeUndefined();
   });
 
-  test('of days is of 24 hours each, whatever clocks do', () => {
+  test('of days counts 24 hours each, regardless of clock changes', () => {
     const nextMs = nextScheduled(schedule('rate(1 day)'), at('2026-03-28T12:00:00Z'), at('2026-03-28T12:00:00Z'));
     expect(nextMs).toBe(at('2026-03-29T12:00:00Z'));
   });

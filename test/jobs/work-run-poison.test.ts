@@ -46,7 +46,7 @@ async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
   throw new Error('it never ends');
 }
 
-test('an item that ends every worker is skipped by name after five of them, and all others are done', async () => {
+test('an item that crashes every worker is skipped by name after five crashes, and all others are processed', async () => {
   const done = new Set<string>();
   const { run, deaths, counts } = await deliver((die) =>
     countingJob(60, async (item) => {
@@ -61,7 +61,7 @@ test('an item that ends every worker is skipped by name after five of them, and 
   expect(counts).toEqual({ job_item_skipped: 1, job_succeeded: 1 });
 });
 
-test('so are several, the first and the last among them', async () => {
+test('several such items are skipped, including the first and the last', async () => {
   const poison = new Set(['0', '7', '8', '9']);
   const { run, deaths } = await deliver((die) =>
     countingJob(10, async (item) => (poison.has(item) ? die() : ONE_DONE)),
@@ -70,14 +70,14 @@ test('so are several, the first and the last among them', async () => {
   expect(deaths).toBe(4 * 5);
 });
 
-test('a page whose read ends every worker fails the run', async () => {
+test('a page whose read crashes every worker fails the run', async () => {
   const { run, deaths, counts } = await deliver((die) => ({ page: die, handle: async () => ONE_DONE }));
   expect(run).toMatchObject({ status: 'failed', reason: 'page_kills_workers' });
   expect(deaths).toBe(7);
   expect(counts).toEqual({ job_failed: 1 });
 });
 
-test('a page that cannot be read for minutes skips no item, because no item ended a worker', async () => {
+test('a page that cannot be read for minutes skips no item, because no item crashed a worker', async () => {
   const clock = new SimulatedClock();
   const runs = new MemoryJobRuns();
   const observer = hearing();

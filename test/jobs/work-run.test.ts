@@ -59,7 +59,7 @@ class Bench {
 }
 
 describe('a run', () => {
-  test('does all items in their order and succeeds', async () => {
+  test('processes all items in order and succeeds', async () => {
     const done: string[] = [];
     const bench = new Bench(countingJob(5, async (item) => (done.push(item), item === '3' ? ONE_LEFT : ONE_DONE)));
     const run = await bench.accept();
@@ -69,19 +69,19 @@ describe('a run', () => {
     expect(bench.observer.counts).toEqual({ job_succeeded: 1 });
   });
 
-  test('of no items succeeds', async () => {
+  test('without items succeeds', async () => {
     const bench = new Bench(countingJob(0));
     expect(await bench.drain(await bench.accept())).toEqual(['succeeded']);
   });
 
-  test('goes on by messages, a hundred items each', async () => {
+  test('continues by messages, a hundred items each', async () => {
     const bench = new Bench(countingJob(250));
     const run = await bench.accept();
     expect(await bench.drain(run)).toEqual(['continued', 'continued', 'succeeded']);
     expect((await bench.read(run)).done).toBe(250);
   });
 
-  test('ends a page after its minute, and goes on behind the last item that was done', async () => {
+  test('ends a page after one minute, and continues after the last processed item', async () => {
     const bench = new Bench(
       countingJob(5, async () => {
         bench.clock.advance(25_000);
@@ -108,7 +108,7 @@ describe('a run', () => {
     expect(limits).toEqual([MINUTE, MINUTE]);
   });
 
-  test('goes past pages without items', async () => {
+  test('continues past pages without items', async () => {
     const job: Job = {
       page: async (cursor) => (cursor === 'b' ? { items: [] } : { items: [], next: cursor === undefined ? 'a' : 'b' }),
       handle: async () => ONE_DONE,
@@ -117,7 +117,7 @@ describe('a run', () => {
     expect(await bench.drain(await bench.accept())).toEqual(['continued', 'continued', 'succeeded']);
   });
 
-  test('does several items at once where its job allows it, and keeps the cursor behind all of them', async () => {
+  test('processes several items concurrently if its job allows it, and saves a cursor after all of them', async () => {
     let under = 0;
     let most = 0;
     const job = countingJob(10, async () => {
@@ -135,7 +135,7 @@ describe('a run', () => {
     expect(await bench.read(run)).toMatchObject({ cursor: '3', done: 4 });
   });
 
-  test('counts and reports what throws, and goes on', async () => {
+  test('counts and reports items that throw, and continues', async () => {
     const bench = new Bench(
       countingJob(3, async (item) => {
         if (item === '1') throw new RetryableError('vendor_away', 'not now');
@@ -149,7 +149,7 @@ describe('a run', () => {
     expect(bench.observer.counts).toEqual({ job_item_failed: 1, job_succeeded: 1 });
   });
 
-  test('that has ended, or was never accepted, is not changed, nor is its lock', async () => {
+  test('that has ended or was never accepted is not changed, and neither is its lock', async () => {
     const bench = new Bench(countingJob(1));
     const run = await bench.accept();
     await bench.drain(run);
@@ -159,7 +159,7 @@ describe('a run', () => {
     expect(await bench.work(await bench.accept(1))).toBe('succeeded');
   });
 
-  test('of a job that the worker does not have is refused, so that its message is dead-lettered', async () => {
+  test('of a job that is unknown to the worker is refused, so that its message is dead-lettered', async () => {
     const bench = new Bench(countingJob(1));
     const { runs, observer, clock } = bench;
     const tools = {
@@ -177,7 +177,7 @@ describe('a run', () => {
 });
 
 describe('two runs of one job', () => {
-  test('never work side by side: the second one waits, and goes on when the first has ended', async () => {
+  test('never run concurrently: the second waits, and continues when the first has ended', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];
     expect(await bench.work(first)).toBe('continued');
@@ -187,7 +187,7 @@ describe('two runs of one job', () => {
     expect(await bench.drain(second)).toEqual(['continued', 'succeeded']);
   });
 
-  test('the second one fails, and says why, when the first takes longer than it may itself', async () => {
+  test('the second fails with a reason when the first exceeds the second’s time limit', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];
     bench.clock.advance(9 * MINUTE);
@@ -200,7 +200,7 @@ describe('two runs of one job', () => {
     expect(await bench.work(first)).toBe('succeeded');
   });
 
-  test('the second one takes over when nothing has been heard of the first for a lease', async () => {
+  test('the second takes over when the lease of the first has ended', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];
     await bench.work(first);
@@ -210,7 +210,7 @@ describe('two runs of one job', () => {
   });
 });
 
-test('a run that takes longer than it may fails, and gives its lock back', async () => {
+test('a run that exceeds its time limit fails, and releases its lock', async () => {
   const bench = new Bench(countingJob(250));
   const run = await bench.accept(1);
   await bench.work(run);
@@ -220,7 +220,7 @@ test('a run that takes longer than it may fails, and gives its lock back', async
   expect(await bench.work(await bench.accept())).toBe('continued');
 });
 
-test('a page that cannot be read comes again by its message, and fails its run in the end', async () => {
+test('a page that cannot be read is retried by its message, and finally fails its run', async () => {
   const job: Job = {
     page: async () => {
       throw new RetryableError('books_away', 'not now');
@@ -240,7 +240,7 @@ test('a page that cannot be read comes again by its message, and fails its run i
   expect(await bench.read(run)).toMatchObject({ reason: 'page_unreadable: books_away', attempts: 3 });
 });
 
-test('messages that come all at once count as one attempt, and only the last worker goes on', async () => {
+test('concurrent messages count as one attempt, and only the last worker continues', async () => {
   const done: string[] = [];
   const bench: Bench = new Bench(countingJob(3, async (item) => (done.push(item), ONE_DONE)));
   const run = await bench.accept();
@@ -252,7 +252,7 @@ test('messages that come all at once count as one attempt, and only the last wor
 });
 
 describe('a worker that was taken over', () => {
-  test('by a second worker of its run writes nothing and sends nothing: the other one goes on', async () => {
+  test('by a second worker of its run writes and sends nothing: the other one continues', async () => {
     let rival: Promise<Worked> | undefined;
     const done: string[] = [];
     const bench: Bench = new Bench(
@@ -274,7 +274,7 @@ describe('a worker that was taken over', () => {
     expect(bench.observer.counts).toEqual({ job_succeeded: 1, job_fenced: 1 });
   });
 
-  test('by another run writes nothing, and comes again later', async () => {
+  test('by another run writes nothing, and its message is redelivered later', async () => {
     let slept = false;
     const bench: Bench = new Bench(
       countingJob(150, async () => {

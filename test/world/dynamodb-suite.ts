@@ -100,7 +100,7 @@ export function describeDynamoDb(
 
   describe(`DynamoDB: ${name}`, () => {
     describe('items', () => {
-      test('are kept as copies, with binary, sets, lists, maps and null', async () => {
+      test('are stored as copies, with binary, sets, lists, maps and null', async () => {
         const { put, get } = await prepare();
         const item = {
           sk: 'all',
@@ -133,7 +133,7 @@ export function describeDynamoDb(
         expect(await outcomeOf(put({ sk: 'a', ...item }))).toEqual({ thrown: true });
       });
 
-      test('are kept without attributes that are undefined', async () => {
+      test('are stored without undefined attributes', async () => {
         const { put, get, key } = await prepare();
         await put({ sk: 'a', value: undefined });
         expect(await get('a')).toEqual(key('a'));
@@ -151,7 +151,7 @@ export function describeDynamoDb(
         expect(await outcomeOf(put(item))).toEqual({ error: 'ValidationException' });
       });
 
-      test('are deleted, and nothing happens when there is none', async () => {
+      test('are deleted, and deleting a missing item has no effect', async () => {
         const { client, table, key, put, get } = await prepare();
         await put({ sk: 'a' });
         const removed = await client.send(
@@ -162,7 +162,7 @@ export function describeDynamoDb(
         expect(await get('a')).toBeUndefined();
       });
 
-      test('are read by the hundred, without those that are missing', async () => {
+      test('are read by the hundred, without missing ones', async () => {
         const { client, table, key, put } = await prepare();
         await put({ sk: 'a' });
         await put({ sk: 'b' });
@@ -227,7 +227,7 @@ export function describeDynamoDb(
         expect(found).toMatchObject(holds ? {} : { error: 'ConditionalCheckFailedException', item: { number: 5 } });
       });
 
-      test('that fail return the item only when they are asked to', async () => {
+      test('that fail return the item only if requested', async () => {
         const { put } = await prepare();
         await put({ sk: 'a' });
         const found = await outcomeOf(put({ sk: 'a' }, { ConditionExpression: 'attribute_not_exists(pk)' }));
@@ -252,7 +252,7 @@ export function describeDynamoDb(
     });
 
     describe('updates', () => {
-      test('set, add, remove and delete, and make what is not there', async () => {
+      test('set, add, remove and delete, and create a missing item', async () => {
         const { update, get } = await prepare();
         await update('a', {
           UpdateExpression: 'SET begun = :one, words = :words ADD total_count :two, more :words',
@@ -301,7 +301,7 @@ export function describeDynamoDb(
     });
 
     describe('transactions', () => {
-      test('apply all or nothing, and say for each item why', async () => {
+      test('apply all or nothing, and return a reason for each item', async () => {
         const { transact, put, get, table, pk, key } = await prepare();
         await put({ sk: 'there', version: 1 });
         const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
@@ -362,7 +362,7 @@ export function describeDynamoDb(
         expect(await outcomeOf(found)).toEqual({ error: 'ValidationException' });
       });
 
-      test('of a hundred items are applied, and of one more refused', async () => {
+      test('of a hundred items are applied, and of a hundred and one refused', async () => {
         const { transact, table, pk, query } = await prepare();
         const some = (count: number): TransactItems =>
           Array.from({ length: count }, (_, index) => ({ Put: { TableName: table, Item: { pk, sk: `${index}` } } }));
@@ -391,7 +391,7 @@ export function describeDynamoDb(
         expect(await outcomeOf(transact(others, token))).toEqual({ error: 'IdempotentParameterMismatchException' });
       });
 
-      test('that were canceled are tried again under the same token', async () => {
+      test('that were canceled can be retried under the same token', async () => {
         const { transact, table, pk, put, get, client, key } = await prepare();
         await put({ sk: 'a', old: true });
         const items: TransactItems = [
@@ -424,7 +424,7 @@ export function describeDynamoDb(
         expect((await query({ ...asked, ScanIndexForward: false })).keys).toEqual(expected.toReversed());
       });
 
-      test('go page by page, in both directions, also from a row that is gone', async () => {
+      test('are paged in both directions, also from a deleted row', async () => {
         const { client, table, key, put, query } = await prepare();
         for (const sk of SORTS) await put({ sk });
         for (const ScanIndexForward of [true, false]) {
@@ -447,7 +447,7 @@ export function describeDynamoDb(
         expect((await query({ ExclusiveStartKey: key('b'), ScanIndexForward: false })).keys).toEqual(['ab', 'a']);
       });
 
-      test('name the last key also when a limit ends a page at the last row', async () => {
+      test('return the last key also when a limit ends a page at the last row', async () => {
         const { put, query, key } = await prepare();
         await put({ sk: 'a' });
         await put({ sk: 'b' });
@@ -504,7 +504,7 @@ export function describeDynamoDb(
     });
 
     describe('indexes', () => {
-      test('hold the keys of the rows that have both attributes, in the order of the second', async () => {
+      test('contain the keys of the rows with both attributes, ordered by the second', async () => {
         const { client, table, pk, put, update } = await prepare();
         // Tests share the table, so each takes a shard of its own.
         const shard = tests;
@@ -535,7 +535,7 @@ export function describeDynamoDb(
     });
 
     describe('scans', () => {
-      test('find each row once, over all segments and pages', async () => {
+      test('return each row once, over all segments and pages', async () => {
         const { client, table, pk, put } = await prepare();
         const rows = Array.from({ length: 30 }, (_, index) => ({ pk: `${pk}-${index % 10}`, sk: `${index}`, of: pk }));
         for (const row of rows) await put(row);
@@ -565,7 +565,7 @@ export function describeDynamoDb(
       });
     });
 
-    test('a table that is not there is said to be missing', async () => {
+    test('a missing table is reported as missing', async () => {
       const { client, key } = await prepare();
       const found = client.send(new GetCommand({ TableName: 'no-such-table', Key: key('a') }));
       expect(await outcomeOf(found)).toEqual({ error: 'ResourceNotFoundException' });

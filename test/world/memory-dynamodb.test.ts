@@ -28,7 +28,7 @@ describe('rows that cannot be read back', () => {
     expect(database.unreadable).toHaveLength(1);
   });
 
-  test('are refused when an update makes them so', async () => {
+  test('are refused when an update makes them unreadable', async () => {
     const database = new MemoryDynamoDb({ tables: TABLE_SHAPES });
     const key = { pk: 'JOB_MARK#resolve', sk: 'MARK' };
     await database.client.send(new PutCommand({ TableName: TABLES.registry, Item: { ...key, atMs: 1 } }));
@@ -77,7 +77,7 @@ describe('what DynamoDB refuses', () => {
   });
 });
 
-test('the Stream tells of each change, and of no write that changes nothing', async () => {
+test('the Stream has a record of each change, and none of a write without a change', async () => {
   const database = memory();
   const told: RowChange[] = [];
   database.listen((changes) => told.push(...changes));
@@ -94,7 +94,7 @@ test('the Stream tells of each change, and of no write that changes nothing', as
   ]);
 });
 
-test('time to live deletes what has expired', async () => {
+test('time to live deletes expired rows', async () => {
   const database = memory();
   for (const [sk, expiresAt] of Object.entries({ past: 99, now: 100, later: 101, never: undefined })) {
     const item = { pk: 'A#1', sk, ...(expiresAt === undefined ? {} : { expiresAt }) };
@@ -129,7 +129,7 @@ describe('units', () => {
     expect(await units(memory().client, item, true)).toBe(inTransaction);
   });
 
-  test('an item that moves in an index, or leaves it, and the greater of two sizes', async () => {
+  test('of an item that moves in an index or leaves it, by the greater of two sizes', async () => {
     const { client } = memory();
     await units(client, { shard: 1, at: 1 });
     expect(await units(client, { shard: 1, at: 1, more: 1 })).toBe(1);
@@ -139,7 +139,7 @@ describe('units', () => {
   });
 });
 
-test('a call that fails leaves no trace', async () => {
+test('a failed call changes nothing', async () => {
   const database = memory();
   const failing = database.clientWith(async (command) => {
     throw new Error(`no answer to ${command}`);
