@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { PAYONCE_DIRECTORY } from '../local/directories.ts';
+import { addErase } from './erase.ts';
 import { addEvents } from './events.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { addJobs } from './jobs.ts';
@@ -17,7 +18,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
     .option('--directory <path>', 'where "npm start" keeps its files', PAYONCE_DIRECTORY)
     .addHelpText('after', '\nExit codes: docs/cli.md');
   const session = new Session(program, surroundings);
-  for (const add of [addKeys, addTenants, addLetters, addJobs, addEvents, addViews]) add(program, session);
+  for (const add of [addKeys, addTenants, addLetters, addJobs, addEvents, addViews, addErase]) add(program, session);
   for (const command of withDescendants(program))
     command
       .exitOverride((error) => {

@@ -184,6 +184,7 @@ export class Events extends Construct {
     events.grantPublish(worker);
     ledger.grantRead(worker);
     ledger.grantFindOutcomes(worker);
+    registry.grantReadDetails(worker);
     worker.allow('AgeOfLedger', 'dynamodb:DescribeTable', ledger.table.tableArn);
     registry.grantRows(worker, 'Marks', ['dynamodb:GetItem', 'dynamodb:PutItem'], [RegistryRow.jobMark]);
   }
@@ -206,6 +207,7 @@ export class Events extends Construct {
     });
     data.ledger.grantReadTransitions(api);
     data.registry.grantReadApiKeys(api);
+    data.registry.grantReadDetails(api);
     http.route(['/v1/events', '/v1/events/{proxy+}'], api.function);
     return api;
   }
@@ -220,12 +222,14 @@ export class Events extends Construct {
       memoryMb: 256,
       environment: {
         [Environment.ledgerTable]: data.ledger.table.tableName,
+        [Environment.registryTable]: data.registry.tableName,
         [Environment.eventBus]: data.events.bus.eventBusName,
         ...own.environment,
       },
     });
     data.events.grantPublish(made);
     data.ledger.grantReadTransitions(made);
+    data.registry.grantReadDetails(made);
     return made;
   }
 }

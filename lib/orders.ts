@@ -36,8 +36,8 @@ export class Orders extends Construct {
     });
     data.idempotency.grantClaim(this.api);
     data.registry.grantReadApiKeys(this.api);
-    const { return: giveBack, inquiry, openOrder, hold } = RegistryRow;
-    data.registry.grantRows(this.api, 'Queue', ['dynamodb:PutItem'], [giveBack, inquiry, openOrder, hold]);
+    const { details, return: giveBack, inquiry, openOrder, hold } = RegistryRow;
+    data.registry.grantRows(this.api, 'Queue', ['dynamodb:PutItem'], [details, giveBack, inquiry, openOrder, hold]);
     parties.grantCall(this.api);
     http.route(['/v1/orders', '/v1/orders/{proxy+}'], this.api.function);
   }

@@ -35,7 +35,12 @@ export class Payments extends Construct {
     });
     data.idempotency.grantClaim(this.api);
     data.registry.grantReadApiKeys(this.api);
-    const { reference, hold, inquiry, return: giveBack } = RegistryRow;
-    data.registry.grantRows(this.api, 'WriteReferences', ['dynamodb:PutItem'], [reference, giveBack, inquiry, hold]);
+    const { reference, details, hold, inquiry, return: giveBack } = RegistryRow;
+    data.registry.grantRows(
+      this.api,
+      'WriteReferences',
+      ['dynamodb:PutItem'],
+      [reference, details, giveBack, inquiry, hold],
+    );
   }
 }

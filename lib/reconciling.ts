@@ -75,6 +75,7 @@ export class Reconciling extends Construct {
     const { data, processors } = this.#props;
     processors.grantCall(worker);
     data.ledger.grantRead(worker);
+    data.registry.grantReadDetails(worker);
     data.ledger.grantFindOutcomes(worker);
     data.idempotency.grantPurge(worker);
     data.registry.grantActions(worker, 'TimeToLive', ['dynamodb:DescribeTimeToLive']);

@@ -72,7 +72,7 @@ export interface CalledProcessor {
 
 const PREFIX = 'payonce:';
 
-const DEFAULTS: Omit<Settings, 'processors'> = {
+export const DEFAULTS: Omit<Settings, 'processors'> = {
   sandbox: true,
   routes: [],
   retainData: true,

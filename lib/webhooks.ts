@@ -122,6 +122,7 @@ export class Webhooks extends Construct {
     data.webhookRoot.grantReadTo(sender);
     // What it sends is read from the Ledger at each attempt.
     data.ledger.grantReadTransitions(sender);
+    data.registry.grantReadDetails(sender);
     // A replay reads the tenant's own events.
     data.views.grantRows(sender, 'ListEvents', ['dynamodb:Query'], [ViewsRow.event]);
     const { queue } = this.#tasks;

@@ -120,7 +120,7 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
     const outcome = await effects.recordEffect({
       record: isLast ? this.#record(id) : this.#partRecord(id, part),
       transitions: part,
-      ...queuedWith(digest, chain, part),
+      ...queuedWith(chain, part),
       ...(isLast && this.#adopted !== undefined ? { adopted: this.#adopted } : {}),
     });
     if (isLast && outcome.kind === 'recorded_before') return { kind: 'done', outcome: { kind: 'redelivered' } };

@@ -32,19 +32,21 @@ export function readConsumerConfig(environment: Variables): ConsumerConfig {
 
 /** The settings of a publisher of events. */
 export interface PublisherConfig {
-  readonly ledgerTable: string;
+  readonly tables: { readonly ledger: string; readonly registry: string };
   readonly eventBus: string;
 }
 
 const publisherEnvironment = z.object({
   [Environment.ledgerTable]: tableName,
+  [Environment.registryTable]: tableName,
   [Environment.eventBus]: z.string('is not set').min(1, 'must be the name of an event bus'),
 });
 
 /** @throws Error naming the variable that is missing or wrong */
 export function readPublisherConfig(environment: Variables): PublisherConfig {
   const data = readVariables(publisherEnvironment, environment);
-  return { ledgerTable: data[Environment.ledgerTable], eventBus: data[Environment.eventBus] };
+  const tables = { ledger: data[Environment.ledgerTable], registry: data[Environment.registryTable] };
+  return { tables, eventBus: data[Environment.eventBus] };
 }
 
 /** The settings of the relay. @throws Error as {@link readPublisherConfig} */

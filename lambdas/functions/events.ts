@@ -14,7 +14,7 @@ const pacing = { clock: systemClock, entropy: systemEntropy };
 
 /** Not wrapped in `idempotently`: it only reads. */
 export const handler = authenticatedApi(EVENT_ROUTES, {
-  transitions: new LedgerChains(client, tables.ledger, pacing),
+  transitions: new LedgerChains(client, tables, pacing),
   views: new DynamoDbViews(client, tables.views, pacing),
   keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
   telemetry: standardTelemetry('events'),

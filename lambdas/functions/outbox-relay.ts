@@ -16,7 +16,7 @@ const config = readRelayConfig(process.env);
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const telemetry = relayTelemetry('outbox-relay', () => systemClock.nowMs());
 const tools = {
-  transitions: new LedgerChains(documentClient(), config.ledgerTable, pacing),
+  transitions: new LedgerChains(documentClient(), config.tables, pacing),
   publisher: new EventBridgePublisher(eventBridgeClient(), config.eventBus),
   parking: configuredParking(config.parkingQueueUrl),
   relayed: new ProcessRecords<PublishOutcome>(),

@@ -28,7 +28,7 @@ export const handler = idempotently(
   (runner) =>
     authenticatedApi<PaymentsTools & ListPaymentsTools>([...PAYMENT_ROUTES, getPayments], {
       store: new DynamoDbStore(client, tables, pacing),
-      transitions: new LedgerTransitions(client, tables.ledger, pacing),
+      transitions: new LedgerTransitions(client, tables, pacing),
       views: new DynamoDbViews(client, readViewsTable(process.env), pacing),
       keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
       ...processors,

@@ -14,7 +14,7 @@ const config = readPublisherConfig(process.env);
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const telemetry = standardTelemetry('republish-range');
 const tools = {
-  transitions: new LedgerChains(documentClient(), config.ledgerTable, pacing),
+  transitions: new LedgerChains(documentClient(), config.tables, pacing),
   publisher: new EventBridgePublisher(eventBridgeClient(), config.eventBus),
   digest: systemDigest,
   report: (error: unknown) => telemetry.fault('republish-range', error),

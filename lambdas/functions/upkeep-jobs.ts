@@ -52,7 +52,7 @@ const telemetry = standardTelemetry(NAME);
 const report = (error: unknown): void => telemetry.fault(NAME, error);
 const { books } = await configuredProcessors(payments, systemClock);
 const store = new DynamoDbStore(client, tables, pacing);
-const transitions = new LedgerChains(client, tables.ledger, pacing);
+const transitions = new LedgerChains(client, tables, pacing);
 const views = new DynamoDbViews(client, readViewsTable(process.env), pacing);
 
 /** The worker of the jobs that append nothing to the Ledger. */

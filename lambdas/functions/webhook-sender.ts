@@ -21,7 +21,7 @@ const pacing = { clock: systemClock, entropy: systemEntropy };
 const telemetry = standardTelemetry('webhook-sender');
 const views = new DynamoDbViews(client, config.viewsTable, pacing);
 const pastEvents: PastEvents = (range) => eventsOfRange(views, range);
-const transitions = new LedgerChains(client, config.ledgerTable, pacing);
+const transitions = new LedgerChains(client, { ...config.tables, ledger: config.ledgerTable }, pacing);
 const tools = {
   webhooks: new DynamoDbWebhooks(client, config.tables, pacing),
   pastEvents,

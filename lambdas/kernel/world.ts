@@ -9,6 +9,8 @@ export interface Clock {
 export interface Entropy {
   /** A fresh owner token: never the same twice. */
   ownerToken(): OwnerToken;
+  /** 128 random bits. */
+  salt(): Uint8Array;
   /** From 0 up to, not including, 1; for jitter only. */
   fraction(): number;
 }

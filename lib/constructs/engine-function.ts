@@ -16,6 +16,7 @@ export class EngineFunction extends PayonceFunction {
     super(scope, id, { ...own, environment: engineTables(data) });
     data.ledger.grantAppend(this);
     data.ledger.grantRead(this);
+    data.registry.grantReadDetails(this);
     processors?.grantCall(this);
   }
 }

@@ -8,7 +8,7 @@ export interface LetterQueueProps {
 }
 
 /** As long as SQS keeps a message at all. */
-const KEPT = Duration.days(14);
+export const KEPT = Duration.days(14);
 
 /** Calls to vendors that were given up. Nothing takes from it by itself: a person has them made again, when he has mended what is wrong. */
 export class LetterQueue extends Queue {

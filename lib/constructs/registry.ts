@@ -33,4 +33,9 @@ export class Registry extends DataTable {
   grantReadApiKeys(grantee: IGrantable): void {
     this.grantRows(grantee, 'ReadApiKeys', ['dynamodb:GetItem'], [RegistryRow.apiKey]);
   }
+
+  /** Lets `grantee` read the personal data of payments and orders. */
+  grantReadDetails(grantee: IGrantable): void {
+    this.grantRows(grantee, 'ReadDetails', ['dynamodb:GetItem'], [RegistryRow.details]);
+  }
 }

@@ -15,7 +15,7 @@ export interface TaskQueueProps {
 const VISIBILITY_TIMES = 6;
 const DEFAULT_TRIES = 5;
 /** The maximum of SQS: a function may be down for long, and an operator needs time for dead letters. */
-const KEPT = Duration.days(14);
+export const KEPT = Duration.days(14);
 
 /** A queue for a function, with a place for messages that cannot be handled. */
 export class TaskQueue extends Construct {

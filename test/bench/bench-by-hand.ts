@@ -19,7 +19,6 @@ const WEEK_SECONDS = 7 * 24 * 60 * 60;
 export async function payByHand(tools: CreatePaymentTools, request: CreatePayment): Promise<void> {
   const { store, processor, digest, clock, entropy } = tools;
   const { paymentId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, capture } = request;
-  const { description = '', metadata = {} } = request;
   const claimedAtMs = clock.nowMs();
   const operationId = chargeOperation(paymentId);
   const draft = create({
@@ -34,7 +33,7 @@ export async function payByHand(tools: CreatePaymentTools, request: CreatePaymen
     createdAtMs: claimedAtMs,
   });
   const { account, endpoint, apiVersion } = processor;
-  const details = { description, metadata, requestId, fingerprint, processor: { account, endpoint, apiVersion } };
+  const details = { requestId, fingerprint, processor: { account, endpoint, apiVersion } };
   const pending = firstTransition(digest, draft, details, requestedAt(claimedAtMs));
   const key = { operationId, paymentId, fingerprint };
   const owner = entropy.ownerToken();

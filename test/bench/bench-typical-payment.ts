@@ -12,7 +12,7 @@ const LONG_ID = 'abcdefghijklmnopqrstuvwxyz';
 
 /** What a shop sends for an order: every field has the length that it has in production. */
 export function typicalPayment(key: string, changes: Partial<CreatePayment> = {}): CreatePayment {
-  const body = { amount: 12_500, currency: 'EUR', source: 'tok_ok', description: 'Order 6735', ...changes };
+  const body = { amount: 12_500, currency: 'EUR', source: 'tok_ok', ...changes };
   return {
     paymentId: paymentIdFor(key),
     tenantId: tenantId(`ten_${LONG_ID}`),
@@ -24,8 +24,6 @@ export function typicalPayment(key: string, changes: Partial<CreatePayment> = {}
     currency: 'EUR',
     source: 'tok_ok',
     capture: 'automatic',
-    description: 'Order 6735',
-    metadata: { order_id: '6735', customer_id: 'cus_48151623' },
     ...changes,
   };
 }

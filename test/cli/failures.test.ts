@@ -73,6 +73,8 @@ describe('every command fails with one sentence and the documented exit code', (
     'jobs run': 'resolve',
     'jobs runs': 'resolve',
     'events republish': '--created-from 1772366400',
+    'erase payment': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
+    'erase order': 'ord_q6hz4m2nrb7vwy3k3jx5aqt5ocdeflgu',
   };
   const commands = commandsOf(payonceProgram({ print: () => undefined, isTerminal: false, freshKey: () => '' })).map(
     (words) => `${words} ${arguments_[words] ?? ''}`.trim(),
@@ -142,7 +144,7 @@ describe('payonce', () => {
   });
 
   test.each([
-    ['', 'payonce needs a command: keys, tenants, letters, jobs, events, views; --help tells more.'],
+    ['', 'payonce needs a command: keys, tenants, letters, jobs, events, views, erase; --help tells more.'],
     ['keys', 'payonce keys needs a command: create, revoke, list; --help tells more.'],
     ['kyes', "unknown command 'kyes' (Did you mean keys?)"],
     ['keys list', "required option '--tenant <id>' not specified"],

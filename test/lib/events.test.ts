@@ -80,7 +80,9 @@ describe('the relay', () => {
     expect(new Set(actionsOf('EventsRelay'))).toEqual(
       new Set([...always, ...stream, ...publish, 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:SendMessage']),
     );
-    expect(actionsOf('EventsRepublisher')).toEqual([...always, ...publish, 'dynamodb:Query'].sort());
+    // Transitions, and details rows.
+    const reads = ['dynamodb:GetItem', 'dynamodb:Query'];
+    expect(actionsOf('EventsRepublisher')).toEqual([...always, ...publish, ...reads].sort());
   });
 
   test.each([

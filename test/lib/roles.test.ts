@@ -35,6 +35,7 @@ const APPENDS = [
   'xray:PutTelemetryRecords, xray:PutTraceSegments on "*"',
   'dynamodb:PutItem on LedgerTable if ForAnyValue:StringEquals dynamodb:EnclosingOperation TransactWriteItems',
   'dynamodb:GetItem, dynamodb:Query on LedgerTable',
+  `dynamodb:GetItem ${rows('DETAILS#*')}`,
 ];
 
 /** What every function that calls an order's parties may do. */
@@ -57,7 +58,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     [
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
-      `dynamodb:PutItem ${rows('REF#*', 'RETURN#*', 'INQUIRY#*', 'HOLD#*')}`,
+      `dynamodb:PutItem ${rows('REF#*', 'DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'HOLD#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*', 'REFERENCE#*')}`,
       // Of the index.
       `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*')}`,
@@ -80,7 +81,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     [
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
-      `dynamodb:PutItem ${rows('RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
+      `dynamodb:PutItem ${rows('DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
       ...CALLS_PARTIES,
     ],
   ],
@@ -97,6 +98,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     [
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
+      `dynamodb:PutItem ${rows('INQUIRY#*', 'RETURN#*', 'ORDER#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'BOOK#*', 'TOTAL#*', 'MISMATCH#*')}`,
     ],
   ],
@@ -144,6 +146,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
     [
       'dynamodb:GetItem on LedgerTable',
       `dynamodb:GetItem ${rows('KEY#*')}`,
+      `dynamodb:GetItem ${rows('DETAILS#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'EVENT#*')}`,
       // Of the index.
       `dynamodb:Query ${onlyRows('Views', 'EVENT#*')}`,
@@ -189,6 +192,7 @@ test('the role of JobsUpkeep may not append to the Ledger', () => {
       `dynamodb:DeleteItem, dynamodb:Query ${rows('COMMISSION_DUE#*')}`,
       `dynamodb:GetItem, dynamodb:PutItem ${rows('JOB_MARK#*')}`,
       `dynamodb:GetItem ${rows('COMMISSION#*')}`,
+      `dynamodb:GetItem ${rows('DETAILS#*')}`,
       `dynamodb:PutItem ${rows('COMMISSION#*', 'COMMISSION_ORDER#*')}`,
       ...WORKS_AT_RUNS.filter((line) => line.startsWith('dynamodb:')),
     ].sort(),

@@ -51,6 +51,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:Query on Registry of WEBHOOK_DELIVERY#*',
       // What it sends.
       'dynamodb:GetItem on Ledger',
+      'dynamodb:GetItem on Registry of DETAILS#*',
       'dynamodb:Query on Views of EVENT#*',
       'secretsmanager:GetSecretValue on WebhookRoot',
       TAKES_MESSAGES,

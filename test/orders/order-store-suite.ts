@@ -8,6 +8,7 @@ import {
   paymentOfOrder,
 } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { sealOf } from '../../lambdas/kernel/sealed-details.ts';
 import { createOrderDraft, type OrderDraft } from '../../lambdas/orders/domain/order.ts';
 import {
   firstBrokenOrderLink,
@@ -191,7 +192,9 @@ function firstOf(orderId: OrderId): OrderTransition {
   const createdAtMs = openRecord(paymentOfOrder(systemDigest, orderId)).claimedAtMs;
   const paymentId = paymentOfOrder(systemDigest, orderId);
   const order = { id: orderId, tenantId, mode, amountMinor, currency, paymentId, createdAtMs };
-  const details = { requestId: 'req-1', fingerprint, source, items, email, ...(referrer ? { referrer } : {}) };
+  const contacts = { email, ...(referrer ? { referrer } : {}) };
+  const seal = sealOf(systemDigest, contacts, new Uint8Array(16));
+  const details = { requestId: 'req-1', fingerprint, source, items, ...contacts, ...seal };
   return firstOrderTransition(systemDigest, createOrderDraft(order, referrer), details, requestedAt(createdAtMs));
 }
 

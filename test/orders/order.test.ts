@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type OrderId, paymentOfOrder, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { sealOf } from '../../lambdas/kernel/sealed-details.ts';
 import { createOrderDraft, isSettled, type Order, type OrderDraft } from '../../lambdas/orders/domain/order.ts';
 import { decideOrder, type OrderFact } from '../../lambdas/orders/domain/order-facts.ts';
 import { isOrderDue } from '../../lambdas/orders/domain/order-limits.ts';
@@ -30,6 +31,7 @@ const details = {
   source: 'tok_ok',
   items: [{ sku: 'sku_tea', quantity: 2 }],
   email: 'ada@example.com',
+  ...sealOf(systemDigest, { email: 'ada@example.com' }, new Uint8Array(16)),
 };
 
 /** The possible facts of each call. An unanswered call has none. */

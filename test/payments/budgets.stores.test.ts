@@ -86,6 +86,14 @@ describe('the first execution of a payment', () => {
     expect(unitsOf(calls)).toBeLessThanOrEqual(13);
   });
 
+  test('costs at most 15 with a reference and 500 bytes of metadata, which are in a row of their own', async () => {
+    const { tools, calls } = meteredProcess();
+    const metadata = { note: 'n'.repeat(496) };
+    await createPayment(tools, typicalPayment(freshKey(), { reference: 'order-6736', metadata }));
+    expect(calls).toHaveLength(2);
+    expect(unitsOf(calls)).toBeLessThanOrEqual(15);
+  });
+
   test('costs at most 13 when it is only authorized: the entry in the queue of holds costs two', async () => {
     const { tools, calls } = meteredProcess();
     const outcome = await createPayment(tools, typicalPayment(freshKey(), { capture: 'manual' }));

@@ -1,32 +1,34 @@
-import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, expect, test } from '@jest/globals';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
-import { transitionRow } from '../../lambdas/payments/store/items.ts';
+import { notesPut, transitionRow } from '../../lambdas/payments/store/items.ts';
 import { LedgerTransitions } from '../../lambdas/payments/store/ledger-transitions.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { describeTransitionReader } from './transition-reader-suite.ts';
 
-let table: string;
+let tables: Awaited<ReturnType<typeof createTables>>;
 beforeAll(async () => {
-  table = (await createTables('transitions')).ledger;
+  tables = await createTables('transitions');
 });
 
 describeTransitionReader('dynamodb', async () => {
   const client = documentClient(dynamoDbClient());
   const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
   return {
-    reader: new LedgerTransitions(client, table, pacing),
+    reader: new LedgerTransitions(client, tables, pacing),
     append: async (transition) => {
-      await client.send(new PutCommand({ TableName: table, Item: transitionRow(transition) }));
+      await client.send(new PutCommand({ TableName: tables.ledger, Item: transitionRow(transition) }));
+      const details = notesPut(tables, transition);
+      if (details !== undefined) await client.send(new TransactWriteCommand({ TransactItems: [details] }));
     },
   };
 });
 
 test('a Ledger that was made just now holds nothing of yesterday', async () => {
   const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
-  const reader = new LedgerTransitions(documentClient(dynamoDbClient()), table, pacing);
+  const reader = new LedgerTransitions(documentClient(dynamoDbClient()), tables, pacing);
   const emptyBeforeMs = await reader.emptyBeforeMs();
   expect(emptyBeforeMs).toBeGreaterThan(Date.now() - 60 * 60_000);
   expect(emptyBeforeMs).toBeLessThan(Date.now());

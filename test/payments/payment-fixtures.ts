@@ -11,7 +11,7 @@ import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import { create } from '../../lambdas/payments/domain/payment.ts';
 import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
-import { firstTransition, nextTransition } from '../../lambdas/payments/domain/transition.ts';
+import { firstTransition, nextTransition, sealedNotes } from '../../lambdas/payments/domain/transition.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import { BY_REQUEST, requestedAt } from '../support/causes.ts';
 
@@ -94,8 +94,7 @@ export function pendingTransition(paymentId: PaymentId, reference?: string): Tra
     systemDigest,
     draft,
     {
-      description: 'two shirts',
-      metadata: { order: '6735' },
+      ...sealedNotes(systemDigest, { description: 'two shirts', metadata: { order: '6735' } }, new Uint8Array(16)),
       requestId: 'req-fixture',
       fingerprint: { version: 1, sha256: systemDigest.sha256('a request') },
       processor: { account: 'sandbox', endpoint: 'https://sandbox.example', apiVersion: '1' },

@@ -24,7 +24,11 @@ describe('the chain of a payment', () => {
   test.each<[string, Transition[], number]>([
     ['an amount changed', [first, { ...second, payment: { ...second.payment, amountMinor: 1 } }, third], 2],
     ['a posting removed', [first, second, { ...third, postings: [] }], 3],
-    ['metadata changed', [{ ...first, first: { ...detailsOfFirst(), metadata: { order: '1' } } }, second, third], 1],
+    [
+      'the commitment to the notes changed',
+      [{ ...first, first: { ...detailsOfFirst(), commitment: new Uint8Array(32) } }, second, third],
+      1,
+    ],
     ['the middle removed', [first, third], 2],
     ['the first removed', [second, third], 1],
     ['two exchanged', [first, third, second], 2],

@@ -9,6 +9,7 @@ export function countingEntropy(): Entropy {
       made += 1;
       return ownerToken(`owner-${made}`);
     },
+    salt: () => new Uint8Array(16).fill(7),
     fraction: () => 0,
   };
 }

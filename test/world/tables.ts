@@ -13,6 +13,7 @@ import {
 } from '../../lambdas/kernel/contract/tables.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { parseConsumption } from '../../lambdas/once/store/consumer-items.ts';
+import { parseDetails } from '../../lambdas/once/store/details-rows.ts';
 import { parseRecord } from '../../lambdas/once/store/record-items.ts';
 import { parseOrderTransition } from '../../lambdas/orders/store/order-items.ts';
 import { parseSendingClaim } from '../../lambdas/outbound/store/dynamodb-sending-claims.ts';
@@ -97,6 +98,7 @@ export const TABLE_SHAPES: readonly TableShape[] = [
       [RegistryRow.tenant]: parseTenant,
       [RegistryRow.owners]: parseOwner,
       [RegistryRow.reference]: parseReferenceHolder,
+      [RegistryRow.details]: parseDetails,
       [RegistryRow.return]: parseChargeToReturn,
       [RegistryRow.inquiry]: parseInquiry,
       [RegistryRow.openOrder]: parseOpenOrder,

@@ -32,10 +32,10 @@ export class FirstTransitions {
   }
 
   /** @returns undefined when the first transition is missing */
-  async ofOrder({ order, first }: OrderTransition): Promise<OrderDetails | undefined> {
+  async ofOrder({ order }: OrderTransition): Promise<OrderDetails | undefined> {
     const place = { orderId: order.id, sequence: 1 };
-    const details =
-      first ?? this.#ofOrders.get(order.id) ?? (await this.#transitions.readOrderTransition(place))?.first;
+    // A first transition in the Stream lacks the contacts, so it is read.
+    const details = this.#ofOrders.get(order.id) ?? (await this.#transitions.readOrderTransition(place))?.first;
     if (details !== undefined) this.#ofOrders.set(order.id, details);
     return details;
   }

@@ -27,6 +27,8 @@ export const RegistryRow = {
   /** One partition. */
   owners: 'OWNERS',
   reference: 'REF#',
+  /** Personal data of one payment or order. Deleting the row erases it. */
+  details: 'DETAILS#',
   /** Queues of unfinished work, by time. */
   return: 'RETURN#',
   inquiry: 'INQUIRY#',

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import canonicalize from 'canonicalize';
 import type { Digest } from '../digest.ts';
@@ -16,6 +16,7 @@ export const systemClock: Clock = {
 
 export const systemEntropy: Entropy = {
   ownerToken: () => ownerToken(randomUUID()),
+  salt: () => new Uint8Array(randomBytes(16)),
   fraction: () => Math.random(),
 };
 

@@ -116,6 +116,8 @@ export interface Conclusion<Write> {
   /** The transitions, and the queue entries that go with them. */
   readonly write: Write;
   readonly answer: Answer;
+  /** The answer as it is stored, without personal data. @default `answer` */
+  readonly stored?: Answer;
   /** Whether the outcome is not known yet, so that the answer is not final. */
   readonly unknown: boolean;
   /** Whether it depends on a refusal, or on nothing having been sent. Both are evidence about this owner's attempt only. */
@@ -317,11 +319,11 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     let expects: ExpectedRecord = 'open';
     return rounds<Executed<Refusal>>('this key', async () => {
       const nowMs = clock.nowMs();
-      const { write, answer, unknown, isRefusal } = this.#operation.conclude(current, nowMs, held);
+      const { write, answer, stored = answer, unknown, isRefusal } = this.#operation.conclude(current, nowMs, held);
       const { owner, claimedAtMs } = held;
       const expiresAtSeconds = paymentExpirySeconds(nowMs, entropy.fraction());
       const { key } = this.#operation;
-      const record = { status: 'COMPLETED' as const, ...key, owner, claimedAtMs, answer, expiresAtSeconds };
+      const record = { status: 'COMPLETED' as const, ...key, owner, claimedAtMs, answer: stored, expiresAtSeconds };
       const outcome = await this.#operation.commit(record, expects, write);
       switch (outcome.kind) {
         case 'committed':

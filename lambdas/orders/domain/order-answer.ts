@@ -1,20 +1,19 @@
-import { type Answer, JSON_TYPE, PROBLEM_TYPE, type Problem, problemBody } from '../../kernel/answer.ts';
+import { type Answer, JSON_TYPE, jsonFields, PROBLEM_TYPE, type Problem, problemBody } from '../../kernel/answer.ts';
 
 import { NOT_ATTEMPTED } from '../../payments/domain/payment.ts';
 import type { Order } from './order.ts';
 import type { OrderDetails } from './order-transition.ts';
 
 /** An order as the API shows it; the amount in minor units, the time in Unix seconds. */
-export function orderObject(order: Order, { items, email, referrer }: OrderDetails): Record<string, unknown> {
+export function orderObject(order: Order, details: OrderDetails): Record<string, unknown> {
   return {
     id: order.id,
     object: 'order',
     status: order.status,
     amount: order.amountMinor,
     currency: order.currency,
-    items: items.map(({ sku, quantity }) => ({ sku, quantity })),
-    email,
-    referrer: referrer ?? null,
+    items: details.items.map(({ sku, quantity }) => ({ sku, quantity })),
+    ...shownContacts(details),
     payment: order.paymentId,
     reservation: order.reservation.reservationId ?? null,
     notifications: { email: shownEmail(order) },
@@ -23,6 +22,19 @@ export function orderObject(order: Order, { items, email, referrer }: OrderDetai
     created: Math.floor(order.createdAtMs / 1000),
     livemode: order.mode === 'live',
   };
+}
+
+function shownContacts({ email, referrer, detailsErased }: OrderDetails): Record<string, unknown> {
+  return {
+    email: email ?? null,
+    referrer: referrer ?? null,
+    ...(detailsErased === undefined ? {} : { details_erased: true }),
+  };
+}
+
+/** The fields of an order that show its contacts, one after the other, as JSON text. */
+export function contactsFields(details: OrderDetails): string {
+  return jsonFields(shownContacts(details));
 }
 
 export const SHOWN_EMAIL = ['pending', 'sent', 'delayed', 'failed', 'unknown'] as const;

@@ -1,8 +1,9 @@
 import type { Cause, Occasion } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
-import type { Fingerprint } from '../../kernel/fingerprint.ts';
+import { type Fingerprint, printed } from '../../kernel/fingerprint.ts';
 import { brokenLink, hex, linkHash, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
 import { invariant } from '../../kernel/invariant.ts';
+import type { Seal } from '../../kernel/sealed-details.ts';
 import type { Order, OrderDraft, OrderTransitionType } from './order.ts';
 
 export interface OrderLine {
@@ -10,15 +11,27 @@ export interface OrderLine {
   readonly quantity: number;
 }
 
+/** Personal data. It is in a details row, which can be erased. */
+export interface OrderContacts {
+  readonly email: string;
+  readonly referrer?: string;
+}
+
 /** Fields that are stored on the first transition only, because they are long or never change. */
-export interface OrderDetails {
+export interface StoredOrderDetails {
   /** The id of the request that created the order. Later answers contain it, so that all answers are the same bytes. */
   readonly requestId: string;
   readonly fingerprint: Fingerprint;
   readonly source: string;
   readonly items: readonly OrderLine[];
-  readonly email: string;
-  readonly referrer?: string;
+  /** The commitment to the contacts. */
+  readonly commitment: Seal['commitment'];
+}
+
+/** The stored details with the contacts. The hash covers only the commitment to the contacts. */
+export interface OrderDetails extends StoredOrderDetails, Partial<OrderContacts>, Partial<Pick<Seal, 'salt'>> {
+  /** Present after the details row was erased. */
+  readonly detailsErased?: true;
 }
 
 /** One row of an order's chain in the Ledger: the order after it, and its link. The postings are in the payment's chain. */
@@ -68,8 +81,14 @@ function seal(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): OrderTr
 
 function contentOf({ first, ...rest }: Unsealed): Readonly<Record<string, unknown>> {
   if (first === undefined) return rest;
-  const { version, sha256 } = first.fingerprint;
-  return { ...rest, first: { ...first, fingerprint: { version, sha256: hex(sha256) } } };
+  const { commitment, fingerprint, ...stored } = storedOrderDetails(first);
+  return { ...rest, first: { ...stored, fingerprint: printed(fingerprint), commitment: hex(commitment) } };
+}
+
+/** What the row of the first transition holds. */
+export function storedOrderDetails(details: OrderDetails): StoredOrderDetails {
+  const { requestId, fingerprint, source, items, commitment } = details;
+  return { requestId, fingerprint, source, items, commitment };
 }
 
 /** Checks one order's transitions, oldest first. @returns the sequence of the first wrong one, or undefined */

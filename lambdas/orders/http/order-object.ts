@@ -19,8 +19,12 @@ export const order = z
     amount: z.int().min(1).meta({ description: 'What is charged, in minor units.' }),
     currency: z.string().meta({ example: 'EUR' }),
     items: z.array(z.looseObject({ sku: z.string(), quantity: z.int().min(1) })),
-    email: z.string(),
+    email: z.string().nullable().meta({ description: 'Null only after it was erased.' }),
     referrer: z.string().nullable(),
+    details_erased: z
+      .literal(true)
+      .exactOptional()
+      .meta({ description: '`email` and `referrer` were erased. Omitted otherwise.' }),
     payment: z
       .string()
       .regex(/^pay_[a-z2-7]{32}$/)

@@ -27,7 +27,7 @@ import { openOrderKey, openOrderRow, openOrdersPartition, parseOpenOrder } from 
 import type { OpenOrder, PaymentStore, TransitionPage } from '../../payments/use/payment-store.ts';
 import type { OrderTransition } from '../domain/order-transition.ts';
 import type { OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../use/order-store.ts';
-import { orderPartition, orderTransitionRow, parseOrderTransition } from './order-items.ts';
+import { contactsPut, orderPartition, orderTransitionRow, parseOrderTransition, withContacts } from './order-items.ts';
 
 const OPEN_ORDERS: Queue<OpenOrder> = { partition: openOrdersPartition, prefixes: ['ord_'], parse: parseOpenOrder };
 
@@ -61,7 +61,8 @@ export class DynamoDbOrders implements OrderStore {
    *   B ────── claim ✗ record of A
    */
   async claimOrder({ record, first }: OrderClaim): ReturnType<OrderStore['claimOrder']> {
-    const items = [claimItem(this.#tables, record), ...(first === undefined ? [] : [this.#place(first)])];
+    const begun = first === undefined ? [] : [this.#place(first), contactsPut(this.#tables, first)];
+    const items = [claimItem(this.#tables, record), ...begun];
     const written = await transactOnce(this.#client, this.#pacing, items, async () => {
       const rival = await this.#records.readRecord(record.operationId);
       return rival === undefined || rival.owner === record.owner ? undefined : rival;
@@ -118,7 +119,8 @@ export class DynamoDbOrders implements OrderStore {
       found.push(...(output.Items ?? []).map(parseOrderTransition));
       from = output.LastEvaluatedKey;
     } while (from !== undefined && found.length < page.limit);
-    return found;
+    const tools = { client: this.#client, registry: this.#tables.registry, pacing: this.#pacing };
+    return Promise.all(found.map((transition) => withContacts(tools, transition)));
   }
 
   async openOrders(limit: number): Promise<readonly OpenOrder[]> {

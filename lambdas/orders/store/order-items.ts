@@ -2,8 +2,11 @@ import * as z from 'zod';
 import { LedgerRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type OrderId, type PaymentId, type TenantId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
 import { type Item, itemSchema } from '../../kernel/platform/items.ts';
 import { causeItem } from '../../once/store/cause-item.ts';
+import { type DetailsTools, detailsItem, readDetails } from '../../once/store/details-rows.ts';
+import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { outcomeAttributes, transitionSort } from '../../payments/store/items.ts';
 import {
   CHARGE_STATUSES,
@@ -16,7 +19,12 @@ import {
   RESERVATION_STATUSES,
   REVERSAL_WAYS,
 } from '../domain/order.ts';
-import type { OrderDetails, OrderTransition } from '../domain/order-transition.ts';
+import {
+  type OrderContacts,
+  type OrderTransition,
+  type StoredOrderDetails,
+  storedOrderDetails,
+} from '../domain/order-transition.ts';
 
 const bytes = z.instanceof(Uint8Array);
 const milliseconds = z.int();
@@ -57,13 +65,12 @@ const orderTransitionItem = itemSchema<OrderTransition>()({
   occurredAtMs: milliseconds,
   cause: causeItem,
   order: orderItem,
-  first: itemSchema<OrderDetails>()({
+  first: itemSchema<StoredOrderDetails>()({
     requestId: z.string(),
     fingerprint: z.object({ version: z.int(), sha256: bytes }),
     source: z.string(),
     items: z.array(z.object({ sku: z.string(), quantity: z.int().min(1) })),
-    email: z.string(),
-    referrer: z.string().exactOptional(),
+    commitment: bytes,
   }).exactOptional(),
   prevHash: bytes,
   hash: bytes,
@@ -78,8 +85,26 @@ export function orderTransitionRow(transition: OrderTransition): Item {
     [KeyAttribute.partition]: orderPartition(transition.order.id),
     [KeyAttribute.sort]: transitionSort(transition.sequence),
     ...transition,
+    ...(transition.first === undefined ? {} : { first: storedOrderDetails(transition.first) }),
     ...(isOrderOutcome(transition.type) ? outcomeAttributes(transition.order.id, transition) : {}),
   };
+}
+
+const contactsItem = itemSchema<OrderContacts>()({ email: z.string(), referrer: z.string().exactOptional() });
+
+/** The details row of a new order. */
+export function contactsPut(tables: StoreTables, { order, first }: OrderTransition): TransactItem {
+  const { email, referrer, salt } = first ?? {};
+  invariant(email !== undefined && salt !== undefined, 'a new order has its contacts');
+  return detailsItem(tables, order.id, salt, { email, ...(referrer === undefined ? {} : { referrer }) });
+}
+
+/** The transition with the order's contacts, if it is a first transition. @throws InvariantViolation as `readDetails` */
+export async function withContacts(tools: DetailsTools, transition: OrderTransition): Promise<OrderTransition> {
+  const { first, order } = transition;
+  if (first === undefined) return transition;
+  const contacts = await readDetails(tools, order.id, first.commitment, contactsItem);
+  return { ...transition, first: { ...first, ...(contacts ?? { detailsErased: true }) } };
 }
 
 export function parseOrderTransition(item: Item): OrderTransition {

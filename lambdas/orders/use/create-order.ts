@@ -1,7 +1,9 @@
+import { hasLeftOut, leaveOut, putBack } from '../../kernel/answer.ts';
 import type { Cause } from '../../kernel/cause.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { type Mode, type OrderId, orderOperation, paymentOfOrder, type TenantId } from '../../kernel/ids.ts';
+import { sealOf } from '../../kernel/sealed-details.ts';
 import type { CompletedRecord, OpenRecord } from '../../once/domain/idempotency.ts';
 import {
   type Attempt,
@@ -17,7 +19,7 @@ import {
 import { isSameRequest } from '../../once/use/judge-record.ts';
 import type { CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
 import { createOrderDraft, isSettled } from '../domain/order.ts';
-import { orderAnswer } from '../domain/order-answer.ts';
+import { contactsFields, orderAnswer } from '../domain/order-answer.ts';
 import { saysProcessing } from '../domain/order-steps.ts';
 import {
   firstOrderTransition,
@@ -70,7 +72,10 @@ export async function createOrder(
   request: CreateOrder,
   notes?: RunNotes,
 ): Promise<CreateOrderOutcome> {
-  return executeOnce(tools, new OrderOperation(tools, request), notes);
+  const outcome = await executeOnce(tools, new OrderOperation(tools, request), notes);
+  if (outcome.kind !== 'replay' || !hasLeftOut(outcome.answer)) return outcome;
+  const { details } = await mustRead(tools, request.orderId);
+  return { ...outcome, answer: putBack(outcome.answer, contactsFields(details)) };
 }
 
 class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refusal> {
@@ -144,8 +149,10 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
       cause: this.#request.cause,
     });
     const chain = lengthened(driven.chain, transitions);
+    const answer = orderAnswer(chain.order, chain.details);
     return {
-      answer: orderAnswer(chain.order, chain.details),
+      answer,
+      stored: leaveOut(answer, contactsFields(chain.details)),
       unknown: chain.order.status === 'processing',
       // Each step was written before its call, so its result holds even if the record is lost.
       isRefusal: false,
@@ -171,15 +178,11 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     const { source, items, email, referrer, cause } = this.#request;
     const { paymentId } = this.key;
     const order = { id: orderId, tenantId, mode, amountMinor, currency, paymentId, createdAtMs };
-    const details = {
-      requestId,
-      fingerprint,
-      source,
-      items,
-      email,
-      ...(referrer === undefined ? {} : { referrer }),
-    };
+    const { digest, entropy } = this.#tools;
+    const contacts = { email, ...(referrer === undefined ? {} : { referrer }) };
+    const seal = sealOf(digest, contacts, entropy.salt());
+    const details = { requestId, fingerprint, source, items, ...contacts, ...seal };
     const draft = createOrderDraft(order, referrer);
-    return firstOrderTransition(this.#tools.digest, draft, details, { occurredAtMs: createdAtMs, cause });
+    return firstOrderTransition(digest, draft, details, { occurredAtMs: createdAtMs, cause });
   }
 }

@@ -170,7 +170,7 @@ async function takePayment(
         currency,
         source,
         capture: 'automatic',
-        metadata: { order: id },
+        orderId: id,
       },
     );
   } catch (error) {
@@ -267,7 +267,9 @@ async function sendEmail(
   context: OrderCallContext,
 ): Promise<OrderFact> {
   const operationId = orderStepOperation(tools.digest, 'confirm', order.id);
-  const email = { operationId, to: details.email, tag: CONFIRMATION_TAG, ...confirmationEmail(order, details) };
+  const { email: to } = details;
+  invariant(to !== undefined, 'the address of an order is not erased before its e-mail was sent');
+  const email = { operationId, to, tag: CONFIRMATION_TAG, ...confirmationEmail(order, details) };
   const outcome = await tools.mailer.send(email, limitOf(tools, LATE_TIMEOUT_MS, context));
   switch (outcome.kind) {
     case 'sent':

@@ -1,3 +1,4 @@
+import { jsonFields } from '../../kernel/answer.ts';
 import { apiObject, everyField, shownField } from '../../kernel/fields.ts';
 import type { PrintedFingerprint } from '../../kernel/fingerprint.ts';
 import { type Mode, type PaymentId, partId, type TenantId } from '../../kernel/ids.ts';
@@ -58,12 +59,18 @@ export interface PaymentTerms {
   readonly reference?: string;
 }
 
-/** Fields that the caller sets and that never change. Only the first transition stores them, because they may be long. */
+/** Fields that the caller sets and that may hold personal data. They are stored in a details row, which can be erased. */
 export interface PaymentNotes {
   readonly description?: string;
   readonly metadata?: Readonly<Record<string, string>>;
   /** The page to which the processor sends the payer back. @default the deployment's */
   readonly returnUrl?: string;
+}
+
+/** As answers show them. */
+export interface ShownNotes extends PaymentNotes {
+  /** Present after the details row was erased. */
+  readonly detailsErased?: true;
 }
 
 /** The payment after a transition. */
@@ -99,9 +106,24 @@ export function notesOf({ description, metadata, returnUrl }: PaymentNotes): Pay
 }
 
 /** Fields that the API shows. */
-type ShownPayment = Omit<Payment, 'tenantId'> & PaymentNotes;
+type ShownPayment = Omit<Payment, 'tenantId'> & ShownNotes;
 
 const shown = shownField<ShownPayment>();
+
+// Sorted, because DynamoDB does not keep the order of a map's keys.
+function sortedMetadata(metadata: PaymentNotes['metadata'] = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(metadata).sort(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+/** The fields of {@link PAYMENT_OBJECT} that show the notes, one after the other, as JSON text. */
+export function notesFields({ description, metadata, returnUrl, detailsErased }: ShownNotes): string {
+  return jsonFields({
+    description: description ?? null,
+    metadata: sortedMetadata(metadata),
+    return_url: returnUrl,
+    details_erased: detailsErased,
+  });
+}
 
 /**
  * A payment as the API shows it; amounts in minor units, times in Unix seconds. Fields that few payments have are omitted
@@ -130,11 +152,9 @@ const PAYMENT_OBJECT = apiObject<ShownPayment>()({
   cancellation_reason: shown(['cancelReason'], ({ cancelReason }) => cancelReason),
   reference: shown(['reference'], ({ reference }) => reference ?? null),
   description: shown(['description'], ({ description }) => description ?? null),
-  // Sorted, because DynamoDB does not keep the order of a map's keys.
-  metadata: shown(['metadata'], ({ metadata = {} }) =>
-    Object.fromEntries(Object.entries(metadata).sort(([left], [right]) => (left < right ? -1 : 1))),
-  ),
+  metadata: shown(['metadata'], ({ metadata }) => sortedMetadata(metadata)),
   return_url: shown(['returnUrl'], ({ returnUrl }) => returnUrl),
+  details_erased: shown(['detailsErased'], ({ detailsErased }) => detailsErased),
   disputes: shown(['disputes', 'id', 'currency'], ({ disputes, ...payment }) =>
     disputes?.map((dispute) => disputeObject(dispute, payment)),
   ),
@@ -145,8 +165,9 @@ const PAYMENT_OBJECT = apiObject<ShownPayment>()({
 export type PaymentField = (typeof PAYMENT_OBJECT)['names'][number];
 
 /** @param notes of the first transition */
-export function paymentObject(payment: Payment, notes: PaymentNotes): Record<string, unknown> {
-  return PAYMENT_OBJECT.render({ ...payment, ...notesOf(notes) });
+export function paymentObject(payment: Payment, notes: ShownNotes): Record<string, unknown> {
+  const { detailsErased } = notes;
+  return PAYMENT_OBJECT.render({ ...payment, ...notesOf(notes), ...(detailsErased && { detailsErased }) });
 }
 
 /** The disputes of the payment's own charge that are open or lost: the money is not with the merchant. Minor units. */

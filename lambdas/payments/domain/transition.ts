@@ -1,22 +1,40 @@
+import { type Answer, leaveOut } from '../../kernel/answer.ts';
 import type { Cause, Occasion } from '../../kernel/cause.ts';
 import type { Digest } from '../../kernel/digest.ts';
+import { everyField } from '../../kernel/fields.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import { printed } from '../../kernel/fingerprint.ts';
-import { brokenLink, linkHash, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
+import { brokenLink, hex, linkHash, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
 import type { OrderId, PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import type { Payment, PaymentNotes, Subject, TransitionDraft, TransitionType } from './payment.ts';
+import { type Seal, sealOf } from '../../kernel/sealed-details.ts';
+import {
+  notesFields,
+  type Payment,
+  type PaymentNotes,
+  type ShownNotes,
+  type Subject,
+  type TransitionDraft,
+  type TransitionType,
+} from './payment.ts';
 import type { Posting } from './posting.ts';
 import { assertBalanced } from './posting.ts';
 
 /** Fields that are stored on the first transition only, because they are long or never change. */
-export interface FirstDetails extends PaymentNotes {
+export interface StoredDetails {
   /** The id of the request that created the payment. Later answers contain it, so that all answers are the same bytes. */
   readonly requestId: string;
   readonly fingerprint: Fingerprint;
   /** The processor account that the charge was sent to. Later attempts use it even if the settings have changed. */
   readonly processor: { readonly account: string; readonly endpoint: string; readonly apiVersion: string };
+  /** The order of Payonce that the payment belongs to. */
+  readonly orderId?: OrderId;
+  /** The commitment to the notes. Absent when there are none. */
+  readonly commitment?: Seal['commitment'];
 }
+
+/** The stored details with the notes, which are in a row of their own. The hash covers only the commitment to the notes. */
+export interface FirstDetails extends StoredDetails, ShownNotes, Partial<Pick<Seal, 'salt'>> {}
 
 /** One row of the Ledger: the payment after it, its postings, its event and its link in the hash chain. */
 export interface Transition {
@@ -64,9 +82,14 @@ function seal(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Transit
 
 function hashOf(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Uint8Array {
   const { first, ...rest } = unsealed;
-  const content =
-    first === undefined ? rest : { ...rest, first: { ...first, fingerprint: printed(first.fingerprint) } };
-  return linkHash(digest, content, prevHash);
+  if (first === undefined) return linkHash(digest, rest, prevHash);
+  const { commitment, fingerprint, ...stored } = storedDetails(first);
+  const covered = {
+    ...stored,
+    fingerprint: printed(fingerprint),
+    ...(commitment === undefined ? {} : { commitment: hex(commitment) }),
+  };
+  return linkHash(digest, { ...rest, first: covered }, prevHash);
 }
 
 /**
@@ -76,6 +99,28 @@ function hashOf(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Uint8
  */
 export function firstBrokenLink(digest: Digest, transitions: readonly Transition[]): number | undefined {
   return brokenLink(transitions, ({ prevHash, hash: _claimed, ...unsealed }) => hashOf(digest, unsealed, prevHash));
+}
+
+/** What the row of the first transition holds. */
+export function storedDetails({ requestId, fingerprint, processor, orderId, commitment }: FirstDetails): StoredDetails {
+  return everyField<StoredDetails>({ requestId, fingerprint, processor, orderId, commitment });
+}
+
+/** The notes with a seal, if there are any. @param salt fresh for each payment */
+export function sealedNotes(digest: Digest, notes: PaymentNotes, salt: Uint8Array): PaymentNotes & Partial<Seal> {
+  const { description, metadata = {}, returnUrl } = notes;
+  if (description === undefined && returnUrl === undefined && Object.keys(metadata).length === 0) return {};
+  return { ...notes, ...sealOf(digest, notes, salt) };
+}
+
+/** An answer with the payment as it is stored: without the notes, if they are in a row of their own. */
+export function storedAnswer(answer: Answer, first: FirstDetails): Answer {
+  return first.commitment === undefined ? answer : leaveOut(answer, notesFields(first));
+}
+
+/** The notes of a payment that belongs to an order. They name the order and no person, so they need no details row. */
+export function notesOfOrder({ orderId }: Pick<StoredDetails, 'orderId'>): PaymentNotes {
+  return orderId === undefined ? {} : { metadata: { order: orderId } };
 }
 
 /** @throws InvariantViolation when `transition` is not a payment's first transition */

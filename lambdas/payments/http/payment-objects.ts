@@ -225,6 +225,10 @@ export const payment = z
       .string()
       .exactOptional()
       .meta({ description: 'As requested. Omitted when the page that is set for the deployment is used.' }),
+    details_erased: z
+      .literal(true)
+      .exactOptional()
+      .meta({ description: '`description`, `metadata` and `return_url` were erased. Omitted otherwise.' }),
     disputes: z
       .array(dispute)
       .exactOptional()

@@ -23,11 +23,13 @@ import type {
 } from '../use/payment-store.ts';
 import {
   appendItem,
+  notesPut,
   parseReferenceHolder,
   parseTransition,
   paymentPartition,
   referenceRowKey,
   transitionSort,
+  withNotes,
 } from './items.ts';
 import { holdItem, inquiryItem, returnItem } from './queue-items.ts';
 
@@ -137,7 +139,7 @@ export class DynamoDbStore implements PaymentStore {
 
   async readPayment(paymentId: PaymentId): Promise<PaymentHistory | undefined> {
     const newestRows = await this.#query(paymentId, { newestFirst: true, limit: 1, afterSequence: 0 });
-    const newest = newestRows[0];
+    const [newest] = newestRows;
     if (newest === undefined) return undefined;
     if (newest.sequence === 1) return { first: newest, newest };
     const first = await this.#get(this.#tables.ledger, {
@@ -145,7 +147,7 @@ export class DynamoDbStore implements PaymentStore {
       [KeyAttribute.sort]: transitionSort(1),
     });
     invariant(first !== undefined, 'a payment with transitions has a first one');
-    return { first: parseTransition(first), newest };
+    return { first: await this.#withNotes(parseTransition(first)), newest };
   }
 
   async listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]> {
@@ -155,6 +157,7 @@ export class DynamoDbStore implements PaymentStore {
   #claimItems({ record, pending, reference }: Claim): TransactItem[] {
     const items: TransactItem[] = [claimItem(this.#tables, record)];
     if (pending !== undefined) items.push(appendItem(this.#tables, pending));
+    const notes = pending === undefined ? undefined : notesPut(this.#tables, pending);
     if (reference !== undefined) {
       const replaces = reference.replaces;
       items.push({
@@ -167,6 +170,7 @@ export class DynamoDbStore implements PaymentStore {
         },
       });
     }
+    if (notes !== undefined) items.push(notes);
     return items;
   }
 
@@ -212,7 +216,11 @@ export class DynamoDbStore implements PaymentStore {
       found.push(...(output.Items ?? []).map(parseTransition));
       from = output.LastEvaluatedKey;
     } while (from !== undefined && found.length < page.limit);
-    return found;
+    return Promise.all(found.map((transition) => this.#withNotes(transition)));
+  }
+
+  #withNotes(transition: Transition): Promise<Transition> {
+    return withNotes({ client: this.#client, registry: this.#tables.registry, pacing: this.#pacing }, transition);
   }
 }
 

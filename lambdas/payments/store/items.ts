@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { LedgerRow, RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
 import { KeyAttribute, LedgerTable } from '../../kernel/contract/tables.ts';
-import type { ChainId, PaymentId, TenantId } from '../../kernel/ids.ts';
+import type { ChainId, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
 import { causeItem } from '../../once/store/cause-item.ts';
+import { type DetailsTools, detailsItem, readDetails } from '../../once/store/details-rows.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { ROW_IS_NEW } from '../../once/store/transact-items.ts';
 import type {
@@ -13,12 +14,19 @@ import type {
   HoldChange,
   OperatorDecision,
   Payment,
+  PaymentNotes,
   Refund,
   StrayCharge,
 } from '../domain/payment.ts';
-import { CANCEL_REASONS, isOutcome, PAYMENT_STATUSES, TRANSITION_TYPES } from '../domain/payment.ts';
+import { CANCEL_REASONS, isOutcome, notesOf, PAYMENT_STATUSES, TRANSITION_TYPES } from '../domain/payment.ts';
 import { ACCOUNTS, type Posting } from '../domain/posting.ts';
-import type { FirstDetails, Transition } from '../domain/transition.ts';
+import {
+  type FirstDetails,
+  notesOfOrder,
+  type StoredDetails,
+  storedDetails,
+  type Transition,
+} from '../domain/transition.ts';
 import type { ReferenceName } from '../use/payment-store.ts';
 
 /** The rows of payments. Each row is parsed when it is read: code must not act on a row that it does not understand. */
@@ -132,13 +140,15 @@ const transitionItem = itemSchema<Transition>()({
     }),
   ),
   subject: subjectItem.exactOptional(),
-  first: itemSchema<FirstDetails>()({
-    description: z.string().exactOptional(),
-    metadata: z.record(z.string(), z.string()).exactOptional(),
-    returnUrl: z.string().exactOptional(),
+  first: itemSchema<StoredDetails>()({
     requestId: z.string(),
     fingerprint: z.object({ version: z.int(), sha256: bytes }),
     processor: z.object({ account: z.string(), endpoint: z.string(), apiVersion: z.string() }),
+    orderId: z
+      .string()
+      .transform((id) => id as OrderId)
+      .exactOptional(),
+    commitment: bytes.exactOptional(),
   }).exactOptional(),
   prevHash: bytes,
   hash: bytes,
@@ -158,6 +168,7 @@ export function transitionRow(transition: Transition): Item {
     [KeyAttribute.partition]: paymentPartition(transition.payment.id),
     [KeyAttribute.sort]: transitionSort(transition.sequence),
     ...transition,
+    ...(transition.first === undefined ? {} : { first: storedDetails(transition.first) }),
     ...(isOutcome(transition.type) ? outcomeAttributes(transition.payment.id, transition) : {}),
   };
 }
@@ -177,6 +188,27 @@ export function outcomeAttributes(
 /** The condition lets one writer take a place in the chain. */
 export function appendItem({ ledger }: StoreTables, transition: Transition): TransactItem {
   return { Put: { TableName: ledger, Item: transitionRow(transition), ConditionExpression: ROW_IS_NEW } };
+}
+
+const notesItem = itemSchema<PaymentNotes>()({
+  description: z.string().exactOptional(),
+  metadata: z.record(z.string(), z.string()).exactOptional(),
+  returnUrl: z.string().exactOptional(),
+});
+
+/** The details row of a new payment, when it has notes. */
+export function notesPut(tables: StoreTables, { payment, first }: Transition): TransactItem | undefined {
+  return first?.salt === undefined ? undefined : detailsItem(tables, payment.id, first.salt, notesOf(first));
+}
+
+/** The transition with the payment's notes, if it is a first transition. @throws InvariantViolation as `readDetails` */
+export async function withNotes(tools: DetailsTools, transition: Transition): Promise<Transition> {
+  const { first, payment } = transition;
+  if (first === undefined) return transition;
+  const { commitment } = first;
+  const row = commitment === undefined ? {} : await readDetails(tools, payment.id, commitment, notesItem);
+  const notes: Partial<FirstDetails> = row ?? { detailsErased: true };
+  return { ...transition, first: { ...first, ...notesOfOrder(first), ...notes } };
 }
 
 export function parseTransition(item: Item): Transition {

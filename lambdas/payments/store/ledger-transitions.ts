@@ -7,9 +7,11 @@ import { type ChainId, isOrderId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import { type Item } from '../../kernel/platform/items.ts';
+import type { DetailsTools } from '../../once/store/details-rows.ts';
+import type { StoreTables } from '../../once/store/transact-items.ts';
 import type { OutcomePlace, Transition, TransitionPlace } from '../domain/transition.ts';
 import type { LedgerAge, RecentOutcomes, TransitionReader } from '../use/transition-reader.ts';
-import { parseTransition, paymentPartition, transitionSort } from './items.ts';
+import { parseTransition, paymentPartition, transitionSort, withNotes } from './items.ts';
 
 /** The index projects keys only, about 100 bytes each. A page of 1 MB holds 10,000, more than a shard has in a minute. */
 const MAX_PAGES = 10;
@@ -24,19 +26,25 @@ const placeItem = z.object({ [sortKey]: z.string().regex(/^\d+#(?:pay|ord)_[a-z2
 export class LedgerTransitions implements TransitionReader, RecentOutcomes, LedgerAge {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
+  readonly #registry: string;
   readonly #pacing: Pacing;
   /** Cached: the creation time of a table does not change. */
   #emptyBeforeMs: number | undefined;
 
-  constructor(client: DynamoDBDocumentClient, table: string, pacing: Pacing) {
+  constructor(client: DynamoDBDocumentClient, tables: Pick<StoreTables, 'ledger' | 'registry'>, pacing: Pacing) {
     this.#client = client;
-    this.#table = table;
+    this.#table = tables.ledger;
+    this.#registry = tables.registry;
     this.#pacing = pacing;
   }
 
   async readTransition({ paymentId, sequence }: TransitionPlace): Promise<Transition | undefined> {
     const item = await this.readRow(paymentPartition(paymentId), sequence);
-    return item === undefined ? undefined : parseTransition(item);
+    return item === undefined ? undefined : withNotes(this.details, parseTransition(item));
+  }
+
+  protected get details(): DetailsTools {
+    return { client: this.#client, registry: this.#registry, pacing: this.#pacing };
   }
 
   /** A strongly consistent read of one row of a chain. */

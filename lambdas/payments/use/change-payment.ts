@@ -33,8 +33,8 @@ import type { Decision } from '../domain/decide.ts';
 import type { HoldChange, Refund, TransitionDraft } from '../domain/payment.ts';
 import { evolve, type PaymentState } from '../domain/payment-state.ts';
 import { isSendWindowClosed } from '../domain/settlement.ts';
-import { detailsOf, nextTransition } from '../domain/transition.ts';
-import type { CreatePaymentTools } from './create-payment.ts';
+import { detailsOf, nextTransition, storedAnswer } from '../domain/transition.ts';
+import { type CreatePaymentTools, withNotesAgain } from './create-payment.ts';
 import { decideNeverAsked, findOutChange } from './find-out-change.ts';
 import { chainOf, type PaymentChain, readOwnChain } from './payment-chain.ts';
 import type { Commit } from './payment-store.ts';
@@ -74,7 +74,11 @@ export async function changePayment(
   request: ChangePayment,
   notes?: RunNotes,
 ): Promise<ChangePaymentOutcome> {
-  return executeOnce(tools, new ChangeOperation(tools, request), notes);
+  return withNotesAgain(
+    tools.store,
+    request.paymentId,
+    await executeOnce(tools, new ChangeOperation(tools, request), notes),
+  );
 }
 
 interface Work {
@@ -173,8 +177,11 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
       draft === undefined ? undefined : nextTransition(this.#tools.digest, chain.newest, draft, occasion);
     const state = transition === undefined ? chain.state : evolve(chain.state, transition);
     const unknown = isUnderWay(this.#changeIn(state), state);
+    const details = detailsOf(chain.first);
+    const answer = changeAnswer(operationId, state, details, requestId);
     return {
-      answer: changeAnswer(operationId, state, detailsOf(chain.first), requestId),
+      answer,
+      stored: storedAnswer(answer, details),
       unknown,
       isRefusal: decision?.kind === 'append' && decision.draft.type.endsWith('.failed'),
       write: {

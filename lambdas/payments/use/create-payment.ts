@@ -1,9 +1,10 @@
+import { type Answer, hasLeftOut, putBack } from '../../kernel/answer.ts';
 import type { Cause } from '../../kernel/cause.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
-import type { Mode, PaymentId, TenantId } from '../../kernel/ids.ts';
+import type { Mode, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { chargeOperation } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { CompletedRecord, OpenRecord } from '../../once/domain/idempotency.ts';
@@ -24,11 +25,18 @@ import type { CommitOutcome, ExpectedRecord } from '../../once/use/record-store.
 import { decide } from '../domain/decide.ts';
 import type { ChargeFact } from '../domain/facts.ts';
 import type { Payment, PaymentNotes, PaymentTerms } from '../domain/payment.ts';
-import { create, freesReference, isAwaited, isUnresolved, notesOf, termsOf } from '../domain/payment.ts';
+import { create, freesReference, isAwaited, isUnresolved, notesFields, notesOf, termsOf } from '../domain/payment.ts';
 import { creationAnswer } from '../domain/payment-answer.ts';
 import { isSendWindowClosed } from '../domain/settlement.ts';
 import type { FirstDetails, Transition } from '../domain/transition.ts';
-import { detailsOf, firstTransition, nextTransition } from '../domain/transition.ts';
+import {
+  detailsOf,
+  firstTransition,
+  nextTransition,
+  notesOfOrder,
+  sealedNotes,
+  storedAnswer,
+} from '../domain/transition.ts';
 import { settleCharge } from './find-out.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { Claim, Commit, Inquiry, PaymentStore } from './payment-store.ts';
@@ -54,6 +62,8 @@ export interface CreatePayment extends PaymentTerms, PaymentNotes {
   readonly receivedAtMs?: number;
   /** Claim time of the enclosing order; sends stop 15 minutes after it. Unix milliseconds. @default now */
   readonly claimedAtMs?: number;
+  /** The order of Payonce that the payment belongs to. Its metadata then name that order. */
+  readonly orderId?: OrderId;
 }
 
 type Refusal =
@@ -73,7 +83,27 @@ export async function createPayment(
   request: CreatePayment,
   notes?: RunNotes,
 ): Promise<CreatePaymentOutcome> {
-  return executeOnce(tools, new PaymentOperation(tools, request), notes);
+  return withNotesAgain(
+    tools.store,
+    request.paymentId,
+    await executeOnce(tools, new PaymentOperation(tools, request), notes),
+  );
+}
+
+/** Puts the notes back into a replayed answer, which is stored without them. After an erasure it says that they are erased. */
+export async function withNotesAgain<Outcome extends { readonly kind: string }>(
+  store: Pick<PaymentStore, 'readPayment'>,
+  paymentId: PaymentId,
+  outcome: Outcome,
+): Promise<Outcome> {
+  if (!isReplay(outcome) || !hasLeftOut(outcome.answer)) return outcome;
+  const history = await store.readPayment(paymentId);
+  invariant(history !== undefined, 'an answered payment exists');
+  return { ...outcome, answer: putBack(outcome.answer, notesFields(detailsOf(history.first))) };
+}
+
+function isReplay(outcome: { readonly kind: string }): outcome is { readonly kind: 'replay'; readonly answer: Answer } {
+  return outcome.kind === 'replay';
 }
 
 /** The processor's answer and the chain that it is applied to. No fact when there was nothing to ask. */
@@ -181,8 +211,11 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
       decision?.kind === 'append' ? [nextTransition(this.#tools.digest, chain.newest, decision.draft, occasion)] : [];
     const [transition] = transitions;
     const { payment } = transition ?? chain.newest;
+    const details = detailsOf(chain.first);
+    const answer = creationAnswer(payment, details);
     return {
-      answer: creationAnswer(payment, detailsOf(chain.first)),
+      answer,
+      stored: storedAnswer(answer, details),
       unknown: isUnresolved(payment),
       isRefusal: fact?.kind === 'declined' || fact?.kind === 'rejected' || fact?.kind === 'not_attempted',
       write: {
@@ -202,8 +235,8 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
   }
 
   #pending(nowMs: number): Transition {
-    const { digest, processor } = this.#tools;
-    const { paymentId, tenantId, mode, requestId, fingerprint, cause } = this.#request;
+    const { digest, processor, entropy } = this.#tools;
+    const { paymentId, tenantId, mode, requestId, fingerprint, cause, orderId } = this.#request;
     const draft = create({
       id: paymentId,
       tenantId,
@@ -213,7 +246,9 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
       createdAtMs: nowMs,
     });
     const details: FirstDetails = {
-      ...notesOf(this.#request),
+      ...(orderId === undefined
+        ? sealedNotes(digest, notesOf(this.#request), entropy.salt())
+        : { orderId, ...notesOfOrder({ orderId }) }),
       requestId,
       fingerprint,
       processor: { account: processor.account, endpoint: processor.endpoint, apiVersion: processor.apiVersion },

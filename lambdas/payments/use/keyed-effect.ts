@@ -10,7 +10,8 @@ import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import type { Owner } from '../../tenants/owners.ts';
 import type { TransitionDraft } from '../domain/payment.ts';
-import { nextTransition, type Transition } from '../domain/transition.ts';
+import { detailsOf, nextTransition, storedAnswer, type Transition } from '../domain/transition.ts';
+import { withNotesAgain } from './create-payment.ts';
 import type { EffectStore } from './effect-store.ts';
 import { chainOf, type PaymentChain, readChain, readOwnChain } from './payment-chain.ts';
 import type { Inquiry } from './payment-store.ts';
@@ -68,7 +69,7 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
     return record === undefined ? undefined : judgeEffect(record, fingerprint);
   };
   const done = (outcome: KeyedEffectOutcome<Refusal>) => ({ kind: 'done' as const, outcome });
-  return commitOnce<PaymentChain | undefined, KeyedEffectOutcome<Refusal>>(runner, {
+  const taken = await commitOnce<PaymentChain | undefined, KeyedEffectOutcome<Refusal>>(runner, {
     operationId,
     find,
     prepare: () => readOwnChain(effects, effect.caller, parsePaymentId(effect.payment)),
@@ -85,9 +86,9 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
       });
       const answer = effect.answer(transition, chainOf([...chain.transitions, transition]));
       // The record does not expire: otherwise its key could later correct another payment.
-      const request = { fingerprint, answer };
+      const request = { fingerprint, answer: storedAnswer(answer, detailsOf(chain.first)) };
       const record = { operationId, paymentId, owner: entropy.ownerToken(), recordedAtMs, request };
-      const queued = queuedWith(digest, chain, [transition]);
+      const queued = queuedWith(chain, [transition]);
       const inquiries = [
         ...(queued.inquiries ?? []),
         ...(effect.inquiry === undefined ? [] : [effect.inquiry(transition)]),
@@ -98,6 +99,18 @@ export async function takeEffect<Refusal extends { readonly kind: string }>(
       return { kind: 'again', prepared: await readChain(effects, paymentId) };
     },
   });
+  return withNotesPutBack(effects, effect, taken);
+}
+
+/** A stored answer holds no notes. */
+async function withNotesPutBack<Outcome extends { readonly kind: string }>(
+  effects: EffectStore,
+  effect: Pick<KeyedEffect<unknown>, 'payment' | 'caller'>,
+  outcome: Outcome,
+): Promise<Outcome> {
+  const paymentId = parsePaymentId(effect.payment);
+  const readPayment = async () => readOwnChain(effects, effect.caller, paymentId);
+  return paymentId === undefined ? outcome : withNotesAgain({ readPayment }, paymentId, outcome);
 }
 
 /** What a keyed effect would append to the chain now. */

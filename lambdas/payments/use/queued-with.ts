@@ -1,5 +1,4 @@
-import type { Digest } from '../../kernel/digest.ts';
-import { isOwnRefund, parseOrderId, paymentOfOrder, storedOperationId } from '../../kernel/ids.ts';
+import { isOwnRefund, storedOperationId } from '../../kernel/ids.ts';
 import { moneyOf } from '../domain/charge-money.ts';
 import { stateAfter } from '../domain/payment-state.ts';
 import { detailsOf, type Transition } from '../domain/transition.ts';
@@ -16,11 +15,10 @@ type Before = Pick<PaymentChain, 'first' | 'transitions'>;
  * @param before the chain that the transitions are appended to
  */
 export function queuedWith(
-  digest: Digest,
   before: Before,
   transitions: readonly Transition[],
 ): Pick<Effect, 'toReturn' | 'inquiries' | 'hold' | 'reopened'> {
-  const reopened = orderToReopen(digest, before.first, transitions);
+  const reopened = orderToReopen(before.first, transitions);
   return {
     toReturn: chargesToReturn(before, transitions),
     inquiries: undecidedAtBank(transitions),
@@ -76,14 +74,12 @@ export function holdToEnd(transitions: readonly Transition[]): { readonly hold?:
  * @param first the first transition of the payment's chain
  * @returns undefined when no money came back, or the payment does not belong to an order
  */
-function orderToReopen(digest: Digest, first: Transition, transitions: readonly Transition[]): OpenOrder | undefined {
+function orderToReopen(first: Transition, transitions: readonly Transition[]): OpenOrder | undefined {
   const cameBack = transitions.findLast(
     ({ type, subject }) => type === 'refund.failed' || (subject?.kind === 'dispute' && subject.status === 'won'),
   );
-  const orderId = parseOrderId(detailsOf(first).metadata?.['order'] ?? '');
+  const { orderId } = detailsOf(first);
   if (cameBack === undefined || orderId === undefined) return undefined;
-  // The merchant chooses the metadata and may name any order.
-  if (paymentOfOrder(digest, orderId) !== first.payment.id) return undefined;
   // A time cannot equal a sequence of the order's chain, so a worker that read an older entry cannot delete this one.
   return { orderId, createdAtMs: cameBack.occurredAtMs, sequence: cameBack.occurredAtMs };
 }

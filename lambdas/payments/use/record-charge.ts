@@ -84,7 +84,7 @@ async function recordPart(
         expiresAtSeconds: effectExpirySeconds(nowMs, entropy.fraction()),
       },
       transitions: part,
-      ...queuedWith(digest, chain, part),
+      ...queuedWith(chain, part),
     });
     return outcome.kind === 'recorded' ? { charge, isMore: part.length < transitions.length } : 'again';
   });

@@ -1,5 +1,6 @@
 import type { Cause } from '../../kernel/cause.ts';
 import { parseOrderId } from '../../kernel/ids.ts';
+import { invariant } from '../../kernel/invariant.ts';
 import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import { isSettled } from '../../orders/domain/order.ts';
 import { isOrderDue, REVIEW_WATCH_MS } from '../../orders/domain/order-limits.ts';
@@ -32,6 +33,7 @@ export async function finishOrderClaim(
   const { order, details } = await mustRead(tools, orderId);
   const { tenantId, mode, amountMinor, currency } = order;
   const { requestId, source, items, email, referrer } = details;
+  invariant(email !== undefined, 'the address of an order is not erased before its answer is stored');
   const { cause } = tools;
   const asked = { cause, orderId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, items, email };
   const outcome = await createOrder(tools, { ...asked, ...(referrer === undefined ? {} : { referrer }) });

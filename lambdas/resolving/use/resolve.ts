@@ -201,7 +201,7 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
     const outcome = await effects.recordEffect({
       record,
       transitions: [transition],
-      ...queuedWith(digest, chain, [transition]),
+      ...queuedWith(chain, [transition]),
     });
     if (outcome.kind !== 'recorded') return 'again';
     return isOpen(inquiry.operationId, chainOf([...chain.transitions, transition])) ? 'waiting' : 'finished';

@@ -1,0 +1,49 @@
+import { REPLAY_HORIZON_DAYS } from '../../lambdas/kernel/contract/events.ts';
+import { KEPT as LETTERS_KEPT } from '../../lib/constructs/letter-queue.ts';
+import { KEPT as TASKS_KEPT } from '../../lib/constructs/task-queue.ts';
+import { DEFAULTS } from '../../lib/settings.ts';
+
+/** Amazon DynamoDB developer guide, "Point-in-time recovery". */
+const RECOVERY_DAYS = 35;
+
+/** Where personal data remains after an erasure, and for how many days at most. */
+const COPIES: readonly { readonly where: string; readonly holds: string; readonly days: number }[] = [
+  { where: 'Archive of the event bus', holds: 'the event', days: REPLAY_HORIZON_DAYS },
+  { where: 'Queues of consumers and their dead letters', holds: 'the event', days: TASKS_KEPT.toDays() },
+  { where: 'Dead letters of vendors', holds: 'the e-mail that was not sent', days: LETTERS_KEPT.toDays() },
+  { where: 'Backups of the tables (point-in-time recovery)', holds: 'the details row', days: RECOVERY_DAYS },
+  { where: 'Logs', holds: 'no description, metadata or address', days: DEFAULTS.logRetentionDays },
+];
+
+/** Written by `npm run docs:tables`. */
+export function retentionPage(): string {
+  return `# Retention of personal data
+
+\`description\`, \`metadata\` and \`return_url\` of a payment, and \`email\` and \`referrer\` of an order, are in a details row of their own (\`DETAILS#<id>\` in the
+Registry). The chain in the Ledger holds only a commitment to them: SHA-256 over a random salt of 128 bits, which is in the details row, and the canonical
+form of the data. The Ledger is append-only; the details row can be deleted.
+
+\`npx payonce erase payment <id>\` deletes the details row of a payment that has \`succeeded\`, \`failed\` or been \`canceled\`. Before that it is refused, because
+the receipt and the commission of a later success need the metadata. \`npx payonce erase order <id>\` deletes the details row of an order that is settled and
+whose answer is stored. An order and its payment are erased separately. To erase again has no further effect.
+
+After an erasure the chain still verifies, and the amounts and postings are unchanged. Answers, events and replays of stored answers show
+\`"details_erased": true\`, with \`description\` null, \`metadata\` empty and no \`return_url\`, or \`email\` and \`referrer\` null. Stored answers, Views and deliveries of webhooks
+hold no copy: they are completed from the details row when they are shown or sent.
+
+A read compares the details row with the commitment. A row that was changed is refused as a fault: the request fails, the alarm for failed requests rings, and the
+relay parks the record.
+
+## Copies that end by themselves
+
+| where | what | days, at most |
+|---|---|---|
+${COPIES.map(({ where, holds, days }) => `| ${where} | ${holds} | ${days} |`).join('\n')}
+
+## What is kept
+
+\`reference\`, \`source\`, the reasons of refunds, corrections and decisions, and the names of operators are part of the chain for ever: they must not contain
+personal data of payers. A commission keeps the \`affiliate\` and the order that the metadata named, because it is owed to the affiliate. What was sent to
+the processor, to the mailer, to the shop and to webhook endpoints is theirs to erase.
+`;
+}

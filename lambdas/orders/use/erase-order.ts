@@ -1,0 +1,32 @@
+import { type OrderId, orderOperation } from '../../kernel/ids.ts';
+import type { RecordStore } from '../../once/use/record-store.ts';
+import { isSettled } from '../domain/order.ts';
+import { readOrderChain } from './order-chain.ts';
+import type { OrderStore } from './order-store.ts';
+
+export interface EraseOrderTools {
+  readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
+  readonly records: Pick<RecordStore, 'readRecord'>;
+  /** Deletes the details row, if there is one. */
+  readonly erase: (orderId: OrderId) => Promise<void>;
+}
+
+/** In order of precedence. */
+export type EraseOrderOutcome =
+  | { readonly kind: 'not_found' }
+  /** The e-mail and the credit of the order, or its stored answer, still need the addresses. */
+  | { readonly kind: 'unfinished' }
+  | { readonly kind: 'erased' };
+
+/** Erases the e-mail address and the referrer of an order that is settled. To erase again has no further effect. */
+export async function eraseOrder(
+  { orders, records, erase }: EraseOrderTools,
+  orderId: OrderId,
+): Promise<EraseOrderOutcome> {
+  const chain = await readOrderChain(orders, orderId);
+  if (chain === undefined) return { kind: 'not_found' };
+  const record = await records.readRecord(orderOperation(orderId));
+  if (!isSettled(chain.order) || record?.status === 'INPROGRESS') return { kind: 'unfinished' };
+  await erase(orderId);
+  return { kind: 'erased' };
+}

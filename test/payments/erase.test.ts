@@ -1,0 +1,117 @@
+import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { eventOf } from '../../lambdas/events/domain/event.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { detailsKey, eraseDetails } from '../../lambdas/once/store/details-rows.ts';
+import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
+import { DynamoDbOrders } from '../../lambdas/orders/store/dynamodb-orders.ts';
+import { createOrder } from '../../lambdas/orders/use/create-order.ts';
+import { eraseOrder } from '../../lambdas/orders/use/erase-order.ts';
+import { isOutcome } from '../../lambdas/payments/domain/payment.ts';
+import { detailsOf, firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
+import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
+import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
+import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
+import { erasePayment } from '../../lambdas/payments/use/erase-payment.ts';
+import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
+import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
+import { projectEvent } from '../../lambdas/views/use/project-event.ts';
+import { OrderHarness, orderRequest } from '../orders/order-harness.ts';
+import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
+import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
+import { change } from './change-harness.ts';
+import { paymentRequest } from './payment-fixtures.ts';
+
+const TEXT = 'Ada Lovelace';
+const notes = { description: `For ${TEXT}`, metadata: { name: TEXT, receipt_email: `${TEXT}@example.com` } };
+
+let world: ReturnType<typeof open>;
+beforeEach(() => {
+  world = open();
+});
+
+function open() {
+  const harness = new OrderHarness();
+  const { client } = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => harness.clock.nowMs() });
+  const { clock } = harness;
+  const pacing = { clock, entropy: harness.tools.entropy };
+  const store = new DynamoDbStore(client, TABLES, pacing);
+  const orders = new DynamoDbOrders(client, TABLES, pacing, store);
+  const views = new DynamoDbViews(client, TABLES.views, pacing);
+  const tools = { ...harness.tools, store, orders, runner: idempotentRunner };
+  const erase = (id: string) => eraseDetails({ client, registry: TABLES.registry, pacing }, id);
+  const everything = async (): Promise<string> => {
+    const found = await Promise.all(
+      Object.values(TABLES).map((TableName) => client.send(new ScanCommand({ TableName }))),
+    );
+    return JSON.stringify(found.map(({ Items }) => Items));
+  };
+  return { client, store, orders, views, tools, erase, everything };
+}
+
+describe('a payment', () => {
+  const request = paymentRequest('p', notes);
+
+  test('is erased: its text is in no table, its chain is whole, and its amounts are there', async () => {
+    const { store, views, tools, erase, everything } = world;
+    const first = await createPayment(tools, { ...request, capture: 'manual' });
+    await changePayment(tools, change(request, 'c', { kind: 'capture' }));
+    await changePayment(tools, change(request, 'r', { kind: 'refund', amountMinor: 300 }));
+    const paid = await readChain(store, request.paymentId);
+    for (const transition of paid?.transitions.filter(({ type }) => isOutcome(type)) ?? []) {
+      const event = eventOf(systemDigest, transition, detailsOf(paid?.first ?? transition));
+      expect(JSON.stringify(event)).toContain(TEXT);
+      await projectEvent({ views, runner: idempotentRunner }, event);
+    }
+    expect(await everything()).toContain(TEXT);
+    expect(JSON.stringify(await createPayment(tools, { ...request, capture: 'manual' }))).toContain(TEXT);
+    expect(await createPayment(tools, { ...request, capture: 'manual' })).toMatchObject({
+      kind: 'replay',
+      answer: 'answer' in first ? first.answer : {},
+    });
+
+    const ask = { store, erase };
+    expect(await erasePayment(ask, request.paymentId)).toEqual({ kind: 'erased' });
+    expect(await erasePayment(ask, request.paymentId)).toEqual({ kind: 'erased' });
+
+    expect(await everything()).not.toContain(TEXT);
+    const chain = await readChain(store, request.paymentId);
+    expect(firstBrokenLink(systemDigest, chain?.transitions ?? [])).toBeUndefined();
+    expect(chain?.state.payment).toMatchObject({ amountCapturedMinor: 1000, amountRefundedMinor: 300 });
+    const again = await createPayment(tools, { ...request, capture: 'manual' });
+    expect(again).toMatchObject({ kind: 'replay' });
+    expect('answer' in again ? JSON.parse(again.answer.body) : {}).toMatchObject({
+      description: null,
+      metadata: {},
+      details_erased: true,
+    });
+  });
+
+  test('is not erased before it has ended', async () => {
+    await createPayment(world.tools, { ...request, source: 'tok_async' });
+    const outcome = await erasePayment(world, request.paymentId);
+    expect(outcome).toEqual({ kind: 'unfinished', status: 'processing' });
+    expect(await world.everything()).toContain(TEXT);
+  });
+
+  test('whose details row was changed cannot be read', async () => {
+    await createPayment(world.tools, request);
+    const Item = { ...detailsKey(request.paymentId), salt: new Uint8Array(16), details: { description: 'forged' } };
+    await world.client.send(new PutCommand({ TableName: TABLES.registry, Item }));
+    await expect(world.store.readPayment(request.paymentId)).rejects.toThrow('match the commitment');
+  });
+});
+
+test('an order is erased once it is settled: its addresses are in no table, and its chain is whole', async () => {
+  const { store, orders, tools, erase, everything } = world;
+  const request = orderRequest('tea', { email: 'ada.lovelace@example.com', referrer: 'charles.babbage' });
+  await createOrder(tools, request);
+  expect(await everything()).toContain('ada.lovelace');
+  expect(await eraseOrder({ orders, records: store, erase }, request.orderId)).toEqual({ kind: 'erased' });
+  expect(await everything()).not.toMatch(/ada\.lovelace|charles\.babbage/);
+  const chain = await orders.listOrderTransitions(request.orderId, { afterSequence: 0, limit: 100 });
+  expect(firstBrokenOrderLink(systemDigest, chain)).toBeUndefined();
+  const again = await createOrder(tools, request);
+  expect('answer' in again ? JSON.parse(again.answer.body) : {}).toMatchObject({ email: null, details_erased: true });
+});
