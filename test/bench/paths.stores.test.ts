@@ -39,7 +39,7 @@ describe('the benchmark counts', () => {
     expect(counts(await measureByHand(config(), tables)).slice(1)).toEqual(['first', 2, 2, 11]);
   });
 
-  test('those of the handlers beside it', async () => {
+  test('the calls, writes and units of the handlers compared with it', async () => {
     expect((await measureOthers(config(), tables)).map(counts)).toEqual([
       ['naive handler, first execution', 'first', 3, 2, 3],
       ['plain Powertools handler, first execution', 'first', 3, 3, 3],

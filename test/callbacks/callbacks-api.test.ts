@@ -110,7 +110,7 @@ describe('a callback with an invalid signature is 401, and nothing is stored', (
     expect(site.reports.at(-1)?.counts).toEqual(['callback_refused']);
   });
 
-  test('none at all', async () => {
+  test('none', async () => {
     expect((await site.post({ body: eventBody('evt_1', charge) })).status).toBe(401);
     expect(site.stored()).toBe(0);
   });

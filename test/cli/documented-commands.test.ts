@@ -41,12 +41,12 @@ describe('commands in documents', () => {
     else if (command !== 'npm ci') expect(Object.keys(scripts)).toContain(words.at(-1));
   });
 
-  test('docs/cli.md has each command of payonce, and no other', () => {
+  test('docs/cli.md lists each command of payonce, and no other', () => {
     const documented = [...read('docs/cli.md').matchAll(/^\| `([a-z]+ [a-z]+)[^|]*` \|/gm)].map(([, words]) => words);
     expect(new Set(documented)).toEqual(new Set(commandsOf(program())));
   });
 
-  test('docs/cli.md has each exit code, and no other', () => {
+  test('docs/cli.md lists each exit code, and no other', () => {
     const documented = [...read('docs/cli.md').matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
     expect(documented).toEqual(Object.values(ExitCode));
   });
@@ -80,7 +80,7 @@ describe('each command that the README names is run', () => {
     .filter((command) => command.startsWith('npx payonce '))
     .map((command) => command.split(' ').slice(2));
 
-  test('by a suite of its own, or here', () => {
+  test('by its own suite, or by this one', () => {
     expect(named.length).toBeGreaterThan(15);
     const elsewhere = named.filter((command) => !command.startsWith('npx payonce '));
     expect(elsewhere.filter((command) => RUN_ELSEWHERE[command] === undefined)).toEqual([]);

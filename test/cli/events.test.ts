@@ -100,7 +100,7 @@ async function redrive() {
   return { ...(error instanceof Error ? endingOf(error) : { exitCode: ExitCode.done }), printed };
 }
 
-test('a queue whose task SQS refuses does not keep the others from being redriven', async () => {
+test('a queue whose task SQS refuses does not prevent the redrive of the others', async () => {
   busy = ['first-dead'];
   const { exitCode, printed, ...ended } = await redrive();
   expect(ended).toMatchObject({ sentence: expect.stringContaining('There is already a task running.') });

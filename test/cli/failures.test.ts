@@ -80,7 +80,7 @@ describe('every command fails with one sentence and the documented exit code', (
     (words) => `${words} ${arguments_[words] ?? ''}`.trim(),
   );
 
-  test.each(commands)('payonce %s --local --json, and nothing runs locally', async (command) => {
+  test.each(commands)('payonce %s --local --json without a local stack', async (command) => {
     expect(await payonce(`${command} --local --json`)).toEqual({
       code: ExitCode.notFound,
       sentence: `Nothing runs locally in ${directory}: start it with "npm start".`,
@@ -88,7 +88,7 @@ describe('every command fails with one sentence and the documented exit code', (
     });
   });
 
-  test.each(commands)('payonce %s, and nothing is set', async (command) => {
+  test.each(commands)('payonce %s without any setting', async (command) => {
     const { code, sentence, printed } = await payonce(command);
     expect({ code, printed }).toEqual({ code: ExitCode.settings, printed: [] });
     expect(sentence).toMatch(/^No (AWS region|API key) is set: .+\.$/);
@@ -99,7 +99,7 @@ describe('payonce', () => {
   test.each([
     ['no credentials', { AWS_REGION: 'eu-west-1' }, 'No AWS credentials were found'],
     ['an unknown profile', { AWS_REGION: 'eu-west-1', AWS_PROFILE: 'nobody' }, 'No AWS credentials were found'],
-  ])('tells of %s', async (_, environment, sentence) => {
+  ])('reports %s', async (_, environment, sentence) => {
     const ended = await payonce('tenants list', environment);
     expect(ended).toMatchObject({ code: ExitCode.settings, printed: [] });
     expect(ended.sentence).toMatch(new RegExp(`^${sentence}.+\\.$`));
@@ -112,30 +112,27 @@ describe('payonce', () => {
       { ...SOMEBODY, AWS_ENDPOINT_URL: 'aws.example' },
       'The AWS endpoint aws.example is no address: correct AWS_ENDPOINT_URL, or endpoint_url of the profile.',
     ],
-  ])('tells of %s that is wrong', async (_, environment, sentence) => {
+  ])('reports an invalid %s', async (_, environment, sentence) => {
     const ended = await payonce('tenants list', environment);
     expect(ended).toMatchObject({ code: ExitCode.settings, printed: [] });
     expect(ended.sentence).toContain(sentence);
   });
 
-  test.each(['sk_test_secret\nmore', 'sk_ключ'])(
-    'tells of an API key that cannot be one, without the key',
-    async (key) => {
-      expect(await payonce('jobs list --url http://127.0.0.1:65111', { PAYONCE_API_KEY: key })).toEqual({
-        code: ExitCode.settings,
-        sentence: 'The API key has characters that no API key has.',
-        printed: [],
-      });
-    },
-  );
+  test.each(['sk_test_secret\nmore', 'sk_ключ'])('reports an invalid API key without repeating it', async (key) => {
+    expect(await payonce('jobs list --url http://127.0.0.1:65111', { PAYONCE_API_KEY: key })).toEqual({
+      code: ExitCode.settings,
+      sentence: 'The API key has characters that no API key has.',
+      printed: [],
+    });
+  });
 
-  test('takes a blank API key for none', async () => {
+  test('treats a blank API key as none', async () => {
     const ended = await payonce('jobs list --url http://127.0.0.1:65111', { PAYONCE_API_KEY: ' ' });
     expect(ended).toMatchObject({ code: ExitCode.settings, printed: [] });
     expect(ended.sentence).toMatch(/^No API key is set: /);
   });
 
-  test('tells when the API does not answer', async () => {
+  test('reports that the API does not answer', async () => {
     expect(await payonce('jobs list --key sk --url http://127.0.0.1:65111')).toEqual({
       code: ExitCode.unreachable,
       sentence: 'The service cannot be reached: connect ECONNREFUSED 127.0.0.1:65111',
@@ -189,7 +186,7 @@ describe('payonce', () => {
   60_000,
 );
 
-describe('what AWS answers', () => {
+describe('a fault of AWS', () => {
   let endpoint = '';
   let answer: { readonly status: number; readonly code: string; readonly message: string };
   const server = createServer((request, response) => {
@@ -230,7 +227,7 @@ describe('what AWS answers', () => {
     expect(ended.sentence).toContain(sentence);
   });
 
-  test('a fault of the command itself is one sentence too', () => {
+  test('a fault of the command itself is also one sentence', () => {
     expect(endingOf(new TypeError('x is not a function\n    at code'))).toEqual({
       exitCode: ExitCode.internal,
       sentence: 'This should not happen: x is not a function (NODE_DEBUG=payonce shows where).',

@@ -51,7 +51,7 @@ const NOTHING = ['0', '0', '0', '0'];
 const ending = async (...args: readonly string[]) => endingOf(await run(...args).catch((error: unknown) => error));
 
 describe('payonce jobs', () => {
-  test('list shows every job with its last run and its next', async () => {
+  test('list shows every job with its last and next run', async () => {
     await run('run', 'close-days', '--scheduled-for', String(Date.parse(T1) / 1000));
     printed = [];
     const lines = (await run('list')).map(cells);
@@ -60,7 +60,7 @@ describe('payonce jobs', () => {
     expect(lines).toContainEqual(['resolve', 'rate(1 minute)', 'never ran', 'not known yet']);
   });
 
-  test('run asks for a run, for now or for a time, and runs shows them', async () => {
+  test('run requests a run, for now or for a given time, and runs lists them', async () => {
     expect(cells((await run('run', 'close-days'))[1])).toEqual([
       'close-days:2026-03-01T12:00:00Z',
       'accepted',
@@ -85,7 +85,7 @@ describe('payonce jobs', () => {
     expect(shown).toEqual({ object: 'list', data: [], has_more: false });
   });
 
-  test('tells when what answers is not the API', async () => {
+  test('reports an answer that is not the API’s', async () => {
     const other = createServer((request, response) => {
       request.resume();
       response.end('<html></html>');
@@ -103,7 +103,7 @@ describe('payonce jobs', () => {
     }
   });
 
-  test('says what the API says when it refuses', async () => {
+  test('reports the detail of the API’s refusal', async () => {
     expect(await ending('run', 'close-weeks')).toEqual({
       exitCode: ExitCode.notFound,
       sentence: 'not_found: There is no such job.',
@@ -128,7 +128,7 @@ describe('payonce jobs', () => {
     [['runs', 'close-days', '--most', '1.5'], "option '--most <n>': 1.5 is not a number from 1 to 100."],
     [['run'], "missing required argument 'id'"],
     [['stop'], "unknown command 'stop'"],
-  ])('%j is refused before anything is asked', async (args, sentence) => {
+  ])('%j is refused before any call', async (args, sentence) => {
     expect(await ending(...args)).toEqual({ exitCode: ExitCode.usage, sentence });
     expect(harness.reports).toEqual([]);
     expect(printed).toEqual([]);

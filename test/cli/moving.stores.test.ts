@@ -53,7 +53,7 @@ async function pairWith(
 
 const wait = () => Promise.resolve();
 
-test('dead letters go back to their queue, those that a consumer parked too, and the progress is told', async () => {
+test('dead letters return to their queue, including those that a consumer parked, and the progress is reported', async () => {
   const { pair, workUrl } = await pairWith('one', 'two', 'three');
   const progress: unknown[] = [];
   expect(await moveBack(sqs, pair, { wait, report: (told) => progress.push(told) })).toEqual({
@@ -65,7 +65,7 @@ test('dead letters go back to their queue, those that a consumer parked too, and
   expect(await moveBack(sqs, pair, { wait, report: () => undefined })).toEqual({ moved: 0, failure: undefined });
 });
 
-test('a queue without dead letters of its own is no pair, and no source of a task', async () => {
+test('a queue that is not a dead-letter queue forms no pair, and is not the source of a task', async () => {
   const work = await queue();
   expect(await redrivePairs(sqs, [work.url])).toEqual([]);
   await expect(sqs.send(new StartMessageMoveTaskCommand({ SourceArn: work.arn }))).rejects.toThrow(
@@ -73,7 +73,7 @@ test('a queue without dead letters of its own is no pair, and no source of a tas
   );
 });
 
-test('without a destination SQS knows only of messages that it moved itself where they came from', async () => {
+test('without a destination SQS knows the source only of messages that it dead-lettered itself', async () => {
   const { pair, workUrl } = await pairWith('parked by a consumer');
   const SourceArn = pair.deadLettersArn;
   await sqs.send(new StartMessageMoveTaskCommand({ SourceArn }));

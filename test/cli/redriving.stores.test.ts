@@ -5,7 +5,7 @@ import { SqsParking } from '../../lambdas/events/store/sqs-parking.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { localAws } from '../support/local-aws.ts';
 
-test('a redrive works on what waits, once each, and only what was done goes', async () => {
+test('a redrive processes each waiting message once, and removes only the finished ones', async () => {
   const { awsEndpoint: endpoint, region } = localAws();
   const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
   const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: `redriving-${process.pid}` }));

@@ -2,14 +2,14 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, test } from '@jest/globals';
 import { parkedWork, redrive } from '../../cli/redriving.ts';
 
-describe('what was parked', () => {
-  test('is given to the relay once more when it is a whole record', () => {
+describe('a parked record', () => {
+  test('is given to the relay again if it is complete', () => {
     const record = { eventName: 'INSERT', dynamodb: { SequenceNumber: '1' } };
     expect(parkedWork(JSON.stringify(record))).toEqual({ kind: 'relay', record });
   });
 
   /** As in the AWS Lambda developer guide, "Retain discarded records for a DynamoDB event source". */
-  test('is published again from the Ledger when it is only a place in the Stream, with ten minutes around it: clocks differ', () => {
+  test('that is only a position in the Stream is published again from the Ledger, with ten minutes around it for clock skew', () => {
     const pointer = {
       requestContext: { condition: 'RetryAttemptsExhausted', approximateInvokeCount: 21 },
       version: '1.0',
@@ -53,7 +53,7 @@ function spreadQueue(): SQSClient {
   return client;
 }
 
-test('a redrive asks all servers of a queue before it says that nothing waits', async () => {
+test('a redrive reads from all servers of a queue before it reports the queue as empty', async () => {
   const worked: unknown[] = [];
   const redriven = await redrive(
     spreadQueue(),

@@ -27,7 +27,7 @@ describe('the demonstration on the deployed stack', () => {
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-  test('counts every scenario at the owners, in the given order, with Payonce once', () => {
+  test('counts every scenario at the owners of the effects, in the given order, with one effect by Payonce', () => {
     expect(findings.map(({ payonce }) => payonce)).toEqual(
       SHOWN.map(() => ({ atProcessor: 1, postings: 1, events: 1, effects: 1 })),
     );

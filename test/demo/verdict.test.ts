@@ -13,7 +13,7 @@ const found = (payonce: Partial<Counts> = {}): Finding => ({
 });
 
 describe('the demonstration', () => {
-  test('succeeds when Payonce was always correct, whatever the naive side', () => {
+  test('succeeds when Payonce was always correct, regardless of the naive side', () => {
     expect(exitCode([found(), found()])).toBe(0);
   });
 
@@ -76,7 +76,7 @@ describe('docs/demo.md', () => {
     expect(document).toBe(page(findings()));
   });
 
-  test('shows every scenario, and Payonce once in each', () => {
+  test('shows every scenario, with one effect by Payonce in each', () => {
     expect(findings().map(({ trouble }) => trouble)).toEqual(SCENARIOS.map(({ trouble }) => trouble));
     expect(exitCode(findings())).toBe(0);
   });

@@ -13,7 +13,7 @@ const GOOD = {
 const read = (environment: Variables) => readPaymentsConfig(environment, PROCESSORS);
 
 describe('the environment of the payments function', () => {
-  test('is read', () => {
+  test('is parsed', () => {
     expect(read({ ...GOOD, PATH: '/usr/bin' })).toEqual({
       tables: { idempotency: 'Idempotency-1', ledger: 'Ledger-1', registry: 'Registry-1' },
       processors: [{ processor: PROCESSORS[0], settings: { url: 'https://processor.example/api' }, secretIds: {} }],
@@ -36,7 +36,7 @@ describe('the environment of the payments function', () => {
     expect(() => read({ ...GOOD, PROCESSOR_ROUTES: '[' })).toThrow('PROCESSOR_ROUTES must be JSON');
   });
 
-  test.each(Object.keys(GOOD))('without %s the function does not start, and says so', (name) => {
+  test.each(Object.keys(GOOD))('without %s the function does not start, and the error names it', (name) => {
     const rest = Object.fromEntries(Object.entries(GOOD).filter(([each]) => each !== name));
 
     expect(() => read(rest)).toThrow(`the environment variable ${name} is not set`);
@@ -44,7 +44,7 @@ describe('the environment of the payments function', () => {
   });
 
   test.each(['processor.example', 'ftp://processor.example', 'https://processor.example/', 'https://'])(
-    'with %s as the processor it does not start',
+    'with %s as the processor the function does not start',
     (url) => {
       expect(() => read({ ...GOOD, PROCESSOR_URL: url })).toThrow(/the environment variable PROCESSOR_URL must/);
     },

@@ -5,21 +5,21 @@ const QUEUE = 'https://sqs.eu-west-1.amazonaws.com/1/parked';
 const CONSUMER = { IDEMPOTENCY_TABLE: 'Idempotency', PARKING_QUEUE_URL: QUEUE };
 const PUBLISHER = { LEDGER_TABLE: 'Ledger', EVENT_BUS: 'bus' };
 
-describe('what a consumer was deployed with', () => {
-  test('names the tables that it writes, and no others', () => {
+describe('the settings of a consumer', () => {
+  test('name the tables that it writes, and no others', () => {
     expect(readConsumerConfig({ ...CONSUMER, VIEWS_TABLE: 'Views' })).toEqual({
       tables: { idempotency: 'Idempotency', views: 'Views' },
       parkingQueueUrl: QUEUE,
     });
   });
 
-  test.each(Object.keys(CONSUMER))('names %s when it is missing', (name) => {
+  test.each(Object.keys(CONSUMER))('are rejected without %s, naming it', (name) => {
     expect(() => readConsumerConfig({ ...CONSUMER, [name]: undefined })).toThrow(name);
   });
 });
 
-describe('what puts events on the bus', () => {
-  test('reads the Ledger, knows its bus, and the relay where to park', () => {
+describe('the settings of the publishers', () => {
+  test('name the Ledger and the bus, and for the relay the parking queue', () => {
     expect(readPublisherConfig(PUBLISHER)).toEqual({ ledgerTable: 'Ledger', eventBus: 'bus' });
     expect(readRelayConfig({ ...PUBLISHER, PARKING_QUEUE_URL: QUEUE })).toMatchObject({ parkingQueueUrl: QUEUE });
     expect(() => readRelayConfig(PUBLISHER)).toThrow('PARKING_QUEUE_URL');

@@ -14,7 +14,7 @@ const api = {
 };
 
 describe('the functions of jobs start', () => {
-  test('with what they were deployed with', () => {
+  test('with their deployed settings', () => {
     expect(readExecutorConfig(executor)).toEqual({
       idempotencyTable: 'Idempotency',
       credentialSecretId: 'job-credential',
@@ -33,7 +33,7 @@ describe('the functions of jobs start', () => {
     ['API_URL', undefined],
     ['API_URL', 'ftp://api.example'],
     ['API_URL', 'https://api.example/'],
-  ])('not as an executor with %s %s, and name it', (name, value) => {
+  ])('not as an executor with %s %s, and the error names it', (name, value) => {
     expect(() => readExecutorConfig({ ...executor, [name]: value })).toThrow(`the environment variable ${name}`);
   });
 

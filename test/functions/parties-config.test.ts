@@ -10,12 +10,12 @@ const SANDBOX = {
   REGISTRY_TABLE: 'registry',
 };
 
-describe('the parties that a function was deployed with', () => {
-  test('are none when nothing names them: no orders are taken', () => {
+describe('the configured parties of a function', () => {
+  test('are none when no setting names them: no orders are accepted', () => {
     expect(readPartiesConfig({ REGISTRY_TABLE: 'registry' })).toBeUndefined();
   });
 
-  test('are read with what the sandbox needs, and with what Postmark needs', () => {
+  test('are read with the settings of the sandbox and of Postmark', () => {
     expect(readPartiesConfig(SANDBOX)).toEqual({
       shopUrl: 'http://localhost:4566/live',
       postmark: { url: 'http://localhost:4566/live', from: 'shop@payonce.example', maxLagMs: 30_000 },

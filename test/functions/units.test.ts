@@ -64,7 +64,7 @@ async function webhooks(): Promise<WebhookWorld> {
   return world;
 }
 
-describe('handed over twice, and run by the runner both times, takes effect once:', () => {
+describe('delivered twice, and run by the runner both times, takes effect once:', () => {
   test('a record of the Stream at the relay', async () => {
     const harness = new RelayHarness(chains(2));
     await harness.relayWith({ runner });

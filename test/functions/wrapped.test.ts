@@ -58,7 +58,7 @@ function usesName(node: ts.Node, name: string): boolean {
   return ts.forEachChild(node, (child) => usesName(child, name)) ?? false;
 }
 
-test('there are functions to look at', () => {
+test('the functions are found', () => {
   expect(FUNCTIONS.length).toBeGreaterThan(18);
 });
 
@@ -67,7 +67,7 @@ describe.each(FUNCTIONS)('%s', (file) => {
     expect(exportsOf(file).map(({ name }) => name)).toEqual(['handler']);
   });
 
-  test('runs its unit of work by idempotently, or says that it only reads', () => {
+  test('runs its unit of work by idempotently, or states that it only reads', () => {
     const [handler] = exportsOf(file);
     const isException = handler?.text.includes(EXCEPTION) === true;
     expect(isException).toBe(READ_ONLY.includes(basename(file)));

@@ -24,7 +24,7 @@ describe('headers', () => {
     ).toEqual(['one', 'two']);
   });
 
-  test('have a value once when both maps have it, and merge names that differ in case', () => {
+  test('contain a value once when both maps have it, and merge names that differ in case', () => {
     const request = read({ headers: { 'x-a': 'one' }, multiValueHeaders: { 'X-A': ['one'], 'X-a': ['two'] } });
 
     expect(request.header('x-a')).toEqual(['one', 'two']);
@@ -85,7 +85,7 @@ describe('the path', () => {
 });
 
 describe('the query', () => {
-  test('has all values of each parameter, once', () => {
+  test('contains all values of each parameter once', () => {
     const { query } = gatewayRequest(gatewayEvent('GET', '/x?a=1&a=2&b=3&a=1'));
 
     expect(Object.fromEntries(query)).toEqual({ a: ['1', '2'], b: ['3'] });

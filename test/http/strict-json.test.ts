@@ -8,7 +8,7 @@ const parsed = (text: string) => {
 };
 
 describe('strict JSON', () => {
-  test('is read as by JSON.parse, for every value that parsers interpret alike', () => {
+  test('is parsed as by JSON.parse, for every value that parsers interpret alike', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 8, stringUnit: 'grapheme' }), fc.nat(3), (text, indent) => {
         const value: unknown = JSON.parse(text);

@@ -102,7 +102,7 @@ describe("a secret's text", () => {
     ' ',
     'null',
     '4242424242',
-  ])('that is %j is an error, which names the secret and quotes nothing of it', async (held) => {
+  ])('that is %j is an error, which names the secret and does not quote it', async (held) => {
     manager.holds(held);
 
     const error = await rejection(secrets.active(ID));
@@ -121,7 +121,7 @@ describe("a secret's text", () => {
     expect(await rejection(secrets.active(ID))).toMatchObject({ code: 'secret_malformed' });
   });
 
-  test('that becomes malformed takes the old secrets out of force, and is read again by the next', async () => {
+  test('that becomes malformed deactivates the old secrets, and is read again by the next caller', async () => {
     await secrets.active(ID);
     clock.advance(MINUTE);
     manager.holds('{"current":');
@@ -135,7 +135,7 @@ describe("a secret's text", () => {
   });
 });
 
-describe('Secrets Manager is asked', () => {
+describe('Secrets Manager is called', () => {
   test('once a minute for each secret', async () => {
     for (let passed = 0; passed < 10 * MINUTE; passed += SECOND) {
       await secrets.active(ID);
@@ -147,7 +147,7 @@ describe('Secrets Manager is asked', () => {
     expect(manager.asked.filter((id) => id === 'another')).toHaveLength(10);
   });
 
-  test('once every ten seconds at most, however many forged callbacks come', async () => {
+  test('at most once every ten seconds, however many forged callbacks arrive', async () => {
     for (let passed = 0; passed < MINUTE; passed += 100) {
       await secrets.active(ID);
       await secrets.renewed(ID);
@@ -157,7 +157,7 @@ describe('Secrets Manager is asked', () => {
     expect(manager.asked).toHaveLength(6);
   });
 
-  test('once by all who come while it is being asked', async () => {
+  test('once for all concurrent callers', async () => {
     const answer = Promise.withResolvers<HttpAnswer>();
     manager.answer = () => answer.promise;
 
@@ -168,7 +168,7 @@ describe('Secrets Manager is asked', () => {
     expect(manager.asked).toEqual([ID]);
   });
 
-  test('once every ten seconds at most while it fails', async () => {
+  test('at most once every ten seconds while it fails', async () => {
     await secrets.active(ID);
     clock.advance(MINUTE);
     manager.asked = [];
@@ -199,18 +199,21 @@ describe('while Secrets Manager fails', () => {
     [400, 'AccessDeniedException'],
     [400, 'ResourceNotFoundException'],
     [400, 'ThrottlingException'],
-  ])('with %i %s, a secret never read is a fault that may pass, and passes with it', async (status, type) => {
-    manager.fails(status, type);
+  ])(
+    'with %i %s, a secret never read before is a retryable fault until Secrets Manager recovers',
+    async (status, type) => {
+      manager.fails(status, type);
 
-    const error = await rejection(secrets.active(ID));
+      const error = await rejection(secrets.active(ID));
 
-    expect(error).toBeInstanceOf(RetryableError);
-    expect(error).toMatchObject({ code: 'secrets_unavailable', cause: { name: type } });
-    manager.holds('{"current":"first"}');
-    expect(await secrets.active(ID)).toEqual(['first']);
-  });
+      expect(error).toBeInstanceOf(RetryableError);
+      expect(error).toMatchObject({ code: 'secrets_unavailable', cause: { name: type } });
+      manager.holds('{"current":"first"}');
+      expect(await secrets.active(ID)).toEqual(['first']);
+    },
+  );
 
-  test('what is known is used until it is 15 minutes old, by both questions', async () => {
+  test('known secrets are used until they are 15 minutes old, by both kinds of read', async () => {
     await secrets.active(ID);
     manager.fails();
 
@@ -224,7 +227,7 @@ describe('while Secrets Manager fails', () => {
     expect(await rejection(secrets.renewed(ID))).toMatchObject({ code: 'secrets_unavailable' });
   });
 
-  test('an answer that breaks off says nothing of the secret in the error', async () => {
+  test('a truncated answer leaves nothing of the secret in the error', async () => {
     manager.answer = () => ({ status: 200, body: 'confidential {"SecretString":"confidential' });
 
     const error = await rejection(secrets.active(ID));
@@ -233,7 +236,7 @@ describe('while Secrets Manager fails', () => {
     expect(everything(error)).not.toContain('confid');
   });
 
-  test('all who wait for one answer get the same fault, and the next asks anew', async () => {
+  test('all callers that wait for one answer get the same fault, and the next caller reads again', async () => {
     manager.fails();
     const errors = await Promise.all([rejection(secrets.active(ID)), rejection(secrets.active(ID))]);
 
@@ -258,7 +261,7 @@ describe('a callback', () => {
     return result.kind === 'valid' ? 'valid' : result.reason;
   };
 
-  test('is taken under both secrets during the overlap, and under the old one no longer than a minute after', async () => {
+  test('is accepted under both secrets during the overlap, and under the old one for at most a minute after it', async () => {
     manager.holds('{"old":"first","new":"second"}');
     expect([await verdict('first'), await verdict('second'), await verdict('third')]).toEqual([
       'valid',
@@ -272,7 +275,7 @@ describe('a callback', () => {
     expect([await verdict('first'), await verdict('second')]).toEqual(['mismatch', 'valid']);
   });
 
-  test('is taken at once under a secret that was added, although the old ones are remembered', async () => {
+  test('is accepted at once under an added secret, although the old ones are cached', async () => {
     expect(await verdict('first')).toBe('valid');
     clock.advance(10 * SECOND);
     manager.holds('{"old":"first","new":"second"}');
@@ -282,7 +285,7 @@ describe('a callback', () => {
     expect(manager.asked).toHaveLength(2);
   });
 
-  test('under a secret that was added just after a read is taken ten seconds later', async () => {
+  test('under a secret that was added just after a read is accepted ten seconds later', async () => {
     expect(await verdict('second')).toBe('mismatch');
     manager.holds('{"old":"first","new":"second"}');
     expect(await verdict('second')).toBe('mismatch');
@@ -292,7 +295,7 @@ describe('a callback', () => {
     expect(await verdict('second')).toBe('valid');
   });
 
-  test('under a removed secret is refused as soon as a forged one has had the secrets read anew', async () => {
+  test('under a removed secret is refused as soon as a forged callback has caused another read', async () => {
     expect(await verdict('first')).toBe('valid');
     manager.holds('{"new":"second"}');
     clock.advance(10 * SECOND);
@@ -301,7 +304,7 @@ describe('a callback', () => {
     expect(await verdict('first')).toBe('mismatch');
   });
 
-  test('that no secret could make right does not have the secrets read anew', async () => {
+  test('that no secret could make valid does not cause another read', async () => {
     await secrets.active(ID);
     clock.advance(20 * SECOND);
 
@@ -311,7 +314,7 @@ describe('a callback', () => {
     expect(manager.asked).toHaveLength(1);
   });
 
-  test('is judged by the time when it came, however long the secrets took', async () => {
+  test('is verified at the time of its arrival, however long the read of the secrets took', async () => {
     const arrived = signedBy('first', 300);
     manager.answer = () => {
       clock.advance(5 * SECOND);
@@ -330,7 +333,7 @@ describe('a callback', () => {
     expect(manager.asked).toEqual([]);
   });
 
-  test('is neither taken nor refused while its secret cannot be read', async () => {
+  test('is neither accepted nor refused while its secret cannot be read', async () => {
     manager.fails();
 
     expect(await rejection(verdict('first'))).toMatchObject({ code: 'secrets_unavailable' });

@@ -30,7 +30,7 @@ describe('an object of every field', () => {
 });
 
 describe('an API object', () => {
-  test('renders its fields in their order, and omits those that are undefined', () => {
+  test('renders its fields in order, and omits those that are undefined', () => {
     const { names, render } = apiObject<Money>()({ note, object: shown([], () => 'money'), amount });
     expect(names).toEqual(['note', 'object', 'amount']);
     expect(JSON.stringify(render({ amountMinor: 1, note: 'two' }))).toBe('{"note":"two","object":"money","amount":1}');

@@ -13,7 +13,7 @@ function fingerprintOfText(text: string) {
 const compare = (left: string, right: string) => compareFingerprints(fingerprintOfText(left), fingerprintOfText(right));
 
 describe('the fingerprint of a request', () => {
-  test('is fixed for ever under its version: the canonical form of RFC 8785, hashed', () => {
+  test('is permanently defined by its version: the hash of the canonical form of RFC 8785', () => {
     const { version, sha256 } = fingerprintOfText('{"source":"tok_ok","amount":1000,"currency":"EUR"}');
 
     expect(version).toBe(1);
@@ -64,7 +64,7 @@ describe('the fingerprint of a request', () => {
     );
   });
 
-  test('of another version is for newer code to judge', () => {
+  test('of another version is left to newer code', () => {
     const mine = fingerprintOfText('{}');
 
     expect(compareFingerprints({ ...mine, version: 2 }, mine)).toBe('unknown_version');

@@ -16,7 +16,7 @@ function scope(changes: Partial<Omit<KeyScope, 'key'>> & { key?: string } = {}):
 const idOf = (changes: Parameters<typeof scope>[0] = {}) => derivePaymentId(systemDigest, scope(changes));
 
 describe('a derived payment id', () => {
-  test('is the same for the same request, for ever', () => {
+  test('is permanently the same for the same request', () => {
     // A golden value: a change of the derivation would charge again under keys that were used before it.
     expect(idOf()).toBe(idOf());
     expect(idOf()).toBe('pay_o3m55k7e6cb7nt4rxrbysucle6a5cigg');

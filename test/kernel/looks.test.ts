@@ -17,20 +17,20 @@ const looks = (looked: Looked, fromAgeMs: number, minutes: number) =>
   ).length;
 
 describe('an inquiry', () => {
-  test('is made in every minute of the first hour, and then once in every quarter of an hour', () => {
+  test('is made every minute for an hour, and then every quarter of an hour', () => {
     expect(looks(inquiry(), 0, 60)).toBe(60);
     expect(looks(inquiry(), HOUR_MS, 60)).toBe(4);
     expect(looks(inquiry(), 90 * DAY_MS, 60)).toBe(4);
   });
 
-  test('that waits for a payer is made once in a quarter of an hour from the start, and more and more seldom', () => {
+  test('that waits for a payer is made every quarter of an hour from the start, and then at growing intervals', () => {
     const waiting = inquiry('pay_a', { waitsFor: 'payer' });
     expect(looks(waiting, 0, 60)).toBe(4);
     expect(looks(waiting, DAY_MS, 24 * 60)).toBe(24);
     expect(looks(waiting, 7 * DAY_MS, 24 * 60)).toBe(1);
   });
 
-  test('of the same age as many others is spread over the minutes: none has more than a share of them', () => {
+  test('of the same age as many others is spread over the minutes: no minute has more than its share', () => {
     for (let minute = 0; minute < 15; minute += 1) {
       const nowMs = CLAIMED_AT_MS + 2 * HOUR_MS + minute * MINUTE_MS;
       const due = names.filter((name) => isInquiryDue(inquiry(name), nowMs)).length;
@@ -41,7 +41,7 @@ describe('an inquiry', () => {
 });
 
 test.each([1, 15, 60])(
-  'a run has all of its things, and each is among the first in one of few runs every %i minutes',
+  'a run includes all its items, and each is among the first in one of few runs every %i minutes',
   (every) => {
     const first = new Set<string>();
     for (let run = 0; run < 40; run += 1) {

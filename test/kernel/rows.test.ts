@@ -30,7 +30,7 @@ describe('the prefixes of rows', () => {
   });
 
   test.each(Object.entries({ IdempotencyRow, LedgerRow, RegistryRow, ViewsRow, SortKey }))(
-    'of %s each mean one kind: none begins as another does, so that a policy for one reaches no other',
+    'of %s each identify one kind: none is the beginning of another, so that a policy for one covers no other',
     (_table, rows) => {
       const prefixes: readonly string[] = Object.values(rows);
       const overlaps = prefixes.filter((one, index) =>

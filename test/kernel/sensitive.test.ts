@@ -47,11 +47,11 @@ describe('card numbers', () => {
     ['a telephone number', '+49 30 901820'],
     ['an amount', '1.000.000,00 EUR'],
     ['nothing', ''],
-  ])('are not seen in %s', (_what, text) => {
+  ])('are not found in %s', (_what, text) => {
     expect(findSensitive(text)).toBeUndefined();
   });
 
-  test('one digit changed is no card number any more, whichever digit and however', () => {
+  test('with any one digit changed are not found', () => {
     fc.assert(
       fc.property(fc.nat(15), fc.integer({ min: 1, max: 9 }), (place, shift) => {
         const digits = '4242424242424242'.split('');
@@ -76,7 +76,7 @@ describe('secrets', () => {
   });
 
   test.each(['task_test_results', 'sk_test_', 'a whsec_ prefix', 'tok_ok', 'pk_test_0123456789abcdef', 'rk_2024_plan'])(
-    'are not seen in %s',
+    'are not found in %s',
     (text) => {
       expect(findSensitive(text)).toBeUndefined();
     },
@@ -84,13 +84,13 @@ describe('secrets', () => {
 });
 
 describe('redaction', () => {
-  test('takes out what is sensitive and leaves the rest', () => {
+  test('removes sensitive text and keeps the rest', () => {
     expect(redactSensitive('at 12:00 sk_live_0123456789abcdef and 4242 4242 4242 4242 failed')).toBe(
       'at 12:00 [secret] and [card number] failed',
     );
   });
 
-  test('leaves nothing to be found in any text that holds a secret or a card number', () => {
+  test('leaves nothing to find in any text with a secret or a card number', () => {
     const sensitive = fc.constantFrom('sk_live_0123456789abcdef', '4242424242424242', '3782 822463 10005');
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme-ascii' }), sensitive, (around, secret) => {

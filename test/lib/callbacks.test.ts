@@ -70,22 +70,19 @@ describe('an alarm for an operator', () => {
     order_needs_review: 'payment-jobs',
   } as const;
 
-  test.each(Object.keys(ALARMS) as AlarmMetric[])(
-    'raises an alarm at its first %s, and none while nothing is told',
-    (metric) => {
-      service.hasResourceProperties('AWS::CloudWatch::Alarm', {
-        Namespace: 'Payonce',
-        MetricName: metric,
-        Dimensions: [{ Name: 'service', Value: TOLD_BY[metric] }],
-        Statistic: 'Sum',
-        Period: 60,
-        EvaluationPeriods: 1,
-        Threshold: 1,
-        ComparisonOperator: 'GreaterThanOrEqualToThreshold',
-        TreatMissingData: 'notBreaching',
-      });
-    },
-  );
+  test.each(Object.keys(ALARMS) as AlarmMetric[])('is raised at the first %s, and not without data', (metric) => {
+    service.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      Namespace: 'Payonce',
+      MetricName: metric,
+      Dimensions: [{ Name: 'service', Value: TOLD_BY[metric] }],
+      Statistic: 'Sum',
+      Period: 60,
+      EvaluationPeriods: 1,
+      Threshold: 1,
+      ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+      TreatMissingData: 'notBreaching',
+    });
+  });
 
   test('exists for every function that can find unexpected money', () => {
     expect(watched).toEqual(expect.arrayContaining(['late_success of callbacks', 'late_success of payment-jobs']));

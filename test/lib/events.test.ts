@@ -29,7 +29,7 @@ describe('the event bus', () => {
 });
 
 describe('the relay', () => {
-  test('reads outcomes of payments and orders, and every record that is no insert, from the beginning of the Stream, past bad records', () => {
+  test('reads outcomes of payments and orders, and every record that is not an insert, from the beginning of the Stream, past bad records', () => {
     service.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       StartingPosition: 'TRIM_HORIZON',
       BatchSize: 100,
@@ -100,7 +100,7 @@ describe('the relay', () => {
   });
 
   test.each(['event_publish_failed', 'event_age', 'IteratorAge'])(
-    'raises its alarm by %s though minutes of silence come between its tries',
+    'raises an alarm by %s despite silent minutes between its retries',
     (MetricName) => {
       const patience = { EvaluationPeriods: 15, DatapointsToAlarm: 3, Period: 60 };
       service.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName, ...patience });

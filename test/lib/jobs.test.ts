@@ -87,7 +87,7 @@ describe('the schedules', () => {
     }
   });
 
-  test('have a failed call retried by Lambda, which dead-letters it in the same queue', () => {
+  test('leave a failed call to Lambda, which retries it and dead-letters it in the same queue', () => {
     template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
       MaximumRetryAttempts: 2,
       MaximumEventAgeInSeconds: 3600,

@@ -46,7 +46,7 @@ describe('a processor of the registry, in a deployment that chooses it', () => {
   });
 
   test.each(['Payments', 'Callbacks', 'Orders', 'JobsPayments', 'JobsUpkeep'])(
-    '%s is told of its settings and where its key is, and may read the key',
+    '%s has its settings and the name of its key, and may read the key',
     (owner) => {
       expect(variablesOf(owner)).toMatchObject({
         TILLHOUSE_URL: 'https://tillhouse.example',
@@ -94,7 +94,7 @@ describe('its settings', () => {
     expect(() => buildStacks(testApp(context), REGISTRY)).toThrow(message);
   });
 
-  test('are rejected where the registry does not have it', () => {
+  test('are rejected if the registry does not contain it', () => {
     expect(() => buildStacks(testApp(CHOSEN))).toThrow('there is no setting payonce:tillhouseUrl');
   });
 });

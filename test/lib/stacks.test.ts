@@ -49,7 +49,7 @@ describe('the tables', () => {
     });
   });
 
-  test('Ledger: a stream that shows what was there before, and no time to live', () => {
+  test('Ledger: a stream with old images, and no time to live', () => {
     data.hasResourceProperties('AWS::DynamoDB::Table', {
       StreamSpecification: { StreamViewType: 'NEW_AND_OLD_IMAGES' },
       TimeToLiveSpecification: Match.absent(),

@@ -15,7 +15,7 @@ describe('a deployment that calls Stripe', () => {
   });
 
   test.each(['Payments', 'Callbacks', 'JobsPayments', 'JobsUpkeep'])(
-    'tells %s whose account it is, and where new payments go',
+    'gives %s the name of its account and the rules for new payments',
     (name) => {
       const functions = present(service).findResources('AWS::Lambda::Function');
       const [, found] = Object.entries(functions).find(([id]) => id.startsWith(`${name}Function`)) ?? [];

@@ -87,7 +87,7 @@ afterAll(async () => {
 });
 
 describe('the local AWS', () => {
-  test('starts, is found running, stops, and starts again with its keys and its payments', async () => {
+  test('starts, is detected as running, stops, and starts again with its keys and payments', async () => {
     const first = await start();
     expect(first.stdout).toContain("curl -i -X POST 'http://127.0.0.1:");
     const aws = details();
@@ -115,7 +115,7 @@ describe('the local AWS', () => {
     expect(existsSync(join(directory, 'local.json'))).toBe(false);
   });
 
-  test('killed outright while it deploys, it leaves nothing running', async () => {
+  test('killed while it deploys, leaves nothing running', async () => {
     const foreground = startInForeground();
     await foreground.untilItSays('Deploy the stacks');
     expect(survivors()).not.toEqual([]);
@@ -123,7 +123,7 @@ describe('the local AWS', () => {
     expect(await untilGone()).toEqual([]);
   });
 
-  test('killed outright while it runs, it leaves nothing running and nothing that confuses the next start', async () => {
+  test('killed while it runs, leaves nothing running and nothing that prevents the next start', async () => {
     const foreground = startInForeground();
     await foreground.untilItSays('logs of the functions follow');
     await pay(details());
@@ -135,7 +135,7 @@ describe('the local AWS', () => {
     await stop();
   });
 
-  test('a file that says nonsense is no obstacle', async () => {
+  test('an unreadable file does not prevent the start', async () => {
     writeFileSync(join(directory, 'local.json'), '{"keeperPid": 1');
     expect((await stop()).stdout).toContain('Payonce is not running');
   });

@@ -21,7 +21,7 @@ describe('Python', () => {
     expect(await findPython(machineWith({ 'py -3': 'Python 3.10.0' }))).toEqual(['py', '-3']);
   });
 
-  test('missing or too old gives one line that says what to do', async () => {
+  test('missing or too old gives one line with the remedy', async () => {
     await expect(findPython(machineWith({}))).rejects.toThrow(
       'The local AWS needs Python 3.10 or newer, and none was found: install it from python.org.',
     );
@@ -41,7 +41,7 @@ describe('a program of the project that fails', () => {
   test.each([
     ['local/launch.mjs', 1],
     ['cli/payonce.mjs', 3],
-  ])('says what to do when the packages are not installed: %s', async (script, code) => {
+  ])('names the remedy when the packages are not installed: %s', async (script, code) => {
     for (const file of ['local/launch.mjs', 'local/sentence.mjs', 'cli/payonce.mjs'])
       cpSync(join(project, file), join(directory, file), { recursive: true });
     await expect(run(process.execPath, [join(directory, script), 'local/start.ts'])).rejects.toMatchObject({
@@ -67,7 +67,7 @@ describe('a program of the project that fails', () => {
 });
 
 describe('the port', () => {
-  test('is the wanted one when it is free, and another when it is taken', async () => {
+  test('is the preferred one if it is free, otherwise another', async () => {
     const taken = createServer();
     const port = await new Promise<number>((resolve) => {
       taken.listen(0, '127.0.0.1', () => {
@@ -84,7 +84,7 @@ describe('the port', () => {
 });
 
 describe('a client of the emulator', () => {
-  test('gets none of the user’s settings', () => {
+  test('ignores the user’s settings', () => {
     const environment = emulatorEnvironment('http://localhost:1', {
       HOME: '/home/someone',
       PATH: '/usr/bin',

@@ -51,7 +51,7 @@ function processNamed(name: string): number {
 }
 
 describe('the state file of a local AWS', () => {
-  test('is read as it was written, including the keys for the next run', () => {
+  test('is read unchanged, including the keys for the next run', () => {
     state.write(RUNNING);
     expect(state.read()).toEqual(RUNNING);
     state.remove();
@@ -109,7 +109,7 @@ describe('a start', () => {
   });
 });
 
-test('a directory that cannot be made is told of, and not tried for ever', async () => {
+test('a directory that cannot be created is reported, and not retried without end', async () => {
   const launch = join(import.meta.dirname, '..', '..', 'local', 'launch.mjs');
   const options = { cwd: directory, timeout: 20_000 };
   const ended = await promisify(execFile)(

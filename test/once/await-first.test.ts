@@ -87,7 +87,7 @@ async function firstAtProcessor(): Promise<{ finish: () => Promise<CreatePayment
 }
 
 describe('a duplicate that prefers to wait', () => {
-  test('gets the answer of the first as soon as it is there', async () => {
+  test('gets the answer of the first request as soon as it exists', async () => {
     const first = await firstAtProcessor();
     let firstOutcome: CreatePaymentOutcome | undefined;
     meanwhile = async () => {
@@ -102,7 +102,7 @@ describe('a duplicate that prefers to wait', () => {
     expect(processor.sends(OPERATION)).toBe(1);
   });
 
-  test('is answered "in progress" when its waiting time is over, and not later', async () => {
+  test('is answered "in progress" at the end of its waiting time, not later', async () => {
     const first = await firstAtProcessor();
 
     const outcome = await waiting(8);
@@ -113,7 +113,7 @@ describe('a duplicate that prefers to wait', () => {
     await first.finish();
   });
 
-  test('takes over when the lease of the first ends meanwhile: one charge', async () => {
+  test('takes over when the lease of the first request ends meanwhile: one charge', async () => {
     const first = await firstAtProcessor();
     clock.advance(20_000);
 
@@ -125,7 +125,7 @@ describe('a duplicate that prefers to wait', () => {
     expect(processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('runs at once when the first gives its claim back', async () => {
+  test('runs at once when the first request releases its claim', async () => {
     const first = await firstAtProcessor();
     meanwhile = async () => {
       processor.failNext(1, 'tok_unauthorized');
@@ -149,7 +149,7 @@ describe('a duplicate that prefers to wait', () => {
     await first.finish();
   });
 
-  test('does not wait when it says no time', async () => {
+  test('does not wait without a given time', async () => {
     const first = await firstAtProcessor();
 
     expect((await waiting(0)).kind).toBe('in_progress');
@@ -172,7 +172,7 @@ describe('a duplicate that prefers to wait', () => {
     await first.finish();
   });
 
-  test('has its answer within 20 seconds of asking, even if it takes over at the end of its wait', async () => {
+  test('is answered within 20 seconds, even if it takes over at the end of its wait', async () => {
     const first = await firstAtProcessor();
     clock.advance(17_500);
     const asked = clock.nowMs();

@@ -47,7 +47,7 @@ function counting(handler: string, changes: Partial<Consumer<PaymentEvent>> = {}
 }
 
 describe('an event', () => {
-  test('takes effect once at a consumer, however often it comes', async () => {
+  test('takes effect once at a consumer, however often it is delivered', async () => {
     const harness = new Harness();
     const consumer = counting('entries');
     expect(await harness.consume(consumer)).toEqual({ kind: 'done' });
@@ -55,7 +55,7 @@ describe('an event', () => {
     expect(harness.records.allRows()).toHaveLength(1);
   });
 
-  test('takes effect at each of its consumers, whatever becomes of it at the others', async () => {
+  test('takes effect at each of its consumers, regardless of its result at the others', async () => {
     const harness = new Harness();
     const failing = outside<PaymentEvent>(async () => {
       throw new Error('the vendor is down');
@@ -66,7 +66,7 @@ describe('an event', () => {
     expect(harness.records.allRows()).toEqual([{ handler: 'entries' }, { handler: 'commission' }]);
   });
 
-  test('is remembered longer than any queue, archive and dead letter together bring it again', async () => {
+  test('is remembered longer than queue, archive and dead-letter queue together can redeliver it', async () => {
     const harness = new Harness();
     const consumer = counting('entries');
     await harness.consume(consumer);
@@ -79,7 +79,7 @@ describe('a business key', () => {
   const key = ({ payment }: PaymentEvent) => `commission:${payment.id}`;
   const authorized = { ...EVENT, event: { ...EVENT.event, id: 'evt_another' } };
 
-  test('lets two events have one effect, and is still known a year later', async () => {
+  test('gives two events one effect, and is still known a year later', async () => {
     const harness = new Harness();
     const consumer = counting('commission', { key });
     expect(await harness.consume(consumer)).toEqual({ kind: 'done' });
@@ -89,7 +89,7 @@ describe('a business key', () => {
     expect(harness.records.allRows()).toHaveLength(1);
   });
 
-  test('is what a consumer without one misses: after its thirty days, a redrive takes effect again', async () => {
+  test('is needed for longer protection: without one, a redrive after thirty days takes effect again', async () => {
     const harness = new Harness();
     const consumer = counting('commission');
     await harness.consume(consumer);
@@ -101,14 +101,14 @@ describe('a business key', () => {
   test.each([
     ['tenant', { tenant: tenantId('ten_other') }],
     ['mode', { mode: 'live' as const }],
-  ])('is another one for another %s', async (_what, changes) => {
+  ])('differs for another %s', async (_what, changes) => {
     const harness = new Harness();
     const consumer = counting('commission', { key: () => 'order:1' });
     await harness.consume(consumer);
     expect(await harness.consume(consumer, { ...EVENT, ...changes })).toEqual({ kind: 'done' });
   });
 
-  test('is another one for another handler, and never empty', async () => {
+  test('differs for another handler, and is never empty', async () => {
     const harness = new Harness();
     await harness.consume(counting('commission', { key }));
     expect(await harness.consume(counting('loyalty', { key }))).toEqual({ kind: 'done' });
@@ -126,7 +126,7 @@ describe('an effect in Payonce’s own tables', () => {
   });
   const entry = (name: string): ConsumerWrite => ({ kind: 'put', row: { ...HEAD, sort: name }, attributes: { name } });
 
-  test('leaves out what has become pointless, and makes the rest', async () => {
+  test('omits obsolete writes, and applies the others', async () => {
     const harness = new Harness();
     const handle = (sequence: number) =>
       inOurTables<PaymentEvent>(async () => [head(sequence, 'skip'), entry(`${sequence}`)]);
@@ -136,7 +136,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect(harness.records.allRows()).toHaveLength(3);
   });
 
-  test('is none at all when one write has become pointless, and the rest goes with it', async () => {
+  test('is omitted entirely when a write with skip_all is obsolete', async () => {
     const harness = new Harness();
     const handle = (sequence: number) =>
       inOurTables<PaymentEvent>(async () => [entry(`${sequence}`), head(sequence, 'skip_all')]);
@@ -146,7 +146,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect(await harness.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done_before' });
   });
 
-  test('is not asked for when it was done before, and is done before when a rival is faster', async () => {
+  test('is not built when it is already done, and counts as done when a rival is faster', async () => {
     const harness = new Harness();
     const rival = counting('entries');
     let asked = 0;
@@ -160,7 +160,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect([asked, harness.records.allRows().length]).toEqual([1, 1]);
   });
 
-  test('is asked for again when one of two conditions that did not hold says so', async () => {
+  test('is built again when one of two failed conditions requires it', async () => {
     const harness = new Harness();
     const other = { ...head(5), row: { ...HEAD, sort: 'other' } };
     const before = inOurTables<PaymentEvent>(async () => [head(5), other]);
@@ -174,7 +174,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect(asked).toBe(2);
   });
 
-  test('is asked for again when a condition did not hold, by what is there then', async () => {
+  test('is built again from the current rows when a condition failed', async () => {
     const harness = new Harness();
     await harness.consume({ handler: 'before', handle: inOurTables<PaymentEvent>(async () => [head(5)]) });
     let asked = 0;
@@ -188,7 +188,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect(harness.records.row(HEAD)).toEqual({ sequence: 6 });
   });
 
-  test('is given up for now after eight rivals, and nothing is remembered', async () => {
+  test('is given up for now after eight rivals, and nothing is recorded', async () => {
     const harness = new Harness();
     await harness.consume({ handler: 'before', handle: inOurTables<PaymentEvent>(async () => [head(5)]) });
     const handle = inOurTables<PaymentEvent>(async () => [head(1)]);
@@ -196,7 +196,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect(harness.records.allRecords()).toHaveLength(1);
   });
 
-  test('may be none, and more than a transaction holds is a bug', async () => {
+  test('may be empty, and exceeding the size of a transaction is a bug', async () => {
     const harness = new Harness();
     expect(await harness.consume({ handler: 'none', handle: inOurTables<PaymentEvent>(async () => []) })).toEqual({
       kind: 'done',
@@ -216,7 +216,7 @@ describe('an effect outside', () => {
     return { calls, consumer: { handler: 'letters', handle } };
   };
 
-  test('that failed is tried again by the next delivery, with the same key', async () => {
+  test('that failed is retried by the next delivery, with the same key', async () => {
     const harness = new Harness();
     const { calls, consumer } = recording(async (attempt) => {
       if (attempt === 1) throw new Error('the vendor is down');
@@ -229,7 +229,7 @@ describe('an effect outside', () => {
     expect(await harness.consume(consumer)).toEqual({ kind: 'done_before' });
   });
 
-  test('excludes other deliveries while it is under way, and admits them after its owner crashed', async () => {
+  test('excludes other deliveries while it is in progress, and admits them after its owner crashed', async () => {
     const harness = new Harness();
     const { calls, consumer } = recording(async (attempt) => {
       // The first owner never resumes.
@@ -260,7 +260,7 @@ describe('an effect outside', () => {
     expect(harness.records.allRecords()).toMatchObject([{ status: 'completed', record: { owner: 'owner-2' } }]);
   });
 
-  test('that never ends well is never forgotten', async () => {
+  test('that never succeeds keeps its record permanently', async () => {
     const harness = new Harness();
     const { consumer } = recording(async () => {
       throw new Error('never');

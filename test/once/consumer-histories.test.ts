@@ -78,7 +78,7 @@ describe.each([
   ['in our tables', inTables],
   ['outside', outsideOf],
 ] as const)('a Stream that is read from the beginning again', (where, how) => {
-  test(`has no second effect at a consumer ${where}, though every event is on the bus again`, async () => {
+  test(`has no second effect at a consumer ${where}, although every event is published again`, async () => {
     const relay = new RelayHarness(chains(4));
     const world = new ConsumerWorld();
     for (const reading of ['first', 'second', 'third']) {
@@ -95,8 +95,8 @@ describe.each([
 describe.each([
   ['in our tables', naiveInTables],
   ['outside', naiveOutside],
-] as const)('the consumer that checks, then acts %s', (_where, how) => {
-  test('takes effect twice when the same event comes twice at once', async () => {
+] as const)('a consumer that checks and then acts %s', (_where, how) => {
+  test('takes effect twice when the same event is delivered twice at once', async () => {
     const world = new ConsumerWorld();
     const plan = new FaultPlan();
     await Promise.all(['one', 'two'].map((name) => deliver(how, name, plan, EVENT, world)));
@@ -104,7 +104,7 @@ describe.each([
     expect(rows + calls).toBe(2);
   });
 
-  test('is caught by the same histories', async () => {
+  test('is detected by the same histories', async () => {
     const { findings } = await survey(how, 1);
     expect(findings.flatMap(({ violations }) => violations)).toContain('I5: 2 effects');
   });

@@ -107,8 +107,8 @@ describe.each([
 describe.each([
   ['in our tables', naiveInTables],
   ['outside', naiveOutside],
-] as const)('a consumer that checks, then acts %s', (_where, how) => {
-  test('is caught by single faults', async () => {
+] as const)('a consumer that checks and then acts %s', (_where, how) => {
+  test('is detected by single faults', async () => {
     const { findings } = await surveyFaults((faults) => runHistory(how, faults), 1, { atOnce: AT_ONCE });
     expect(findings.flatMap(({ violations }) => violations)).toContain('I5: 2 effects');
   });

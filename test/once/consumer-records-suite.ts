@@ -67,12 +67,12 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(await row(home)).toMatchObject({ n: 1 });
     });
 
-    test('need no row at all', async () => {
+    test('may have no rows', async () => {
       expect(await records.recordOnce(record(), [])).toEqual({ kind: 'recorded' });
       expect(await records.readEffect(other())).toBeUndefined();
     });
 
-    test('are recorded by one of many at once', async () => {
+    test('are recorded by one of many concurrent consumers', async () => {
       const owners = Array.from({ length: 12 }, (_, index) => ownerToken(`owner-${index}`));
       const outcomes = await Promise.all(owners.map((owner, n) => records.recordOnce(record({ owner }), [put(n)])));
       expect(outcomes.filter(({ kind }) => kind === 'recorded')).toHaveLength(1);
@@ -80,7 +80,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(await row(home)).toMatchObject({ n: winner });
     });
 
-    test('write nothing when one condition does not hold, and say which', async () => {
+    test('write nothing when a condition fails, and name it', async () => {
       await records.recordOnce(record(), [put(5)]);
       const away: RowKey = { ...home, sort: 'away' };
       const writes: readonly ConsumerWrite[] = [
@@ -109,7 +109,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(await row(home)).toMatchObject({ n: holds ? 9 : 5 });
     });
 
-    test('take an older row for one that is not there, and no equal one for it', async () => {
+    test('treat a missing row as older, and not as equal', async () => {
       const first = put(1, { when: { kind: 'older', attribute: 'n', than: 1 } });
       expect(await records.recordOnce(record(), [first])).toEqual({ kind: 'recorded' });
       const away: ConsumerWrite = {
@@ -126,13 +126,16 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       ['older', 6, 'a', true],
       ['as old', 5, 'a', false],
       ['of another thing', 6, 'b', false],
-    ])('judge a row that is %s by its number and by what it is of', async (_what, than, value, holds) => {
-      const when = { kind: 'older', attribute: 'n', than, of: { attribute: 'thing', value } } as const;
-      const first: ConsumerWrite = { kind: 'put', row: home, attributes: { n: 5, thing: 'a' }, when };
-      expect(await records.recordOnce(record(), [first])).toEqual({ kind: 'recorded' });
-      const outcome = await records.recordOnce(record({ operationId: other() }), [put(9, { when })]);
-      expect(outcome).toEqual(holds ? { kind: 'recorded' } : { kind: 'refused', writes: [0] });
-    });
+    ])(
+      'judge a row that is %s by its number and the attribute that it belongs to',
+      async (_what, than, value, holds) => {
+        const when = { kind: 'older', attribute: 'n', than, of: { attribute: 'thing', value } } as const;
+        const first: ConsumerWrite = { kind: 'put', row: home, attributes: { n: 5, thing: 'a' }, when };
+        expect(await records.recordOnce(record(), [first])).toEqual({ kind: 'recorded' });
+        const outcome = await records.recordOnce(record({ operationId: other() }), [put(9, { when })]);
+        expect(outcome).toEqual(holds ? { kind: 'recorded' } : { kind: 'refused', writes: [0] });
+      },
+    );
 
     test('delete rows', async () => {
       await records.recordOnce(record(), [put(5)]);
@@ -143,19 +146,19 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
   });
 
   describe(`the ${name} records of consumers: effects outside`, () => {
-    test('are claimed by one of many at once', async () => {
+    test('are claimed by one of many concurrent consumers', async () => {
       const claims = await Promise.all(
         Array.from({ length: 12 }, (_, index) => records.claim(pending({ owner: ownerToken(`owner-${index}`) }))),
       );
       expect(claims.filter(({ kind }) => kind === 'claimed')).toHaveLength(1);
     });
 
-    test('tell a rival what is there', async () => {
+    test('return the existing record to a rival', async () => {
       await records.claim(pending());
       expect(await records.claim(pending({ owner: BERT }))).toEqual({ kind: 'refused', found: pending() });
     });
 
-    test('are taken over only from the one that was read', async () => {
+    test('are taken over only from the owner that was read', async () => {
       await records.claim(pending());
       const takeover = pending({ owner: BERT, attempt: 2 });
       expect(await records.claim(takeover, pending())).toEqual({ kind: 'claimed' });
@@ -163,7 +166,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(await records.claim(late, pending())).toEqual({ kind: 'refused', found: takeover });
     });
 
-    test('are completed by their owner only, and then equal the record of an effect in Payonce’s own tables', async () => {
+    test('are completed only by their owner, and then equal the record of an effect in Payonce’s own tables', async () => {
       await records.claim(pending());
       expect(await records.complete(record({ owner: BERT }))).toBe(false);
       expect(await records.complete(record())).toBe(true);
@@ -174,7 +177,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       });
     });
 
-    test('let the next one in when they failed', async () => {
+    test('admit the next consumer after a failure', async () => {
       await records.claim(pending());
       await records.fail(pending());
       const found = pending({ status: 'failed' });

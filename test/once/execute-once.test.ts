@@ -126,7 +126,7 @@ beforeEach(() => {
 });
 
 describe('a stale claim', () => {
-  test('is taken over with a lease of its own, and the send window does not begin again', async () => {
+  test('is taken over with a new lease, and the send window does not restart', async () => {
     await world.crash();
     const claimedAtMs = world.clock.nowMs();
     world.clock.advance(LEASE);
@@ -153,7 +153,7 @@ describe('a stale claim', () => {
     expect(world.calls).toEqual([]);
   });
 
-  test('that a rival takes over before the commit is answered by the rival, and the facts of the call are kept', async () => {
+  test('that a rival takes over before the commit is answered by the rival, and the facts of the call are recorded', async () => {
     const outcome = await world.run({
       call: async () => {
         world.clock.advance(LEASE);
@@ -166,7 +166,7 @@ describe('a stale claim', () => {
     expect(world.notes.fenced).toBe(true);
   });
 
-  test('whose next owner is late as well is in progress', async () => {
+  test('whose next owner is also late is in progress', async () => {
     const stale = world.rival(0);
     const outcome = await world.run({ commit: async () => ({ kind: 'fenced', record: stale }) });
     expect(outcome).toEqual({ kind: 'in_progress', leaseExpiresAtMs: stale.leaseExpiresAtMs });
@@ -174,7 +174,7 @@ describe('a stale claim', () => {
 });
 
 describe('a claim whose record is lost', () => {
-  test('is claimed again since its first claim, and an earlier owner may have sent', async () => {
+  test('is claimed again with the time of its first claim, because an earlier owner may have sent', async () => {
     await world.crash();
     const claimedAtMs = world.clock.nowMs();
     world.record = undefined;
@@ -192,7 +192,7 @@ describe('a claim whose record is lost', () => {
     expect(world.notes.takenOver).toBe(true);
   });
 
-  test('is left to a rival that claimed it again first', async () => {
+  test('is left to a rival that reclaimed it first', async () => {
     await world.crash();
     world.record = undefined;
     const outcome = await world.run({
@@ -215,7 +215,7 @@ describe('a claim whose record is lost', () => {
     expect([outcome.kind, world.record, world.calls]).toEqual([kind, undefined, []]);
   });
 
-  test('twice ends as contention, and the facts of the call are kept', async () => {
+  test('twice ends as contention, and the facts of the call are recorded', async () => {
     const expected: string[] = [];
     const commit: Toy['commit'] = async (_record, expects) => {
       expected.push(expects);
@@ -227,7 +227,7 @@ describe('a claim whose record is lost', () => {
 });
 
 describe('the commit', () => {
-  test('is decided again after each rival, without another call, and ends as contention after eight', async () => {
+  test('is decided again after each rival without another call, and ends as contention after eight', async () => {
     let rivals = 7;
     const commit: Toy['commit'] = async (record) => {
       if (rivals > 0) {
@@ -247,7 +247,7 @@ describe('the commit', () => {
     await expect(world.run({ commit }, { replays })).rejects.toMatchObject({ code: 'contention' });
   });
 
-  test.each([true, false])('says whether the outcome is unknown: %s', async (unknown) => {
+  test.each([true, false])('reports whether the outcome is unknown: %s', async (unknown) => {
     const conclude: Toy['conclude'] = (write) => ({ write, answer: answerOf(write), unknown, isRefusal: false });
     expect(await world.run({ conclude })).toMatchObject({ kind: 'first', unknown });
   });
@@ -269,7 +269,7 @@ describe('a call that fails', () => {
   test.each([
     ['proves it', unready, true],
     ['does not', undefined, false],
-  ])('is judged by its operation, if that can: one that %s', async (_case, proof, released) => {
+  ])('is classified by its operation, if possible: one that %s', async (_case, proof, released) => {
     const error = proof === undefined ? unready : new AmbiguousError('timeout', 'no answer');
     const failing = world.run({ call: () => Promise.reject(error), unsent: () => proof });
     await expect(failing).rejects.toBe(proof ?? error);
@@ -290,7 +290,7 @@ describe('a stored answer', () => {
     expect(world.reads).toBe(0);
   });
 
-  test('that has expired is refused, also where the process has it', async () => {
+  test('that has expired is refused, even if the process has cached it', async () => {
     await world.run();
     const { expiresAtSeconds } = world.record as CompletedRecord;
     world.clock.advance(expiresAtSeconds * SECOND - world.clock.nowMs());

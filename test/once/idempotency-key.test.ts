@@ -15,7 +15,7 @@ describe('the Idempotency-Key header', () => {
     ['the longest', [LONGEST], LONGEST],
     ['a quote in the middle', ['a"b'], 'a"b'],
     ['the first and the last visible character', ['!~'], '!~'],
-  ])('is taken %s', (_form, values, key) => {
+  ])('is accepted %s', (_form, values, key) => {
     expect(parseIdempotencyKey(values)).toEqual({ kind: 'key', key });
   });
 
@@ -44,7 +44,7 @@ describe('the Idempotency-Key header', () => {
     expect(parseIdempotencyKey(values).kind).toBe('invalid');
   });
 
-  test('is read without an error, whatever it holds, and yields only visible ASCII', () => {
+  test('is parsed without an exception for any content, and yields only visible ASCII', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 3 }), (values) => {
         const parsed = parseIdempotencyKey(values);
@@ -53,7 +53,7 @@ describe('the Idempotency-Key header', () => {
     );
   });
 
-  test('is the same key raw and quoted, whatever its characters', () => {
+  test('is the same key raw and quoted, for any characters', () => {
     const visible = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code));
     const raw = fc.string({ unit: visible, minLength: 1, maxLength: 128 }).filter((key) => !key.startsWith('"'));
     fc.assert(
@@ -64,7 +64,7 @@ describe('the Idempotency-Key header', () => {
     );
   });
 
-  test('never repeats the key in what it says of an invalid one', () => {
+  test('never repeats the key in the error about an invalid one', () => {
     const parsed = parseIdempotencyKey(['my secret order']);
 
     expect(JSON.stringify(parsed)).not.toContain('secret');

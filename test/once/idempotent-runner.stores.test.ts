@@ -49,14 +49,14 @@ async function thrownBy(changes: Partial<OperationSteps<undefined, string, strin
 }
 
 describe('a fault', () => {
-  test.each(FAULTS)('of any step comes out as it is, under its own name: %p', async (fault) => {
+  test.each(FAULTS)('of any step is thrown unchanged, under its own name: %p', async (fault) => {
     expect(await thrownBy({ claim: throwing(fault) })).toBe(fault);
     expect(await thrownBy({ execute: throwing(fault) })).toBe(fault);
     expect(await thrownBy({ commit: throwing(fault) })).toBe(fault);
     expect(fault.name).not.toMatch(/^Idempotency/);
   });
 
-  test('is met once: no step is run again behind the back of the operation', async () => {
+  test('is reported once: no step is repeated without the operation', async () => {
     for (const step of ['claim', 'execute', 'commit'] as const) {
       for (const fault of FAULTS) {
         let runs = 0;
@@ -70,7 +70,7 @@ describe('a fault', () => {
     }
   });
 
-  test('of the execution releases; of the claim and of the commit it does not', async () => {
+  test('of the execution releases the claim; a fault of the claim or the commit does not', async () => {
     const released: string[] = [];
     const [fault] = FAULTS;
     if (fault === undefined) throw new Error('there are faults');
@@ -95,7 +95,7 @@ test('an outcome is returned, never thrown: refused, replayed or done', async ()
   expect(await idempotentRunner.run(OPERATION, steps())).toBe('done');
 });
 
-test('Powertools runs a function again by itself when it throws an error of that name, so the names must differ', async () => {
+test('Powertools repeats a function that throws an error of that name, so the names must differ', async () => {
   let runs = 0;
   const handler = makeIdempotent(
     async (_key: string, _context: unknown) => {
@@ -113,7 +113,7 @@ describe('with POWERTOOLS_IDEMPOTENCY_DISABLED set', () => {
     delete process.env[POWERTOOLS_IDEMPOTENCY_DISABLED];
   });
 
-  test('the stock layer runs its handler bare: twice', async () => {
+  test('the stock layer runs its handler without idempotency: twice', async () => {
     process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = 'true';
     let runs = 0;
     const handler = makeIdempotent(
@@ -127,7 +127,7 @@ describe('with POWERTOOLS_IDEMPOTENCY_DISABLED set', () => {
     expect(runs).toBe(2);
   });
 
-  test('no function is built, whatever the value', () => {
+  test('no function is built, for any value', () => {
     for (const value of ['true', '1', 'false', '']) {
       process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = value;
       const build = () => idempotently({ unit: 'a request', record: 'its record' }, () => 'a handler');

@@ -45,7 +45,7 @@ async function withRivalInTheMiddle(world: World, plan: FaultPlan, charge: numbe
   return { firstSaw, rivalSaw };
 }
 
-describe('a crash after the effect and before its result is saved', () => {
+describe('a crash between the effect and the saving of its result', () => {
   test('makes the stock layer charge and post a second time', async () => {
     const world = stockWorld(tables, struckAt(STOCK_CALLS.save, 'crash_before'));
     await world.attempt('first', request);
@@ -64,7 +64,7 @@ describe('a crash after the effect and before its result is saved', () => {
     expect(await world.violations(request)).toContain('I2: 2 sets of postings');
   });
 
-  test('is impossible here: result and effect are one transaction, and the retry finishes it', async () => {
+  test('is impossible in Payonce: result and effect are one transaction, and the retry finishes it', async () => {
     const world = engineWorld(tables, struckAt(ENGINE_CALLS.commit, 'crash_before'));
     await world.attempt('first', request);
     world.clock.advance(BEYOND_LEASE_MS);
@@ -73,7 +73,7 @@ describe('a crash after the effect and before its result is saved', () => {
   });
 });
 
-describe('an owner that comes late, after the lease has ended and another has finished,', () => {
+describe('an owner that resumes after its lease has ended and a rival has finished', () => {
   test("overwrites the winner's stored answer in the stock layer", async () => {
     const plan = new FaultPlan();
     const world = stockWorld(tables, plan);
@@ -83,7 +83,7 @@ describe('an owner that comes late, after the lease has ended and another has fi
     expect(await world.violations(request)).toContain('I3: 2 different answers');
   });
 
-  test("is fenced here, and answers with the winner's answer", async () => {
+  test("is fenced in Payonce, and answers with the winner's answer", async () => {
     const plan = new FaultPlan();
     const world = engineWorld(tables, plan);
     const { firstSaw, rivalSaw } = await withRivalInTheMiddle(world, plan, ENGINE_CALLS.charge);
@@ -104,7 +104,7 @@ describe('an owner that comes late, after the lease has ended and another has fi
     expect(world.charges(request)).toBe(2);
   });
 
-  test('releases nothing here when it fails', async () => {
+  test('releases nothing in Payonce when it fails', async () => {
     const plan = struckAt(ENGINE_CALLS.charge, 'throttle');
     const world = engineWorld(tables, plan);
     const { firstSaw, rivalSaw } = await withRivalInTheMiddle(world, plan, ENGINE_CALLS.charge);
@@ -115,7 +115,7 @@ describe('an owner that comes late, after the lease has ended and another has fi
 });
 
 describe('a declined payment that is sent again with its key', () => {
-  test('becomes an approval with the stock layer, which deletes the record of what failed', async () => {
+  test('becomes an approval with the stock layer, which deletes the record of the failure', async () => {
     const world = stockWorld(tables, new FaultPlan());
     world.processor.failNext(1, 'tok_declined');
     expect(answerOf(await world.attempt('first', request)).status).toBe(402);
@@ -123,7 +123,7 @@ describe('a declined payment that is sent again with its key', () => {
     expect(await world.violations(request)).toContain('I3: 2 different answers');
   });
 
-  test('stays declined here, with the same bytes, and is not sent to the processor again', async () => {
+  test('stays declined in Payonce, with the same bytes, and is not sent to the processor again', async () => {
     const world = engineWorld(tables, new FaultPlan());
     world.processor.failNext(1, 'tok_declined');
     const declined = answerOf(await world.attempt('first', request));
@@ -146,7 +146,7 @@ describe('a process that crashes when no remaining time is configured', () => {
     expect(world.charges(request)).toBe(0);
   });
 
-  test("leaves a lease here that ends in seconds: it is the claim's own, not the invocation's", async () => {
+  test('leaves a lease in Payonce that ends in seconds: it belongs to the claim, not to the invocation', async () => {
     const world = engineWorld(tables, struckAt(ENGINE_CALLS.charge, 'crash_before'));
     await world.attempt('first', request);
     world.clock.advance(BEYOND_LEASE_MS);
@@ -155,15 +155,15 @@ describe('a process that crashes when no remaining time is configured', () => {
   });
 });
 
-describe('a claim that is written and whose answer is lost', () => {
-  test('locks out its own owner with the stock layer, while no process runs', async () => {
+describe('a claim that is written and whose response is lost', () => {
+  test('locks out its own owner with the stock layer, although no process runs', async () => {
     const world = stockWorld(tables, struckAt(STOCK_CALLS.claim, 'ambiguous_applied'));
     expect((await world.attempt('first', request)).kind).toBe('unanswered');
     expect(await world.attempt('retry', request)).toEqual({ kind: 'refused', reason: 'in_progress' });
     expect(world.charges(request)).toBe(0);
   });
 
-  test('is recognised here as its own, and the same attempt goes on', async () => {
+  test('is recognized in Payonce as its own, and the same attempt continues', async () => {
     const world = engineWorld(tables, struckAt(ENGINE_CALLS.claim, 'ambiguous_applied'));
     expect(answerOf(await world.attempt('first', request)).status).toBe(201);
     expect(await world.violations(request)).toEqual([]);

@@ -27,7 +27,7 @@ const stock =
 
 describe('the stock DynamoDB layer of Powertools, in the histories that the engine survives, breaks', () => {
   test(
-    'nothing, as long as no fault and no rival comes',
+    'nothing without faults and rivals',
     async () => {
       const found = await survey(stock(), { faults: 0, races: ALONE });
       expect(found).toMatchObject({ histories: 1, findings: [] });
@@ -36,7 +36,7 @@ describe('the stock DynamoDB layer of Powertools, in the histories that the engi
   );
 
   test(
-    'charges, postings and answers by one fault, with no rival at all',
+    'charges, postings and answers by one fault, without a rival',
     async () => {
       const found = await survey(stock(), { faults: 1, races: ALONE });
       expect(brokenPromises(found)).toEqual(['I1', 'I2', 'I4']);
@@ -62,7 +62,7 @@ describe('the stock DynamoDB layer of Powertools, in the histories that the engi
   );
 
   test(
-    'the promise of an answer, when nobody told it how long its invocation may run',
+    'the guarantee of an answer, when it does not know the remaining time of its invocation',
     async () => {
       const warn = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
       const found = await survey(stock({ remainingTimeMs: 0 }), { faults: 1, races: ALONE });

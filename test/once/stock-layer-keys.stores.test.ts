@@ -54,12 +54,12 @@ const twice = async (handler: (event: HttpEvent) => Promise<string>, event: Http
 describe('the stock layer with a key from a header', () => {
   const path = 'headers."Idempotency-Key"';
 
-  test('does its work once while the header has the name that the path names', async () => {
+  test('runs once while the header has the exact name of the path', async () => {
     await twice(stockHandler(path), { headers: { 'Idempotency-Key': 'k-1' }, body: { order: 'shirt' } });
     expect(charged).toEqual(['shirt']);
   });
 
-  test('skips idempotency when the header comes in another case', async () => {
+  test('skips idempotency when the header has another case', async () => {
     await twice(stockHandler(path), { headers: { 'idempotency-key': 'k-2' }, body: { order: 'shirt' } });
     expect(charged).toEqual(['shirt', 'shirt']);
   });
@@ -83,7 +83,7 @@ describe('the payments API with a key from a header', () => {
       event: { body: JSON.stringify({ amount: 1000, currency: 'EUR', source: 'tok_ok' }) },
     });
 
-  test('does its work once, whatever the case of its name', async () => {
+  test("runs once, for any case of the header's name", async () => {
     const harness = onDynamoDb();
     const first = await pay(harness, { 'Idempotency-Key': 'k-1' });
     const replies = [
@@ -107,15 +107,15 @@ describe('the payments API with a key from a header', () => {
   });
 });
 
-describe('two payers whose keys have parts that are empty or alike', () => {
-  test('get one answer from the stock layer when all parts are empty: one of them has paid for nothing', async () => {
+describe('two payers whose keys have empty or equal parts', () => {
+  test('get one answer from the stock layer when all parts are empty: one payment is missing', async () => {
     const handler = stockHandler('[headers.tenant, headers.key]');
     await handler({ headers: {}, body: { order: 'shirt' } });
     expect(await handler({ headers: {}, body: { order: 'piano' } })).toBe('paid for shirt');
     expect(charged).toEqual(['shirt']);
   });
 
-  test('share nothing here: without a key nothing is run, and a key belongs to its tenant', async () => {
+  test('share nothing in Payonce: without a key nothing runs, and a key belongs to its tenant', async () => {
     const harness = onDynamoDb();
     const theirs = { Authorization: 'Bearer sk_test_zyxwvutsrqponmlkjihgfe' };
     harness.registerKey('sk_test_zyxwvutsrqponmlkjihgfe', { tenantId: tenantId('ten_other') });
@@ -149,7 +149,7 @@ describe('a handler that changes its event', () => {
     expect(charged).toEqual(['mutated', 'mutated']);
   });
 
-  test('changes nothing here: the key is derived before, and is all that is wrapped', async () => {
+  test('has no effect in Payonce: the key is derived before, and only the key is wrapped', async () => {
     const books = new Map<OperationId, string>();
     const event: HttpEvent = { headers: {}, body: { order: 'mutated' } };
     const operationId = storedOperationId('op-mutated');
@@ -164,7 +164,7 @@ describe('a handler that changes its event', () => {
 });
 
 describe('two operations with settings of their own', () => {
-  test("share the first one's settings when they share a stock layer, and so a payment is lost", async () => {
+  test('share the settings of the first when they share a stock layer, so a payment is lost', async () => {
     const layer = stockLayer(dynamoDbClient(), tables);
     const context = lambdaContext(30_000);
     const quote = makeIdempotent(async (_event: HttpEvent, _context: unknown) => 'a quote', {
@@ -181,7 +181,7 @@ describe('two operations with settings of their own', () => {
     expect(charged).toEqual([]);
   });
 
-  test('share nothing here, even at the same time: every run makes a layer of its own', async () => {
+  test('share nothing in Payonce, even concurrently: every run creates its own layer', async () => {
     const books = new Map<OperationId, string>();
     const run = (name: string) => {
       const operationId = storedOperationId(`op-${name}`);

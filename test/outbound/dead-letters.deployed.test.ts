@@ -69,7 +69,7 @@ async function put(body: string): Promise<string> {
 const putLetter = (letter: DeadLetter) => put(JSON.stringify({ version: 1, letter }));
 
 describe('dead letters on the deployed stack', () => {
-  test('are listed, redriven once, and kept as long as the redrive fails', async () => {
+  test('are listed, redriven once, and kept while the redrive fails', async () => {
     const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
     const sent = await putLetter(emailLetter(first, 'ada@example.com'));
     // Two copies, as from two processes that gave up the same call.

@@ -48,12 +48,12 @@ describe('claims in DynamoDB', () => {
     key = `letter-${crypto.randomUUID()}`;
   });
 
-  test('keep two vendors apart', async () => {
+  test('are separate for two vendors', async () => {
     await claimsOf(clock).sent(key, 'vendor-1');
     expect(await claimsOf(clock, 'bigcommerce').begin(key, LEASE_MS)).toMatchObject({ kind: 'ours' });
   });
 
-  test('are begun, taken over, sent again and released once, although each answer was lost', async () => {
+  test('are begun, taken over, sent again and released once, although each response was lost', async () => {
     const claims = claimsOf(clock, 'postmark', deafClient());
     expect(await claims.begin(key, LEASE_MS)).toMatchObject({ kind: 'ours' });
     clock.advance(LEASE_MS);

@@ -130,7 +130,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       expect(await begin()).toEqual({ kind: 'sending', leaseExpiresAtMs });
     });
 
-    test('keep two keys apart', async () => {
+    test('are separate for two keys', async () => {
       await claims.sent(key, 'vendor-1');
       expect(await claims.begin(`${key}x`, LEASE_MS)).toMatchObject({ kind: 'ours' });
     });

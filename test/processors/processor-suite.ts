@@ -126,7 +126,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
     });
 
     test.each(['tok_timeout_charged', 'tok_malformed'])(
-      '%s: unknown first, though charged; the look-up and a second send return that charge',
+      '%s: unknown first, although charged; the look-up and a second send return that charge',
       async (source) => {
         const order = freshOrder({ source });
         expect(await fault(order)).toBeInstanceOf(AmbiguousError);

@@ -74,7 +74,7 @@ async function expectBooksToAgree(request: CreatePayment): Promise<void> {
 }
 
 describe('a stray charge with a dispute', () => {
-  test('is not returned while the dispute holds its money, though the dispute is the first news of the charge', async () => {
+  test('is not returned while the dispute holds its money, although the dispute is the first report of the charge', async () => {
     const { request, charge } = await succeedsLate('disputed');
     harness.processor.inside.dispute(charge, 1000);
     await tell(charge);
@@ -114,7 +114,7 @@ describe('a stray charge with a dispute', () => {
   });
 });
 
-test('a return that the bank fails three days after it succeeded is made again', async () => {
+test('a return that the bank fails three days after its success is made again', async () => {
   const { request, charge } = await succeedsLate('bounced');
   await tell(charge);
   await live(1);
@@ -172,7 +172,7 @@ describe('a refund whose owner died before it sent', () => {
   });
 });
 
-test('a refund made at the processor that fails later frees its reservation, though its callback is lost', async () => {
+test('a refund made at the processor that fails later frees its reservation, although its callback is lost', async () => {
   const { request, charge } = await paid('foreign');
   const refundId = harness.processor.inside.refund(charge, 1000, 'pending');
   await tell(charge);
@@ -183,7 +183,7 @@ test('a refund made at the processor that fails later frees its reservation, tho
   expect(await harness.store.inquiries(9)).toEqual([]);
 });
 
-test('a charge with more new facts than one transaction takes is recorded by the run that returns it', async () => {
+test('a charge with more new facts than one transaction holds is recorded by the run that returns it', async () => {
   const { request, charge } = await succeedsLate('many');
   await tell(charge);
   for (let refund = 0; refund < 120; refund += 1) harness.processor.inside.refund(charge, 1);
@@ -209,7 +209,7 @@ describe('a payment at another processor than the default', () => {
     expect(other.charges(request.paymentId)).toMatchObject([{ status: 'succeeded' }]);
   });
 
-  test('is finished by a retry of its caller, though new payments go to a processor whose breaker is open', async () => {
+  test('is finished by a retry of its caller, although new payments use a processor whose breaker is open', async () => {
     const other = { ...createMemoryProcessor({ clock: harness.clock }), account: 'other' };
     const request = paymentRequest('retried');
     const dying = { ...other, charge: () => Promise.reject(new Error('the process is gone')) };
@@ -252,7 +252,7 @@ describe('an operator’s decision about a payment', () => {
     return { request, charge };
   }
 
-  test('that it failed returns the money that the processor has', async () => {
+  test('that it failed returns the money at the processor', async () => {
     const { request } = await inReview('wrong');
     expect(await decide(request, {})).toMatchObject({ kind: 'first' });
     await live(1);
@@ -261,7 +261,7 @@ describe('an operator’s decision about a payment', () => {
     expect(await harness.store.inquiries(9)).toEqual([]);
   });
 
-  test('that it succeeded takes in what was refunded at the processor meanwhile', async () => {
+  test('that it succeeded includes what was refunded at the processor meanwhile', async () => {
     const { request, charge } = await inReview('refunded');
     harness.processor.inside.refund(charge, 999);
     expect(await decide(request, { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });
@@ -298,7 +298,7 @@ describe('an operator’s decision about a payment', () => {
     await expectBooksToAgree(request);
   });
 
-  test('that names a charge which the processor does not have raises an alarm', async () => {
+  test('that names a charge unknown to the processor raises an alarm', async () => {
     const { request } = await inReview('unknown');
     await decide(request, { outcome: 'succeeded', chargeId: 'ch_nowhere', takenMinor: 1000 });
     const alarms: string[] = [];
