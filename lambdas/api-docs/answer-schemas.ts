@@ -4,6 +4,7 @@ import { order } from '../orders/http/order-object.ts';
 import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
 import { ACCOUNTS } from '../payments/domain/posting.ts';
 import { dispute, payment, refund, shownAmount, unixSeconds } from '../payments/http/payment-objects.ts';
+import { MISMATCH_ID } from '../reconciling/domain/mismatch-view.ts';
 
 /** What the API answers, for its documents. Objects are open: a client must pass over fields that it does not know. */
 
@@ -172,7 +173,7 @@ export const dryRun = z
 
 const mismatch = z
   .looseObject({
-    id: z.string().meta({ description: '`mis_…`' }),
+    id: z.string().regex(MISMATCH_ID).meta({ example: 'mis_mm7d0qo0_k3jx5aqhz4m2nrb7vwy6t5ocde' }),
     object: z.literal('mismatch'),
     payment: z.string().nullable().meta({
       description: 'As the charge names it, also when there is no such payment; null when it names none.',

@@ -1,36 +1,42 @@
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { MAX_CALLBACK_BYTES } from '../kernel/contract/limits.ts';
-import captured from './examples.json' with { type: 'json' };
-import { problemResponses, shown } from './responses.ts';
+import { shown } from './operations.ts';
+import { problemResponses, requestId } from './responses.ts';
 
-/** Its processor's affair; only what all of them have is named. */
+/** Each processor has its own form. Only the common part is described. */
 const callback = z
-  .looseObject({ id: z.string().meta({ description: 'The same for every delivery of one event.' }) })
+  .looseObject({ id: z.string().meta({ description: 'The same for every delivery of an event.' }) })
   .meta({ id: 'Callback' });
 
 export const received = z.looseObject({ received: z.literal(true) }).meta({ id: 'Received' });
 
-/** Where processors call back, described for the operator who configures a processor. */
+/** Where processors send their events, for the operator who configures a processor. */
 export const callbackPath: ZodOpenApiPathsObject = {
   '/callbacks/{processor}': {
     post: {
       operationId: 'receiveCallback',
-      summary: 'Take in a processor’s event',
+      summary: 'Receive an event of a processor',
       description:
-        'For payment processors, which sign what they send; it takes no API key. An event may come twice, late and out of ' +
-        'order: it takes effect once. It is acknowledged once it is stored; what is not answered 200 is to be sent again.',
+        'For payment processors, which sign their requests; it takes no API key. An event can arrive twice, late and out of order; it ' +
+        'takes effect once. It is acknowledged after it is stored. The processor must repeat a request that is not answered with 200.',
       security: [],
       requestParams: {
-        path: z.object({ processor: z.string().meta({ description: 'Its name.', example: 'sandbox' }) }),
+        path: z.object({
+          processor: z.string().meta({ description: 'The name of the processor.', example: 'sandbox' }),
+        }),
       },
       requestBody: {
         required: true,
-        description: `At most ${MAX_CALLBACK_BYTES} bytes of JSON, as the processor sends it, with its signature’s header.`,
-        content: { 'application/json': { schema: callback, examples: captured.operations.receiveCallback.request } },
+        description: `At most ${MAX_CALLBACK_BYTES} bytes of JSON in the processor’s form, with the header of its signature.`,
+        content: { 'application/json': { schema: callback, examples: shown('receiveCallback', 'request') } },
       },
       responses: {
-        200: shown('It is stored, now or before.', received, captured.operations.receiveCallback[200]),
+        200: {
+          description: 'The event is stored, now or before.',
+          headers: z.object({ 'Request-Id': requestId }),
+          content: { 'application/json': { schema: received, examples: shown('receiveCallback', '200') } },
+        },
         ...problemResponses([
           'invalid_request',
           'invalid_signature',

@@ -1,200 +1,138 @@
 import * as z from 'zod';
-import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
-import type { ProblemCode } from '../http/problems.ts';
-import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
+import type { ZodOpenApiPathsObject } from 'zod-openapi';
+import { Scopes } from '../kernel/contract/api.ts';
 import { dispute, payment, refund } from '../payments/http/payment-objects.ts';
 import { cancelBody, captureBody, refundBody } from '../payments/http/payment-schemas.ts';
 import { disputesOfPayment, refundList } from './answer-schemas.ts';
-import captured from './examples.json' with { type: 'json' };
-import {
-  ALWAYS,
-  type Examples,
-  idempotencyKey,
-  OF_POST,
-  preferenceApplied,
-  preferWait,
-  problemResponses,
-  replayed,
-  requestId,
-  shown,
-} from './responses.ts';
+import { keyed, reading } from './operations.ts';
 
-const paymentParameter = z.object({ id: payment.shape.id.meta({ description: 'Of the payment.' }) });
+const path = z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) });
 
-const OF_CHANGING: readonly ProblemCode[] = [
-  ...ALWAYS,
-  ...OF_POST,
-  'idempotency_key_in_progress',
-  'processor_unavailable',
-];
+const KEY_SCOPE = ' It can be used again for another payment, and for another kind of change of this one.';
+const UNKNOWN = 'The outcome is not known yet, because the processor did not answer in time. GET shows it later.';
 
-const UNKNOWN = 'the processor did not answer in time. It is found out without you';
-
-/** What one kind of change is called, takes and answers. */
-interface Change {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description: string;
-  /** What a key names, and what does not happen when it is sent again. */
-  readonly key: readonly [thing: string, promise: string];
-  readonly body: { readonly schema: z.ZodType; readonly examples: Examples };
-  readonly responses: ZodOpenApiOperationObject['responses'];
-  readonly problems: readonly ProblemCode[];
-}
-
-function post({ operationId, summary, description, key, body, responses, problems }: Change) {
-  return {
-    operationId,
-    summary,
-    description: `${description} Needs the scope \`payments:write\`.`,
-    requestParams: {
-      path: paymentParameter,
-      header: z.object({
-        'Idempotency-Key': idempotencyKey(
-          ...key,
-          ' It may be used again for another payment, and for another kind of change of this one.',
-        ),
-        Prefer: preferWait,
-      }),
-    },
-    requestBody: {
-      required: false,
-      description: `At most ${MAX_BODY_BYTES} bytes of JSON in UTF-8; none at all is an empty object.`,
-      content: { 'application/json': body },
-    },
-    responses: { ...responses, ...problemResponses([...OF_CHANGING, ...problems]) },
-  };
-}
-
-const changed = (description: string, what: string, schema: z.ZodType, examples: Examples) => ({
-  description,
-  headers: z.object({
-    'Request-Id': requestId,
-    Location: z.string().meta({ description: `Where the ${what} is.` }),
-    'Idempotency-Replayed': replayed,
-    'Preference-Applied': preferenceApplied,
-  }),
-  content: { 'application/json': { schema, examples } },
-});
-
-const capture = post({
-  operationId: 'capturePayment',
-  summary: 'Take what was set aside',
-  description: 'Once, all or a part; what is not taken is let go. Only of a payment that requires capture.',
-  key: ['capture', 'nothing is taken twice'],
-  body: { schema: captureBody, examples: captured.operations.capturePayment.request },
-  responses: {
-    200: changed('The money was taken.', 'payment', payment, captured.operations.capturePayment[200]),
-    202: changed(
-      `Not known yet: ${UNKNOWN}; GET shows it.`,
-      'payment',
-      payment,
-      captured.operations.capturePayment[202],
-    ),
-  },
-  problems: [
-    'capture_failed',
-    'capture_not_attempted',
-    'payment_not_capturable',
-    'change_in_progress',
-    'amount_exceeds_left',
-  ],
-});
-
-const cancel = post({
-  operationId: 'cancelPayment',
-  summary: 'Let go what was set aside',
-  description: 'Of a payment that waits for its capture, or for its payer. Its reference is free afterwards.',
-  key: ['cancellation', 'it happens once'],
-  body: { schema: cancelBody, examples: captured.operations.cancelPayment.request },
-  responses: {
-    200: changed('The money was let go.', 'payment', payment, captured.operations.cancelPayment[200]),
-    202: changed(
-      `Not known yet: ${UNKNOWN}; GET shows it.`,
-      'payment',
-      payment,
-      captured.operations.cancelPayment[202],
-    ),
-  },
-  problems: ['cancellation_failed', 'cancellation_not_attempted', 'payment_not_cancelable', 'change_in_progress'],
-});
-
-const giveBack = post({
-  operationId: 'createRefund',
-  summary: 'Give money back',
-  description:
-    'All that is left, or a part, as often as something is left. What is about to be given back counts as given, and so ' +
-    'does what the payer’s bank has taken back: all refunds together never exceed what was taken.',
-  key: ['refund', 'nobody is paid twice'],
-  body: { schema: refundBody, examples: captured.operations.createRefund.request },
-  responses: {
-    201: changed('The money was given back.', 'refund', refund, captured.operations.createRefund[201]),
-    202: changed(
-      `Not settled yet: the processor says later, or ${UNKNOWN}; GET shows it.`,
-      'refund',
-      refund,
-      captured.operations.createRefund[202],
-    ),
-  },
-  problems: [
-    'refund_failed',
-    'refund_not_attempted',
-    'payment_not_refundable',
-    'too_many_refunds',
-    'amount_exceeds_left',
-  ],
-});
-
-/** What may be done with a payment once it is there. */
+/** Changes of an existing payment. */
 export const changePaths: ZodOpenApiPathsObject = {
-  '/v1/payments/{id}/capture': { post: capture },
-  '/v1/payments/{id}/cancel': { post: cancel },
-  '/v1/payments/{id}/refunds': {
-    post: giveBack,
-    get: {
-      operationId: 'listRefunds',
-      summary: 'List what was given back of a payment',
+  '/v1/payments/{id}/capture': {
+    post: keyed({
+      operationId: 'capturePayment',
+      summary: 'Capture an authorized payment',
       description:
-        'All of its refunds, in the order in which they became known; those that were made at the processor, and returns of ' +
-        'charges that the payment must not have, too. Needs the scope `payments:read`.',
-      requestParams: { path: paymentParameter },
-      responses: {
-        200: shown('The refunds.', refundList, captured.operations.listRefunds[200]),
-        ...problemResponses(ALWAYS),
+        'Captures the authorized amount or a part of it, once. The rest is released. Possible while the status is `requires_capture`.',
+      scope: Scopes.paymentsWrite,
+      path,
+      key: ['capture', 'no amount is captured twice', KEY_SCOPE],
+      body: { schema: captureBody, required: false },
+      located: true,
+      waits: true,
+      answers: {
+        200: { description: 'The amount was captured.', schema: payment },
+        202: { description: UNKNOWN, schema: payment },
       },
-    },
+      problems: [
+        'capture_failed',
+        'capture_not_attempted',
+        'payment_not_capturable',
+        'change_in_progress',
+        'amount_exceeds_left',
+      ],
+    }),
+  },
+  '/v1/payments/{id}/cancel': {
+    post: keyed({
+      operationId: 'cancelPayment',
+      summary: 'Cancel a payment',
+      description:
+        'Releases the authorization of a payment that requires capture, or ends a payment that waits for its payer. Afterwards its reference can be used again.',
+      scope: Scopes.paymentsWrite,
+      path,
+      key: ['cancellation', 'the payment is canceled once', KEY_SCOPE],
+      body: { schema: cancelBody, required: false },
+      located: true,
+      waits: true,
+      answers: {
+        200: { description: 'The payment was canceled.', schema: payment },
+        202: { description: UNKNOWN, schema: payment },
+      },
+      problems: ['cancellation_failed', 'cancellation_not_attempted', 'payment_not_cancelable', 'change_in_progress'],
+    }),
+  },
+};
+
+/** Refunds. */
+export const refundPaths: ZodOpenApiPathsObject = {
+  '/v1/payments/{id}/refunds': {
+    post: keyed({
+      operationId: 'createRefund',
+      summary: 'Refund a payment',
+      description:
+        'Refunds the amount that is left or a part of it. A payment can have several refunds. Together they never exceed the captured ' +
+        'amount: pending refunds and disputed amounts count as refunded.',
+      scope: Scopes.paymentsWrite,
+      path,
+      key: ['refund', 'no amount is refunded twice', KEY_SCOPE],
+      body: { schema: refundBody, required: false },
+      located: true,
+      waits: true,
+      answers: {
+        201: { description: 'The amount was refunded.', schema: refund },
+        202: {
+          description:
+            'The refund is pending: the processor did not answer in time, or decides later. GET shows the outcome later.',
+          schema: refund,
+        },
+      },
+      problems: [
+        'refund_failed',
+        'refund_not_attempted',
+        'payment_not_refundable',
+        'too_many_refunds',
+        'amount_exceeds_left',
+      ],
+    }),
+    get: reading({
+      operationId: 'listRefunds',
+      summary: 'List the refunds of a payment',
+      description:
+        'All of them, in the order in which they became known. They include refunds made at the processor, and returns of charges that the ' +
+        'payment must not have.',
+      scope: Scopes.paymentsRead,
+      path,
+      answers: { 200: { description: 'The refunds.', schema: refundList } },
+    }),
   },
   '/v1/refunds/{id}': {
-    get: {
+    get: reading({
       operationId: 'getRefund',
-      summary: 'Show a refund',
-      description: 'As it stands now, whoever made it. Needs the scope `payments:read`.',
-      requestParams: { path: z.object({ id: refund.shape.id.meta({ description: 'Of the refund.' }) }) },
-      responses: { 200: shown('The refund.', refund, captured.operations.getRefund[200]), ...problemResponses(ALWAYS) },
-    },
+      summary: 'Retrieve a refund',
+      description: 'The current state. The refund can have been created with this API or at the processor.',
+      scope: Scopes.paymentsRead,
+      path: z.object({ id: refund.shape.id.meta({ description: 'The id of the refund.' }) }),
+      answers: { 200: { description: 'The refund.', schema: refund } },
+    }),
   },
+};
+
+/** Disputes. */
+export const disputePaths: ZodOpenApiPathsObject = {
   '/v1/payments/{id}/disputes': {
-    get: {
+    get: reading({
       operationId: 'listDisputesOfPayment',
       summary: 'List the disputes of a payment',
-      description: 'All of its disputes, in the order in which they became known. Needs the scope `payments:read`.',
-      requestParams: { path: paymentParameter },
-      responses: {
-        200: shown('The disputes.', disputesOfPayment, captured.operations.listDisputesOfPayment[200]),
-        ...problemResponses(ALWAYS),
-      },
-    },
+      description: 'All of them, in the order in which they became known.',
+      scope: Scopes.paymentsRead,
+      path,
+      answers: { 200: { description: 'The disputes.', schema: disputesOfPayment } },
+    }),
   },
   '/v1/disputes/{id}': {
-    get: {
+    get: reading({
       operationId: 'getDispute',
-      summary: 'Show a dispute',
-      description: 'As it stands now. Needs the scope `payments:read`.',
-      requestParams: { path: z.object({ id: dispute.shape.id.meta({ description: 'Of the dispute.' }) }) },
-      responses: {
-        200: shown('The dispute.', dispute, captured.operations.getDispute[200]),
-        ...problemResponses(ALWAYS),
-      },
-    },
+      summary: 'Retrieve a dispute',
+      description: 'The current state.',
+      scope: Scopes.paymentsRead,
+      path: z.object({ id: dispute.shape.id.meta({ description: 'The id of the dispute.' }) }),
+      answers: { 200: { description: 'The dispute.', schema: dispute } },
+    }),
   },
 };

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { RUN_STATUSES } from '../jobs/domain/job-run.ts';
+import { RUN_ID } from '../jobs/http/job-schemas.ts';
 import { JOBS } from '../kernel/contract/jobs.ts';
 
 /** What the routes of jobs answer. */
@@ -9,13 +10,10 @@ const count = z.int().min(0);
 
 export const jobRun = z
   .looseObject({
-    id: z
-      .string()
-      .regex(/^[a-z][a-z0-9-]*:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
-      .meta({
-        description: 'The job’s id and the scheduled time: the same run, whoever asks for it.',
-        example: 'close-days:2026-03-01T12:00:00Z',
-      }),
+    id: z.string().regex(RUN_ID).meta({
+      description: 'The job’s id and the scheduled time: the same run, whoever asks for it.',
+      example: 'close-days:2026-03-01T12:00:00Z',
+    }),
     object: z.literal('job_run'),
     job: z.string(),
     scheduled_for: time.meta({ description: 'The time that the run is for, not the one at which it came.' }),

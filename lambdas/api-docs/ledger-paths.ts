@@ -1,115 +1,86 @@
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
-import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
-import { payment } from '../payments/http/payment-objects.ts';
+import { Scopes } from '../kernel/contract/api.ts';
+import { payment, refund } from '../payments/http/payment-objects.ts';
 import { correctionBody, decisionBody, entriesQuery, mismatchesQuery } from '../reconciling/http/ledger-schemas.ts';
 import { balanceList, correction, dryRun, ledgerEntryList, mismatchList } from './answer-schemas.ts';
-import captured from './examples.json' with { type: 'json' };
-import { ALWAYS, idempotencyKey, OF_POST, problemResponses, replayed, requestId, shown } from './responses.ts';
+import { keyed, reading } from './operations.ts';
 
-const keyHeaders = (thing: string) => z.object({ 'Idempotency-Key': idempotencyKey(thing, 'nothing is posted twice') });
-
-const ofStored = z.object({ 'Request-Id': requestId, 'Idempotency-Replayed': replayed });
-
-/** The Ledger's part of the API's description. */
+/** Entries, balances, corrections, decisions and mismatches. */
 export const ledgerPaths: ZodOpenApiPathsObject = {
   '/v1/ledger/entries': {
-    get: {
+    get: reading({
       operationId: 'listLedgerEntries',
-      summary: 'List what was posted',
+      summary: 'List ledger entries',
       description:
-        'Every leg of every posting, oldest first. Made from events, so it lags by a second or so; the entries of one ' +
-        '`payment` do not. Needs the scope `payments:read`.',
-      requestParams: { query: entriesQuery },
-      responses: {
-        200: shown('A page of entries.', ledgerEntryList, captured.operations.listLedgerEntries[200]),
-        ...problemResponses([...ALWAYS, 'invalid_request']),
-      },
-    },
+        'Every leg of every posting, oldest first. The list is made from events and lags by about a second; the entries of one ' +
+        '`payment` do not lag.',
+      scope: Scopes.paymentsRead,
+      query: entriesQuery,
+      answers: { 200: { description: 'A page of entries.', schema: ledgerEntryList } },
+    }),
   },
   '/v1/balances': {
-    get: {
+    get: reading({
       operationId: 'listBalances',
-      summary: 'Show what each account comes to',
+      summary: 'List account balances',
       description:
-        'The sums of all entries, by account and currency. `balance` is told in the account’s own direction ' +
-        '(`normal_balance`): above zero is what one expects of it. Over all accounts of a currency, `debit` and `credit` add ' +
-        'up to the same. What you may be paid is `merchant_payable` less `refunds`, `fees` and `disputes`. Made from events, ' +
-        'so it lags by a second or so. Needs the scope `payments:read`.',
-      responses: {
-        200: shown('The balances.', balanceList, captured.operations.listBalances[200]),
-        ...problemResponses([...ALWAYS, 'balance_too_large']),
-      },
-    },
+        'The sums of all entries, by account and currency. `balance` is given in the direction of the account (`normal_balance`). Over ' +
+        'all accounts of a currency, `debit` and `credit` have the same sum. The amount that can be paid out is `merchant_payable` ' +
+        'less `refunds`, `fees` and `disputes`. The balances are made from events and lag by about a second.',
+      scope: Scopes.paymentsRead,
+      answers: { 200: { description: 'The balances.', schema: balanceList } },
+      problems: ['balance_too_large'],
+    }),
   },
   '/v1/admin/corrections': {
-    post: {
+    post: keyed({
       operationId: 'createCorrection',
-      summary: 'Set the books of a payment right',
+      summary: 'Correct the postings of a payment',
       description:
-        'Appends a set of postings: the reverse of an earlier set, or one of your own. Nothing is ever changed or removed, ' +
-        'and the payment itself stays as it is, its status and its amounts. A set can be reversed once; the correction that ' +
-        'did so can be reversed in its turn. Needs the scope `ledger:admin`.',
-      requestParams: { header: keyHeaders('correction') },
-      requestBody: {
-        required: true,
-        description: `At most ${MAX_BODY_BYTES} bytes of JSON in UTF-8, with either \`reverses\` or \`postings\`.`,
-        content: {
-          'application/json': { schema: correctionBody, examples: captured.operations.createCorrection.request },
-        },
+        'Appends a set of postings: the reverse of an earlier set, or a new one. Nothing is changed or removed, and the status and ' +
+        'the amounts of the payment stay the same. A set can be reversed once; the correction that reverses it can itself be reversed.',
+      scope: Scopes.ledgerAdmin,
+      key: ['correction', 'nothing is posted twice'],
+      body: { schema: correctionBody },
+      answers: {
+        200: { description: 'A dry run: what would be posted.', schema: dryRun },
+        201: { description: 'The correction.', schema: correction },
       },
-      responses: {
-        200: shown('A dry run: what would be posted.', dryRun, captured.operations.createCorrection[200]),
-        201: {
-          description: 'The correction as it was posted.',
-          headers: ofStored,
-          content: { 'application/json': { schema: correction, examples: captured.operations.createCorrection[201] } },
-        },
-        ...problemResponses([...ALWAYS, ...OF_POST, 'unbalanced', 'already_reversed']),
-      },
-    },
+      problems: ['unbalanced', 'already_reversed'],
+    }),
   },
   '/v1/admin/payments/{id}/resolve': {
-    post: {
+    post: keyed({
       operationId: 'resolvePayment',
-      summary: 'Decide about a payment that needs review',
+      summary: 'Decide a payment that needs review',
       description:
-        'Records what a person found out where no program can look, with the name of who answers for it. A success posts ' +
-        'what was asked for, or `amount`; a failure posts nothing. With `change`, the same about a capture, cancellation or refund that ' +
-        'nobody can find out about. Needs the scope `admin`.',
-      requestParams: {
-        path: z.object({ id: payment.shape.id.meta({ description: 'Of the payment.' }) }),
-        header: keyHeaders('decision'),
-      },
-      requestBody: {
-        required: true,
-        description: `At most ${MAX_BODY_BYTES} bytes of JSON in UTF-8.`,
-        content: { 'application/json': { schema: decisionBody, examples: captured.operations.resolvePayment.request } },
-      },
-      responses: {
+        'Records the outcome that an operator found out, with the operator’s name. A success posts the requested amount, or `amount`; a ' +
+        'failure posts nothing. With `change`, the decision is about a capture, cancellation or refund whose outcome cannot be found out.',
+      scope: Scopes.admin,
+      path: z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) }),
+      key: ['decision', 'nothing is posted twice'],
+      body: { schema: decisionBody },
+      answers: {
         200: {
-          description: 'The payment, or the refund that was decided about, as it stands after the decision.',
-          headers: ofStored,
-          content: { 'application/json': { schema: payment, examples: captured.operations.resolvePayment[200] } },
+          description: 'The payment after the decision, the refund that was decided, or a dry run.',
+          schema: z.union([payment, refund, dryRun]).meta({ id: 'Resolved' }),
         },
-        ...problemResponses([...ALWAYS, ...OF_POST, 'payment_not_in_review', 'change_not_undecided']),
       },
-    },
+      problems: ['payment_not_in_review', 'change_not_undecided'],
+    }),
   },
   '/v1/admin/mismatches': {
-    get: {
+    get: reading({
       operationId: 'listMismatches',
-      summary: 'Where the Ledger and the processor’s books differ',
+      summary: 'List differences between the Ledger and the processor',
       description:
-        'The differences that are open. They are found by comparisons that the clock runs, every hour with the last day and every ' +
-        'night with the last week. To compare now, start a run of the job `reconcile-recent`: it compares the 25 hours before the ' +
-        'time that it is for. Shown are differences of your own payments, and charges that belong to no payment that is known. ' +
-        'Needs the scope `admin`.',
-      requestParams: { query: mismatchesQuery },
-      responses: {
-        200: shown('Where the two differ.', mismatchList, captured.operations.listMismatches[200]),
-        ...problemResponses([...ALWAYS, 'invalid_request']),
-      },
-    },
+        'The open differences of your payments, and charges that belong to no known payment. Scheduled comparisons find them: every hour ' +
+        'over the last day, every night over the last week. To compare now, start a run of the job `reconcile-recent`, which compares the ' +
+        '25 hours before its time.',
+      scope: Scopes.admin,
+      query: mismatchesQuery,
+      answers: { 200: { description: 'A page of differences.', schema: mismatchList } },
+    }),
   },
 };

@@ -17,10 +17,16 @@ export const ALWAYS: readonly ProblemCode[] = [
   'timeout',
 ];
 
-/** Problems of every route that takes a body under a key. */
-export const OF_POST: readonly ProblemCode[] = [
+/** Problems of every route that takes an idempotency key. */
+export const OF_KEY: readonly ProblemCode[] = [
   'missing_idempotency_key',
   'invalid_idempotency_key',
+  'idempotency_key_expired',
+  'idempotency_key_payload_mismatch',
+];
+
+/** Problems of every route that takes a body. */
+export const OF_BODY: readonly ProblemCode[] = [
   'body_too_large',
   'unsupported_media_type',
   'invalid_json',
@@ -28,24 +34,45 @@ export const OF_POST: readonly ProblemCode[] = [
   'secret_not_allowed',
   'unknown_field',
   'invalid_request',
-  'idempotency_key_expired',
-  'idempotency_key_payload_mismatch',
 ];
 
-export const requestId = z.string().meta({ description: 'Names this request in the logs of the service.' });
-const alwaysSent = z.object({ 'Request-Id': requestId });
+export const requestId = z.string().meta({
+  description: 'The id of this request in the logs of the service.',
+  header: { id: 'Request-Id' },
+});
+
+export const location = z.string().meta({
+  description:
+    'Where the object of the answer is: a path for the host that was called, with the stage when it was called with one.',
+  header: { id: 'Location' },
+});
 
 export const replayed = z
   .literal('true')
   .optional()
-  .meta({ description: 'This is the answer that was stored when the key was first used.' });
+  .meta({
+    description: 'The answer was stored when the key was first used.',
+    header: { id: 'Idempotency-Replayed' },
+  });
 
-export const preferWait = z.string().optional().meta({
-  description: '`wait=N`: while a request with this key is running elsewhere, wait for its answer, at most 8 seconds.',
-  example: 'wait=8',
-});
+export const preferWait = z
+  .string()
+  .optional()
+  .meta({
+    description:
+      '`wait=N`: if the first request with this key is still running, wait up to N seconds for its answer, at most 8.',
+    example: 'wait=8',
+    param: { id: 'Prefer' },
+  });
 
-export const preferenceApplied = z.string().optional().meta({ example: 'wait=8' });
+export const preferenceApplied = z
+  .string()
+  .optional()
+  .meta({
+    description: 'The preference that was honored.',
+    example: 'wait=8',
+    header: { id: 'Preference-Applied' },
+  });
 
 /**
  * @param thing what the key names
@@ -55,53 +82,80 @@ export const preferenceApplied = z.string().optional().meta({ example: 'wait=8' 
 export const idempotencyKey = (thing: string, promise: string, more = '') =>
   z
     .string()
-    .min(1)
-    .max(128)
+    .regex(KEY_FORM)
     .meta({
       description:
-        `Names this ${thing}, for ever: a request that is sent again with the same key and body gets the same answer, and ` +
-        `${promise}. 1 to 128 visible ASCII characters, raw or as a quoted string; a UUID is good.${more}`,
+        `Identifies this ${thing}. A request that is repeated with the same key and body gets the same answer, and ` +
+        `${promise}. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID.${more}`,
       example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
     });
 
-const retryAfter = z.string().optional().meta({ description: 'When to ask again, in seconds.', example: '1' });
+/** A raw key, or a String of RFC 8941 (section 3.3.3). The same form as in lambdas/kernel/idempotency-key.ts. */
+const KEY_FORM = /^(?:[!#-~][!-~]{0,127}|"(?:[!#-[\]-~]|\\["\\]){1,128}")$/;
+
+const retryAfter = z
+  .int()
+  .min(0)
+  .optional()
+  .meta({ description: 'When to ask again, in seconds.', example: 1, header: { id: 'Retry-After' } });
+const allow = z
+  .string()
+  .optional()
+  .meta({ description: 'The methods of this path.', example: 'GET, HEAD', header: { id: 'Allow' } });
 
 /** Headers that problems of a status may carry. */
 const PROBLEM_HEADERS: Readonly<Record<number, z.ZodRawShape>> = {
-  401: { 'WWW-Authenticate': z.string().optional() },
-  402: { 'Idempotency-Replayed': replayed },
-  405: { Allow: z.string().optional() },
-  409: { 'Retry-After': retryAfter, 'Idempotency-Replayed': replayed },
+  402: { 'Idempotency-Replayed': replayed, 'Preference-Applied': preferenceApplied },
+  405: { Allow: allow },
+  409: { 'Retry-After': retryAfter, 'Idempotency-Replayed': replayed, 'Preference-Applied': preferenceApplied },
   429: { 'Retry-After': retryAfter },
   503: { 'Retry-After': retryAfter },
 };
 
 export type Examples = Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
 
-export const shown = (description: string, schema: z.ZodType, examples: Examples) => ({
-  description,
-  headers: alwaysSent,
-  content: { 'application/json': { schema, examples } },
-});
-
 /** Captured from the handlers by `npm run docs:tables` (`test/api-docs/capture-examples.ts`). */
 const problems: Readonly<Record<ProblemCode, { readonly title: string }>> = captured.problems;
 
+/** Each is a component of the document. */
+const problemExamples = Object.fromEntries(
+  Object.entries(problems).map(([code, value]) => [code, { id: code, summary: value.title, value }]),
+);
+
 type StatusCode = `${4 | 5}${string}`;
 
-/** One response for each status, which lists its codes and what they mean. */
+/** One response for each status. It lists its codes and what they mean. */
 export function problemResponses(codes: readonly ProblemCode[]) {
   const statuses = [...new Set(codes.map((code) => PROBLEMS[code].status))].sort((left, right) => left - right);
   return Object.fromEntries(
-    statuses.map((status) => {
-      const answered = codes.filter((code) => PROBLEMS[code].status === status);
-      const described = answered.map((code) => `- \`${code}\`: ${PROBLEMS[code].meaning}`);
-      const examples = Object.fromEntries(
-        answered.map((code) => [code, { summary: problems[code].title, value: problems[code] }]),
-      );
-      const content = { 'application/problem+json': { schema: problem, examples } };
-      const headers = z.object({ 'Request-Id': requestId, ...PROBLEM_HEADERS[status] });
-      return [String(status) as StatusCode, { description: described.join('\n'), headers, content }];
-    }),
+    statuses.map((status) => [
+      String(status) as StatusCode,
+      problemResponse(
+        status,
+        codes.filter((code) => PROBLEMS[code].status === status),
+      ),
+    ]),
   );
+}
+
+const made = new Map<string, ReturnType<typeof makeResponse>>();
+
+/** The same object for the same codes, so that the document has it once. */
+function problemResponse(status: number, codes: readonly ProblemCode[]) {
+  const name = codes.toSorted().join(' ');
+  const response = made.get(name) ?? makeResponse(status, codes);
+  made.set(name, response);
+  return response;
+}
+
+function makeResponse(status: number, codes: readonly ProblemCode[]) {
+  const [first, ...others] = codes;
+  const examples = Object.fromEntries(codes.map((code) => [code, problemExamples[code]]));
+  return {
+    description: codes.map((code) => `- \`${code}\`: ${PROBLEMS[code].meaning}`).join('\n'),
+    headers: z.object({ 'Request-Id': requestId, ...PROBLEM_HEADERS[status] }),
+    content: { 'application/problem+json': { schema: problem, examples } },
+    // A component, if it is the answer to one code alone.
+    ...(first === undefined || others.length > 0 ? {} : { id: first }),
+  };
 }

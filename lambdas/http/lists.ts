@@ -12,21 +12,22 @@ const DEFAULT_LIST_PAGE = 10;
 
 export const pageLimit = (what: string) => wholeNumber(1, MAX_PAGE, `Maximum number of ${what}. Default: 100.`);
 
-const cursor = (what: string, where: string) =>
+const cursor = (what: string, id: RegExp, where: string) =>
   z
     .string()
-    .max(100, `must be the id of one of your ${what}`)
+    .regex(id, `must be the id of one of your ${what}`)
     .optional()
     .meta({ description: `The \`id\` of one of your ${what}: ${where}` });
 
-/** The query parameters of a list that is shown newest first. */
-export const pageOf = (what: string) => ({
+/** The query parameters of a list that is shown newest first. @param id the form of the ids */
+export const pageOf = (what: string, id: RegExp) => ({
   created_from: wholeNumber(0, LAST_SECOND, 'Unix seconds, inclusive.'),
   created_to: wholeNumber(0, LAST_SECOND, 'Unix seconds, exclusive.'),
   limit: wholeNumber(1, MAX_PAGE, `Maximum number of ${what}. Default: ${DEFAULT_LIST_PAGE}.`),
-  starting_after: cursor(what, 'the page begins after it, with older ones.'),
+  starting_after: cursor(what, id, 'the page begins after it, with older ones.'),
   ending_before: cursor(
     what,
+    id,
     'the page ends immediately before it, with newer ones. Not together with `starting_after`.',
   ),
 });

@@ -103,11 +103,36 @@ export const wholeNumber = (min: number, max: number, meaning: string) => {
     .transform(Number)
     .pipe(z.int().min(min, range).max(max, range))
     .optional()
-    .meta({
-      description: meaning,
-      override: () => ({ description: meaning, type: 'integer', minimum: min, maximum: max }),
-    });
+    .meta({ description: meaning, ...described({ type: 'integer', minimum: min, maximum: max }) });
 };
+
+/**
+ * Metadata that replaces what the API documents derive from a schema: for a value that is parsed from text, and for rules that are
+ * written as code.
+ */
+export const described = (schema: Readonly<Record<string, unknown>>) => ({
+  override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
+    const { description, example } = jsonSchema;
+    for (const name of Object.keys(jsonSchema)) delete jsonSchema[name];
+    Object.assign(
+      jsonSchema,
+      schema,
+      description === undefined ? {} : { description },
+      example === undefined ? {} : { example },
+    );
+  },
+});
+
+/** Free text. Its length is counted in code points, as JSON Schema counts it, and not in UTF-16 units. */
+export const freeText = (max: number, min: 0 | 1 = 0, subject = '') =>
+  z
+    .string('must be a string')
+    .refine((value) => value.length >= min, `${subject}must not be empty`)
+    .refine(
+      (value) => value.length <= max || Array.from(value).length <= max,
+      `${subject}must be at most ${max} characters`,
+    )
+    .meta({ ...(min === 0 ? {} : { minLength: min }), maxLength: max });
 
 /** Unix seconds have ten digits until the year 2286. */
 export const LAST_SECOND = 9_999_999_999;

@@ -41,7 +41,7 @@ export interface KeyScope {
 
 /** 160 of the 256 bits: beyond guessing and beyond chance collisions, and 32 letters long. */
 const ID_BYTES = 20;
-const PAYMENT_ID = /^pay_[a-z2-7]{32}$/;
+export const PAYMENT_ID = /^pay_[a-z2-7]{32}$/;
 
 /**
  * The payment that this request makes, today and for ever: derived, not minted, so that the idempotency record, the

@@ -3,6 +3,7 @@ import { type ApiTools, authenticatedApi } from '../../lambdas/http/authenticate
 import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
 import { PAYMENT_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { RequestCount, RequestReport, Telemetry } from '../../lambdas/kernel/platform/telemetry.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
@@ -12,6 +13,7 @@ import type { PaymentsTools } from '../../lambdas/payments/http/post-payment.ts'
 import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/tenants/api-key-registry.ts';
 import { getPayments } from '../../lambdas/views/http/list-routes.ts';
 import type { ListPaymentsTools } from '../../lambdas/views/use/list-payments.ts';
+import { undescribed } from '../api-docs/described-api.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { ProjectedViews } from '../views/projected-views.ts';
@@ -79,12 +81,15 @@ export abstract class ApiHarness {
       ...event,
     });
     const parsed: unknown = result.body === '' ? {} : JSON.parse(result.body);
-    return {
+    const reply = {
       status: result.statusCode,
       headers: Object.fromEntries(Object.entries(result.headers ?? {}).map(([name, value]) => [name, String(value)])),
       text: result.body,
       body: parsed as Record<string, unknown>,
     };
+    const fault = undescribed(method, path, reply);
+    invariant(fault === undefined, `the API documents are wrong: ${fault}`);
+    return reply;
   }
 }
 

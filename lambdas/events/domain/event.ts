@@ -111,7 +111,7 @@ function published<Type extends TypeOfEvent>(
 }
 
 const EVENT_LETTERS = 10;
-const EVENT_ID = /^evt_(?<chain>(?:ord_)?)(?<letters>[a-z2-7]{32})(?<sequence>\d{6})[a-z2-7]{10}$/;
+export const EVENT_ID = /^evt_(?<chain>(?:ord_)?)(?<letters>[a-z2-7]{32})(?<sequence>\d{6})[a-z2-7]{10}$/;
 
 /**
  * The id contains the id of the payment or the order and the sequence, so that no index is needed. A checksum detects typing

@@ -25,7 +25,7 @@ import { jobRunObject, unixSeconds } from '../domain/job-run-object.ts';
 import { nextScheduled, readSchedule } from '../schedules.ts';
 import { type AcceptRun, type AcceptRunOutcome, type AcceptRunTools, acceptRun } from '../use/accept-run.ts';
 import { type JobsCaller, keyOrCredential, type VerifyCredential } from './authenticate-jobs.ts';
-import { DEFAULT_RUNS_PAGE, runsQuery, startRunBody } from './job-schemas.ts';
+import { DEFAULT_RUNS_PAGE, RUN_ID, runsQuery, startRunBody } from './job-schemas.ts';
 
 type Call = CallBy<AcceptRunTools, JobsCaller>;
 type Route = RouteFor<AcceptRunTools, JobsCaller>;
@@ -109,8 +109,6 @@ async function showRun(call: Call): Promise<Handled> {
   if (run === undefined) return refusal(problem('not_found', 'This job has no such run.'), request);
   return found(jobRunObject(run));
 }
-
-const RUN_ID = /^[a-z0-9-]{2,50}:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 /** @returns undefined when `name` is not the id of an existing run of the job */
 async function namedRun({ tools }: Call, jobId: string, name: string): Promise<JobRun | undefined> {
@@ -201,4 +199,5 @@ function noSuchJob({ request }: Call): Handled {
   return refusal(problem('not_found', 'There is no such job.'), request);
 }
 
-export const JOB_ROUTES = [getJobs, postRun, getRuns, getRun];
+/** The routes of the jobs API. */
+export const JOB_ROUTES: readonly Route[] = [getJobs, postRun, getRuns, getRun];

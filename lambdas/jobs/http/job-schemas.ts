@@ -5,8 +5,8 @@ import { unixSecond, wholeNumber } from '../../http/validate.ts';
 
 const MAX_PAGE = 100;
 export const DEFAULT_RUNS_PAGE = 10;
-/** A run-id is a job's id, a colon and a time. It must fit into an idempotency key. Characters. */
-const LONGEST_RUN_ID = 128;
+/** A job's id, a colon and a time. */
+export const RUN_ID = /^[a-z0-9-]{2,50}:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 export const startRunBody = z
   .strictObject({
@@ -21,7 +21,7 @@ export const runsQuery = z.strictObject({
   limit: wholeNumber(1, MAX_PAGE, `The maximum number of runs. Defaults to ${DEFAULT_RUNS_PAGE}.`),
   starting_after: z
     .string()
-    .max(LONGEST_RUN_ID, 'must be the id of a run of this job')
+    .regex(RUN_ID, 'must be the id of a run of this job')
     .optional()
     .meta({ description: 'The `id` of the last run that you have. The page begins with the next older run.' }),
 });

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { freeText } from '../../http/validate.ts';
 import { CURRENCIES, isCurrency, largestAmountMinor } from '../../kernel/currency.ts';
 import { everyField } from '../../kernel/fields.ts';
 import type { PaymentField, PaymentNotes, PaymentTerms } from '../domain/payment.ts';
@@ -43,29 +44,22 @@ const source = z
   .meta({ description: 'The processor’s token for a card or an account. Never a card number.', example: 'tok_ok' });
 
 const capture = z.enum(['automatic', 'manual'], 'must be automatic or manual').meta({
-  description: '`automatic` captures at once; `manual` only authorizes.',
-  default: 'automatic',
+  // No `default`: generators then make the field required.
+  description: '`automatic` captures at once; `manual` only authorizes. Default: automatic.',
 });
 
-const reference = z
-  .string('must be a string')
-  .min(1, 'must not be empty')
-  .max(255, 'must be at most 255 characters')
-  .meta({
-    description:
-      'Your name for the purchase. It is unique among payments that are not failed or canceled, and compared byte by byte.',
-    example: 'order-6735',
-  });
+const reference = freeText(255, 1).meta({
+  description:
+    'Your name for the purchase. It is unique among payments that are not failed or canceled, and compared byte by byte.',
+  example: 'order-6735',
+});
 
-const description = z
-  .string('must be a string')
-  .max(500, 'must be at most 500 characters')
-  .meta({ description: 'Free text, stored unchanged.', example: 'Two shirts' });
+const description = freeText(500).meta({ description: 'Free text, stored unchanged.', example: 'Two shirts' });
 
 const metadata = z
   .record(
-    z.string().min(1, 'a key must not be empty').max(MAX_METADATA_KEY_LENGTH, 'a key must be at most 40 characters'),
-    z.string('must be a string').max(MAX_METADATA_VALUE_LENGTH, 'must be at most 500 characters'),
+    freeText(MAX_METADATA_KEY_LENGTH, 1, 'a key '),
+    freeText(MAX_METADATA_VALUE_LENGTH),
     'must be an object of strings',
   )
   .refine((value) => Object.keys(value).length <= MAX_METADATA_KEYS, `must have at most ${MAX_METADATA_KEYS} keys`)
@@ -75,6 +69,7 @@ const metadata = z
       'Your own data: at most 50 keys of 1 to 40 characters with strings of at most 500, together at most 2048 bytes. ' +
       'After the capture, Payonce sends a receipt to `receipt_email` and records a commission for `affiliate`.',
     example: { order: '6735' },
+    maxProperties: MAX_METADATA_KEYS,
   });
 
 /** It bounds the size of a payment's first row. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { pageLimit } from '../../http/lists.ts';
-import { wholeNumber } from '../../http/validate.ts';
+import { freeText, wholeNumber } from '../../http/validate.ts';
 import { amount } from './payment-objects.ts';
 
 /** The schemas of the other requests. The API documents are generated from them. */
@@ -15,12 +15,7 @@ export const cancelBody = z.strictObject({}).meta({ id: 'CancelPayment' });
 export const refundBody = z
   .strictObject({
     amount: partOf('the amount that is left'),
-    reason: z
-      .string('must be a string')
-      .min(1, 'must not be empty')
-      .max(200, 'must be at most 200 characters')
-      .optional()
-      .meta({ description: 'Free text, stored unchanged.', example: 'Returned' }),
+    reason: freeText(200, 1).optional().meta({ description: 'Free text, stored unchanged.', example: 'Returned' }),
   })
   .meta({ id: 'RefundPayment' });
 

@@ -87,7 +87,7 @@ function apart({ processorMinor, ledgerMinor }: Mismatch): number {
 const PREFIX = 'mis_';
 /** 128 bits of the digest. The id also contains the time, which locates the row. */
 const DIGEST_BYTES = 16;
-const SPELLED = /^mis_([0-9a-z]{1,10})_[a-z2-7]{26}$/;
+export const MISMATCH_ID = /^mis_([0-9a-z]{1,10})_[a-z2-7]{26}$/;
 
 function mismatchId(digest: Pick<Digest, 'sha256'>, { books, subject, createdAtMs, currency }: LookedAt): string {
   const name = digest.sha256(JSON.stringify(['mismatch', books.name, books.account, subject, currency]));
@@ -96,7 +96,7 @@ function mismatchId(digest: Pick<Digest, 'sha256'>, { books, subject, createdAtM
 
 /** The sort key of a mismatch in its list. @returns undefined when the text is not the id of a mismatch */
 export function mismatchPlace(id: string): string | undefined {
-  const [, time] = SPELLED.exec(id) ?? [];
+  const [, time] = MISMATCH_ID.exec(id) ?? [];
   if (time === undefined) return undefined;
   const createdAtMs = Number.parseInt(time, 36);
   return createdAtMs.toString(36) === time ? placeOf(createdAtMs, id) : undefined;

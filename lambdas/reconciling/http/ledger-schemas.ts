@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import { pageLimit } from '../../http/lists.ts';
+import { described, freeText } from '../../http/validate.ts';
 import { CURRENCIES, largestAmountMinor } from '../../kernel/currency.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
+import { MISMATCH_ID } from '../domain/mismatch-view.ts';
 
 /** Schemas of the requests of the ledger API. The API documents are generated from them. */
 
@@ -28,8 +30,6 @@ function startOfDay(text: string): number | undefined {
   return Number.isNaN(ms) || new Date(ms).toISOString().slice(0, text.length) !== text ? undefined : ms;
 }
 
-const dayMeaning = 'Only entries posted on this day, in UTC.';
-
 export const entriesQuery = z.strictObject({
   payment: z.string().max(100, 'must be the id of a payment').optional().meta({
     description: 'Only the entries of this payment.',
@@ -37,24 +37,30 @@ export const entriesQuery = z.strictObject({
   }),
   account: account.optional().meta({ description: 'Only the entries on this account.' }),
   day: day.optional().meta({
-    description: dayMeaning,
-    override: () => ({ description: dayMeaning, type: 'string', format: 'date' }),
+    description: 'Only entries posted on this day, in UTC.',
+    ...described({ type: 'string', format: 'date' }),
   }),
   limit: pageLimit('entries'),
-  starting_after: z.string().optional().meta({ description: 'The `id` of the last entry of the previous page.' }),
+  starting_after: z
+    .string()
+    .regex(/^ent_[A-Za-z0-9_-]{1,200}$/, 'must be the id of an entry that a page of this list has shown')
+    .optional()
+    .meta({ description: 'The `id` of the last entry of the previous page.' }),
 });
 
 export const mismatchesQuery = z.strictObject({
   limit: pageLimit('mismatches'),
   starting_after: z
     .string()
-    .max(100, 'must be the id of a mismatch')
+    .regex(MISMATCH_ID, 'must be the id of a mismatch')
     .optional()
     .meta({ description: 'The `id` of the last mismatch of the previous page.' }),
 });
 
-const text = (max: number) =>
-  z.string('must be a string').regex(/\S/, 'must not be blank').max(max, `must be at most ${max} characters`);
+const reason = freeText(500).regex(/\S/, 'must not be blank');
+const operator = freeText(100)
+  .regex(/\S/, 'must not be blank')
+  .meta({ description: 'The responsible operator.', example: 'Ada Example' });
 
 const leg = z
   .strictObject({
@@ -88,8 +94,8 @@ export const correctionBody = z
         description: 'The payment whose postings are corrected.',
         example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
       }),
-    reason: text(500).meta({ description: 'The reason. Stored permanently.', example: 'Booked twice by hand' }),
-    operator: text(100).meta({ description: 'The responsible operator.', example: 'Ada Example' }),
+    reason: reason.meta({ description: 'The reason. Stored permanently.', example: 'Booked twice by hand' }),
+    operator,
     reverses: z
       .int('must be the sequence of a transition')
       .min(1, 'must be at least 1')
@@ -114,7 +120,7 @@ export const correctionBody = z
         : { path: ['postings'], message: 'must not be given together with reverses' };
     context.addIssue({ code: 'custom', ...issue });
   })
-  .meta({ id: 'CreateCorrection' });
+  .meta({ id: 'CreateCorrection', oneOf: [{ required: ['reverses'] }, { required: ['postings'] }] });
 
 export const decisionBody = z
   .strictObject({
@@ -144,11 +150,11 @@ export const decisionBody = z
           'The captured amount to post, in minor units of the payment’s currency. Only with `succeeded`; required when the payment’s `failure.code` is `wrong_amount`. Default: the requested amount.',
         example: 600,
       }),
-    reason: text(500).meta({
+    reason: reason.meta({
       description: 'The reason. Stored permanently.',
       example: 'Seen on the bank statement of 3 March',
     }),
-    operator: text(100).meta({ description: 'The responsible operator.', example: 'Ada Example' }),
+    operator,
     dry_run: dryRun,
   })
   .superRefine(({ outcome, change, amount }, context) => {
@@ -156,4 +162,10 @@ export const decisionBody = z
     const message = 'must not be given unless the outcome of the payment itself is succeeded';
     context.addIssue({ code: 'custom', path: ['amount'], message });
   })
-  .meta({ id: 'ResolvePayment' });
+  .meta({
+    id: 'ResolvePayment',
+    not: {
+      required: ['amount'],
+      anyOf: [{ required: ['change'] }, { properties: { outcome: { const: 'failed' } } }],
+    },
+  });

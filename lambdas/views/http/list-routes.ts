@@ -1,10 +1,11 @@
 import * as z from 'zod';
-import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
+import { EVENT_ID, PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
 import { type Call, found, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
 import { askedPage, hasOneCursor, listHandled, ONE_CURSOR, pageOf } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
-import { emptyQuery, validateQuery } from '../../http/validate.ts';
+import { emptyQuery, freeText, validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
+import { PAYMENT_ID } from '../../kernel/ids.ts';
 import { PAYMENT_STATUSES } from '../../payments/domain/payment.ts';
 import { type ListPaymentsTools, listPayments } from '../use/list-payments.ts';
 import { listEvents, type ReadEventTools, readOwnEvent } from '../use/read-event.ts';
@@ -18,13 +19,10 @@ export const paymentsQuery = z
       .enum(PAYMENT_STATUSES, `must be one of ${PAYMENT_STATUSES.join(', ')}`)
       .optional()
       .meta({ description: 'Only payments with this status.' }),
-    reference: z
-      .string()
-      .min(1, 'must not be empty')
-      .max(255, 'must be at most 255 characters')
+    reference: freeText(255, 1)
       .optional()
       .meta({ description: 'Only payments with this `reference`, including failed ones.' }),
-    ...pageOf('payments'),
+    ...pageOf('payments', PAYMENT_ID),
   })
   .refine(hasOneCursor, ONE_CURSOR);
 
@@ -34,7 +32,7 @@ export const eventsQuery = z
       .enum(PUBLIC_EVENT_TYPES, `must be one of ${PUBLIC_EVENT_TYPES.join(', ')}`)
       .optional()
       .meta({ description: 'Only events of this type.' }),
-    ...pageOf('events'),
+    ...pageOf('events', EVENT_ID),
   })
   .refine(hasOneCursor, ONE_CURSOR);
 

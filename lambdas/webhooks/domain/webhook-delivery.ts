@@ -76,7 +76,7 @@ export const DELIVERY_KEPT_SECONDS = 90 * 24 * 60 * 60;
 
 const TIME_DIGITS = 13;
 const DELIVERY_LETTERS = 32;
-const DELIVERY_ID = /^dlv_(?<at>\d{13})[a-z2-7]{32}$/;
+export const DELIVERY_ID = /^dlv_(?<at>\d{13})[a-z2-7]{32}$/;
 
 /** The same event at the same endpoint is one delivery, whether a fan-out or a replay creates it. */
 function deriveDeliveryId(digest: Digest, endpointId: string, message: WebhookMessage): string {

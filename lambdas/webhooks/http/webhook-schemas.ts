@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { pageLimit } from '../../http/lists.ts';
-import { unixSecond } from '../../http/validate.ts';
-import { isDeliveryId } from '../domain/webhook-delivery.ts';
+import { described, freeText, unixSecond } from '../../http/validate.ts';
+import { DELIVERY_ID } from '../domain/webhook-delivery.ts';
 import { WEBHOOK_EVENT_TYPES } from '../domain/webhook-endpoint.ts';
 
 /** Schemas of the requests of the webhook API. The API documents are generated from them. */
@@ -11,14 +11,11 @@ const LONGEST_URL = 2_048;
 const MAX_OVERLAP_SECONDS = 7 * 24 * 60 * 60;
 export const DEFAULT_OVERLAP_SECONDS = 24 * 60 * 60;
 
-const url = z
-  .string('must be a string')
-  .min(1, 'must not be empty')
-  .max(LONGEST_URL, `must be at most ${LONGEST_URL} characters`)
-  .meta({
-    description: 'Where events are posted: a public https address, on port 443 or from 1024.',
-    example: 'https://shop.example.com/hooks',
-  });
+const url = freeText(LONGEST_URL, 1).meta({
+  description: 'Where events are posted: a public https address, on port 443 or from 1024.',
+  format: 'uri',
+  example: 'https://shop.example.com/hooks',
+});
 
 const events = z
   .array(
@@ -29,12 +26,23 @@ const events = z
   .max(WEBHOOK_EVENT_TYPES.length, `must have at most ${WEBHOOK_EVENT_TYPES.length} event types`)
   .refine((types) => new Set(types).size === types.length, 'must not name an event type twice')
   .refine((types) => !types.includes('*') || types.length === 1, 'must be * alone, or types without *')
-  .meta({ description: 'The event types to send: `["*"]` for all, including types added later.', example: ['*'] });
+  .meta({
+    description: 'The event types to send: `["*"]` for all, including types added later.',
+    example: ['*'],
+    ...described({
+      oneOf: [
+        { type: 'array', items: { const: '*', type: 'string' }, minItems: 1, maxItems: 1 },
+        {
+          type: 'array',
+          items: { type: 'string', enum: WEBHOOK_EVENT_TYPES },
+          minItems: 1,
+          uniqueItems: true,
+        },
+      ],
+    }),
+  });
 
-const description = z
-  .string('must be a string')
-  .max(500, 'must be at most 500 characters')
-  .meta({ description: 'Free text, stored unchanged.', example: 'Order system' });
+const description = freeText(500).meta({ description: 'Free text, stored unchanged.', example: 'Order system' });
 
 /** Validation reports the first invalid field in this order. */
 export const createEndpointBody = z
@@ -84,7 +92,7 @@ export const deliveriesQuery = z.strictObject({
   limit: pageLimit('deliveries'),
   starting_after: z
     .string()
-    .refine(isDeliveryId, 'must be the id of a delivery')
+    .regex(DELIVERY_ID, 'must be the id of a delivery')
     .optional()
     .meta({ description: 'The `id` of the last delivery of the previous page.' }),
 });

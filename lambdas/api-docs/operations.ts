@@ -1,0 +1,150 @@
+import * as z from 'zod';
+import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
+import type { ProblemCode } from '../http/problems.ts';
+import type { Scope } from '../kernel/contract/api.ts';
+import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
+import captured from './examples.json' with { type: 'json' };
+import {
+  ALWAYS,
+  type Examples,
+  idempotencyKey,
+  location,
+  OF_BODY,
+  OF_KEY,
+  preferenceApplied,
+  preferWait,
+  problemResponses,
+  replayed,
+  requestId,
+} from './responses.ts';
+
+interface Answer {
+  readonly description: string;
+  readonly schema: z.ZodType;
+}
+
+interface Operation {
+  /** Clients are generated from it: it does not change. */
+  readonly operationId: keyof typeof captured.operations;
+  readonly summary: string;
+  readonly description: string;
+  readonly scope: Scope;
+  readonly path?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly answers: Readonly<Partial<Record<200 | 201 | 202, Answer>>>;
+  /** Beside those of all routes. */
+  readonly problems?: readonly ProblemCode[];
+}
+
+interface Body {
+  readonly schema: z.ZodType;
+  /** @default true */
+  readonly required?: boolean;
+}
+
+interface KeyedOperation extends Operation {
+  readonly key: Parameters<typeof idempotencyKey>;
+  /** @default none is read */
+  readonly body?: Body;
+  /** The answer has a `Location`. @default false */
+  readonly located?: boolean;
+  /** The route calls a processor, and takes `Prefer: wait`. @default false */
+  readonly waits?: boolean;
+  /** Answers are deleted after their retention. @default true */
+  readonly expires?: boolean;
+}
+
+/** Captured from the handlers by `npm run docs:tables` (`test/api-docs/capture-examples.ts`). */
+const examples: Readonly<Record<string, Readonly<Record<string, Examples>>>> = captured.operations;
+
+/** An operation that reads. */
+export function reading(operation: Operation): ZodOpenApiOperationObject {
+  const { path, query, problems = [] } = operation;
+  return {
+    ...named(operation),
+    ...(path === undefined && query === undefined
+      ? {}
+      : { requestParams: { ...(path === undefined ? {} : { path }), ...(query === undefined ? {} : { query }) } }),
+    responses: {
+      ...answers(operation, {}),
+      ...problemResponses([...ALWAYS, ...(query === undefined ? [] : (['invalid_request'] as const)), ...problems]),
+    },
+  };
+}
+
+/** An operation that changes something, under an idempotency key. */
+export function keyed(operation: KeyedOperation): ZodOpenApiOperationObject {
+  const { path, key, body, located = false, waits = false, expires = true, problems = [] } = operation;
+  const ofKey = OF_KEY.filter((code) => expires || code !== 'idempotency_key_expired');
+  const ofCall = ['idempotency_key_in_progress', 'processor_unavailable'] as const;
+  return {
+    ...named(operation),
+    requestParams: {
+      ...(path === undefined ? {} : { path }),
+      header: z.object({ 'Idempotency-Key': idempotencyKey(...key), ...(waits ? { Prefer: preferWait } : {}) }),
+    },
+    ...(body === undefined ? {} : { requestBody: requestBody(operation.operationId, body) }),
+    responses: {
+      ...answers(operation, {
+        ...(located ? { Location: location } : {}),
+        'Idempotency-Replayed': replayed,
+        ...(waits ? { 'Preference-Applied': preferenceApplied } : {}),
+      }),
+      ...problemResponses([...ALWAYS, ...ofKey, ...OF_BODY, ...(waits ? ofCall : []), ...problems]),
+    },
+  };
+}
+
+/** An operation that sets fields. Repeating it changes nothing, so it takes no key. */
+export function setting(operation: Operation & { readonly body: Body }): ZodOpenApiOperationObject {
+  const { path, body, problems = [] } = operation;
+  return {
+    ...named(operation),
+    ...(path === undefined ? {} : { requestParams: { path } }),
+    requestBody: requestBody(operation.operationId, body),
+    responses: { ...answers(operation, {}), ...problemResponses([...ALWAYS, ...OF_BODY, ...problems]) },
+  };
+}
+
+function named({ operationId, summary, description, scope }: Operation) {
+  return {
+    operationId,
+    summary,
+    description: `${description} Needs the scope \`${scope}\`.`,
+    security: [{ apiKey: [scope] }],
+  };
+}
+
+function requestBody(operationId: string, { schema, required = true }: Body) {
+  const absent = required ? '' : ' An absent body is an empty object.';
+  return {
+    required,
+    description: `At most ${MAX_BODY_BYTES} bytes of JSON in UTF-8, without U+0000 and U+FFFD.${absent}`,
+    content: { 'application/json': { schema, examples: shown(operationId, 'request') } },
+  };
+}
+
+function answers(operation: Operation, headers: z.ZodRawShape): NonNullable<ZodOpenApiOperationObject['responses']> {
+  return Object.fromEntries(
+    Object.entries(operation.answers).map(([status, { description, schema }]) => [
+      status as `2${string}`,
+      {
+        description,
+        headers: z.object({ 'Request-Id': requestId, ...headers }),
+        content: { 'application/json': { schema, examples: shown(operation.operationId, status) } },
+      },
+    ]),
+  );
+}
+
+export function shown(operationId: string, part: string): Examples {
+  return examples[operationId]?.[part] ?? {};
+}
+
+/** Puts all operations into a group. */
+export function tagged(tag: string, paths: ZodOpenApiPathsObject): ZodOpenApiPathsObject {
+  const ofGroup = ([method, operation]: readonly [string, object]) => [method, { ...operation, tags: [tag] }];
+  return Object.fromEntries(
+    Object.entries(paths).map(([path, methods]) => [path, Object.fromEntries(Object.entries(methods).map(ofGroup))]),
+  );
+}

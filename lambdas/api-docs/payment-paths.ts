@@ -1,0 +1,92 @@
+import * as z from 'zod';
+import type { ZodOpenApiPathsObject } from 'zod-openapi';
+import { Scopes } from '../kernel/contract/api.ts';
+import { createPaymentBody, payment } from '../payments/http/payment-objects.ts';
+import { transitionPageQuery } from '../payments/http/payment-schemas.ts';
+import { eventsQuery, paymentsQuery } from '../views/http/list-routes.ts';
+import { transitionList } from './answer-schemas.ts';
+import { event, eventList, paymentList } from './list-schemas.ts';
+import { keyed, reading } from './operations.ts';
+
+const LAGS = 'The list is made from events and lags by about a second; objects that are read by id do not lag.';
+
+const path = z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) });
+
+/** Payments. */
+export const paymentPaths: ZodOpenApiPathsObject = {
+  '/v1/payments': {
+    get: reading({
+      operationId: 'listPayments',
+      summary: 'List payments',
+      description: `Newest first. A payment appears when its outcome is known, or is known to take time. ${LAGS}`,
+      scope: Scopes.paymentsRead,
+      query: paymentsQuery,
+      answers: { 200: { description: 'A page of payments.', schema: paymentList } },
+    }),
+    post: keyed({
+      operationId: 'createPayment',
+      summary: 'Create a payment',
+      description: 'Charges or, when `capture` is `manual`, authorizes the amount at the processor.',
+      scope: Scopes.paymentsWrite,
+      key: ['payment', 'the payer is charged once'],
+      body: { schema: createPaymentBody },
+      located: true,
+      waits: true,
+      answers: {
+        201: { description: 'The amount was captured, or authorized when `capture` is manual.', schema: payment },
+        202: {
+          description:
+            'The outcome is not known yet: the processor did not answer in time, decides later, or requires an action of the payer ' +
+            '(`next_action`). GET shows the outcome later.',
+          schema: payment,
+        },
+      },
+      problems: ['payment_failed', 'payment_canceled', 'reference_already_used', 'payment_not_attempted'],
+    }),
+  },
+  '/v1/payments/{id}': {
+    get: reading({
+      operationId: 'getPayment',
+      summary: 'Retrieve a payment',
+      description: 'The current state. It includes everything that was answered before.',
+      scope: Scopes.paymentsRead,
+      path,
+      answers: { 200: { description: 'The payment.', schema: payment } },
+    }),
+  },
+  '/v1/payments/{id}/transitions': {
+    get: reading({
+      operationId: 'listTransitions',
+      summary: 'List the transitions of a payment',
+      description: 'With their postings, oldest first.',
+      scope: Scopes.paymentsRead,
+      path,
+      query: transitionPageQuery,
+      answers: { 200: { description: 'A page of transitions.', schema: transitionList } },
+    }),
+  },
+};
+
+/** Events. */
+export const eventPaths: ZodOpenApiPathsObject = {
+  '/v1/events': {
+    get: reading({
+      operationId: 'listEvents',
+      summary: 'List events',
+      description: `Newest first, in the form in which webhooks deliver them. ${LAGS}`,
+      scope: Scopes.paymentsRead,
+      query: eventsQuery,
+      answers: { 200: { description: 'A page of events.', schema: eventList } },
+    }),
+  },
+  '/v1/events/{id}': {
+    get: reading({
+      operationId: 'getEvent',
+      summary: 'Retrieve an event',
+      description: 'An event never changes. It is available as soon as the change that it reports has been answered.',
+      scope: Scopes.paymentsRead,
+      path: z.object({ id: event.shape.id.meta({ description: 'The id of the event.' }) }),
+      answers: { 200: { description: 'The event.', schema: event } },
+    }),
+  },
+};

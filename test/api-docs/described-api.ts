@@ -1,0 +1,107 @@
+import Ajv2020 from '@redocly/ajv/dist/2020.js';
+import { openApiDocument } from '../../lambdas/api-docs/openapi.ts';
+
+/** A schema, parameter, header or response of the document. */
+export type Node = Readonly<Record<string, unknown>>;
+
+interface DescribedParameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required?: boolean;
+  readonly schema: Node;
+}
+
+interface DescribedResponse {
+  readonly description: string;
+  readonly headers: Readonly<Record<string, Node>>;
+  readonly content: Readonly<Record<string, { readonly examples: Readonly<Record<string, Node>> }>>;
+}
+
+export interface DescribedOperation {
+  readonly operationId: string;
+  readonly method: string;
+  readonly path: string;
+  readonly tags: readonly string[];
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters: readonly DescribedParameter[];
+  readonly requestBody?: {
+    readonly required: boolean;
+    readonly content: { readonly 'application/json': { readonly schema: Node } };
+  };
+  readonly responses: Readonly<Record<string, DescribedResponse>>;
+}
+
+/** The document as clients read it. */
+export const document = JSON.parse(JSON.stringify(openApiDocument)) as Node & {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Node>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Node>> };
+};
+
+/** Follows references. The document has no cycle. */
+export function resolved(node: unknown): unknown {
+  if (typeof node !== 'object' || node === null) return node;
+  if (Array.isArray(node)) return node.map(resolved);
+  const { $ref } = node as { readonly $ref?: unknown };
+  if (typeof $ref !== 'string') {
+    return Object.fromEntries(Object.entries(node).map(([name, inner]) => [name, resolved(inner)]));
+  }
+  const pieces = $ref.slice('#/'.length).split('/');
+  return resolved(pieces.reduce<unknown>((found, piece) => (found as Node)[piece], document));
+}
+
+export const operations: readonly DescribedOperation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => {
+    const { parameters = [], ...rest } = resolved(operation) as Partial<DescribedOperation>;
+    return { ...rest, parameters, path, method: method.toUpperCase() } as DescribedOperation;
+  }),
+);
+
+const ajv = new Ajv2020.default({ strict: false, validateFormats: false, allErrors: true });
+const compiled = new WeakMap<Node, ReturnType<typeof ajv.compile>>();
+
+/** @returns why a value is not of a schema of the document; undefined when it is */
+export function mismatch(schema: Node, value: unknown): string | undefined {
+  const validate = compiled.get(schema) ?? ajv.compile(schema);
+  compiled.set(schema, validate);
+  return validate(value) ? undefined : ajv.errorsText(validate.errors);
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Headers of every answer, which each API description takes for granted. */
+const COMMON_HEADERS = new Set(['content-type', 'cache-control', 'x-content-type-options']);
+/** The gateway renames it, so that no client receives it. */
+const RENAMED_HEADER = 'www-authenticate';
+
+/** Compares an answer with the document. @returns what the document does not say; undefined when there is nothing of that kind */
+export function undescribed(method: string, address: string, { status, headers, body }: Answer): string | undefined {
+  const [path = ''] = address.split('?');
+  const onPath = operations.filter((operation) => pathPattern(operation.path).test(path));
+  const operation = onPath.find((each) => each.method === method);
+  if (operation === undefined) return undefined;
+  const place = `${operation.operationId} ${status}`;
+  const response = operation.responses[status];
+  if (response === undefined) return `${place} ${String(body['code'])} is not described`;
+  const type = headers['Content-Type'] ?? '';
+  const { schema, examples = {} } = (response.content[type] ?? {}) as { schema?: Node; examples?: Node };
+  if (schema === undefined) return `${place} does not describe ${type}`;
+  if (type === 'application/problem+json' && !(String(body['code']) in examples)) {
+    return `${place} does not name ${String(body['code'])}`;
+  }
+  const described = new Set(Object.keys(response.headers).map((name) => name.toLowerCase()));
+  const unknown = Object.keys(headers).find((name) => {
+    const header = name.toLowerCase();
+    return !described.has(header) && !COMMON_HEADERS.has(header) && header !== RENAMED_HEADER;
+  });
+  if (unknown !== undefined) return `${place} does not describe the header ${unknown}`;
+  const fault = mismatch(schema, body);
+  return fault === undefined ? undefined : `${place}: ${fault}`;
+}
+
+function pathPattern(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`);
+}
