@@ -68,7 +68,7 @@ async function itemsOf(paymentId: PaymentId) {
 }
 
 describe('the first execution of a payment', () => {
-  test('is two durable writes one after the other, no read, and at most 11 write units, indexes included', async () => {
+  test('makes two durable writes in sequence, no read, and at most 11 write units, indexes included', async () => {
     const { tools, calls } = meteredProcess();
     const outcome = await createPayment(tools, typicalPayment(freshKey()));
     expect(outcome).toMatchObject({ kind: 'first', answer: { status: 201 } });
@@ -121,7 +121,7 @@ describe('the first execution of a payment', () => {
 });
 
 describe('a replay', () => {
-  test('in a cold process is one call, which is refused, writes nothing and costs at most 5 units', async () => {
+  test('in a cold process makes one call, which is refused, writes nothing and costs at most 5 units', async () => {
     const request = typicalPayment(freshKey());
     await createPayment(meteredProcess().tools, request);
     const { tools, calls } = meteredProcess();
@@ -133,7 +133,7 @@ describe('a replay', () => {
     expect([record, first].map((bytes) => 2 * Math.ceil(bytes / KILOBYTE))).toEqual([2, 2]);
   });
 
-  test('in a warm process is no call at all', async () => {
+  test('in a warm process makes no call', async () => {
     const { tools, calls } = meteredProcess();
     const request = typicalPayment(freshKey());
     await createPayment(tools, request);
@@ -175,7 +175,7 @@ describe('a callback', () => {
     expect(calls.map(({ name }) => name).filter((name) => name !== 'TransactWriteItems')).toEqual(['GetItem', 'Query']);
   });
 
-  test('that comes again is one read', async () => {
+  test('that is redelivered costs one read', async () => {
     const { calls, take } = await waiting('tok_async', ({ inside }, charge) => inside.succeed(charge));
     await take();
     const before = calls.length;
@@ -213,7 +213,7 @@ describe('an event', () => {
     return { calls, take, events: events.length };
   }
 
-  test('is five rows in the views, and costs at most 7 write units, indexes included, and three reads', async () => {
+  test('writes five rows in the views, and costs at most 7 write units, indexes included, and three reads', async () => {
     const { calls } = await projected();
     expect([rows(calls, 'PutItem'), rows(calls, 'GetItem')]).toEqual([5, 3]);
     expect(calls).toHaveLength(8);
@@ -221,7 +221,7 @@ describe('an event', () => {
     expect(unitsOf(calls.filter(({ kind }) => kind === 'read'))).toBeLessThanOrEqual(3);
   });
 
-  test('costs at most 9 with a reference and a fee, whatever the payment carries', async () => {
+  test('costs at most 9 with a reference and a fee, for any content of the payment', async () => {
     const { calls } = await projected({
       reference: 'order-6735',
       steps: [{ kind: 'succeeded', chargeId: 'ch_1', feeMinor: 5 }],
@@ -262,7 +262,7 @@ describe('an event', () => {
     expect((two ?? 0) - (one ?? 0)).toBeLessThanOrEqual(9);
   });
 
-  test('that comes again is one read', async () => {
+  test('that is redelivered costs one read', async () => {
     const { calls, take } = await projected();
     const before = calls.length;
     await take();
@@ -270,7 +270,7 @@ describe('an event', () => {
   });
 });
 
-test('200 different payments at once touch no item in common', async () => {
+test('200 different concurrent payments write no common item', async () => {
   const perPayment = await Promise.all(
     Array.from({ length: 200 }, async () => {
       const { tools, calls } = meteredProcess();

@@ -29,7 +29,7 @@ describe('each transition names its cause', () => {
     ]);
   });
 
-  test('the run that finishes what a request left open', async () => {
+  test('the run that finishes an open request', async () => {
     const request = paymentRequest('p');
     await harness.pay(request);
     await harness.dieAfterChange(change(request, 'k', { kind: 'refund', amountMinor: 300 }));

@@ -23,7 +23,7 @@ const subject = (command: ChangeCommand, rival?: ChangeCommand) => (): ChangeSub
 const REFUND: ChangeCommand = { kind: 'refund', amountMinor: 700 };
 const CAPTURE: ChangeCommand = { kind: 'capture', amountMinor: 900 };
 
-describe('a change, its retry and a rival keep every promise', () => {
+describe('a change, its retry and a rival keep every guarantee', () => {
   test.each<[string, ChangeCommand, ChangeCommand | undefined]>([
     ['a capture and the same again', CAPTURE, undefined],
     ['a capture and a cancellation', CAPTURE, { kind: 'cancel' }],

@@ -49,7 +49,7 @@ function subject(command: ChangeCommand, rival?: ChangeCommand): () => ChangeSub
   };
 }
 
-describe('a change, its retry and a rival on the DynamoDB API keep every promise', () => {
+describe('a change, its retry and a rival on the DynamoDB API keep every guarantee', () => {
   test.each<[string, ChangeCommand, ChangeCommand | undefined]>([
     ['two refunds of 70 out of 100', { kind: 'refund', amountMinor: 700 }, { kind: 'refund', amountMinor: 700 }],
     ['a capture and a cancellation', { kind: 'capture' }, { kind: 'cancel' }],

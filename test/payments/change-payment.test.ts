@@ -31,7 +31,7 @@ describe('a capture', () => {
   test.each([
     ['of all', undefined, 1000],
     ['of a part', 400, 400],
-  ])('%s takes it once, posts it, and is replayed', async (_what, amountMinor, captured) => {
+  ])('%s captures the amount once, posts it, and is replayed', async (_what, amountMinor, captured) => {
     await harness.pay(held);
     const capture = change(held, 'k', { kind: 'capture', ...(amountMinor === undefined ? {} : { amountMinor }) });
     const first = await harness.change(capture);
@@ -46,7 +46,7 @@ describe('a capture', () => {
     expect(harness.capturedAtProcessor(held)).toBe(captured);
   });
 
-  test('that takes another amount than was asked for is not called failed: the payment is in review', async () => {
+  test('of another amount than requested has not failed: the payment goes into review', async () => {
     await harness.pay(held);
     const processor: typeof harness.processor = {
       ...harness.processor,
@@ -62,14 +62,14 @@ describe('a capture', () => {
     ]);
   });
 
-  test('beyond the authorized amount is refused, and the key may be used again', async () => {
+  test('above the authorized amount is refused, and the key may be used again', async () => {
     await harness.pay(held);
     const much = change(held, 'k', { kind: 'capture', amountMinor: 1001 });
     expect(await harness.change(much)).toEqual({ kind: 'refused', refusal: { kind: 'exceeds', leftMinor: 1000 } });
     expect(statusOf(await harness.change(change(held, 'k', { kind: 'capture' })))).toBe(200);
   });
 
-  test('of a payment that is not held is refused', async () => {
+  test('of a payment that is not authorized is refused', async () => {
     await harness.pay(taken);
     expect(await harness.change(change(taken, 'k', { kind: 'capture' }))).toEqual({
       kind: 'refused',
@@ -77,7 +77,7 @@ describe('a capture', () => {
     });
   });
 
-  test('races a cancellation: one wins', async () => {
+  test('and a concurrent cancellation: one wins', async () => {
     await harness.pay(held);
     const outcomes = await Promise.all([
       harness.change(change(held, 'capture', { kind: 'capture' })),
@@ -91,7 +91,7 @@ describe('a capture', () => {
 });
 
 describe('a cancellation', () => {
-  test('lets the money go, frees the reference, and is replayed', async () => {
+  test('releases the hold, frees the reference, and is replayed', async () => {
     const named = { ...held, reference: 'order-1' };
     await harness.pay(named);
     const cancel = change(named, 'k', { kind: 'cancel' });
@@ -109,7 +109,7 @@ describe('a refund', () => {
     await harness.pay(taken);
   });
 
-  test('refunds once, and the payment shows it', async () => {
+  test('is made once, and the payment shows it', async () => {
     const first = await harness.change(refund('k', 300));
     expect([statusOf(first), bodyOf(first)]).toMatchObject([201, { amount: 300, status: 'succeeded' }]);
     expect(await harness.change(refund('k', 300))).toMatchObject({ kind: 'replay' });
@@ -117,7 +117,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('of what is left, then of nothing more', async () => {
+  test('of the remaining amount is made, and then none is possible', async () => {
     await harness.change(refund('a', 300));
     expect(bodyOf(await harness.change(refund('b')))).toMatchObject({ amount: 700 });
     expect(await harness.change(refund('c', 1))).toEqual({
@@ -126,19 +126,19 @@ describe('a refund', () => {
     });
   });
 
-  test('of 70 out of 100, twice at once: one proceeds, the other is told what is left', async () => {
+  test('of 70 out of 100, twice at once: one proceeds, the other is refused with the remaining amount', async () => {
     const outcomes = await Promise.all([harness.change(refund('a', 700)), harness.change(refund('b', 700))]);
     expect(new Set(outcomes.map(statusOf))).toEqual(new Set([201, 'refused']));
     expect(outcomes).toContainEqual({ kind: 'refused', refusal: { kind: 'exceeds', leftMinor: 300 } });
     expect(harness.refundedAtProcessor(taken)).toBe(700);
   });
 
-  test('with another body under the same key is refused, and the stored answer stays', async () => {
+  test('with another body under the same key is refused, and the stored answer stays unchanged', async () => {
     await harness.change(refund('k', 300));
     expect(await harness.change(refund('k', 301))).toEqual({ kind: 'payload_mismatch' });
   });
 
-  test('that the processor refuses is failed, and frees what it reserved', async () => {
+  test('that the processor refuses fails, and frees its reservation', async () => {
     harness.processor.inside.refund(harness.chargeOf(taken), 900);
     const refused = await harness.change(refund('k', 700));
     expect([statusOf(refused), bodyOf(refused)]).toMatchObject([402, { code: 'refund_failed' }]);
@@ -151,13 +151,13 @@ describe('a refund', () => {
     expect(statusOf(await harness.change(refund('b', 100)))).toBe(201);
   });
 
-  test('that the processor has not answered is asked about, and found', async () => {
+  test('that the processor has not answered is looked up and found', async () => {
     harness.processor.failNextChange(1, 'tok_timeout_charged');
     expect(statusOf(await harness.change(refund('k', 300)))).toBe(201);
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('whose outcome is not known in time is 202, and is found out later without the client', async () => {
+  test('whose outcome is not known in time is 202, and is determined later without the client', async () => {
     harness.processor.failNextChange(9, 'tok_timeout_charged');
     const cut = { findChange: () => Promise.reject(new RetryableError('processor_unreachable', 'no')) };
     const unknown = await harness.change(refund('k', 300), { processor: { ...harness.processor, ...cut } });
@@ -167,7 +167,7 @@ describe('a refund', () => {
     expect(await harness.change(refund('k', 300))).toMatchObject({ kind: 'replay', answer: { status: 202 } });
   });
 
-  test('that was declared not attempted, and took effect after all, is posted, and an alarm reports it', async () => {
+  test('that was declared not attempted but took effect is posted, and raises an alarm', async () => {
     const silent = {
       ...harness.processor,
       change: () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer')),
@@ -189,7 +189,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('whose callback was first: the owner only stores the answer', async () => {
+  test('whose callback arrived first: the owner only stores the answer', async () => {
     const early = {
       change: async (...call: Parameters<typeof harness.processor.change>) => {
         const outcome = await harness.processor.change(...call);
@@ -202,7 +202,7 @@ describe('a refund', () => {
     expect((await harness.typesOf(taken)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
-  test('that was answered 202 is never answered otherwise under its key, its record deleted or not', async () => {
+  test('that was answered 202 keeps this answer under its key, whether its record is deleted or not', async () => {
     harness.processor.failNextChange(1, 'tok_async'); // A transfer between banks, which takes weeks.
     expect(statusOf(await harness.change(refund('k', 300)))).toBe(202);
     const { operationId } = refund('k');
@@ -221,7 +221,7 @@ describe('a refund', () => {
     expect((await harness.chain(taken)).state.payment.amountRefundedMinor).toBe(300);
   });
 
-  test('whose record is lost is taken up by the request that asked for it, and by no other', async () => {
+  test('whose record is lost is resumed by its own request, and by no other', async () => {
     await harness.dieAfterChange(refund('k', 300));
     harness.store.deleteRecord(refund('k').operationId);
     const reasoned = change(taken, 'k', { kind: 'refund', amountMinor: 300, reason: 'another' });
@@ -238,7 +238,7 @@ describe('a refund', () => {
     expect(await harness.change(refund('k', 300))).toMatchObject({ kind: 'key_expired' });
   });
 
-  test('whose record is lost before it was sent: after sixteen minutes it is only looked up, never sent', async () => {
+  test('whose record is lost before it was sent is only looked up after sixteen minutes, never sent', async () => {
     const gone = { change: () => Promise.reject(new Error('the process is gone')) };
     const processor = { ...harness.processor, ...gone };
     await expect(harness.change(refund('k', 300), { processor })).rejects.toThrow('the process is gone');
@@ -248,7 +248,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(0);
   });
 
-  test('whose record is lost while the processor refuses it: the refusal is not stored', async () => {
+  test('whose record is lost while the processor refuses it does not store the refusal', async () => {
     harness.processor.inside.refund(harness.chargeOf(taken), 900);
     const deleting = {
       change: async (...call: Parameters<typeof harness.processor.change>) => {
@@ -271,7 +271,7 @@ describe('a refund', () => {
     expect(statusOf(await harness.change(refund('k', 300), { processor }))).toBe(201);
   });
 
-  test('does not begin while the breaker is open, or where the processor of its payment is not called', async () => {
+  test('does not begin while the breaker is open, or in a deployment that does not call the processor of its payment', async () => {
     const unready = new RetryableError('circuit_open', 'the processor is not called');
     const closed = { ...harness.processor, ready: () => Promise.reject(unready) };
     await expect(harness.change(refund('k', 300), { processor: closed })).rejects.toBe(unready);
@@ -281,7 +281,7 @@ describe('a refund', () => {
     expect((await harness.typesOf(taken)).at(-1)).toBe('payment.completed');
   });
 
-  test('that may have been sent is pending where the processor of its payment is not called', async () => {
+  test('that may have been sent is pending in a deployment that does not call the processor of its payment', async () => {
     await harness.dieAfterChange(refund('k', 300));
     harness.clock.advance(16 * 60_000);
     const moved = { ...harness.processor, endpoint: 'https://elsewhere.example', account: 'other' };
@@ -289,7 +289,7 @@ describe('a refund', () => {
     expect([statusOf(outcome), bodyOf(outcome)]).toMatchObject([202, { status: 'pending' }]);
   });
 
-  test('that was never sent has failed where the processor is not called, after the send window only', async () => {
+  test('that was never sent fails in a deployment that does not call its processor, but only after the send window', async () => {
     harness.processor.failNextChange(1, 'tok_unauthorized');
     await expect(harness.change(refund('k', 300))).rejects.toBeInstanceOf(RetryableError);
     const moved = { ...harness.processor, endpoint: 'https://elsewhere.example', account: 'other' };
@@ -317,7 +317,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(200);
   });
 
-  test('when the processor says "not now" leaves the key usable, and keeps no reservation', async () => {
+  test('that the processor postpones leaves the key usable, and no reservation', async () => {
     harness.processor.failNextChange(1, 'tok_rate_limited');
     await expect(harness.change(refund('k', 700))).rejects.toBeInstanceOf(RetryableError);
     expect(statusOf(await harness.change(refund('k', 700)))).toBe(201);
@@ -331,7 +331,7 @@ describe('a refund', () => {
     expect(statusOf(await harness.change(refund('new', 300)))).toBe(201);
   });
 
-  test('of another tenant’s payment finds nothing', async () => {
+  test('of another tenant’s payment is not found', async () => {
     const foreign: ChangePayment = { ...refund('k', 1), tenantId: 'ten_other' as ChangePayment['tenantId'] };
     expect(await harness.change(foreign)).toEqual({ kind: 'not_found' });
     expect(await harness.change({ ...refund('k', 1), mode: 'live' })).toEqual({ kind: 'not_found' });

@@ -9,7 +9,7 @@ import { paymentRequest } from './payment-fixtures.ts';
 
 const KILOBYTE = 1024;
 
-test('every transition of a typical change costs one write unit, and is read back as it was written', async () => {
+test('every transition of a typical change costs one write unit, and is read back unchanged', async () => {
   const harness = new ChangeHarness();
   const payment = paymentRequest('sizes', { reference: 'order-2026-03-01-000042' });
   await harness.pay(payment);

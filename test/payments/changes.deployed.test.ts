@@ -41,7 +41,7 @@ async function refundsAtProcessor(payment: string): Promise<readonly number[]> {
 }
 
 describe('the deployed API', () => {
-  test('captures a part, once, and refunds of it what there is', async () => {
+  test('captures a part once, and refunds at most the captured amount', async () => {
     const payment = await paid('change-capture', { capture: 'manual' });
     const captured = await change(payment, 'capture', 'c-1', { amount: 600 });
     expect([captured.status, captured.json['amount_captured']]).toEqual([200, 600]);
@@ -59,7 +59,7 @@ describe('the deployed API', () => {
     expect(await refundsAtProcessor(payment)).toEqual([250]);
   });
 
-  test('cancels, and what is canceled cannot be captured', async () => {
+  test('cancels a payment, which can then not be captured', async () => {
     const payment = await paid('change-cancel', { capture: 'manual' });
     const canceled = await change(payment, 'cancel', 'x-1');
     expect([canceled.status, canceled.json['status'], canceled.json['cancellation_reason']]).toEqual([
@@ -75,7 +75,7 @@ describe('the deployed API', () => {
     ]);
   });
 
-  test('lets one of two refunds of 70 out of 100 proceed, ten times', async () => {
+  test('allows one of two concurrent refunds of 70 out of 100, ten times', async () => {
     const rounds = Array.from({ length: 10 }, (_, round) => round);
     // The race is that of a pair: more pairs at once would only make the processor's answers late.
     await pMap(
@@ -118,7 +118,7 @@ describe('without any retry of the client', () => {
     expect(await api.charges(payment)).toHaveLength(1);
   });
 
-  test('a success that came too late goes back to the payer', async () => {
+  test('a late success is returned to the payer', async () => {
     const answer = await api.pay({ key: 'sweep-late', body: { source: 'tok_callback_late_success' } });
     const { id } = answer.json['payment'] as { id: string };
     await until(async () => {

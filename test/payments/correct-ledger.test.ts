@@ -68,7 +68,7 @@ const types = async () => (await chain()).transitions.map(({ type }) => type);
 const bytesOf = (outcome: CorrectLedgerOutcome) => ('answer' in outcome ? outcome.answer : undefined);
 
 describe('one key', () => {
-  test('corrects once, and its answer is replayed byte for byte', async () => {
+  test('makes one correction, and its answer is replayed byte for byte', async () => {
     const first = await run('a');
     harness.payments.clock.advance(60_000);
     const second = await run('a');
@@ -78,7 +78,7 @@ describe('one key', () => {
     expect(await types()).toEqual(['payment.created', 'payment.completed', 'ledger.corrected']);
   });
 
-  test('twice at once corrects once, and both are answered the same', async () => {
+  test('twice at once makes one correction, and both requests get the same answer', async () => {
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => run('a')));
 
     expect(outcomes.filter(({ kind }) => kind === 'first')).toHaveLength(1);
@@ -87,7 +87,7 @@ describe('one key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('that a rival with the same key overtakes replays what the rival did', async () => {
+  test('whose rival writes first replays the rival’s correction', async () => {
     let rival: CorrectLedgerOutcome | undefined;
     const late = await run(
       'a',
@@ -102,7 +102,7 @@ describe('one key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('that a rival with the same key overtakes between the two reads replays as well', async () => {
+  test('whose rival writes between the two reads replays the rival’s correction, too', async () => {
     const { store } = harness.payments;
     let rival: Promise<CorrectLedgerOutcome> | undefined;
     const overtaken: EffectStore = {
@@ -121,7 +121,7 @@ describe('one key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('is not lost when the store did not say whether it wrote: asked again, it replays', async () => {
+  test('is not lost when the result of the write is unknown: a repeated request replays it', async () => {
     const { store } = harness.payments;
     const silent: EffectStore = {
       ...storeWithRival(async () => undefined),
@@ -143,7 +143,7 @@ describe('one key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('is replayed for ever; and refused, never run again, when its record was removed by hand', async () => {
+  test('is replayed permanently; if its record was removed by hand, it is refused and never repeated', async () => {
     await run('a');
     harness.payments.clock.advance(4_000 * 24 * 60 * 60 * 1000);
     expect((await run('a')).kind).toBe('replay');
@@ -162,14 +162,14 @@ describe('one key', () => {
 });
 
 describe('two keys', () => {
-  test('that reverse the same set at once: one wins, the other gets its id', async () => {
+  test('that reverse the same set concurrently: one wins, the other gets its id', async () => {
     const outcomes = await Promise.all([run('a'), run('b')]);
 
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['already_reversed', 'first']);
     expect(await types()).toHaveLength(3);
   });
 
-  test('that reverse the same set, one right before the other writes: the second decides again', async () => {
+  test('that reverse the same set, one right before the write of the other: the second decides again', async () => {
     const late = await run(
       'b',
       {},
@@ -180,7 +180,7 @@ describe('two keys', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('that post sets of their own both come to stand, in an unbroken chain', async () => {
+  test('that post different sets both succeed, in an unbroken chain', async () => {
     const legs = [
       { account: 'corrections' as const, direction: 'debit' as const, amountMinor: 5 },
       { account: 'fees' as const, direction: 'credit' as const, amountMinor: 5 },
@@ -201,7 +201,7 @@ describe('two keys', () => {
     expect(firstBrokenLink(systemDigest, transitions)).toBeUndefined();
   });
 
-  test('without end: after eight rounds the caller is asked to come back, and nothing is written', async () => {
+  test('in endless contention: after eight rounds the caller must retry, and nothing is written', async () => {
     let rivals = 0;
     const change = { kind: 'post' as const, legs: [] };
     const crowded = storeWithRival(() => {
@@ -216,7 +216,7 @@ describe('two keys', () => {
 });
 
 describe('a correction', () => {
-  test('leaves the payment as it is', async () => {
+  test('does not change the payment', async () => {
     const before = await harness.payments.get(`/v1/payments/${payment}`);
     await run('a');
     await run('b', { change: { kind: 'reverse', sequence: 3 } });
@@ -229,7 +229,7 @@ describe('a correction', () => {
     ['of another mode', { caller: { tenantId: tenantId('ten_desk'), mode: 'live' as const } }],
     ['that nobody has', { payment: `pay_${'a'.repeat(32)}` }],
     ['with an id of no such form', { payment: 'pay_1' }],
-  ])('of a payment %s finds nothing, and writes nothing', async (_whose, changes) => {
+  ])('of a payment %s is not found, and writes nothing', async (_whose, changes) => {
     expect(await run('a', changes)).toEqual({ kind: 'not_found' });
     expect(await types()).toHaveLength(2);
     expect(await harness.payments.store.readEffect(storedOperationId('cor_a'))).toBeUndefined();

@@ -55,7 +55,7 @@ const decisionOn = (chain: readonly Transition[], id: string, change: Change): C
   decideCorrection(requestOf(id, change), chainOf(chain));
 
 describe('a correction', () => {
-  test('that reverses a set posts the whole of it the other way round', () => {
+  test('that reverses a set posts all of it with debits and credits exchanged', () => {
     const chain = corrected(taken(), 'cor_1', reverse(2));
 
     expect(newestOf(chain)).toMatchObject({
@@ -77,7 +77,7 @@ describe('a correction', () => {
     });
   });
 
-  test('of its own posts its legs in the payment’s currency, and reverses nothing', () => {
+  test('with new postings posts them in the payment’s currency, and reverses nothing', () => {
     const chain = corrected(taken(), 'cor_1', post(['corrections', 'debit', 10], ['fees', 'credit', 10]));
 
     expect(newestOf(chain).postings).toEqual([
@@ -87,7 +87,7 @@ describe('a correction', () => {
     expect(newestOf(chain).subject).not.toHaveProperty('reverses');
   });
 
-  test('is answered with what was posted', () => {
+  test('is answered with its postings', () => {
     const answer = correctionAnswer(newestOf(corrected(taken(), 'cor_1', reverse(2))));
 
     expect(answer).toMatchObject({ status: 201, headers: { 'content-type': 'application/json' } });
@@ -122,7 +122,7 @@ describe('a correction', () => {
     expect(decisionOn(once, 'cor_2', reverse(2))).toEqual({ kind: 'already_reversed', correctionId: 'cor_1' });
   });
 
-  test('can itself be reversed, once, which puts the first set back for good', () => {
+  test('can itself be reversed once, which permanently restores the first set', () => {
     const undone = corrected(taken(), 'cor_1', reverse(2));
     const back = corrected(undone, 'cor_2', reverse(3));
 
@@ -136,11 +136,11 @@ describe('a correction', () => {
     [post(['fees', 'debit', 10], ['corrections', 'credit', 7]), 3],
     [post(['fees', 'debit', 10], ['corrections', 'credit', 11]), -1],
     [post(['fees', 'credit', 5], ['corrections', 'credit', 5]), -10],
-  ])('off balance is refused, with how much: %j', (change, byMinor) => {
+  ])('that is unbalanced is refused with the difference: %j', (change, byMinor) => {
     expect(decisionOn(taken(), 'cor_1', change)).toEqual({ kind: 'unbalanced', byMinor });
   });
 
-  test('that is in the chain is never made again, whatever it asks for by now', () => {
+  test('that is in the chain is never made again, even for another request', () => {
     const once = corrected(taken(), 'cor_1', reverse(2));
 
     expect(decisionOn(once, 'cor_1', reverse(2))).toEqual({ kind: 'made_before' });
@@ -187,7 +187,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
 );
 const step = fc.oneof({ arbitrary: fact, weight: 3 }, { arbitrary: change, weight: 2 });
 
-describe('whatever becomes known, and whatever is corrected', () => {
+describe('for any facts and any corrections', () => {
   test('debits equal credits over all accounts, and balances are the sums of the entries', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {

@@ -17,14 +17,14 @@ beforeEach(() => {
   harness = new PaymentHarness();
 });
 
-describe('a deploy that sends charges elsewhere, while a claim is open', () => {
+describe('a deploy that changes the processor while a claim is open', () => {
   const moved = () => {
     const books = createMemoryProcessor({ clock: harness.clock });
     const processor: Processor = { ...books, endpoint: 'https://elsewhere.example', account: 'other' };
     return { books, processor };
   };
 
-  test('makes no second charge there: what was sent to the old place is unknown from the new one', async () => {
+  test('makes no second charge at the new processor: a send to the old one is unknown there', async () => {
     const request = paymentRequest('moved');
     await harness.claimThenDie(request, true);
     harness.clock.advance(MINUTE);
@@ -35,7 +35,7 @@ describe('a deploy that sends charges elsewhere, while a claim is open', () => {
     ]);
   });
 
-  test('sends nothing there after the send window of a claim that was released', async () => {
+  test('sends nothing to the new processor after the send window of a released claim', async () => {
     const request = paymentRequest('moved-released', { source: 'tok_unauthorized' });
     await expect(harness.pay(request)).rejects.toMatchObject({ name: 'RetryableError' });
     const { books, processor } = moved();
@@ -45,7 +45,7 @@ describe('a deploy that sends charges elsewhere, while a claim is open', () => {
     expect([status, body['code'], books.sends(request.paymentId)]).toEqual([409, 'payment_not_attempted', 0]);
   });
 
-  test('does not take absence at the new place as proof that no charge was made', async () => {
+  test('does not treat absence at the new processor as proof that no charge was made', async () => {
     const request = paymentRequest('moved-late');
     await harness.claimThenDie(request, true);
     harness.clock.advance(60 * MINUTE);
@@ -54,7 +54,7 @@ describe('a deploy that sends charges elsewhere, while a claim is open', () => {
 });
 
 describe('a record that is lost', () => {
-  test('and brought back by its owner while a rival looks: the rival replays', async () => {
+  test('and restored by its owner during a rival’s look-up: the rival replays', async () => {
     const request = paymentRequest('brought-back');
     const { promise: rivalLooks, resolve: looking } = Promise.withResolvers<void>();
     const { promise: ownerIsDone, resolve: done } = Promise.withResolvers<void>();
@@ -85,7 +85,7 @@ describe('a record that is lost', () => {
     expect(await harness.pay(request)).toEqual({ kind: 'key_expired', paymentId: request.paymentId });
   });
 
-  test('after "unknown" was stored, with anything behind it in the chain: still never another answer', async () => {
+  test('after "unknown" was stored, with any later transition: a different answer is still never given', async () => {
     const request = paymentRequest('unknown-corrected-lost');
     harness.processor.failNext(9, 'tok_timeout_not_charged');
     await harness.answered(request);
@@ -100,7 +100,7 @@ describe('a record that is lost', () => {
     expect(await harness.pay(request)).toEqual({ kind: 'key_expired', paymentId: request.paymentId });
   });
 
-  test('and was made by newer code: left to newer code', async () => {
+  test('and was written by newer code: it is left to newer code', async () => {
     const request = paymentRequest('newer-lost');
     const newer = { ...request, fingerprint: { version: 2, sha256: systemDigest.sha256('another') } };
     await harness.claimThenDie(newer, true);
@@ -110,14 +110,14 @@ describe('a record that is lost', () => {
 });
 
 describe('an answer', () => {
-  test('has the same bytes in whatever order the store gives metadata back', () => {
+  test('has the same bytes for any order in which the store returns metadata', () => {
     const first = pendingTransition(paymentIdFor('order-of-keys'));
     const withMetadata = (metadata: Record<string, string>) =>
       creationAnswer(first.payment, { ...detailsOf(first), metadata });
     expect(withMetadata({ b: '2', a: '1' })).toEqual(withMetadata({ a: '1', b: '2' }));
   });
 
-  test('calls a decline a decline, whatever code the processor gives it', async () => {
+  test('reports a decline as a decline, whatever its code at the processor', async () => {
     const processor: Processor = {
       ...harness.processor,
       charge: async () => ({ kind: 'declined', failure: { code: 'not_attempted', message: 'no' } }),

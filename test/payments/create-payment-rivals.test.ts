@@ -25,15 +25,18 @@ beforeEach(() => {
 });
 
 describe('an owner that crashed', () => {
-  test.each([true, false])('with the charge made (%s): after the lease, the next one finds out', async (charged) => {
-    const request = paymentRequest(`died-${charged}`);
-    await harness.claimThenDie(request, charged);
-    harness.clock.advance(26 * SECOND);
-    expect((await harness.answered(request)).status).toBe(201);
-    expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
-  });
+  test.each([true, false])(
+    'with the charge made (%s): after the lease, the next owner determines the outcome',
+    async (charged) => {
+      const request = paymentRequest(`died-${charged}`);
+      await harness.claimThenDie(request, charged);
+      harness.clock.advance(26 * SECOND);
+      expect((await harness.answered(request)).status).toBe(201);
+      expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
+    },
+  );
 
-  test('with the charge made, at a processor that cannot look up: the same key is the question', async () => {
+  test('with the charge made, at a processor without look-up: sending again with the same key determines the outcome', async () => {
     harness = new PaymentHarness(NO_LOOKUP);
     const request = paymentRequest('died-no-lookup');
     await harness.claimThenDie(request, true);
@@ -42,7 +45,7 @@ describe('an owner that crashed', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('and no retry for sixteen minutes: only looked up, never sent', async () => {
+  test('without a retry for sixteen minutes: only looked up, never sent', async () => {
     const request = paymentRequest('died-late');
     await harness.claimThenDie(request, false);
     harness.clock.advance(16 * MINUTE);
@@ -51,7 +54,7 @@ describe('an owner that crashed', () => {
     expect(harness.processor.charges(request.paymentId)).toEqual([]);
   });
 
-  test('and no retry for an hour: proven absent, not attempted', async () => {
+  test('without a retry for an hour: proven absent, not attempted', async () => {
     const request = paymentRequest('died-absent');
     await harness.claimThenDie(request, false);
     harness.clock.advance(60 * MINUTE);
@@ -60,14 +63,14 @@ describe('an owner that crashed', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.failed']);
   });
 
-  test('and no retry for an hour, but the charge exists: found', async () => {
+  test('without a retry for an hour, with an existing charge: found', async () => {
     const request = paymentRequest('died-present');
     await harness.claimThenDie(request, true);
     harness.clock.advance(60 * MINUTE);
     expect((await harness.answered(request)).status).toBe(201);
   });
 
-  test('and no look-up can find out: an operator decides', async () => {
+  test('without a conclusive look-up: an operator decides', async () => {
     harness = new PaymentHarness(NO_LOOKUP);
     const request = paymentRequest('died-undecidable');
     await harness.claimThenDie(request, true);
@@ -94,7 +97,7 @@ describe('an owner that crashed', () => {
     expect(harness.processor.charges(request.paymentId)).toEqual([]);
   });
 
-  test('and whose payment has an outcome since: the answer is made from it, without a call', async () => {
+  test('whose payment has an outcome meanwhile: the answer is made from it, without a call', async () => {
     const request = paymentRequest('died-known');
     await harness.claimThenDie(request, false);
     const newest = (await harness.store.readPayment(request.paymentId))?.newest;
@@ -129,7 +132,7 @@ describe('a released claim', () => {
     expect(harness.processor.sends(request.paymentId)).toBe(1);
   });
 
-  test('is not trusted when the owner failed in an unforeseen way', async () => {
+  test('does not prove that nothing was sent if the owner failed in an unforeseen way', async () => {
     const request = paymentRequest('bug');
     const buggy: Processor = {
       ...harness.processor,
@@ -144,7 +147,7 @@ describe('a released claim', () => {
 });
 
 describe('rivals', () => {
-  test('a callback that was first: the owner only stores the answer', async () => {
+  test('a callback that arrived first: the owner only stores the answer', async () => {
     const request = paymentRequest('callback-first');
     const callback = harness.storeWithRival(async () => {
       const history = await harness.store.readPayment(request.paymentId);
@@ -189,7 +192,7 @@ describe('rivals', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
   });
 
-  test('a callback without an outcome leaves the answer of the owner to append', async () => {
+  test('a callback without an outcome leaves the outcome to the owner', async () => {
     const request = paymentRequest('callback-pending');
     const store = outcomeOfCallback(request, { kind: 'pending', chargeId: 'ch_1' });
     expect((await harness.answered(request, { store })).status).toBe(201);
@@ -209,7 +212,7 @@ describe('rivals', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('a record deleted while its owner ran: the answer is stored all the same', async () => {
+  test('a record deleted while its owner ran: the answer is stored nevertheless', async () => {
     const request = paymentRequest('deleted-under-way');
     const deleting = harness.storeWithRival(async () => harness.store.deleteRecord(chargeOperation(request.paymentId)));
     const first = await harness.answered(request, { store: deleting });
@@ -272,7 +275,7 @@ describe('the commit queues', () => {
     ['tok_ok', 'manual', { status: 201, hold: true, inquiry: false }],
     ['tok_async', 'automatic', { status: 202, hold: false, inquiry: true }],
     ['tok_action', 'automatic', { status: 202, hold: false, inquiry: 'payer' }],
-  ] as const)('what %s with capture %s leaves to do', async (source, capture, expected) => {
+  ] as const)('contain the remaining work of %s with capture %s', async (source, capture, expected) => {
     expect(await committedBy(paymentRequest(`${source}-${capture}`, { source, capture }))).toEqual(expected);
   });
 });
@@ -312,13 +315,13 @@ describe('a reference', () => {
     expect(await harness.pay(withReference('ref-2'))).toEqual({ kind: 'reference_used', paymentId: first.paymentId });
   });
 
-  test('of a payment still under way is in use', async () => {
+  test('of a payment in progress is in use', async () => {
     const first = withReference('ref-3');
     await harness.claimThenDie(first, true);
     expect(await harness.pay(withReference('ref-4'))).toEqual({ kind: 'reference_used', paymentId: first.paymentId });
   });
 
-  test('of a payment that failed is free again, for one', async () => {
+  test('of a failed payment is free again, for one payment', async () => {
     await harness.answered(withReference('ref-5', 'tok_declined'));
     const second = withReference('ref-6');
     expect((await harness.answered(second)).status).toBe(201);

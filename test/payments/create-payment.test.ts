@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 
 describe('the processor answers', () => {
-  test('yes: 201, one charge, one transition with its postings', async () => {
+  test('charged: 201, one charge, one transition with its postings', async () => {
     const request = paymentRequest('yes', { reference: 'order-1', description: 'shirts', metadata: { order: '1' } });
     const { status, body } = await harness.answered(request);
     expect(status).toBe(201);
@@ -47,7 +47,7 @@ describe('the processor answers', () => {
     expect([status, body['status'], body['amount_captured']]).toEqual([201, 'requires_capture', 0]);
   });
 
-  test('no: 402 is final and replayed', async () => {
+  test('declined: 402 is final and replayed', async () => {
     const request = paymentRequest('declined', { source: 'tok_declined' });
     const first = await harness.answered(request);
     expect([first.status, first.body['code']]).toEqual([402, 'payment_failed']);
@@ -55,20 +55,20 @@ describe('the processor answers', () => {
     expect(harness.processor.sends(request.paymentId)).toBe(1);
   });
 
-  test('that it does not understand: final, as no money can have moved', async () => {
+  test('that the request is invalid: final, because no money can have moved', async () => {
     const request = paymentRequest('rejected', { source: 'tok_nobody' });
     expect((await harness.answered(request)).status).toBe(402);
     expect((await harness.answered(request)).kind).toBe('replay');
   });
 
-  test('with an error, then yes: asked again within the same request', async () => {
+  test('with an error, then charged: sent again within the same request', async () => {
     const request = paymentRequest('flaky', { source: 'tok_flaky' });
     expect((await harness.answered(request)).status).toBe(201);
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
   test.each(['tok_timeout_charged', 'tok_timeout_not_charged', 'tok_malformed'])(
-    'nothing (%s): found out',
+    'nothing (%s): the outcome is determined',
     async (source) => {
       const request = paymentRequest(source, { source });
       expect((await harness.answered(request)).status).toBe(201);
@@ -77,7 +77,7 @@ describe('the processor answers', () => {
   );
 
   test.each(['tok_rate_limited', 'tok_unauthorized'])(
-    'not now (%s): released, and the key stays usable',
+    'with a postponement (%s): the claim is released, and the key stays usable',
     async (source) => {
       const request = paymentRequest(source, { source });
       await expect(harness.pay(request)).rejects.toBeInstanceOf(RetryableError);
@@ -100,7 +100,7 @@ describe('the processor answers', () => {
     expect(harness.processor.sends(request.paymentId)).toBe(2);
   });
 
-  test('no, after an unanswered send: the look-up must confirm it', async () => {
+  test('declined after an unanswered send: the look-up must confirm it', async () => {
     const request = paymentRequest('refusal-after-ambiguity');
     let sends = 0;
     const moody: Processor = {
@@ -120,7 +120,7 @@ describe('the processor answers', () => {
     expect((await harness.answered(request, { processor: moody })).status).toBe(201);
   });
 
-  test('no, after an unanswered send, and no look-up can confirm it: unknown, not failed', async () => {
+  test('declined after an unanswered send, without a look-up that confirms it: unknown, not failed', async () => {
     let sends = 0;
     const moody: Processor = {
       ...harness.processor,
@@ -145,7 +145,7 @@ describe('the circuit breaker is open', () => {
     expect((await harness.answered(request)).kind).toBe('first');
   });
 
-  test('what was answered before is still answered', async () => {
+  test('stored answers are still replayed', async () => {
     const request = paymentRequest('open-replay');
     const first = await harness.answered(request);
     harness.processor.switchCircuit('open');
@@ -156,7 +156,7 @@ describe('the circuit breaker is open', () => {
 });
 
 describe('the same key', () => {
-  test('with another body: refused, and the stored answer stays', async () => {
+  test('with another body: refused, and the stored answer stays unchanged', async () => {
     const request = paymentRequest('mismatch');
     const first = await harness.answered(request);
     const other = { ...request, amountMinor: 5, fingerprint: { version: 1, sha256: systemDigest.sha256('other') } };
@@ -173,7 +173,7 @@ describe('the same key', () => {
     await expect(harness.pay(request)).rejects.toMatchObject({ code: 'fingerprint_version_unknown' });
   });
 
-  test('while the first still runs: in progress, with another body: refused', async () => {
+  test('while the first request runs: in progress; with another body: refused', async () => {
     const request = paymentRequest('running');
     await harness.claimThenDie(request, true);
     expect(await harness.pay(request)).toMatchObject({ kind: 'in_progress' });
@@ -190,7 +190,7 @@ describe('the same key', () => {
     expect([(await harness.answered(mine)).kind, (await harness.answered(theirs)).kind]).toEqual(['first', 'first']);
   });
 
-  test('is answered warm without any call', async () => {
+  test('is answered from the process without any call', async () => {
     const request = paymentRequest('warm');
     const replays = new ProcessReplayCache();
     await harness.answered(request, { replays });
@@ -211,7 +211,7 @@ describe('the same key', () => {
     });
   });
 
-  test('past its retention: refused with the payment’s id, warm and cold, and nothing is charged', async () => {
+  test('past its retention: refused with the payment’s id, in a warm and a cold process, and nothing is charged', async () => {
     const request = paymentRequest('old');
     const replays = new ProcessReplayCache();
     await harness.answered(request, { replays });

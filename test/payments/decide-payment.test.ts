@@ -62,7 +62,7 @@ describe('an operator’s decision', () => {
     });
   });
 
-  test('that it succeeded posts what was taken, which it must name, and never what was only asked for', async () => {
+  test('that it succeeded posts the captured amount, which it must name, and never the requested one', async () => {
     expect(await decide('a', { outcome: 'succeeded' })).toEqual({ kind: 'amount_unnamed' });
     expect(await decide('a', { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });
     const { newest } = await harness.chain(request);
@@ -88,7 +88,7 @@ describe('an operator’s decision', () => {
     }
   });
 
-  test('is of payments in review only, and of one’s own', async () => {
+  test('is limited to payments in review of the same tenant', async () => {
     await decide('a');
     expect(await decide('b')).toEqual({ kind: 'not_in_review', status: 'failed' });
     expect(await decide('c', { payment: 'pay_nowhere' })).toEqual({ kind: 'not_found' });
@@ -96,7 +96,7 @@ describe('an operator’s decision', () => {
     expect(await decide('d', { caller })).toEqual({ kind: 'not_found' });
   });
 
-  test('raced by another: one counts', async () => {
+  test('concurrent with another: one counts', async () => {
     const outcomes = await Promise.all([decide('a'), decide('b', { outcome: 'succeeded', takenMinor: 999 })]);
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['first', 'not_in_review']);
   });
@@ -157,7 +157,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     ['capture', 'failed', 'capture.failed', 0],
     ['cancel', 'succeeded', 'payment.canceled', 0],
     ['cancel', 'failed', 'void.failed', 0],
-  ] as const)('has the effect of the processor’s own word: %s %s', async (kind, outcome, type, posted) => {
+  ] as const)('has the effect of the processor’s own report: %s %s', async (kind, outcome, type, posted) => {
     const operationId = await undecided(kind);
     harness.clock.advance(DAY);
     expect(await settle(operationId, outcome)).toMatchObject({ kind: 'first', answer: { status: 200 } });
@@ -167,7 +167,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     expect(JSON.stringify(transition?.subject)).toContain('Ada Example');
   });
 
-  test('counts once, under one key or two, raced or not', async () => {
+  test('counts once, under one key or two, concurrently or in sequence', async () => {
     const operationId = await undecided('refund');
     harness.clock.advance(DAY);
     const outcomes = await Promise.all([
@@ -179,7 +179,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     expect(await settle(operationId, 'failed', 'c')).toEqual({ kind: 'change_ended' });
   });
 
-  test('is of a change of that payment', async () => {
+  test('must name a change of that payment', async () => {
     const operationId = await undecided('refund');
     harness.clock.advance(DAY);
     expect(await decide('a', { change: operationId })).toEqual({ kind: 'change_not_found' });

@@ -81,7 +81,7 @@ describe('a claim', () => {
     expect(await storeStruckBy(...four).claim(claimOf(freshId()))).toEqual({ kind: 'claimed' });
   });
 
-  test('gives up on lasting throttling, and says that nothing was applied', async () => {
+  test('gives up on lasting throttling, and reports that nothing was applied', async () => {
     const id = freshId();
     const ever = Array.from({ length: 9 }, () => ({ instead: throttled }));
     await expect(storeStruckBy(...ever).claim(claimOf(id))).rejects.toMatchObject({
@@ -93,7 +93,7 @@ describe('a claim', () => {
     expect(await storeStruckBy().readPayment(id)).toBeUndefined();
   });
 
-  test('gives up on a silent store, and says that it may have been applied', async () => {
+  test('gives up on a silent store, and reports that it may have been applied', async () => {
     const ever = Array.from({ length: 9 }, () => ({ instead: timedOut }));
     await expect(storeStruckBy(...ever).claim(claimOf(freshId()))).rejects.toMatchObject({
       name: 'AmbiguousError',
@@ -101,7 +101,7 @@ describe('a claim', () => {
     });
   });
 
-  test('that meets a rival in mid-transaction reads the rival instead of pressing on', async () => {
+  test('that conflicts with a rival’s transaction reads the rival’s record instead of retrying', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     const rival = { ...claimOf(id), record: openRecord(id, { owner: OWNER_B }) };
@@ -110,7 +110,7 @@ describe('a claim', () => {
     expect(calls).toEqual(['TransactWriteItemsCommand', 'GetItemCommand']);
   });
 
-  test('that meets a rival in mid-commit believes none of its items before the rival is done', async () => {
+  test('that conflicts with a rival’s commit trusts none of its items before the commit has ended', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     const rival = { ...claimOf(id), record: openRecord(id, { owner: OWNER_B }) };
@@ -118,12 +118,12 @@ describe('a claim', () => {
     expect(await store.claim(rival)).toEqual({ kind: 'record_exists', record: openRecord(id) });
   });
 
-  test('that meets a rival which then failed goes on', async () => {
+  test('that conflicts with a rival that then fails continues', async () => {
     const store = storeStruckBy({ instead: () => transactionConflict(2) });
     expect(await store.claim(claimOf(freshId()))).toEqual({ kind: 'claimed' });
   });
 
-  test('whose first sending is still under way waits for it', async () => {
+  test('whose first request is still in progress waits for it', async () => {
     const store = storeStruckBy({ instead: transactionInProgress });
     expect(await store.claim(claimOf(freshId()))).toEqual({ kind: 'claimed' });
   });
@@ -145,7 +145,7 @@ describe('a commit', () => {
     expect(await storeStruckBy().listTransitions(id, { afterSequence: 0, limit: 9 })).toHaveLength(2);
   });
 
-  test('in conflict with another transaction is tried again', async () => {
+  test('in conflict with another transaction is retried', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     const store = storeStruckBy({ instead: () => transactionConflict(2) }, { instead: transactionInProgress });
@@ -162,7 +162,7 @@ describe('a takeover', () => {
     expect(await storeStruckBy({ after: timedOut }).takeOver(takeover(id))).toEqual({ kind: 'taken' });
   });
 
-  test('in conflict with a transaction is tried again', async () => {
+  test('in conflict with a transaction is retried', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     expect(await storeStruckBy({ instead: writeConflict }).takeOver(takeover(id))).toEqual({ kind: 'taken' });
@@ -170,7 +170,7 @@ describe('a takeover', () => {
 });
 
 describe('a read', () => {
-  test('is tried again, and then says that the store cannot be read', async () => {
+  test('is retried, and then reports that the store cannot be read', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     expect(await storeStruckBy({ instead: timedOut }).readRecord(chargeOperation(id))).toEqual(openRecord(id));
@@ -180,7 +180,7 @@ describe('a read', () => {
     });
   });
 
-  test('of a table that is not there is no passing fault', async () => {
+  test('of a missing table is not a retryable fault', async () => {
     const store = new DynamoDbStore(
       documentClient(dynamoDbClient()),
       { ...tables, idempotency: 'no-such-table' },

@@ -75,7 +75,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       expect(await effects.readEffect(event)).toEqual(record());
     });
 
-    test('refuses a rival’s effect of the same operation, with the record that is there', async () => {
+    test('refuses a rival’s effect of the same operation, and returns the existing record', async () => {
       const pending = await claimed();
       const transitions = [completed(pending, { kind: 'succeeded', chargeId: 'ch_1' })];
       await effects.recordEffect({ record: record(), transitions });
@@ -88,7 +88,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       expect(await sequences()).toHaveLength(2);
     });
 
-    test('refuses a place in the chain that is taken, and then writes nothing at all', async () => {
+    test('refuses an occupied place in the chain, and then writes nothing', async () => {
       const pending = await claimed();
       const taken = completed(pending, { kind: 'succeeded', chargeId: 'ch_1' });
       await effects.recordEffect({ record: record(), transitions: [taken] });
@@ -104,7 +104,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       expect(await effects.waiting(100)).not.toContainEqual(late.orphan);
     });
 
-    test('records one of many at once', async () => {
+    test('records one of many concurrent effects', async () => {
       const pending = await claimed();
       const transitions = [completed(pending, { kind: 'succeeded', chargeId: 'ch_1' })];
       const owners = Array.from({ length: 12 }, (_, index) => ownerToken(`owner-${index}`));
@@ -115,7 +115,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       expect(await sequences()).toHaveLength(2);
     });
 
-    test('keeps what a client asked with what it was answered', async () => {
+    test('stores a client’s request with its answer', async () => {
       await claimed();
       const request = {
         fingerprint: { version: 1, sha256: systemDigest.sha256('a request') },
@@ -125,7 +125,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       expect(await effects.readEffect(event)).toEqual(record({ request }));
     });
 
-    test('shelves an orphan with its record, until it is adopted', async () => {
+    test('stores an orphan with its record until it is adopted', async () => {
       const { paymentId: _none, ...nobodys } = record();
       await effects.recordEffect({ record: nobodys, transitions: [], orphan: orphan() });
       expect(await effects.waiting(100)).toContainEqual(orphan());
@@ -135,7 +135,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       expect(await effects.waiting(100)).not.toContainEqual(orphan());
     });
 
-    test('gives an orphan up for good', async () => {
+    test('gives up an orphan permanently', async () => {
       await effects.recordEffect({ record: record(), transitions: [], orphan: orphan() });
       await effects.giveUp(orphan());
       await effects.giveUp(orphan());

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 const { awsEndpoint: endpoint, region, tables } = localAws();
 const access = { endpoint, region, credentials: CREDENTIALS };
 
-test('a row of the Ledger that is removed by hand is reported, and parked as it was', async () => {
+test('a row of the Ledger that is removed by hand is reported, and parked unchanged', async () => {
   const { Stacks = [] } = await new CloudFormationClient(access).send(
     new DescribeStacksCommand({ StackName: StackName.service }),
   );

@@ -26,7 +26,7 @@ describeTransitionReader('dynamodb', async () => {
   };
 });
 
-test('a Ledger that was made just now holds nothing of yesterday', async () => {
+test('a new Ledger contains nothing of the day before', async () => {
   const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
   const reader = new LedgerTransitions(documentClient(dynamoDbClient()), tables, pacing);
   const emptyBeforeMs = await reader.emptyBeforeMs();

@@ -28,8 +28,8 @@ const engine =
 
 const KEPT_A_DAY = 24 * 60 * 60_000;
 
-describe('a payment, its retry and a rival keep every promise', () => {
-  test('with every single fault at every call, whatever the processor does', async () => {
+describe('a payment, its retry and a rival keep every guarantee', () => {
+  test('with every single fault at every call, for every behavior of the processor', async () => {
     for (const source of ['tok_ok', 'tok_flaky', 'tok_malformed', 'tok_timeout_charged', 'tok_timeout_not_charged']) {
       const { histories, findings } = await survey(engine({ source }), { faults: 1 });
       expect(findings.slice(0, 3)).toEqual([]);
@@ -37,7 +37,7 @@ describe('a payment, its retry and a rival keep every promise', () => {
     }
   });
 
-  test('with every single fault, whatever the processor can tell', async () => {
+  test('with every single fault, for every ability of the processor', async () => {
     const none: ProcessorAbilities = { lookup: { kind: 'none' }, keyRetentionMs: KEPT_A_DAY };
     const late: ProcessorAbilities = { lookup: { kind: 'eventual', maxLagMs: 60_000 }, keyRetentionMs: KEPT_A_DAY };
     for (const abilities of [none, late]) {
@@ -52,18 +52,18 @@ describe('a payment, its retry and a rival keep every promise', () => {
     expect(histories).toBeGreaterThan(4_000);
   });
 
-  test('with every three faults, when it is alone', async () => {
+  test('with every three faults, without a rival', async () => {
     const { histories, findings } = await survey(engine(), { faults: 3, races: ALONE });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(1_000);
   });
 });
 
-describe('the same histories find the fault in', () => {
+describe('the same histories detect', () => {
   const broken = async (mutation: Mutation): Promise<readonly string[]> =>
     brokenPromises(await survey(engine({ mutation }), { faults: 1 }));
 
-  test('a handler that checks, then acts', async () => {
+  test('a handler that checks and then acts', async () => {
     const naive: MakeWorld = (plan) => ({ world: new NaiveWorld(plan), request: paymentRequest('history') });
     expect(brokenPromises(await survey(naive, { faults: 1 }))).toEqual(
       expect.arrayContaining(['I1', 'I2', 'I3', 'I4']),
@@ -82,7 +82,7 @@ describe('the same histories find the fault in', () => {
     expect(await broken({ processor: freshKeys })).toContain('I1');
   });
 
-  test('a timeout that is read as a failure', async () => {
+  test('a timeout that is treated as a failure', async () => {
     const hasty = (processor: Processor): Processor => ({
       ...processor,
       charge: async (order, limit) => {
@@ -97,7 +97,7 @@ describe('the same histories find the fault in', () => {
     expect(await broken({ processor: hasty })).toContain('I4');
   });
 
-  test('an answer that is saved apart from its effect', async () => {
+  test('an answer that is saved separately from its effect', async () => {
     const apart = (store: PaymentStore): PaymentStore => ({
       ...store,
       commit: async ({ record, expects, transition }) => {
@@ -119,7 +119,7 @@ describe('the same histories find the fault in', () => {
     expect(await broken({ store: apart })).toContain('I4');
   });
 
-  test('a write that no owner fences and no place in the chain refuses', async () => {
+  test('a write without a fence and without a check of its place in the chain', async () => {
     const unfenced = (store: PaymentStore): PaymentStore => ({
       ...store,
       commit: async (commit) => {

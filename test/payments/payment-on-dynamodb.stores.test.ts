@@ -42,7 +42,7 @@ function worldOn(storeFor: (actor: Actor, truth: PaymentStore, clock: Clock) => 
   };
 }
 
-describe('a payment, its retry and a rival on the DynamoDB API keep every promise', () => {
+describe('a payment, its retry and a rival on the DynamoDB API keep every guarantee', () => {
   test('with every single fault at every call of the SDK', async () => {
     const { awsEndpoint: endpoint } = localAws();
     const shared = dynamoDbClient().config.requestHandler;

@@ -51,7 +51,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.readPayment(id)).toEqual({ first: pendingTransition(id), newest: pendingTransition(id) });
     });
 
-    test('is refused by a rival, with the record that stands in the way', async () => {
+    test('is refused if a rival has the claim, and returns its record', async () => {
       await claimed();
       const outcome = await store.claim({
         record: openRecord(id, { owner: OWNER_B }),
@@ -60,14 +60,14 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(outcome).toEqual({ kind: 'record_exists', record: openRecord(id) });
     });
 
-    test('is refused by a completed record, with its answer', async () => {
+    test('is refused if the record is completed, and returns its answer', async () => {
       await claimed();
       await completed();
       const outcome = await store.claim({ record: openRecord(id, { owner: OWNER_B }), pending: pendingTransition(id) });
       expect(outcome).toEqual({ kind: 'record_exists', record: completedRecord(id) });
     });
 
-    test('is refused by transition 1 when the record was lost, and writes nothing', async () => {
+    test('is refused by transition 1 if the record was lost, and writes nothing', async () => {
       await claimed();
       await underTest.deleteRecord(id);
       const outcome = await store.claim({ record: openRecord(id, { owner: OWNER_B }), pending: pendingTransition(id) });
@@ -75,7 +75,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.readRecord(chargeOperation(id))).toBeUndefined();
     });
 
-    test('makes a lost record anew without its transition', async () => {
+    test('writes a lost record again without its transition', async () => {
       await claimed();
       await underTest.deleteRecord(id);
       const record = openRecord(id, { owner: OWNER_B });
@@ -83,7 +83,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.readRecord(chargeOperation(id))).toEqual(record);
     });
 
-    test('is refused by a reference in use, names its holder and writes nothing', async () => {
+    test('is refused if the reference is in use, names its holder and writes nothing', async () => {
       const reference = `order-${made}-${process.pid}`;
       await claimed(reference);
       const other = paymentIdFor(`suite-other-${process.pid}-${made}`);
@@ -124,14 +124,14 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await takeover('owner-c')).toEqual({ kind: 'changed', record: expected });
     });
 
-    test('is refused once the claim was completed', async () => {
+    test('is refused after the claim was completed', async () => {
       await claimed();
       await completed();
       const outcome = await store.takeOver({ stale: openRecord(id), owner: OWNER_B, leaseExpiresAtMs: 99 });
       expect(outcome).toEqual({ kind: 'changed', record: completedRecord(id) });
     });
 
-    test('of a released claim forgets the release: the new owner may send', async () => {
+    test('of a released claim removes the release: the new owner may send', async () => {
       await claimed();
       await store.release(chargeOperation(id), openRecord(id).owner);
       const stale = openRecord(id, { released: true, leaseExpiresAtMs: 0 });
@@ -152,7 +152,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.readPayment(id)).toEqual({ first: pendingTransition(id), newest });
     });
 
-    test('by an owner that was taken over is fenced, and nothing of it is written', async () => {
+    test('by an owner that was taken over is fenced, and writes nothing', async () => {
       await claimed();
       await store.takeOver({ stale: openRecord(id), owner: OWNER_B, leaseExpiresAtMs: 99 });
       expect(await completed()).toEqual({
@@ -162,7 +162,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.listTransitions(id, { afterSequence: 0, limit: 10 })).toEqual([pendingTransition(id)]);
     });
 
-    test('after a rival completed is fenced, with the answer that stands', async () => {
+    test('after a rival’s commit is fenced, and returns the stored answer', async () => {
       await claimed();
       await store.takeOver({ stale: openRecord(id), owner: OWNER_B, leaseExpiresAtMs: 99 });
       const theirs = completedRecord(id, { owner: OWNER_B });
@@ -170,7 +170,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await completed()).toEqual({ kind: 'fenced', record: theirs });
     });
 
-    test('finds its record deleted, and makes it anew only while no rival has', async () => {
+    test('with a deleted record writes it again unless a rival has', async () => {
       await claimed();
       await underTest.deleteRecord(id);
       expect(await completed()).toEqual({ kind: 'fenced', record: undefined });
@@ -185,7 +185,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       });
     });
 
-    test('finds its place in the chain taken, and leaves the claim open', async () => {
+    test('with an occupied place in the chain leaves the claim open', async () => {
       await claimed();
       const pending = pendingTransition(id);
       const newest = outcomeTransition(pending, { kind: 'unknown' });
@@ -223,7 +223,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.readRecord(chargeOperation(id))).toEqual(completedRecord(id));
     });
 
-    test('transitions come oldest first, in pages', async () => {
+    test('transitions are listed oldest first, in pages', async () => {
       await claimed();
       await completed();
       const all = await store.listTransitions(id, { afterSequence: 0, limit: 10 });
@@ -235,7 +235,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.listTransitions(id, { afterSequence: 1, limit: 10 })).toEqual(all.slice(1));
     });
 
-    test('what was never written is not found', async () => {
+    test('a payment that was never written is not found', async () => {
       expect(await store.readRecord(chargeOperation(id))).toBeUndefined();
       expect(await store.readPayment(id)).toBeUndefined();
       expect(await store.listTransitions(id, { afterSequence: 0, limit: 10 })).toEqual([]);

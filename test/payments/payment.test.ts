@@ -39,7 +39,7 @@ const AUTHORIZED: Fact = { kind: 'authorized', chargeId: MINE };
 const DECLINED: Fact = { kind: 'declined', failure: FAILURE };
 const RECEIPT = ['debit processor_clearing 1000', 'credit merchant_payable 1000'];
 
-describe('a payment whose charge is under way', () => {
+describe('a payment whose charge is in progress', () => {
   test('begins processing, with nothing captured and nothing posted', () => {
     const { type, payment, postings } = create(created);
     expect([type, payment.status, payment.amountCapturedMinor, postings]).toEqual([
@@ -55,7 +55,7 @@ describe('a payment whose charge is under way', () => {
     expect(when(SUCCEEDED)).toEqual({ type: 'payment.completed', status: 'succeeded', postings: RECEIPT });
   });
 
-  test('succeeds with a fee, which the processor keeps', () => {
+  test('succeeds with a fee, which the processor deducts', () => {
     expect(when({ ...SUCCEEDED, feeMinor: 59 })).toMatchObject({
       postings: [...RECEIPT, 'debit fees 59', 'credit processor_clearing 59'],
     });
@@ -65,7 +65,7 @@ describe('a payment whose charge is under way', () => {
     expect(when(AUTHORIZED)).toEqual({ type: 'payment.authorized', status: 'requires_capture', postings: [] });
   });
 
-  test('accepted for later, it says so once, and once more when the charge has a name', () => {
+  test('accepted as pending, has one transition for it, and another when the charge’s id is known', () => {
     const pending: Fact = { kind: 'pending', chargeId: MINE };
     expect(when(pending)).toMatchObject({ type: 'payment.processing', status: 'processing' });
     expect(when(pending, given({ kind: 'unknown' }))).toMatchObject({ type: 'payment.processing' });
@@ -73,33 +73,33 @@ describe('a payment whose charge is under way', () => {
     expect(when({ kind: 'unknown' }, given(pending))).toBe('nothing');
   });
 
-  test('waits for the payer, and shows the address of the page until it is settled', () => {
+  test('waits for the payer, and shows the action URL until it is settled', () => {
     const asked: Fact = { kind: 'action_required', chargeId: MINE, actionUrl: 'https://processor.example/a' };
     expect(given(asked).payment).toMatchObject({ status: 'requires_action', actionUrl: 'https://processor.example/a' });
     expect(given(asked, SUCCEEDED).payment.actionUrl).toBeUndefined();
     expect(when({ kind: 'not_attempted' }, given(asked))).toMatchObject({ type: 'payment.review_required' });
   });
 
-  test.each(['declined', 'rejected'] as const)('%s by the processor, it fails', (kind) => {
+  test.each(['declined', 'rejected'] as const)('%s by the processor, fails', (kind) => {
     expect(when({ kind, failure: FAILURE })).toEqual({ type: 'payment.failed', status: 'failed', postings: [] });
   });
 
-  test('never attempted, it fails', () => {
+  test('never attempted, fails', () => {
     expect(when({ kind: 'not_attempted' })).toMatchObject({ type: 'payment.failed', status: 'failed' });
   });
 
-  test('voided at the processor, it is canceled with the reason', () => {
+  test('voided at the processor, is canceled with the reason', () => {
     const state = given({ kind: 'voided', chargeId: MINE, reason: 'expired' });
     expect(state.payment).toMatchObject({ status: 'canceled', cancelReason: 'expired' });
   });
 
-  test('accepted, it is never undecidable: the processor has it, and its success is taken when it comes', () => {
+  test('accepted, is never undecidable: the processor has it, and its later success is recorded', () => {
     const accepted = given({ kind: 'pending', chargeId: MINE });
     expect(when({ kind: 'undecidable' }, accepted)).toBe('nothing');
     expect(when(SUCCEEDED, accepted)).toMatchObject({ type: 'payment.completed', postings: RECEIPT });
   });
 
-  test('undecidable, it goes into review, and evidence settles it', () => {
+  test('undecidable, goes into review, and evidence settles it', () => {
     const reviewed = given({ kind: 'undecidable' });
     expect(reviewed.payment.status).toBe('needs_review');
     expect(when(DECLINED, reviewed)).toMatchObject({ type: 'payment.failed', status: 'failed' });
@@ -109,7 +109,7 @@ describe('a payment whose charge is under way', () => {
     ['less than was asked for', { capturedMinor: 999 }],
     ['more', { capturedMinor: 1001 }],
     ['another currency', { currency: 'USD' }],
-  ])('captured with %s, it goes into review, and nothing is posted', (_what, changes) => {
+  ])('captured with %s, goes into review, and nothing is posted', (_what, changes) => {
     const odd: Fact = { kind: 'succeeded', chargeId: MINE, ...changes };
     expect(when(odd)).toEqual({ type: 'payment.review_required', status: 'needs_review', postings: [] });
     expect(when(odd, given(odd))).toBe('nothing');
@@ -127,7 +127,7 @@ describe('an authorized payment', () => {
     },
   ]);
 
-  test('captured in part: that part is posted', () => {
+  test('captured in part posts that part', () => {
     expect(when({ kind: 'succeeded', chargeId: MINE, capturedMinor: 400 }, authorized)).toEqual({
       type: 'payment.completed',
       status: 'succeeded',
@@ -135,14 +135,14 @@ describe('an authorized payment', () => {
     });
   });
 
-  test('captured beyond the authorized amount: it goes into review', () => {
+  test('captured above the authorized amount goes into review', () => {
     expect(when({ kind: 'succeeded', chargeId: MINE, capturedMinor: 1001 }, authorized)).toMatchObject({
       status: 'needs_review',
       postings: [],
     });
   });
 
-  test('refused afterwards, it stands: that was another attempt', () => {
+  test('stays authorized after a later refusal, which is of another attempt', () => {
     expect(when(DECLINED, authorized)).toBe('nothing');
   });
 });
@@ -156,7 +156,7 @@ describe('a payment that has ended', () => {
     { kind: 'not_attempted' },
     { kind: 'unknown' },
     { kind: 'undecidable' },
-  ] as const)('succeeded: $kind takes nothing back', (fact) => {
+  ] as const)('succeeded: $kind changes nothing', (fact) => {
     expect(when(fact, given(SUCCEEDED))).toBe('nothing');
   });
 
@@ -169,7 +169,7 @@ describe('a payment that has ended', () => {
     ['failed', DECLINED, 'failed'],
     ['canceled', { kind: 'voided', chargeId: MINE, reason: 'requested' }, 'canceled'],
     ['waiting for a person', { kind: 'undecidable' }, 'failed'],
-  ] as const)('%s, and money turns up: owed back to the payer, once', (_how, ending, status) => {
+  ] as const)('%s, then charged late: the money is owed to the payer, once', (_how, ending, status) => {
     const ended = given(ending);
     expect(when(SUCCEEDED, ended)).toEqual({
       type: 'payment.late_success',
@@ -179,7 +179,7 @@ describe('a payment that has ended', () => {
     expect(when(SUCCEEDED, given(ending, SUCCEEDED))).toBe('nothing');
   });
 
-  test('failed, and a hold is found: recorded to be voided, and posted only when it is captured', () => {
+  test('failed, then authorized late: the hold is recorded to be voided, and posted only if it is captured', () => {
     const held = given(DECLINED, AUTHORIZED);
     expect(held.strayCharges.get(MINE)).toMatchObject({ status: 'authorized' });
     expect(when(AUTHORIZED, held)).toBe('nothing');
@@ -198,7 +198,7 @@ describe('a payment that has ended', () => {
   });
 });
 
-describe('another charge in the payment’s name', () => {
+describe('another charge with the payment’s id', () => {
   const foreign = (status: 'authorized' | 'captured' | 'none'): Fact => ({
     kind: 'foreign_charge',
     chargeId: 'ch_9',
@@ -207,7 +207,7 @@ describe('another charge in the payment’s name', () => {
     currency: 'EUR',
   });
 
-  test('is sent back, and the payment goes its own way', () => {
+  test('is returned, and does not change the payment’s course', () => {
     expect(when(foreign('captured'))).toEqual({
       type: 'payment.late_success',
       status: 'processing',
@@ -217,7 +217,7 @@ describe('another charge in the payment’s name', () => {
     expect(when(SUCCEEDED, given(foreign('captured')))).toMatchObject({ type: 'payment.completed' });
   });
 
-  test('in another currency is booked in its own, there and back', () => {
+  test('in another currency is posted and returned in that currency', () => {
     const dollars: Fact = { ...foreign('captured'), currency: 'USD' } as Fact;
     const refund: Fact = {
       kind: 'refund',
@@ -243,7 +243,7 @@ describe('another charge in the payment’s name', () => {
     expect(when(own, given({ kind: 'pending', chargeId: MINE }))).toMatchObject({ type: 'payment.completed' });
   });
 
-  test('does not make "not known yet" be said twice', () => {
+  test('does not repeat the transition to pending', () => {
     const pending: Fact = { kind: 'pending', chargeId: MINE };
     expect(when(pending, given(pending, foreign('captured')))).toBe('nothing');
   });
@@ -253,7 +253,7 @@ describe('another charge in the payment’s name', () => {
     expect(when({ ...DECLINED, chargeId: 'ch_9' }, given({ kind: 'pending', chargeId: MINE }))).toBe('nothing');
   });
 
-  test('made by a repeated key that the processor no longer recognized is a stray too', () => {
+  test('made by a repeated key that the processor no longer recognized is also a stray', () => {
     expect(when({ kind: 'succeeded', chargeId: 'ch_9' }, given(SUCCEEDED))).toMatchObject({
       type: 'payment.late_success',
       status: 'succeeded',
@@ -278,7 +278,7 @@ describe('another charge in the payment’s name', () => {
 });
 
 describe('a fee', () => {
-  test('reported later is posted by itself; a change of it by its difference', () => {
+  test('reported later is posted separately, and a change of it by its difference', () => {
     const fee = (feeMinor: number): Fact => ({ kind: 'fee', chargeId: MINE, feeMinor });
     expect(when(fee(59), given(SUCCEEDED))).toMatchObject({
       type: 'payment.fee_reported',
@@ -312,7 +312,7 @@ describe('a refund', () => {
     expect(given(SUCCEEDED, refund('succeeded')).payment.amountRefundedMinor).toBe(300);
   });
 
-  test('that fails days later brings the money back, as a transition of its own', () => {
+  test('that fails days later returns the money, in its own transition', () => {
     const state = given(SUCCEEDED, refund('succeeded'), refund('failed'));
     expect(state.payment.amountRefundedMinor).toBe(0);
     expect(when(refund('failed'), given(SUCCEEDED, refund('succeeded')))).toMatchObject({
@@ -322,7 +322,7 @@ describe('a refund', () => {
     expect(when(refund('succeeded'), state)).toBe('review');
   });
 
-  test('two of the same amount are two', () => {
+  test('of the same amount as another is a second refund', () => {
     const second = refund('succeeded', { refundId: 're_2' });
     expect(given(SUCCEEDED, refund('succeeded'), second).payment.amountRefundedMinor).toBe(600);
   });
@@ -330,12 +330,12 @@ describe('a refund', () => {
   test.each([
     ['beyond what was taken', { amountMinor: 1001 }],
     ['of a charge that has no money', { chargeId: 'ch_9' }],
-  ])('%s cannot be', (_what, changes) => {
+  ])('%s is impossible', (_what, changes) => {
     expect(when(refund('succeeded', changes), given(SUCCEEDED))).toBe('review');
   });
 
   test.each(['not_attempted', 'decided_by_operator'])(
-    'that we gave up (%s) is booked when the processor says that it succeeded, and a person is told',
+    'that was given up (%s) is posted when the processor reports its success, and an operator is notified',
     (code) => {
       const givenUp = refund('failed', { failure: { code, message: 'no' } });
       const state = given(SUCCEEDED, refund('pending'), givenUp);
@@ -366,7 +366,7 @@ describe('a dispute', () => {
   });
   const TAKEN = ['debit disputes 1000', 'credit processor_clearing 1000'];
 
-  test('takes the money until it is closed; won, it comes back', () => {
+  test('withdraws the money until it is closed, and returns it when it is won', () => {
     expect(when(dispute('open'), given(SUCCEEDED))).toMatchObject({ type: 'dispute.opened', postings: TAKEN });
     expect(when(dispute('won'), given(SUCCEEDED, dispute('open')))).toMatchObject({
       type: 'dispute.closed',
@@ -376,7 +376,7 @@ describe('a dispute', () => {
     expect(when(dispute('lost'), given(SUCCEEDED, dispute('open')))).toMatchObject({ postings: [] });
   });
 
-  test('lost, and won on appeal, brings the money back; won, it cannot be lost', () => {
+  test('that is lost and won on appeal returns the money; one that is won cannot be lost', () => {
     const lost = given(SUCCEEDED, dispute('open'), dispute('lost'));
     expect(when(dispute('open'), lost)).toBe('nothing');
     expect(when(dispute('won'), lost)).toMatchObject({
@@ -386,7 +386,7 @@ describe('a dispute', () => {
     expect(when(dispute('lost'), given(SUCCEEDED, dispute('open'), dispute('won')))).toBe('review');
   });
 
-  test('of which only the end is heard comes to the same', () => {
+  test('of which only the end is reported has the same effect', () => {
     expect(when(dispute('lost'), given(SUCCEEDED))).toMatchObject({ type: 'dispute.closed', postings: TAKEN });
     expect(when(dispute('won'), given(SUCCEEDED))).toMatchObject({ type: 'dispute.closed', postings: [] });
     expect(when(dispute('open'), given(SUCCEEDED, dispute('lost')))).toBe('nothing');

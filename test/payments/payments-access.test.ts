@@ -25,7 +25,7 @@ function withoutRequestId({ status, body }: Reply) {
 }
 
 describe('an API key', () => {
-  test('that is not good is 401 with one and the same body, whatever is wrong with it', async () => {
+  test('that is invalid is 401 with the same body for every reason', async () => {
     harness.registerKey('sk_test_revokedrevokedrevoked', { revokedAtMs: harness.clock.nowMs() });
     harness.registerKey('sk_live_wrongmodewrongmodewrong', { mode: 'test' });
     const bad = [
@@ -52,7 +52,7 @@ describe('an API key', () => {
     for (const { headers } of replies) expect(headers['WWW-Authenticate']).toBe('Bearer');
   });
 
-  test('that has not the form of one is never looked up', async () => {
+  test('that is malformed is never looked up', async () => {
     for (const key of [
       '',
       'x',
@@ -67,13 +67,13 @@ describe('an API key', () => {
     expect(harness.lookups).toEqual([]);
   });
 
-  test.each(['Bearer ', 'bearer ', 'BEARER   '])('is good behind %j', async (scheme) => {
+  test.each(['Bearer ', 'bearer ', 'BEARER   '])('is valid after %j', async (scheme) => {
     const reply = await harness.pay('k-1', {}, { headers: { Authorization: `${scheme}${API_KEY}` } });
 
     expect(reply.status).toBe(201);
   });
 
-  test('is looked up by its hash alone', async () => {
+  test('is looked up only by its hash', async () => {
     await harness.get(`/v1/payments/${UNKNOWN_ID}`);
 
     // printf '%s' sk_test_0123456789abcdefghijkl | sha256sum
@@ -91,7 +91,7 @@ describe('an API key', () => {
     expect(withoutRequestId(read)).toEqual(withoutRequestId(write));
   });
 
-  test('may read without being allowed to write, and the other way round', async () => {
+  test('may read without being allowed to write, and vice versa', async () => {
     const made = await harness.pay('k-1');
     const path = `/v1/payments/${String(made.body['id'])}`;
 
@@ -105,7 +105,7 @@ describe('an API key', () => {
     expect((await harness.pay('k-2', {}, as(OTHER_KEY))).status).toBe(201);
   });
 
-  test('that was just seen costs no look-up, and its revocation takes effect within 10 seconds', async () => {
+  test('that was recently used costs no look-up, and its revocation takes effect within 10 seconds', async () => {
     await harness.pay('k-1');
     harness.registerKey(API_KEY, { revokedAtMs: harness.clock.nowMs() });
     harness.clock.advance(9_999);
@@ -117,7 +117,7 @@ describe('an API key', () => {
     expect(harness.lookups).toHaveLength(2);
   });
 
-  test('does not live longer because the clock was set back', async () => {
+  test('is not cached longer when the clock is set back', async () => {
     await harness.pay('k-1');
     harness.registerKey(API_KEY, { revokedAtMs: harness.clock.nowMs() });
     harness.clock.advance(-3_600_000);
@@ -125,14 +125,14 @@ describe('an API key', () => {
     expect((await harness.pay('k-1')).status).toBe(401);
   });
 
-  test('that is unknown is looked up each time, so that a new one works at once', async () => {
+  test('that is unknown is looked up each time, so that a new key works at once', async () => {
     expect((await harness.pay('k-1', {}, as(OTHER_KEY))).status).toBe(401);
     harness.registerKey(OTHER_KEY, {});
 
     expect((await harness.pay('k-1', {}, as(OTHER_KEY))).status).toBe(201);
   });
 
-  test('that cannot be looked up now is 503: closed, not open', async () => {
+  test('that cannot be looked up now is 503: access is denied', async () => {
     const away = new PaymentsApiHarness({
       keys: {
         findByHash: async () => {
@@ -177,7 +177,7 @@ describe('a path', () => {
     '/v1/payment',
     '/v1/payments/a/b',
     `/v1/payments/${UNKNOWN_ID}/transitions/1`,
-  ])('that is not known is 404, before any key is looked at: %s', async (path) => {
+  ])('that is unknown is 404, before any key is checked: %s', async (path) => {
     const reply = await harness.get(path, as('wrong'));
 
     expect(reply.status).toBe(404);
@@ -191,7 +191,7 @@ describe('a path', () => {
     ['DELETE', '/v1/payments/', 'POST, GET, HEAD'],
     ['POST', `/v1/payments/${UNKNOWN_ID}`, 'GET, HEAD'],
     ['PATCH', `/v1/payments/${UNKNOWN_ID}/transitions`, 'GET, HEAD'],
-  ])('with another method is 405 with the methods that there are: %s %s', async (method, path, allow) => {
+  ])('with another method is 405 with the allowed methods: %s %s', async (method, path, allow) => {
     const reply = await harness.ask(method, path);
 
     expect(reply.status).toBe(405);
@@ -199,7 +199,7 @@ describe('a path', () => {
     if (method !== 'HEAD') expect(reply.body).toMatchObject({ code: 'method_not_allowed' });
   });
 
-  test('with an encoded slash, a double encoding or dots leads to no other', async () => {
+  test('with an encoded slash, a double encoding or dots does not match another path', async () => {
     const { body } = await harness.pay('k-1');
     const id = String(body['id']);
 
@@ -214,7 +214,7 @@ describe('a path', () => {
     expect((await harness.get(`/v1/payments/%70${id.slice(1)}`)).status).toBe(200);
   });
 
-  test('answers HEAD as GET, without the body', async () => {
+  test('answers HEAD like GET, without the body', async () => {
     const made = await harness.pay('k-1');
     const path = `/v1/payments/${String(made.body['id'])}`;
 
@@ -227,7 +227,7 @@ describe('a path', () => {
 });
 
 describe('every answer', () => {
-  test('names its request, and forbids caching and content sniffing', async () => {
+  test('contains its request id, and forbids caching and content sniffing', async () => {
     const replies = [
       await harness.pay('k-1'),
       await harness.pay('k-1', { amount: 2 }),

@@ -33,7 +33,7 @@ describe('an amount', () => {
     ['an array', '[1000]'],
     ['beyond the limit of the currency', '1000000000000'],
     ['the largest safe integer', '9007199254740991'],
-  ])('that is %s is refused by name, saying what is allowed', async (_what, amount) => {
+  ])('that is %s is refused, naming the field and the allowed values', async (_what, amount) => {
     const reply = await refusing().post(`{"amount":${amount},"currency":"EUR","source":"tok_ok"}`);
 
     expect(reply.status).toBe(400);
@@ -42,7 +42,7 @@ describe('an amount', () => {
   });
 
   test.each(['9007199254740992', '9007199254740993', '1e16', '1e400', '1000.00000000000000001'])(
-    'that two readers would understand differently is refused: %s',
+    'that parsers interpret differently is refused: %s',
     async (amount) => {
       const reply = await refusing().post(`{"amount":${amount},"currency":"EUR","source":"tok_ok"}`);
 
@@ -111,7 +111,7 @@ describe('a field', () => {
     ['metadata.order id', { metadata: { 'order id': long(501) } }],
     ['metadata.order id', { metadata: { 'order id': { nested: 'x' } } }],
     [`metadata.${long(41)}`, { metadata: { [long(41)]: 'x' } }],
-  ])('%s is refused by name, saying what is allowed: %j', async (param, change) => {
+  ])('%s is refused, naming the field and the allowed values: %j', async (param, change) => {
     const reply = await refusing().pay('k-1', change);
 
     expect(reply.status).toBe(400);
@@ -123,7 +123,7 @@ describe('a field', () => {
     expect((await refusing().pay('k-1', { metadata: { '': 'x' } })).body).toMatchObject({ code: 'invalid_request' });
   });
 
-  test.each(['amount', 'currency', 'source'])('%s is missing: 400 by name', async (field) => {
+  test.each(['amount', 'currency', 'source'])('%s is missing: 400 that names it', async (field) => {
     const reply = await refusing().pay('k-1', { [field]: undefined });
 
     expect(reply.body).toMatchObject({ status: 400, code: 'invalid_request', param: field });
@@ -141,14 +141,14 @@ describe('a field', () => {
     'amount ',
     'constructor',
     'toString',
-  ])('that is not the client’s to set is refused by name: %s', async (field) => {
+  ])('that clients may not set is refused by name: %s', async (field) => {
     const reply = await refusing().pay('k-1', { [field]: 'x' });
 
     expect(reply.status).toBe(400);
     expect(reply.body).toMatchObject({ code: 'unknown_field', param: field });
   });
 
-  test('of the largest size is taken', async () => {
+  test('of the largest size is accepted', async () => {
     const reply = await harness.pay('k-1', {
       source: `tok_${long(251)}`,
       reference: long(255),
@@ -159,7 +159,7 @@ describe('a field', () => {
     expect([201, 402]).toContain(reply.status);
   });
 
-  test('metadata of exactly 2048 bytes is taken, counted in UTF-8', async () => {
+  test('metadata of exactly 2048 bytes is accepted, counted in UTF-8', async () => {
     const metadata = { a: 'é'.repeat(250), b: long(500), c: long(500), d: long(500), e: long(43) };
 
     expect((await harness.pay('k-1', { metadata })).status).toBe(201);
@@ -194,7 +194,7 @@ describe('a body', () => {
     expect((await refusing().post(body)).body).toMatchObject({ status: 400, code: 'invalid_json' });
   });
 
-  test('keeps every character as it was sent', async () => {
+  test('preserves every character', async () => {
     const description = 'cafe\u0301 caf\u00e9 \u200b\u202e 😀 <script>alert(1)</script> =HYPERLINK("x")';
 
     const reply = await harness.pay('k-1', { description, metadata: { '=cmd': '<img src=x onerror=alert(1)>' } });
@@ -246,7 +246,7 @@ describe('a card number or a secret', () => {
     expect(reply.text).not.toContain('abcdefgh');
   });
 
-  test('given as a number is not repeated either', async () => {
+  test('given as a number is not repeated, either', async () => {
     const reply = await refusing().post('{"amount":4242424242424242,"currency":"EUR","source":"tok_ok"}');
 
     expect(reply.body).toMatchObject({ status: 400, param: 'amount' });
@@ -255,7 +255,7 @@ describe('a card number or a secret', () => {
 });
 
 describe('a query', () => {
-  test('has no parameters that are not known', async () => {
+  test('with unknown parameters is refused', async () => {
     const reply = await harness.ask('POST', '/v1/payments?dry_run=true', {
       headers: { 'Content-Type': 'application/json', 'Idempotency-Key': 'k-1' },
       event: { body: '{"amount":1000,"currency":"EUR","source":"tok_ok"}' },
@@ -268,7 +268,7 @@ describe('a query', () => {
     });
   });
 
-  test('with a key as a name or a value does not have it repeated', async () => {
+  test('with an API key as a name or a value is refused without repeating it', async () => {
     for (const query of [`${API_KEY}=1`, `api_key=${API_KEY}`]) {
       const reply = await harness.get(`/v1/payments/pay_${'a'.repeat(32)}?${query}`);
       expect(reply.status).toBe(400);

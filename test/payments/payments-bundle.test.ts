@@ -17,7 +17,7 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test('the payments function starts with at most 460 kB, which are neither the documents nor a processor', () => {
+test('the payments function starts with at most 460 kB, without the documents and the processors’ packages', () => {
   const folder = join(directory, 'payments');
 
   expect(startSize(folder)).toBeLessThanOrEqual(460_000);
@@ -26,7 +26,7 @@ test('the payments function starts with at most 460 kB, which are neither the do
 });
 
 test.each(['payments', 'callbacks', 'orders', 'payment-jobs', 'upkeep-jobs'])(
-  'the function %s has Stripe’s package, and does not read it when it starts',
+  'the function %s contains Stripe’s package, and does not load it at its start',
   (name) => {
     const folder = join(directory, name);
     const holdsStripe = (file: string) => readFileSync(join(folder, file), 'utf8').includes('api.stripe.com');
@@ -36,7 +36,7 @@ test.each(['payments', 'callbacks', 'orders', 'payment-jobs', 'upkeep-jobs'])(
   },
 );
 
-test('no other function has it', () => {
+test('no other function contains Stripe’s package', () => {
   for (const name of readdirSync(directory)) {
     const folder = join(directory, name);
     if (readdirSync(folder).length > 4) continue;

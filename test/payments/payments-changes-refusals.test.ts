@@ -34,7 +34,7 @@ describe.each([
   ['refund', 'refunds', paid],
 ] as const)('the amount of a %s', (_what, step, make) => {
   test.each([0, -1, 10.5, '300', '', null, true, [300], 1_000_000_000_000, Number.MAX_SAFE_INTEGER])(
-    '%j is 400 and named, and the key stays unused',
+    '%j is 400 that names the field, and the key stays unused',
     async (amount) => {
       const id = await make();
       const reply = await harness.change(`${id}/${step}`, 'k', { amount });
@@ -45,7 +45,7 @@ describe.each([
     },
   );
 
-  test('that is another under the same key is 422, and the stored answer stays', async () => {
+  test('that differs under the same key is 422, and the stored answer stays unchanged', async () => {
     const id = await make();
     const first = await harness.change(`${id}/${step}`, 'k', { amount: 300 });
 
@@ -57,7 +57,7 @@ describe.each([
     expect(harness.processor.inside.performed).toHaveLength(1);
   });
 
-  test('beyond the amount that is left is refused with that amount, and stores nothing', async () => {
+  test('above the remaining amount is refused with that amount, and stores nothing', async () => {
     const id = await make();
     const much = await harness.change(`${id}/${step}`, 'k', { amount: 1001 });
 
@@ -70,12 +70,12 @@ describe.each([
 });
 
 describe('the reason of a refund', () => {
-  test.each(['', 'x'.repeat(201), 7, null])('%j is 400 and named', async (reason) => {
+  test.each(['', 'x'.repeat(201), 7, null])('%j is 400 that names the field', async (reason) => {
     const reply = await harness.change(`${await paid()}/refunds`, 'k', { reason });
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'invalid_request', param: 'reason' }]);
   });
 
-  test('may have 200 UTF-16 units, and is kept as it is', async () => {
+  test('may have 200 UTF-16 units, and is stored unchanged', async () => {
     const reason = `${'é'.repeat(198)}🙂`;
     const reply = await harness.change(`${await paid()}/refunds`, 'k', { reason });
     expect([reply.status, reply.body]).toMatchObject([201, { reason }]);
@@ -95,12 +95,12 @@ describe('a body', () => {
     ['cancel', { amount: 1 }, 'amount'],
     ['cancel', { reason: 'x' }, 'reason'],
     ['refunds', { payment: 'x' }, 'payment'],
-  ])('of %s with a field that it does not take is 400 and names it: %j', async (step, body, param) => {
+  ])('of %s with an unknown field is 400 that names it: %j', async (step, body, param) => {
     const reply = await harness.change(`${await held()}/${step}`, 'k', body);
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'unknown_field', param }]);
   });
 
-  test('that is not JSON in the right type is refused before the payment is looked at', async () => {
+  test('that is not JSON of the right media type is refused before the payment is read', async () => {
     for (const [body, headers, status] of [
       ['{"amount":300,"amount":1}', {}, 400],
       ['{}', { 'Content-Type': 'text/plain' }, 415],
@@ -137,7 +137,7 @@ describe('a payment', () => {
     expect(harness.processor.inside.performed).toEqual([]);
   });
 
-  test('that was canceled can be neither captured, canceled nor refunded; a key refused so may serve later', async () => {
+  test('that was canceled can be neither captured, canceled nor refunded; the refused key stays usable', async () => {
     const id = await held();
     expect((await harness.change(`${id}/refunds`, 'k')).body).toMatchObject({ code: 'payment_not_refundable' });
     await harness.change(`${id}/cancel`, 'c');
@@ -151,7 +151,7 @@ describe('a payment', () => {
     expect((await harness.change(`${other}/refunds`, 'k')).status).toBe(201);
   });
 
-  test('whose key is running elsewhere is 409 with Retry-After, and the first one’s answer afterwards', async () => {
+  test('whose key is in use by another process is 409 with Retry-After, and then replays its answer', async () => {
     const id = await paid();
     const rival = Promise.withResolvers<Reply>();
     const { processor } = harness;
@@ -175,8 +175,8 @@ describe('a payment', () => {
   });
 });
 
-describe('refunds, and lists of them,', () => {
-  test('are there for their own tenant and mode alone', async () => {
+describe('refunds and lists of refunds', () => {
+  test('are visible only to their own tenant and mode', async () => {
     const id = await paid();
     const refund = String((await harness.change(`${id}/refunds`, 'k', { amount: 300 })).body['id']);
     harness.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
@@ -196,14 +196,14 @@ describe('refunds, and lists of them,', () => {
     }
   });
 
-  test('take no parameter', async () => {
+  test('accept no parameter', async () => {
     const id = await paid();
     for (const path of [`/v1/payments/${id}/refunds?limit=1`, '/v1/refunds/x?expand=payment']) {
       expect((await harness.get(path)).body).toMatchObject({ status: 400, code: 'unknown_parameter' });
     }
   });
 
-  test('of none are an empty list; an id that is not of a refund is 404', async () => {
+  test('are empty for a payment without refunds; an id that is not of a refund is 404', async () => {
     const id = await held();
     expect(dataOf(await harness.get(`/v1/payments/${id}/refunds`))).toEqual([]);
     await harness.change(`${id}/capture`, 'k');
@@ -218,7 +218,7 @@ describe('refunds, and lists of them,', () => {
     }
   });
 
-  test('need the scope for reading, which does not allow refunds', async () => {
+  test('need the scope for reading, which does not allow refunding', async () => {
     const id = await paid();
     const refund = String((await harness.change(`${id}/refunds`, 'k', { amount: 300 })).body['id']);
     const paths = [`/v1/payments/${id}/refunds`, `/v1/refunds/${refund}`];
@@ -231,7 +231,7 @@ describe('refunds, and lists of them,', () => {
     expect((await harness.change(`${id}/refunds`, 'k', {}, as(OTHER_KEY))).status).toBe(403);
   });
 
-  test('answer HEAD as GET, without the body', async () => {
+  test('answer HEAD like GET, without the body', async () => {
     const id = await paid();
     const refund = String((await harness.change(`${id}/refunds`, 'k')).body['id']);
     for (const path of [`/v1/payments/${id}/refunds`, `/v1/refunds/${refund}`]) {
@@ -249,7 +249,7 @@ describe('another method', () => {
     ['PUT', `/v1/payments/pay_${UNKNOWN}/refunds`, 'POST, GET, HEAD'],
     ['POST', `/v1/refunds/ref_${UNKNOWN}`, 'GET, HEAD'],
     ['OPTIONS', `/v1/refunds/ref_${UNKNOWN}`, 'GET, HEAD'],
-  ])('is 405 with the methods that there are, before any key is looked at: %s %s', async (method, path, allow) => {
+  ])('is 405 with the allowed methods, before any key is checked: %s %s', async (method, path, allow) => {
     const reply = await harness.ask(method, path, as('wrong'));
 
     expect([reply.status, reply.headers['Allow']]).toEqual([405, allow]);

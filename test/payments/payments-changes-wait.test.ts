@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { PaymentsApiHarness } from './payments-api-harness.ts';
 
-test('a change that is under way elsewhere is waited for with Prefer: wait, and its answer replayed', async () => {
+test('with Prefer: wait, a change in progress in another process is waited for, and its answer is replayed', async () => {
   const harness = new PaymentsApiHarness();
   const id = String((await harness.pay('pay')).body['id']);
   const asked = Promise.withResolvers<void>();

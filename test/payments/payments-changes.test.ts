@@ -68,7 +68,7 @@ function withoutRequestId({ status, body }: Reply) {
 }
 
 describe('a capture', () => {
-  test('without a body takes all, and the payment shows it', async () => {
+  test('without a body captures the full amount, and the payment shows it', async () => {
     const id = await held();
     const reply = await harness.change(`${id}/capture`, 'k');
 
@@ -78,7 +78,7 @@ describe('a capture', () => {
     expect(await show(id)).toEqual(reply.body);
   });
 
-  test('of a part captures that part, and no more can be refunded', async () => {
+  test('of a part captures that part, which limits refunds', async () => {
     const id = await held();
     expect((await harness.change(`${id}/capture`, 'k', { amount: 400 })).body).toMatchObject({ amount_captured: 400 });
 
@@ -86,7 +86,7 @@ describe('a capture', () => {
     expect([much.status, much.body]).toMatchObject([409, { code: 'amount_exceeds_left', amount_left: 400 }]);
   });
 
-  test('beyond the authorized amount is 409 with that amount, and leaves the key unused', async () => {
+  test('above the authorized amount is 409 with that amount, and leaves the key unused', async () => {
     const id = await held();
     const much = await harness.change(`${id}/capture`, 'k', { amount: 1001 });
 
@@ -97,7 +97,7 @@ describe('a capture', () => {
     expect((await harness.change(`${id}/capture`, 'k', { amount: 1000 })).status).toBe(200);
   });
 
-  test('that the processor refuses is 402 with the payment unchanged, for ever; another key may succeed', async () => {
+  test('that the processor refuses is permanently 402 with the payment unchanged; another key may succeed', async () => {
     const id = await held();
     harness.processor.failNextChange(1, 'tok_declined');
     const refused = await harness.change(`${id}/capture`, 'k');
@@ -113,7 +113,7 @@ describe('a cancellation', () => {
   test.each([
     ['its capture', { capture: 'manual' }],
     ['its payer', { source: 'tok_action' }],
-  ])('of a payment that waits for %s lets it go, and frees its reference', async (_what, body) => {
+  ])('of a payment that waits for %s cancels it, and frees its reference', async (_what, body) => {
     const id = await paid({ ...body, reference: 'order-1' });
     const reply = await harness.change(`${id}/cancel`, 'k');
 
@@ -124,7 +124,7 @@ describe('a cancellation', () => {
     expect((await harness.pay('again', { reference: 'order-1' })).status).toBe(201);
   });
 
-  test('while a capture is under way is 409 with Retry-After', async () => {
+  test('while a capture is in progress is 409 with Retry-After', async () => {
     const id = await held();
     const rival = Promise.withResolvers<Reply>();
     const { processor } = harness;
@@ -143,7 +143,7 @@ describe('a cancellation', () => {
 });
 
 describe('a refund', () => {
-  test('without a body gives all back, and the payment and its list show it', async () => {
+  test('without a body refunds the full amount, and the payment and its list show it', async () => {
     const id = await paid();
     const reply = await harness.change(`${id}/refunds`, 'k');
 
@@ -178,7 +178,7 @@ describe('a refund', () => {
     expect(refundedAtProcessor(id)).toBe(amount);
   });
 
-  test('after another, twenty in all, refunds the whole and no more', async () => {
+  test('after another, twenty in total, refunds at most the full amount', async () => {
     const id = await paid();
     for (let n = 1; n <= 20; n += 1) {
       expect((await harness.change(`${id}/refunds`, `k-${n}`, { amount: 50 })).status).toBe(201);
@@ -193,7 +193,7 @@ describe('a refund', () => {
     expect(refundedAtProcessor(id)).toBe(1000);
   });
 
-  test('twenty at once, each a tenth: ten proceed, and a caller that must retry is answered then', async () => {
+  test('sent twenty times at once, each of a tenth: ten proceed, and callers that must retry are answered then', async () => {
     const id = await paid();
     const ask = (key: string): Promise<Reply> => harness.change(`${id}/refunds`, key, { amount: 100 });
     const settled: number[] = [];
@@ -210,7 +210,7 @@ describe('a refund', () => {
     expect(refundedAtProcessor(id)).toBe(1000);
   });
 
-  test('that was made at the processor is in the list too, and counts', async () => {
+  test('that was made at the processor is also in the list, and counts', async () => {
     const id = await paid();
     await harness.change(`${id}/refunds`, 'k', { amount: 300, reason: 'Returned' });
     harness.processor.inside.refund(chargeOf(id), 200);
@@ -226,7 +226,7 @@ describe('a refund', () => {
     expect((await harness.change(`${id}/refunds`, 'more', { amount: 501 })).body).toMatchObject({ amount_left: 500 });
   });
 
-  test('leaves alone what the payer’s bank has taken back', async () => {
+  test('is limited to the money that the payer’s bank has not taken back', async () => {
     const id = await paid();
     harness.processor.inside.dispute(chargeOf(id), 600);
     await ledger.learn(id);
@@ -235,7 +235,7 @@ describe('a refund', () => {
     expect((await harness.change(`${id}/refunds`, 'k')).body).toMatchObject({ amount: 400 });
   });
 
-  test('that the processor accepts for later is 202, and GET shows what became of it', async () => {
+  test('that the processor accepts as pending is 202, and GET shows its outcome', async () => {
     const id = await paid();
     harness.processor.failNextChange(1, 'tok_async');
     const accepted = await harness.change(`${id}/refunds`, 'k', { amount: 300 });
@@ -269,7 +269,7 @@ describe.each([
 
   const ask = (key: string, body?: Readonly<Record<string, unknown>>) => harness.change(`${id}/${step}`, key, body);
 
-  test('is done once, and replayed byte for byte; no body, an empty one and {} are the same', async () => {
+  test('is made once, and replayed byte for byte; no body, an empty body and {} are equal', async () => {
     const first = await ask('k');
     const replies = [await ask('k'), await ask('k', {}), await harness.change(`${id}/${step}`, 'k', {}, emptyBody)];
 
@@ -287,7 +287,7 @@ describe.each([
     });
   });
 
-  test('is replayed after the process has forgotten, and 409 when its answer is no longer kept', async () => {
+  test('is replayed from the store, and is 409 when its answer is no longer stored', async () => {
     const first = await ask('k');
     expect(meaning(await deskWith({}).change(`${id}/${step}`, 'k'))).toEqual(meaning(first));
 
@@ -297,7 +297,7 @@ describe.each([
     expect(harness.processor.inside.performed).toHaveLength(1);
   });
 
-  test('needs a key, and takes no field and no parameter that it does not know', async () => {
+  test('needs a key, and accepts no unknown field or parameter', async () => {
     const replies = [
       [await ask(''), 'missing_idempotency_key', undefined],
       [await ask('two words'), 'invalid_idempotency_key', undefined],
@@ -313,7 +313,7 @@ describe.each([
     expect((await ask('k')).status).toBeLessThan(300);
   });
 
-  test('under the key of another payment, and of that payment itself, is one of its own', async () => {
+  test('under a key of another payment, or of the payment’s own creation, is a separate request', async () => {
     const other = await (make === held ? held('other') : paid({}, 'other'));
     const replies = [await ask('pay'), await harness.change(`${other}/${step}`, 'pay')];
 
@@ -351,7 +351,7 @@ describe.each([
     ['its breaker is open', '10', () => harness.processor.switchCircuit('open')],
     ['it limits our rate', '1', () => harness.processor.failNextChange(1, 'tok_rate_limited')],
     ['it does not know our credential', '1', () => harness.processor.failNextChange(1, 'tok_unauthorized')],
-  ])('while the processor cannot be called (%s) is 503, and the key stays good', async (_why, seconds, break_) => {
+  ])('while the processor cannot be called (%s) is 503, and the key stays usable', async (_why, seconds, break_) => {
     break_();
     const away = await ask('k');
     expect([away.status, away.body]).toMatchObject([503, { code: 'processor_unavailable' }]);

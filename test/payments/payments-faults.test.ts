@@ -25,7 +25,7 @@ const deskWithClaim = (claim: PaymentStore['claim']) => {
 };
 
 describe('a processor that cannot be called', () => {
-  test('because its breaker is open is 503, before anything is claimed, and the key stays good', async () => {
+  test('because its breaker is open is 503, before anything is claimed, and the key stays usable', async () => {
     harness.processor.switchCircuit('open');
     const away = await harness.pay('k-1');
 
@@ -41,7 +41,7 @@ describe('a processor that cannot be called', () => {
   test.each([
     ['because it limits our rate', 'tok_rate_limited'],
     ['because it does not know our credential', 'tok_unauthorized'],
-  ])('%s is 503 with Retry-After, stores nothing, and the key stays good', async (_why, trouble) => {
+  ])('%s is 503 with Retry-After, stores nothing, and the key stays usable', async (_why, trouble) => {
     harness.processor.failNext(1, trouble);
     const away = await harness.pay('k-1');
 
@@ -55,8 +55,8 @@ describe('a processor that cannot be called', () => {
   });
 });
 
-describe('a store that does not take a write', () => {
-  test('is 503, and says when to come back', async () => {
+describe('a store that does not accept a write', () => {
+  test('is 503 with Retry-After', async () => {
     const away = await deskWithClaim(async () => {
       throw new RetryableError('store_unavailable', 'throttled', { retryAfterSeconds: 1.2 });
     }).pay('k-1');
@@ -67,7 +67,7 @@ describe('a store that does not take a write', () => {
     expect((await harness.pay('k-1')).status).toBe(201);
   });
 
-  test('and does not say whether it did is 503 as well, and the same key finds out', async () => {
+  test('or leaves its result unknown is 503 as well, and the same key determines it', async () => {
     const away = deskWithClaim(async (claim) => {
       await harness.store.claim(claim);
       throw new AmbiguousError('store_ambiguous', 'no answer');
@@ -90,7 +90,7 @@ describe('a bug', () => {
     ['an error', () => new Error('the card tok_secret of Mr Miller')],
     ['a fault that no retry helps', () => new TerminalError('store_refused', 'no table Ledger-1')],
     ['something that is no error', () => 'text'],
-  ])('that throws %s is 500 that says nothing of the inside', async (_what, thrown) => {
+  ])('that throws %s is 500 without internal details', async (_what, thrown) => {
     const broken = deskWithClaim(async () => {
       throw thrown();
     });
@@ -114,7 +114,7 @@ describe('a bug', () => {
 });
 
 describe('the log', () => {
-  test('has one line for every request, whatever becomes of it', async () => {
+  test('has one line for every request, whatever its outcome', async () => {
     await harness.pay('k-1');
     await harness.pay('k-1');
     await harness.pay('k-1', { amount: 2 });
@@ -134,7 +134,7 @@ describe('the log', () => {
     ]);
   });
 
-  test('names tenant and operation of a request that fails as well', async () => {
+  test('contains tenant and operation of a failed request, too', async () => {
     const { body } = await harness.pay('k-1');
     const failing = deskWithClaim(async () => {
       throw new RetryableError('store_unavailable', 'throttled');
@@ -149,7 +149,7 @@ describe('the log', () => {
     });
   });
 
-  test('names tenant and operation, and how long it took', async () => {
+  test('contains tenant, operation and duration', async () => {
     const { body } = await harness.pay('k-1', {}, {});
 
     expect(harness.reports[0]?.report).toEqual({

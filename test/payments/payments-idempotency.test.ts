@@ -34,7 +34,7 @@ describe('the key', () => {
     expect(reply.body).toMatchObject({ code: 'missing_idempotency_key', request_id: 'req-1', status: 400 });
   });
 
-  test.each(['', '  ', '""'])('%j is missing as well', async (key) => {
+  test.each(['', '  ', '""'])('%j counts as missing', async (key) => {
     expect((await harness.pay(key)).body).toMatchObject({ code: 'missing_idempotency_key' });
   });
 
@@ -46,7 +46,7 @@ describe('the key', () => {
     expect(reply.text).not.toContain(key);
   });
 
-  test('of two values is 400, wherever the gateway put them', async () => {
+  test('of two values is 400, in either map of the gateway', async () => {
     const twoInOneMap = { multiValueHeaders: headersWith(['k-1', 'k-2']) };
     const oneInEach = { headers: { ...single, 'idempotency-key': 'k-1' }, multiValueHeaders: headersWith(['k-2']) };
 
@@ -57,7 +57,7 @@ describe('the key', () => {
     }
   });
 
-  test('is the same in every case of its name, raw or quoted, given once or twice', async () => {
+  test('is the same for any case of its name, raw or quoted, given once or twice', async () => {
     const first = await harness.pay('k-1');
     const forms = [
       { headers: { ...single, 'idempotency-key': 'k-1' }, multiValueHeaders: null },
@@ -77,7 +77,7 @@ const headersWith = (keys: readonly string[]) => ({
 });
 
 describe('the first execution', () => {
-  test('is 201 when the money was taken', async () => {
+  test('is 201 when the amount was captured', async () => {
     const reply = await harness.pay('k-1');
 
     expect(reply.status).toBe(201);
@@ -86,7 +86,7 @@ describe('the first execution', () => {
     expect(countsOfLast()).toEqual(['first']);
   });
 
-  test('is 201 when the money is reserved', async () => {
+  test('is 201 when the amount is authorized', async () => {
     const reply = await harness.pay('k-1', { capture: 'manual' });
 
     expect(reply.status).toBe(201);
@@ -107,7 +107,7 @@ describe('the first execution', () => {
     expect(again.headers['Idempotency-Replayed']).toBe('true');
   });
 
-  test('is 202 with a Location when the outcome is not known in time, and stays so for this key', async () => {
+  test('is 202 with a Location when the outcome is not known in time, permanently for this key', async () => {
     const unanswered = { ...harness.processor, charge: timedOut, findCharge: unavailable };
     const away = new PaymentsApiHarness({ store: harness.store, clock: harness.clock, processor: unanswered });
 
@@ -135,7 +135,7 @@ const unavailable: Processor['findCharge'] = async (order, limit) => {
 };
 
 describe('a replay', () => {
-  test('is the stored answer verbatim, and says that it is one', async () => {
+  test('is the stored answer byte for byte, marked as a replay', async () => {
     const first = await harness.pay('k-1', { metadata: { order: '1' } });
     const replay = await harness.pay('k-1', { metadata: { order: '1' } });
 
@@ -145,7 +145,7 @@ describe('a replay', () => {
     expect(countsOfLast()).toEqual(['replay']);
   });
 
-  test('is the same from a process that has never seen the key', async () => {
+  test('is the same from a process without the key in its cache', async () => {
     const first = await harness.pay('k-1');
     const elsewhere = new PaymentsApiHarness({
       store: harness.store,
@@ -166,7 +166,7 @@ describe('a replay', () => {
     expect(meaning(again)).toEqual(meaning(first));
   });
 
-  test('is the same through every spelling of the path', async () => {
+  test('is the same for every spelling of the path', async () => {
     const first = await harness.pay('k-1');
     const paths = ['/v1/payments/', '//v1//payments', '/v1/%70ayments'];
 
@@ -178,7 +178,7 @@ describe('a replay', () => {
   });
 });
 
-describe('a duplicate while the first still runs', () => {
+describe('a duplicate while the first request runs', () => {
   const heldHarness = () => {
     const asked = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<void>();
@@ -209,7 +209,7 @@ describe('a duplicate while the first still runs', () => {
     expect((await running).status).toBe(201);
   });
 
-  test('with Prefer: wait waits for the first to finish, and replays it', async () => {
+  test('with Prefer: wait waits for the end of the first, and replays its answer', async () => {
     const { first, asked, answer } = heldHarness();
     const running = first.pay('k-1');
     await asked;
@@ -252,7 +252,7 @@ describe('a duplicate while the first still runs', () => {
 });
 
 describe('the same key', () => {
-  test('with another body is 422, and the stored answer is untouched', async () => {
+  test('with another body is 422, and the stored answer stays unchanged', async () => {
     const first = await harness.pay('k-1');
     const other = await harness.pay('k-1', { amount: 2000 });
 
@@ -263,7 +263,7 @@ describe('the same key', () => {
     expect(chargesOf(first)).toBe(1);
   });
 
-  test('with a default spelt out is another body, as it was not sent so', async () => {
+  test('with an explicit default is another body', async () => {
     await harness.pay('k-1');
 
     expect((await harness.pay('k-1', { capture: 'automatic' })).status).toBe(422);
@@ -281,7 +281,7 @@ describe('the same key', () => {
     expect(chargesOf(first)).toBe(1);
   });
 
-  test('of another tenant is another key, and neither sees the other', async () => {
+  test('of another tenant is a separate key, and neither tenant sees the other’s payment', async () => {
     const theirKey = 'sk_test_zyxwvutsrqponmlkjihgfe';
     harness.registerKey(theirKey, { tenantId: tenantId('ten_other') });
     const asOther = { headers: { Authorization: `Bearer ${theirKey}` } };
@@ -294,7 +294,7 @@ describe('the same key', () => {
     expect(theirs.body).toMatchObject({ amount: 2000 });
   });
 
-  test('of another mode is another key', async () => {
+  test('of another mode is a separate key', async () => {
     const liveKey = 'sk_live_0123456789abcdefghijkl';
     harness.registerKey(liveKey, { mode: 'live' });
 
@@ -306,14 +306,14 @@ describe('the same key', () => {
     expect(inLive.body['id']).not.toBe(inTest.body['id']);
   });
 
-  test('is still good after a request that was refused before it began', async () => {
+  test('stays usable after a request that was refused before it began', async () => {
     expect((await harness.pay('k-1', { amount: -1 })).status).toBe(400);
     expect((await harness.pay('k-1')).status).toBe(201);
   });
 });
 
 describe('a reference', () => {
-  test('in use is 409 with the payment that has it, and nothing is charged', async () => {
+  test('in use is 409 with the payment that uses it, and nothing is charged', async () => {
     const first = await harness.pay('k-1', { reference: 'order-1' });
     const second = await harness.pay('k-2', { reference: 'order-1' });
 
@@ -326,7 +326,7 @@ describe('a reference', () => {
     expect(chargesOf(first)).toBe(1);
   });
 
-  test('is free again when that payment has failed', async () => {
+  test('is free again after that payment has failed', async () => {
     await harness.pay('k-1', { reference: 'order-1', source: 'tok_declined' });
 
     expect((await harness.pay('k-2', { reference: 'order-1' })).status).toBe(201);
@@ -341,7 +341,7 @@ describe('a reference', () => {
     expect((await harness.pay('k-5', { reference: 'caf\u00e9' })).status).toBe(409);
   });
 
-  test('refused does not burn the key', async () => {
+  test('that is refused leaves the key unused', async () => {
     await harness.pay('k-1', { reference: 'order-1' });
     await harness.pay('k-2', { reference: 'order-1' });
 

@@ -48,8 +48,8 @@ const refund = (from: PaymentsApiHarness, payment: unknown, key: string) =>
     event: { body: '{"amount":300}' },
   });
 
-describe('a payment goes where the rules say', () => {
-  test('and shows where that is', async () => {
+describe('a payment is routed by the rules', () => {
+  test('and shows its processor', async () => {
     const inDollars = await harness.pay('usd', dollars);
     const inEuros = await harness.pay('eur');
     expect([inDollars.status, inEuros.status]).toEqual([201, 201]);
@@ -57,7 +57,7 @@ describe('a payment goes where the rules say', () => {
     expect(inEuros.body['processor']).toMatchObject({ name: 'memory' });
   });
 
-  test('and a retry reaches the former default, when the rules have changed since', async () => {
+  test('and a retry reaches the former default when the rules have changed meanwhile', async () => {
     const euros = { source: 'tok_unauthorized' };
     expect((await harness.pay('eur', euros)).status).toBe(503);
     const later = deployed([{ currency: 'EUR', processor: 'stripe' }]);
@@ -66,7 +66,7 @@ describe('a payment goes where the rules say', () => {
     expect(later.processor.sends(String((await onlyPayment(store)).id))).toBe(1);
   });
 
-  test('and stays there, whatever the rules say later: its refund is Stripe’s, its key charges nowhere else', async () => {
+  test('and stays at its processor under changed rules: Stripe makes its refund, and its key charges at no other', async () => {
     const first = await harness.pay('usd', dollars);
     const later = deployed([]);
     expect((await refund(later, first.body['id'], 'r-1')).body).toMatchObject({ status: 'succeeded', amount: 300 });
@@ -84,7 +84,7 @@ describe('a payment goes where the rules say', () => {
   });
 });
 
-describe('the first rule that fits counts', () => {
+describe('the first matching rule applies', () => {
   const payment = { tenantId: tenantId('ten_a'), currency: 'USD' };
 
   test.each([

@@ -63,8 +63,8 @@ async function everyKindOfRequest(harness: PaymentsApiHarness): Promise<void> {
   await harness.get(`/${SECRETS.description}/${liveKey}`);
 }
 
-describe('what the function writes', () => {
-  test('holds nothing of a body, no key in clear and no source, for any outcome', async () => {
+describe('the output of the function', () => {
+  test('contains nothing of a body, no unmasked key and no source, for any outcome', async () => {
     const telemetry = standardTelemetry('payments');
 
     await everyKindOfRequest(new PaymentsApiHarness({ telemetry }));
@@ -75,7 +75,7 @@ describe('what the function writes', () => {
     for (const secret of [...Object.values(SECRETS), API_KEY]) expect(written.join('')).not.toContain(secret);
   });
 
-  test('names a fault with its code, its stack and its causes', async () => {
+  test('contains a fault with its code, its stack and its causes', async () => {
     await new PaymentsApiHarness({ telemetry: standardTelemetry('payments'), store: broken }).pay('k-1');
 
     expect(lines().find(({ message }) => message === 'fault')).toMatchObject({

@@ -25,7 +25,7 @@ const untilCharged = (paymentId: string) =>
   until(async () => ((await api.charges(paymentId)).length > 0 ? true : undefined));
 
 describe('the deployed API', () => {
-  test('takes a payment, replays it byte for byte, and refuses what differs', async () => {
+  test('creates a payment, replays it byte for byte, and refuses a different body', async () => {
     const first = await api.pay({ key: 'e2e-first' });
     expect([first.status, first.json['status']]).toEqual([201, 'succeeded']);
     expect(first.headers.get('request-id')).toBeTruthy();
@@ -57,7 +57,7 @@ describe('the deployed API', () => {
     ]);
   });
 
-  test('answers 409 to a rival, or lets it wait for the one answer', async () => {
+  test('answers a rival with 409, or with the first answer after a wait', async () => {
     const slow = { key: 'e2e-slow', body: { source: 'tok_slow' } };
     const first = api.pay(slow);
     await untilCharged(paymentIdOf(slow.key));
@@ -69,7 +69,7 @@ describe('the deployed API', () => {
     expect(await api.charges(paymentIdOf(slow.key))).toHaveLength(1);
   });
 
-  test('charges once for fifty duplicates, eight at once, and answers them all the same', async () => {
+  test('charges once for fifty duplicates, eight at once, and gives all the same answer', async () => {
     // So many race. Each is a process of its own on the local AWS: more would only make the processor's answer late.
     const answers = await pMap(Array.from({ length: 50 }), () => api.payUntilAnswered({ key: 'e2e-fifty' }), {
       concurrency: 8,
@@ -101,13 +101,13 @@ describe('the deployed API', () => {
     ['tok_flaky', 201],
     ['tok_malformed', 201],
     ['tok_declined', 402],
-  ])('finds out what became of %s within the request', async (source, status) => {
+  ])('determines the outcome of %s within the request', async (source, status) => {
     const answer = await api.pay({ key: `e2e-${source}`, body: { source } });
     expect(answer.status).toBe(status);
     expect(await api.charges(paymentIdOf(`e2e-${source}`))).toHaveLength(1);
   });
 
-  test('asks to come back when the processor is busy, and then goes on with the same key', async () => {
+  test('is 503 with Retry-After when the processor is busy, and then continues with the same key', async () => {
     const post = { key: 'e2e-busy', body: { source: 'tok_rate_limited' } };
     const busy = await api.pay(post);
     expect([busy.status, busy.json['code']]).toEqual([503, 'processor_unavailable']);
@@ -117,7 +117,7 @@ describe('the deployed API', () => {
 });
 
 describe('a tenant', () => {
-  test('sees nothing of another, and its keys make payments of its own', async () => {
+  test('sees nothing of another, and its keys are separate', async () => {
     const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables.registry);
     const other = await administration.createTenant('Other');
     const otherKey = await administration.createApiKey({ tenantId: other, mode: 'test', scopes: PAYMENT_SCOPES });
@@ -135,7 +135,7 @@ describe('a tenant', () => {
     expect(theirs.json['id']).not.toBe(mine.json['id']);
   });
 
-  test('with a key that is unknown, revoked or lacks the scope learns nothing', async () => {
+  test('with a key that is unknown, revoked or without the scope gets no information', async () => {
     const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables.registry);
     const owner = tenantId(aws.tenantId);
     const reader = await administration.createApiKey({ tenantId: owner, mode: 'test', scopes: [Scopes.paymentsRead] });
@@ -155,7 +155,7 @@ describe('a tenant', () => {
 });
 
 describe('the documents', () => {
-  test('are served with everything that the page needs, from this host alone', async () => {
+  test('are served with all resources of the page, from this host only', async () => {
     const page = await fetch(`${aws.apiUrl}/docs`);
     const html = await page.text();
     expect(page.headers.get('content-type')).toMatch(/^text\/html/);
@@ -171,7 +171,7 @@ describe('the documents', () => {
     expect(document['openapi']).toMatch(/^3\.1/);
   });
 
-  test('what is nowhere is 404, and what is elsewhere is 405, in the form of all errors', async () => {
+  test('an unknown path is 404, and an unsupported method is 405, in the form of all errors', async () => {
     const nowhere = await api.send('GET', '/v2/payments');
     expect([nowhere.status, nowhere.headers.get('content-type')]).toEqual([404, 'application/problem+json']);
     const elsewhere = await api.send('DELETE', '/v1/payments');

@@ -36,7 +36,7 @@ describeChanges('changes of a processor in memory', async () => {
   };
 });
 
-describe('the processor in memory shows what only a fake can', () => {
+describe('the processor in memory has behaviors that only a fake can have', () => {
   let nowMs: number;
   let processor: MemoryProcessor;
   beforeEach(() => {
@@ -52,7 +52,7 @@ describe('the processor in memory shows what only a fake can', () => {
     expect(await processor.findCharge(order, LIMIT)).toEqual({ kind: 'succeeded', chargeId: 'ch_1' });
   });
 
-  test('a delayed send that comes after a second one charges nothing more', async () => {
+  test('a delayed send that arrives after a second one charges nothing more', async () => {
     const order = freshOrder({ source: 'tok_timeout_late' });
     await expect(processor.charge(order, LIMIT)).rejects.toMatchObject({ code: 'processor_timeout' });
     await processor.charge(order, LIMIT);
@@ -73,7 +73,7 @@ describe('the processor in memory shows what only a fake can', () => {
     expect(await processor.findCharge(order, LIMIT)).toEqual({ kind: 'succeeded', chargeId: 'ch_1' });
   });
 
-  test('with its circuit open it is not ready and nothing is sent', async () => {
+  test('with an open circuit it is not ready and nothing is sent', async () => {
     processor.switchCircuit('open');
     const order = freshOrder();
     await expect(processor.ready()).rejects.toMatchObject({ code: 'processor_circuit_open', retryAfterSeconds: 10 });
@@ -136,7 +136,7 @@ describe('the processor in memory shows what only a fake can', () => {
     expect(await processor.findChange(refund, LIMIT)).toMatchObject({ kind: 'applied' });
   });
 
-  test('sends are counted, the unanswered ones too', async () => {
+  test('sends are counted, including unanswered ones', async () => {
     const order = freshOrder({ source: 'tok_timeout_charged' });
     await expect(processor.charge(order, LIMIT)).rejects.toMatchObject({ code: 'processor_timeout' });
     await processor.charge(order, LIMIT);

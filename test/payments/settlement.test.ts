@@ -24,7 +24,7 @@ function at(minutes: number, changes: Partial<SettlementState> = {}) {
 const noLookup = { abilities: { lookup: { kind: 'none' } as const, keyRetentionMs: DAY } };
 
 describe('when nothing was ever sent', () => {
-  test('it is sent, up to fifteen minutes after the claim', () => {
+  test('the request is sent, up to fifteen minutes after the claim', () => {
     expect(at(0, { sent: 'nothing' })).toEqual({ do: 'send' });
     expect(at(15, { sent: 'nothing' })).toEqual({ do: 'send' });
   });
@@ -34,46 +34,46 @@ describe('when nothing was ever sent', () => {
   });
 });
 
-describe('when something may have been sent', () => {
-  test('the processor is asked before anything else', () => {
+describe('when a request may have been sent', () => {
+  test('the processor is queried first', () => {
     expect(at(1)).toEqual({ do: 'ask' });
     expect(at(16)).toEqual({ do: 'ask' });
   });
 
-  test('within the key retention, sending again with the same key is the question', () => {
+  test('within the key retention, sending again with the same key determines the outcome', () => {
     expect(at(1, { looked: 'absent' })).toEqual({ do: 'send' });
     expect(at(1, { looked: 'unavailable' })).toEqual({ do: 'send' });
     expect(at(1, noLookup)).toEqual({ do: 'send' });
   });
 
-  test('a processor that honours no keys is never sent to twice', () => {
+  test('nothing is sent twice to a processor that does not recognize keys', () => {
     expect(at(1, { abilities: { lookup: STRONG, keyRetentionMs: 0 }, looked: 'absent' })).toEqual({
       do: 'conclude',
       fact: 'unknown',
     });
   });
 
-  test('two sends are enough for one request', () => {
+  test('one request sends at most twice', () => {
     expect(at(1, { looked: 'absent', sends: 2 })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('time for the client runs out before certainty does', () => {
+  test('the outcome is unknown when no time is left for the client', () => {
     expect(at(1, { looked: 'absent', timeLeft: false })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('absence proves nothing until half an hour after the last moment of sending', () => {
+  test('absence proves nothing until half an hour after the last possible send', () => {
     expect(at(16, { looked: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
     expect(at(44.9, { looked: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
     expect(at(45, { looked: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
   });
 
-  test('a look-up that lags proves absence that much later', () => {
+  test('a look-up with a lag proves absence later by that lag', () => {
     const abilities = { lookup: { kind: 'eventual', maxLagMs: 10 * MINUTE } as const, keyRetentionMs: DAY };
     expect(at(45, { abilities, looked: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
     expect(at(55, { abilities, looked: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
   });
 
-  test('a look-up that fails proves nothing, however late', () => {
+  test('a failed look-up proves nothing, however late', () => {
     expect(at(600, { looked: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
@@ -82,7 +82,7 @@ describe('when something may have been sent', () => {
   });
 });
 
-describe('whatever the state', () => {
+describe('in any state', () => {
   const states = fc.record({
     nowMs: fc.integer({ min: CLAIMED - 10 * MINUTE, max: CLAIMED + 3 * DAY }),
     claimedAtMs: fc.constant(CLAIMED),
@@ -104,7 +104,7 @@ describe('whatever the state', () => {
     );
   });
 
-  test('two clocks that differ by five minutes each way cannot make one send after another has proven absence', () => {
+  test('with clocks that differ by five minutes in either direction, no process sends after another has proven absence', () => {
     fc.assert(
       fc.property(states, fc.integer({ min: -5 * MINUTE, max: 5 * MINUTE }), (state, skewMs) => {
         const proves = { ...state, sent: 'maybe' as const, looked: 'absent' as const };
@@ -119,7 +119,7 @@ describe('whatever the state', () => {
     );
   });
 
-  test('a second send never goes to a processor that has forgotten the key', () => {
+  test('nothing is sent a second time to a processor whose key retention has ended', () => {
     fc.assert(
       fc.property(states, (state) => {
         const step = nextStep({ ...state, sent: 'maybe' });

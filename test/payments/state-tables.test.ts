@@ -93,7 +93,7 @@ const FORWARD: Readonly<Record<string, readonly string[]>> = {
   canceled: ['canceled'],
 };
 
-describe('whatever is said, in whatever order', () => {
+describe('for any facts in any order', () => {
   const sequences = fc.array(anyFact, { maxLength: 14 });
 
   test('every set of postings balances, and a payment moves forward only', () => {
@@ -110,7 +110,7 @@ describe('whatever is said, in whatever order', () => {
     );
   });
 
-  test('one set of postings for each thing that happened, and saying it again adds nothing', () => {
+  test('each fact has one set of postings, and repeating it adds none', () => {
     fc.assert(
       fc.property(sequences, (facts) => {
         const { drafts, state } = after(facts);
@@ -150,7 +150,7 @@ describe('whatever is said, in whatever order', () => {
 });
 
 describe('the tables', () => {
-  test('never leave an ended state, but record later facts', () => {
+  test('never leave a final state, but record later facts', () => {
     for (const row of Object.values(CHARGE_TABLE)) {
       for (const status of ['succeeded', 'failed', 'canceled'] as const) {
         const cell = row[status];
@@ -159,7 +159,7 @@ describe('the tables', () => {
     }
   });
 
-  test('say why wherever nothing is done', () => {
+  test('give a reason wherever a fact has no effect', () => {
     const tables: readonly Readonly<Record<string, Readonly<Record<string, Cell>>>>[] = [
       CHARGE_TABLE,
       REFUND_TABLE,

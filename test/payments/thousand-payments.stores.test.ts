@@ -120,7 +120,7 @@ async function refundUntilAnswered(api: ApiClient, id: string): Promise<void> {
   });
 }
 
-test('payments while processes die: processor, Ledger, lists, events and webhooks say the same', async () => {
+test('payments while processes crash: processor, Ledger, lists, events and webhooks agree', async () => {
   await using receiver = await serveWebhookReceiver();
   const api = await newMerchant();
   const endpoint = await api.send('POST', '/v1/webhook_endpoints', {

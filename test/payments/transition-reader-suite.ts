@@ -32,13 +32,13 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
   });
 
   describe(`the ${name} reader of transitions`, () => {
-    test('reads each by its place, whole', async () => {
+    test('reads each complete transition by its place', async () => {
       expect(await reader.readTransition({ paymentId, sequence: 1 })).toEqual(first);
       expect(await reader.readTransition({ paymentId, sequence: 2 })).toEqual(outcome);
       expect(await reader.readTransition({ paymentId, sequence: 3 })).toBeUndefined();
     });
 
-    test('finds the outcomes of a minute and nothing that is pending', async () => {
+    test('finds the outcomes of a minute and no pending transitions', async () => {
       const ofPayment = (await reader.outcomesOfMinute(MINUTE)).filter(
         (place) => 'paymentId' in place && place.paymentId === paymentId,
       );

@@ -12,7 +12,7 @@ const third = outcomeTransition(second, { kind: 'succeeded', chargeId: 'ch_1' })
 const chain = [first, second, third];
 
 describe('the chain of a payment', () => {
-  test('holds as it was written', () => {
+  test('is valid as written', () => {
     expect(firstBrokenLink(systemDigest, chain)).toBeUndefined();
     expect(firstBrokenLink(systemDigest, [])).toBeUndefined();
   });
@@ -38,7 +38,7 @@ describe('the chain of a payment', () => {
     expect(firstBrokenLink(systemDigest, tampered)).toBe(sequence);
   });
 
-  test('a cut-off tail leaves a chain that holds: only a count or a later link can show it', () => {
+  test('is still valid without its tail: only a count or a later link detects the cut', () => {
     expect(firstBrokenLink(systemDigest, [first, second])).toBeUndefined();
   });
 });
