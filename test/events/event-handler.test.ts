@@ -51,7 +51,7 @@ function harness(
 }
 
 describe('a batch of events', () => {
-  test('is taken in message by message: only what failed or is under way comes again', async () => {
+  test('is processed message by message: only messages that failed or are in progress are redelivered', async () => {
     const kinds = ['done', 'busy', 'done_before', 'throw', 'done'];
     const { receive, faults, batches } = harness(async () => {
       const kind = kinds.shift();
@@ -92,14 +92,17 @@ describe('a batch of events', () => {
       'unexpected',
       'payment.completed.v2',
     ],
-  ])('does not stop at %s in its middle: it is parked whole, with the reason', async (_what, body, reason, detail) => {
-    const { receive, parked, taken } = harness();
-    expect(await receive(envelope(EVENT), body, envelope(EVENT))).toEqual([]);
-    expect(taken).toHaveLength(2);
-    expect(parked).toEqual([{ body, reason, detail: expect.stringContaining(detail) }]);
-  });
+  ])(
+    'does not stop at %s in its middle, which is parked unchanged with the reason',
+    async (_what, body, reason, detail) => {
+      const { receive, parked, taken } = harness();
+      expect(await receive(envelope(EVENT), body, envelope(EVENT))).toEqual([]);
+      expect(taken).toHaveLength(2);
+      expect(parked).toEqual([{ body, reason, detail: expect.stringContaining(detail) }]);
+    },
+  );
 
-  test('does not lose what it cannot park', async () => {
+  test('does not lose a message that it cannot park', async () => {
     const { receive, faults } = harness(undefined, async () => {
       throw new Error('the queue is down');
     });
@@ -108,7 +111,7 @@ describe('a batch of events', () => {
   });
 });
 
-test('a payload is typed by the event that is asked for', async () => {
+test('a payload is typed by the requested event type', async () => {
   const amounts: number[] = [];
   const handler = createEventHandler(
     {

@@ -52,7 +52,7 @@ describe('events on EventBridge', () => {
     });
   });
 
-  test('come to an outcome each', async () => {
+  test('have one outcome each', async () => {
     const Entries = [
       { ErrorCode: 'ThrottlingException' },
       { EventId: '2' },

@@ -30,7 +30,7 @@ async function paid(key: string, body: Readonly<Record<string, unknown>> = {}): 
 }
 
 describe('the list of events', () => {
-  test('tells what happened, newest first, each as it is shown by its id, byte for byte', async () => {
+  test('is newest first, with each event equal to its read by id, byte for byte', async () => {
     const id = await paid('k-1', { capture: 'manual', metadata: { b: '2', a: '1' } });
     await payments.change(`${id}/capture`, 'c', {});
     payments.clock.advance(1000);
@@ -65,7 +65,7 @@ describe('the list of events', () => {
     }
   });
 
-  test('can be asked for by type and time, and is paged down and up', async () => {
+  test('can be filtered by type and time, and is paged in both directions', async () => {
     for (const key of ['k-1', 'k-2', 'k-3']) await paid(key);
     await paid('k-4', { source: 'tok_declined' });
     const all = idsOf(await harness.get(PATH));
@@ -86,11 +86,11 @@ describe('the list of events', () => {
     ['limit=0', 'limit'],
     ['starting_after=evt_1', 'starting_after'],
     ['order=asc', 'order'],
-  ])('is refused for %s, naming it', async (search, param) => {
+  ])('is refused for %s, naming the parameter', async (search, param) => {
     expect((await harness.get(`${PATH}?${search}`)).body).toMatchObject({ status: 400, param });
   });
 
-  test('knows every public type of event', async () => {
+  test('accepts every public event type', async () => {
     for (const type of PUBLIC_EVENT_TYPES) expect((await harness.get(`${PATH}?type=${type}`)).status).toBe(200);
   });
 });
@@ -100,22 +100,25 @@ describe("another tenant's events", () => {
   test.each([
     ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
     ['the same tenant in live mode', LIVE_KEY, { mode: 'live' as const }],
-  ])('are not there for %s, by id, list or cursor, and nothing is learnt of them', async (_who, key, record) => {
-    harness.registerKey(key, record);
-    await paid('k-1');
-    const [theirs = ''] = idsOf(await harness.get(PATH));
-    const unknown = `evt_${'a'.repeat(32)}000002${'a'.repeat(10)}`;
-    const told = async (path: string) => {
-      const { request_id: _, ...body } = (await harness.get(path, as(key))).body;
-      return body;
-    };
+  ])(
+    'are not visible to %s, by id, list or cursor, and the answer reveals nothing about them',
+    async (_who, key, record) => {
+      harness.registerKey(key, record);
+      await paid('k-1');
+      const [theirs = ''] = idsOf(await harness.get(PATH));
+      const unknown = `evt_${'a'.repeat(32)}000002${'a'.repeat(10)}`;
+      const told = async (path: string) => {
+        const { request_id: _, ...body } = (await harness.get(path, as(key))).body;
+        return body;
+      };
 
-    expect(await told(PATH)).toEqual({ object: 'list', data: [], has_more: false });
-    expect(await told(`${PATH}/${theirs}`)).toMatchObject({ status: 404, code: 'not_found' });
-    expect(await told(`${PATH}/${theirs}`)).toEqual(await told(`${PATH}/${unknown}`));
-    expect(await told(`${PATH}/${theirs}`)).toEqual(await told(`${PATH}/none`));
-    expect(await told(`${PATH}?starting_after=${theirs}`)).toEqual(await told(`${PATH}?starting_after=${unknown}`));
-  });
+      expect(await told(PATH)).toEqual({ object: 'list', data: [], has_more: false });
+      expect(await told(`${PATH}/${theirs}`)).toMatchObject({ status: 404, code: 'not_found' });
+      expect(await told(`${PATH}/${theirs}`)).toEqual(await told(`${PATH}/${unknown}`));
+      expect(await told(`${PATH}/${theirs}`)).toEqual(await told(`${PATH}/none`));
+      expect(await told(`${PATH}?starting_after=${theirs}`)).toEqual(await told(`${PATH}?starting_after=${unknown}`));
+    },
+  );
 
   test('need a key, and the scope to read payments', async () => {
     harness.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsWrite] });

@@ -22,7 +22,7 @@ describe('events on the deployed stack', () => {
   const run = crypto.randomUUID().slice(0, 8);
   let paymentId: unknown;
 
-  test('a payment’s outcome reaches a subscriber of the bus, readable and whole', async () => {
+  test('a payment’s outcome reaches a subscriber of the bus, readable and complete', async () => {
     const metadata = { affiliate: `aff_${run}`, order: '6735', receipt_email: `${run}@example.com` };
     const body = { description: 'two shirts', metadata };
     ({ id: paymentId } = (await api.pay({ key: `events-${run}`, body })).json);
@@ -34,7 +34,7 @@ describe('events on the deployed stack', () => {
     expect(readEvent('payment.completed.v1', event)).toMatchObject({ kind: 'event' });
   });
 
-  test('published again, it is the same event', async () => {
+  test('republished, it is the same event', async () => {
     const { awsEndpoint: endpoint, region } = aws;
     const lambda = new LambdaClient({ endpoint, region, credentials: CREDENTIALS });
     const range = { sinceMs: Date.now() - 5 * MINUTE_MS, untilMs: Date.now() + MINUTE_MS };

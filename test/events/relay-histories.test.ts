@@ -53,7 +53,7 @@ describe('every outcome of the Ledger is published, and poison records are parke
     expect(histories).toBeGreaterThan(300);
   });
 
-  test('and a relay that does not look at what became of its calls loses some', async () => {
+  test('and a relay that ignores the results of its calls loses outcomes', async () => {
     const { findings } = await surveyFaults((faults) => runHistory(faults, naive), 1);
     expect(findings.flatMap(({ violations }) => violations)).toEqual(
       expect.arrayContaining([expect.stringContaining('was never published'), 'the poison is nowhere']),

@@ -11,7 +11,7 @@ const PAYMENTS = 12;
 const POSITIONS = Array.from({ length: PAYMENTS }, (_, index) => index);
 
 describe('the relay', () => {
-  test('publishes every outcome once, with what only the first transition says, and no pending one', async () => {
+  test('publishes every outcome once, with the fields of the first transition, and no pending transition', async () => {
     const harness = new RelayHarness();
     expect(await harness.relay()).toMatchObject({ published: 2, parked: 0 });
     expect(harness.publishedIds).toEqual(harness.expected);
@@ -32,7 +32,7 @@ describe('the relay', () => {
   });
 
   test.each(POSITIONS)(
-    'does not publish again what the bus took, when the Stream comes again from position %i',
+    'does not repeat accepted events when the Stream is redelivered from position %i',
     async (position) => {
       const harness = new RelayHarness(chains(PAYMENTS));
       const failing = harness.expected[position];
@@ -48,7 +48,7 @@ describe('the relay', () => {
   );
 
   test.each(['unreadable', 'tampered'] as const)(
-    'parks again what a redrive brings to the same process and is still %s: its message is deleted after that',
+    'parks a redriven record again that is still %s, before its message is deleted',
     async (kind) => {
       const harness = new RelayHarness();
       const content =
@@ -60,7 +60,7 @@ describe('the relay', () => {
     },
   );
 
-  test('publishes what the bus refused and a redrive brings to the same process after the fix', async () => {
+  test('publishes a redriven event that the bus refused before the fix, also in the same process', async () => {
     const harness = new RelayHarness(chains(1));
     harness.bus.trouble = () => ({ kind: 'refused', code: 'MalformedDetail' });
     expect(await harness.relay()).toMatchObject({ parked: 1 });
@@ -86,7 +86,7 @@ describe('the relay', () => {
     expect(harness.parked[0]).toMatchObject({ reason: 'refused_by_bus' });
   });
 
-  test.each(POSITIONS)('sends again only what failed: position %i of a dozen', async (position) => {
+  test.each(POSITIONS)('retries only the failed event: position %i of a dozen', async (position) => {
     const harness = new RelayHarness(chains(PAYMENTS));
     const failing = harness.expected[position];
     harness.bus.trouble = (id, attempt) =>
@@ -97,22 +97,19 @@ describe('the relay', () => {
     expect(harness.bus.calls.map((ids) => ids.length).sort((left, right) => left - right)).toEqual([1, 2, 10]);
   });
 
-  test.each(POSITIONS)(
-    'asks the Stream to begin again where the bus does not take one: position %i',
-    async (position) => {
-      const harness = new RelayHarness(chains(PAYMENTS));
-      harness.bus.trouble = (id) =>
-        id === harness.expected[position] ? { kind: 'not_now', code: 'InternalFailure' } : undefined;
-      const { againFrom } = await harness.relay();
-      expect(againFrom).toBe(harness.records[PAYMENTS + position]?.position);
-      expect(harness.bus.calls.filter((ids) => ids.length === 1)).toHaveLength(2);
-      harness.bus.trouble = () => undefined;
-      await harness.relay(harness.records.slice(PAYMENTS + position));
-      expect(new Set(harness.publishedIds)).toEqual(new Set(harness.expected));
-    },
-  );
+  test.each(POSITIONS)('resumes the Stream at an event that the bus does not accept: position %i', async (position) => {
+    const harness = new RelayHarness(chains(PAYMENTS));
+    harness.bus.trouble = (id) =>
+      id === harness.expected[position] ? { kind: 'not_now', code: 'InternalFailure' } : undefined;
+    const { againFrom } = await harness.relay();
+    expect(againFrom).toBe(harness.records[PAYMENTS + position]?.position);
+    expect(harness.bus.calls.filter((ids) => ids.length === 1)).toHaveLength(2);
+    harness.bus.trouble = () => undefined;
+    await harness.relay(harness.records.slice(PAYMENTS + position));
+    expect(new Set(harness.publishedIds)).toEqual(new Set(harness.expected));
+  });
 
-  test('parks nothing when the bus refuses the caller and not the event', async () => {
+  test('parks nothing when the bus refuses the caller instead of the event', async () => {
     const harness = new RelayHarness(chains(PAYMENTS));
     const publisher = {
       publish: async () => {
@@ -126,7 +123,7 @@ describe('the relay', () => {
     });
   });
 
-  test('tries a bus that is down three times, and then leaves it to the Stream', async () => {
+  test('tries an unavailable bus three times, and then leaves the retry to the Stream', async () => {
     const harness = new RelayHarness(chains(PAYMENTS));
     harness.bus.trouble = () => ({ kind: 'not_now', code: 'ThrottlingException' });
     expect(await harness.relay()).toMatchObject({ published: 0, againFrom: harness.records[PAYMENTS]?.position });
@@ -134,52 +131,55 @@ describe('the relay', () => {
     expect(harness.parked).toEqual([]);
   });
 
-  test.each(POSITIONS)('parks what the bus will never take, and goes on: position %i', async (position) => {
-    const harness = new RelayHarness(chains(PAYMENTS));
-    harness.bus.trouble = (id) =>
-      id === harness.expected[position] ? { kind: 'refused', code: 'MalformedDetail' } : undefined;
-    const relayed = await harness.relay();
-    expect(relayed).toMatchObject({ published: PAYMENTS - 1, parked: 1 });
-    expect(relayed.againFrom).toBeUndefined();
-    const whole = harness.records[PAYMENTS + position]?.whole;
-    expect(harness.parked).toEqual([{ body: whole, reason: 'refused_by_bus', detail: 'MalformedDetail' }]);
-  });
-
-  test.each(POSITIONS)('parks alone what makes the bus refuse its whole call: position %i', async (position) => {
-    const harness = new RelayHarness(chains(PAYMENTS));
-    const culprit = harness.expected[position];
-    const publisher = {
-      publish: async (events: Parameters<typeof harness.bus.publish>[0]) => {
-        if (events.some(({ event }) => event.id === culprit)) throw new TerminalError(BUS_CALL_INVALID, 'too large');
-        return harness.bus.publish(events);
-      },
-    };
-    const relayed = await harness.relayWith({ publisher });
-    expect(relayed).toMatchObject({ published: PAYMENTS - 1, parked: 1 });
-    expect(relayed.againFrom).toBeUndefined();
-    const whole = harness.records[PAYMENTS + position]?.whole;
-    expect(harness.parked).toEqual([{ body: whole, reason: 'refused_by_bus', detail: BUS_CALL_INVALID }]);
-  });
-
-  test.each([0, 1, 2, 3, 4])(
-    'parks a poison record whole, with its reason, wherever it is: position %i',
-    async (at) => {
-      const harness = new RelayHarness();
-      const poison: StreamRecord = {
-        position: 'x',
-        whole: '{"all":"of it"}',
-        content: { kind: 'unreadable', detail: 'type' },
-      };
-      harness.records.splice(at, 0, poison);
+  test.each(POSITIONS)(
+    'parks an event that the bus will never accept, and continues: position %i',
+    async (position) => {
+      const harness = new RelayHarness(chains(PAYMENTS));
+      harness.bus.trouble = (id) =>
+        id === harness.expected[position] ? { kind: 'refused', code: 'MalformedDetail' } : undefined;
       const relayed = await harness.relay();
-      expect(relayed).toMatchObject({ published: 2, parked: 1 });
+      expect(relayed).toMatchObject({ published: PAYMENTS - 1, parked: 1 });
       expect(relayed.againFrom).toBeUndefined();
-      expect(harness.parked).toEqual([{ body: '{"all":"of it"}', reason: 'unreadable', detail: 'type' }]);
-      expect(harness.publishedIds).toEqual(harness.expected);
+      const whole = harness.records[PAYMENTS + position]?.whole;
+      expect(harness.parked).toEqual([{ body: whole, reason: 'refused_by_bus', detail: 'MalformedDetail' }]);
     },
   );
 
-  test('does not go on past a poison record that cannot be parked', async () => {
+  test.each(POSITIONS)(
+    'parks only the event that makes the bus refuse the whole call: position %i',
+    async (position) => {
+      const harness = new RelayHarness(chains(PAYMENTS));
+      const culprit = harness.expected[position];
+      const publisher = {
+        publish: async (events: Parameters<typeof harness.bus.publish>[0]) => {
+          if (events.some(({ event }) => event.id === culprit)) throw new TerminalError(BUS_CALL_INVALID, 'too large');
+          return harness.bus.publish(events);
+        },
+      };
+      const relayed = await harness.relayWith({ publisher });
+      expect(relayed).toMatchObject({ published: PAYMENTS - 1, parked: 1 });
+      expect(relayed.againFrom).toBeUndefined();
+      const whole = harness.records[PAYMENTS + position]?.whole;
+      expect(harness.parked).toEqual([{ body: whole, reason: 'refused_by_bus', detail: BUS_CALL_INVALID }]);
+    },
+  );
+
+  test.each([0, 1, 2, 3, 4])('parks a complete poison record with its reason: position %i', async (at) => {
+    const harness = new RelayHarness();
+    const poison: StreamRecord = {
+      position: 'x',
+      whole: '{"all":"of it"}',
+      content: { kind: 'unreadable', detail: 'type' },
+    };
+    harness.records.splice(at, 0, poison);
+    const relayed = await harness.relay();
+    expect(relayed).toMatchObject({ published: 2, parked: 1 });
+    expect(relayed.againFrom).toBeUndefined();
+    expect(harness.parked).toEqual([{ body: '{"all":"of it"}', reason: 'unreadable', detail: 'type' }]);
+    expect(harness.publishedIds).toEqual(harness.expected);
+  });
+
+  test('does not continue past a poison record that cannot be parked', async () => {
     const harness = new RelayHarness();
     harness.records.splice(3, 0, { position: 'x', whole: '{}', content: { kind: 'unreadable', detail: '' } });
     harness.parked.push = () => {
@@ -189,14 +189,14 @@ describe('the relay', () => {
     expect(harness.reported).toHaveLength(1);
   });
 
-  test('parks an outcome whose first transition is not there', async () => {
+  test('parks an outcome whose first transition is missing', async () => {
     const [, outcome] = chains(1);
     const harness = new RelayHarness([outcome as Transition]);
     expect(await harness.relay()).toMatchObject({ published: 0, parked: 1 });
     expect(harness.parked[0]).toMatchObject({ reason: 'first_transition_missing' });
   });
 
-  test.each(['MODIFY', 'REMOVE'])('keeps a row of the Ledger that met a %s, and counts it', async (how) => {
+  test.each(['MODIFY', 'REMOVE'])('reports and parks a row of the Ledger after a %s', async (how) => {
     const harness = new RelayHarness();
     const content = { kind: 'tampered', how, row: 'PAY#pay_1 T#000001' } as const;
     harness.records.splice(1, 0, { position: 'x', whole: '{"OldImage":{}}', content });
@@ -247,7 +247,7 @@ describe('the relay', () => {
     expect(reads).toBe(1);
   });
 
-  test('goes as far as it can read', async () => {
+  test('continues up to the first unreadable record', async () => {
     const harness = new RelayHarness();
     const reader = {
       ...NO_ORDERS,
@@ -277,7 +277,7 @@ describe('the relay', () => {
     expect(new Set(harness.publishedIds)).toEqual(new Set(harness.expected));
   });
 
-  test('keeps each call below what the bus takes', async () => {
+  test('keeps each call below the limits of the bus', async () => {
     const [first, ...outcomes] = chains(1) as [Transition, ...Transition[]];
     const large = { ...first, first: { ...first.first, description: 'x'.repeat(MAX_BYTES / 3) } } as Transition;
     const harness = new RelayHarness([large, ...outcomes]);

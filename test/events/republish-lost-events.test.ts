@@ -87,8 +87,8 @@ class LostEventsApiHarness {
   }
 }
 
-describe('publishing again what was lost', () => {
-  test('takes what the projector has not seen, once it had time, and takes it once', async () => {
+describe('republishing lost events', () => {
+  test('publishes events that the projector has not seen in time, once each', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(3 * MINUTE_MS);
@@ -103,7 +103,7 @@ describe('publishing again what was lost', () => {
     expect(harness.bus.published).toHaveLength(1);
   });
 
-  test('begins with a Ledger that is younger than a day where that begins', async () => {
+  test('begins at the creation of a Ledger that is younger than a day', async () => {
     const harness = new LostEventsApiHarness();
     harness.emptyBeforeMs = harness.clock.nowMs();
     harness.complete();
@@ -115,7 +115,7 @@ describe('publishing again what was lost', () => {
     expect(items).toHaveLength(1 + 60 - 3);
   });
 
-  test('loses nothing in an outage of a week, of relay, bus and sweep', async () => {
+  test('loses nothing in an outage of relay, bus and sweep for a week', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let day = 0; day < 7; day += 1) {
@@ -126,7 +126,7 @@ describe('publishing again what was lost', () => {
     expect(harness.beyondReach).toEqual([]);
   });
 
-  test('comes back to the minute that failed, though later ones went well and the next runs are late', async () => {
+  test('returns to a failed minute, although later minutes succeeded and the next runs are late', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     harness.complete();
@@ -148,7 +148,7 @@ describe('publishing again what was lost', () => {
     expect(harness.bus.published).toHaveLength(2);
   });
 
-  test('does not move its mark over minutes in which a writer with another clock may still write', async () => {
+  test('does not move its mark past minutes in which a writer with clock skew may still write', async () => {
     const harness = new LostEventsApiHarness();
     harness.clock.advance(HOUR_MS);
     await harness.run();
@@ -160,7 +160,7 @@ describe('publishing again what was lost', () => {
     expect(await harness.run()).toMatchObject({ done: 1 });
   });
 
-  test('a run that is for a later time than now does not go beyond the present', async () => {
+  test('a run for a future time ends at the present', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run({ ...RUN, scheduledForMs: NOON + 2 * DAY_MS });
     harness.complete();
@@ -183,7 +183,7 @@ describe('publishing again what was lost', () => {
     expect(harness.beyondReach).toHaveLength(1);
   });
 
-  test('goes on from its cursor in pages of any size, and a page that is read again finds the same', async () => {
+  test('continues from its cursor in pages of any size, and a repeated page finds the same', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(HOUR_MS);
@@ -195,7 +195,7 @@ describe('publishing again what was lost', () => {
     expect(await harness.run({ limit: 1 })).toMatchObject({ done: 2, failed: 0 });
   });
 
-  test('a minute that cannot be compared is left to the next run, and nothing is published blindly', async () => {
+  test('a minute that cannot be compared is left to the next run, and nothing is published unchecked', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(30 * MINUTE_MS);
@@ -225,7 +225,7 @@ describe('publishing again what was lost', () => {
     expect(await harness.mark()).toBe(harness.clock.nowMs() - 15 * MINUTE_MS);
   });
 
-  test('stops in the midst of a minute when its time is over, counts what it did, and goes on there', async () => {
+  test('stops within a minute at the end of its time, counts its work, and continues there', async () => {
     const harness = new LostEventsApiHarness();
     for (let payments = 0; payments < 50; payments += 1) harness.complete();
     harness.clock.advance(10 * MINUTE_MS);

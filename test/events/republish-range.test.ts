@@ -66,14 +66,14 @@ function harness(minutes: readonly number[], seen?: SeenEvents, broken: readonly
   };
 }
 
-describe('publishing again', () => {
-  test('takes all outcomes of the range, under the ids that they have always had', async () => {
+describe('republishing a range', () => {
+  test('publishes all outcomes of the range, under their original ids', async () => {
     const { republish, published, ids } = harness([0, 3, 29, 30]);
     expect(await republish({})).toEqual({ found: 3, published: 3 });
     expect(published()).toEqual(ids.slice(0, 3));
   });
 
-  test('takes what lost its record in the Stream, and leaves what was seen', async () => {
+  test('publishes unseen events, and skips seen ones', async () => {
     const seen: SeenEvents = {
       unseen: async (places) => places.filter((place) => 'paymentId' in place && place.paymentId === lost),
     };
@@ -83,7 +83,7 @@ describe('publishing again', () => {
     expect(made.published()).toEqual([made.ids[1]]);
   });
 
-  test('stops when its time is up and says where to go on, so that it ends whatever the range', async () => {
+  test('stops at the end of its time and returns a cursor, so that any range can be completed', async () => {
     const { republish, clock, published, ids } = harness([0, 3]);
     const stopped = await republish({ deadlineMs: clock.nowMs() });
     expect(stopped).toEqual({ found: 0, published: 0, nextMs: NOON });
@@ -91,7 +91,7 @@ describe('publishing again', () => {
     expect(published()).toEqual([ids[1]]);
   });
 
-  test('passes over unreadable events, reports them, and publishes all others', async () => {
+  test('skips unreadable events, reports them, and publishes all others', async () => {
     const poison = completedAfter(3)[0].payment.id;
     const { republish, ids, published, reported } = harness([0, 3, 7], undefined, [poison]);
     expect(await republish({})).toEqual({ found: 3, published: 2, unpublishable: 1 });
@@ -99,14 +99,14 @@ describe('publishing again', () => {
     expect(reported).toEqual([expect.any(TypeError)]);
   });
 
-  test('passes over what the bus will never take', async () => {
+  test('skips events that the bus will never accept', async () => {
     const { republish, bus, ids, published } = harness([0, 3, 7]);
     bus.trouble = (id) => (id === ids[1] ? { kind: 'refused', code: 'MalformedDetail' } : undefined);
     expect(await republish({})).toEqual({ found: 3, published: 2, unpublishable: 1 });
     expect(published()).toEqual([ids[0], ids[2]]);
   });
 
-  test('goes on at the minute that the bus did not take', async () => {
+  test('continues at the minute that the bus did not accept', async () => {
     const { republish, bus, ids, published } = harness([0, 3, 7]);
     bus.trouble = (id) => (id === ids[1] ? { kind: 'not_now', code: 'ThrottlingException' } : undefined);
     expect(await republish({})).toEqual({ found: 2, published: 1, nextMs: NOON + 3 * MINUTE_MS });

@@ -26,18 +26,18 @@ function recordOf(transition: Transition, changes: Record<string, unknown> = {},
 }
 
 describe('a record of the Ledger’s Stream', () => {
-  test('is the transition that was put, byte for byte', () => {
+  test('is the written transition, byte for byte', () => {
     expect(readStreamRecord(recordOf(paid))).toMatchObject({
       position: '4421584500000000017450439091',
       content: { kind: 'transition', transition: paid },
     });
   });
 
-  test('is no event when it is pending', () => {
+  test('is not an event when it is pending', () => {
     expect(readStreamRecord(recordOf(pending)).content).toEqual({ kind: 'no_event' });
   });
 
-  test.each(['MODIFY', 'REMOVE'])('of a %s names the row, and is kept complete', (eventName) => {
+  test.each(['MODIFY', 'REMOVE'])('of a %s names the row, and is preserved completely', (eventName) => {
     const dynamodb = { SequenceNumber: '1', Keys: { pk: { S: 'PAY#pay_1' }, sk: { S: 'T#000002' } }, OldImage: {} };
     const record = { eventName, dynamodb };
     expect(readStreamRecord(record)).toEqual({
@@ -53,7 +53,7 @@ describe('a record of the Ledger’s Stream', () => {
     ['an image that lacks its payment', recordOf(paid, {}, { payment: { NULL: true } })],
     ['no record of a stream', { eventName: 'INSERT' }],
     ['nothing', null],
-  ])('that is %s is unreadable, is kept whole, and never throws', (_what, record) => {
+  ])('that is %s is unreadable, is preserved completely, and never throws', (_what, record) => {
     expect(readStreamRecord(record)).toMatchObject({
       content: { kind: 'unreadable' },
       whole: JSON.stringify(record),

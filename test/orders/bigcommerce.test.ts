@@ -111,7 +111,7 @@ describe('BigCommerce', () => {
   test.each([
     ['V2', '[{"status":400,"message":"The field is invalid."}]'],
     ['V3', '{"status":400,"title":"The field is invalid.","type":"about:blank"}'],
-  ])('a refusal in the words of %s is an outcome', async (_version, body) => {
+  ])('a refusal in the format of %s is an outcome', async (_version, body) => {
     server.writeTroubles.push({ kind: 'answer', status: 400, body });
     expect(await make(connect())).toEqual({
       kind: 'refused',
@@ -120,7 +120,7 @@ describe('BigCommerce', () => {
     expect(posts()).toBe(1);
   });
 
-  test('401: nothing was made, and the next delivery makes it', async () => {
+  test('401: no order was created, and the next delivery creates it', async () => {
     server.writeTroubles.push('unauthorized');
     await expect(make(connect())).rejects.toMatchObject({ name: 'TerminalError', code: 'bigcommerce_unauthorized' });
     expect(await make(connect())).toEqual(madeOnce());
@@ -129,7 +129,7 @@ describe('BigCommerce', () => {
   test.each([
     ['its own header', { 'x-rate-limit-time-reset-ms': '14500' }, 15_000],
     ['the standard one', { 'retry-after': '7' }, 7_000],
-  ])('429 is waited out, by %s', async (_what, headers, waitedMs) => {
+  ])('429 is retried after the wait of %s', async (_what, headers, waitedMs) => {
     server.writeTroubles.push({ kind: 'rate_limited', headers });
     const begunAtMs = clock.nowMs();
     expect(await make(connect())).toEqual(madeOnce());
@@ -152,7 +152,7 @@ describe('BigCommerce', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  describe.each([0, 30_000])('each order is made once, while the list lags by %i ms', (lagMs) => {
+  describe.each([0, 30_000])('each order is created once, while the list lags by %i ms', (lagMs) => {
     beforeEach(() => {
       server.lagMs = lagMs;
     });
@@ -162,7 +162,7 @@ describe('BigCommerce', () => {
       expect(await makeUntilKnown(connect(claims, {}, trouble))).toEqual(madeOnce());
     });
 
-    test.each(TROUBLES)('%s, and twenty at once, again and again', async (trouble) => {
+    test.each(TROUBLES)('%s, and twenty concurrent attempts, repeatedly', async (trouble) => {
       const maker = connect(claims, {}, trouble);
       server.writeTroubles.push(trouble);
       const outcomes = new Set<string>();
@@ -185,10 +185,10 @@ describe('BigCommerce', () => {
     });
   });
 
-  describe('where the store cannot be asked', () => {
+  describe('if the store cannot be searched', () => {
     const lookup = { kind: 'none' } as const;
 
-    test.each(TROUBLES)('it is sent at most once, and an operator must review it: %s', async (trouble) => {
+    test.each(TROUBLES)('the order is sent at most once, and an operator must review it: %s', async (trouble) => {
       const maker = connect(claims, { lookup }, trouble);
       server.writeTroubles.push(trouble);
       for (let delivery = 1; delivery <= 3; delivery += 1) {
@@ -201,14 +201,14 @@ describe('BigCommerce', () => {
     test.each([
       ['before', diesAfterBegin, 0],
       ['after', diesBeforeSent, 1],
-    ])('after a crash %s the send an operator must review it', async (_when, dying, sends) => {
+    ])('after a crash %s the send, an operator must review the order', async (_when, dying, sends) => {
       await expect(make(connect(dying(claims), { lookup }))).rejects.toThrow(Died);
       clock.advance(3_600_000);
       expect(await make(connect(claims, { lookup }))).toEqual({ kind: 'needs_review' });
       expect(posts()).toBe(sends);
     });
 
-    test('what never left is sent by the next delivery', async () => {
+    test('a request that was never sent is sent by the next delivery', async () => {
       server.writeTroubles.push('unauthorized');
       const maker = connect(claims, { lookup });
       await expect(make(maker)).rejects.toMatchObject({ code: 'bigcommerce_unauthorized' });
@@ -226,7 +226,7 @@ describe('BigCommerce', () => {
     });
   });
 
-  test('a store that passes over the filter proves nothing: it is not sent again', async () => {
+  test('a store that ignores the filter proves nothing: the order is not sent again', async () => {
     server.knowsFilter = false;
     const maker = connect();
     await make(maker, { ...ORDER, reference: 'ord_0' });
@@ -237,7 +237,7 @@ describe('BigCommerce', () => {
     expect(posts()).toBe(2);
   });
 
-  test('while it is down, its health is asked for by reads only', async () => {
+  test('while the store is down, it is probed by reads only', async () => {
     server.outage = 'error_before';
     const maker = connect();
     for (let round = 1; round <= 5; round += 1) {

@@ -93,7 +93,7 @@ describe('the parties of orders on the deployed sandbox', () => {
     );
   });
 
-  test('dead-letter what an operator must fix, and send it once when it is redriven', async () => {
+  test('dead-letter calls that an operator must fix, and send them once when they are redriven', async () => {
     const { mailer } = await configuredParties(config, tools());
     await expect(mailer.send(letter('late', 'account@example.com'), LIMIT)).rejects.toMatchObject({
       code: 'postmark_account',

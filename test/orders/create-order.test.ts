@@ -62,7 +62,7 @@ describe('an order', () => {
     expect(await harness.store.openOrders(10)).toEqual([]);
   });
 
-  test('is replayed from the process without a look at where a new payment would go', async () => {
+  test('is replayed from the process without routing a new payment', async () => {
     const request = orderRequest('tea');
     const replays = new ProcessReplayCache();
     const first = answerOf(await harness.order(request, { replays }));
@@ -74,14 +74,14 @@ describe('an order', () => {
     expect(answerOf(again)).toEqual(first);
   });
 
-  test('no credit is given without a referrer, or for an amount that is too small', async () => {
+  test('without a referrer or with a too small amount makes no credit', async () => {
     const { referrer: _nobody, ...alone } = orderRequest('alone');
     expect(answerOf(await harness.order(alone)).body).toMatchObject({ referral: 'none', referrer: null });
     const small = answerOf(await harness.order(orderRequest('small', { amountMinor: 19 })));
     expect([small.status, small.body['referral']]).toEqual([201, 'none']);
   });
 
-  test('whose charge is declined is canceled, and nothing else is asked for', async () => {
+  test('whose charge is declined is canceled, and makes no other call', async () => {
     const request = orderRequest('poor', { source: 'tok_declined' });
     expect(answerOf(await harness.order(request))).toMatchObject({
       status: 402,
@@ -118,7 +118,7 @@ describe('an order', () => {
     expect(await harness.order(orderRequest('one', { amountMinor: 3 }))).toEqual({ kind: 'payload_mismatch' });
   });
 
-  test('whose processor must not be called is not begun, and its key may be used again', async () => {
+  test('whose processor must not be called does not begin, and its key may be used again', async () => {
     harness.processor.switchCircuit('open');
     const request = orderRequest('early');
     await expect(harness.order(request)).rejects.toMatchObject({ code: 'processor_circuit_open' });
@@ -127,14 +127,14 @@ describe('an order', () => {
     expect(answerOf(await harness.order(request)).status).toBe(201);
   });
 
-  test('whose processor is unavailable is released, and the same key continues at once', async () => {
+  test('whose processor is unavailable is released, and continues immediately with the same key', async () => {
     const request = orderRequest('limited', { source: 'tok_rate_limited' });
     await expect(harness.order(request)).rejects.toMatchObject({ code: 'processor_rate_limited' });
     expect(answerOf(await harness.order(request)).status).toBe(201);
     expect(harness.charges(request)).toBe(1);
   });
 
-  test('that is not retried after that is never charged', async () => {
+  test('that is not retried then is never charged', async () => {
     const request = orderRequest('left', { source: 'tok_unauthorized' });
     await expect(harness.order(request)).rejects.toMatchObject({ code: 'processor_unauthorized' });
     await harness.resolveFor(20);
@@ -147,8 +147,8 @@ describe('an order', () => {
   });
 });
 
-describe('an order that cannot be known yet', () => {
-  test('is answered 202, and completed when its charge is known', async () => {
+describe('an order with an unknown outcome', () => {
+  test('is answered 202, and completed when the outcome of its charge is known', async () => {
     const request = orderRequest('later', { source: 'tok_async' });
     expect(answerOf(await harness.order(request))).toMatchObject({ status: 202, body: { status: 'processing' } });
     await harness.resolve();
@@ -171,7 +171,7 @@ describe('an order that cannot be known yet', () => {
     expect(await harness.shop.reservations(request.orderId)).toBe(0);
   });
 
-  test('waits for a stock that is silent, and has reserved once when it speaks', async () => {
+  test('waits for a stock that does not answer, and has one reservation when it recovers', async () => {
     const request = orderRequest('quiet', { items: [{ sku: 'sku_timeout', quantity: 1 }] });
     expect(answerOf(await harness.order(request))).toMatchObject({ status: 202, body: { status: 'processing' } });
     expect((await harness.read(request)).reservation.status).toBe('pending');
@@ -200,7 +200,7 @@ describe('an order that cannot be known yet', () => {
   });
 });
 
-describe('what is late never undoes an order', () => {
+describe('late failures never undo an order', () => {
   test('an e-mail that cannot be sent now is sent later, once', async () => {
     const request = orderRequest('mail');
     harness.mailer.trouble = 'down';
@@ -236,7 +236,7 @@ describe('what is late never undoes an order', () => {
   test.each([
     ['refuses', 'failed'],
     ['doubts', 'unknown'],
-  ] as const)('a letter that the mailer %s is not sent again, and the order shows it', async (trouble, shown) => {
+  ] as const)('an e-mail that the mailer %s is not sent again, and the order shows it', async (trouble, shown) => {
     harness.mailer.trouble = trouble;
     const request = orderRequest('final');
     expect(answerOf(await harness.order(request)).body).toMatchObject({ notifications: { email: shown } });
@@ -244,7 +244,7 @@ describe('what is late never undoes an order', () => {
     expect(harness.mailer.calls).toBe(1);
   });
 
-  test('an unknown referrer is not credited, and the order stands', async () => {
+  test('an unknown referrer is not credited, and the order stays fulfilled', async () => {
     const request = orderRequest('nobody', { referrer: 'ref_nobody' });
     expect(answerOf(await harness.order(request))).toMatchObject({ status: 201, body: { referral: 'failed' } });
     expect(harness.keptMinor(request)).toBe(2_000);
@@ -254,7 +254,7 @@ describe('what is late never undoes an order', () => {
 describe('a reversal', () => {
   const gone = orderRequest('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
 
-  test('that is refused is tried again under a key of its own, after growing waits', async () => {
+  test('that is refused is retried under a new key, after growing waits', async () => {
     harness.processor.failNextChange(2, 'tok_declined');
     expect(answerOf(await harness.order(gone)).status).toBe(202);
     await harness.resolveFor(10);
@@ -288,8 +288,8 @@ describe('a reversal', () => {
   });
 });
 
-describe('what comes late', () => {
-  test('a charge that turns up when its order was canceled is sent back, and nothing else happens', async () => {
+describe('late effects', () => {
+  test('a late charge for a canceled order is returned, and nothing else happens', async () => {
     const request = orderRequest('ghost', { source: 'tok_timeout_late' });
     // The most sends that are possible within the window.
     harness.processor.failNext(100, 'tok_timeout_late');
@@ -309,7 +309,7 @@ describe('what comes late', () => {
   });
 
   /** Held up right before the stock is asked, until the lease has ended and another has brought the order to its end. */
-  test('a reservation that a held-up process makes after the order was canceled is released', async () => {
+  test('a reservation by a delayed process for a canceled order is released', async () => {
     const request = orderRequest('restocked');
     const { stock } = harness.shop;
     const refuse = async () => ({ kind: 'refused' as const, failure: { code: 'out_of_stock', message: 'None left.' } });
@@ -327,7 +327,7 @@ describe('what comes late', () => {
     expect(await harness.store.openOrders(10)).toEqual([]);
   });
 
-  test('an order whose record was deleted before it was answered is taken over; after that its key is used up', async () => {
+  test('an order whose record was deleted before its answer is taken over; after its answer the key is used up', async () => {
     const request = orderRequest('lost');
     const { store } = harness;
     const dying: OrderStore = {

@@ -21,7 +21,7 @@ const GONE = orderRequest('gone', { items: [{ sku: 'sku_none', quantity: 1 }] })
 const POOR = orderRequest('poor', { source: 'tok_declined' });
 const SLOW = orderRequest('slow', { items: [{ sku: 'sku_timeout', quantity: 1 }], referrer: 'ref_timeout' });
 
-describe('an order ends fulfilled or wholly undone, each effect counted at its owner', () => {
+describe('an order ends fulfilled or completely undone, with each effect counted at its party', () => {
   test.each<[string, CreateOrder, OrderSubject['ends'], number]>([
     ['that is fulfilled', KEPT, 'fulfilled', 2_000],
     ['that is declined', POOR, 'undone', 800],
@@ -52,7 +52,7 @@ describe('an order ends fulfilled or wholly undone, each effect counted at its o
     },
   );
 
-  test('one that is out of stock, with every pair of faults at every two calls of its way back', async () => {
+  test('an order out of stock, with every pair of faults at every two calls of its reversal', async () => {
     const { histories, findings } = await surveyOrders(() => paid(GONE, 'undone'), {
       faults: 2,
       races: [{}],
@@ -62,7 +62,7 @@ describe('an order ends fulfilled or wholly undone, each effect counted at its o
     expect(histories).toBeGreaterThan(2_000 / ONE_OF);
   });
 
-  test('one whose silent stock was given up, with every single fault on its way back', async () => {
+  test('an order whose stock does not answer, with every single fault during its reversal', async () => {
     const { histories, findings } = await surveyOrders(() => givenUp(SLOW), {
       faults: 1,
       races: [{ clientLeaves: true }],
@@ -72,8 +72,8 @@ describe('an order ends fulfilled or wholly undone, each effect counted at its o
   });
 });
 
-describe('the promises are able to be broken', () => {
-  test('by a saga that writes nothing before it calls, and makes its keys anew', async () => {
+describe('the guarantees are broken', () => {
+  test('by a saga that writes nothing before its calls, and uses new keys', async () => {
     const kept = await surveyOrders(() => naive(KEPT, 'fulfilled'), { faults: 1, races: UNRIVALLED });
     expect(brokenOrderPromises(kept)).toEqual(
       expect.arrayContaining([
@@ -115,7 +115,7 @@ describe('the promises are able to be broken', () => {
     expect(brokenOrderPromises(survey)).toContain(broken);
   });
 
-  test('by an engine that forgets to give the money back', async () => {
+  test('by an engine that does not return the money', async () => {
     const forgetful: Mutant = ({ processor, ...tools }) => ({
       ...tools,
       processor: { ...processor, change: async () => ({ kind: 'applied', facts: [] }) },

@@ -69,8 +69,8 @@ test('no request is sent later than 15 minutes after the claim of the order', as
   expect(Math.max(...sentAtMs) - claimedAtMs).toBeLessThanOrEqual(15 * MINUTE_MS);
 });
 
-describe('an order whose money went back by the payment’s own route', () => {
-  test('before it was driven on is canceled, and nothing is reserved', async () => {
+describe('an order whose payment was refunded directly', () => {
+  test('before its next step is canceled, and nothing is reserved', async () => {
     const request = orderRequest('early', { source: 'tok_async' });
     await harness.order(request);
     harness.processor.inside.succeed(chargeOf(request).chargeId);
@@ -88,7 +88,7 @@ describe('an order whose money went back by the payment’s own route', () => {
     expect(await harness.typesOf(request)).toContain('charge.refunded');
   });
 
-  test('while the stock was silent is canceled, and what it may have reserved is released', async () => {
+  test('while the stock did not answer is canceled, and a possible reservation is released', async () => {
     const request = orderRequest('silent');
     const silent = {
       ...harness.shop.stock,
@@ -106,7 +106,7 @@ describe('an order whose money went back by the payment’s own route', () => {
   });
 });
 
-describe('an order whose money is on its way back while the stock is silent', () => {
+describe('an order whose money is being returned while the stock does not answer', () => {
   /** The order is paid, and the stock has not answered yet. */
   async function waitsForStock(key: string) {
     const request = orderRequest(key);
@@ -129,7 +129,7 @@ describe('an order whose money is on its way back while the stock is silent', ()
     expect(await harness.typesOf(request)).not.toContain('referral.credited');
   }
 
-  test('gives no goods once everything is disputed', async () => {
+  test('delivers no goods once the full amount is disputed', async () => {
     const { request, chargeId, told } = await waitsForStock('disputed');
     harness.processor.inside.dispute(chargeId, 2_000);
     await told('opened');
@@ -151,7 +151,7 @@ describe('an order whose money is on its way back while the stock is silent', ()
   });
 
   test.each(['succeeded', 'failed'] as const)(
-    'gives no goods while a full refund is pending that later %s',
+    'delivers no goods while a full refund is pending that later %s',
     async (end) => {
       const { request, chargeId, told } = await waitsForStock('pending');
       const refund = harness.processor.inside.refund(chargeId, 2_000, 'pending');
@@ -166,7 +166,7 @@ describe('an order whose money is on its way back while the stock is silent', ()
     },
   );
 
-  test('is read and driven on after a refund by the merchant fails days later', async () => {
+  test('is readable and continues after a refund by the merchant fails days later', async () => {
     const { request, chargeId, told } = await waitsForStock('bounced');
     const refund = harness.processor.inside.refund(chargeId, 2_000);
     await told('refunded');
@@ -183,7 +183,7 @@ describe('an order whose money is on its way back while the stock is silent', ()
 });
 
 describe('a reversal', () => {
-  test('of a payment that its payer approved at the last moment ends as a refund, however late that is known', async () => {
+  test('of a payment that its payer approved at the last moment ends as a refund, however late the approval is known', async () => {
     const request = orderRequest('late', { source: 'tok_action' });
     await harness.order(request);
     const { chargeId } = chargeOf(request);
@@ -196,7 +196,7 @@ describe('a reversal', () => {
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
   });
 
-  test('that fails days later opens the order again, and the money goes back under the next key', async () => {
+  test('that fails days later reopens the order, and the money is returned under the next key', async () => {
     const request = orderRequest('undone', { items: [{ sku: 'sku_none', quantity: 1 }] });
     await harness.order(request);
     await harness.resolveFor(5);

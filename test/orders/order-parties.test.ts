@@ -98,7 +98,7 @@ describe('the stock', () => {
   const reserve = (sku?: string) => parties.stock.reserve(reservation(sku), LIMIT);
 
   test.each(['sku_tea', 'sku_timeout', 'sku_flaky'])(
-    '%s is reserved once, however often it is asked for',
+    '%s is reserved once, however often it is requested',
     async (sku) => {
       const first = await reserve(sku);
       expect(await reserve(sku)).toEqual(first);
@@ -107,12 +107,12 @@ describe('the stock', () => {
     },
   );
 
-  test('what is not in stock is refused, at the first asking', async () => {
+  test('an item out of stock is refused at the first request', async () => {
     expect(await reserve('sku_none')).toMatchObject({ kind: 'refused', failure: { code: 'out_of_stock' } });
     expect(posts()).toBe(1);
   });
 
-  test('what is reserved is released, as often as it is asked for, and is reserved no more', async () => {
+  test('a reservation is released, for every repeated request, and is not made again', async () => {
     const made = await reserve();
     if (made.kind !== 'reserved') throw new Error(made.kind);
     await parties.stock.release(made.reservationId, LIMIT);
@@ -121,7 +121,7 @@ describe('the stock', () => {
     expect(await reserve()).toMatchObject({ kind: 'refused', failure: { code: 'reservation_released' } });
   });
 
-  test('a release that is refused permanently is dead-lettered, a reservation is not', async () => {
+  test('a permanently refused release is dead-lettered, and a refused reservation is not', async () => {
     await expect(parties.stock.release('rsv_nobody', LIMIT)).rejects.toMatchObject({ code: 'stock_refused' });
     expect(await letters.take(10)).toMatchObject([
       { letter: { operation: 'reservation.release', payload: { reservationId: 'rsv_nobody' } } },
@@ -156,7 +156,7 @@ describe('the referral program', () => {
     });
   });
 
-  test('an unavailable program leaves it unknown and dead-letters nothing: the caller retries', async () => {
+  test('an unavailable program leaves the credit unknown and dead-letters nothing: the caller retries', async () => {
     await expect(parties.referrals.credit(credit('ref_down'), LIMIT)).rejects.toThrow(AmbiguousError);
     expect([await booked(), await letters.take(10)]).toEqual([[], []]);
   });
@@ -183,7 +183,7 @@ describe('the mailer', () => {
   const sent = () => sandbox.books.emailsLabelled('metadata_payonce=op_1');
   const send = (to?: string) => askUntilKnown(({ mailer }) => mailer.send(email(to), LIMIT));
 
-  test.each(['ada', 'timeout', 'flaky'])('%s@ gets one e-mail, however often it is asked for', async (name) => {
+  test.each(['ada', 'timeout', 'flaky'])('%s@ gets one e-mail, however often it is requested', async (name) => {
     const first = await send(`${name}@example.com`);
     expect(await send(`${name}@example.com`)).toEqual(first);
     expect(first).toEqual({ kind: 'sent', messageId: (await sent())[0]?.MessageID });
@@ -198,12 +198,12 @@ describe('the mailer', () => {
     expect(await sent()).toEqual([]);
   });
 
-  test('a service that is down is never given up by itself', async () => {
+  test('a call to an unavailable service is never given up automatically', async () => {
     await expect(send('down@example.com')).rejects.toThrow('asking ten times was not enough');
     expect([await sent(), await letters.take(10)]).toEqual([[], []]);
   });
 
-  test('what an operator must fix is dead-lettered, and is sent once when it is redriven, even if callers retry meanwhile', async () => {
+  test('a call that an operator must fix is dead-lettered, and sent once when it is redriven, even if callers retry meanwhile', async () => {
     const kept = send('account@example.com');
     await expect(kept).rejects.toMatchObject({ name: 'TerminalError', code: 'postmark_account' });
     expect(await sent()).toEqual([]);

@@ -61,7 +61,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
   const queued = async () => (await orders.openOrders(LIMIT)).filter((each) => each.orderId === orderId);
 
   describe(`the ${name} store of orders`, () => {
-    test('claims once, and returns every transition as it was written', async () => {
+    test('claims once, and returns every transition unchanged', async () => {
       expect(await orders.claimOrder({ record: open(), first })).toEqual({ kind: 'claimed' });
       expect(await orders.claimOrder({ record: open('owner-b'), first })).toEqual({
         kind: 'record_exists',
@@ -81,7 +81,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect(await payments.readRecord(orderOperation(orderId))).toEqual(open('owner-b'));
     });
 
-    test('lets a place in the chain be taken once, and of several places all or none', async () => {
+    test('appends one transition per place in the chain, and several transitions together or not at all', async () => {
       await orders.claimOrder({ record: open(), first });
       const [second, third] = nextOrderTransitions(
         systemDigest,
@@ -97,7 +97,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect(await queued()).toEqual([]);
     });
 
-    test('of ten drivers that append at once, one does', async () => {
+    test('accepts one of ten concurrent appends', async () => {
       await orders.claimOrder({ record: open(), first });
       const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), requestedAt(first.occurredAtMs));
       const outcomes = await Promise.all(Array.from({ length: 10 }, () => orders.appendToOrder({ transitions })));
@@ -120,7 +120,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       );
     });
 
-    test('refuses a commit whose place is taken, and leaves the claim as it was', async () => {
+    test('refuses a commit whose place is occupied, and leaves the claim unchanged', async () => {
       await orders.claimOrder({ record: open(), first });
       const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), requestedAt(first.occurredAtMs));
       await orders.appendToOrder({ transitions });
@@ -132,7 +132,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       });
     });
 
-    test('commits where the record was deleted under the owner’s feet, once', async () => {
+    test('commits once when the owner’s record was deleted meanwhile', async () => {
       await orders.claimOrder({ record: openRecord(paymentId()), first });
       const commit = { expects: 'absent' as const, transitions: [] };
       expect(await orders.commitOrder({ record: completed(), ...commit })).toEqual({ kind: 'committed' });
@@ -142,7 +142,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       });
     });
 
-    test('shows an open claim of an order among the stale ones, and lets it be taken over and released as any other', async () => {
+    test('lists an open claim of an order among the stale ones, and allows its takeover and release', async () => {
       await orders.claimOrder({ record: open(), first });
       const stale = open();
       expect(await work.staleClaims(stale.leaseExpiresAtMs, LIMIT)).toContainEqual(stale);
@@ -153,7 +153,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect(await payments.readRecord(orderOperation(orderId))).toMatchObject({ released: true, owner });
     });
 
-    test('closes a queue entry only as it was read', async () => {
+    test('closes a queue entry only if it is unchanged since it was read', async () => {
       await orders.claimOrder({ record: open(), first });
       await orders.commitOrder({ record: completed(), expects: 'open', transitions: [], open: entry(1) });
       const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), requestedAt(first.occurredAtMs));
@@ -165,7 +165,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect(await queued()).toEqual([]);
     });
 
-    test('opens an order again with the transitions of its payment; a worker that read an older entry does not close it', async () => {
+    test('reopens an order with the transitions of its payment; a worker that read an older entry does not close it', async () => {
       await orders.claimOrder({ record: open(), first });
       await orders.commitOrder({ record: completed(), expects: 'open', transitions: [], open: entry(1) });
       const nowMs = first.occurredAtMs + 1;
@@ -179,7 +179,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect(await queued()).toEqual([]);
     });
 
-    test('keeps orders and payments apart', async () => {
+    test('separates orders and payments', async () => {
       await orders.claimOrder({ record: open(), first });
       expect(await payments.readPayment(paymentId())).toBeUndefined();
       expect(await payments.readRecord(chargeOperation(paymentId()))).toBeUndefined();

@@ -118,8 +118,8 @@ const PENDING: Partial<Record<OrderCall, (order: Order) => boolean>> = {
   credit: ({ referral }) => referral.status === 'pending' || referral.status === 'delayed',
 };
 
-describe('whatever is answered, in whatever order', () => {
-  test('an order is settled or wholly undone, never both, and its end stays its end while its money stays away', () => {
+describe('for any answers in any order', () => {
+  test('an order is settled or completely undone, never both, and its end is final while its money stays returned', () => {
     fc.assert(
       fc.property(walks, ({ drafts }) => {
         for (const [index, { type, order }] of drafts.entries()) {
@@ -148,7 +148,7 @@ describe('whatever is answered, in whatever order', () => {
     );
   });
 
-  test('nothing is asked of anyone before it is written that it will be', () => {
+  test('no party is called before the call is recorded', () => {
     fc.assert(
       fc.property(walks, ({ calls }) => {
         for (const { call, before } of calls) expect([call, PENDING[call]?.(before) ?? true]).toEqual([call, true]);
@@ -157,7 +157,7 @@ describe('whatever is answered, in whatever order', () => {
     );
   });
 
-  test('every end is reached by some walk', () => {
+  test('every final state is reached by some history', () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(walks, ({ drafts }) => {
@@ -175,7 +175,7 @@ describe('whatever is answered, in whatever order', () => {
   });
 });
 
-describe('a reservation that turns up late', () => {
+describe('a late reservation', () => {
   const failure = { code: 'out_of_stock', message: 'None left.' };
   const canceled: Order = {
     ...newOrder().order,
@@ -185,7 +185,7 @@ describe('a reservation that turns up late', () => {
     failure,
   };
 
-  test('is released, though the order has had its end', () => {
+  test('is released, although the order has ended', () => {
     const draft = decideOrder({ kind: 'reserved', reservationId: 'rsv_9' }, canceled, T0);
     expect(draft).toMatchObject({ type: 'release.pending', order: { status: 'canceled' } });
     expect(draft && isSettled(draft.order)).toBe(false);
@@ -218,7 +218,7 @@ describe('a reversal that is undone', () => {
     return { order: draft.order, step, later };
   };
 
-  test('opens the order, and the next one comes under the next key after a wait', () => {
+  test('reopens the order, and the next reversal uses the next key after a wait', () => {
     const { order, step, later } = after(canceled({ attempt: 2, by: 'refund' }));
     expect(order).toMatchObject({ status: 'processing', charge: { status: 'reversal_failed', attempt: 2 } });
     expect(step).toEqual({ do: 'rest' });
@@ -231,13 +231,13 @@ describe('a reversal that is undone', () => {
     expect(later).toMatchObject({ draft: { order: { charge: { attempt: 1, by: 'refund' } } } });
   });
 
-  test('for the fifth time is for an operator', () => {
+  test('for the fifth time is left to an operator', () => {
     const { step } = after(canceled({ attempt: 5, by: 'refund' }));
     expect(step).toMatchObject({ do: 'conclude', draft: { order: { status: 'needs_review' } } });
   });
 });
 
-test('an open order is looked at every minute for an hour, every quarter for a day, and every hour after that', () => {
+test('an open order is checked every minute for an hour, every quarter of an hour for a day, and then every hour', () => {
   const looks = (fromHour: number, hours: number) =>
     Array.from({ length: hours * 60 }, (_, minute) => T0 + fromHour * HOUR_MS + minute * 60_000).filter((nowMs) =>
       isOrderDue(T0, nowMs),
@@ -245,7 +245,7 @@ test('an open order is looked at every minute for an hour, every quarter for a d
   expect([looks(0, 1), looks(1, 23), looks(24, 24)]).toEqual([60, 23 * 4, 24]);
 });
 
-test('a chain names the first of its links that does not hold', () => {
+test('a chain reports its first invalid link', () => {
   const first = firstOrderTransition(systemDigest, newOrder(), details, requestedAt(T0));
   const order = first.order;
   const drafts: OrderDraft[] = [
@@ -264,7 +264,7 @@ test.each([
   ['EUR', 1_999, '19.99 EUR'],
   ['JPY', 1_999, '1999 JPY'],
   ['KWD', 5, '0.005 KWD'],
-])('a confirmation in %s tells the amount as people read it', (currency, amountMinor, told) => {
+])('a confirmation in %s states the amount with its decimals', (currency, amountMinor, told) => {
   const { subject, text } = confirmationEmail({ ...newOrder().order, currency, amountMinor }, details);
   expect(subject).toContain(ID);
   expect(text).toContain(`2 x sku_tea\n\nCharged: ${told}`);

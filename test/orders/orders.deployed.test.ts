@@ -67,7 +67,7 @@ describe('an order on the deployed stack', () => {
     expect(await counted('kept', first.json)).toEqual(ONCE);
   });
 
-  test('is refunded when the stock has none', async () => {
+  test('is refunded when it is out of stock', async () => {
     const gone = await order('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
     expect([gone.status, gone.json['code']]).toEqual([409, 'out_of_stock']);
     expect(await counted('gone', gone.json['order'] as Record<string, unknown>)).toEqual(NOTHING_LEFT);

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 
 describe('POST /v1/orders', () => {
-  test('answers with the order and where it is; the same again gets the same bytes', async () => {
+  test('answers with the order and its location, and replays the same bytes', async () => {
     const first = await api.order('k');
     expect(first).toMatchObject({ status: 201, body: { object: 'order', status: 'completed', livemode: false } });
     expect(first.headers['Location']).toBe(`/v1/orders/${String(first.body['id'])}`);
@@ -50,20 +50,20 @@ describe('POST /v1/orders', () => {
     expect(second.reports.at(-1)?.counts).toEqual(['unavailable', 'order_needs_review']);
   });
 
-  test('with another body under the same key is 422, and the first answer stays', async () => {
+  test('with another body under the same key is 422, and the stored answer stays unchanged', async () => {
     const first = await api.order('k');
     expect((await api.order('k', { amount: 1 })).body).toMatchObject({ code: 'idempotency_key_payload_mismatch' });
     expect((await api.order('k')).text).toBe(first.text);
   });
 
-  test('with a key whose answer is no longer kept is 409 and names the order', async () => {
+  test('with a key whose answer is no longer stored is 409 and names the order', async () => {
     const first = await api.order('k');
     forget(api, first);
     const late = await new OrdersApiHarness({}, api.harness).order('k');
     expect(late).toMatchObject({ status: 409, body: { code: 'idempotency_key_expired', order_id: first.body['id'] } });
   });
 
-  test('that another process is working on is 409, and may be asked again', async () => {
+  test('that another process executes is 409, and may be retried', async () => {
     const { stock } = api.harness.shop;
     const other = new OrdersApiHarness({}, api.harness);
     const meanwhile: unknown[] = [];
@@ -80,7 +80,7 @@ describe('POST /v1/orders', () => {
     ]);
   });
 
-  test('that another process is working on is waited for with Prefer: wait, and its answer replayed', async () => {
+  test('that another process executes is waited for with Prefer: wait, and its answer is replayed', async () => {
     const { stock } = api.harness.shop;
     const reached = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<void>();
@@ -111,7 +111,7 @@ describe('POST /v1/orders', () => {
     expect(api.harness.mailer.outbox).toHaveLength(1);
   });
 
-  test('that is declined is 402 with the order, as often as it is asked', async () => {
+  test('that is declined is 402 with the order, for every repeated request', async () => {
     const first = await api.order('k', { source: 'tok_declined' });
     expect(first).toMatchObject({ status: 402, body: { code: 'payment_failed', order: { status: 'canceled' } } });
     expect((await api.order('k', { source: 'tok_declined' })).text).toBe(first.text);
@@ -140,14 +140,14 @@ describe('POST /v1/orders', () => {
     expect((await api.order('k', body)).body).toMatchObject({ code, param });
   });
 
-  test('without a key is 400, with a key that may only read 403', async () => {
+  test('without an idempotency key is 400, and with a read-only API key 403', async () => {
     expect((await api.order('')).body).toMatchObject({ code: 'missing_idempotency_key' });
     api.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsRead] });
     const headers = { Authorization: `Bearer ${OTHER_KEY}` };
     expect((await api.order('k', {}, { headers })).status).toBe(403);
   });
 
-  test('whose processor takes nothing is 503, and goes on with the same key', async () => {
+  test('whose processor is unavailable is 503, and continues with the same key', async () => {
     api.harness.processor.switchCircuit('open');
     const refused = await api.order('k');
     expect(refused).toMatchObject({ status: 503, headers: { 'Retry-After': '10' } });
@@ -157,7 +157,7 @@ describe('POST /v1/orders', () => {
 });
 
 describe('GET /v1/orders/{id}', () => {
-  test('shows the order as it stands', async () => {
+  test('returns the current order', async () => {
     const made = await api.order('k', { source: 'tok_async' });
     expect(made.status).toBe(202);
     const path = `/v1/orders/${String(made.body['id'])}`;
@@ -168,7 +168,7 @@ describe('GET /v1/orders/{id}', () => {
     expect((await api.get(path)).body).toMatchObject({ status: 'completed', notifications: { email: 'sent' } });
   });
 
-  test('does not show another tenant’s order', async () => {
+  test('does not return another tenant’s order', async () => {
     const path = `/v1/orders/${String((await api.order('k')).body['id'])}`;
     api.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other'), scopes: ALL_SCOPES });
     const theirs = await api.get(path, { headers: { Authorization: `Bearer ${OTHER_KEY}` } });

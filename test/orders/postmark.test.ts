@@ -124,7 +124,7 @@ describe('Postmark', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('an inactive recipient may be active again: the next delivery asks anew', async () => {
+  test('an inactive recipient may be active again: the next delivery tries again', async () => {
     const inactive = { ...EMAIL, to: INACTIVE_RECIPIENT };
     expect(await send(postmark, inactive)).toMatchObject({ kind: 'refused' });
     expect(await send()).toEqual(sentOnce());
@@ -138,7 +138,7 @@ describe('Postmark', () => {
       'postmark_account',
     ],
     ['a 4xx of somebody in between', { kind: 'answer', status: 422, body: '<html>' }, 'postmark_refused'],
-  ] as const)('%s: nothing was sent, and a person must mend it', async (_what, trouble, code) => {
+  ] as const)('%s: nothing was sent, and an operator must fix it', async (_what, trouble, code) => {
     server.writeTroubles.push(trouble, trouble);
     await expect(send()).rejects.toMatchObject({ name: 'TerminalError', code });
     expect(posts()).toBe(1);
@@ -146,7 +146,7 @@ describe('Postmark', () => {
     expect(await send()).toEqual(sentOnce());
   });
 
-  test('429 is waited out', async () => {
+  test('429 is retried after a wait', async () => {
     server.writeTroubles.push({ kind: 'rate_limited', headers: { 'retry-after': '7' } });
     const begunAtMs = clock.nowMs();
     expect(await send()).toEqual(sentOnce());
@@ -188,7 +188,7 @@ describe('Postmark', () => {
       expect(await sendUntilKnown(connect(claims, trouble))).toEqual(sentOnce());
     });
 
-    test.each(named)('%s, and twenty at once, again and again', async (_name, trouble) => {
+    test.each(named)('%s, and twenty concurrent attempts, repeatedly', async (_name, trouble) => {
       server.writeTroubles.push(trouble);
       const sender = connect(claims, trouble);
       const outcomes = new Set<string>();
@@ -255,7 +255,7 @@ describe('Postmark', () => {
     });
   });
 
-  test('as long as it may still turn up in the search, it is not sent again', async () => {
+  test('while it may still appear in the search, it is not sent again', async () => {
     server.lagMs = MAX_LAG_MS;
     server.writeTroubles.push('reset_after');
     await expect(send()).rejects.toBeInstanceOf(AmbiguousError);
@@ -273,7 +273,7 @@ describe('Postmark', () => {
     expect(server.emails.map(({ Metadata }) => Metadata['payonce'])).toEqual(['receipt_ord_10', 'receipt_ord_1']);
   });
 
-  test('given up, it is kept as a dead letter without the token, which sends it once when it is redriven', async () => {
+  test('an e-mail that was given up is stored as a dead letter without the token, and sent once when it is redriven', async () => {
     server.outage = 'error_before';
     expect(await sendOrDeadLetter()).toEqual({ kind: 'dead_lettered', reason: 'postmark_error', mayBeApplied: true });
     expect(letters).toEqual([
@@ -299,7 +299,7 @@ describe('Postmark', () => {
     sentOnce();
   });
 
-  test('while it is down, its health is asked for by reads only', async () => {
+  test('while Postmark is down, it is probed by reads only', async () => {
     server.outage = 'error_before';
     for (let round = 1; round <= 8; round += 1) {
       await send(postmark, { ...EMAIL, messageId: `receipt_${round}` }).catch(() => {});

@@ -105,7 +105,7 @@ describe('a closed day', () => {
     expect((await told()).read).toBe(0);
   });
 
-  test('is not closed when an entry arrives while it is summed', async () => {
+  test('is not closed when an entry arrives during its summation', async () => {
     const interrupted: Interrupted = new Interrupted(() => project('rival', MONDAY_MS + HOUR_MS, interrupted));
     views = interrupted;
     await project('a', MONDAY_MS);

@@ -29,7 +29,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
     (await store.range({ partition, from: '0', until: ':', limit: 10, ...range })).map(({ sort }) => sort);
 
   describe(`${name}: a row`, () => {
-    test('is read with the bytes that were put, and a second put replaces it', async () => {
+    test('is read unchanged, and a second put replaces it', async () => {
       await store.put([row('1'), row('2', { body: 'two' })]);
       await store.put([row('1'), row('2', { sequence: 1, body: 'other' })]);
 
@@ -91,7 +91,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
       expect(await sorts({ from: '40', until: '20' })).toEqual([]);
     });
 
-    test('has the requested length, whatever follows it', async () => {
+    test('has the requested length, whatever rows follow', async () => {
       await store.put(['1', '2', '3'].map((sort) => row(sort)));
 
       expect(await sorts({ limit: 2 })).toEqual(['1', '2']);

@@ -108,14 +108,14 @@ describe('a URL by its text', () => {
   });
 
   test.each(['http://127.0.0.1:8080/hooks', 'http://localhost:8080/', 'http://[::1]:8080/', 'https://127.0.0.1:80/'])(
-    '%s is accepted where loopback is allowed',
+    '%s is accepted if loopback is allowed',
     (text) => {
       expect(ruleOnUrl(text, { allowLoopback: true }).kind).toBe('good');
     },
   );
 
   test.each(['http://10.0.0.1/', 'https://10.0.0.1/', 'http://shop.co.uk/', 'https://169.254.169.254/'])(
-    '%s is refused all the same where loopback is allowed',
+    '%s is refused even if loopback is allowed',
     (text) => {
       expect(ruleOnUrl(text, { allowLoopback: true }).kind).toBe('refused');
     },

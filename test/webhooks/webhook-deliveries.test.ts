@@ -35,7 +35,7 @@ test('the waits of the schedule total three days, and each is longer than the pr
   expect([...RETRY_WAITS_SECONDS].sort((left, right) => left - right)).toEqual(RETRY_WAITS_SECONDS);
 });
 
-describe('an endpoint that accepts nothing', () => {
+describe('an endpoint that accepts no event', () => {
   test('is tried ten times in three days and then disabled, and the other endpoints are notified', async () => {
     const world = await worldWith(ENDPOINT, OTHER);
     world.answer = ({ url }) => ({ kind: 'answered', status: url === ENDPOINT.url ? 503 : 200, excerpt: '' });
@@ -101,7 +101,7 @@ describe('an endpoint that accepts nothing', () => {
     expect(world.arrivals).toHaveLength(1);
   });
 
-  test.each([301, 302, 307, 308, 400, 404, 429, 500])('that says %i is tried again', async (status) => {
+  test.each([301, 302, 307, 308, 400, 404, 429, 500])('that answers %i is retried', async (status) => {
     const world = await worldWith(ENDPOINT);
     world.answer = refusing(status);
     await world.publish(eventNamed('again'));
@@ -114,7 +114,7 @@ describe('an endpoint that accepts nothing', () => {
 });
 
 describe('a failure of Payonce', () => {
-  test('uses up none of the ten attempts, however long it lasts', async () => {
+  test('uses none of the ten attempts, however long it lasts', async () => {
     const world = await worldWith(ENDPOINT);
     const { secrets } = world;
     world.secrets = {
@@ -200,7 +200,7 @@ describe('a resend', () => {
     expect([...world.successes.values()]).toEqual([1]);
   });
 
-  test('brings a waiting attempt forward', async () => {
+  test('moves a waiting attempt forward', async () => {
     const world = await worldWith(ENDPOINT);
     world.answer = refusing(500);
     await world.publish(eventNamed('waits'));

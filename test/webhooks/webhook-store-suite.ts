@@ -34,7 +34,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
     const mine = async () =>
       (await store.due(nowMs + 1_000, 8_000)).filter((task) => JSON.stringify(task).includes(endpointNamed(run).id));
 
-    test('a book is empty at first, and is read as it was written', async () => {
+    test('an endpoint book is empty at first, and is read unchanged', async () => {
       const was = await store.readBook(owner);
       expect(was).toEqual({ ...owner, revision: 0, endpoints: [] });
       const endpoint = rotated(endpointNamed(run, { description: 'ü' }), 'abcdefabcdefabcd', nowMs, 60);
@@ -73,7 +73,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(await store.readDelivery(two.endpointId, two.id)).toBeUndefined();
     });
 
-    test('a delivery is read as it was written, and is due from its due time', async () => {
+    test('a delivery is read unchanged, and is due from its due time', async () => {
       const now = delivery('due');
       await store.write({ deliveries: [{ now }] });
       expect(await store.readDelivery(now.endpointId, now.id)).toEqual(now);
@@ -105,7 +105,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(rest.map(({ id }) => id)).toEqual(ids.slice(2));
     });
 
-    test('a replay is read as it was written, and is due until it has ended', async () => {
+    test('a replay is read unchanged, and is due until it has ended', async () => {
       const was: WebhookReplay = {
         ...owner,
         id: `rpl_${run}a`,

@@ -185,7 +185,7 @@ describe('the request to a receiver', () => {
     }
   };
 
-  test('carries the event, signed per Standard Webhooks, under the event’s id', async () => {
+  test('contains the event, signed by Standard Webhooks, under the event’s id', async () => {
     await deliver();
     expect(await verifies(1)).toBe(true);
     const [arrival] = receiver.arrivals;
