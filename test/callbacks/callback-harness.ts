@@ -20,9 +20,9 @@ import {
   retryOrphans,
 } from '../../lambdas/resolving/use/retry-orphans.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
-import { MemoryStore } from '../payments/memory-store.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 
 const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
 
@@ -31,7 +31,7 @@ export class CallbackHarness {
   readonly clock = new SimulatedClock();
   /** The errors of single orphans. */
   readonly reported: unknown[] = [];
-  readonly store = new MemoryStore();
+  readonly store = new Stores(this.clock);
   readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
   readonly #entropy = countingEntropy();
 

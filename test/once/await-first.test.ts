@@ -13,17 +13,17 @@ import {
 
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
-import { MemoryStore } from '../payments/memory-store.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 
 const request = paymentRequest('k-wait');
 const OPERATION = chargeOperation(request.paymentId);
 const T0 = Date.UTC(2026, 2, 1, 12);
 
 let clock: SimulatedClock;
-let store: MemoryStore;
+let store: Stores;
 let processor: MemoryProcessor;
 /** Every pause of the waiting request. */
 let pauses: number[];
@@ -32,7 +32,7 @@ let meanwhile: () => Promise<void>;
 
 beforeEach(() => {
   clock = new SimulatedClock(T0);
-  store = new MemoryStore();
+  store = new Stores();
   processor = createMemoryProcessor({ clock });
   pauses = [];
   meanwhile = async () => undefined;

@@ -13,10 +13,10 @@ import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import type { ResolveTools } from '../../lambdas/resolving/use/resolve.ts';
 import { sweepAll } from '../jobs/sweep-all.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
-import { MemoryStore } from '../payments/memory-store.ts';
 import { BY_REQUEST } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 import { MemoryMailer } from './memory-mailer.ts';
 import { createShopParties } from './shop-parties.ts';
 
@@ -49,7 +49,7 @@ export function orderRequest(key: string, changes: Partial<CreateOrder> = {}): C
 /** One store, one processor, one shop, one mailer, one clock, and the use cases on them. */
 export class OrderHarness {
   readonly clock = new SimulatedClock();
-  readonly store = new MemoryStore();
+  readonly store = new Stores(this.clock);
   readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
   readonly shop = createShopParties();
   readonly mailer = new MemoryMailer();

@@ -18,6 +18,7 @@ import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { BY_RUN } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
+import { everyNth } from '../support/fault-histories.ts';
 import { Actor, Crash, FAULT_KINDS, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { processorOf } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -192,13 +193,23 @@ const EVERY_RACE: readonly History[] = [
 /** Every history with up to `faults` faults at any calls, alone and with a rival before each call of the first attempt. */
 export async function surveyChanges(
   make: () => ChangeSubject,
-  { faults, concurrency = 1 }: { readonly faults: number; readonly concurrency?: number },
+  {
+    faults,
+    concurrency = 1,
+    oneOf = 1,
+  }: {
+    readonly faults: number;
+    readonly concurrency?: number;
+    /** Of the histories with the most faults, one of so many. */
+    readonly oneOf?: number;
+  },
 ): Promise<{ readonly histories: number; readonly findings: readonly Finding[] }> {
   const findings: Finding[] = [];
   let histories = 0;
   let generation = EVERY_RACE;
   for (let count = 0; count <= faults; count += 1) {
-    const runs = await pMap(generation, (history) => runHistory(make, history), { concurrency });
+    const part = count === faults ? everyNth(generation, oneOf) : generation;
+    const runs = await pMap(part, (history) => runHistory(make, history), { concurrency });
     histories += runs.length;
     findings.push(...runs.filter(({ violations }) => violations.length > 0));
     generation = runs.flatMap(({ history, calls }) => {

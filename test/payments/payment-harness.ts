@@ -14,8 +14,8 @@ import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 import { createMemoryProcessor, type MemoryProcessor } from './memory-processor.ts';
-import { MemoryStore } from './memory-store.ts';
 
 interface Answered {
   readonly kind: 'first' | 'replay';
@@ -28,7 +28,7 @@ const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
 /** One store, one processor, one clock, and the use case on them. */
 export class PaymentHarness {
   readonly clock = new SimulatedClock();
-  readonly store = new MemoryStore();
+  readonly store = new Stores(this.clock);
   readonly processor: MemoryProcessor;
   readonly entropy: Entropy = countingEntropy();
 

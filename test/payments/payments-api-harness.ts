@@ -17,9 +17,8 @@ import { undescribed } from '../api-docs/described-api.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { ProjectedViews } from '../views/projected-views.ts';
+import { Stores } from '../world/stores.ts';
 import { createMemoryProcessor, type MemoryProcessor } from './memory-processor.ts';
-import { MemoryStore } from './memory-store.ts';
-import { MemoryTransitions } from './memory-transitions.ts';
 
 export const API_KEY = 'sk_test_0123456789abcdefghijkl';
 
@@ -93,12 +92,14 @@ export abstract class ApiHarness {
   }
 }
 
+let processes = 0;
+
 export type PaymentsApiTools = PaymentsTools & ListPaymentsTools & ApiTools;
 
 /** The payments API with everything behind it in memory. */
 export class PaymentsApiHarness extends ApiHarness {
   readonly clock = new SimulatedClock();
-  readonly store = new MemoryStore();
+  readonly store = new Stores(this.clock);
   readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
   readonly #changes: Partial<PaymentsApiTools>;
 
@@ -109,15 +110,16 @@ export class PaymentsApiHarness extends ApiHarness {
   }
 
   protected open(): (event: GatewayEvent) => Promise<GatewayResult> {
+    processes += 1;
     return authenticatedApi<PaymentsTools & ListPaymentsTools>([...PAYMENT_ROUTES, getPayments], {
       store: this.store,
       views: new ProjectedViews(this.store),
-      transitions: new MemoryTransitions(() => this.store.allTransitions()),
+      transitions: this.store.ledger,
       processor: this.processor,
       runner: idempotentRunner,
       replays: new ProcessReplayCache(),
       clock: this.clock,
-      entropy: countingEntropy(),
+      entropy: countingEntropy(`process-${processes}`),
       digest: systemDigest,
       telemetry: this.telemetry,
       keys: this.keys,

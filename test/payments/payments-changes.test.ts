@@ -201,8 +201,11 @@ describe('a refund', () => {
     for (let round = 0; round < 20 && keys.length > 0; round += 1) {
       const asked = keys;
       const replies = await Promise.all(asked.map(ask));
-      settled.push(...replies.map(({ status }) => status).filter((status) => status !== 503));
-      keys = asked.filter((_, index) => replies[index]?.status === 503);
+      const mayRetry = (reply: Reply | undefined) => reply?.headers['Retry-After'] !== undefined;
+      settled.push(...replies.filter((reply) => !mayRetry(reply)).map(({ status }) => status));
+      keys = asked.filter((_, index) => mayRetry(replies[index]));
+      // The claim of a caller that was told to retry is still leased.
+      harness.clock.advance(30_000);
     }
 
     expect(settled.filter((status) => status === 201)).toHaveLength(10);

@@ -4,13 +4,13 @@ import { routeTo } from '../../lambdas/payments/domain/routing.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { type StripeDouble, serveStripe } from '../processors/stripe-double.ts';
 import { clientAt } from '../processors/stripe-double-client.ts';
-import { MemoryStore } from './memory-store.ts';
+import { Stores } from '../world/stores.ts';
 import { PaymentsApiHarness } from './payments-api-harness.ts';
 
 let stripe: StripeDouble;
 let client: Processor;
 let harness: PaymentsApiHarness;
-let store: MemoryStore;
+let store: Stores;
 const RULES = [{ currency: 'USD', processor: 'stripe' }];
 
 /** Dollars go to Stripe, all else to the processor in memory; a later deployment may have other rules. */
@@ -28,14 +28,14 @@ function deployed(rules: typeof RULES): PaymentsApiHarness {
 beforeEach(async () => {
   stripe = await serveStripe();
   client = clientAt(stripe.url);
-  store = new MemoryStore();
+  store = new Stores();
   harness = deployed(RULES);
 });
 afterEach(async () => {
   await stripe[Symbol.asyncDispose]();
 });
 
-const onlyPayment = async (from: MemoryStore) => {
+const onlyPayment = async (from: Stores) => {
   const [first] = from.allTransitions();
   if (first === undefined) throw new Error('there is no payment');
   return first.payment;

@@ -6,9 +6,9 @@ import { configuredSources, connectProcessors } from '../../lambdas/processors/c
 import { describeProcessor, type ProcessorDescriptor } from '../../lambdas/processors/descriptor.ts';
 import { PROCESSORS } from '../../lambdas/processors/registry.ts';
 import { readCallbacksConfig } from '../../lambdas/processors/settings.ts';
-import { MemoryStore } from '../payments/memory-store.ts';
 import { gatewayEvent, PaymentsApiHarness } from '../payments/payments-api-harness.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 import { tillhouseContract } from './tillhouse/contract.ts';
 import { tillhouse } from './tillhouse/descriptor.ts';
 import { createTillhouseBooks } from './tillhouse/tillhouse-books.ts';
@@ -40,7 +40,7 @@ const environment = (url: string) => ({
 async function deployed(double: TillhouseDouble) {
   const config = readCallbacksConfig(environment(double.url), REGISTRY);
   const clock = new SimulatedClock();
-  const store = new MemoryStore();
+  const store = new Stores();
   const processors = await connectProcessors(config, { clock, secrets, breakerOpened: () => undefined });
   const harness = new PaymentsApiHarness({ store, clock, ...processors });
   const callbacks = callbacksApi({

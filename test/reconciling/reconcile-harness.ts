@@ -11,7 +11,6 @@ import {
 import { type ReconcileTools, reconcileDays, reconcileRecent } from '../../lambdas/reconciling/use/reconcile.ts';
 import { ALL_MISMATCHES } from '../../lambdas/views/domain/lists.ts';
 import { type FinishedJob, finishJob } from '../jobs/finish-job.ts';
-import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { LedgerApiHarness } from './ledger-api-harness.ts';
 
 const MINUTE_MS = 60_000;
@@ -25,7 +24,7 @@ export class ReconcileHarness extends LedgerApiHarness {
     const { store, processor, clock } = this.payments;
     return {
       books: [processor],
-      outcomes: new MemoryTransitions(() => store.allTransitions()),
+      outcomes: store.ledger,
       effects: store,
       views: this.views,
       digest: systemDigest,

@@ -26,16 +26,16 @@ describe('a hold that is not captured', () => {
 
   test('is found whether the answer, a callback or the resolver recorded it', async () => {
     await world.authorize('tok_async');
-    expect(world.store.holds.all()).toEqual([]);
+    expect(world.store.holdsLeft()).toEqual([]);
     world.processor.inside.change(world.chargeId, { status: 'authorized' });
     await world.callBack();
-    expect(world.store.holds.all()).toMatchObject([{ paymentId: world.request.paymentId }]);
+    expect(world.store.holdsLeft()).toMatchObject([{ paymentId: world.request.paymentId }]);
 
     const other = new HoldWorld();
     await other.authorize('tok_action');
     other.processor.inside.change(other.chargeId, { status: 'authorized' });
     await other.resolveForAnHour();
-    expect(other.store.holds.all()).toMatchObject([{ paymentId: other.request.paymentId }]);
+    expect(other.store.holdsLeft()).toMatchObject([{ paymentId: other.request.paymentId }]);
     other.clock.advance(8 * DAY_MS);
     await other.expire();
     expect(await other.violations(true)).toEqual([]);

@@ -54,7 +54,7 @@ async function runHistory(faults: readonly PlannedFault[], rival?: Rival, rivalA
   plan.active = false;
   plan.interruption = undefined;
   // The runs of the following hours, with the resolver between them.
-  for (let hour = 1; hour <= 3 && world.store.holds.all().length > 0; hour += 1) {
+  for (let hour = 1; hour <= 3 && world.store.holdsLeft().length > 0; hour += 1) {
     await world.resolveForAnHour();
     await world.expire();
     await look(`after ${hour} hours`);

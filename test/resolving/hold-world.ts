@@ -18,13 +18,13 @@ import { callback } from '../callbacks/callback-harness.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
 import { change } from '../payments/change-harness.ts';
 import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
-import { MemoryStore } from '../payments/memory-store.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_RUN } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { type Actor, Crash } from '../support/fault-plan.ts';
 import { booksOf, effectsOf, PORT_VOICE, processorOf, storeOf } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
 
 export const HOUR_MS = 60 * 60_000;
 export const DAY_MS = 24 * HOUR_MS;
@@ -42,7 +42,7 @@ interface Ports {
 /** A payment whose money is set aside, and everybody who may end that. */
 export class HoldWorld {
   readonly clock = new SimulatedClock();
-  readonly store = new MemoryStore();
+  readonly store = new Stores(this.clock);
   readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
   readonly request = paymentRequest('held', { capture: 'manual' });
   readonly reported: unknown[] = [];
@@ -146,7 +146,7 @@ export class HoldWorld {
     if (payment.status !== wanted) found.push(`it stays ${payment.status}`);
     if (payment.status === 'canceled' && payment.cancelReason !== 'expired')
       found.push(`canceled: ${payment.cancelReason}`);
-    if (this.store.holds.all().length > 0) found.push('it never leaves the queue');
+    if (this.store.holdsLeft().length > 0) found.push('it never leaves the queue');
     return found;
   }
 

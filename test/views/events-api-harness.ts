@@ -2,7 +2,6 @@ import { authenticatedApi } from '../../lambdas/http/authenticated-api.ts';
 import type { GatewayEvent, GatewayResult } from '../../lambdas/http/gateway-request.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { EVENT_ROUTES } from '../../lambdas/views/http/list-routes.ts';
-import { MemoryTransitions } from '../payments/memory-transitions.ts';
 import { API_KEY, ApiHarness, PaymentsApiHarness } from '../payments/payments-api-harness.ts';
 import { ProjectedViews } from './projected-views.ts';
 
@@ -19,7 +18,7 @@ export class EventsApiHarness extends ApiHarness {
   protected open(): (event: GatewayEvent) => Promise<GatewayResult> {
     const { store, clock } = this.payments;
     return authenticatedApi(EVENT_ROUTES, {
-      transitions: new MemoryTransitions(() => store.allTransitions()),
+      transitions: store.ledger,
       views: new ProjectedViews(store),
       digest: systemDigest,
       telemetry: this.telemetry,

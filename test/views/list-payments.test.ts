@@ -7,8 +7,7 @@ import { listPayments } from '../../lambdas/views/use/list-payments.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import type { ViewRange } from '../../lambdas/views/use/view-store.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
-import { MemoryStore } from '../payments/memory-store.ts';
-import { MemoryTransitions } from '../payments/memory-transitions.ts';
+import { Stores } from '../world/stores.ts';
 import { takenAt } from './ledger-reader-suite.ts';
 import { MemoryViews } from './memory-views.ts';
 import { chainFor } from './view-histories.ts';
@@ -48,8 +47,9 @@ async function listedWhileMoving(reads: number, filters: { readonly status?: Pay
     },
   };
   const query = { reference: 'order-1', limit: 10, ...filters };
-  const transitions = new MemoryTransitions(() => chain);
-  const outcome = await listPayments({ views: moving, store: new MemoryStore(), transitions }, OWNER, query);
+  const store = new Stores();
+  await store.write(chain);
+  const outcome = await listPayments({ views: moving, store, transitions: store.ledger }, OWNER, query);
   if (outcome.kind !== 'found') throw new Error('there is no cursor');
   return outcome.rows.map(({ chainId }) => chainId);
 }
@@ -81,8 +81,9 @@ test.each<[string, { readonly status?: PaymentStatus }]>([
       return views.range(range);
     },
   };
-  const transitions = new MemoryTransitions(() => chains.flat());
-  const tools = { views: counted, store: new MemoryStore(), transitions };
+  const store = new Stores();
+  await store.write(chains.flat());
+  const tools = { views: counted, store, transitions: store.ledger };
   const outcome = await listPayments(tools, OWNER, { limit: 10, ...filter });
   expect(outcome).toMatchObject({ kind: 'found', hasMore: true, rows: { length: 10 } });
   expect(queries).toBeLessThanOrEqual(4);

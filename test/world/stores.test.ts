@@ -1,0 +1,44 @@
+/** The contract of each store, on DynamoDB in memory. The suites run on the DynamoDB API of the local AWS too. */
+import { chargeOperation } from '../../lambdas/kernel/ids.ts';
+import { describeOrderStore } from '../orders/order-store-suite.ts';
+import { describeEffectStore } from '../payments/effect-store-suite.ts';
+import { heldEffect } from '../payments/held-effect.ts';
+import { describePaymentStore } from '../payments/payment-store-suite.ts';
+import { describeTransitionReader } from '../payments/transition-reader-suite.ts';
+import { describeHolds } from '../resolving/due-queue-suite.ts';
+import { describeUnfinishedWork } from '../resolving/unfinished-work-suite.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from './stores.ts';
+
+const NAME = 'in memory';
+
+describePaymentStore(NAME, async () => {
+  const store = new Stores();
+  return { store, deleteRecord: async (paymentId) => store.deleteRecord(chargeOperation(paymentId)) };
+});
+
+describeEffectStore(NAME, async () => {
+  const store = new Stores();
+  return { payments: store, effects: store };
+});
+
+describeTransitionReader(NAME, async () => {
+  const store = new Stores();
+  return { reader: store.ledger, append: (transition) => store.write([transition]) };
+});
+
+describeHolds(NAME, async () => {
+  const store = new Stores();
+  return { holds: store.holds, write: async (hold) => void (await store.recordEffect(heldEffect(hold))) };
+});
+
+describeUnfinishedWork(NAME, async () => {
+  const clock = new SimulatedClock();
+  const store = new Stores(clock);
+  return { payments: store, effects: store, work: store, nextRun: () => clock.advance(60_000) };
+});
+
+describeOrderStore(NAME, async () => {
+  const store = new Stores();
+  return { orders: store, payments: store, effects: store, work: store };
+});

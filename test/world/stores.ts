@@ -1,0 +1,152 @@
+import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { LedgerRow, RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
+import type { OperationId, OrderId } from '../../lambdas/kernel/ids.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
+import { operationOfKey, recordKey } from '../../lambdas/once/store/record-items.ts';
+import { DynamoDbOrders } from '../../lambdas/orders/store/dynamodb-orders.ts';
+import { LedgerChains } from '../../lambdas/orders/store/ledger-chains.ts';
+import type { OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../../lambdas/orders/use/order-store.ts';
+import type { Transition } from '../../lambdas/payments/domain/transition.ts';
+import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
+import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
+import { parseTransition, transitionRow } from '../../lambdas/payments/store/items.ts';
+import { HOLDS } from '../../lambdas/payments/store/queue-items.ts';
+import type { Effect, EffectStore, OrphanedCallback } from '../../lambdas/payments/use/effect-store.ts';
+import type {
+  ChargeToReturn,
+  Hold,
+  Inquiry,
+  OpenOrder,
+  TransitionPage,
+} from '../../lambdas/payments/use/payment-store.ts';
+import type { OrphanShelf, UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
+import { DynamoDbDueQueue } from '../../lambdas/resolving/store/dynamodb-due-queue.ts';
+import { DynamoDbUnfinishedWork } from '../../lambdas/resolving/store/dynamodb-unfinished.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { MemoryDynamoDb } from './memory-dynamodb.ts';
+import { TABLE_SHAPES, TABLES } from './tables.ts';
+
+/** The product's tables in memory, empty. */
+function emptyTables(clock: Pick<Clock, 'nowMs'> = new SimulatedClock()): MemoryDynamoDb {
+  // The tables are older than all that is in them.
+  return new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => clock.nowMs(), createdAtMs: 0 });
+}
+
+/** The product's own stores of payments and orders, joined, over the tables in memory. */
+export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, UnfinishedWork, OrderStore {
+  readonly database: MemoryDynamoDb;
+  readonly ledger: LedgerChains;
+  readonly holds: DynamoDbDueQueue<Hold>;
+  readonly #effects: DynamoDbEffects;
+  readonly #work: DynamoDbUnfinishedWork;
+  readonly #orders: DynamoDbOrders;
+
+  constructor(clock: Clock = new SimulatedClock(), database = emptyTables(clock)) {
+    const { client } = database;
+    const pacing = { clock, entropy: countingEntropy() };
+    super(client, TABLES, pacing);
+    this.database = database;
+    this.ledger = new LedgerChains(client, TABLES, pacing);
+    this.#effects = new DynamoDbEffects(client, TABLES, pacing, this);
+    this.#work = new DynamoDbUnfinishedWork(client, TABLES, pacing, this);
+    this.#orders = new DynamoDbOrders(client, TABLES, pacing, this);
+    const unreadable = (error: unknown): never => {
+      throw error;
+    };
+    this.holds = new DynamoDbDueQueue({ client, table: TABLES.registry, pacing, unreadable }, HOLDS);
+  }
+
+  recordEffect(effect: Effect): ReturnType<EffectStore['recordEffect']> {
+    return this.#effects.recordEffect(effect);
+  }
+
+  readEffect(operationId: OperationId): ReturnType<EffectStore['readEffect']> {
+    return this.#effects.readEffect(operationId);
+  }
+
+  waiting(limit: number): Promise<readonly OrphanedCallback[]> {
+    return this.#effects.waiting(limit);
+  }
+
+  giveUp(orphan: OrphanedCallback): Promise<void> {
+    return this.#effects.giveUp(orphan);
+  }
+
+  staleClaims(nowMs: number, limit: number): ReturnType<UnfinishedWork['staleClaims']> {
+    return this.#work.staleClaims(nowMs, limit);
+  }
+
+  inquiries(limit: number): Promise<readonly Inquiry[]> {
+    return this.#work.inquiries(limit);
+  }
+
+  closeInquiry(inquiry: Inquiry): Promise<void> {
+    return this.#work.closeInquiry(inquiry);
+  }
+
+  chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]> {
+    return this.#work.chargesToReturn(limit);
+  }
+
+  closeReturn(charge: ChargeToReturn): Promise<void> {
+    return this.#work.closeReturn(charge);
+  }
+
+  claimOrder(claim: OrderClaim): ReturnType<OrderStore['claimOrder']> {
+    return this.#orders.claimOrder(claim);
+  }
+
+  commitOrder(commit: OrderCommit): ReturnType<OrderStore['commitOrder']> {
+    return this.#orders.commitOrder(commit);
+  }
+
+  appendToOrder(append: OrderAppend): ReturnType<OrderStore['appendToOrder']> {
+    return this.#orders.appendToOrder(append);
+  }
+
+  listOrderTransitions(orderId: OrderId, page: TransitionPage): ReturnType<OrderStore['listOrderTransitions']> {
+    return this.#orders.listOrderTransitions(orderId, page);
+  }
+
+  openOrders(limit: number): Promise<readonly OpenOrder[]> {
+    return this.#orders.openOrders(limit);
+  }
+
+  closeOrder(open: OpenOrder): Promise<void> {
+    return this.#orders.closeOrder(open);
+  }
+
+  // ------------------------------------------------------------------------------------------------- what a test looks at
+
+  /** Payment by payment, each in the order of its chain. */
+  allTransitions(): readonly Transition[] {
+    return this.database.items(TABLES.ledger, LedgerRow.payment).map(parseTransition);
+  }
+
+  /** The records of effects, of every kind. */
+  effectIds(): readonly OperationId[] {
+    return this.database
+      .items(TABLES.idempotency)
+      .filter((item) => 'recordedAtMs' in item)
+      .map(({ pk }) => operationOfKey(pk as string));
+  }
+
+  /** The queue of holds. */
+  holdsLeft(): readonly Hold[] {
+    return this.database.items(TABLES.registry, RegistryRow.hold).map(HOLDS.parse);
+  }
+
+  /** Removes the record in any state, like time to live. */
+  deleteRecord(operationId: OperationId): void {
+    // It is applied at once: memory is not waited for.
+    void this.database.client.send(new DeleteCommand({ TableName: TABLES.idempotency, Key: recordKey(operationId) }));
+  }
+
+  /** Rows of the Ledger that a test makes itself. */
+  async write(transitions: readonly Transition[]): Promise<void> {
+    for (const transition of transitions) {
+      await this.database.client.send(new PutCommand({ TableName: TABLES.ledger, Item: transitionRow(transition) }));
+    }
+  }
+}
