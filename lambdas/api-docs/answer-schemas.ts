@@ -11,7 +11,7 @@ import { MISMATCH_ID } from '../reconciling/domain/mismatch-view.ts';
 const partList = (part: z.ZodType) =>
   z.looseObject({
     object: z.literal('list'),
-    data: z.array(part).meta({ description: 'In the order in which they became known.' }),
+    data: z.array(part).meta({ description: 'In the order of their recording.' }),
     has_more: z.literal(false),
   });
 
@@ -43,7 +43,7 @@ const causedBy = z
     }),
     z.looseObject({ type: z.literal('run'), run_id: z.string().meta({ description: 'The run of a job.' }) }),
   ])
-  .meta({ id: 'Cause', description: 'What made the transition happen.' });
+  .meta({ id: 'Cause', description: 'The cause of the transition.' });
 
 const transition = z
   .looseObject({
@@ -60,7 +60,7 @@ const transition = z
       .nullable()
       .meta({
         description:
-          'What the transition is about besides the payment: a refund, a dispute, a correction or a decision.',
+          'The subject of the transition besides the payment: a refund, a dispute, a correction or a decision.',
       }),
     postings: z.array(posting).meta({ description: 'Debits equal credits in every currency.' }),
   })
@@ -76,9 +76,9 @@ export const transitionList = z
 
 const account = z.enum(ACCOUNTS).meta({
   description:
-    '`processor_clearing`: what the processor holds for you. `merchant_payable`: what was taken for you. `refunds`, ' +
-    '`fees`, `disputes`: what of it was given back, kept by the processor, taken back by banks. `late_receipts`: money ' +
-    'that came when none may come, owed back to the payer. `corrections`: the other side of what an operator set right.',
+    '`processor_clearing`: money that the processor holds for you. `merchant_payable`: money captured for you. `refunds`, ' +
+    '`fees`, `disputes`: its parts refunded, deducted by the processor, withdrawn by banks. `late_receipts`: money ' +
+    'of unexpected charges, owed to the payer. `corrections`: the contra account of operators’ corrections.',
 });
 const paymentId = payment.shape.id;
 
@@ -119,8 +119,8 @@ const balance = z
     balance: z.int().meta({
       description:
         'In minor units, in the account’s own direction: `debit` less `credit` where `normal_balance` is `debit`, `credit` ' +
-        'less `debit` where it is `credit`. So what the processor holds and what was taken for you are both above zero; a ' +
-        'balance below zero stands on the other side.',
+        'less `debit` where it is `credit`. So `processor_clearing` and `merchant_payable` are normally above zero; a ' +
+        'balance below zero is on the other side.',
     }),
   })
   .meta({ id: 'Balance' });
@@ -141,10 +141,10 @@ export const correction = z
       .meta({ example: 'cor_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp' }),
     object: z.literal('correction'),
     payment: paymentId,
-    sequence: z.int().min(2).meta({ description: 'Of the transition that it is.' }),
+    sequence: z.int().min(2).meta({ description: 'The sequence of the correction’s own transition.' }),
     reason: z.string(),
     operator: z.string(),
-    reverses: z.int().nullable().meta({ description: 'The sequence of the transition whose postings it undid.' }),
+    reverses: z.int().nullable().meta({ description: 'The sequence of the transition whose postings it reversed.' }),
     postings: z.array(posting).meta({ description: 'Debits equal credits in every currency.' }),
     created: unixSeconds,
   })
@@ -176,14 +176,14 @@ const mismatch = z
     id: z.string().regex(MISMATCH_ID).meta({ example: 'mis_mm7d0qo0_k3jx5aqhz4m2nrb7vwy6t5ocde' }),
     object: z.literal('mismatch'),
     payment: z.string().nullable().meta({
-      description: 'As the charge names it, also when there is no such payment; null when it names none.',
+      description: 'The payment id in the charge’s metadata, even if that payment does not exist; null without one.',
     }),
-    payment_status: z.enum(PAYMENT_STATUSES).nullable().meta({ description: 'Null when there is no such payment.' }),
+    payment_status: z.enum(PAYMENT_STATUSES).nullable().meta({ description: 'Null when the payment does not exist.' }),
     currency: z.string(),
     processor_amount: z.int().meta({
       description:
         'By the processor’s list: captured, less refunds that succeeded, less disputes that are open or lost, over all ' +
-        'charges that carry the payment’s name; before fees. In minor units.',
+        'charges with the payment’s id; before fees. In minor units.',
     }),
     ledger_amount: z.int().meta({
       description:
@@ -194,15 +194,15 @@ const mismatch = z
     charges: z.array(z.string()).meta({ description: 'The charges at the processor, in this currency.' }),
     kind: z.enum(['missing_in_ledger', 'missing_at_processor', 'amounts_differ']).meta({
       description:
-        '`missing_in_ledger`: nothing was ever posted. `missing_at_processor`: no charge there has taken money. ' +
-        '`amounts_differ`: both know of it.',
+        '`missing_in_ledger`: the Ledger has no posting. `missing_at_processor`: no charge there has captured money. ' +
+        '`amounts_differ`: both have it, with different amounts.',
     }),
     processor: z.string(),
     account: z.string().meta({ description: 'At the processor.' }),
     status: z.enum(['suspected', 'confirmed']).meta({
       description:
-        '`suspected`: seen once; a payment that was moving just then is gone at the next look. `confirmed`: the two have been ' +
-        'apart by the same amount for ten minutes at least, and somebody was told.',
+        '`suspected`: seen once; it disappears at the next comparison if the payment was just changing. `confirmed`: the books ' +
+        'have differed by the same amount for at least ten minutes, and an alarm was raised.',
     }),
     first_seen: unixSeconds,
     last_seen: unixSeconds,
@@ -224,26 +224,26 @@ export const problem = z
     type: z.literal('about:blank'),
     title: z.string(),
     status: z.int(),
-    code: codes.meta({ description: 'Stable; decide by this and by nothing else.' }),
+    code: codes.meta({ description: 'Stable. Programs should decide by this member only.' }),
     detail: z.string().meta({ description: 'For people; may change.' }),
     param: z.string().optional().meta({ description: 'The field at fault.', example: 'metadata.order' }),
     request_id: z.string(),
-    payment_id: z.string().optional().meta({ description: 'The payment that stands in the way.' }),
+    payment_id: z.string().optional().meta({ description: 'The conflicting payment.' }),
     payment_status: z
       .enum(PAYMENT_STATUSES)
       .optional()
-      .meta({ description: 'Of the payment that cannot be changed so.' }),
+      .meta({ description: 'The status that does not allow the change.' }),
     decidable_from: z
       .int()
       .optional()
-      .meta({ description: 'From when on a person may decide about the change; Unix seconds.' }),
+      .meta({ description: 'The time from which an operator may decide the change; Unix seconds.' }),
     amount_left: shownAmount('What is left').optional(),
     payment: payment
       .optional()
-      .meta({ description: 'The payment that failed or was let go; after a change that failed, as it still is.' }),
+      .meta({ description: 'The payment that failed or was canceled; after a failed change, the unchanged payment.' }),
     refund: refund.optional().meta({ description: 'The refund that failed.' }),
     order: order.optional().meta({ description: 'The order that was canceled.' }),
-    order_id: z.string().optional().meta({ description: 'The order that stands in the way.' }),
-    correction_id: z.string().optional().meta({ description: 'The correction that stands in the way.' }),
+    order_id: z.string().optional().meta({ description: 'The conflicting order.' }),
+    correction_id: z.string().optional().meta({ description: 'The conflicting correction.' }),
   })
   .meta({ id: 'Problem', description: 'RFC 9457.' });

@@ -9,7 +9,7 @@ import { keyed, reading } from './operations.ts';
 const path = z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) });
 
 const KEY_SCOPE = ' It can be used again for another payment, and for another kind of change of this one.';
-const UNKNOWN = 'The outcome is not known yet, because the processor did not answer in time. GET shows it later.';
+const UNKNOWN = 'The outcome is not known yet, because the processor did not answer in time. GET returns it later.';
 
 /** Changes of an existing payment. */
 export const changePaths: ZodOpenApiPathsObject = {
@@ -94,7 +94,7 @@ export const refundPaths: ZodOpenApiPathsObject = {
       operationId: 'listRefunds',
       summary: 'List the refunds of a payment',
       description:
-        'All of them, in the order in which they became known. They include refunds made at the processor, and returns of charges that the ' +
+        'All of them, in the order of their recording. They include refunds made at the processor, and returns of charges that the ' +
         'payment must not have.',
       scope: Scopes.paymentsRead,
       path,
@@ -119,7 +119,7 @@ export const disputePaths: ZodOpenApiPathsObject = {
     get: reading({
       operationId: 'listDisputesOfPayment',
       summary: 'List the disputes of a payment',
-      description: 'All of them, in the order in which they became known.',
+      description: 'All of them, in the order of their recording.',
       scope: Scopes.paymentsRead,
       path,
       answers: { 200: { description: 'The disputes.', schema: disputesOfPayment } },

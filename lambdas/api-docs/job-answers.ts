@@ -11,24 +11,24 @@ const count = z.int().min(0);
 export const jobRun = z
   .looseObject({
     id: z.string().regex(RUN_ID).meta({
-      description: 'The job’s id and the scheduled time: the same run, whoever asks for it.',
+      description: 'The job’s id and the scheduled time, the same for every caller.',
       example: 'close-days:2026-03-01T12:00:00Z',
     }),
     object: z.literal('job_run'),
     job: z.string(),
-    scheduled_for: time.meta({ description: 'The time that the run is for, not the one at which it came.' }),
+    scheduled_for: time.meta({ description: 'The scheduled time of the run, not the time of its start.' }),
     status: z.enum(RUN_STATUSES).meta({
-      description: '`succeeded` when all was looked at, also if some of it failed: the next run has that again.',
+      description: '`succeeded` when all items were processed, even if some failed: the next run retries those.',
     }),
     created: time.meta({ description: 'When the run was accepted.' }),
     started: time.nullable(),
     ended: time.nullable(),
     duration: z.number().min(0).nullable().meta({ description: 'From its beginning to its end, in seconds.' }),
     done: count,
-    left: count.meta({ description: 'Looked at, and not due or not possible yet.' }),
-    failed: count.meta({ description: 'Went wrong and was reported; a later run has it again.' }),
+    left: count.meta({ description: 'Checked, and not due or not possible yet.' }),
+    failed: count.meta({ description: 'Failed and reported; a later run retries them.' }),
     skipped: count.meta({
-      description: 'Of those that failed: killed their worker again and again, and were passed over.',
+      description: 'Failed items that crashed their worker repeatedly and were skipped.',
     }),
     reason: z.string().nullable().meta({ description: 'Why the run failed.' }),
   })
@@ -44,10 +44,10 @@ const job = z
       example: 'cron(20 1 * * ? *)',
     }),
     time_zone: z.string().nullable().meta({ description: 'An IANA name; a rate has none.' }),
-    overlap: z.enum(['forbid', 'allow']).meta({ description: 'Whether two of its runs may be under way at once.' }),
-    last_run: jobRun.nullable().meta({ description: 'The one for the latest time.' }),
+    overlap: z.enum(['forbid', 'allow']).meta({ description: 'Whether two of its runs may be in progress at once.' }),
+    last_run: jobRun.nullable().meta({ description: 'The run of the latest scheduled time.' }),
     next_run: time.nullable().meta({
-      description: 'A rate counts from the latest run: it cannot be told before there was one.',
+      description: 'Null before the first run of a rate, which counts from its latest run.',
     }),
   })
   .meta({ id: 'Job' });
@@ -59,7 +59,7 @@ export const jobList = z
 export const jobRunList = z
   .looseObject({
     object: z.literal('list'),
-    data: z.array(jobRun).meta({ description: 'For the latest time first.' }),
-    has_more: z.boolean().meta({ description: 'Whether there are more for earlier times.' }),
+    data: z.array(jobRun).meta({ description: 'The latest scheduled time first.' }),
+    has_more: z.boolean().meta({ description: 'Whether there are runs of earlier times.' }),
   })
   .meta({ id: 'JobRunList' });

@@ -44,7 +44,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       key: ['correction', 'nothing is posted twice'],
       body: { schema: correctionBody },
       answers: {
-        200: { description: 'A dry run: what would be posted.', schema: dryRun },
+        200: { description: 'A dry run: the postings that would be made.', schema: dryRun },
         201: { description: 'The correction.', schema: correction },
       },
       problems: ['unbalanced', 'already_reversed'],
@@ -56,7 +56,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       summary: 'Decide a payment that needs review',
       description:
         'Records the outcome that an operator found out, with the operator’s name. A success posts the requested amount, or `amount`; a ' +
-        'failure posts nothing. With `change`, the decision is about a capture, cancellation or refund whose outcome cannot be found out.',
+        'failure posts nothing. With `change`, the decision is about a capture, cancellation or refund whose outcome cannot be determined.',
       scope: Scopes.admin,
       path: z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) }),
       key: ['decision', 'nothing is posted twice'],

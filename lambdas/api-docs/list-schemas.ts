@@ -5,8 +5,7 @@ import { payment } from '../payments/http/payment-objects.ts';
 /** What the lists answer that are shown newest first. */
 
 const hasMore = z.boolean().meta({
-  description:
-    'Whether there are more in the direction that was asked for: older ones, or newer ones with `ending_before`.',
+  description: 'Whether there are more in the requested direction: older ones, or newer ones with `ending_before`.',
 });
 
 export const paymentList = z
@@ -31,13 +30,13 @@ export const event = z
     version: z.literal(EVENT_VERSION).meta({ description: 'The version of the event’s format.' }),
     created: z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 }),
     sequence: z.int().min(1).meta({
-      description: 'The event’s place among those of its payment or order: order is told by this and never by arrival.',
+      description: 'The event’s place among those of its payment or order. Order events by it, never by arrival.',
     }),
     livemode: z.boolean(),
     data: z.looseObject({
       object: z
         .looseObject({ id: z.string(), object: z.string() })
-        .meta({ description: 'The payment, order, refund or dispute as it stood then.' }),
+        .meta({ description: 'The payment, order, refund or dispute at that time.' }),
     }),
   })
   .meta({ id: 'Event' });

@@ -13,7 +13,7 @@ const GROUPS = [
   ['Refunds', 'Refund payments.', refundPaths],
   ['Disputes', 'Amounts that banks of payers took back.', disputePaths],
   ['Orders', 'Payments with a reservation, a confirmation and a referral credit.', orderPaths],
-  ['Events', 'What happened, as webhooks deliver it.', eventPaths],
+  ['Events', 'Events, as webhooks deliver them.', eventPaths],
   ['Ledger', 'Double-entry postings, balances, corrections and differences.', ledgerPaths],
   ['Jobs', 'Scheduled jobs and their runs.', jobPaths],
   ['Webhooks', 'Endpoints, deliveries and replays.', webhookPaths],

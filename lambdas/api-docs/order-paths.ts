@@ -25,7 +25,7 @@ export const orderPaths: ZodOpenApiPathsObject = {
         },
         202: {
           description:
-            'The outcome is not known yet: the charge or the reservation is unknown, the payer must act, or a refund is under way. ' +
+            'The outcome is not known yet: the charge or the reservation is unknown, the payer must act, or a refund is in progress. ' +
             'GET shows the outcome later.',
           schema: order,
         },

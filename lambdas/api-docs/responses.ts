@@ -97,7 +97,7 @@ const retryAfter = z
   .int()
   .min(0)
   .optional()
-  .meta({ description: 'When to ask again, in seconds.', example: 1, header: { id: 'Retry-After' } });
+  .meta({ description: 'The time until a retry, in seconds.', example: 1, header: { id: 'Retry-After' } });
 const allow = z
   .string()
   .optional()

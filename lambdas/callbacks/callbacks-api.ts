@@ -34,10 +34,10 @@ async function handle(tools: CallbacksApiTools, request: GatewayRequest, seen: S
   const [first, name, ...deeper] = request.path;
   const source = tools.sources.find((each) => each.name === name);
   if (first !== 'callbacks' || source === undefined || deeper.length > 0) {
-    return refusal(problem('not_found', 'There is no such processor here.'), request);
+    return refusal(problem('not_found', 'This processor does not exist.'), request);
   }
   if (request.method !== 'POST') {
-    return refusal(problem('method_not_allowed', 'This path takes POST.'), request, { allow: 'POST' });
+    return refusal(problem('method_not_allowed', 'This path accepts POST only.'), request, { allow: 'POST' });
   }
   const body = Buffer.from(request.body, request.isBase64Encoded ? 'base64' : 'utf8');
   if (body.length > MAX_CALLBACK_BYTES) {

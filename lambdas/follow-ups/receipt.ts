@@ -51,7 +51,7 @@ export function receiptEmail(payment: PaidPayment): { readonly subject: string; 
     `Payment: ${id}`,
     ...(reference === null ? [] : [`Reference: ${reference}`]),
     ...(description === null ? [] : [`For: ${description}`]),
-    ...(livemode ? [] : ['', 'This was a test: no money was taken.']),
+    ...(livemode ? [] : ['', 'This was a test: no money was charged.']),
   ];
   return { subject: 'Your receipt', text: ['Thank you for your payment.', '', ...lines, ''].join('\n') };
 }

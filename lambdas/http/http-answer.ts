@@ -30,11 +30,12 @@ export function isPassing(error: unknown): error is RetryableError | AmbiguousEr
 /** The answer to a fault or a bug. It asks for a retry with the same key and shows no internals. */
 export function faultAnswer(error: unknown, requestId: string): Answer {
   if (!isPassing(error)) {
-    const detail = 'The service failed. Ask again with the same Idempotency-Key: nothing happens twice.';
+    const detail = 'The service failed. Retry with the same Idempotency-Key: the request takes effect at most once.';
     return problemAnswer(problem('internal_error', detail), requestId);
   }
   const code = error.code.startsWith('processor_') ? 'processor_unavailable' : 'temporarily_unavailable';
-  const detail = 'This cannot be done now. Ask again with the same Idempotency-Key: nothing happens twice.';
+  const detail =
+    'The request could not be served now. Retry with the same Idempotency-Key: it takes effect at most once.';
   const seconds = Math.max(1, Math.ceil(error.retryAfterSeconds ?? 1));
   return problemAnswer(problem(code, detail), requestId, { headers: { 'retry-after': String(seconds) } });
 }

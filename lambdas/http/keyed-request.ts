@@ -92,7 +92,7 @@ export function payloadMismatch(requestId: string): Answer {
 const IN_PROGRESS_RETRY_SECONDS = 1;
 
 export function inProgress(requestId: string): Answer {
-  const detail = 'The first request with this Idempotency-Key is still running. Ask again, or send Prefer: wait=8.';
+  const detail = 'The first request with this Idempotency-Key is still running. Retry, or send Prefer: wait=8.';
   return problemAnswer(problem('idempotency_key_in_progress', detail), requestId, {
     headers: { 'retry-after': String(IN_PROGRESS_RETRY_SECONDS) },
   });

@@ -18,31 +18,32 @@ export const PROBLEMS = {
   unknown_field: {
     status: 400,
     title: 'Unknown field',
-    meaning: 'The body has a field that this route does not take.',
+    meaning: 'The body has a field that this route does not accept.',
   },
   unknown_parameter: {
     status: 400,
     title: 'Unknown parameter',
-    meaning: 'The query has a parameter that this route does not take.',
+    meaning: 'The query has a parameter that this route does not accept.',
   },
   card_number_not_allowed: {
     status: 400,
     title: 'Card number not allowed',
-    meaning: 'A field holds what looks like a card number. Send a token from your processor instead.',
+    meaning: 'A field contains text that looks like a card number. Send a token from your processor instead.',
   },
   secret_not_allowed: {
     status: 400,
     title: 'Secret not allowed',
-    meaning: 'A field holds what looks like a secret key. Replace that key now, and send the request without it.',
+    meaning:
+      'A field contains text that looks like a secret key. Replace that key now, and send the request without it.',
   },
   url_not_allowed: {
     status: 400,
     title: 'URL not allowed',
-    meaning: 'Webhooks go to public https addresses only. The same holds again each time that one is sent.',
+    meaning: 'Webhooks are sent to public https addresses only. The address is checked again before each delivery.',
   },
   unbalanced: {
     status: 400,
-    title: 'Postings off balance',
+    title: 'Postings unbalanced',
     meaning: 'The debits of the postings do not equal their credits.',
   },
   missing_idempotency_key: {
@@ -63,7 +64,7 @@ export const PROBLEMS = {
   invalid_signature: {
     status: 401,
     title: 'Invalid signature',
-    meaning: 'The callback is not signed by its processor, or was signed too long ago. Nothing of it was kept.',
+    meaning: 'The callback is not signed by its processor, or was signed too long ago. Nothing of it was stored.',
   },
   payment_failed: {
     status: 402,
@@ -101,7 +102,7 @@ export const PROBLEMS = {
   not_found: {
     status: 404,
     title: 'Not found',
-    meaning: 'There is nothing at this path, or nothing that this API key may see.',
+    meaning: 'The path or object does not exist, or this API key has no access to it.',
   },
   method_not_allowed: {
     status: 405,
@@ -111,23 +112,23 @@ export const PROBLEMS = {
   idempotency_key_in_progress: {
     status: 409,
     title: 'Request in progress',
-    meaning: 'The first request with this key is still running. Ask again, or send Prefer: wait=8.',
+    meaning: 'The first request with this key is still running. Retry, or send Prefer: wait=8.',
   },
   webhook_endpoint_limit: {
     status: 409,
     title: 'Too many webhook endpoints',
-    meaning: 'There are as many endpoints as there may be. Delete one, then ask again with the same key.',
+    meaning: 'The maximum number of endpoints exists. Delete one, then retry with the same key.',
   },
   webhook_endpoint_disabled: {
     status: 409,
     title: 'Webhook endpoint disabled',
-    meaning: 'Nothing is sent to it. Enable it, then ask again with the same key.',
+    meaning: 'Nothing is sent to this endpoint. Enable it, then retry with the same key.',
   },
   idempotency_key_expired: {
     status: 409,
     title: 'Idempotency-Key expired',
     meaning:
-      'The key was used longer ago than answers are kept. Look at the payment or order named; nothing was done now.',
+      'The key was used before, and its answer is no longer stored. Read the named payment or order; this request had no effect.',
   },
   already_reversed: {
     status: 409,
@@ -138,7 +139,7 @@ export const PROBLEMS = {
   reference_already_used: {
     status: 409,
     title: 'Reference already used',
-    meaning: 'Another payment holds this reference. It is free again once that payment has failed or was canceled.',
+    meaning: 'Another payment uses this reference. It is free again after that payment has failed or was canceled.',
   },
   payment_not_attempted: {
     status: 409,
@@ -206,7 +207,7 @@ export const PROBLEMS = {
   change_in_progress: {
     status: 409,
     title: 'Change in progress',
-    meaning: 'Another capture or cancellation of the payment is under way. Ask again when it has ended.',
+    meaning: 'Another capture or cancellation of the payment is in progress. Retry after it has ended.',
   },
   too_many_refunds: {
     status: 409,
@@ -215,11 +216,11 @@ export const PROBLEMS = {
   },
   amount_exceeds_left: {
     status: 409,
-    title: 'Amount exceeds what is left',
+    title: 'Amount exceeds the remainder',
     meaning:
       'The amount exceeds what can still be captured or refunded; pending refunds count. The answer states the remainder.',
   },
-  body_too_large: { status: 413, title: 'Content too large', meaning: 'The body is larger than the API takes.' },
+  body_too_large: { status: 413, title: 'Content too large', meaning: 'The body is larger than the API accepts.' },
   unsupported_media_type: {
     status: 415,
     title: 'Unsupported media type',
@@ -228,17 +229,17 @@ export const PROBLEMS = {
   idempotency_key_payload_mismatch: {
     status: 422,
     title: 'Idempotency-Key used with another request',
-    meaning: 'The key belongs to a request with another body. Its stored answer is untouched; use a new key.',
+    meaning: 'The key belongs to a request with another body. Its stored answer is unchanged; use a new key.',
   },
   rate_limited: {
     status: 429,
     title: 'Too many requests',
-    meaning: 'Nothing was done. Ask again with the same key after Retry-After.',
+    meaning: 'The request had no effect. Retry with the same key after Retry-After.',
   },
   internal_error: {
     status: 500,
     title: 'Internal error',
-    meaning: 'The service failed. Ask again with the same key: nothing happens twice.',
+    meaning: 'The service failed. Retry with the same key: the request takes effect at most once.',
   },
   balance_too_large: {
     status: 500,
@@ -248,17 +249,17 @@ export const PROBLEMS = {
   processor_unavailable: {
     status: 503,
     title: 'Processor unavailable',
-    meaning: 'The payment processor cannot be reached now. Ask again with the same key after Retry-After.',
+    meaning: 'The payment processor cannot be reached now. Retry with the same key after Retry-After.',
   },
   temporarily_unavailable: {
     status: 503,
     title: 'Temporarily unavailable',
-    meaning: 'The request could not be served now. Ask again with the same key after Retry-After.',
+    meaning: 'The request could not be served now. Retry with the same key after Retry-After.',
   },
   timeout: {
     status: 504,
     title: 'Gateway timeout',
-    meaning: 'No answer in time. Ask again with the same key: nothing happens twice.',
+    meaning: 'The gateway got no answer in time. Retry with the same key: the request takes effect at most once.',
   },
 } as const satisfies Record<string, ProblemKind>;
 

@@ -42,7 +42,7 @@ function validate<Value>(
   const stranger = issues.find((issue) => issue.code === 'unrecognized_keys');
   if (stranger !== undefined) {
     const param = nameOf([...stranger.path, ...stranger.keys.slice(0, 1)]);
-    return refused(unknown, 'It is not known here; see /v1/openapi.json for what is.', param);
+    return refused(unknown, 'It is unknown; /v1/openapi.json describes the known ones.', param);
   }
   const [issue] = issues;
   const param = nameOf(issue?.path ?? []);
@@ -59,8 +59,8 @@ function allowed(issue: z.core.$ZodIssue | undefined, input: JsonObject): string
 }
 
 const SENSITIVE_DETAIL: Readonly<Record<SensitiveKind, string>> = {
-  card_number: 'This looks like a card number. Send a token of your processor instead; nothing was kept.',
-  secret: 'This looks like a secret key. Replace that key now, and send the request without it; nothing was kept.',
+  card_number: 'This looks like a card number. Send a token of your processor instead; nothing was stored.',
+  secret: 'This looks like a secret key. Replace that key now, and send the request without it; nothing was stored.',
 };
 
 interface Finding {

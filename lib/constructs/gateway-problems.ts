@@ -21,7 +21,7 @@ const RATE_LIMITED: GatewayProblem = {
   status: 429,
   code: 'rate_limited',
   title: 'Too many requests',
-  detail: 'Nothing was done. Ask again shortly, with the same key.',
+  detail: 'The request had no effect. Retry shortly with the same key.',
   retryAfterSeconds: 1,
 };
 
@@ -29,7 +29,7 @@ const INTERNAL_ERROR: GatewayProblem = {
   status: 500,
   code: 'internal_error',
   title: 'Internal error',
-  detail: 'The service failed. Ask again with the same key: nothing happens twice.',
+  detail: 'The service failed. Retry with the same key: the request takes effect at most once.',
 };
 
 /**
@@ -72,7 +72,7 @@ const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
       status: 504,
       code: 'timeout',
       title: 'Gateway timeout',
-      detail: 'No answer in time. Ask again with the same key: nothing happens twice.',
+      detail: 'The gateway got no answer in time. Retry with the same key: the request takes effect at most once.',
     },
   ],
 ];

@@ -41,7 +41,7 @@ describe('a receipt', () => {
   });
 
   test('in test mode says so', () => {
-    expect(receiptEmail({ ...PAYMENT, livemode: false }).text).toContain('This was a test: no money was taken.');
+    expect(receiptEmail({ ...PAYMENT, livemode: false }).text).toContain('This was a test: no money was charged.');
   });
 });
 

@@ -104,7 +104,7 @@ describe('a bug', () => {
       title: 'Internal error',
       status: 500,
       code: 'internal_error',
-      detail: 'The service failed. Ask again with the same Idempotency-Key: nothing happens twice.',
+      detail: 'The service failed. Retry with the same Idempotency-Key: the request takes effect at most once.',
       request_id: 'req-1',
     });
     expect(broken.faults).toHaveLength(1);

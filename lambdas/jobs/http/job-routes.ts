@@ -158,7 +158,7 @@ interface ClockedRun {
 function clockedRequest({ tools: { digest } }: Call, asked: ClockedRun, credited: string): Parsed<AcceptRun> {
   const { jobId, key, scheduledForMs } = asked;
   if (scheduledForMs === undefined) {
-    const detail = 'scheduled_for is missing: it must be the time that the run is for.';
+    const detail = 'scheduled_for is missing: it must be the scheduled time of the run.';
     return refused('invalid_request', detail, 'scheduled_for');
   }
   if (key !== credited) {
@@ -185,11 +185,11 @@ function outcomeAnswer(outcome: AcceptRunOutcome, requestId: string): Answer {
     case 'payload_mismatch':
       return payloadMismatch(requestId);
     case 'too_old': {
-      const detail = `scheduled_for must be at most ${RUN_RETENTION_DAYS} days ago: what is older may have run, and nobody knows.`;
+      const detail = `scheduled_for must be at most ${RUN_RETENTION_DAYS} days ago: records of older runs have expired.`;
       return problemAnswer(problem('invalid_request', detail, 'scheduled_for'), requestId);
     }
     case 'in_the_future': {
-      const detail = 'scheduled_for must not lie in the future: the clock asks for that run when it is due.';
+      const detail = 'scheduled_for must not be in the future: the schedule requests that run when it is due.';
       return problemAnswer(problem('invalid_request', detail, 'scheduled_for'), requestId);
     }
   }

@@ -80,7 +80,7 @@ function cancellation({ charge, reservation, failure }: Order): Problem {
       status: 409,
       code: 'order_not_attempted',
       title: 'Order not attempted',
-      detail: 'The processor was never asked and nobody was charged. Start again with a new Idempotency-Key.',
+      detail: 'Nothing was sent to the processor, and nothing was charged. Use a new Idempotency-Key.',
     };
   }
   if (charge.status === 'failed') {
@@ -96,6 +96,6 @@ function cancellation({ charge, reservation, failure }: Order): Problem {
     status: 409,
     code: isOutOfStock ? 'out_of_stock' : 'order_canceled',
     title: isOutOfStock ? 'Out of stock' : 'Order canceled',
-    detail: `${failure?.message ?? 'The order cannot be fulfilled.'} What was charged has been given back.`,
+    detail: `${failure?.message ?? 'The order cannot be fulfilled.'} The charge was reversed.`,
   };
 }

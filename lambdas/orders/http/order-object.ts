@@ -12,11 +12,11 @@ export const order = z
     object: z.literal('order'),
     status: z.enum(ORDER_STATUSES).meta({
       description:
-        '`processing`: not done yet, or being undone; GET shows what becomes of it. `completed`: paid and reserved. ' +
-        '`canceled`: nothing was charged, or all of it was given back, and nothing is reserved. `needs_review`: nobody ' +
-        'can tell what became of its payment, or it cannot be given back; a person looks after it.',
+        '`processing`: in progress, or being reversed; GET returns its progress. `completed`: paid and reserved. ' +
+        '`canceled`: nothing was charged, or the charge was reversed, and nothing is reserved. `needs_review`: the ' +
+        'outcome of its payment is undecidable, or its reversal failed; an operator must act.',
     }),
-    amount: z.int().min(1).meta({ description: 'What is charged, in minor units.' }),
+    amount: z.int().min(1).meta({ description: 'The charged amount, in minor units.' }),
     currency: z.string().meta({ example: 'EUR' }),
     items: z.array(z.looseObject({ sku: z.string(), quantity: z.int().min(1) })),
     email: z.string().nullable().meta({ description: 'Null only after it was erased.' }),
@@ -30,23 +30,23 @@ export const order = z
       .regex(/^pay_[a-z2-7]{32}$/)
       .meta({
         description:
-          'Its payment, at `/v1/payments/{id}`: what a payer must do first is shown there, as `next_action`.',
+          'Its payment, at `/v1/payments/{id}`, where `next_action` contains a required action of the payer.',
       }),
-    reservation: z.string().nullable().meta({ description: 'As the stock names it; null while there is none.' }),
+    reservation: z.string().nullable().meta({ description: 'The stock’s id of the reservation; null without one.' }),
     notifications: z.looseObject({
       email: z.enum(SHOWN_EMAIL).meta({
         description:
-          'The confirmation. `delayed`: it could not be sent yet, and is tried for three days. `unknown`: it may have ' +
-          'gone out, and is not sent again by itself. It never undoes the order.',
+          'The confirmation. `delayed`: it could not be sent yet, and is retried for three days. `unknown`: it may have ' +
+          'been sent, and is not sent again automatically. It never reverses the order.',
       }),
     }),
     referral: z.enum(SHOWN_REFERRAL).meta({
-      description: 'The credit of who brought the customer; tried for three days. It never undoes the order.',
+      description: 'The credit of the referrer; retried for three days. It never reverses the order.',
     }),
     failure: z
       .looseObject({ code: z.string(), message: z.string() })
       .nullable()
-      .meta({ description: 'Why it cannot be fulfilled: from then on it is undone.' }),
+      .meta({ description: 'Why the order cannot be fulfilled and is reversed.' }),
     created: z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 }),
     livemode: z.boolean(),
   })

@@ -74,7 +74,7 @@ function orderOutcomeAnswer(outcome: CreateOrderOutcome, requestId: string): Ans
     case 'payload_mismatch':
       return payloadMismatch(requestId);
     case 'order_key_expired': {
-      const detail = 'This Idempotency-Key has made an order, and its answer is no longer kept. Look at that order.';
+      const detail = 'This Idempotency-Key has created an order, and its answer is no longer stored. Read that order.';
       return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
         members: { order_id: outcome.orderId },
       });

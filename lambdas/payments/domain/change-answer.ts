@@ -92,7 +92,7 @@ function notAttempted(what: string): Problem {
     status: 409,
     code: `${what}_not_attempted`,
     title: `${capital(what)} not attempted`,
-    detail: 'The processor was never asked and nothing has changed. Start again with a new Idempotency-Key.',
+    detail: 'Nothing was sent to the processor, and nothing has changed. Use a new Idempotency-Key.',
   };
 }
 

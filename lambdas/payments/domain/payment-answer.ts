@@ -36,7 +36,7 @@ function failureProblem(payment: Payment): Problem {
       status: 409,
       code: 'payment_not_attempted',
       title: 'Payment not attempted',
-      detail: 'The processor was never asked and nobody was charged. Start again with a new Idempotency-Key.',
+      detail: 'Nothing was sent to the processor, and nothing was charged. Use a new Idempotency-Key.',
     };
   }
   if (payment.status === 'canceled') {
@@ -44,7 +44,7 @@ function failureProblem(payment: Payment): Problem {
       status: 402,
       code: 'payment_canceled',
       title: 'Payment canceled',
-      detail: 'The payment was let go at the processor before it was taken. Nobody was charged.',
+      detail: 'The payment was voided at the processor before its capture. Nothing was charged.',
     };
   }
   return {

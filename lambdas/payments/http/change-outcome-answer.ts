@@ -39,7 +39,7 @@ function refusalAnswer(kind: ChangeKind, refusal: ChangeRefusal, requestId: stri
       return problemAnswer(problem(code, detail), requestId, { members: { payment_status: refusal.status } });
     }
     case 'change_in_progress': {
-      const detail = 'Another capture or cancellation of this payment is under way. Ask again when it has ended.';
+      const detail = 'Another capture or cancellation of this payment is in progress. Retry after it has ended.';
       return problemAnswer(problem('change_in_progress', detail), requestId, {
         headers: { 'retry-after': String(IN_PROGRESS_RETRY_SECONDS) },
       });

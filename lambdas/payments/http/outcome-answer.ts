@@ -16,13 +16,14 @@ export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string):
     case 'payload_mismatch':
       return payloadMismatch(requestId);
     case 'key_expired': {
-      const detail = 'This Idempotency-Key was used before, and its answer is no longer kept. Look at the payment.';
+      const detail = 'This Idempotency-Key was used before, and its answer is no longer stored. Read the payment.';
       return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
         members: { payment_id: outcome.paymentId },
       });
     }
     case 'reference_used': {
-      const detail = 'Another payment has this reference; it is free again once that one has failed or was canceled.';
+      const detail =
+        'Another payment uses this reference; it is free again after that payment has failed or was canceled.';
       return problemAnswer(problem('reference_already_used', detail, 'reference'), requestId, {
         members: { payment_id: outcome.paymentId },
       });

@@ -81,7 +81,7 @@ function outcomeAnswer(outcome: CorrectLedgerOutcome, requestId: string): Answer
       return problemAnswer(problem('not_found', 'There is no such payment.'), requestId);
     case 'key_expired': {
       const detail =
-        'This Idempotency-Key has made a correction, and its answer is no longer kept. Look at the payment.';
+        'This Idempotency-Key has made a correction, and its answer is no longer stored. Read the payment.';
       return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
         members: { payment_id: outcome.paymentId },
       });
@@ -91,7 +91,7 @@ function outcomeAnswer(outcome: CorrectLedgerOutcome, requestId: string): Answer
       return problemAnswer(problem('invalid_request', detail, 'reverses'), requestId);
     }
     case 'already_reversed': {
-      const detail = 'These postings were undone before. To put them back, reverse the correction that undid them.';
+      const detail = 'These postings were reversed before. To restore them, reverse the correction that reversed them.';
       return problemAnswer(problem('already_reversed', detail, 'reverses'), requestId, {
         members: { correction_id: outcome.correctionId },
       });

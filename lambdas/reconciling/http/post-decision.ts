@@ -84,13 +84,14 @@ function outcomeAnswer(outcome: DecidePaymentOutcome, requestId: string): Answer
     case 'not_found':
       return problemAnswer(problem('not_found', 'There is no such payment.'), requestId);
     case 'key_expired': {
-      const detail = 'This Idempotency-Key has decided, and its answer is no longer kept. Look at the payment.';
+      const detail =
+        'This Idempotency-Key has recorded a decision, and its answer is no longer stored. Read the payment.';
       return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
         members: { payment_id: outcome.paymentId },
       });
     }
     case 'not_in_review': {
-      const detail = `The payment’s status is ${outcome.status}: only one that needs review waits for a decision.`;
+      const detail = `The payment’s status is ${outcome.status}: only a payment that needs review waits for a decision.`;
       return problemAnswer(problem('payment_not_in_review', detail), requestId, {
         members: { payment_status: outcome.status },
       });
@@ -100,23 +101,26 @@ function outcomeAnswer(outcome: DecidePaymentOutcome, requestId: string): Answer
       return problemAnswer(problem('invalid_request', detail, 'change'), requestId);
     }
     case 'change_ended': {
-      const detail = 'It is known how the change ended. Look at the payment.';
+      const detail = 'The outcome of the change is known. Read the payment.';
       return problemAnswer(problem('change_not_undecided', detail), requestId);
     }
     case 'change_too_young': {
-      const detail = 'Programs may still find out what became of the change. Decide when they could not.';
+      const detail = 'The resolver may still determine the outcome of the change. Decide after it could not.';
       return problemAnswer(problem('change_not_undecided', detail), requestId, {
         members: { decidable_from: Math.ceil(outcome.fromMs / 1000) },
       });
     }
     case 'impossible':
-      return problemAnswer(problem('change_not_undecided', `That cannot be: ${outcome.because}.`), requestId);
+      return problemAnswer(
+        problem('change_not_undecided', `The decision is impossible: ${outcome.because}.`),
+        requestId,
+      );
     case 'charge_unnamed': {
-      const detail = 'charge_id is missing: it names the charge at the processor that was found.';
+      const detail = 'charge_id is missing: it must be the id of the charge at the processor.';
       return problemAnswer(problem('invalid_request', detail, 'charge_id'), requestId);
     }
     case 'amount_unnamed': {
-      const detail = 'amount is missing: another amount was taken than was asked for, and it says how much.';
+      const detail = 'amount is missing: the captured amount differs from the requested one, and must be given.';
       return problemAnswer(problem('invalid_request', detail, 'amount'), requestId);
     }
   }

@@ -249,7 +249,7 @@ function answerOf(outcome: Outcome, requestId: string): Answer {
     case 'limit_reached':
       return refuse(
         'webhook_endpoint_limit',
-        `There are ${outcome.limit} webhook endpoints already, the most there may be.`,
+        `There are ${outcome.limit} webhook endpoints already, which is the maximum.`,
       );
   }
 }
