@@ -106,7 +106,7 @@ export class Events extends Construct {
               NewImage: { [LedgerTable.recentOutcomesIndex.partitionKey]: { S: FilterRule.exists() } },
             },
           }),
-          // Rows are only ever put: whoever changes or removes one is told of.
+          // Rows are only inserted: every change or removal of a row is reported.
           FilterCriteria.filter({ eventName: FilterRule.notEquals('INSERT') as readonly object[] }),
         ],
       }),

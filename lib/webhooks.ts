@@ -25,7 +25,7 @@ export interface WebhooksProps {
   readonly allowLoopback?: boolean;
 }
 
-/** Sent at once by one execution: each mostly waits for somebody's server. */
+/** Sent at once by one execution: each mostly waits for a receiver. */
 const BATCH = 10;
 /** So many merchants' servers may be slow at once, ten times over, before others wait. */
 const SENDERS = 20;

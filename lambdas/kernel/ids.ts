@@ -44,7 +44,7 @@ const ID_BYTES = 20;
 export const PAYMENT_ID = /^pay_[a-z2-7]{32}$/;
 
 /**
- * The payment that this request makes, today and for ever: derived, not minted, so that the idempotency record, the
+ * The payment that this request makes, permanently: derived, not minted, so that the idempotency record, the
  * payment and the processor's key find each other without an index, and a lost record cannot become a second charge.
  */
 export function derivePaymentId(digest: Digest, scope: KeyScope): PaymentId {
@@ -63,7 +63,7 @@ export type ChangeKind = keyof typeof CHANGE_PREFIXES;
 const CHANGE_LETTERS = 26;
 
 /**
- * The capture, cancellation or refund that this request makes, today and for ever. It names its payment, so that both are
+ * The capture, cancellation or refund that this request makes, permanently. It names its payment, so that both are
  * found by it without an index.
  */
 export function deriveChangeId(digest: Digest, kind: ChangeKind, paymentId: PaymentId, scope: KeyScope): OperationId {
@@ -91,7 +91,7 @@ export function paymentOfPart(text: string): PaymentId | undefined {
   return payment === undefined ? undefined : (`pay_${payment}` as PaymentId);
 }
 
-/** The order that this request makes, today and for ever. */
+/** The order that this request creates: permanently the same. */
 export function deriveOrderId(digest: Digest, scope: KeyScope): OrderId {
   return `ord_${derived(digest, scopeParts(scope))}` as OrderId;
 }
@@ -132,7 +132,7 @@ export function expiryOfHold(digest: Digest, paymentId: PaymentId, attempt: numb
 
 const ORDER_STEPS = { reserve: 'stk_', confirm: 'eml_', credit: 'crd_' } as const;
 
-/** The key of one step of an order at whom it asks: the same on every attempt, for ever. */
+/** The key of one step of an order at its party: the same on every attempt. */
 export function orderStepOperation(digest: Digest, step: keyof typeof ORDER_STEPS, orderId: OrderId): OperationId {
   return `${ORDER_STEPS[step]}${derived(digest, ['order_step', step, orderId])}` as OperationId;
 }
@@ -173,7 +173,7 @@ export function inquiryOperation(digest: Digest, asked: OperationId, sequence: n
   return `inq_${derived(digest, ['inquiry', asked, String(sequence)])}` as OperationId;
 }
 
-/** The operation that takes in one event of a processor, however often and under whatever address it is delivered. */
+/** The operation that records one event of a processor: the same for every delivery, at any address. */
 export function callbackOperation(digest: Digest, processorName: string, eventId: string): OperationId {
   return `cb_${derived(digest, ['callback', processorName, eventId])}` as OperationId;
 }
@@ -213,12 +213,12 @@ export function replayOperation(replayId: string): OperationId {
   return `whr_${replayId}` as OperationId;
 }
 
-/** The operation by which one consumer takes in one event, however often and by whichever way it comes. */
+/** The operation by which one consumer processes one event: the same for every delivery, by any route. */
 export function consumerOperation(digest: Digest, handler: string, eventId: string): OperationId {
   return `con_${derived(digest, ['consumer', handler, eventId])}` as OperationId;
 }
 
-/** The operation by which one consumer does one thing of its business, whichever event asks for it, today and for ever. */
+/** The operation of one business key at one consumer: permanently the same, for any event that requests it. */
 export function businessOperation(
   digest: Digest,
   handler: string,
@@ -247,12 +247,12 @@ export function runPageOperation(runId: string): OperationId {
   return `rpg_${runId}` as OperationId;
 }
 
-/** The operator's decision that this request records, today and for ever. */
+/** The operator's decision that this request records: permanently the same. */
 export function deriveDecisionId(digest: Digest, scope: KeyScope): OperationId {
   return `dec_${derived(digest, scopeParts(scope))}` as OperationId;
 }
 
-/** The correction that this request makes, today and for ever. */
+/** The correction that this request makes: permanently the same. */
 export function deriveCorrectionId(digest: Digest, scope: KeyScope): OperationId {
   return `cor_${derived(digest, scopeParts(scope))}` as OperationId;
 }

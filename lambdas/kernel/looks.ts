@@ -4,7 +4,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Looks become rarer with age. Each step holds below its age; the last one for ever. */
+/** Looks become rarer with age. Each step applies below its age; the last one has no limit. */
 type Looks = readonly (readonly [belowAgeMs: number, everyMinutes: number])[];
 
 /** At every run for the first hour, while a client may be waiting; rarely for outcomes that take days. */

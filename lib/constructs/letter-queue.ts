@@ -10,7 +10,7 @@ export interface LetterQueueProps {
 /** As long as SQS keeps a message at all. */
 export const KEPT = Duration.days(14);
 
-/** Calls to vendors that were given up. Nothing takes from it by itself: a person has them made again, when he has mended what is wrong. */
+/** Calls to vendors that were given up. No function reads it: an operator redrives the calls after fixing the cause. */
 export class LetterQueue extends Queue {
   constructor(scope: Construct, id: string, props: LetterQueueProps) {
     super(scope, id, {

@@ -11,7 +11,7 @@ export interface RetainedLogGroupProps {
   readonly retain: boolean;
 }
 
-/** A log group that ends by itself: without a retention, logs are kept and paid for ever. */
+/** A log group with a retention: without one, logs are stored and charged permanently. */
 export class RetainedLogGroup extends LogGroup {
   constructor(scope: Construct, id: string, props: RetainedLogGroupProps) {
     super(scope, id, {

@@ -52,7 +52,7 @@ export type RepublishStep =
  * The job "republish-events". It walks from the mark to the present, minute by minute, and publishes again every event that
  * the projector has not seen. The mark advances past a minute once each of its events was seen or was accepted by the bus. A
  * minute that failed stops the mark, and later runs repeat it, however long the outage. An event that cannot be read or that
- * the bus refuses for good does not stop the mark; it is reported.
+ * the bus refuses permanently does not stop the mark; it is reported.
  *
  *   12:00 ✓ ── 12:01 ✗ the bus is down ── 12:02 ✓ ── …      mark: 12:01
  *   next run   12:01 ✓ ── 12:02 ✓ ── …                      mark: 12:03

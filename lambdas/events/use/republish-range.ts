@@ -33,7 +33,7 @@ export interface Republished {
   /** Number of outcomes that the Ledger has in the minutes that were read. */
   readonly found: number;
   readonly published: number;
-  /** Number of events that cannot be read or that the bus refuses for good; absent when 0. They do not block other events. */
+  /** Number of events that cannot be read or that the bus refuses permanently; absent when 0. They do not block other events. */
   readonly unpublishable?: number;
   /** The minute at which to continue; absent when the range is complete. Unix milliseconds. */
   readonly nextMs?: number;

@@ -1,7 +1,7 @@
 /**
  * How the keys of rows begin: one entry for each kind of row. Stores write and read by them, and the stacks grant access by
  * them (`dynamodb:LeadingKeys`), so that a function reaches the kinds of rows that it needs and no others. Rows that are
- * stored keep their prefixes for ever. A test refuses a prefix that is written anywhere else.
+ * stored keep their prefixes permanently. A test refuses a prefix that is written anywhere else.
  */
 
 /** Partitions of the Idempotency table. */
