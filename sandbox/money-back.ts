@@ -8,13 +8,8 @@ export interface RefundRequest {
   readonly metadata?: Refund['metadata'] | undefined;
 }
 
-/** Whether an open or lost dispute has taken money back. */
-function isChargedBack({ disputes }: Charge): boolean {
-  return disputes.some(({ status }) => status !== 'won');
-}
-
 /**
- * Refunds a captured charge, in full or in part. A charge with an open or lost dispute is not refunded, because the payer would
+ * Refunds a captured charge, in full or in part. What an open or lost dispute has taken is not refunded, because the payer would
  * get the money twice (Stripe, error code `charge_disputed`).
  */
 export function refund(
@@ -26,11 +21,15 @@ export function refund(
   if (charge.status !== 'succeeded') {
     return refused('charge_not_refundable', `A ${charge.status} charge cannot be refunded.`);
   }
-  if (isChargedBack(charge)) {
-    return refused('charge_disputed', 'The charge has been charged back.');
-  }
-  const left = charge.amount_captured - charge.amount_refunded;
+  const disputed = amountDisputed(charge);
+  const left = Math.max(0, charge.amount_captured - charge.amount_refunded - disputed);
   const amount = requested ?? left;
+  if (disputed > 0 && (left === 0 || amount > left)) {
+    return refused(
+      'charge_disputed',
+      `Of the charge, ${disputed} has been charged back; at most ${left} can be refunded.`,
+    );
+  }
   if (left === 0) {
     return refused('charge_already_refunded', 'Everything that was captured has been refunded.');
   }

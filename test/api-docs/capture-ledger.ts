@@ -18,8 +18,8 @@ export async function captureLedger(examples: CapturedExamples): Promise<void> {
   const { inside } = books.payments.processor;
   const [charge] = inside.all;
   invariant(charge !== undefined, 'the payment has a charge');
-  inside.change(charge.chargeId, { feeMinor: 59 });
-  inside.refund(charge.chargeId, 400);
+  await inside.correct(charge.chargeId, { fee: 59 });
+  await inside.refund(charge.chargeId, 400);
   await books.learn(paid);
   const balances = await books.get('/v1/balances');
   examples.answer('listBalances', 'merchant', '10.00 captured, 4.00 refunded, a fee of 0.59', balances);
@@ -65,7 +65,7 @@ export async function captureDecisions(examples: CapturedExamples): Promise<void
     ['succeeded', 'The payment has succeeded', succeeded],
   ] as const) {
     const payment = await ChangedPayment.of({ source: 'tok_async' });
-    payment.inside.succeed(payment.chargeId, 999);
+    await payment.inside.correct(payment.chargeId, { status: 'succeeded', amount_captured: 999 });
     await payment.learn();
     examples.answer('resolvePayment', name, summary, await payment.decide('d', body));
   }

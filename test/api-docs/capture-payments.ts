@@ -83,7 +83,7 @@ export async function captureRefunds(examples: CapturedExamples): Promise<void> 
   examples.answer('createRefund', 'part', 'A part was refunded', part);
   const shown = await payment.harness.get(`/v1/refunds/${String(part.body['id'])}`);
   examples.answer('getRefund', 'part', 'A part was refunded', shown);
-  payment.inside.refund(payment.chargeId, 200);
+  await payment.inside.refund(payment.chargeId, 200);
   await payment.learn();
   const list = await payment.harness.get(`/v1/payments/${payment.id}/refunds`);
   examples.answer('listRefunds', 'both', 'One made through the API and one made at the processor', list);
@@ -100,11 +100,11 @@ export async function captureRefunds(examples: CapturedExamples): Promise<void> 
 
 export async function captureDisputes(examples: CapturedExamples): Promise<void> {
   const payment = await taken();
-  const disputeId = payment.inside.dispute(payment.chargeId, 400);
+  const disputeId = await payment.inside.dispute(payment.chargeId, 400);
   await payment.learn();
   const list = await payment.harness.get(`/v1/payments/${payment.id}/disputes`);
   examples.answer('listDisputesOfPayment', 'open', 'The payer’s bank took a part of the money back', list);
-  payment.inside.setDispute(disputeId, 'lost');
+  await payment.inside.closeDispute(disputeId, 'lost');
   await payment.learn();
   const [dispute] = dataOf(list);
   const lost = await payment.harness.get(`/v1/disputes/${String(dispute?.['id'])}`);

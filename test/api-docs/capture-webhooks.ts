@@ -79,7 +79,7 @@ export async function captureCallbacks(examples: CapturedExamples): Promise<void
   const request = paymentRequest('captured', { source: 'tok_async' });
   await site.harness.pay(request);
   const charge = site.harness.chargeOf(request);
-  site.harness.processor.inside.succeed(charge);
+  await site.harness.processor.inside.approve(charge);
   const body = eventBody('evt_1', charge, { data: { charge, payment: request.paymentId } });
   examples.request('receiveCallback', 'succeeded', 'The sandbox reports a changed charge', JSON.parse(body) as unknown);
   examples.answer('receiveCallback', 'received', 'The callback was stored', await site.deliver(body));

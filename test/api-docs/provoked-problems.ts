@@ -68,13 +68,13 @@ async function letGo(): Promise<Reply> {
     get: (store, name: keyof PaymentStore) =>
       name === 'commit' ? () => Promise.reject(new Error('the process is gone')) : store[name].bind(store),
   });
-  await new PaymentsApiHarness({ ...tools, store: dying }).pay('k', { source: 'tok_async' });
-  const [charge] = harness.processor.inside.all;
-  invariant(charge !== undefined, 'the processor was asked');
-  harness.processor.inside.change(charge.chargeId, { status: 'voided', cancelReason: 'expired' });
-  await new LedgerApiHarness({}, harness).learn(charge.paymentId);
+  await new PaymentsApiHarness({ ...tools, store: dying }).pay('k', { capture: 'manual' });
+  const [{ chargeId, paymentId } = {}] = harness.processor.inside.all;
+  invariant(chargeId !== undefined && paymentId !== undefined, 'the processor was asked');
+  await harness.processor.inside.expire(chargeId);
+  await new LedgerApiHarness({}, harness).learn(paymentId);
   harness.clock.advance(MINUTE);
-  return new PaymentsApiHarness(tools).pay('k', { source: 'tok_async' });
+  return new PaymentsApiHarness(tools).pay('k', { capture: 'manual' });
 }
 
 const MINUTE = 60_000;

@@ -6,14 +6,14 @@ import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import type { CreatePaymentTools } from '../../lambdas/payments/use/create-payment.ts';
-import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
+import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
 
-/** One process of the engine on the DynamoDB API: the real clock, the real store, a processor in memory. */
+/** One process of the engine on the DynamoDB API: the real clock, the real store, the sandbox in process. */
 export function engineProcess(
   client: DynamoDBClient,
   tables: StoreTables,
-  processor: MemoryProcessor = createMemoryProcessor({ clock: systemClock }),
-): CreatePaymentTools & { readonly processor: MemoryProcessor } {
+  processor: SandboxInProcess = createSandboxInProcess({ clock: systemClock }),
+): CreatePaymentTools & { readonly processor: SandboxInProcess } {
   return {
     store: new DynamoDbStore(documentClient(client), tables, { clock: systemClock, entropy: systemEntropy }),
     processor,

@@ -2,10 +2,9 @@ import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemClock, systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
-import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
-import type { MemoryIds } from '../processors/memory-charge-books.ts';
 import { BY_REQUEST } from '../support/causes.ts';
+import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
 
 /** 128 bits in base 32, as identifiers are in production. */
 const LONG_ID = 'abcdefghijklmnopqrstuvwxyz';
@@ -28,14 +27,12 @@ export function typicalPayment(key: string, changes: Partial<CreatePayment> = {}
   };
 }
 
-/** The processor in memory, under names as long as a real one's. */
-export function typicalProcessor(): MemoryProcessor {
-  const ids: MemoryIds = (prefix, count) => `${prefix}_${LONG_ID}${count}`;
-  const processor = createMemoryProcessor({ clock: systemClock, ids });
+/** The sandbox in process, under names as long as a real one's. */
+export function typicalProcessor(): SandboxInProcess {
+  const newId = (prefix: string, count: number) => `${prefix}${LONG_ID}${count}`;
+  const processor = createSandboxInProcess({ clock: systemClock, newId });
   return {
     ...processor,
-    name: 'sandbox',
-    account: 'sandbox',
     endpoint: 'https://a1b2c3d4e5.execute-api.us-east-1.amazonaws.com/sandbox',
     apiVersion: '2026-03-01',
   };

@@ -19,9 +19,9 @@ import {
   type RetryOrphansTools,
   retryOrphans,
 } from '../../lambdas/resolving/use/retry-orphans.ts';
-import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
 import { Stores } from '../world/stores.ts';
 
 const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
@@ -32,7 +32,7 @@ export class CallbackHarness {
   /** The errors of single orphans. */
   readonly reported: unknown[] = [];
   readonly store = new Stores(this.clock);
-  readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
+  readonly processor: SandboxInProcess = createSandboxInProcess({ clock: this.clock });
   readonly #entropy = countingEntropy();
 
   get tools(): ReceiveCallbackTools {
@@ -75,5 +75,5 @@ export class CallbackHarness {
 }
 
 export function callback(eventId: string, chargeId: string, type = 'charge.changed'): CallbackEvent {
-  return { processorName: 'memory', eventId, type, chargeId };
+  return { processorName: 'sandbox', eventId, type, chargeId };
 }

@@ -11,12 +11,12 @@ import { type CreatePayment, createPayment } from '../../lambdas/payments/use/cr
 
 import type { CallbackEvent, EffectStore } from '../../lambdas/payments/use/effect-store.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
-import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { everyNth } from '../support/fault-histories.ts';
 import { Actor, Crash, FAULT_KINDS, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { booksOf } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
 import { callback } from './callback-harness.ts';
 
 /** The code that receives a callback: the engine, or a mutant that must be detected. */
@@ -35,7 +35,7 @@ const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
 /** A payment whose charge has succeeded. The processor redelivers its callback until it is acknowledged. */
 export class CallbackWorld {
   readonly clock = new SimulatedClock();
-  readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
+  readonly processor: SandboxInProcess = createSandboxInProcess({ clock: this.clock });
   readonly stores: CallbackStores;
   readonly entropy = countingEntropy();
   /** The id of the delivered event. */
@@ -57,7 +57,7 @@ export class CallbackWorld {
     );
     const [charge] = this.processor.charges(this.#request.paymentId);
     if (charge === undefined) throw new Error('there is no charge');
-    this.processor.inside.succeed(charge.chargeId);
+    await this.processor.inside.approve(charge.chargeId);
     return charge.chargeId;
   }
 

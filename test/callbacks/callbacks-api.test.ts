@@ -13,7 +13,7 @@ async function open(next = new DeployedCallbacks()): Promise<void> {
   site = next;
   await site.harness.pay(request);
   charge = site.harness.chargeOf(request);
-  site.harness.processor.inside.succeed(charge);
+  await site.harness.processor.inside.approve(charge);
 }
 beforeEach(() => open());
 
@@ -44,16 +44,16 @@ describe('a signed callback', () => {
   });
 
   test('of a late success raises the alarm', async () => {
-    site.harness.processor.inside.change(charge, { status: 'declined' });
+    await site.harness.processor.inside.correct(charge, { status: 'declined' });
     await site.deliver(eventBody('evt_1', charge));
-    site.harness.processor.inside.succeed(charge);
+    await site.harness.processor.inside.approve(charge);
     await site.deliver(eventBody('evt_2', charge));
     expect(site.reports.at(-1)?.counts).toEqual(['callback_taken_in', 'late_success']);
   });
 
   test('of a contradiction raises the alarm, with the reason and the payment', async () => {
     await site.deliver(eventBody('evt_1', charge));
-    site.harness.processor.inside.change(charge, { status: 'voided' });
+    await site.harness.processor.inside.correct(charge, { status: 'voided' });
     await site.deliver(eventBody('evt_2', charge));
     expect(site.reports.at(-1)).toMatchObject({
       counts: ['callback_taken_in', 'contradiction'],
@@ -79,11 +79,11 @@ describe('a signed callback', () => {
   });
 
   test('is answered with an error if it cannot be stored, so it is redelivered', async () => {
-    site.harness.processor.switchCircuit('open');
+    await site.harness.processor.inside.goDown();
     const answer = await site.deliver(eventBody('evt_1', charge));
-    expect(answer).toMatchObject({ status: 503, headers: { 'Retry-After': '10' } });
+    expect(answer).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });
     expect(site.stored()).toBe(0);
-    site.harness.processor.switchCircuit('closed');
+    await site.harness.processor.inside.comeBack();
     expect((await site.deliver(eventBody('evt_1', charge))).status).toBe(200);
   });
 });

@@ -11,26 +11,18 @@ beforeEach(() => {
 });
 
 describe('a callback that finds no payment', () => {
-  const stray = (paymentId = paymentIdFor('nowhere')) =>
-    harness.processor.inside.add(
-      {
-        operationId: chargeOperation(paymentId),
-        paymentId,
-        amountMinor: 1000,
-        currency: 'EUR',
-        source: 'tok_ok',
-        capture: 'automatic',
-      },
-      'succeeded',
-    ).chargeId;
+  const stray = async (paymentId = paymentIdFor('nowhere')) => {
+    const order = { operationId: chargeOperation(paymentId), paymentId, amountMinor: 1000 };
+    return (await harness.processor.inside.charge(order)).chargeId;
+  };
 
   test('is stored as an orphan without a posting, and retried until its payment exists', async () => {
     const request = paymentRequest('late-payment');
-    const charge = stray(request.paymentId);
+    const charge = await stray(request.paymentId);
     expect(await harness.deliver(callback('evt_1', charge))).toEqual({ kind: 'orphaned', reason: 'payment_unknown' });
     expect(await harness.deliver(callback('evt_1', charge))).toEqual({ kind: 'redelivered' });
     expect(await harness.retryOrphans()).toMatchObject({ waiting: 1, adopted: 0 });
-    harness.processor.failNext(1, 'tok_timeout_not_charged');
+    await harness.processor.inside.failNext(1, 'tok_timeout_not_charged');
     await harness.pay(request);
     expect(await harness.retryOrphans()).toMatchObject({ adopted: 1, waiting: 0 });
     expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
@@ -38,7 +30,7 @@ describe('a callback that finds no payment', () => {
   });
 
   test('is given up after a day, and kept for an operator', async () => {
-    await harness.deliver(callback('evt_1', stray()));
+    await harness.deliver(callback('evt_1', await stray()));
     harness.clock.advance(24 * HOUR_MS - 1);
     expect(await harness.retryOrphans()).toMatchObject({ waiting: 1, givenUp: 0 });
     harness.clock.advance(1);
@@ -47,18 +39,18 @@ describe('a callback that finds no payment', () => {
   });
 
   test('does not delay other orphans when the processor fails for it', async () => {
-    await harness.deliver(callback('evt_1', stray()));
-    harness.processor.switchCircuit('open');
+    await harness.deliver(callback('evt_1', await stray()));
+    await harness.processor.inside.goDown();
     expect(await harness.retryOrphans()).toMatchObject({ failed: 1 });
-    harness.processor.switchCircuit('closed');
+    await harness.processor.inside.comeBack();
     expect(await harness.retryOrphans()).toMatchObject({ waiting: 1 });
   });
 
   test('does not delay other orphans when every retry throws, and is given up after a day nevertheless', async () => {
     const request = paymentRequest('behind-poison');
-    await harness.deliver(callback('evt_poison', stray(paymentIdFor('poison'))));
-    await harness.deliver(callback('evt_good', stray(request.paymentId)));
-    harness.processor.failNext(1, 'tok_timeout_not_charged');
+    await harness.deliver(callback('evt_poison', await stray(paymentIdFor('poison'))));
+    await harness.deliver(callback('evt_good', await stray(request.paymentId)));
+    await harness.processor.inside.failNext(1, 'tok_timeout_not_charged');
     await harness.pay(request);
     const poisoned = harness.processor.charges(paymentIdFor('poison'))[0]?.chargeId;
     const books = {
@@ -79,8 +71,8 @@ describe('a callback that finds no payment', () => {
       await harness.deliver(callback(`evt_${count}`, `ch_hopeless_${count}`));
     harness.clock.advance(2 * HOUR_MS + 60_000);
     const request = paymentRequest('young');
-    await harness.deliver(callback('evt_young', stray(request.paymentId)));
-    harness.processor.failNext(1, 'tok_timeout_not_charged');
+    await harness.deliver(callback('evt_young', await stray(request.paymentId)));
+    await harness.processor.inside.failNext(1, 'tok_timeout_not_charged');
     await harness.pay(request);
     expect(await harness.retryOrphans()).toMatchObject({ adopted: 1, waiting: 150 });
   });
@@ -93,7 +85,7 @@ describe('a callback that finds no payment', () => {
     const request = paymentRequest('other-account', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
-    harness.processor.inside.succeed(charge);
+    await harness.processor.inside.approve(charge);
     const books = { ...harness.processor, account: 'another' };
     expect(await harness.deliver(callback('evt_1', charge), { books })).toEqual({
       kind: 'orphaned',

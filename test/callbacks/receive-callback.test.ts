@@ -33,7 +33,7 @@ describe('a callback', () => {
     const request = paymentRequest('async', { source: 'tok_async' });
     expect(await harness.pay(request)).toMatchObject({ kind: 'first', answer: { status: 202 } });
     const charge = harness.chargeOf(request);
-    harness.processor.inside.succeed(charge);
+    await harness.processor.inside.approve(charge);
     expect(await harness.deliver(callback('evt_1', charge))).toEqual({
       kind: 'taken_in',
       paymentId: request.paymentId,
@@ -49,7 +49,7 @@ describe('a callback', () => {
     const request = paymentRequest('twice', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
-    harness.processor.inside.succeed(charge);
+    await harness.processor.inside.approve(charge);
     const outcomes = await Promise.all([
       harness.deliver(callback('evt_1', charge)),
       harness.deliver(callback('evt_1', charge)),
@@ -108,8 +108,8 @@ describe('a callback', () => {
     const request = paymentRequest('refund-first', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
-    harness.processor.inside.succeed(charge);
-    harness.processor.inside.refund(charge, 300);
+    await harness.processor.inside.approve(charge);
+    await harness.processor.inside.refund(charge, 300);
     expect(await harness.deliver(callback('evt_refund', charge))).toMatchObject({
       transitions: ['payment.completed', 'refund.completed'],
     });
@@ -123,9 +123,9 @@ describe('a callback', () => {
     const request = paymentRequest('equal-refunds');
     await harness.pay(request);
     const charge = harness.chargeOf(request);
-    harness.processor.inside.refund(charge, 300);
+    await harness.processor.inside.refund(charge, 300);
     await harness.deliver(callback('evt_1', charge));
-    harness.processor.inside.refund(charge, 300);
+    await harness.processor.inside.refund(charge, 300);
     await harness.deliver(callback('evt_2', charge));
     await harness.deliver(callback('evt_3', charge));
     expect((await harness.typesOf(request)).filter((type) => type === 'refund.completed')).toHaveLength(2);
@@ -136,10 +136,10 @@ describe('a callback', () => {
     const request = paymentRequest('failed-refund');
     await harness.pay(request);
     const charge = harness.chargeOf(request);
-    const refund = harness.processor.inside.refund(charge, 300);
+    const refund = await harness.processor.inside.refund(charge, 300);
     await harness.deliver(callback('evt_1', charge));
     harness.clock.advance(72 * HOUR_MS);
-    harness.processor.inside.setRefund(refund, 'failed');
+    await harness.processor.inside.endRefund(refund, 'failed');
     expect(await harness.deliver(callback('evt_2', charge))).toMatchObject({ transitions: ['refund.failed'] });
     expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(0);
   });
@@ -147,10 +147,19 @@ describe('a callback', () => {
   test('of a dispute that was lost, appealed and won returns its money to the books', async () => {
     const request = paymentRequest('appeal');
     await harness.pay(request);
-    const dispute = harness.processor.inside.dispute(harness.chargeOf(request), 1000);
-    for (const [turn, status] of (['open', 'lost', 'open', 'won'] as const).entries()) {
-      harness.processor.inside.setDispute(dispute, status);
-      await harness.deliver(callback(`evt_${turn}`, harness.chargeOf(request)));
+    const charge = harness.chargeOf(request);
+    const { inside } = harness.processor;
+    const id = await inside.dispute(charge, 1000);
+    const open = { id, object: 'dispute', charge, amount: 1000, status: 'open' } as const;
+    const turns = [
+      async () => {},
+      () => inside.closeDispute(id, 'lost'),
+      () => inside.correct(charge, { disputes: [open] }),
+      () => inside.closeDispute(id, 'won'),
+    ];
+    for (const [turn, happens] of turns.entries()) {
+      await happens();
+      await harness.deliver(callback(`evt_${turn}`, charge));
     }
     expect(endOf(await harness.chain(request)).sums['disputes']).toBe(0);
   });
@@ -159,7 +168,7 @@ describe('a callback', () => {
     const request = paymentRequest('stale-read');
     await harness.pay(request);
     const charge = harness.chargeOf(request);
-    harness.processor.inside.change(charge, { feeMinor: 30 });
+    await harness.processor.inside.correct(charge, { fee: 30 });
     let raced = false;
     const books = {
       ...harness.processor,
@@ -167,7 +176,7 @@ describe('a callback', () => {
         const old = await harness.processor.readCharge(...call);
         if (!raced) {
           raced = true;
-          harness.processor.inside.change(charge, { feeMinor: 59 });
+          await harness.processor.inside.correct(charge, { fee: 59 });
           await harness.deliver(callback('evt_2', charge));
         }
         return old;
@@ -178,10 +187,10 @@ describe('a callback', () => {
   });
 
   test.each([
-    ['released', (charge: string) => harness.processor.inside.change(charge, { status: 'voided' }), 'canceled'],
+    ['released', (charge: string) => harness.processor.inside.void(charge), 'canceled'],
     [
       'captured with another amount',
-      (charge: string) => harness.processor.inside.succeed(charge, 1_500),
+      (charge: string) => harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 1_500 }),
       'needs_review',
     ],
   ])('that settles a payment as %s takes precedence over its owner’s older answer', async (_what, happens, status) => {
@@ -190,7 +199,7 @@ describe('a callback', () => {
       ...harness.processor,
       charge: async (...call: Parameters<typeof harness.processor.charge>) => {
         const outcome = await harness.processor.charge(...call);
-        happens(harness.chargeOf(request));
+        await happens(harness.chargeOf(request));
         await harness.deliver(callback('evt_1', harness.chargeOf(request)));
         return outcome;
       },
@@ -204,7 +213,7 @@ describe('a callback', () => {
     const request = paymentRequest('revoked');
     await harness.pay(request);
     const charge = harness.chargeOf(request);
-    harness.processor.inside.change(charge, { status: 'declined' });
+    await harness.processor.inside.correct(charge, { status: 'declined' });
     expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({
       transitions: [],
       contradictions: ['a captured charge cannot be refused'],
@@ -215,9 +224,9 @@ describe('a callback', () => {
     const request = paymentRequest('alarm', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
-    harness.processor.inside.change(charge, { status: 'declined' });
+    await harness.processor.inside.decline(charge);
     await harness.deliver(callback('evt_1', charge));
-    harness.processor.inside.succeed(charge);
+    await harness.processor.inside.approve(charge);
     const alarms: string[] = [];
     const effects = {
       ...harness.tools.effects,
@@ -238,7 +247,7 @@ describe('a callback', () => {
     const request = paymentRequest('contradiction');
     await harness.pay(request);
     const charge = harness.chargeOf(request);
-    harness.processor.inside.change(charge, { status: 'voided' });
+    await harness.processor.inside.correct(charge, { status: 'voided' });
     expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({
       transitions: [],
       contradictions: ['a captured charge cannot be voided'],
@@ -249,10 +258,10 @@ describe('a callback', () => {
     const request = paymentRequest('unread', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
-    harness.processor.inside.succeed(charge);
-    harness.processor.switchCircuit('open');
+    await harness.processor.inside.approve(charge);
+    await harness.processor.inside.goDown();
     await expect(harness.deliver(callback('evt_1', charge))).rejects.toBeInstanceOf(RetryableError);
-    harness.processor.switchCircuit('closed');
+    await harness.processor.inside.comeBack();
     expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({ transitions: ['payment.completed'] });
   });
 
@@ -260,8 +269,8 @@ describe('a callback', () => {
     const request = paymentRequest('many', { source: 'tok_async', amountMinor: 1_000 });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
-    harness.processor.inside.succeed(charge);
-    for (let count = 0; count < 150; count += 1) harness.processor.inside.refund(charge, 1);
+    await harness.processor.inside.approve(charge);
+    for (let count = 0; count < 150; count += 1) await harness.processor.inside.refund(charge, 1);
     const largest: number[] = [];
     const effects = {
       readEffect: harness.store.readEffect.bind(harness.store),
@@ -281,7 +290,7 @@ describe('a callback', () => {
     const request = paymentRequest('expired', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
-    harness.processor.inside.succeed(charge);
+    await harness.processor.inside.approve(charge);
     await harness.deliver(callback('evt_1', charge));
     for (const operationId of harness.store.effectIds()) harness.store.deleteRecord(operationId);
     expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({ kind: 'taken_in', transitions: [] });
@@ -293,9 +302,9 @@ describe('a stray charge', () => {
     const request = paymentRequest(`late-${end}`, { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
-    harness.processor.inside.change(charge, { status: end });
+    await harness.processor.inside.correct(charge, { status: end });
     await harness.deliver(callback('evt_1', charge));
-    harness.processor.inside.succeed(charge);
+    await harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 1000 });
     await harness.deliver(callback('evt_2', charge));
     await harness.deliver(callback('evt_3', charge));
     expect((await harness.typesOf(request)).slice(-2)).toEqual([
@@ -315,17 +324,11 @@ describe('a stray charge', () => {
   test('beside the payment’s own charge is returned too', async () => {
     const request = paymentRequest('beside');
     await harness.pay(request);
-    const beside = harness.processor.inside.add(
-      {
-        operationId: storedOperationId('somebody-else'),
-        paymentId: request.paymentId,
-        amountMinor: 700,
-        currency: 'EUR',
-        source: 'tok_ok',
-        capture: 'automatic',
-      },
-      'succeeded',
-    );
+    const beside = await harness.processor.inside.charge({
+      operationId: storedOperationId('somebody-else'),
+      paymentId: request.paymentId,
+      amountMinor: 700,
+    });
     await harness.deliver(callback('evt_1', beside.chargeId));
     expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
     expect(await harness.store.chargesToReturn(9)).toMatchObject([{ chargeId: beside.chargeId, by: 'refund' }]);
@@ -334,12 +337,13 @@ describe('a stray charge', () => {
 
 describe('callbacks out of order', () => {
   /** The changes at the processor in their order. Each has its event. */
-  const STORY: readonly ((charge: string) => void)[] = [
-    (charge) => harness.processor.inside.change(charge, { status: 'requires_action', actionUrl: 'https://a.example' }),
-    (charge) => harness.processor.inside.succeed(charge),
-    (charge) => void harness.processor.inside.refund(charge, 300),
-    (charge) => void harness.processor.inside.refund(charge, 300),
-    (charge) => void harness.processor.inside.dispute(charge, 400),
+  const STORY: readonly ((charge: string) => Promise<unknown>)[] = [
+    (charge) =>
+      harness.processor.inside.correct(charge, { status: 'requires_action', action_url: 'https://a.example' }),
+    (charge) => harness.processor.inside.approve(charge),
+    (charge) => harness.processor.inside.refund(charge, 300),
+    (charge) => harness.processor.inside.refund(charge, 300),
+    (charge) => harness.processor.inside.dispute(charge, 400),
   ];
 
   function permutations(items: readonly number[]): readonly (readonly number[])[] {
@@ -360,7 +364,7 @@ describe('callbacks out of order', () => {
           const request = paymentRequest('permuted', { source: 'tok_async' });
           await harness.pay(request);
           const charge = harness.chargeOf(request);
-          for (const happens of STORY.slice(0, count)) happens(charge);
+          for (const happens of STORY.slice(0, count)) await happens(charge);
           const deliver = (index: number) => harness.deliver(callback(`evt_${index}`, charge));
           for (const index of order) {
             if (doubling === 'at once') await Promise.all([deliver(index), deliver(index)]);
@@ -386,7 +390,7 @@ describe('callbacks out of order', () => {
           await harness.pay(request);
           const charge = harness.chargeOf(request);
           for (const [step, happens] of STORY.entries()) {
-            happens(charge);
+            await happens(charge);
             const due = deliveries.filter(({ event, after }) => Math.max(event, after) === step);
             await Promise.all(due.map(({ event }) => harness.deliver(callback(`evt_${event}`, charge))));
           }

@@ -55,8 +55,8 @@ const newKey = (): string => `${key}-new`;
 const payAs = (reference: string, payKey: string) => pay({ reference }, payKey);
 
 const situations: StepDefinitions = ({ given }) => {
-  given(/^(the payer's bank (?:agrees|refuses)|the processor does not answer in time)$/, (trouble: string) => {
-    site.processor.failNext(...(TROUBLES.get(trouble) ?? [0, 'tok_ok']));
+  given(/^(the payer's bank (?:agrees|refuses)|the processor does not answer in time)$/, async (trouble: string) => {
+    await site.processor.inside.failNext(...(TROUBLES.get(trouble) ?? [0, 'tok_ok']));
   });
 
   given('a client has asked to pay', () => pay());

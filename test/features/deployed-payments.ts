@@ -5,19 +5,19 @@ import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { StoreTables } from '../../lambdas/once/store/transact-items.ts';
 import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
-import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 import { PaymentsApiHarness, type PaymentsApiTools } from '../payments/payments-api-harness.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { dynamoDbClient } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
 
 const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
 
 /** One DynamoDB, one processor, one clock; as many processes that serve the API as a scenario needs. */
 export class DeployedPayments {
   readonly clock = new SimulatedClock();
-  readonly processor: MemoryProcessor;
+  readonly processor: SandboxInProcess;
   /** Every charge that the processor was asked for, answered or not. */
   sends = 0;
   readonly #entropy = countingEntropy();
@@ -25,7 +25,7 @@ export class DeployedPayments {
 
   constructor(tables: StoreTables) {
     this.#tables = tables;
-    const processor = createMemoryProcessor({ clock: this.clock });
+    const processor = createSandboxInProcess({ clock: this.clock });
     this.processor = {
       ...processor,
       charge: async (order, limit) => {

@@ -12,10 +12,10 @@ import {
 } from '../../lambdas/payments/use/create-payment.ts';
 
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
 import { Stores } from '../world/stores.ts';
 
 const request = paymentRequest('k-wait');
@@ -24,7 +24,7 @@ const T0 = Date.UTC(2026, 2, 1, 12);
 
 let clock: SimulatedClock;
 let store: Stores;
-let processor: MemoryProcessor;
+let processor: SandboxInProcess;
 /** Every pause of the waiting request. */
 let pauses: number[];
 /** The events while the waiting request sleeps. */
@@ -33,7 +33,7 @@ let meanwhile: () => Promise<void>;
 beforeEach(() => {
   clock = new SimulatedClock(T0);
   store = new Stores();
-  processor = createMemoryProcessor({ clock });
+  processor = createSandboxInProcess({ clock });
   pauses = [];
   meanwhile = async () => undefined;
 });
@@ -128,7 +128,7 @@ describe('a duplicate that prefers to wait', () => {
   test('runs at once when the first request releases its claim', async () => {
     const first = await firstAtProcessor();
     meanwhile = async () => {
-      processor.failNext(1, 'tok_unauthorized');
+      await processor.inside.failNext(1, 'tok_unauthorized');
       await expect(first.finish()).rejects.toMatchObject({ code: 'processor_unauthorized' });
       meanwhile = async () => undefined;
     };
@@ -178,13 +178,8 @@ describe('a duplicate that prefers to wait', () => {
     const asked = clock.nowMs();
     const silent: Processor = {
       ...processor,
-      charge: async (_order, { timeoutMs }) => {
-        clock.advance(timeoutMs);
-        return processor.charge(
-          { ...request, operationId: OPERATION, source: 'tok_timeout_not_charged' },
-          { timeoutMs },
-        );
-      },
+      charge: (_order, limit) =>
+        processor.charge({ ...request, operationId: OPERATION, source: 'tok_timeout_not_charged' }, limit),
     };
 
     const outcome = await waiting(8, { processor: silent }, { ...request, receivedAtMs: asked });

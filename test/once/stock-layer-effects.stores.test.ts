@@ -117,7 +117,7 @@ describe('an owner that resumes after its lease has ended and a rival has finish
 describe('a declined payment that is sent again with its key', () => {
   test('becomes an approval with the stock layer, which deletes the record of the failure', async () => {
     const world = stockWorld(tables, new FaultPlan());
-    world.processor.failNext(1, 'tok_declined');
+    await world.processor.inside.failNext(1, 'tok_declined');
     expect(answerOf(await world.attempt('first', request)).status).toBe(402);
     expect(answerOf(await world.attempt('retry', request)).status).toBe(201);
     expect(await world.violations(request)).toContain('I3: 2 different answers');
@@ -125,7 +125,7 @@ describe('a declined payment that is sent again with its key', () => {
 
   test('stays declined in Payonce, with the same bytes, and is not sent to the processor again', async () => {
     const world = engineWorld(tables, new FaultPlan());
-    world.processor.failNext(1, 'tok_declined');
+    await world.processor.inside.failNext(1, 'tok_declined');
     const declined = answerOf(await world.attempt('first', request));
     expect(declined.status).toBe(402);
     expect(answerOf(await world.attempt('retry', request))).toEqual(declined);

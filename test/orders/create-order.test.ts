@@ -119,11 +119,11 @@ describe('an order', () => {
   });
 
   test('whose processor must not be called does not begin, and its key may be used again', async () => {
-    harness.processor.switchCircuit('open');
+    await harness.processor.inside.goDown();
     const request = orderRequest('early');
     await expect(harness.order(request)).rejects.toMatchObject({ code: 'processor_circuit_open' });
     expect(await harness.typesOf(request)).toEqual([]);
-    harness.processor.switchCircuit('closed');
+    await harness.processor.inside.comeBack();
     expect(answerOf(await harness.order(request)).status).toBe(201);
   });
 
@@ -154,7 +154,7 @@ describe('an order with an unknown outcome', () => {
     await harness.resolve();
     expect((await harness.read(request)).status).toBe('processing');
     const { state } = await harness.payment(request);
-    harness.processor.inside.succeed(state.payment.chargeId ?? '');
+    await harness.processor.inside.approve(state.payment.chargeId ?? '');
     await harness.resolveFor(2);
     expect(await harness.read(request)).toMatchObject({ status: 'completed', email: { status: 'sent' } });
     expect(await counted(request)).toEqual({ kept: 2_000, reserved: 1, emails: 1, credits: 1 });
@@ -255,7 +255,7 @@ describe('a reversal', () => {
   const gone = orderRequest('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
 
   test('that is refused is retried under a new key, after growing waits', async () => {
-    harness.processor.failNextChange(2, 'tok_declined');
+    await harness.processor.inside.failNextChange(2, 'tok_declined');
     expect(answerOf(await harness.order(gone)).status).toBe(202);
     await harness.resolveFor(10);
     expect(await harness.read(gone)).toMatchObject({ status: 'canceled', charge: { status: 'reversed', attempt: 3 } });
@@ -263,7 +263,7 @@ describe('a reversal', () => {
   });
 
   test('that is refused five times waits for an operator, whose refund takes effect', async () => {
-    harness.processor.failNextChange(5, 'tok_declined');
+    await harness.processor.inside.failNextChange(5, 'tok_declined');
     await harness.order(gone);
     await harness.resolveFor(60);
     expect(await harness.read(gone)).toMatchObject({ status: 'needs_review', charge: { status: 'reversal_failed' } });
@@ -278,7 +278,7 @@ describe('a reversal', () => {
   });
 
   test('that is pending at the processor is waited for', async () => {
-    harness.processor.failNextChange(1, 'tok_async');
+    await harness.processor.inside.failNextChange(1, 'tok_async');
     expect(answerOf(await harness.order(gone)).status).toBe(202);
     await harness.resolveFor(3);
     expect(await harness.read(gone)).toMatchObject({
@@ -290,13 +290,14 @@ describe('a reversal', () => {
 
 describe('late effects', () => {
   test('a late charge for a canceled order is returned, and nothing else happens', async () => {
-    const request = orderRequest('ghost', { source: 'tok_timeout_late' });
+    const request = orderRequest('ghost');
     // The most sends that are possible within the window.
-    harness.processor.failNext(100, 'tok_timeout_late');
+    harness.processor.inside.delayNext(100);
     expect(answerOf(await harness.order(request)).status).toBe(202);
     await harness.resolveFor(46);
     expect(await harness.read(request)).toMatchObject({ status: 'canceled', failure: { code: 'not_attempted' } });
-    harness.processor.deliverDelayed();
+    harness.processor.inside.delayNext(0);
+    await harness.processor.inside.deliverDelayed();
     const charge = harness.processor.inside.all.find(({ status }) => status === 'succeeded');
     const tools = { ...harness.tools, effects: harness.store, books: harness.processor };
     await receiveCallback(tools, callback('evt_late', charge?.chargeId ?? ''));

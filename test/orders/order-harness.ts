@@ -12,10 +12,10 @@ import type { PaymentChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import type { ResolveTools } from '../../lambdas/resolving/use/resolve.ts';
 import { sweepAll } from '../jobs/sweep-all.ts';
-import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 import { BY_REQUEST } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
 import { Stores } from '../world/stores.ts';
 import { MemoryMailer } from './memory-mailer.ts';
 import { createShopParties } from './shop-parties.ts';
@@ -50,7 +50,7 @@ export function orderRequest(key: string, changes: Partial<CreateOrder> = {}): C
 export class OrderHarness {
   readonly clock = new SimulatedClock();
   readonly store = new Stores(this.clock);
-  readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
+  readonly processor: SandboxInProcess = createSandboxInProcess({ clock: this.clock });
   readonly shop = createShopParties();
   readonly mailer = new MemoryMailer();
   readonly reported: unknown[] = [];

@@ -73,7 +73,7 @@ describe('an order whose payment was refunded directly', () => {
   test('before its next step is canceled, and nothing is reserved', async () => {
     const request = orderRequest('early', { source: 'tok_async' });
     await harness.order(request);
-    harness.processor.inside.succeed(chargeOf(request).chargeId);
+    await harness.processor.inside.approve(chargeOf(request).chargeId);
     await resolveInquiries({
       cause: BY_RUN,
       ...harness.tools,
@@ -120,7 +120,7 @@ describe('an order whose money is being returned while the stock does not answer
   const receive = (eventId: string, chargeId: string) =>
     receiveCallback(
       { ...harness.tools, effects: harness.store, books: harness.processor },
-      { processorName: 'memory', eventId, type: 'charge.changed', chargeId },
+      { processorName: 'sandbox', eventId, type: 'charge.changed', chargeId },
     );
 
   async function expectNothingGiven(request: ReturnType<typeof orderRequest>): Promise<void> {
@@ -131,7 +131,7 @@ describe('an order whose money is being returned while the stock does not answer
 
   test('delivers no goods once the full amount is disputed', async () => {
     const { request, chargeId, told } = await waitsForStock('disputed');
-    harness.processor.inside.dispute(chargeId, 2_000);
+    await harness.processor.inside.dispute(chargeId, 2_000);
     await told('opened');
     await harness.resolveFor(20);
     await expectNothingGiven(request);
@@ -140,10 +140,10 @@ describe('an order whose money is being returned while the stock does not answer
 
   test('returns the money of a dispute that is won after the cancellation', async () => {
     const { request, chargeId, told } = await waitsForStock('won');
-    const dispute = harness.processor.inside.dispute(chargeId, 2_000);
+    const dispute = await harness.processor.inside.dispute(chargeId, 2_000);
     await told('opened');
     await harness.resolveFor(20);
-    harness.processor.inside.setDispute(dispute, 'won');
+    await harness.processor.inside.closeDispute(dispute, 'won');
     await told('closed');
     await harness.resolveFor(60);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
@@ -154,11 +154,11 @@ describe('an order whose money is being returned while the stock does not answer
     'delivers no goods while a full refund is pending that later %s',
     async (end) => {
       const { request, chargeId, told } = await waitsForStock('pending');
-      const refund = harness.processor.inside.refund(chargeId, 2_000, 'pending');
+      const refund = await harness.processor.inside.refund(chargeId, 2_000, 'pending');
       await told('created');
       await harness.resolveFor(20);
       await expectNothingGiven(request);
-      harness.processor.inside.setRefund(refund, end);
+      await harness.processor.inside.endRefund(refund, end);
       await told('ended');
       await harness.resolveFor(60);
       expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
@@ -168,12 +168,12 @@ describe('an order whose money is being returned while the stock does not answer
 
   test('is readable and continues after a refund by the merchant fails days later', async () => {
     const { request, chargeId, told } = await waitsForStock('bounced');
-    const refund = harness.processor.inside.refund(chargeId, 2_000);
+    const refund = await harness.processor.inside.refund(chargeId, 2_000);
     await told('refunded');
     await harness.resolveFor(20);
-    harness.processor.inside.setRefund(refund, 'failed');
+    await harness.processor.inside.endRefund(refund, 'failed');
     await told('failed');
-    harness.processor.inside.refund(chargeId, 2_000);
+    await harness.processor.inside.refund(chargeId, 2_000);
     await told('refunded_again');
     await harness.resolveFor(60);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
@@ -188,7 +188,7 @@ describe('a reversal', () => {
     await harness.order(request);
     const { chargeId } = chargeOf(request);
     harness.clock.advance((DAY_MINUTES - 1) * MINUTE_MS);
-    harness.processor.inside.succeed(chargeId); // approved at 23:59; the callback comes a day later, and nobody can look
+    await harness.processor.inside.approve(chargeId); // approved at 23:59; the callback comes a day later, and nobody can look
     const shut = { ...harness.processor, readCharge: () => Promise.reject(new RetryableError('processor_away', 'no')) };
     await harness.resolveFor(DAY_MINUTES, { books: [shut] });
     await deliver('evt_1', chargeId);
@@ -203,7 +203,7 @@ describe('a reversal', () => {
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
     const { chargeId, refunds } = chargeOf(request);
     harness.clock.advance(2 * DAY_MINUTES * MINUTE_MS);
-    harness.processor.inside.setRefund(String(refunds[0]?.refundId), 'failed');
+    await harness.processor.inside.endRefund(String(refunds[0]?.refundId), 'failed');
     await deliver('evt_failed', chargeId);
     expect(await harness.store.openOrders(10)).toMatchObject([{ orderId: request.orderId }]);
     await harness.resolveFor(10);

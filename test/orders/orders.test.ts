@@ -34,7 +34,7 @@ describe('POST /v1/orders', () => {
       openOrders: (limit) => store.openOrders(limit),
       closeOrder: (open) => store.closeOrder(open),
     });
-    harness.processor.failNextChange(9, 'tok_declined');
+    await harness.processor.inside.failNextChange(9, 'tok_declined');
     const gone = { items: [{ sku: 'sku_none', quantity: 1 }] };
     await new OrdersApiHarness({ orders: commits(() => Promise.reject(new Error('killed'))) }, harness).order(
       'k',
@@ -148,10 +148,10 @@ describe('POST /v1/orders', () => {
   });
 
   test('whose processor is unavailable is 503, and continues with the same key', async () => {
-    api.harness.processor.switchCircuit('open');
+    await api.harness.processor.inside.goDown();
     const refused = await api.order('k');
     expect(refused).toMatchObject({ status: 503, headers: { 'Retry-After': '10' } });
-    api.harness.processor.switchCircuit('closed');
+    await api.harness.processor.inside.comeBack();
     expect((await api.order('k')).status).toBe(201);
   });
 });
@@ -163,7 +163,7 @@ describe('GET /v1/orders/{id}', () => {
     const path = `/v1/orders/${String(made.body['id'])}`;
     expect((await api.get(path)).text).toBe(made.text);
     const [charge] = api.harness.processor.inside.all;
-    api.harness.processor.inside.succeed(charge?.chargeId ?? '');
+    await api.harness.processor.inside.approve(charge?.chargeId ?? '');
     await api.harness.resolveFor(2);
     expect((await api.get(path)).body).toMatchObject({ status: 'completed', notifications: { email: 'sent' } });
   });

@@ -18,8 +18,9 @@ import { typicalPayment, typicalProcessor } from '../bench/bench-typical-payment
 import { callback } from '../callbacks/callback-harness.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
+
 import { chainFor, type PaymentHistoryPlan } from '../views/view-histories.ts';
-import type { MemoryProcessor } from './memory-processor.ts';
+import type { SandboxInProcess } from '../world/sandbox-in-process.ts';
 
 const KILOBYTE = 1024;
 
@@ -145,14 +146,14 @@ describe('a replay', () => {
 
 describe('a callback', () => {
   /** A payment that waits for its callback, and the event that settles it. */
-  async function waiting(source: string, settle: (processor: MemoryProcessor, charge: string) => void) {
+  async function waiting(source: string, settle: (processor: SandboxInProcess, charge: string) => Promise<unknown>) {
     const processor = typicalProcessor();
     const { tools } = meteredProcess(processor);
     const request = typicalPayment(freshKey(), { source });
     await createPayment(tools, request);
     const [charge] = processor.charges(request.paymentId);
     if (charge === undefined) throw new Error('there is no charge');
-    settle(processor, charge.chargeId);
+    await settle(processor, charge.chargeId);
     const { client, calls } = metered();
     const { clock, entropy, digest, runner } = tools;
     const store = new DynamoDbStore(documentClient(client), tables, { clock, entropy });
@@ -163,10 +164,10 @@ describe('a callback', () => {
 
   const writes = (calls: readonly MeteredCall[]) => calls.filter(({ name }) => name === 'TransactWriteItems');
 
-  test.each<[string, string, (processor: MemoryProcessor, charge: string) => void]>([
-    ['that settles a payment', 'tok_async', ({ inside }, charge) => inside.succeed(charge)],
-    ['that tells of a refund', 'tok_ok', ({ inside }, charge) => void inside.refund(charge, 300)],
-    ['that tells of a dispute', 'tok_ok', ({ inside }, charge) => void inside.dispute(charge, 12_500)],
+  test.each<[string, string, (processor: SandboxInProcess, charge: string) => Promise<unknown>]>([
+    ['that settles a payment', 'tok_async', ({ inside }, charge) => inside.approve(charge)],
+    ['that tells of a refund', 'tok_ok', ({ inside }, charge) => inside.refund(charge, 300)],
+    ['that tells of a dispute', 'tok_ok', ({ inside }, charge) => inside.dispute(charge, 12_500)],
   ])('%s is one durable write and at most 5 write units, indexes included', async (_what, source, settle) => {
     const { calls, take } = await waiting(source, settle);
     expect(await take()).toMatchObject({ kind: 'taken_in', transitions: [expect.any(String)] });
@@ -176,7 +177,7 @@ describe('a callback', () => {
   });
 
   test('that is redelivered costs one read', async () => {
-    const { calls, take } = await waiting('tok_async', ({ inside }, charge) => inside.succeed(charge));
+    const { calls, take } = await waiting('tok_async', ({ inside }, charge) => inside.approve(charge));
     await take();
     const before = calls.length;
     expect(await take()).toEqual({ kind: 'redelivered' });

@@ -20,7 +20,7 @@ describe('each transition names its cause', () => {
   test('the request, and the callback that settles the payment', async () => {
     const request = paymentRequest('p', { source: 'tok_async' });
     await harness.pay(request);
-    harness.processor.inside.succeed(harness.chargeOf(request));
+    await harness.processor.inside.approve(harness.chargeOf(request));
     await harness.deliver(callback('evt_1', harness.chargeOf(request)));
     expect(await causesOf(request)).toEqual([
       ['payment.created', BY_REQUEST],

@@ -107,8 +107,9 @@ export class ChangeHarness extends CallbackHarness {
   }
 
   /** Somebody gives money back on the processor's own page, as far as there is any. */
-  refundByHand(payment: CreatePayment, amountMinor: number): void {
-    const left = this.capturedAtProcessor(payment) - this.refundedAtProcessor(payment);
-    if (left >= amountMinor) this.processor.inside.refund(this.chargeOf(payment), amountMinor);
+  async refundByHand(payment: CreatePayment, amountMinor: number): Promise<void> {
+    await this.processor.inside.refund(this.chargeOf(payment), amountMinor).catch((error: Error) => {
+      if (!error.message.startsWith('the sandbox refused')) throw error;
+    });
   }
 }

@@ -22,7 +22,7 @@ import { everyNth } from '../support/fault-histories.ts';
 import { Actor, Crash, FAULT_KINDS, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { processorOf } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { createMemoryProcessor, type MemoryProcessor } from './memory-processor.ts';
+import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
 
 export interface ChangeSubject {
   readonly payment: CreatePayment;
@@ -41,7 +41,7 @@ const BEYOND_LEASE_MS = 26_000;
 /** A payment whose charge is there, and processes that change it. */
 class ChangeWorld {
   readonly clock = new SimulatedClock();
-  readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
+  readonly processor: SandboxInProcess = createSandboxInProcess({ clock: this.clock });
   readonly answers = new Map<string, Set<string>>();
   readonly #entropy = countingEntropy();
   readonly #subject: ChangeSubject;

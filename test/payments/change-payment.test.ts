@@ -139,7 +139,7 @@ describe('a refund', () => {
   });
 
   test('that the processor refuses fails, and frees its reservation', async () => {
-    harness.processor.inside.refund(harness.chargeOf(taken), 900);
+    await harness.processor.inside.refund(harness.chargeOf(taken), 900);
     const refused = await harness.change(refund('k', 700));
     expect([statusOf(refused), bodyOf(refused)]).toMatchObject([402, { code: 'refund_failed' }]);
     expect(await harness.typesOf(taken)).toEqual([
@@ -152,13 +152,13 @@ describe('a refund', () => {
   });
 
   test('that the processor has not answered is looked up and found', async () => {
-    harness.processor.failNextChange(1, 'tok_timeout_charged');
+    await harness.processor.inside.failNextChange(1, 'tok_timeout_charged');
     expect(statusOf(await harness.change(refund('k', 300)))).toBe(201);
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
   test('whose outcome is not known in time is 202, and is determined later without the client', async () => {
-    harness.processor.failNextChange(9, 'tok_timeout_charged');
+    await harness.processor.inside.failNextChange(9, 'tok_timeout_charged');
     const cut = { findChange: () => Promise.reject(new RetryableError('processor_unreachable', 'no')) };
     const unknown = await harness.change(refund('k', 300), { processor: { ...harness.processor, ...cut } });
     expect([statusOf(unknown), bodyOf(unknown)]).toMatchObject([202, { status: 'pending' }]);
@@ -203,14 +203,14 @@ describe('a refund', () => {
   });
 
   test('that was answered 202 keeps this answer under its key, whether its record is deleted or not', async () => {
-    harness.processor.failNextChange(1, 'tok_async'); // A transfer between banks, which takes weeks.
+    await harness.processor.inside.failNextChange(1, 'tok_async'); // A transfer between banks, which takes weeks.
     expect(statusOf(await harness.change(refund('k', 300)))).toBe(202);
     const { operationId } = refund('k');
     harness.clock.advance(9 * 24 * 60 * 60_000);
     expect(await harness.change(refund('k', 300))).toMatchObject({ kind: 'key_expired' });
     harness.store.deleteRecord(operationId);
     expect(await harness.change(refund('k', 300))).toMatchObject({ kind: 'key_expired' });
-    harness.processor.inside.setRefund(operationId, 'succeeded');
+    await harness.processor.inside.endRefund(operationId, 'succeeded');
     expect(await harness.change(refund('k', 300))).toMatchObject({ kind: 'key_expired' });
     let finished = 0;
     for (let minute = 0; minute < 15; minute += 1) {
@@ -249,7 +249,7 @@ describe('a refund', () => {
   });
 
   test('whose record is lost while the processor refuses it does not store the refusal', async () => {
-    harness.processor.inside.refund(harness.chargeOf(taken), 900);
+    await harness.processor.inside.refund(harness.chargeOf(taken), 900);
     const deleting = {
       change: async (...call: Parameters<typeof harness.processor.change>) => {
         const outcome = await harness.processor.change(...call);
@@ -290,7 +290,7 @@ describe('a refund', () => {
   });
 
   test('that was never sent fails in a deployment that does not call its processor, but only after the send window', async () => {
-    harness.processor.failNextChange(1, 'tok_unauthorized');
+    await harness.processor.inside.failNextChange(1, 'tok_unauthorized');
     await expect(harness.change(refund('k', 300))).rejects.toBeInstanceOf(RetryableError);
     const moved = { ...harness.processor, endpoint: 'https://elsewhere.example', account: 'other' };
     const early = harness.change(refund('k', 300), { processor: moved });
@@ -318,11 +318,11 @@ describe('a refund', () => {
   });
 
   test('that the processor postpones leaves the key usable, and no reservation', async () => {
-    harness.processor.failNextChange(1, 'tok_rate_limited');
+    await harness.processor.inside.failNextChange(1, 'tok_rate_limited');
     await expect(harness.change(refund('k', 700))).rejects.toBeInstanceOf(RetryableError);
     expect(statusOf(await harness.change(refund('k', 700)))).toBe(201);
 
-    harness.processor.failNextChange(1, 'tok_unauthorized');
+    await harness.processor.inside.failNextChange(1, 'tok_unauthorized');
     await expect(harness.change(refund('left', 300))).rejects.toBeInstanceOf(RetryableError);
     expect(await harness.resolveClaims()).toMatchObject({ waiting: 1 });
     harness.clock.advance(16 * 60_000);

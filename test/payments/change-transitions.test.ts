@@ -13,11 +13,11 @@ test('every transition of a typical change costs one write unit, and is read bac
   const harness = new ChangeHarness();
   const payment = paymentRequest('sizes', { reference: 'order-2026-03-01-000042' });
   await harness.pay(payment);
-  harness.processor.failNextChange(1, 'tok_async');
+  await harness.processor.inside.failNextChange(1, 'tok_async');
   const reason = 'Returned: arrived with a broken lid';
   const asked = change(payment, 'k', { kind: 'refund', amountMinor: 300, reason });
   await harness.change(asked);
-  harness.processor.inside.setRefund(asked.operationId, 'succeeded');
+  await harness.processor.inside.endRefund(asked.operationId, 'succeeded');
   await harness.resolveInquiries();
 
   const { transitions } = await harness.chain(payment);

@@ -5,8 +5,10 @@ import { creationAnswer } from '../../lambdas/payments/domain/payment-answer.ts'
 import { detailsOf, nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
+
 import { requestedAt } from '../support/causes.ts';
-import { createMemoryProcessor } from './memory-processor.ts';
+import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
+
 import { paymentIdFor, paymentRequest, pendingTransition } from './payment-fixtures.ts';
 import { PaymentHarness } from './payment-harness.ts';
 
@@ -19,7 +21,7 @@ beforeEach(() => {
 
 describe('a deploy that changes the processor while a claim is open', () => {
   const moved = () => {
-    const books = createMemoryProcessor({ clock: harness.clock });
+    const books = createSandboxInProcess({ clock: harness.clock });
     const processor: Processor = { ...books, endpoint: 'https://elsewhere.example', account: 'other' };
     return { books, processor };
   };
@@ -79,7 +81,7 @@ describe('a record that is lost', () => {
 
   test('after "unknown" was stored: a second, different answer is never given', async () => {
     const request = paymentRequest('unknown-then-lost');
-    harness.processor.failNext(9, 'tok_timeout_not_charged');
+    await harness.processor.inside.failNext(9, 'tok_timeout_not_charged');
     expect((await harness.answered(request)).status).toBe(202);
     harness.store.deleteRecord(chargeOperation(request.paymentId));
     expect(await harness.pay(request)).toEqual({ kind: 'key_expired', paymentId: request.paymentId });
@@ -87,7 +89,7 @@ describe('a record that is lost', () => {
 
   test('after "unknown" was stored, with any later transition: a different answer is still never given', async () => {
     const request = paymentRequest('unknown-corrected-lost');
-    harness.processor.failNext(9, 'tok_timeout_not_charged');
+    await harness.processor.inside.failNext(9, 'tok_timeout_not_charged');
     await harness.answered(request);
     const newest = (await harness.store.readPayment(request.paymentId))?.newest;
     if (newest === undefined) throw new Error('the payment is there');

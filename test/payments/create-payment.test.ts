@@ -32,7 +32,7 @@ describe('the processor answers', () => {
       status: 'succeeded',
       source: 'tok_ok',
       capture: 'automatic',
-      processor: { name: 'memory', charge_id: 'ch_1' },
+      processor: { name: 'sandbox', charge_id: 'ch_1' },
       failure: null,
       reference: 'order-1',
       description: 'shirts',
@@ -92,7 +92,7 @@ describe('the processor answers', () => {
 
   test('nothing, twice: 202 is stored and always replayed, although the outcome is known later', async () => {
     const request = paymentRequest('unknown');
-    harness.processor.failNext(9, 'tok_timeout_not_charged');
+    await harness.processor.inside.failNext(9, 'tok_timeout_not_charged');
     const first = await harness.answered(request);
     expect([first.status, first.body['status']]).toEqual([202, 'processing']);
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.processing']);
@@ -138,17 +138,17 @@ describe('the processor answers', () => {
 describe('the circuit breaker is open', () => {
   test('nothing is claimed, and the key stays unused', async () => {
     const request = paymentRequest('open');
-    harness.processor.switchCircuit('open');
+    await harness.processor.inside.goDown();
     await expect(harness.pay(request)).rejects.toMatchObject({ code: 'processor_circuit_open' });
     expect(await harness.store.readRecord(chargeOperation(request.paymentId))).toBeUndefined();
-    harness.processor.switchCircuit('closed');
+    await harness.processor.inside.comeBack();
     expect((await harness.answered(request)).kind).toBe('first');
   });
 
   test('stored answers are still replayed', async () => {
     const request = paymentRequest('open-replay');
     const first = await harness.answered(request);
-    harness.processor.switchCircuit('open');
+    await harness.processor.inside.goDown();
     expect(await harness.answered(request)).toEqual({ ...first, kind: 'replay' });
     const other = paymentRequest('open-replay', { fingerprint: { version: 1, sha256: systemDigest.sha256('other') } });
     expect(await harness.pay(other)).toEqual({ kind: 'payload_mismatch' });

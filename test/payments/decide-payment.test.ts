@@ -24,7 +24,7 @@ beforeEach(async () => {
   harness = new ChangeHarness();
   await harness.pay(request);
   const charge = harness.chargeOf(request);
-  harness.processor.inside.succeed(charge, 999);
+  await harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 999 });
   await harness.deliver(callback('evt_1', charge));
 });
 

@@ -14,8 +14,8 @@ import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
 import { Stores } from '../world/stores.ts';
-import { createMemoryProcessor, type MemoryProcessor } from './memory-processor.ts';
 
 interface Answered {
   readonly kind: 'first' | 'replay';
@@ -29,11 +29,11 @@ const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
 export class PaymentHarness {
   readonly clock = new SimulatedClock();
   readonly store = new Stores(this.clock);
-  readonly processor: MemoryProcessor;
+  readonly processor: SandboxInProcess;
   readonly entropy: Entropy = countingEntropy();
 
   constructor(abilities?: ProcessorAbilities) {
-    this.processor = createMemoryProcessor({ clock: this.clock, ...(abilities === undefined ? {} : { abilities }) });
+    this.processor = createSandboxInProcess({ clock: this.clock, ...(abilities === undefined ? {} : { abilities }) });
   }
 
   pay(request: CreatePayment, changes: Partial<CreatePaymentTools> = {}): Promise<CreatePaymentOutcome> {

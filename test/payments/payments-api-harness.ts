@@ -17,8 +17,8 @@ import { undescribed } from '../api-docs/described-api.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { ProjectedViews } from '../views/projected-views.ts';
+import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
 import { Stores } from '../world/stores.ts';
-import { createMemoryProcessor, type MemoryProcessor } from './memory-processor.ts';
 
 export const API_KEY = 'sk_test_0123456789abcdefghijkl';
 
@@ -100,7 +100,7 @@ export type PaymentsApiTools = PaymentsTools & ListPaymentsTools & ApiTools;
 export class PaymentsApiHarness extends ApiHarness {
   readonly clock = new SimulatedClock();
   readonly store = new Stores(this.clock);
-  readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
+  readonly processor: SandboxInProcess = createSandboxInProcess({ clock: this.clock });
   readonly #changes: Partial<PaymentsApiTools>;
 
   constructor(changes: Partial<PaymentsApiTools> = {}) {

@@ -40,7 +40,7 @@ describe.each([
       const reply = await harness.change(`${id}/${step}`, 'k', { amount });
 
       expect([reply.status, reply.body]).toMatchObject([400, { code: 'invalid_request', param: 'amount' }]);
-      expect(harness.processor.inside.performed).toEqual([]);
+      expect(harness.processor.inside.applied).toEqual([]);
       expect((await harness.change(`${id}/${step}`, 'k', { amount: 300 })).status).toBeLessThan(300);
     },
   );
@@ -54,7 +54,7 @@ describe.each([
       expect([other.status, other.body]).toMatchObject([422, { code: 'idempotency_key_payload_mismatch' }]);
     }
     expect((await harness.change(`${id}/${step}`, 'k', { amount: 300 })).text).toBe(first.text);
-    expect(harness.processor.inside.performed).toHaveLength(1);
+    expect(harness.processor.inside.applied).toHaveLength(1);
   });
 
   test('above the remaining amount is refused with that amount, and stores nothing', async () => {
@@ -134,7 +134,7 @@ describe('a payment', () => {
     const reply = await harness.change(`${await paid(body)}/${step}`, 'k');
 
     expect([reply.status, reply.body]).toMatchObject([409, { code, payment_status: status }]);
-    expect(harness.processor.inside.performed).toEqual([]);
+    expect(harness.processor.inside.applied).toEqual([]);
   });
 
   test('that was canceled can be neither captured, canceled nor refunded; the refused key stays usable', async () => {

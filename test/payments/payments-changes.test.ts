@@ -99,7 +99,7 @@ describe('a capture', () => {
 
   test('that the processor refuses is permanently 402 with the payment unchanged; another key may succeed', async () => {
     const id = await held();
-    harness.processor.failNextChange(1, 'tok_declined');
+    await harness.processor.inside.failNextChange(1, 'tok_declined');
     const refused = await harness.change(`${id}/capture`, 'k');
 
     expect(refused.status).toBe(402);
@@ -216,7 +216,7 @@ describe('a refund', () => {
   test('that was made at the processor is also in the list, and counts', async () => {
     const id = await paid();
     await harness.change(`${id}/refunds`, 'k', { amount: 300, reason: 'Returned' });
-    harness.processor.inside.refund(chargeOf(id), 200);
+    await harness.processor.inside.refund(chargeOf(id), 200);
     await ledger.learn(id);
 
     expect(await refundsOf(id)).toMatchObject([
@@ -231,7 +231,7 @@ describe('a refund', () => {
 
   test('is limited to the money that the payer’s bank has not taken back', async () => {
     const id = await paid();
-    harness.processor.inside.dispute(chargeOf(id), 600);
+    await harness.processor.inside.dispute(chargeOf(id), 600);
     await ledger.learn(id);
 
     expect((await harness.change(`${id}/refunds`, 'k', { amount: 401 })).body).toMatchObject({ amount_left: 400 });
@@ -240,7 +240,7 @@ describe('a refund', () => {
 
   test('that the processor accepts as pending is 202, and GET shows its outcome', async () => {
     const id = await paid();
-    harness.processor.failNextChange(1, 'tok_async');
+    await harness.processor.inside.failNextChange(1, 'tok_async');
     const accepted = await harness.change(`${id}/refunds`, 'k', { amount: 300 });
     const refundId = String(accepted.body['id']);
     expect([accepted.status, accepted.body]).toMatchObject([202, { status: 'pending' }]);
@@ -250,7 +250,7 @@ describe('a refund', () => {
       ['succeeded', 300],
       ['failed', 0],
     ] as const) {
-      harness.processor.inside.setRefund(refundId, status);
+      await harness.processor.inside.endRefund(refundId, status);
       await ledger.learn(id);
       expect((await harness.get(`/v1/refunds/${refundId}`)).body).toMatchObject({ status });
       expect(await show(id)).toMatchObject({ amount_refunded: given });
@@ -281,7 +281,7 @@ describe.each([
       expect(meaning(reply)).toEqual(meaning(first));
       expect(reply.headers['Idempotency-Replayed']).toBe('true');
     }
-    expect(harness.processor.inside.performed).toHaveLength(1);
+    expect(harness.processor.inside.applied).toHaveLength(1);
     const [, log] = harness.reports;
     expect(log).toMatchObject({ counts: ['first'], report: { route: `/v1/payments/{id}/${step}`, outcome: 'first' } });
     expect(harness.reports.at(-1)).toMatchObject({
@@ -297,7 +297,7 @@ describe.each([
     harness.clock.advance(30 * 24 * 3_600_000);
     const late = await ask('k');
     expect([late.status, late.body]).toMatchObject([409, { code: 'idempotency_key_expired', payment_id: id }]);
-    expect(harness.processor.inside.performed).toHaveLength(1);
+    expect(harness.processor.inside.applied).toHaveLength(1);
   });
 
   test('needs a key, and accepts no unknown field or parameter', async () => {
@@ -312,7 +312,7 @@ describe.each([
     for (const [{ status, body }, code, param] of replies) {
       expect([status, body['code'], body['param']]).toEqual([400, code, param]);
     }
-    expect(harness.processor.inside.performed).toEqual([]);
+    expect(harness.processor.inside.applied).toEqual([]);
     expect((await ask('k')).status).toBeLessThan(300);
   });
 
@@ -322,7 +322,7 @@ describe.each([
 
     expect(replies.map(({ headers }) => headers['Idempotency-Replayed'])).toEqual([undefined, undefined]);
     expect(replies.map(({ status }) => status)).toEqual(step === 'refunds' ? [201, 201] : [200, 200]);
-    expect(harness.processor.inside.performed.map(({ order }) => order.paymentId)).toEqual([id, other]);
+    expect(harness.processor.inside.applied.map(({ paymentId }) => paymentId)).toEqual([id, other]);
   });
 
   test('of another tenant’s payment is 404, discloses nothing and does nothing', async () => {
@@ -347,24 +347,24 @@ describe.each([
     const reply = await harness.change(`${id}/${step}`, 'k', {}, as(OTHER_KEY));
 
     expect([reply.status, reply.body]).toMatchObject([403, { code: 'insufficient_scope' }]);
-    expect(harness.processor.inside.performed).toEqual([]);
+    expect(harness.processor.inside.applied).toEqual([]);
   });
 
   test.each([
-    ['its breaker is open', '10', () => harness.processor.switchCircuit('open')],
-    ['it limits our rate', '1', () => harness.processor.failNextChange(1, 'tok_rate_limited')],
-    ['it does not know our credential', '1', () => harness.processor.failNextChange(1, 'tok_unauthorized')],
+    ['its breaker is open', '10', () => harness.processor.inside.goDown()],
+    ['it limits our rate', '1', () => harness.processor.inside.failNextChange(1, 'tok_rate_limited')],
+    ['it does not know our credential', '1', () => harness.processor.inside.failNextChange(1, 'tok_unauthorized')],
   ])('while the processor cannot be called (%s) is 503, and the key stays usable', async (_why, seconds, break_) => {
-    break_();
+    await break_();
     const away = await ask('k');
     expect([away.status, away.body]).toMatchObject([503, { code: 'processor_unavailable' }]);
     expect(away.headers['Retry-After']).toBe(seconds);
 
-    harness.processor.switchCircuit('closed');
+    await harness.processor.inside.comeBack();
     const again = await ask('k');
     expect(again.status).toBe(step === 'refunds' ? 201 : 200);
     expect(again.headers).not.toHaveProperty('Idempotency-Replayed');
-    expect(harness.processor.inside.performed).toHaveLength(1);
+    expect(harness.processor.inside.applied).toHaveLength(1);
   });
 
   test('whose outcome is not known in time is 202, permanently under its key; GET shows the outcome', async () => {
@@ -384,6 +384,6 @@ describe.each([
     await ledger.learn(id);
     expect((await harness.get(before)).body).toMatchObject({ status: step === 'cancel' ? 'canceled' : 'succeeded' });
     expect(meaning(await ask('k'))).toEqual(meaning(reply));
-    expect(processor.inside.performed).toHaveLength(1);
+    expect(processor.inside.applied).toHaveLength(1);
   });
 });

@@ -26,7 +26,7 @@ const deskWithClaim = (claim: PaymentStore['claim']) => {
 
 describe('a processor that cannot be called', () => {
   test('because its breaker is open is 503, before anything is claimed, and the key stays usable', async () => {
-    harness.processor.switchCircuit('open');
+    await harness.processor.inside.goDown();
     const away = await harness.pay('k-1');
 
     expect(away.status).toBe(503);
@@ -34,7 +34,7 @@ describe('a processor that cannot be called', () => {
     expect(away.body).toMatchObject({ code: 'processor_unavailable' });
     expect(harness.reports.at(-1)?.counts).toEqual(['unavailable']);
 
-    harness.processor.switchCircuit('closed');
+    await harness.processor.inside.comeBack();
     expect((await harness.pay('k-1')).status).toBe(201);
   });
 
@@ -42,7 +42,7 @@ describe('a processor that cannot be called', () => {
     ['because it limits our rate', 'tok_rate_limited'],
     ['because it does not know our credential', 'tok_unauthorized'],
   ])('%s is 503 with Retry-After, stores nothing, and the key stays usable', async (_why, trouble) => {
-    harness.processor.failNext(1, trouble);
+    await harness.processor.inside.failNext(1, trouble);
     const away = await harness.pay('k-1');
 
     expect(away.status).toBe(503);

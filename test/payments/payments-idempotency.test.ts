@@ -125,13 +125,17 @@ describe('the first execution', () => {
 const silent = new PaymentsApiHarness().processor;
 
 const timedOut: Processor['charge'] = async (order, limit) => {
-  silent.failNext(1, 'tok_timeout_not_charged');
+  await silent.inside.failNext(1, 'tok_timeout_not_charged');
   return silent.charge(order, limit);
 };
 
 const unavailable: Processor['findCharge'] = async (order, limit) => {
-  silent.switchCircuit('open');
-  return silent.findCharge(order, limit).finally(() => silent.switchCircuit('closed'));
+  await silent.inside.goDown();
+  try {
+    return await silent.findCharge(order, limit);
+  } finally {
+    await silent.inside.comeBack();
+  }
 };
 
 describe('a replay', () => {

@@ -28,7 +28,7 @@ const nowSeconds = () => harness.clock.nowMs() / 1000;
 
 describe('a refund', () => {
   test('that was made at the processor answers GET under its shown id, with the time of its recording', async () => {
-    harness.processor.inside.refund(chargeId, 200);
+    await harness.processor.inside.refund(chargeId, 200);
     await ledger.learn(id);
     const recorded = nowSeconds();
     harness.clock.advance(5000);
@@ -38,11 +38,11 @@ describe('a refund', () => {
   });
 
   test('keeps its time when it fails later', async () => {
-    const refundId = harness.processor.inside.refund(chargeId, 200);
+    const refundId = await harness.processor.inside.refund(chargeId, 200);
     await ledger.learn(id);
     const recorded = nowSeconds();
     harness.clock.advance(5000);
-    harness.processor.inside.setRefund(refundId, 'failed');
+    await harness.processor.inside.endRefund(refundId, 'failed');
     await ledger.learn(id);
     expect(await partsOf('refunds')).toMatchObject([{ status: 'failed', created: recorded }]);
   });
@@ -75,7 +75,7 @@ describe('a dispute', () => {
   test('is seen on its payment, open and lost, and answers GET by its id', async () => {
     expect(await shown()).toMatchObject({ amount_disputed: 0 });
     expect(await shown()).not.toHaveProperty('disputes');
-    const disputeId = harness.processor.inside.dispute(chargeId, 600);
+    const disputeId = await harness.processor.inside.dispute(chargeId, 600);
     await ledger.learn(id);
     const opened = nowSeconds();
     const [dispute] = await partsOf('disputes');
@@ -83,7 +83,7 @@ describe('a dispute', () => {
     expect(await shown()).toMatchObject({ amount_disputed: 600, disputes: [dispute] });
 
     harness.clock.advance(5000);
-    harness.processor.inside.setDispute(disputeId, 'lost');
+    await harness.processor.inside.closeDispute(disputeId, 'lost');
     await ledger.learn(id);
     const lost = { ...dispute, status: 'lost' };
     expect((await harness.get(`/v1/disputes/${String(dispute?.['id'])}`)).body).toEqual(lost);
@@ -91,15 +91,15 @@ describe('a dispute', () => {
   });
 
   test('that is won no longer counts, and stays listed on its payment', async () => {
-    const disputeId = harness.processor.inside.dispute(chargeId, 600);
+    const disputeId = await harness.processor.inside.dispute(chargeId, 600);
     await ledger.learn(id);
-    harness.processor.inside.setDispute(disputeId, 'won');
+    await harness.processor.inside.closeDispute(disputeId, 'won');
     await ledger.learn(id);
     expect(await shown()).toMatchObject({ amount_disputed: 0, disputes: [{ status: 'won', amount: 600 }] });
   });
 
   test('stays on the payment through later transitions', async () => {
-    harness.processor.inside.dispute(chargeId, 600);
+    await harness.processor.inside.dispute(chargeId, 600);
     await ledger.learn(id);
     await harness.change(`${id}/refunds`, 'r', { amount: 100 });
     expect(await shown()).toMatchObject({ amount_refunded: 100, amount_disputed: 600, disputes: [{ status: 'open' }] });
@@ -107,8 +107,8 @@ describe('a dispute', () => {
 });
 
 test('parts of another tenant’s payment and unknown ids are not found', async () => {
-  harness.processor.inside.dispute(chargeId, 600);
-  harness.processor.inside.refund(chargeId, 100);
+  await harness.processor.inside.dispute(chargeId, 600);
+  await harness.processor.inside.refund(chargeId, 100);
   await ledger.learn(id);
   harness.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
   const other = { headers: { Authorization: `Bearer ${OTHER_KEY}` } };

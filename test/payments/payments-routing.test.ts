@@ -20,7 +20,7 @@ function deployed(rules: typeof RULES): PaymentsApiHarness {
     get processors() {
       return [client, made.processor];
     },
-    choose: (payment) => (routeTo(rules, payment, 'memory') === 'stripe' ? client : made.processor),
+    choose: (payment) => (routeTo(rules, payment, 'sandbox') === 'stripe' ? client : made.processor),
   });
   return made;
 }
@@ -54,7 +54,7 @@ describe('a payment is routed by the rules', () => {
     const inEuros = await harness.pay('eur');
     expect([inDollars.status, inEuros.status]).toEqual([201, 201]);
     expect(inDollars.body['processor']).toMatchObject({ name: 'stripe', charge_id: expect.stringMatching(/^pi_/) });
-    expect(inEuros.body['processor']).toMatchObject({ name: 'memory' });
+    expect(inEuros.body['processor']).toMatchObject({ name: 'sandbox' });
   });
 
   test('and a retry reaches the former default when the rules have changed meanwhile', async () => {

@@ -4,8 +4,8 @@ import { parsePaymentId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { MAX_REFUNDS } from '../../lambdas/payments/domain/change.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import type { MemoryChargeBooks } from '../processors/memory-charge-books.ts';
 import { LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
+import type { InsideSandbox } from '../world/sandbox-in-process.ts';
 import { PaymentsApiHarness, type Reply } from './payments-api-harness.ts';
 
 /** A payment at a processor that has the name of the sandbox's, before anything of it is changed. */
@@ -24,7 +24,7 @@ export class ChangedPayment {
     this.id = id;
   }
 
-  get inside(): MemoryChargeBooks {
+  get inside(): InsideSandbox {
     return this.#behind.processor.inside;
   }
 
@@ -49,7 +49,7 @@ export class ChangedPayment {
 
   /** Asks while the processor does not take anything, and again when nobody may send any more. */
   async notAttempted(step: string, body: Readonly<Record<string, unknown>>): Promise<Reply> {
-    this.#behind.processor.failNextChange(1, 'tok_unauthorized');
+    await this.#behind.processor.inside.failNextChange(1, 'tok_unauthorized');
     await this.change(step, body);
     this.#behind.clock.advance(HOUR);
     return this.change(step, body);
@@ -109,17 +109,17 @@ type ChangeCode = Extract<
 export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>> = {
   capture_failed: async () => {
     const payment = await held();
-    payment.inside.change(payment.chargeId, { status: 'voided' });
+    await payment.inside.void(payment.chargeId);
     return payment.change('capture');
   },
   cancellation_failed: async () => {
     const payment = await held();
-    payment.inside.succeed(payment.chargeId);
+    await payment.inside.capture(payment.chargeId);
     return payment.change('cancel');
   },
   refund_failed: async () => {
     const payment = await taken();
-    payment.inside.refund(payment.chargeId, 900);
+    await payment.inside.refund(payment.chargeId, 900);
     return payment.change('refunds', returned);
   },
   capture_not_attempted: async () => (await held()).notAttempted('capture', {}),
@@ -150,7 +150,7 @@ export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>
   },
   too_many_refunds: async () => {
     const payment = await taken();
-    for (let refund = 0; refund < MAX_REFUNDS; refund += 1) payment.inside.refund(payment.chargeId, 1);
+    for (let refund = 0; refund < MAX_REFUNDS; refund += 1) await payment.inside.refund(payment.chargeId, 1);
     await payment.learn();
     return payment.change('refunds', { amount: 1 });
   },

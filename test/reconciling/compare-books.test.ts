@@ -19,19 +19,19 @@ describe('books that agree', () => {
       await harness.paid('k-lost', { currency: 'JPY' }),
       await harness.paid('k-back'),
     ];
-    harness.inside.refund(harness.chargeOf(given).chargeId, 300);
-    harness.inside.refund(harness.chargeOf(given).chargeId, 100, 'pending');
-    harness.inside.dispute(harness.chargeOf(open).chargeId, 1000);
-    const wonDispute = harness.inside.dispute(harness.chargeOf(won).chargeId, 1000);
-    const lostDispute = harness.inside.dispute(harness.chargeOf(lost).chargeId, 1000);
-    const failing = harness.inside.refund(harness.chargeOf(back).chargeId, 500);
+    await harness.inside.refund(harness.chargeOf(given).chargeId, 300);
+    await harness.inside.refund(harness.chargeOf(given).chargeId, 100, 'pending');
+    await harness.inside.dispute(harness.chargeOf(open).chargeId, 1000);
+    const wonDispute = await harness.inside.dispute(harness.chargeOf(won).chargeId, 1000);
+    const lostDispute = await harness.inside.dispute(harness.chargeOf(lost).chargeId, 1000);
+    const failing = await harness.inside.refund(harness.chargeOf(back).chargeId, 500);
     const all = [given, open, won, lost, back];
-    for (const id of all) harness.inside.change(harness.chargeOf(id).chargeId, { feeMinor: 59 });
+    for (const id of all) await harness.inside.correct(harness.chargeOf(id).chargeId, { fee: 59 });
     for (const id of all) await harness.learn(id);
-    harness.inside.setDispute(wonDispute, 'won');
-    harness.inside.setDispute(lostDispute, 'lost');
-    harness.inside.setRefund(failing, 'failed');
-    harness.inside.change(harness.chargeOf(back).chargeId, { feeMinor: 30 });
+    await harness.inside.closeDispute(wonDispute, 'won');
+    await harness.inside.closeDispute(lostDispute, 'lost');
+    await harness.inside.endRefund(failing, 'failed');
+    await harness.inside.correct(harness.chargeOf(back).chargeId, { fee: 30 });
     for (const id of all) await harness.learn(id);
 
     expect(await harness.mismatches()).toEqual([]);
@@ -41,8 +41,8 @@ describe('books that agree', () => {
     const payment = await harness.paid('k-1', { amount: 59 });
     await harness.record(payment, { kind: 'fee', chargeId: harness.chargeOf(payment).chargeId, feeMinor: 59 });
     const late = await harness.paid('k-2', { amount: 59, source: 'tok_async' });
-    harness.inside.succeed(harness.chargeOf(late).chargeId);
-    harness.inside.change(harness.chargeOf(late).chargeId, { feeMinor: 59 });
+    await harness.inside.approve(harness.chargeOf(late).chargeId);
+    await harness.inside.correct(harness.chargeOf(late).chargeId, { fee: 59 });
     await harness.learn(late);
 
     expect(await harness.mismatches()).toEqual([]);
@@ -52,7 +52,7 @@ describe('books that agree', () => {
 describe('money at the processor that the Ledger does not have', () => {
   test('is a payment whose outcome has not arrived yet, and is none after its arrival', async () => {
     const payment = await harness.paid('k-1', { source: 'tok_async' });
-    harness.inside.succeed(harness.chargeOf(payment).chargeId);
+    await harness.inside.approve(harness.chargeOf(payment).chargeId);
 
     expect(await harness.mismatches()).toMatchObject([
       { paymentId: payment, paymentStatus: 'processing', kind: 'missing_in_ledger', processorMinor: 1000 },
@@ -65,7 +65,7 @@ describe('money at the processor that the Ledger does not have', () => {
 describe('money in the Ledger that the processor does not have', () => {
   test('is a refund without a transition, or one that failed meanwhile', async () => {
     const payment = await harness.paid('k-1');
-    const refund = harness.inside.refund(harness.chargeOf(payment).chargeId, 400);
+    const refund = await harness.inside.refund(harness.chargeOf(payment).chargeId, 400);
     expect(await harness.mismatches()).toMatchObject([
       { processorMinor: 600, ledgerMinor: 1000, kind: 'amounts_differ' },
     ]);
@@ -73,7 +73,7 @@ describe('money in the Ledger that the processor does not have', () => {
     await harness.learn(payment);
     expect(await harness.mismatches()).toEqual([]);
 
-    harness.inside.setRefund(refund, 'failed');
+    await harness.inside.endRefund(refund, 'failed');
     expect(await harness.mismatches()).toMatchObject([
       { processorMinor: 1000, ledgerMinor: 600, kind: 'amounts_differ' },
     ]);
@@ -81,7 +81,7 @@ describe('money in the Ledger that the processor does not have', () => {
 
   test('results from a wrong correction and is gone after its reversal', async () => {
     const payment = await harness.paid('k-1');
-    harness.inside.change(harness.chargeOf(payment).chargeId, { feeMinor: 59 });
+    await harness.inside.correct(harness.chargeOf(payment).chargeId, { fee: 59 });
     await harness.learn(payment);
     await harness.correct('c-1', { payment, reverses: 2 });
     expect(await harness.mismatches()).toMatchObject([
@@ -102,7 +102,7 @@ describe('a correction', () => {
 
   test('of clearing counts, because it resolves a mismatch', async () => {
     const payment = await harness.paid('k-1');
-    harness.inside.change(harness.chargeOf(payment).chargeId, { capturedMinor: 950 });
+    await harness.inside.correct(harness.chargeOf(payment).chargeId, { amount_captured: 950 });
     expect(await harness.mismatches()).toMatchObject([{ processorMinor: 950, ledgerMinor: 1000 }]);
 
     await harness.correct('c-1', { payment, postings: legs('corrections', 'processor_clearing', 50) });

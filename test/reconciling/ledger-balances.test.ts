@@ -16,9 +16,9 @@ describe('the balances', () => {
     await harness.paid('k-2', { amount: 300, currency: 'CHF' });
     const { inside } = harness.payments.processor;
     const [charge] = harness.payments.processor.charges(euros);
-    inside.change(charge?.chargeId ?? '', { feeMinor: 59 });
-    inside.refund(charge?.chargeId ?? '', 400);
-    inside.dispute(charge?.chargeId ?? '', 100);
+    await inside.correct(charge?.chargeId ?? '', { fee: 59 });
+    await inside.refund(charge?.chargeId ?? '', 400);
+    await inside.dispute(charge?.chargeId ?? '', 100);
     await harness.learn(euros);
 
     const { body } = await harness.get('/v1/balances');

@@ -6,7 +6,7 @@ const SAID = { reason: 'Seen on the bank statement of 3 March', operator: 'Ada E
 /** 600 of the requested 1000 were captured. */
 async function inReview(): Promise<ChangedPayment> {
   const payment = await ChangedPayment.of({ source: 'tok_async' });
-  payment.inside.succeed(payment.chargeId, 600);
+  await payment.inside.correct(payment.chargeId, { status: 'succeeded', amount_captured: 600 });
   await payment.learn();
   return payment;
 }

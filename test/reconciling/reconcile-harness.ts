@@ -57,10 +57,9 @@ export class ReconcileHarness extends LedgerApiHarness {
   }
 
   /** A charge that somebody made beside us. */
-  chargeBeside(paymentId: PaymentId, amountMinor: number, currency = 'EUR'): ProcessorCharge {
+  chargeBeside(paymentId: PaymentId, amountMinor: number, currency = 'EUR'): Promise<ProcessorCharge> {
     const operationId = storedOperationId(`by-hand-${amountMinor}-${currency}`);
-    const order = { operationId, paymentId, amountMinor, currency, source: 'tok_ok', capture: 'automatic' as const };
-    return this.inside.add(order, 'succeeded');
+    return this.inside.charge({ operationId, paymentId, amountMinor, currency });
   }
 
   /** Compares the last day, an hour after the comparison before it. @returns what the two books say differently */

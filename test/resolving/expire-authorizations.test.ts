@@ -27,13 +27,13 @@ describe('a hold that is not captured', () => {
   test('is found whether the answer, a callback or the resolver recorded it', async () => {
     await world.authorize('tok_async');
     expect(world.store.holdsLeft()).toEqual([]);
-    world.processor.inside.change(world.chargeId, { status: 'authorized' });
+    await world.processor.inside.approve(world.chargeId);
     await world.callBack();
     expect(world.store.holdsLeft()).toMatchObject([{ paymentId: world.request.paymentId }]);
 
     const other = new HoldWorld();
     await other.authorize('tok_action');
-    other.processor.inside.change(other.chargeId, { status: 'authorized' });
+    await other.processor.inside.approve(other.chargeId);
     await other.resolveForAnHour();
     expect(other.store.holdsLeft()).toMatchObject([{ paymentId: other.request.paymentId }]);
     other.clock.advance(8 * DAY_MS);
@@ -51,32 +51,32 @@ describe('a hold that is not captured', () => {
 
   test('is only recorded as expired when the processor has ended it and its callback was lost', async () => {
     await world.authorize();
-    world.processor.inside.change(world.chargeId, { status: 'voided', cancelReason: 'expired' });
+    await world.processor.inside.expire(world.chargeId);
     overdue();
     expect(await world.expire()).toMatchObject({ done: 1, failed: 0 });
     expect(await world.types()).toEqual(['payment.created', 'payment.authorized', 'payment.canceled']);
-    expect(world.processor.inside.performed).toEqual([]);
+    expect(world.processor.inside.applied).toEqual([]);
     expect(await world.violations(true)).toEqual([]);
   });
 
   test('is only recorded as captured when it was captured at the processor', async () => {
     await world.authorize();
-    world.processor.inside.succeed(world.chargeId, 400);
+    await world.processor.inside.correct(world.chargeId, { status: 'succeeded', amount_captured: 400 });
     overdue();
     expect(await world.expire()).toMatchObject({ done: 1, failed: 0 });
     expect(await status()).toMatchObject({ status: 'succeeded', amountCapturedMinor: 400 });
-    expect(world.processor.inside.performed).toEqual([]);
+    expect(world.processor.inside.applied).toEqual([]);
     expect(await world.violations(true)).toEqual([]);
   });
 
   test('is left unchanged while a capture is under way, whatever its outcome', async () => {
     await world.authorize();
     world.clock.advance(7 * DAY_MS + 2 * HOUR_MS);
-    world.processor.failNextChange(9, 'tok_timeout_not_charged');
+    await world.processor.inside.failNextChange(9, 'tok_timeout_not_charged');
     expect(await world.ask({ kind: 'capture' })).toMatchObject({ answer: { status: 202 } });
     world.clock.advance(60_000);
     expect(await world.expire()).toMatchObject({ left: 1, failed: 0 });
-    world.processor.failNextChange(0, 'tok_ok');
+    await world.processor.inside.failNextChange(0, 'tok_ok');
     await world.resolveForAnHour();
     await world.expire();
     expect(await world.violations(true)).toEqual([]);
@@ -85,21 +85,21 @@ describe('a hold that is not captured', () => {
   test('is left to the resolver when the outcome of its void is unknown, and nothing is sent twice', async () => {
     await world.authorize();
     overdue();
-    world.processor.failNextChange(2, 'tok_timeout_late');
+    world.processor.inside.delayNext(2);
     expect(await world.expire()).toMatchObject({ left: 1, failed: 0 });
     expect(await status()).toMatchObject({ status: 'requires_capture' });
     expect(await world.expire()).toMatchObject({ left: 1, failed: 0 });
-    world.processor.deliverDelayed();
+    await world.processor.inside.deliverDelayed();
     await world.resolveForAnHour();
     await world.expire();
     expect(await world.violations(true)).toEqual([]);
-    expect(world.processor.inside.performed).toHaveLength(1);
+    expect(world.processor.inside.applied).toHaveLength(1);
   });
 
   test('is voided under a new key only when the previous void has provably failed, and a limited number of times', async () => {
     await world.authorize();
     overdue();
-    world.processor.failNextChange(1, 'tok_declined');
+    await world.processor.inside.failNextChange(1, 'tok_declined');
     expect(await world.expire()).toMatchObject({ left: 1, failed: 0 });
     expect(await world.types()).toContain('void.failed');
     expect(await world.expire()).toMatchObject({ done: 1 });
@@ -108,7 +108,7 @@ describe('a hold that is not captured', () => {
     const stuck = new HoldWorld();
     await stuck.authorize();
     stuck.clock.advance(8 * DAY_MS);
-    stuck.processor.failNextChange(100, 'tok_declined');
+    await stuck.processor.inside.failNextChange(100, 'tok_declined');
     for (let run = 1; run <= 10; run += 1) expect(await stuck.expire()).toMatchObject({ left: 1 });
     expect(await stuck.expire()).toMatchObject({ failed: 1, errors: [{ code: 'hold_stuck' }] });
     expect((await stuck.types()).filter((type) => type === 'void.failed')).toHaveLength(10);
@@ -119,20 +119,20 @@ describe('a hold that is not captured', () => {
 
   test('is not voided by the clock alone: nothing is sent unless the processor reports the hold', async () => {
     await world.authorize();
-    world.processor.inside.change(world.chargeId, { status: 'pending' });
+    await world.processor.inside.correct(world.chargeId, { status: 'pending' });
     overdue();
     expect(await world.expire()).toMatchObject({ done: 0, left: 1, failed: 0 });
     expect(await world.types()).toEqual(['payment.created', 'payment.authorized']);
-    expect(world.processor.inside.performed).toEqual([]);
+    expect(world.processor.inside.applied).toEqual([]);
   });
 
   test('stays and fails the run when the processor cannot be read', async () => {
     await world.authorize();
     overdue();
-    world.processor.switchCircuit('open');
+    await world.processor.inside.goDown();
     expect(await world.expire()).toMatchObject({ done: 0, failed: 1 });
     expect(await status()).toMatchObject({ status: 'requires_capture' });
-    world.processor.switchCircuit('closed');
+    await world.processor.inside.comeBack();
     expect(await world.expire()).toMatchObject({ done: 1 });
   });
 

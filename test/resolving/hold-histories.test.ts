@@ -10,14 +10,15 @@ const RIVALS: Readonly<Record<string, Rival>> = {
   'a capture': (world) => world.ask({ kind: 'capture' }),
   'a capture of a part': (world) => world.ask({ kind: 'capture', amountMinor: 300 }),
   'a capture that is held up on its way': async (world) => {
-    world.processor.failNextChange(2, 'tok_timeout_late');
+    world.processor.inside.delayNext(2);
     await world.ask({ kind: 'capture' });
-    world.processor.failNextChange(0, 'tok_ok');
+    world.processor.inside.delayNext(0);
   },
   'the processor’s own expiry': (world) => world.expireAtProcessor(),
   'a capture on the processor’s own page, with its callback': async (world) => {
     const { chargeId, processor } = world;
-    if (processor.charges(world.request.paymentId)[0]?.status === 'authorized') processor.inside.succeed(chargeId);
+    if (processor.charges(world.request.paymentId)[0]?.status === 'authorized')
+      await processor.inside.capture(chargeId);
     await world.callBack();
   },
   'the same run again': (world, plan) => world.expireOrDie(new Actor('doubled', plan)),
@@ -46,7 +47,7 @@ async function runHistory(faults: readonly PlannedFault[], rival?: Rival, rivalA
   }
   await world.expireOrDie(new Actor('job', plan));
   await look('after the run');
-  world.processor.deliverDelayed();
+  await world.processor.inside.deliverDelayed();
   world.clock.advance(HOUR_MS);
   await world.expireOrDie(new Actor('next run', plan));
   await look('after the next run');

@@ -17,13 +17,13 @@ import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { callback } from '../callbacks/callback-harness.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
 import { change } from '../payments/change-harness.ts';
-import { createMemoryProcessor, type MemoryProcessor } from '../payments/memory-processor.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_RUN } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { type Actor, Crash } from '../support/fault-plan.ts';
 import { booksOf, effectsOf, PORT_VOICE, processorOf, storeOf } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
 import { Stores } from '../world/stores.ts';
 
 export const HOUR_MS = 60 * 60_000;
@@ -43,7 +43,7 @@ interface Ports {
 export class HoldWorld {
   readonly clock = new SimulatedClock();
   readonly store = new Stores(this.clock);
-  readonly processor: MemoryProcessor = createMemoryProcessor({ clock: this.clock });
+  readonly processor: SandboxInProcess = createSandboxInProcess({ clock: this.clock });
   readonly request = paymentRequest('held', { capture: 'manual' });
   readonly reported: unknown[] = [];
   readonly #entropy = countingEntropy();
@@ -85,8 +85,7 @@ export class HoldWorld {
   async expireAtProcessor(): Promise<void> {
     const { chargeId, processor } = this;
     const charge = processor.charges(this.request.paymentId).find((each) => each.chargeId === chargeId);
-    if (charge?.status === 'authorized')
-      processor.inside.change(chargeId, { status: 'voided', cancelReason: 'expired' });
+    if (charge?.status === 'authorized') await processor.inside.expire(chargeId);
     await this.callBack();
   }
 
@@ -130,7 +129,7 @@ export class HoldWorld {
     const { payment } = state;
     const found: string[] = [];
     const [charge, ...more] = this.processor.charges(payment.id);
-    const done = this.processor.inside.performed.map(({ order }) => order.change.kind);
+    const done = this.processor.inside.applied.map(({ kind }) => kind);
     if (charge === undefined || more.length > 0) found.push('I1: not one charge');
     if (done.filter((kind) => kind === 'void').length > 1) found.push('I1: two voids');
     if (done.includes('void') && done.includes('capture')) found.push('I1: captured and let go');

@@ -8,9 +8,9 @@ import { type DecidePayment, decidePayment } from '../../lambdas/payments/use/de
 import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { callback } from '../callbacks/callback-harness.ts';
 import { ChangeHarness, change } from '../payments/change-harness.ts';
-import { createMemoryProcessor } from '../payments/memory-processor.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR } from '../support/causes.ts';
+import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 
 /** Stories in which a bank, a payer or another user of the processor's account acts between two steps of Payonce. */
 
@@ -39,9 +39,9 @@ async function succeedsLate(key: string): Promise<{ request: CreatePayment; char
   const request = paymentRequest(key, { source: 'tok_async' });
   await harness.pay(request);
   const charge = harness.chargeOf(request);
-  harness.processor.inside.change(charge, { status: 'declined' });
+  await harness.processor.inside.decline(charge);
   await tell(charge);
-  harness.processor.inside.succeed(charge);
+  await harness.processor.inside.approve(charge);
   return { request, charge };
 }
 
@@ -76,7 +76,7 @@ async function expectBooksToAgree(request: CreatePayment): Promise<void> {
 describe('a stray charge with a dispute', () => {
   test('is not returned while the dispute holds its money, although the dispute is the first report of the charge', async () => {
     const { request, charge } = await succeedsLate('disputed');
-    harness.processor.inside.dispute(charge, 1000);
+    await harness.processor.inside.dispute(charge, 1000);
     await tell(charge);
     await live(2);
     expect(harness.refundedAtProcessor(request)).toBe(0);
@@ -85,10 +85,10 @@ describe('a stray charge with a dispute', () => {
 
   test('is returned when the dispute is won, also when that callback is lost', async () => {
     const { request, charge } = await succeedsLate('won');
-    const dispute = harness.processor.inside.dispute(charge, 1000);
+    const dispute = await harness.processor.inside.dispute(charge, 1000);
     await tell(charge);
     await live(1);
-    harness.processor.inside.setDispute(dispute, 'won');
+    await harness.processor.inside.closeDispute(dispute, 'won');
     await live(3);
     expect(harness.refundedAtProcessor(request)).toBe(1000);
     expect(heldAtProcessor(request)).toBe(0);
@@ -97,7 +97,7 @@ describe('a stray charge with a dispute', () => {
 
   test('is returned as far as a partial dispute leaves it', async () => {
     const { request, charge } = await succeedsLate('partial');
-    harness.processor.inside.dispute(charge, 400);
+    await harness.processor.inside.dispute(charge, 400);
     await tell(charge);
     await live(1);
     expect(harness.refundedAtProcessor(request)).toBe(600);
@@ -107,7 +107,7 @@ describe('a stray charge with a dispute', () => {
   test('is not returned when the callback of the dispute is lost', async () => {
     const { request, charge } = await succeedsLate('unheard');
     await tell(charge);
-    harness.processor.inside.dispute(charge, 1000);
+    await harness.processor.inside.dispute(charge, 1000);
     await live(1);
     expect(harness.refundedAtProcessor(request)).toBe(0);
     await expectBooksToAgree(request);
@@ -121,7 +121,7 @@ test('a return that the bank fails three days after its success is made again', 
   expect(harness.refundedAtProcessor(request)).toBe(1000);
   await live(3);
   const [first] = harness.processor.charges(request.paymentId)[0]?.refunds ?? [];
-  harness.processor.inside.setRefund(String(first?.refundId), 'failed');
+  await harness.processor.inside.endRefund(String(first?.refundId), 'failed');
   await tell(charge);
   await live(1);
   expect(harness.refundedAtProcessor(request)).toBe(1000);
@@ -143,7 +143,7 @@ describe('a refund whose owner died before it sent', () => {
     async (callback_) => {
       const { request, charge } = await paid('dead');
       const refund = await diesBeforeSending(request);
-      harness.processor.inside.dispute(charge, 1000);
+      await harness.processor.inside.dispute(charge, 1000);
       if (callback_ === 'heard') await tell(charge);
       await live(1);
       expect(harness.refundedAtProcessor(request)).toBe(0);
@@ -164,7 +164,7 @@ describe('a refund whose owner died before it sent', () => {
     await harness
       .change(refund, { processor })
       .catch((error: Error) => expect(error.message).toBe('the process is gone'));
-    harness.processor.inside.dispute(charge, 700);
+    await harness.processor.inside.dispute(charge, 700);
     await tell(charge);
     harness.clock.advance(60_000);
     await harness.resolveClaims();
@@ -174,10 +174,10 @@ describe('a refund whose owner died before it sent', () => {
 
 test('a refund made at the processor that fails later frees its reservation, although its callback is lost', async () => {
   const { request, charge } = await paid('foreign');
-  const refundId = harness.processor.inside.refund(charge, 1000, 'pending');
+  const refundId = await harness.processor.inside.refund(charge, 1000, 'pending');
   await tell(charge);
   expect(moneyOf(charge, (await harness.chain(request)).state)?.leftMinor).toBe(0);
-  harness.processor.inside.setRefund(refundId, 'failed');
+  await harness.processor.inside.endRefund(refundId, 'failed');
   await live(2);
   expect(moneyOf(charge, (await harness.chain(request)).state)?.leftMinor).toBe(1000);
   expect(await harness.store.inquiries(9)).toEqual([]);
@@ -186,7 +186,7 @@ test('a refund made at the processor that fails later frees its reservation, alt
 test('a charge with more new facts than one transaction holds is recorded by the run that returns it', async () => {
   const { request, charge } = await succeedsLate('many');
   await tell(charge);
-  for (let refund = 0; refund < 120; refund += 1) harness.processor.inside.refund(charge, 1);
+  for (let refund = 0; refund < 120; refund += 1) await harness.processor.inside.refund(charge, 1);
   await live(1);
   expect(heldAtProcessor(request)).toBe(0);
   await expectBooksToAgree(request);
@@ -194,14 +194,14 @@ test('a charge with more new facts than one transaction holds is recorded by the
 
 describe('a payment at another processor than the default', () => {
   test('is finished while the default processor’s breaker is open', async () => {
-    const other = { ...createMemoryProcessor({ clock: harness.clock }), account: 'other' };
+    const other = { ...createSandboxInProcess({ clock: harness.clock }), account: 'other' };
     const request = paymentRequest('pinned');
     const dying = { ...other, charge: () => Promise.reject(new Error('the process is gone')) };
     await harness
       .pay(request, { processor: dying })
       .catch((error: Error) => expect(error.message).toBe('the process is gone'));
     harness.clock.advance(60_000);
-    harness.processor.switchCircuit('open');
+    await harness.processor.inside.goDown();
     const processors = [harness.processor, other];
     expect(await resolveClaims({ ...harness.changeTools, processors, books: processors })).toMatchObject({
       finished: 1,
@@ -210,14 +210,14 @@ describe('a payment at another processor than the default', () => {
   });
 
   test('is finished by a retry of its caller, although new payments use a processor whose breaker is open', async () => {
-    const other = { ...createMemoryProcessor({ clock: harness.clock }), account: 'other' };
+    const other = { ...createSandboxInProcess({ clock: harness.clock }), account: 'other' };
     const request = paymentRequest('retried');
     const dying = { ...other, charge: () => Promise.reject(new Error('the process is gone')) };
     await harness
       .pay(request, { processor: dying })
       .catch((error: Error) => expect(error.message).toBe('the process is gone'));
     harness.clock.advance(60_000);
-    harness.processor.switchCircuit('open');
+    await harness.processor.inside.goDown();
     expect(await harness.pay(request, { processors: [harness.processor, other] })).toMatchObject({ kind: 'first' });
   });
 });
@@ -247,7 +247,7 @@ describe('an operator’s decision about a payment', () => {
     const request = paymentRequest(key, { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
-    harness.processor.inside.succeed(charge, takenMinor);
+    await harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: takenMinor });
     await tell(charge);
     return { request, charge };
   }
@@ -263,7 +263,7 @@ describe('an operator’s decision about a payment', () => {
 
   test('that it succeeded includes what was refunded at the processor meanwhile', async () => {
     const { request, charge } = await inReview('refunded');
-    harness.processor.inside.refund(charge, 999);
+    await harness.processor.inside.refund(charge, 999);
     expect(await decide(request, { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });
     await live(1);
     expect((await harness.chain(request)).state.payment).toMatchObject({ amountRefundedMinor: 999 });
@@ -272,17 +272,11 @@ describe('an operator’s decision about a payment', () => {
 
   test('may not name a stray charge, which is returned', async () => {
     const { request } = await inReview('stray');
-    const { chargeId } = harness.processor.inside.add(
-      {
-        operationId: storedOperationId('other'),
-        paymentId: request.paymentId,
-        amountMinor: 1000,
-        currency: 'EUR',
-        source: 'tok_ok',
-        capture: 'automatic',
-      },
-      'succeeded',
-    );
+    const { chargeId } = await harness.processor.inside.charge({
+      operationId: storedOperationId('other'),
+      paymentId: request.paymentId,
+      amountMinor: 1000,
+    });
     await tell(chargeId);
     expect(await decide(request, { outcome: 'succeeded', chargeId, takenMinor: 1000 })).toMatchObject({
       kind: 'impossible',

@@ -8,8 +8,8 @@ import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/res
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { callback } from '../callbacks/callback-harness.ts';
 import { ChangeHarness, change } from '../payments/change-harness.ts';
-import { createMemoryProcessor } from '../payments/memory-processor.ts';
 import { openRecord, paymentRequest } from '../payments/payment-fixtures.ts';
+import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 
 let harness: ChangeHarness;
 beforeEach(() => {
@@ -22,9 +22,9 @@ describe('a stray charge', () => {
     const request = paymentRequest(key, { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
-    harness.processor.inside.change(charge, { status: 'declined' });
+    await harness.processor.inside.decline(charge);
     await harness.deliver(callback(`${key}_1`, charge));
-    harness.processor.inside.succeed(charge);
+    await harness.processor.inside.approve(charge);
     await harness.deliver(callback(`${key}_2`, charge));
     return { request, charge };
   }
@@ -48,7 +48,7 @@ describe('a stray charge', () => {
     ['tok_flaky', 'with an error'],
   ])('is refunded once when the processor breaks off %s (%s)', async (source) => {
     const { request } = await lateSuccess(source);
-    harness.processor.failNextChange(1, source);
+    await harness.processor.inside.failNextChange(1, source);
     await harness.returnCharges();
     expect(await harness.returnCharges()).toMatchObject({ failed: 0 });
     expect(harness.refundedAtProcessor(request)).toBe(1000);
@@ -60,15 +60,15 @@ describe('a stray charge', () => {
     const { request, charge } = await lateSuccess('slow');
     const refunds = () => harness.processor.charges(request.paymentId)[0]?.refunds ?? [];
     for (const attempt of [1, 2, 3]) {
-      harness.processor.failNextChange(1, 'tok_async');
+      await harness.processor.inside.failNextChange(1, 'tok_async');
       expect(await harness.returnCharges()).toMatchObject({ finished: 0, waiting: 1 });
       expect(new Set(refunds().map(({ refundId }) => refundId)).size).toBe(attempt);
-      harness.processor.inside.setRefund(String(refunds().at(-1)?.refundId), 'failed');
+      await harness.processor.inside.endRefund(String(refunds().at(-1)?.refundId), 'failed');
     }
     expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
     expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
     expect(refunds()).toHaveLength(3);
-    harness.processor.inside.refund(charge, 1000);
+    await harness.processor.inside.refund(charge, 1000);
     expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
     expect(await harness.store.chargesToReturn(9)).toEqual([]);
   });
@@ -78,9 +78,9 @@ describe('a stray charge', () => {
     const request = paymentRequest('late-hold', { source: 'tok_async', capture: 'manual' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
-    harness.processor.inside.change(charge, { status: 'declined' });
+    await harness.processor.inside.decline(charge);
     await harness.deliver(callback('h_1', charge));
-    harness.processor.inside.change(charge, { status: 'authorized' });
+    await harness.processor.inside.approve(charge);
     await harness.deliver(callback('h_2', charge));
     return { request, charge };
   }
@@ -93,7 +93,7 @@ describe('a stray charge', () => {
 
   test('that is captured before its void is refunded, also when the callback is late', async () => {
     const { request, charge } = await lateHold();
-    harness.processor.inside.succeed(charge);
+    await harness.processor.inside.capture(charge);
     expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
     await harness.deliver(callback('h_3', charge));
     expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
@@ -105,7 +105,7 @@ describe('a stray charge', () => {
 
   test('raises the same alarm when the run finds its capture as when a callback does', async () => {
     const { charge } = await lateHold();
-    harness.processor.inside.succeed(charge);
+    await harness.processor.inside.capture(charge);
     const alarms: string[] = [];
     await returnCharges({ ...harness.changeTools, alarm: (what) => void alarms.push(what) });
     expect(alarms).toEqual(['late_success']);
@@ -115,7 +115,7 @@ describe('a stray charge', () => {
   test('stays queued when its hold is closed after a callback queued it as a refund', async () => {
     const { request, charge } = await lateHold();
     const [hold] = await harness.store.chargesToReturn(9);
-    harness.processor.inside.succeed(charge);
+    await harness.processor.inside.capture(charge);
     await harness.deliver(callback('h_3', charge));
     if (hold !== undefined) await harness.store.closeReturn(hold);
     expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
@@ -124,9 +124,9 @@ describe('a stray charge', () => {
 
   test('is refunded under another key than that of its refused void', async () => {
     const { request, charge } = await lateHold();
-    harness.processor.failNextChange(1, 'tok_declined');
+    await harness.processor.inside.failNextChange(1, 'tok_declined');
     expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
-    harness.processor.inside.succeed(charge);
+    await harness.processor.inside.capture(charge);
     await harness.deliver(callback('h_3', charge));
     const voidOperation = returnOperation(systemDigest, request.paymentId, charge, { attempt: 1, amountMinor: 0 });
     expect(harness.processor.sends(voidOperation)).toBe(1);
@@ -244,7 +244,7 @@ describe('the resolver', () => {
 
   test('does not give up a payment that a processor has accepted but cannot look up', async () => {
     const abilities = { lookup: { kind: 'none' } as const, keyRetentionMs: 86_400_000 };
-    const processor = createMemoryProcessor({ clock: harness.clock, abilities });
+    const processor = createSandboxInProcess({ clock: harness.clock, abilities });
     const request = paymentRequest('accepted', { source: 'tok_async' });
     await harness.pay(request, { processor });
     for (const minutes of [1, 16, 60]) {
@@ -252,7 +252,7 @@ describe('the resolver', () => {
       await resolveInquiries({ ...harness.changeTools, processor });
     }
     const charge = String(processor.charges(request.paymentId)[0]?.chargeId);
-    processor.inside.succeed(charge);
+    await processor.inside.approve(charge);
     await harness.deliver(callback('e', charge), { books: processor });
     expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
   });
@@ -261,7 +261,7 @@ describe('the resolver', () => {
     const request = paymentRequest('days', { source: 'tok_async' });
     await harness.pay(request);
     expect(await harness.resolveInquiries()).toMatchObject({ waiting: 1 });
-    harness.processor.inside.succeed(harness.chargeOf(request));
+    await harness.processor.inside.approve(harness.chargeOf(request));
     await harness.deliver(callback('evt_1', harness.chargeOf(request)));
     expect(await harness.resolveInquiries()).toMatchObject({ finished: 1 });
   });
@@ -281,7 +281,7 @@ describe('the resolver', () => {
       expect(await harness.pay(request)).toMatchObject({ answer: { status: 202 } });
       await lookFor(QUARTER);
       expect((await harness.chain(request)).state.payment.status).toBe('requires_action');
-      harness.processor.inside.succeed(harness.chargeOf(request));
+      await harness.processor.inside.approve(harness.chargeOf(request));
       await lookFor(2 * QUARTER);
       expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
       expect(await harness.store.inquiries(9)).toEqual([]);
@@ -291,7 +291,7 @@ describe('the resolver', () => {
     test('finds the expiry at the processor', async () => {
       const request = paymentRequest('ran-out', { source: 'tok_action' });
       await harness.pay(request);
-      harness.processor.inside.change(harness.chargeOf(request), { status: 'voided', cancelReason: 'abandoned' });
+      await harness.processor.inside.expire(harness.chargeOf(request));
       await lookFor(QUARTER);
       expect((await harness.chain(request)).state.payment).toMatchObject({
         status: 'canceled',
@@ -304,7 +304,7 @@ describe('the resolver', () => {
     test('finds an approval before a cancellation, which was therefore refused', async () => {
       const request = paymentRequest('too-late', { source: 'tok_action' });
       await harness.pay(request);
-      harness.processor.inside.succeed(harness.chargeOf(request));
+      await harness.processor.inside.approve(harness.chargeOf(request));
       await harness.change(change(request, 'v', { kind: 'cancel' }));
       await lookFor(QUARTER);
       expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
@@ -314,10 +314,10 @@ describe('the resolver', () => {
   test('is not blocked by a processor that is unavailable', async () => {
     const request = paymentRequest('unreachable', { source: 'tok_async' });
     await harness.pay(request);
-    harness.processor.switchCircuit('open');
+    await harness.processor.inside.goDown();
     expect(await harness.resolveInquiries()).toMatchObject({ waiting: 1, failed: 0 });
-    harness.processor.switchCircuit('closed');
-    harness.processor.inside.succeed(harness.chargeOf(request));
+    await harness.processor.inside.comeBack();
+    await harness.processor.inside.approve(harness.chargeOf(request));
     expect(await harness.resolveInquiries()).toMatchObject({ finished: 1 });
   });
 });

@@ -56,11 +56,8 @@ test('items after the deadline are left, neither lost nor started', async () => 
   const harness = new CallbackHarness();
   for (const name of ['a', 'b', 'c']) {
     const paymentId = paymentIdFor(name);
-    const order = { operationId: chargeOperation(paymentId), paymentId, amountMinor: 1000, currency: 'EUR' };
-    const { chargeId } = harness.processor.inside.add(
-      { ...order, source: 'tok_ok', capture: 'automatic' },
-      'succeeded',
-    );
+    const order = { operationId: chargeOperation(paymentId), paymentId, amountMinor: 1000 };
+    const { chargeId } = await harness.processor.inside.charge(order);
     await harness.deliver(callback(`evt_${name}`, chargeId));
   }
   const tools = { ...harness.tools, shelf: harness.store, books: [harness.processor], report: () => undefined };

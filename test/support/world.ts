@@ -3,10 +3,10 @@ import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import {
-  createMemoryProcessor,
-  type MemoryProcessor,
-  type MemoryProcessorOptions,
-} from '../payments/memory-processor.ts';
+  createSandboxInProcess,
+  type SandboxInProcess,
+  type SandboxInProcessOptions,
+} from '../world/sandbox-in-process.ts';
 import { Actor, Crash, type FaultPlan } from './fault-plan.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 
@@ -21,14 +21,14 @@ export type Seen =
 /** One processor, one clock, one store, and processes that come and go; what a process runs is the subclass's affair. */
 export abstract class World {
   readonly clock = new SimulatedClock();
-  readonly processor: MemoryProcessor;
+  readonly processor: SandboxInProcess;
   /** Every answer that a client was given. */
   readonly answers: Answer[] = [];
   readonly #plan: FaultPlan;
 
-  constructor(plan: FaultPlan, options: Omit<MemoryProcessorOptions, 'clock'> = {}) {
+  constructor(plan: FaultPlan, options: Omit<SandboxInProcessOptions, 'clock'> = {}) {
     this.#plan = plan;
-    this.processor = createMemoryProcessor({ clock: this.clock, ...options });
+    this.processor = createSandboxInProcess({ clock: this.clock, ...options });
   }
 
   /** One process handles the request. */

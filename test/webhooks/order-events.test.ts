@@ -82,7 +82,7 @@ async function canceledLate(): Promise<CreateOrder> {
   const answer = await orders.order(request);
   expect(answer).toMatchObject({ answer: { status: 202 } });
   const { state } = await orders.payment(request);
-  orders.processor.inside.succeed(state.payment.chargeId ?? '');
+  await orders.processor.inside.approve(state.payment.chargeId ?? '');
   await orders.resolveFor(2);
   expect((await orders.read(request)).status).toBe('canceled');
   return request;

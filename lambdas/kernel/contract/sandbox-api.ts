@@ -33,7 +33,8 @@
  * Keys: optional, as with the large processors; a call without one takes effect each time, which is how a naive caller
  * charges twice. A known key answers with what it made, under another body 422 `idempotency_key_mismatch`; a key is
  * honoured for 24 hours, after which it makes a new charge (`?key=` then lists both) or a new change. A refused capture,
- * void or refund is 400 and leaves its key unused. A refund is refused as `charge_disputed` while a dispute is open or lost.
+ * void or refund is 400 and leaves its key unused. A refund of what an open or lost dispute has taken
+ * is refused as `charge_disputed`.
  *
  * Errors are a ProcessorError: 400 `invalid_request`, `invalid_json`, `invalid_source`, 404 `not_found`,
  * 405 `method_not_allowed` with Allow, 409 `busy` (nothing was done), 422 `idempotency_key_mismatch`.

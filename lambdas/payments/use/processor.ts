@@ -50,14 +50,14 @@ export type ChangeOutcome =
   /** The processor refused, and nothing changed (400, 402, 404, 422). */
   | { readonly kind: 'refused'; readonly failure: Failure };
 
-export interface ChangeAbilities {
+interface ChangeAbilities {
   /** Whether a part of the authorized amount may be captured. */
   readonly partialCapture: boolean;
   /** Whether a part of the captured amount may be refunded, and more than once. */
   readonly partialRefund: boolean;
 }
 
-export interface HoldAbilities {
+interface HoldAbilities {
   /** How long the processor keeps an uncaptured hold. Payonce voids a hold that is older. Milliseconds. */
   readonly holdValidityMs: number;
 }

@@ -1,0 +1,154 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { ChargeOrder } from '../../lambdas/payments/use/processor.ts';
+import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
+import { describeChanges } from '../processors/processor-changes-suite.ts';
+import { describeProcessor } from '../processors/processor-suite.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { createSandboxInProcess, type SandboxInProcess } from './sandbox-in-process.ts';
+
+const LIMIT = { timeoutMs: 8_000 };
+const MINUTE_MS = 60_000;
+
+describeProcessor('sandbox in process', async () => {
+  const clock = new SimulatedClock();
+  const processor = createSandboxInProcess({ clock });
+  return {
+    processor,
+    chargesOf: async (paymentId) =>
+      processor.charges(paymentId).map(({ chargeId, status }) => ({ id: chargeId, status })),
+    failNext: (count, source) => processor.inside.failNext(count, source),
+    advance: (milliseconds) => clock.advance(milliseconds),
+    [Symbol.asyncDispose]: async () => {},
+  };
+});
+
+describeChanges('changes of the sandbox in process', async () => {
+  const processor = createSandboxInProcess({ clock: new SimulatedClock() });
+  return {
+    processor,
+    stateOf: async (chargeId) => {
+      const charge = processor.inside.all.find((each) => each.chargeId === chargeId);
+      if (charge === undefined) throw new Error('there is no such charge');
+      const { status, capturedMinor: captured, refunds } = charge;
+      return { status, captured, refunds: refunds.map(({ amountMinor }) => amountMinor) };
+    },
+    failNextChange: (count, source) => processor.inside.failNextChange(count, source),
+    [Symbol.asyncDispose]: async () => {},
+  };
+});
+
+describe('the sandbox in process', () => {
+  let clock: SimulatedClock;
+  let processor: SandboxInProcess;
+  beforeEach(() => {
+    clock = new SimulatedClock();
+    processor = createSandboxInProcess({ clock });
+  });
+
+  const charged = async (changes: Partial<ChargeOrder> = {}) => {
+    const order = freshOrder(changes);
+    const { chargeId = '' } = await processor.charge(order, LIMIT);
+    return { order, chargeId, refund: freshChange(order, chargeId, { kind: 'refund', amountMinor: 100 }) };
+  };
+  const refundsOf = (paymentId: string) => processor.charges(paymentId).flatMap(({ refunds }) => refunds);
+  const elapsedMs = async (act: () => Promise<unknown>) => {
+    const beginMs = clock.nowMs();
+    await act().catch(() => {});
+    return clock.nowMs() - beginMs;
+  };
+
+  test('a slow answer takes its time by the clock, and a silent one the caller’s timeout', async () => {
+    expect(await elapsedMs(() => charged({ source: 'tok_slow' }))).toBe(3_000);
+    const silent = freshOrder({ source: 'tok_timeout_charged' });
+    expect(await elapsedMs(() => processor.charge(silent, LIMIT))).toBe(LIMIT.timeoutMs);
+    await processor.charge(silent, LIMIT);
+    expect(processor.sends(silent.operationId)).toBe(2);
+    expect(processor.charges(silent.paymentId)).toHaveLength(1);
+  });
+
+  test('a delayed charge takes effect when it is delivered, once', async () => {
+    const order = freshOrder();
+    processor.inside.delayNext(1);
+    await expect(processor.charge(order, LIMIT)).rejects.toMatchObject({ code: 'processor_timeout' });
+    expect(await processor.findCharge(order, LIMIT)).toEqual({ kind: 'absent' });
+    await processor.inside.deliverDelayed();
+    expect(await processor.findCharge(order, LIMIT)).toMatchObject({ kind: 'succeeded' });
+    await processor.charge(order, LIMIT);
+    await processor.inside.deliverDelayed();
+    expect(processor.charges(order.paymentId)).toHaveLength(1);
+  });
+
+  test('a delayed refund takes effect when it is delivered, and not again after a second send', async () => {
+    const { order, refund } = await charged();
+    processor.inside.delayNext(1);
+    await expect(processor.change(refund, LIMIT)).rejects.toMatchObject({ code: 'processor_timeout' });
+    expect(refundsOf(order.paymentId)).toEqual([]);
+    await processor.change(refund, LIMIT);
+    await processor.inside.deliverDelayed();
+    expect(refundsOf(order.paymentId)).toHaveLength(1);
+    expect(processor.sends(refund.operationId)).toBe(2);
+    expect(processor.inside.applied).toEqual([
+      { operationId: refund.operationId, paymentId: order.paymentId, kind: 'refund' },
+    ]);
+  });
+
+  test('books that lag show a charge and a refund after their lag', async () => {
+    processor = createSandboxInProcess({ clock, abilities: { lookup: { kind: 'eventual', maxLagMs: MINUTE_MS } } });
+    const { order, refund } = await charged();
+    await processor.change(refund, LIMIT);
+    clock.advance(MINUTE_MS - 1);
+    expect(await processor.findCharge(order, LIMIT)).toEqual({ kind: 'absent' });
+    expect(await processor.findChange(refund, LIMIT)).toEqual({ kind: 'absent' });
+    clock.advance(1);
+    expect(await processor.findCharge(order, LIMIT)).toMatchObject({ kind: 'succeeded' });
+    expect(await processor.findChange(refund, LIMIT)).toMatchObject({ kind: 'applied' });
+  });
+
+  test('while it is down the client’s breaker is open and nothing is sent', async () => {
+    await processor.inside.goDown();
+    const order = freshOrder();
+    await expect(processor.ready()).rejects.toMatchObject({ code: 'processor_circuit_open', retryAfterSeconds: 10 });
+    await expect(processor.charge(order, LIMIT)).rejects.toMatchObject({ code: 'processor_circuit_open' });
+    clock.advance(MINUTE_MS);
+    await expect(processor.ready()).rejects.toMatchObject({ code: 'processor_circuit_open' });
+    expect(processor.sends(order.operationId)).toBe(0);
+    await processor.inside.comeBack();
+    expect(await processor.charge(order, LIMIT)).toMatchObject({ kind: 'succeeded' });
+  });
+
+  test('payers, banks and other users of the account act by the sandbox’s rules', async () => {
+    const { inside } = processor;
+    const { chargeId, order } = await charged({ source: 'tok_async', capture: 'manual' });
+    await inside.decline(chargeId);
+    await inside.approve(chargeId);
+    await inside.capture(chargeId, 500);
+    await expect(inside.void(chargeId)).rejects.toThrow('charge_not_voidable');
+    const refund = await inside.refund(chargeId, 300);
+    await inside.endRefund(refund, 'failed');
+    const dispute = await inside.dispute(chargeId, 500);
+    await expect(inside.refund(chargeId, 300)).rejects.toThrow('charge_disputed');
+    await inside.closeDispute(dispute, 'lost');
+    await inside.correct(chargeId, { fee: 59 });
+    const beside = await inside.charge({ paymentId: order.paymentId, amountMinor: 700 });
+    expect(processor.charges(order.paymentId)).toMatchObject([
+      {
+        status: 'succeeded',
+        capturedMinor: 500,
+        feeMinor: 59,
+        refunds: [{ amountMinor: 300, status: 'failed' }],
+        disputes: [{ amountMinor: 500, status: 'lost' }],
+      },
+      beside,
+    ]);
+    expect(await processor.readCharge(chargeId, LIMIT)).toEqual(processor.charges(order.paymentId)[0]);
+    expect(inside.applied).toEqual([]);
+  });
+
+  test('a refund that begins pending ends by its operation’s id', async () => {
+    const { order, refund } = await charged();
+    await processor.inside.failNextChange(1, 'tok_async');
+    expect(await processor.change(refund, LIMIT)).toMatchObject({ kind: 'applied', facts: [{ status: 'pending' }] });
+    await processor.inside.endRefund(refund.operationId, 'succeeded');
+    expect(refundsOf(order.paymentId)).toMatchObject([{ refundId: refund.operationId, status: 'succeeded' }]);
+  });
+});

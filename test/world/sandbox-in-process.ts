@@ -1,0 +1,361 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Charge, ChargeStatus } from '../../lambdas/kernel/contract/sandbox-api.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import type { HttpAnswer, HttpCall, SendRequest } from '../../lambdas/outbound/http-call.ts';
+import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
+import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlement.ts';
+import type { ChangeOrder, Processor, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
+import { createSandboxBooks } from '../../lambdas/processors/sandbox/sandbox-books.ts';
+import { processorCharge } from '../../lambdas/processors/sandbox/sandbox-charge.ts';
+import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
+import { advance } from '../../sandbox/advancing.ts';
+import type { Books } from '../../sandbox/books.ts';
+import { createMemoryBooks } from '../../sandbox/memory-books.ts';
+import { createSandbox } from '../../sandbox/routes.ts';
+import type { SandboxWorld } from '../../sandbox/world.ts';
+import { paymentIdFor } from '../payments/payment-fixtures.ts';
+
+/** The base URL. Nothing listens there. */
+const SANDBOX_URL = 'http://sandbox.example';
+
+/** The breaker of the sandbox client (lambdas/processors/sandbox/sandbox-client.ts). */
+const BREAKER_FAILURES = 5;
+const BREAKER_PAUSE_MS = 10_000;
+
+/** A look-up that needs a processor to answer. */
+const NO_CHANGE: ChangeOrder = {
+  operationId: storedOperationId('any'),
+  paymentId: paymentIdFor('any'),
+  chargeId: 'ch_any',
+  currency: 'EUR',
+  change: { kind: 'void' },
+};
+
+/** A capture, void or refund that was applied under a key. */
+interface AppliedChange {
+  readonly operationId: string;
+  readonly paymentId: string | undefined;
+  readonly kind: 'capture' | 'void' | 'refund';
+}
+
+/** A charge made at the processor without Payonce. */
+interface ForeignOrder {
+  /** The payment and the operation that its metadata name. */
+  readonly paymentId?: string;
+  readonly operationId?: string;
+  readonly amountMinor: number;
+  /** @default EUR */
+  readonly currency?: string;
+  /** @default tok_ok */
+  readonly source?: string;
+}
+
+/** What payers, banks, other users of the account and the processor itself do. Each throws if the sandbox refuses. */
+export interface InsideSandbox {
+  /** Every charge, oldest first. */
+  readonly all: readonly ProcessorCharge[];
+  /** Captures, voids and refunds that were applied under a key, oldest first. */
+  readonly applied: readonly AppliedChange[];
+  charge(order: ForeignOrder): Promise<ProcessorCharge>;
+  /** Confirms a pending charge, or one that waits for its payer, or one that was declined. */
+  approve(chargeId: string): Promise<void>;
+  decline(chargeId: string): Promise<void>;
+  capture(chargeId: string, amountMinor?: number): Promise<void>;
+  void(chargeId: string): Promise<void>;
+  /** The bank releases the hold, or the payer does not answer. */
+  expire(chargeId: string): Promise<void>;
+  /** @param begins @default 'succeeded' @returns the refund's id */
+  refund(chargeId: string, amountMinor: number, begins?: 'pending' | 'succeeded'): Promise<string>;
+  /** Ends a pending refund, or fails one that had succeeded. By the sandbox's id, or by the operation of Payonce's own. */
+  endRefund(refundId: string, status: 'succeeded' | 'failed'): Promise<void>;
+  /** @returns the dispute's id */
+  dispute(chargeId: string, amountMinor: number): Promise<string>;
+  closeDispute(disputeId: string, outcome: 'won' | 'lost'): Promise<void>;
+  /** The processor corrects its books, against its own rules too. No callback tells of it. */
+  correct(chargeId: string, changes: Partial<Charge>): Promise<void>;
+  /** The next `count` charges behave like the first send of `source`. */
+  failNext(count: number, source: string): Promise<void>;
+  /** The next `count` captures, voids and refunds behave like the first send of `source`. */
+  failNextChange(count: number, source: string): Promise<void>;
+  /** The next `count` charges, captures, voids and refunds are delivered by `deliverDelayed`; their caller times out. */
+  delayNext(count: number): void;
+  deliverDelayed(): Promise<void>;
+  /** Nobody can connect to the processor, until `comeBack`. The client's breaker has opened. */
+  goDown(): Promise<void>;
+  /** The processor can be reached, and the breaker's pause has passed. */
+  comeBack(): Promise<void>;
+}
+
+/**
+ * The sandbox processor in this process: its own rules and books, called by the real client, without a network and without
+ * timers. Waits and timeouts pass in the time of the clock.
+ */
+export interface SandboxInProcess extends Processor, ProcessorBooks {
+  readonly inside: InsideSandbox;
+  /** Every charge of a payment, declined ones included, oldest first. */
+  charges(paymentId: string): readonly ProcessorCharge[];
+  /** The number of sends of an operation, answered or not. */
+  sends(operationId: string): number;
+}
+
+export interface SandboxInProcessOptions {
+  readonly clock: Clock;
+  /** @default strong look-up, keys honoured for 24 hours. Books that lag answer look-ups with what they held that long ago. */
+  readonly abilities?: Partial<ProcessorAbilities>;
+  /** @default the prefix and a number */
+  readonly newId?: (prefix: string, count: number) => string;
+}
+
+/** A call on its way. */
+interface Caller {
+  readonly timesOutAtMs: number;
+  readonly timedOut: () => void;
+}
+
+export function createSandboxInProcess(options: SandboxInProcessOptions): SandboxInProcess {
+  const { clock, newId = (prefix, count) => `${prefix}${count}` } = options;
+  const history = createHistory(clock);
+  const callers = new AsyncLocalStorage<Caller>();
+  let ids = 0;
+  const world: SandboxWorld = {
+    books: history.observe(createMemoryBooks()),
+    // Tests act as the payer and the bank themselves, and deliver callbacks themselves.
+    tasks: { enqueue: async () => {} },
+    callbacks: { address: async () => undefined, secret: async () => '' },
+    runner: idempotentRunner,
+    nowMs: () => clock.nowMs(),
+    newId: (prefix) => {
+      ids += 1;
+      return newId(prefix, ids);
+    },
+    wait: (milliseconds) => waitAs(callers.getStore(), clock, milliseconds),
+    baseUrl: SANDBOX_URL,
+  };
+  const line = createLine(world, clock, callers);
+  const { abilities: defaults, ...client } = createSandboxClient({
+    url: SANDBOX_URL,
+    clock,
+    send: async (call) => history.asOf(await line.send(call), call, abilities),
+  });
+  const abilities = { ...defaults, ...options.abilities };
+  const books = createSandboxBooks({ url: SANDBOX_URL, clock, send: line.send });
+  const { sends, delayNext, deliverDelayed, connection } = line;
+  return {
+    ...client,
+    ...books,
+    abilities,
+    sends,
+    charges: (paymentId) => history.charges().filter((charge) => charge.paymentId === paymentId),
+    inside: {
+      get all() {
+        return history.charges();
+      },
+      applied: history.applied,
+      ...actionsOn(world, history, line.ask),
+      delayNext,
+      deliverDelayed,
+      goDown: async () => {
+        connection.isUp = false;
+        // A refused connection counts, until the breaker refuses the call.
+        for (let failure = 1; failure <= BREAKER_FAILURES; failure += 1)
+          await client.findChange(NO_CHANGE, { timeoutMs: 1_000 }).catch(() => {});
+      },
+      comeBack: async () => {
+        connection.isUp = true;
+        await clock.sleep(BREAKER_PAUSE_MS);
+      },
+    },
+  };
+}
+
+interface History {
+  observe(books: Books): Books;
+  charges(): readonly ProcessorCharge[];
+  newest(partId: string): Charge;
+  /** What a look-up shows while books lag: the charges as they were that long ago. */
+  asOf(answer: HttpAnswer, call: HttpCall, abilities: ProcessorAbilities): HttpAnswer;
+  readonly applied: readonly AppliedChange[];
+}
+
+/** What the sandbox's books have held, from the writes that they have confirmed. */
+function createHistory(clock: Clock): History {
+  const versions = new Map<string, { readonly atMs: number; readonly charge: Charge }[]>();
+  const shown = new Map<string, ProcessorCharge>();
+  const applied: AppliedChange[] = [];
+  const note = (charge: Charge): void => {
+    versions.set(charge.id, [...(versions.get(charge.id) ?? []), { atMs: clock.nowMs(), charge }]);
+    shown.set(charge.id, processorCharge(charge));
+  };
+  const before = (untilMs: number, { id }: Charge): Charge[] => {
+    const found = versions.get(id)?.findLast(({ atMs }) => atMs <= untilMs);
+    return found === undefined ? [] : [found.charge];
+  };
+  return {
+    applied,
+    charges: () => [...shown.values()],
+    newest: (partId) => {
+      const charges = [...versions.values()].flatMap((each) => each.at(-1)?.charge ?? []);
+      const found = charges.find(
+        ({ id, refunds }) => id === partId || refunds.some((refund) => isNamed(refund, partId)),
+      );
+      invariant(found !== undefined, `there is nothing under ${partId}`);
+      return found;
+    },
+    observe: (books) => ({
+      ...books,
+      add: async (charge, ...rest) => {
+        const outcome = await books.add(charge, ...rest);
+        if (outcome === 'added') note(charge);
+        return outcome;
+      },
+      change: async (seen, change) => {
+        const outcome = await books.change(seen, change);
+        if (outcome === 'conflict') return outcome;
+        const { charge, operation } = change;
+        note(charge);
+        if (operation !== undefined) {
+          const kind = KINDS[charge.status] ?? 'refund';
+          const isRefund = charge.refunds.length > seen.charge.refunds.length;
+          const paymentId = charge.metadata['payment'];
+          applied.push({ operationId: operation.key, paymentId, kind: isRefund ? 'refund' : kind });
+        }
+        return outcome;
+      },
+    }),
+    asOf: (answer, { method }, { lookup }) => {
+      if (lookup.kind !== 'eventual' || method !== 'GET' || answer.status !== 200) return answer;
+      const untilMs = clock.nowMs() - lookup.maxLagMs;
+      const body = JSON.parse(answer.text) as Charge | { readonly data: readonly Charge[] };
+      const old = 'data' in body ? { ...body, data: body.data.flatMap((each) => before(untilMs, each)) } : body;
+      // A charge that was changed is known by its id, so it is there.
+      const [charge] = 'data' in old ? [old] : [...before(untilMs, old), versions.get(old.id)?.[0]?.charge ?? old];
+      return { ...answer, text: JSON.stringify(charge) };
+    },
+  };
+}
+
+const KINDS: Readonly<Partial<Record<ChargeStatus, 'capture' | 'void'>>> = { succeeded: 'capture', voided: 'void' };
+
+function isNamed({ id, metadata }: Charge['refunds'][number], refundId: string): boolean {
+  return id === refundId || metadata['operation'] === refundId;
+}
+
+interface Line extends Pick<SandboxInProcess, 'sends'>, Pick<InsideSandbox, 'delayNext' | 'deliverDelayed'> {
+  readonly send: SendRequest;
+  /** A call by others than the client. @throws Error unless the answer is 2xx */
+  readonly ask: (path: string, body?: object, method?: 'POST' | 'PUT') => Promise<unknown>;
+  readonly connection: { isUp: boolean };
+}
+
+/** The way between the client and the sandbox: requests pass through the sandbox's router, without a network. */
+function createLine(world: SandboxWorld, clock: Clock, callers: AsyncLocalStorage<Caller>): Line {
+  const app = createSandbox(world);
+  const connection = { isUp: true };
+  const sends = new Map<string, number>();
+  const delayed: HttpCall[] = [];
+  let toDelay = 0;
+
+  const deliver = async ({ url, method, headers, body }: Omit<HttpCall, 'timeoutMs'>): Promise<HttpAnswer> => {
+    const response = await app.fetch(new Request(url, { method, headers, ...(body === undefined ? {} : { body }) }));
+    const retryAfter = response.headers.get('retry-after');
+    return { status: response.status, retryAfter, headers: response.headers, text: await response.text() };
+  };
+  const send: SendRequest = async (call) => {
+    if (!connection.isUp) throw new RetryableError('processor_unreachable', 'The processor cannot be reached.');
+    const key = call.headers['idempotency-key'];
+    if (key !== undefined) sends.set(key, (sends.get(key) ?? 0) + 1);
+    if (key !== undefined && toDelay > 0) {
+      toDelay -= 1;
+      delayed.push(call);
+      await clock.sleep(call.timeoutMs);
+      throw timedOut();
+    }
+    const silence = Promise.withResolvers<'silence'>();
+    const caller = { timesOutAtMs: clock.nowMs() + call.timeoutMs, timedOut: () => silence.resolve('silence') };
+    const answer = await Promise.race([callers.run(caller, () => deliver(call)), silence.promise]);
+    if (answer === 'silence') throw timedOut();
+    return answer;
+  };
+  return {
+    send,
+    connection,
+    sends: (operationId) => sends.get(operationId) ?? 0,
+    ask: async (path, body = {}, method = 'POST') => {
+      const headers = { 'content-type': 'application/json' };
+      const { status, text } = await deliver({ url: SANDBOX_URL + path, method, headers, body: JSON.stringify(body) });
+      if (status >= 300) throw new Error(`the sandbox refused ${path}: ${text}`);
+      const answered: unknown = JSON.parse(text);
+      return answered;
+    },
+    delayNext: (count) => {
+      toDelay = count;
+    },
+    deliverDelayed: async () => {
+      for (const call of delayed.splice(0)) await deliver(call);
+    },
+  };
+}
+
+function timedOut(): AmbiguousError {
+  return new AmbiguousError('processor_timeout', 'The processor did not answer in time.');
+}
+
+/** Waits in the time of the clock. A caller that waits no longer gets no answer. */
+async function waitAs(caller: Caller | undefined, clock: Clock, milliseconds: number): Promise<void> {
+  const leftMs = caller === undefined ? milliseconds + 1 : Math.max(0, caller.timesOutAtMs - clock.nowMs());
+  if (milliseconds < leftMs) return clock.sleep(milliseconds);
+  await clock.sleep(leftMs);
+  caller?.timedOut();
+  return new Promise(() => {});
+}
+
+type Actions = Omit<InsideSandbox, 'all' | 'applied' | 'delayNext' | 'deliverDelayed' | 'goDown' | 'comeBack'>;
+
+function actionsOn(world: SandboxWorld, history: History, ask: Line['ask']): Actions {
+  const end = async (chargeId: string, to: 'succeed' | 'decline'): Promise<void> => {
+    const before = history.newest(chargeId);
+    await advance(world, { kind: 'advance', chargeId, to, attempt: 1, partId: null, heldEventId: null });
+    if (history.newest(chargeId) === before)
+      throw new Error(`the sandbox did not ${to}: the charge is ${before.status}`);
+  };
+  const idIn = (made: unknown): string => (made as { readonly id: string }).id;
+  return {
+    charge: async ({ paymentId, operationId, amountMinor, currency = 'EUR', source = 'tok_ok' }) => {
+      const metadata = {
+        ...(paymentId === undefined ? {} : { payment: paymentId }),
+        ...(operationId === undefined ? {} : { operation: operationId }),
+      };
+      const order = { amount: amountMinor, currency, source, capture: 'automatic', metadata };
+      const id = idIn(await ask('/charges', order));
+      const made = history.charges().find(({ chargeId }) => chargeId === id);
+      invariant(made !== undefined, 'the charge is in the books');
+      return made;
+    },
+    approve: (chargeId) => end(chargeId, 'succeed'),
+    decline: (chargeId) => end(chargeId, 'decline'),
+    capture: async (chargeId, amount) => void (await ask(`/charges/${chargeId}/capture`, { amount })),
+    void: async (chargeId) => void (await ask(`/charges/${chargeId}/void`)),
+    expire: async (chargeId) => void (await ask(`/control/charges/${chargeId}/expire`)),
+    refund: async (chargeId, amount, begins = 'succeeded') => {
+      if (begins === 'pending') await ask('/control/change-failures', { count: 1, source: 'tok_async' }, 'PUT');
+      return idIn(await ask(`/charges/${chargeId}/refunds`, { amount }));
+    },
+    endRefund: async (refundId, status) => {
+      const id = history.newest(refundId).refunds.find((refund) => isNamed(refund, refundId))?.id;
+      await ask(`/control/refunds/${id}/${status === 'failed' ? 'fail' : 'succeed'}`);
+    },
+    dispute: async (chargeId, amount) => idIn(await ask(`/control/charges/${chargeId}/dispute`, { amount })),
+    closeDispute: async (disputeId, outcome) => void (await ask(`/control/disputes/${disputeId}/close`, { outcome })),
+    correct: async (chargeId, changes) => {
+      const seen = await world.books.charge(chargeId);
+      invariant(seen !== undefined, `there is no charge ${chargeId}`);
+      await world.books.change(seen, { charge: { ...seen.charge, ...changes }, events: [] });
+    },
+    failNext: async (count, source) => void (await ask('/control/failures', { count, source }, 'PUT')),
+    failNextChange: async (count, source) => void (await ask('/control/change-failures', { count, source }, 'PUT')),
+  };
+}
