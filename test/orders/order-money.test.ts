@@ -5,6 +5,7 @@ import { paymentOfOrder } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
 import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
+import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { callback } from '../callbacks/callback-harness.ts';
@@ -215,6 +216,30 @@ describe('a reversal', () => {
       'reversal.succeeded',
       'order.canceled',
     ]);
+    expect(await harness.store.openOrders(10)).toEqual([]);
+  });
+
+  test('stays open while the payment cannot be read after the reversal failed', async () => {
+    const request = orderRequest('unread', { items: [{ sku: 'sku_none', quantity: 1 }] });
+    await harness.order(request);
+    await harness.resolveFor(5);
+    const { chargeId, refunds } = chargeOf(request);
+    harness.processor.inside.setRefund(String(refunds[0]?.refundId), 'failed');
+    await deliver('evt_failed', chargeId);
+    const { store } = harness;
+    const silent: PaymentStore = {
+      claim: (claim) => store.claim(claim),
+      takeOver: (takeover) => store.takeOver(takeover),
+      commit: (commit) => store.commit(commit),
+      release: (operationId, owner) => store.release(operationId, owner),
+      readRecord: (operationId) => store.readRecord(operationId),
+      readPayment: (paymentId) => store.readPayment(paymentId),
+      listTransitions: () => Promise.reject(new RetryableError('store_throttled', 'no')),
+    };
+    await harness.resolveFor(1, { store: silent });
+    expect(await harness.store.openOrders(10)).toMatchObject([{ orderId: request.orderId }]);
+    await harness.resolveFor(10);
+    expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
     expect(await harness.store.openOrders(10)).toEqual([]);
   });
 });

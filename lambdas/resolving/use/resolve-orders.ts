@@ -1,13 +1,13 @@
 import type { Cause } from '../../kernel/cause.ts';
-import { parseOrderId } from '../../kernel/ids.ts';
+import { type OrderId, parseOrderId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { OpenRecord } from '../../once/domain/idempotency.ts';
-import { isSettled } from '../../orders/domain/order.ts';
+import { isSettled, type Order } from '../../orders/domain/order.ts';
 import { isOrderDue, REVIEW_WATCH_MS } from '../../orders/domain/order-limits.ts';
 import { createOrder } from '../../orders/use/create-order.ts';
 import { appendDrafts, driveOrder, keepLearnt, mustRead } from '../../orders/use/drive-order.ts';
 import { NothingBegun, type OrderTools } from '../../orders/use/order-calls.ts';
-
+import type { OrderChain } from '../../orders/use/order-chain.ts';
 import { type Came, cameOfClaim, each, type Resolved, type ResolveTools } from './resolve.ts';
 
 /** Time limit per order, equal to that of a request. Milliseconds. */
@@ -54,26 +54,35 @@ export async function resolveOrders(
   return each(tools, await orders.openOrders(MAX_AT_ONCE), async (open) => {
     const nowMs = clock.nowMs();
     if (!isOrderDue(open.createdAtMs, startedAtMs)) return 'waiting';
-    const chain = await driveOn(tools, open.orderId);
-    const isForgotten = chain.order.status === 'needs_review' && nowMs - open.createdAtMs > REVIEW_WATCH_MS;
-    if (!isSettled(chain.order) && !isForgotten) return 'waiting';
+    const { order, isUnread } = await driveOn(tools, open.orderId);
+    const isForgotten = order.status === 'needs_review' && nowMs - open.createdAtMs > REVIEW_WATCH_MS;
+    if (isUnread || (!isSettled(order) && !isForgotten)) return 'waiting';
     await orders.closeOrder(open);
     return 'finished';
   });
 }
 
-async function driveOn(tools: ResolveOrderTools, orderId: Parameters<typeof mustRead>[1]) {
+/** @returns the order, and whether its payment has still to be read: money may have come back after the cancellation */
+async function driveOn(
+  tools: ResolveOrderTools,
+  orderId: OrderId,
+): Promise<{ readonly order: Order; readonly isUnread: boolean }> {
   const { cause } = tools;
   const chain = await mustRead(tools, orderId);
   try {
     const untilMs = tools.clock.nowMs() + TIME_FOR_ONE_MS;
     const driven = await driveOrder(tools, chain, { cause, untilMs, nothingSent: false });
-    if (driven.drafts.length === 0) return driven.chain;
+    const isRead = driven.learnt.some(({ kind }) => kind === 'reversed');
+    const came = ({ order }: OrderChain) => ({
+      order,
+      isUnread: chain.order.status === 'canceled' && order.charge.status === 'reversed' && !isRead,
+    });
+    if (driven.drafts.length === 0) return came(driven.chain);
     const appended = await appendDrafts(tools, driven.chain, driven.drafts, cause);
-    if (appended !== undefined) return appended;
+    if (appended !== undefined) return came(appended);
     // A rival wrote first. The next run continues from there.
     await keepLearnt(tools, driven, cause);
-    return driven.chain;
+    return came(driven.chain);
   } catch (error) {
     throw error instanceof NothingBegun ? error.cause : error;
   }
