@@ -1,5 +1,11 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { callbackOperation, chargeOperation, ownerToken, type PaymentId } from '../../lambdas/kernel/ids.ts';
+import {
+  callbackOperation,
+  chargeOperation,
+  ownerToken,
+  type PaymentId,
+  storedOperationId,
+} from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { QUEUE_SHARDS } from '../../lambdas/kernel/platform/queue-rows.ts';
 import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
@@ -65,6 +71,55 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await work.inquiries(LIMIT)).not.toContainEqual(inquiry);
     });
 
+    /** Queued by an effect, as callbacks and operators' decisions do. */
+    const queueInquiry = async (event: string, inquiry: Inquiry): Promise<Inquiry> => {
+      const record = {
+        operationId: callbackOperation(systemDigest, 'memory', `${inquiry.paymentId}-${event}`),
+        paymentId: inquiry.paymentId,
+        owner: ownerToken('owner-a'),
+        recordedAtMs: claimedAtMs,
+      };
+      await effects.recordEffect({ record, transitions: [], inquiries: [inquiry] });
+      return inquiry;
+    };
+
+    test('keep the look for the payer when a look at the books is queued and closed', async () => {
+      const asked = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
+      const payer = await queueInquiry('payer', { ...asked, waitsFor: 'payer' });
+      const books = await queueInquiry('decided', { ...asked, waitsFor: 'books' });
+      await work.closeInquiry(books);
+      expect(await work.inquiries(LIMIT)).toContainEqual(payer);
+      await queueInquiry('decided-again', books);
+      await work.closeInquiry(payer);
+      expect(await work.inquiries(LIMIT)).toContainEqual(books);
+    });
+
+    test('keep a look at the books that was queued again when the earlier one is closed late', async () => {
+      const first: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs, waitsFor: 'books' };
+      await queueInquiry('first', first);
+      const second = await queueInquiry('second', { ...first, claimedAtMs: claimedAtMs + 1 });
+      await work.closeInquiry(first);
+      expect(await work.inquiries(LIMIT)).toContainEqual(second);
+    });
+
+    test(
+      'return every dispute of a processor within a number of reads, whatever its ids look like',
+      async () => {
+        const ids = Array.from({ length: 24 }, (_, each) => paymentIdFor(`disputed-${made}-${each}`));
+        for (const each of ids) {
+          const operationId = storedOperationId(`dp_1N${each}`);
+          await queueInquiry('opened', { operationId, paymentId: each, claimedAtMs, waitsFor: 'bank' });
+        }
+        const seen = new Set<PaymentId>();
+        for (let run = 0; run < RUNS && seen.size < ids.length; run += 1) {
+          nextRun();
+          for (const { paymentId } of await work.inquiries(8)) if (ids.includes(paymentId)) seen.add(paymentId);
+        }
+        expect(ids.filter((each) => !seen.has(each))).toEqual([]);
+      },
+      MANY_CALLS_MS,
+    );
+
     test('have no inquiry of a commit that failed its condition', async () => {
       const inquiry: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
       const outcome = await payments.commit({ record: completedRecord(id), expects: 'open', inquiry });
@@ -75,7 +130,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
     test(
       'return every inquiry within a number of reads, although few fit into one read and none is closed',
       async () => {
-        const ids = Array.from({ length: 8 }, (_, each) => paymentIdFor(`many-${made}-${each}`));
+        const ids = Array.from({ length: 24 }, (_, each) => paymentIdFor(`many-${made}-${each}`));
         for (const each of ids) {
           await payments.claim({ record: openRecord(each), pending: pendingTransition(each) });
           const inquiry: Inquiry = { operationId: chargeOperation(each), paymentId: each, claimedAtMs };

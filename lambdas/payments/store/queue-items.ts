@@ -109,10 +109,14 @@ export function inquiriesPartition(shard: number): string {
   return `${RegistryRow.inquiry}${shard}`;
 }
 
-export function inquiryKey({ operationId }: Inquiry): Item {
+/**
+ * Begins with the payment's id, because readings of the queue begin at random letters of it: the ids of a processor's refunds and
+ * disputes have any form. The look at the books is an entry beside that of the charge, and ends without it.
+ */
+export function inquiryKey({ operationId, paymentId, waitsFor }: Inquiry): Item {
   return {
-    [KeyAttribute.partition]: inquiriesPartition(shardOf(operationId) % QUEUE_SHARDS),
-    [KeyAttribute.sort]: operationId,
+    [KeyAttribute.partition]: inquiriesPartition(shardOf(paymentId) % QUEUE_SHARDS),
+    [KeyAttribute.sort]: `${paymentId}#${waitsFor === 'books' ? 'books' : operationId}`,
   };
 }
 

@@ -10,6 +10,7 @@ export interface UnfinishedWork {
   /** Claims whose lease has ended. */
   staleClaims(nowMs: number, limit: number): Promise<readonly OpenRecord[]>;
   inquiries(limit: number): Promise<readonly Inquiry[]>;
+  /** Deletes the entry only if it is unchanged: a look that was queued again since stays. */
   closeInquiry(inquiry: Inquiry): Promise<void>;
   chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]>;
   /** Deletes the entry only if it is unchanged: a hold that was captured and queued again since stays. */

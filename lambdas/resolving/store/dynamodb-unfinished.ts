@@ -30,7 +30,7 @@ import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
 
 const INQUIRIES: Queue<Inquiry> = {
   partition: inquiriesPartition,
-  prefixes: ['can_', 'cap_', 'pay_', 'ref_'],
+  prefixes: ['pay_'],
   parse: parseInquiry,
 };
 const RETURNS: Queue<ChargeToReturn> = {
@@ -79,7 +79,11 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 
   async closeInquiry(inquiry: Inquiry): Promise<void> {
-    await this.#delete(inquiryKey(inquiry));
+    await this.#delete(inquiryKey(inquiry), {
+      ConditionExpression: '#claimedAtMs = :claimedAtMs',
+      ExpressionAttributeNames: { '#claimedAtMs': 'claimedAtMs' },
+      ExpressionAttributeValues: { ':claimedAtMs': inquiry.claimedAtMs },
+    });
   }
 
   async chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]> {
