@@ -20,7 +20,7 @@ const CLAIM_OPEN = Duration.minutes(20);
 /** Within a day a processor knows, or its own people do: some payments of banks take days, and are worth a look. */
 const OUTCOME_UNKNOWN = Duration.hours(24);
 
-const { reference, return: giveBack, inquiry, openOrder, hold, orphan, keptOrphan } = RegistryRow;
+const { reference, details, return: giveBack, inquiry, openOrder, hold, orphan, keptOrphan } = RegistryRow;
 
 /** Finishes what others began, as a retry would; its work is done by jobs, to whose worker it grants what they need. */
 export class Resolving extends Construct {
@@ -48,7 +48,8 @@ export class Resolving extends Construct {
     const { data, parties } = this.#props;
     data.idempotency.grantClaim(worker);
     data.idempotency.grantFindOpenClaims(worker);
-    const written = [reference, giveBack, inquiry, openOrder, hold, keptOrphan];
+    // It claims as the caller would, with the rows of a first claim, so that a claim is refused by what is there.
+    const written = [reference, details, giveBack, inquiry, openOrder, hold, keptOrphan];
     data.registry.grantRows(worker, 'WriteReferences', ['dynamodb:PutItem'], written);
     const queues = [giveBack, inquiry, openOrder, hold, orphan];
     data.registry.grantRows(worker, 'TakeQueued', ['dynamodb:Query', 'dynamodb:DeleteItem'], queues);
