@@ -224,7 +224,7 @@ describe('a reversal', () => {
     await harness.order(request);
     await harness.resolveFor(5);
     const { chargeId, refunds } = chargeOf(request);
-    harness.processor.inside.setRefund(String(refunds[0]?.refundId), 'failed');
+    await harness.processor.inside.endRefund(String(refunds[0]?.refundId), 'failed');
     await deliver('evt_failed', chargeId);
     const { store } = harness;
     const silent: PaymentStore = {
