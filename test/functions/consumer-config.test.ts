@@ -3,7 +3,7 @@ import { readConsumerConfig, readPublisherConfig, readRelayConfig } from '../../
 
 const QUEUE = 'https://sqs.eu-west-1.amazonaws.com/1/parked';
 const CONSUMER = { IDEMPOTENCY_TABLE: 'Idempotency', PARKING_QUEUE_URL: QUEUE };
-const PUBLISHER = { LEDGER_TABLE: 'Ledger', EVENT_BUS: 'bus' };
+const PUBLISHER = { LEDGER_TABLE: 'Ledger', REGISTRY_TABLE: 'Registry', EVENT_BUS: 'bus' };
 
 describe('the settings of a consumer', () => {
   test('name the tables that it writes, and no others', () => {
@@ -20,7 +20,10 @@ describe('the settings of a consumer', () => {
 
 describe('the settings of the publishers', () => {
   test('name the Ledger and the bus, and for the relay the parking queue', () => {
-    expect(readPublisherConfig(PUBLISHER)).toEqual({ ledgerTable: 'Ledger', eventBus: 'bus' });
+    expect(readPublisherConfig(PUBLISHER)).toEqual({
+      tables: { ledger: 'Ledger', registry: 'Registry' },
+      eventBus: 'bus',
+    });
     expect(readRelayConfig({ ...PUBLISHER, PARKING_QUEUE_URL: QUEUE })).toMatchObject({ parkingQueueUrl: QUEUE });
     expect(() => readRelayConfig(PUBLISHER)).toThrow('PARKING_QUEUE_URL');
     expect(() => readPublisherConfig({ ...PUBLISHER, EVENT_BUS: '' })).toThrow('EVENT_BUS must be the name');
