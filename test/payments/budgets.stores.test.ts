@@ -164,15 +164,18 @@ describe('a callback', () => {
 
   const writes = (calls: readonly MeteredCall[]) => calls.filter(({ name }) => name === 'TransactWriteItems');
 
-  test.each<[string, string, (processor: SandboxInProcess, charge: string) => Promise<unknown>]>([
-    ['that settles a payment', 'tok_async', ({ inside }, charge) => inside.approve(charge)],
-    ['that tells of a refund', 'tok_ok', ({ inside }, charge) => inside.refund(charge, 300)],
-    ['that tells of a dispute', 'tok_ok', ({ inside }, charge) => inside.dispute(charge, 12_500)],
-  ])('%s is one durable write and at most 5 write units, indexes included', async (_what, source, settle) => {
+  /** A dispute makes the transition longer than a kilobyte, and its place in a queue is written with it. */
+  const DISPUTE_UNITS = 9;
+
+  test.each<[string, number, string, (processor: SandboxInProcess, charge: string) => Promise<unknown>]>([
+    ['that settles a payment', 5, 'tok_async', ({ inside }, charge) => inside.approve(charge)],
+    ['that tells of a refund', 5, 'tok_ok', ({ inside }, charge) => inside.refund(charge, 300)],
+    ['that tells of a dispute', DISPUTE_UNITS, 'tok_ok', ({ inside }, charge) => inside.dispute(charge, 12_500)],
+  ])('%s is one durable write and at most %i write units, indexes included', async (_what, most, source, settle) => {
     const { calls, take } = await waiting(source, settle);
     expect(await take()).toMatchObject({ kind: 'taken_in', transitions: [expect.any(String)] });
     expect(writes(calls)).toHaveLength(1);
-    expect(unitsOf(writes(calls))).toBeLessThanOrEqual(5);
+    expect(unitsOf(writes(calls))).toBeLessThanOrEqual(most);
     expect(calls.map(({ name }) => name).filter((name) => name !== 'TransactWriteItems')).toEqual(['GetItem', 'Query']);
   });
 
