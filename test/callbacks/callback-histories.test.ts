@@ -24,10 +24,10 @@ describe('a callback, its redelivery and a rival have one effect', () => {
   test('with every pair of faults at every two calls', async () => {
     const { histories, findings } = await surveyCallbacks(inMemory, takeIn, {
       faults: 2,
-      oneOf: whole(1, { slice: 4 }),
+      oneOf: whole(1, { slice: 12 }),
     });
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(3_000, { slice: 800 }));
+    expect(histories).toBeGreaterThan(whole(3_000, { slice: 250 }));
   });
 });
 

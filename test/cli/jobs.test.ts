@@ -110,7 +110,7 @@ describe('payonce jobs', () => {
     });
     const future = await ending('run', 'close-days', '--scheduled-for', '1772367000');
     expect(future.exitCode).toBe(ExitCode.refused);
-    expect(future.sentence).toContain('invalid_request: scheduled_for must not lie in the future');
+    expect(future.sentence).toContain('invalid_request: scheduled_for must not be in the future');
     expect((await ending('--key', 'nonsense', 'list')).sentence).toContain('unauthorized: Send a valid API key');
     expect(await ending('runs', '../payments')).toMatchObject({ exitCode: ExitCode.notFound });
   });

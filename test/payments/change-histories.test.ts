@@ -38,8 +38,8 @@ describe('a change, its retry and a rival keep every guarantee', () => {
   });
 
   test('a refund, with every pair of faults at every two calls', async () => {
-    const { histories, findings } = await surveyChanges(subject(REFUND), { faults: 2, oneOf: whole(1, { slice: 4 }) });
+    const { histories, findings } = await surveyChanges(subject(REFUND), { faults: 2, oneOf: whole(1, { slice: 12 }) });
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(3_000, { slice: 800 }));
+    expect(histories).toBeGreaterThan(whole(3_000, { slice: 250 }));
   });
 });

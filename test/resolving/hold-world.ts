@@ -96,7 +96,7 @@ export class HoldWorld {
     await receiveCallback({ ...tools, digest: systemDigest }, callback(`evt_${this.#events}`, this.chargeId));
   }
 
-  /** An hour of the resolver's runs. */
+  /** An hour of the resolver's runs, without those that would find their queue empty. */
   async resolveForAnHour(): Promise<void> {
     const tools = {
       ...this.#tools(this.#ports()),
@@ -106,10 +106,11 @@ export class HoldWorld {
     };
     for (let half = 0; half < 2; half += 1) {
       this.clock.advance(30 * MINUTE_MS);
-      await resolveClaims(tools);
-      // In fifteen minutes each is due once.
-      for (let look = 0; look < 15; look += 1) await resolveInquiries(tools, this.clock.nowMs() + look * MINUTE_MS);
-      await returnCharges(tools);
+      if (this.store.openClaims() > 0) await resolveClaims(tools);
+      // In fifteen minutes each is due once, as long as there is any.
+      for (let look = 0; look < 15 && this.store.queued('inquiry') > 0; look += 1)
+        await resolveInquiries(tools, this.clock.nowMs() + look * MINUTE_MS);
+      if (this.store.queued('return') > 0) await returnCharges(tools);
     }
   }
 

@@ -17,6 +17,8 @@ interface SurveyOptions {
   readonly atOnce?: number;
   /** With what a call is struck, by its name. @default every kind */
   readonly kindsOf?: (call: string) => readonly FaultKind[];
+  /** Of the histories with the most faults, one of so many. @default 1 */
+  readonly oneOf?: number;
 }
 
 /** A read that was applied and one that was not are the same: on the DynamoDB API each history takes its time. */
@@ -31,15 +33,16 @@ export function kindsByEffect(call: string): readonly FaultKind[] {
 export async function surveyFaults(
   run: (faults: readonly PlannedFault[]) => Promise<HistoryRun>,
   depth: number,
-  { atOnce = 1, kindsOf = () => FAULT_KINDS }: SurveyOptions = {},
+  { atOnce = 1, kindsOf = () => FAULT_KINDS, oneOf = 1 }: SurveyOptions = {},
 ): Promise<HistorySurvey> {
   const findings: HistorySurvey['findings'][number][] = [];
   let histories = 0;
   let generation: readonly (readonly PlannedFault[])[] = [[]];
   for (let count = 0; count <= depth; count += 1) {
     const next: (readonly PlannedFault[])[] = [];
-    for (let start = 0; start < generation.length; start += atOnce) {
-      const some = generation.slice(start, start + atOnce);
+    const part = count === depth ? everyNth(generation, oneOf) : generation;
+    for (let start = 0; start < part.length; start += atOnce) {
+      const some = part.slice(start, start + atOnce);
       const runs = await Promise.all(some.map(async (faults) => ({ faults, ...(await run(faults)) })));
       histories += runs.length;
       findings.push(

@@ -72,6 +72,13 @@ export function knownFieldsOnly(command: string, input: object): void {
   }
 }
 
+const NONE: Readonly<Record<string, never>> = Object.freeze({});
+
+function mustBeUsed(placeholder: string, expressions: readonly (Parsed<unknown> | undefined)[]): void {
+  for (const expression of expressions) if (expression?.uses.has(placeholder) === true) return;
+  throw new ValidationError(`Value provided in expression attributes unused in expressions: ${placeholder}`);
+}
+
 /** The placeholders of a request, each of which one of its expressions must use. */
 export function placeholdersOf(
   input: {
@@ -80,15 +87,13 @@ export function placeholdersOf(
   },
   ...expressions: readonly (Parsed<unknown> | undefined)[]
 ): Placeholders {
-  const names = input.ExpressionAttributeNames ?? {};
-  const values = keptItem(input.ExpressionAttributeValues ?? {});
-  for (const each of [...Object.keys(names), ...Object.keys(values)]) {
-    if (!expressions.some((expression) => expression?.uses.has(each))) {
-      throw new ValidationError(`Value provided in expression attributes unused in expressions: ${each}`);
-    }
-  }
+  const { ExpressionAttributeNames: names = NONE, ExpressionAttributeValues: given } = input;
+  const values = given === undefined ? NONE : keptItem(given);
+  for (const each in names) mustBeUsed(each, expressions);
+  for (const each in values) mustBeUsed(each, expressions);
   for (const expression of expressions) {
-    for (const each of expression?.uses ?? []) {
+    if (expression === undefined) continue;
+    for (const each of expression.uses) {
       if (names[each] === undefined && values[each] === undefined) {
         throw new ValidationError(`An expression attribute used in expression is not defined: ${each}`);
       }

@@ -34,7 +34,9 @@ function kept(value: unknown): Value {
 /** The attributes of an item. The document client leaves out those that are undefined, and refuses undefined below them. */
 export function keptItem(value: object): Item {
   const item: Record<string, Value> = {};
-  for (const [name, each] of Object.entries(value)) {
+  const given = value as Readonly<Record<string, unknown>>;
+  for (const name of Object.keys(given)) {
+    const each = given[name];
     if (each !== undefined && typeof each !== 'function') item[name] = kept(each);
   }
   return Object.freeze(item);

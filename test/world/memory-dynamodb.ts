@@ -104,8 +104,7 @@ export class MemoryDynamoDb {
   /** The rows of a table whose partition key begins so, partition by partition. */
   items(table: string, prefix = ''): readonly Item[] {
     return this.#table(table)
-      .all()
-      .filter(({ partition }) => String(partition).startsWith(prefix))
+      .all(prefix)
       .map(({ item }) => item);
   }
 

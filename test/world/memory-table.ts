@@ -153,9 +153,13 @@ export class MemoryTable {
     return this.#scanOrder.filter((key) => hashOf(key) % segments === segment);
   }
 
-  /** Every row, partition by partition. */
-  all(): readonly Row[] {
-    return [...this.#partitions.values()].flatMap(({ rows }) => rows.map(({ row }) => row));
+  /** Every row whose partition key begins so, partition by partition. */
+  all(prefix = ''): readonly Row[] {
+    const found: Row[] = [];
+    for (const [key, { rows }] of this.#partitions) {
+      if (String(key).startsWith(prefix)) for (const { row } of rows) found.push(row);
+    }
+    return found;
   }
 
   #place(index: string, row: Row | undefined): readonly [Scalar, Scalar, Row] | undefined {

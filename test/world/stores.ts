@@ -1,4 +1,4 @@
-import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { LedgerRow, RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import type { OperationId, OrderId } from '../../lambdas/kernel/ids.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
@@ -9,7 +9,7 @@ import type { OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../../lam
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
-import { parseTransition, transitionRow } from '../../lambdas/payments/store/items.ts';
+import { appendItem, notesPut, parseTransition } from '../../lambdas/payments/store/items.ts';
 import { HOLDS } from '../../lambdas/payments/store/queue-items.ts';
 import type { Effect, EffectStore, OrphanedCallback } from '../../lambdas/payments/use/effect-store.ts';
 import type {
@@ -137,16 +137,28 @@ export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, U
     return this.database.items(TABLES.registry, RegistryRow.hold).map(HOLDS.parse);
   }
 
+  /** The length of a queue of the Registry. */
+  queued(queue: 'inquiry' | 'return'): number {
+    return this.database.items(TABLES.registry, RegistryRow[queue]).length;
+  }
+
+  /** How many claims wait for their commit. */
+  openClaims(): number {
+    return this.database.items(TABLES.idempotency).filter((item) => item['status'] === 'INPROGRESS').length;
+  }
+
   /** Removes the record in any state, like time to live. */
   deleteRecord(operationId: OperationId): void {
     // It is applied at once: memory is not waited for.
     void this.database.client.send(new DeleteCommand({ TableName: TABLES.idempotency, Key: recordKey(operationId) }));
   }
 
-  /** Rows of the Ledger that a test makes itself. */
+  /** Transitions that a test makes itself, with their notes. */
   async write(transitions: readonly Transition[]): Promise<void> {
     for (const transition of transitions) {
-      await this.database.client.send(new PutCommand({ TableName: TABLES.ledger, Item: transitionRow(transition) }));
+      const notes = notesPut(TABLES, transition);
+      const items = [appendItem(TABLES, transition), ...(notes === undefined ? [] : [notes])];
+      await this.database.client.send(new TransactWriteCommand({ TransactItems: items }));
     }
   }
 }
