@@ -43,7 +43,7 @@ export const requestId = z.string().meta({
 
 export const location = z.string().meta({
   description:
-    'Where the object of the answer is: a path for the host that was called, with the stage when it was called with one.',
+    'The path of the object, without the stage of the API: a caller whose address contains a stage puts it in front.',
   header: { id: 'Location' },
 });
 
