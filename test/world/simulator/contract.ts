@@ -1,0 +1,215 @@
+/** What the parts of the simulator know of each other: the running system, the acts upon it, and the oracles. Types only. */
+import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
+import type { SandboxInProcess } from '../sandbox-in-process.ts';
+import type { TABLES } from '../tables.ts';
+
+/** One thing that an actor does. It names objects by the ordinal of the step that made them, so it is plain JSON. */
+export interface Step {
+  /** Since the history began. */
+  readonly atMs: number;
+  readonly actor: string;
+  readonly act: string;
+  readonly [argument: string]: unknown;
+}
+
+export interface History {
+  readonly seed: number;
+  readonly profile: string;
+  readonly steps: readonly Step[];
+  /** Names of faults that do not happen: `<process>/<ordinal of the gate>`, as in `Fault.name`. */
+  readonly muted: readonly string[];
+}
+
+/** One request of a client, answered or not. */
+export interface ClientCall {
+  readonly step: number;
+  readonly tenant: string;
+  readonly method: string;
+  readonly path: string;
+  readonly key?: string;
+  readonly body?: unknown;
+  readonly sentAtMs: number;
+  /** Undefined when the client got no answer, or none yet. The gateway's own 504 and 502 are answers. */
+  answer?: ClientAnswer;
+}
+
+export interface ClientAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly atMs: number;
+}
+
+/** A metric that a function published. */
+export interface Rang {
+  readonly metric: string;
+  readonly atMs: number;
+  readonly count: number;
+  /** For example the job, or the vendor. */
+  readonly dimensions: Readonly<Record<string, string>>;
+}
+
+export interface WebhookReceived {
+  readonly endpointId: string;
+  readonly eventId: string;
+  readonly atMs: number;
+  readonly body: string;
+  readonly accepted: boolean;
+}
+
+export interface Published {
+  readonly detailType: string;
+  readonly detail: unknown;
+  readonly atMs: number;
+}
+
+/** What the shop did. */
+export interface ShopDeed {
+  readonly kind: 'reserved' | 'committed' | 'released' | 'credited' | 'refused';
+  /** Payonce's key of the call. */
+  readonly key: string;
+  /** The call's body. */
+  readonly order: unknown;
+  readonly atMs: number;
+}
+
+/** An e-mail that the mail server accepted. */
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly atMs: number;
+}
+
+/** A fault that happened at a gate. */
+export interface Fault {
+  /** Stable when other steps or faults are taken away. */
+  readonly name: string;
+  readonly kind: FaultKind;
+  /** What the process was calling, for example `dynamodb TransactWriteCommand`. */
+  readonly label: string;
+  /** The function, or the actor, whose call it was. */
+  readonly of: string;
+  readonly atMs: number;
+}
+
+export type FaultKind =
+  | 'crash_before'
+  | 'crash_after'
+  | 'throttle'
+  | 'conflict'
+  | 'ambiguous_applied'
+  | 'ambiguous_lost'
+  | 'slow';
+
+/** How often each kind of fault happens at a gate, from 0 to 1. */
+export type FaultRates = Readonly<Partial<Record<FaultKind, number>>>;
+
+/** What a deployment is configured with. */
+export interface Settings {
+  /** The processor of payments that no rule matches: `sandbox` or `second`. */
+  readonly defaultProcessor: string;
+  readonly routes: readonly { readonly tenant?: string; readonly currency?: string; readonly processor: string }[];
+  /** Whether runs of jobs come by the schedule, the executor and the signed route; else the worker gets their messages. */
+  readonly cron: boolean;
+  /** Each rate is multiplied by this while the fault can happen. 0 ends all faults. */
+  readonly faults: FaultRates;
+  /** The processes' clocks differ from the world's by at most this. */
+  readonly clockSkewMs: number;
+}
+
+/** What oracles read. */
+export interface Observed {
+  readonly nowMs: number;
+  /** All faults have ended, and forty days have passed. */
+  readonly quiet: boolean;
+  readonly database: MemoryDynamoDb;
+  readonly tables: typeof TABLES;
+  /** By name of the processor. */
+  readonly processors: Readonly<Record<string, SandboxInProcess>>;
+  /** By name of the tenant, as in `Step.tenant` and `ClientCall.tenant`. */
+  readonly tenants: Readonly<Record<string, SimulatedTenant>>;
+  readonly calls: readonly ClientCall[];
+  readonly rang: readonly Rang[];
+  readonly published: readonly Published[];
+  readonly webhooks: readonly WebhookReceived[];
+  readonly shop: readonly ShopDeed[];
+  readonly mails: readonly Mail[];
+  readonly faults: readonly Fault[];
+  /** Errors that a handler threw to its caller, and lines logged as faults. */
+  readonly reported: readonly { readonly of: string; readonly error: unknown; readonly atMs: number }[];
+  /** Messages that are left, by name of the queue: task queues, consumers' queues, their dead letters and parking queues. */
+  readonly queues: Readonly<Record<string, number>>;
+}
+
+export interface SimulatedTenant {
+  readonly tenantId: string;
+  readonly mode: 'test' | 'live';
+  /** Has every scope of a merchant. */
+  readonly apiKey: string;
+  /** Has the operators' scopes. */
+  readonly operatorKey: string;
+}
+
+export interface ApiRequest {
+  readonly step: number;
+  readonly tenant: string;
+  readonly method: string;
+  readonly path: string;
+  readonly key?: string;
+  readonly body?: unknown;
+  readonly prefer?: string;
+  /** @default merchant */
+  readonly as?: 'merchant' | 'operator';
+  /** The client closes the connection; the call goes on. @default the gateway's 29 s */
+  readonly patienceMs?: number;
+}
+
+/** A delivery of a processor's callback: the raw request of the gateway. */
+export interface CallbackDelivery {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** What acts use. Nothing else is a source of time, chance or order. */
+export interface RunningSystem extends Observed {
+  /** Sends a request through the gateway. The promise ends with the answer, or when the client's patience ends. */
+  api(request: ApiRequest): Promise<ClientCall>;
+  /** Called with each callback that a processor has to tell. @default it is delivered at once, once */
+  onCallback(take: (processor: string, delivery: CallbackDelivery) => void): void;
+  /** Delivers it to the callbacks function. @returns the status */
+  callback(processor: string, delivery: CallbackDelivery): Promise<number>;
+  /** Work under way goes on in the old processes; new processes have the new settings. */
+  deploy(settings: Partial<Settings>): void;
+  readonly settings: Settings;
+  runJob(id: string): Promise<void>;
+  /** Moves what is in a dead-letter or parking queue back to its queue. */
+  redrive(queue: string): void;
+  /** Redrives the dead letters of shop and mail, as `payonce letters` does. */
+  redriveLetters(): Promise<void>;
+  republish(fromMs: number, untilMs: number): Promise<void>;
+  rebuildViews(): Promise<void>;
+  /** The processor is unreachable, or reachable again. */
+  processorUp(processor: string, isUp: boolean): void;
+  /** The shop, or the mail server, is unreachable, or reachable again. */
+  partyUp(party: 'stock' | 'referrals' | 'mail', isUp: boolean): void;
+  /** How an endpoint's receiver answers from now on. @default 200 */
+  endpointAnswers(url: string, status: number | 'timeout'): void;
+  /** Makes the bank, the payer or a user of the processor's dashboard act, as one process with the name of the step. */
+  inside<Result>(processor: string, act: (inside: SandboxInProcess['inside']) => Promise<Result>): Promise<Result>;
+  at(atMs: number, what: () => void | Promise<void>): void;
+  sleep(ms: number): Promise<void>;
+  /** From 0 up to 1, from the seed and the label alone. */
+  decide(label: string): number;
+}
+
+export interface Violation {
+  /** The oracle's name, for example `I9 processor and books`. */
+  readonly oracle: string;
+  readonly what: string;
+  /** A payment, order, endpoint or key. */
+  readonly about?: string;
+}
+
+export type Oracle = (world: Observed) => readonly Violation[];
