@@ -151,4 +151,19 @@ describe('the sandbox in process', () => {
     await processor.inside.endRefund(refund.operationId, 'succeeded');
     expect(refundsOf(order.paymentId)).toMatchObject([{ refundId: refund.operationId, status: 'succeeded' }]);
   });
+
+  test('tells its events, and what it will do by itself', async () => {
+    const events: string[] = [];
+    const later: { afterMs: number; what: () => Promise<void> }[] = [];
+    processor = createSandboxInProcess({
+      clock,
+      onEvent: ({ type }) => void events.push(type),
+      later: (afterMs, what) => void later.push({ afterMs, what }),
+    });
+    const { chargeId } = await charged({ source: 'tok_async' });
+    expect(later).toMatchObject([{ afterMs: 2_000 }]);
+    await later[0]?.what();
+    await processor.inside.refund(chargeId, 300);
+    expect(events).toEqual(['charge.pending', 'charge.succeeded', 'refund.created']);
+  });
 });

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Charge, ChargeStatus } from '../../lambdas/kernel/contract/sandbox-api.ts';
+import type { Charge, ChargeStatus, SandboxEvent } from '../../lambdas/kernel/contract/sandbox-api.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
@@ -108,6 +108,10 @@ export interface SandboxInProcessOptions {
   readonly abilities?: Partial<ProcessorAbilities>;
   /** @default the prefix and a number */
   readonly newId?: (prefix: string, count: number) => string;
+  /** Called with each event that the processor tells by a callback. @default tests deliver callbacks themselves */
+  readonly onEvent?: (event: SandboxEvent) => void;
+  /** Called with what happens at the processor by itself, for example the end of a pending charge. @default it does not happen */
+  readonly later?: (afterMs: number, what: () => Promise<void>) => void;
 }
 
 /** A call on its way. */
@@ -118,13 +122,16 @@ interface Caller {
 
 export function createSandboxInProcess(options: SandboxInProcessOptions): SandboxInProcess {
   const { clock, newId = (prefix, count) => `${prefix}${count}` } = options;
-  const history = createHistory(clock);
+  const history = createHistory(clock, options.onEvent);
   const callers = new AsyncLocalStorage<Caller>();
   let ids = 0;
   const world: SandboxWorld = {
     books: history.observe(createMemoryBooks()),
-    // Tests act as the payer and the bank themselves, and deliver callbacks themselves.
-    tasks: { enqueue: async () => {} },
+    tasks: {
+      enqueue: async (task, delaySeconds) => {
+        if (task.kind === 'advance') options.later?.(delaySeconds * 1_000, () => advance(world, task));
+      },
+    },
     callbacks: { address: async () => undefined, secret: async () => '' },
     runner: idempotentRunner,
     nowMs: () => clock.nowMs(),
@@ -182,7 +189,7 @@ interface History {
 }
 
 /** What the sandbox's books have held, from the writes that they have confirmed. */
-function createHistory(clock: Clock): History {
+function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent'] = () => {}): History {
   const versions = new Map<string, { readonly atMs: number; readonly charge: Charge }[]>();
   const shown = new Map<string, ProcessorCharge>();
   const applied: AppliedChange[] = [];
@@ -207,16 +214,19 @@ function createHistory(clock: Clock): History {
     },
     observe: (books) => ({
       ...books,
-      add: async (charge, ...rest) => {
-        const outcome = await books.add(charge, ...rest);
-        if (outcome === 'added') note(charge);
+      add: async (charge, event, ...rest) => {
+        const outcome = await books.add(charge, event, ...rest);
+        if (outcome === 'key_taken') return outcome;
+        note(charge);
+        onEvent(event);
         return outcome;
       },
       change: async (seen, change) => {
         const outcome = await books.change(seen, change);
         if (outcome === 'conflict') return outcome;
-        const { charge, operation } = change;
+        const { charge, events, operation } = change;
         note(charge);
+        events.forEach(onEvent);
         if (operation !== undefined) {
           const kind = KINDS[charge.status] ?? 'refund';
           const isRefund = charge.refunds.length > seen.charge.refunds.length;

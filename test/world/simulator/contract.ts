@@ -1,10 +1,13 @@
 /** What the parts of the simulator know of each other: the running system, the acts upon it, and the oracles. Types only. */
+import type { SandboxEvent } from '../../../lambdas/kernel/contract/sandbox-api.ts';
 import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
 import type { SandboxInProcess } from '../sandbox-in-process.ts';
 import type { TABLES } from '../tables.ts';
 
-/** One thing that an actor does. It names objects by the ordinal of the step that made them, so it is plain JSON. */
+/** One thing that an actor does. It names objects by the id of the step that made them, so it is plain JSON. */
 export interface Step {
+  /** Stable when other steps are taken away: processes are named after it. */
+  readonly id: number;
   /** Since the history began. */
   readonly atMs: number;
   readonly actor: string;
@@ -22,6 +25,7 @@ export interface History {
 
 /** One request of a client, answered or not. */
 export interface ClientCall {
+  /** The id of the step. */
   readonly step: number;
   readonly tenant: string;
   readonly method: string;
@@ -166,20 +170,14 @@ export interface ApiRequest {
   readonly patienceMs?: number;
 }
 
-/** A delivery of a processor's callback: the raw request of the gateway. */
-export interface CallbackDelivery {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
 /** What acts use. Nothing else is a source of time, chance or order. */
 export interface RunningSystem extends Observed {
   /** Sends a request through the gateway. The promise ends with the answer, or when the client's patience ends. */
   api(request: ApiRequest): Promise<ClientCall>;
-  /** Called with each callback that a processor has to tell. @default it is delivered at once, once */
-  onCallback(take: (processor: string, delivery: CallbackDelivery) => void): void;
-  /** Delivers it to the callbacks function. @returns the status */
-  callback(processor: string, delivery: CallbackDelivery): Promise<number>;
+  /** Called with each event that a processor has to tell. @default it is delivered at once, once */
+  onCallback(take: (processor: string, event: SandboxEvent) => void): void;
+  /** Signs the event with the processor's secret, now, and posts it to the callbacks function. @returns the status */
+  callback(processor: string, event: SandboxEvent): Promise<number>;
   /** Work under way goes on in the old processes; new processes have the new settings. */
   deploy(settings: Partial<Settings>): void;
   readonly settings: Settings;
@@ -190,6 +188,8 @@ export interface RunningSystem extends Observed {
   redriveLetters(): Promise<void>;
   republish(fromMs: number, untilMs: number): Promise<void>;
   rebuildViews(): Promise<void>;
+  /** Deletes the personal data of a payment or an order, as `payonce erase` does. */
+  erase(id: string): Promise<void>;
   /** The processor is unreachable, or reachable again. */
   processorUp(processor: string, isUp: boolean): void;
   /** The shop, or the mail server, is unreachable, or reachable again. */
