@@ -243,3 +243,96 @@ describe('a reversal', () => {
     expect(await harness.store.openOrders(10)).toEqual([]);
   });
 });
+
+describe('an order whose payment is refunded or disputed after it was paid', () => {
+  const receive = (eventId: string, request: CreateOrder) =>
+    receiveCallback(
+      { ...harness.tools, effects: harness.store, books: harness.processor },
+      { processorName: 'sandbox', eventId, type: 'charge.changed', chargeId: chargeOf(request).chargeId },
+    );
+  const noAnswer = () => Promise.reject(new AmbiguousError('party_timeout', 'no'));
+  const silentMailer = { send: noAnswer };
+  const silentReferrals = { credit: noAnswer };
+  const refunded = async (request: CreateOrder) => {
+    await harness.processor.inside.refund(chargeOf(request).chargeId, 2_000);
+    await receive('refunded', request);
+  };
+  const disputed = async (request: CreateOrder) => {
+    const dispute = await harness.processor.inside.dispute(chargeOf(request).chargeId, 2_000);
+    await receive('disputed', request);
+    return dispute;
+  };
+
+  test.each([
+    ['refunded', refunded],
+    ['disputed', disputed],
+  ])('completed, then %s: sends neither the delayed e-mail nor the pending credit', async (_how, goesBack) => {
+    const request = orderRequest('delayed');
+    const first = await harness.order(request, { mailer: silentMailer, referrals: silentReferrals });
+    expect(first).toMatchObject({ answer: { status: 201 } });
+    await goesBack(request);
+    await harness.resolveFor(20);
+    expect(harness.mailer.outbox).toEqual([]);
+    expect(await harness.shop.credits(request.orderId)).toBe(0);
+    harness.clock.advance(3 * DAY_MINUTES * MINUTE_MS);
+    await harness.resolveFor(60);
+    expect(await harness.read(request)).toMatchObject({ email: { status: 'failed' }, referral: { status: 'failed' } });
+    expect(await harness.store.openOrders(10)).toEqual([]);
+  });
+
+  test('sends the delayed e-mail and the credit when the dispute is won', async () => {
+    const request = orderRequest('won_late');
+    await harness.order(request, { mailer: silentMailer, referrals: silentReferrals });
+    const dispute = await disputed(request);
+    await harness.resolveFor(5);
+    await harness.processor.inside.closeDispute(dispute, 'won');
+    await receive('closed', request);
+    await harness.resolveFor(5);
+    expect(harness.mailer.outbox).toHaveLength(1);
+    expect(await harness.shop.credits(request.orderId)).toBe(1);
+  });
+
+  test.each([
+    ['before the reservation', 0, { letters: 0, credits: 0 }],
+    ['before the e-mail', 1, { letters: 0, credits: 0 }],
+    ['before the credit', 2, { letters: 1, credits: 0 }],
+    ['before the completion', 3, { letters: 1, credits: 1 }],
+  ])('%s, within one request: it is canceled', async (_when, after, { letters, credits }) => {
+    const request = orderRequest('in_between');
+    let effects = 0;
+    /** Disputes the payment right after so many effects. */
+    const counted = async <Outcome>(call: () => Promise<Outcome>): Promise<Outcome> => {
+      const outcome = await call();
+      effects += 1;
+      if (effects === after) await disputed(request);
+      return outcome;
+    };
+    const { stock, referrals } = harness.shop;
+    const { orders } = harness.tools;
+    const outcome = await harness.order(request, {
+      stock: { ...stock, reserve: (...asked) => counted(() => stock.reserve(...asked)) },
+      mailer: { send: (email) => counted(() => harness.mailer.send(email)) },
+      referrals: { credit: (...asked) => counted(() => referrals.credit(...asked)) },
+      orders: {
+        claimOrder: (claim) => orders.claimOrder(claim),
+        commitOrder: (commit) => orders.commitOrder(commit),
+        appendToOrder: async (append) => {
+          const appended = await orders.appendToOrder(append);
+          const isPaid = append.transitions.some(({ type }) => type === 'reservation.pending');
+          if (isPaid && after === 0) await disputed(request);
+          return appended;
+        },
+        listOrderTransitions: (...page) => orders.listOrderTransitions(...page),
+        openOrders: (limit) => orders.openOrders(limit),
+        closeOrder: (open) => orders.closeOrder(open),
+      },
+    });
+    expect(outcome).not.toMatchObject({ answer: { status: 201 } });
+    await harness.resolveFor(20);
+    expect((await harness.read(request)).status).toBe('canceled');
+    expect(await harness.shop.reserved(request.orderId)).toBe(0);
+    expect(harness.mailer.outbox).toHaveLength(letters);
+    expect(await harness.shop.credits(request.orderId)).toBe(credits);
+    expect(await harness.typesOf(request)).not.toContain('order.completed');
+  });
+});

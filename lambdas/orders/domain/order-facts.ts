@@ -67,7 +67,7 @@ function decidePayment(
   order: Order,
   nowMs: number,
 ): OrderDraft | undefined {
-  if (fact.kind === 'payment' && fact.status === 'succeeded' && fact.leftMinor <= 0)
+  if (fact.kind === 'payment' && isMoneyGone(fact))
     return decideRefunded(fact.pendingMinor > 0 ? 'reversing' : 'reversed', order, nowMs);
   const isOpen = order.charge.status === 'pending' || order.charge.status === 'review';
   if (!isOpen || order.failure !== undefined) return undefined;
@@ -100,14 +100,18 @@ function decidePayment(
   }
 }
 
-/**
- * An order is not fulfilled once its payment is refunded, disputed, or on its way back. After the confirmation e-mail, a refund
- * is a return of goods.
- */
+/** Whether the whole amount of a payment that succeeded is refunded, disputed, or on its way back. */
+export function isMoneyGone({ status, leftMinor }: Extract<OrderFact, { kind: 'payment' }>): boolean {
+  return status === 'succeeded' && leftMinor <= 0;
+}
+
+/** An order does not complete without its money, even if its e-mail was sent. After the completion, a refund is a return of goods. */
 function decideRefunded(status: 'reversing' | 'reversed', order: Order, nowMs: number): OrderDraft | undefined {
-  const isInTime = order.failure === undefined && order.status !== 'completed' && order.email.status === 'none';
-  if (!isInTime) return undefined;
-  const failure = { code: 'payment_refunded', message: 'The payment was given back before the order was fulfilled.' };
+  if (order.failure !== undefined || order.status === 'completed') return undefined;
+  const failure = {
+    code: 'payment_refunded',
+    message: 'The payment was refunded or disputed before the order was completed.',
+  };
   return failed('charge.refunded', { ...order, charge: { status, sinceMs: nowMs } }, failure, nowMs);
 }
 

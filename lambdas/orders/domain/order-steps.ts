@@ -68,11 +68,10 @@ export function nextOrderStep(order: Order, turn: Turn): OrderStep {
 function fulfil(order: Order, turn: Turn): OrderStep {
   const { status, sinceMs } = order.reservation;
   const { nowMs } = turn;
-  // Before the customer is told, the payment is read again: it may have been refunded meanwhile.
-  const isUntold = order.status !== 'completed' && order.email.status === 'none';
-  const look = isUntold ? ask('charge', turn) : undefined;
-  if (look !== undefined) return look;
   if (status === 'none') {
+    // The payment may have been refunded since an earlier turn.
+    const look = ask('charge', turn);
+    if (look !== undefined) return look;
     if (!turn.timeLeft) return REST;
     return append('reservation.pending', { ...order, reservation: { status: 'pending', sinceMs: nowMs } });
   }

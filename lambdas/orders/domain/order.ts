@@ -89,7 +89,7 @@ export const ORDER_TRANSITION_TYPES = [
   'charge.failed',
   /** The payer did not approve the payment in time. */
   'charge.abandoned',
-  /** The payment was fully refunded by another actor before the confirmation e-mail. */
+  /** The payment was fully refunded or disputed before the order was completed. */
   'charge.refunded',
   'charge.review_required',
   'reversal.pending',

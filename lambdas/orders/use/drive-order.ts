@@ -4,10 +4,10 @@ import { rounds } from '../../once/use/rounds.ts';
 import type { OpenOrder } from '../../payments/use/payment-store.ts';
 import type { Order, OrderDraft } from '../domain/order.ts';
 import { isSettled } from '../domain/order.ts';
-import { decideOrder, type OrderFact } from '../domain/order-facts.ts';
+import { decideOrder, isMoneyGone, type OrderFact } from '../domain/order-facts.ts';
 import { nextOrderStep, type OrderCall } from '../domain/order-steps.ts';
 import { nextOrderTransitions } from '../domain/order-transition.ts';
-import { callForOrder, type OrderCallContext, type OrderTools } from './order-calls.ts';
+import { callForOrder, lookAtPayment, type OrderCallContext, type OrderTools } from './order-calls.ts';
 
 import { lengthened, type OrderChain, readOrderChain } from './order-chain.ts';
 
@@ -28,6 +28,8 @@ export interface Driven {
 
 /** No call begins with less time than this. Milliseconds. */
 const SHORTEST_CALL_MS = 1_000;
+/** The calls with an effect that the money must be there for. */
+const EFFECTS: ReadonlySet<OrderCall> = new Set(['reserve', 'send_email', 'credit']);
 /** The longest turn: each call once, the transitions before and after it, and some repetitions because of rivals. */
 const MAX_STEPS = 60;
 
@@ -76,8 +78,12 @@ class OrderTurn {
           if (await this.#written()) await this.#call(step.call);
           break;
         case 'conclude':
-          this.#draft(step.draft);
-          return this.#driven();
+          if (step.draft.type !== 'order.completed' || (await this.#isPaid())) {
+            this.#draft(step.draft);
+            return this.#driven();
+          }
+          if (this.#order.failure === undefined) return this.#driven();
+          break;
         case 'rest':
           return this.#driven();
       }
@@ -87,9 +93,26 @@ class OrderTurn {
 
   async #call(call: OrderCall): Promise<void> {
     this.#tried.add(call);
+    if (EFFECTS.has(call) && !(await this.#isPaid())) return;
     const { details } = this.#chain;
     const fact = await callForOrder(this.#tools, call, { order: this.#order, details }, this.#context);
     if (fact !== undefined) this.#learn(fact);
+  }
+
+  /**
+   * Reads the payment again right before an effect and before the completion.
+   *
+   *   driver  charge ✓ ── e-mail delayed ─────────── read ── no e-mail, no credit
+   *   payer                        └─ dispute ─┘
+   *
+   * @returns false when the money is gone, or the payment could not be read
+   */
+  async #isPaid(): Promise<boolean> {
+    const fact = await lookAtPayment(this.#tools, this.#order);
+    if (fact === undefined) return false;
+    const isGone = isMoneyGone(fact);
+    if (isGone) this.#learn(fact);
+    return !isGone;
   }
 
   /** @returns false when a rival has appended: then everything is decided again on the new chain */

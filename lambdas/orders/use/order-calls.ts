@@ -38,6 +38,8 @@ export interface OrderTools extends CreatePaymentTools {
   readonly alarm?: (what: AlarmMetric) => void;
 }
 
+type PaymentFact = Extract<OrderFact, { kind: 'payment' }>;
+
 export interface OrderCallContext {
   /** Who drives the order: the request, or a run of a job. */
   readonly cause: Cause;
@@ -137,11 +139,29 @@ async function askForPayment(
     chain = await readChain(store, order.paymentId);
   }
   if (chain === undefined) return undefined;
-  const { status, failure, chargeId } = chain.state.payment;
+  const { status } = chain.state.payment;
   const isPayersTurn = status === 'requires_action' || status === 'requires_capture';
   if (isPayersTurn && ageMs > PAYER_BOUND_MS) return { kind: 'payment_abandoned' };
-  const money = chargeId === undefined ? undefined : moneyOf(chargeId, chain.state);
-  const { leftMinor = 0, pendingMinor = 0 } = money ?? {};
+  return paymentFact(chain.state);
+}
+
+/** Reads the payment. @returns undefined when there is none, or the store is unavailable */
+export async function lookAtPayment(
+  { store }: Pick<OrderTools, 'store'>,
+  { paymentId }: Order,
+): Promise<PaymentFact | undefined> {
+  try {
+    const chain = await readChain(store, paymentId);
+    return chain === undefined ? undefined : paymentFact(chain.state);
+  } catch (error) {
+    if (error instanceof RetryableError) return undefined;
+    throw error;
+  }
+}
+
+function paymentFact(state: PaymentState): PaymentFact {
+  const { status, failure, chargeId } = state.payment;
+  const { leftMinor = 0, pendingMinor = 0 } = (chargeId === undefined ? undefined : moneyOf(chargeId, state)) ?? {};
   return { kind: 'payment', status, leftMinor, pendingMinor, ...(failure === undefined ? {} : { failure }) };
 }
 
