@@ -2,51 +2,83 @@ import { findRoute } from '../http/authenticated-api.ts';
 import { type GatewayEvent, type GatewayResult, gatewayRequest } from '../http/gateway-request.ts';
 import { gatewayResult } from '../http/http-answer.ts';
 import { JSON_TYPE } from '../kernel/answer.ts';
+import { base32, type Digest } from '../kernel/digest.ts';
 import { CONTENT_SECURITY_POLICY, docsPage, START_SCRIPT } from './docs-page.ts';
 import { openApiDocument } from './openapi.ts';
 
 /** Reads a file that lies beside the function's code. */
 export type ReadAsset = (name: string) => Promise<string>;
 
-interface Document {
-  readonly method: 'GET';
-  readonly path: string;
-  readonly type: string;
-  readonly text: (event: GatewayEvent) => Promise<string> | string;
-  readonly headers?: Readonly<Record<string, string>>;
+interface Content {
+  readonly text: string;
+  readonly entityTag: string;
 }
 
-/** They change only with a deploy. Seconds. */
-const ASSET_CACHE = { 'cache-control': 'public, max-age=3600' };
+const SCRIPT = 'text/javascript; charset=utf-8';
+
+/**
+ * The documents change only with a deploy. A cache asks again after an hour, and then by entity tag. Their coding varies
+ * because the gateway compresses for callers that accept it.
+ */
+const CACHED = { 'cache-control': 'public, max-age=3600', vary: 'Accept-Encoding' };
+const OF_PAGE = { 'content-security-policy': CONTENT_SECURITY_POLICY, 'referrer-policy': 'no-referrer' };
 
 /** The API's description and the page that shows it; needs no key, knows no secret, reads no table. */
-export function documentsApi(readAsset: ReadAsset): (event: GatewayEvent) => Promise<GatewayResult> {
-  const description = JSON.stringify(openApiDocument);
-  const get = (path: string, type: string, text: Document['text'], headers = {}): Document => ({
-    method: 'GET',
-    path,
-    type,
-    text,
-    headers,
-  });
-  const asset = (name: string, type: string) => get(`/docs/${name}`, type, () => readAsset(name), ASSET_CACHE);
+export function documentsApi(
+  readAsset: ReadAsset,
+  digest: Pick<Digest, 'sha256'>,
+): (event: GatewayEvent) => Promise<GatewayResult> {
+  const content = (read: () => Promise<string> | string) => readOnce(read, digest);
+  const description = content(() => JSON.stringify(openApiDocument));
+  const pageBeside = content(() => docsPage('docs/'));
+  const pageInside = content(() => docsPage(''));
+  const page = ({ path }: GatewayEvent) => (path.endsWith('/') ? pageInside() : pageBeside());
+  const start = content(() => START_SCRIPT);
+  const renderer = content(() => readAsset('swagger-ui-bundle.js'));
+  const style = content(() => readAsset('swagger-ui.css'));
   const documents = [
-    get('/v1/openapi.json', JSON_TYPE, () => description),
-    get('/docs', 'text/html; charset=utf-8', ({ path }) => docsPage(path.endsWith('/') ? '' : 'docs/'), {
-      'content-security-policy': CONTENT_SECURITY_POLICY,
-      'referrer-policy': 'no-referrer',
-    }),
-    get('/docs/start.js', 'text/javascript; charset=utf-8', () => START_SCRIPT, ASSET_CACHE),
-    asset('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
-    asset('swagger-ui.css', 'text/css; charset=utf-8'),
-  ];
+    { method: 'GET', path: '/v1/openapi.json', type: JSON_TYPE, read: description },
+    { method: 'GET', path: '/docs', type: 'text/html; charset=utf-8', read: page, headers: OF_PAGE },
+    { method: 'GET', path: '/docs/start.js', type: SCRIPT, read: start },
+    { method: 'GET', path: '/docs/swagger-ui-bundle.js', type: SCRIPT, read: renderer },
+    { method: 'GET', path: '/docs/swagger-ui.css', type: 'text/css; charset=utf-8', read: style },
+  ] as const;
 
   return async (event) => {
     const request = gatewayRequest(event);
     const asked = findRoute(documents, request);
     if (asked.kind === 'refused') return gatewayResult(asked.handled.answer, request.requestId);
-    const { type, headers, text } = asked.route;
-    const body = request.method === 'HEAD' ? '' : await text(event);
-    return gatewayResult({ status: 200, headers: { 'content-type': type, ...headers }, body }, request.requestId);
+    const document = asked.route;
+    const { text, entityTag } = await document.read(event);
+    const known = names(request.header('if-none-match'), entityTag);
+    const answer = {
+      status: known ? 304 : 200,
+      // The same with 304: a cache replaces the headers that it stored with those that it gets (RFC 9111, section 3.2).
+      headers: {
+        'content-type': document.type,
+        ...CACHED,
+        etag: entityTag,
+        ...('headers' in document ? document.headers : {}),
+      },
+      body: known || request.method === 'HEAD' ? '' : text,
+    };
+    return gatewayResult(answer, request.requestId);
   };
+}
+
+/** The tag is weak, because the bytes differ with the content coding (RFC 9110, section 8.8.1). */
+function readOnce(read: () => Promise<string> | string, { sha256 }: Pick<Digest, 'sha256'>): () => Promise<Content> {
+  let content: Content | undefined;
+  return async () => {
+    if (content !== undefined) return content;
+    const text = await read();
+    content = { text, entityTag: `W/"${base32(sha256(text))}"` };
+    return content;
+  };
+}
+
+/** @param values of `If-None-Match`; they are compared weakly (RFC 9110, section 13.1.2) */
+function names(values: readonly string[], entityTag: string): boolean {
+  const tags = values.flatMap((value) => value.split(',')).map((tag) => tag.trim());
+  return tags.some((tag) => tag === '*' || tag.replace(/^W\//, '') === entityTag.replace(/^W\//, ''));
 }

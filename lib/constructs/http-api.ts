@@ -1,4 +1,4 @@
-import { RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { RemovalPolicy, Size, Validations } from 'aws-cdk-lib';
 import {
   AccessLogField,
   AccessLogFormat,
@@ -23,6 +23,12 @@ export interface HttpApiProps {
   readonly fallback: Function;
 }
 
+/**
+ * Answers from this size are compressed for callers that accept gzip: lists and the API's documents. An answer about one
+ * payment is smaller and does not wait for the compression.
+ */
+const COMPRESSED_FROM = Size.kibibytes(8);
+
 /** A REST API in front of functions: throttled, its access logged, and its own refusals in the form of the API's errors. */
 export class HttpApi extends Construct {
   readonly api: RestApi;
@@ -37,6 +43,7 @@ export class HttpApi extends Construct {
     const api = new RestApi(this, 'Api', {
       description,
       endpointTypes: [EndpointType.REGIONAL],
+      minCompressionSize: COMPRESSED_FROM,
       // A stage that logs is refused until its account has such a role (Amazon API Gateway, "Set up CloudWatch logging").
       cloudWatchRole: settings.accountLogRole,
       // It is the account's, not the stack's: one that went with its stack would leave all other APIs without logs.

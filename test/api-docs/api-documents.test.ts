@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import { documentsApi } from '../../lambdas/api-docs/documents-api.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { gatewayEvent } from '../payments/payments-api-harness.ts';
 
 const SWAGGER = new URL('../../node_modules/swagger-ui-dist/', import.meta.url);
-const api = documentsApi((name) => readFile(new URL(name, SWAGGER), 'utf8'));
+const api = documentsApi((name) => readFile(new URL(name, SWAGGER), 'utf8'), systemDigest);
 
 describe('the documents of the API', () => {
   test('the description is served as JSON, without a key', async () => {
@@ -71,5 +72,27 @@ describe('the documents of the API', () => {
     const get = await api(gatewayEvent('GET', '/v1/openapi.json'));
 
     expect(head).toEqual({ ...get, body: '' });
+  });
+
+  const DOCUMENTS = ['/v1/openapi.json', '/docs', '/docs/', '/docs/start.js', '/docs/swagger-ui-bundle.js'];
+
+  test.each(DOCUMENTS)('%s is cached, and answered 304 without a body while its content is the same', async (path) => {
+    const first = await api(gatewayEvent('GET', path));
+    expect(first.headers).toMatchObject({ 'Cache-Control': 'public, max-age=3600', Vary: 'Accept-Encoding' });
+    const tag = String(first.headers?.['Etag']);
+    expect(tag).toMatch(/^W\/"[a-z2-7]{52}"$/);
+
+    for (const known of [tag, tag.slice(2), `"other", ${tag}`, '*']) {
+      const again = await api(gatewayEvent('GET', path, { 'if-none-match': known }));
+      expect([known, again]).toEqual([known, { ...first, statusCode: 304, body: '' }]);
+    }
+    const other = await api(gatewayEvent('GET', path, { 'if-none-match': '"other"' }));
+    expect(other).toEqual(first);
+  });
+
+  test('each document has a tag of its own', async () => {
+    const results = await Promise.all(DOCUMENTS.map((path) => api(gatewayEvent('GET', path))));
+
+    expect(new Set(results.map(({ headers }) => headers?.['Etag'])).size).toBe(DOCUMENTS.length);
   });
 });

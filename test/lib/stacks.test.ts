@@ -152,6 +152,13 @@ describe('the API', () => {
     }
   });
 
+  test('compresses large answers, and receives every body as the text that was sent', () => {
+    service.hasResourceProperties('AWS::ApiGateway::RestApi', {
+      MinimumCompressionSize: 8192,
+      BinaryMediaTypes: Match.absent(),
+    });
+  });
+
   test('stays well below the 500 resources that CloudFormation allows for a stack', () => {
     expect(Object.keys(service.toJSON()['Resources'] as object).length).toBeLessThan(400);
   });

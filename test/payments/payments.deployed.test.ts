@@ -177,4 +177,27 @@ describe('the documents', () => {
     const elsewhere = await api.send('DELETE', '/v1/payments');
     expect([elsewhere.status, elsewhere.json['code']]).toEqual([405, 'method_not_allowed']);
   });
+
+  test('are compressed and answered 304 to a caller that has them', async () => {
+    const paths = ['/v1/openapi.json', '/docs', '/docs/start.js', '/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css'];
+    const sent = new Map<string, number>();
+    for (const path of paths) {
+      const first = await fetch(`${aws.apiUrl}${path}`);
+      const text = await first.text();
+      expect([path, first.status, first.headers.get('content-encoding')]).toEqual([
+        path,
+        200,
+        text.length < 8192 ? null : 'gzip',
+      ]);
+      sent.set(path, Number(first.headers.get('content-length')));
+      const plain = await fetch(`${aws.apiUrl}${path}`, { headers: { 'accept-encoding': 'identity' } });
+      expect([path, await plain.text()]).toEqual([path, text]);
+
+      const known = { 'if-none-match': first.headers.get('etag') ?? '' };
+      const again = await fetch(`${aws.apiUrl}${path}`, { headers: known });
+      expect([path, again.status, await again.text()]).toEqual([path, 304, '']);
+    }
+    expect(sent.get('/v1/openapi.json')).toBeLessThan(40_000);
+    expect([...sent.values()].reduce((sum, bytes) => sum + bytes)).toBeLessThan(520_000);
+  });
 });
