@@ -1,0 +1,407 @@
+import type { Mutant } from './mutant.ts';
+
+/** Planted faults in payments, changes, returns and decisions. */
+export const MONEY_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'returns-ignore-disputes',
+    finding: 'B01',
+    fault: 'A stray charge is returned in full although a dispute holds or has taken its money.',
+    edits: [
+      {
+        file: 'lambdas/resolving/use/return-charges.ts',
+        find: 'if (money.leftMinor > 0) {',
+        replace: 'if (money.leftMinor + money.disputedMinor > 0) {',
+      },
+      {
+        file: 'lambdas/resolving/use/return-charges.ts',
+        find: 'order(ended.length + 1, money.leftMinor, money.currency)',
+        replace: 'order(ended.length + 1, money.leftMinor + money.disputedMinor, money.currency)',
+      },
+      {
+        file: 'lambdas/payments/use/queued-with.ts',
+        find: '(moneyOf(chargeId, state)?.leftMinor ?? 0) > 0',
+        replace: '(moneyOf(chargeId, state)?.capturedMinor ?? 0) > 0',
+      },
+    ],
+  },
+  {
+    name: 'refund-sent-after-dispute',
+    finding: 'B02',
+    fault: 'A refund whose owner died is sent although a dispute has taken the money since.',
+    edits: [
+      {
+        file: 'lambdas/payments/use/find-out-change.ts',
+        find: "const allowed = change.kind !== 'refund' || isCovered(change, chain.state);",
+        replace: "const allowed = change.kind !== 'refund' || isCovered(change, chain.state) || true;",
+      },
+    ],
+  },
+  {
+    name: 'no-look-before-refund',
+    finding: 'B02',
+    fault: 'A later owner of a refund does not read the processor’s books before it sends.',
+    edits: [
+      {
+        file: 'lambdas/resolving/use/resolve.ts',
+        find: "if (refund?.status !== 'pending' || books === undefined) return;",
+        replace: "if (refund?.status !== 'failed' || books === undefined) return;",
+      },
+    ],
+  },
+  {
+    name: 'failed-return-not-queued',
+    finding: 'B03',
+    fault: 'A return that the bank fails later, or whose dispute is won, is not queued again.',
+    edits: [
+      {
+        file: 'lambdas/payments/use/queued-with.ts',
+        find: "subject !== undefined && 'chargeId' in subject ? [subject.chargeId] : []",
+        replace: "subject?.kind === 'stray_charge' ? [subject.chargeId] : []",
+      },
+    ],
+  },
+  {
+    name: 'decision-without-look-at-books',
+    finding: 'B06',
+    fault: 'After an operator’s decision the processor’s books are not compared.',
+    edits: [
+      {
+        file: 'lambdas/payments/use/keyed-effect.ts',
+        find: '...(effect.inquiry === undefined ? [] : [effect.inquiry(transition)]),',
+        replace: '...(effect.inquiry === undefined ? [] : [effect.inquiry(transition)].slice(1)),',
+      },
+    ],
+  },
+  {
+    name: 'decision-names-stray',
+    finding: 'B06',
+    fault: 'An operator can name a stray charge, which is returned all the same.',
+    edits: [
+      {
+        file: 'lambdas/payments/domain/operator-decision.ts',
+        find: 'if (state.strayCharges.has(charged)) {',
+        replace: 'if (state.strayCharges.has(charged) && chargeId === undefined) {',
+      },
+    ],
+  },
+  {
+    name: 'decision-books-more',
+    finding: 'B06',
+    fault: 'An operator can book more than the payment’s amount.',
+    edits: [
+      {
+        file: 'lambdas/payments/domain/operator-decision.ts',
+        find: 'if (amountMinor > payment.amountMinor) {',
+        replace: 'if (amountMinor > payment.amountMinor * 1_000) {',
+      },
+    ],
+  },
+  {
+    name: 'foreign-refund-not-queued',
+    finding: 'B07',
+    fault: 'A pending refund that was made at the processor is not looked up when its callback is lost.',
+    edits: [
+      {
+        file: 'lambdas/payments/use/queued-with.ts',
+        find: 'return isForeign ? [',
+        replace: 'return isForeign && occurredAtMs === 0 ? [',
+      },
+    ],
+  },
+  {
+    name: 'open-dispute-not-queued',
+    finding: 'B07',
+    fault: 'An open dispute is not looked up when the callback about its end is lost.',
+    edits: [
+      {
+        file: 'lambdas/payments/use/queued-with.ts',
+        find: "if (subject?.kind === 'dispute' && subject.status === 'open') {",
+        replace: "if (subject?.kind === 'dispute' && subject.status === 'open' && occurredAtMs === 0) {",
+      },
+    ],
+  },
+  {
+    name: 'look-up-below-refunds',
+    finding: 'B08',
+    fault: 'The answer to a look-up of a charge with many refunds is too long to be read.',
+    edits: [
+      {
+        file: 'lambdas/processors/sandbox/sandbox-change.ts',
+        find: '  const charge = parse(chargeAnswer, answer);\n  assertSameCharge(order, charge);\n  const fact = factOfChange(order, charge);\n  return',
+        replace:
+          "  if (answer.text.length > 16000) throw mismatch('The answer is too long.');\n  const charge = parse(chargeAnswer, answer);\n  assertSameCharge(order, charge);\n  const fact = factOfChange(order, charge);\n  return",
+      },
+    ],
+  },
+  {
+    name: 'breaker-of-the-default',
+    finding: 'B09',
+    fault: 'While the default processor’s breaker is open, payments at another processor are not finished.',
+    edits: [
+      {
+        file: 'lambdas/resolving/use/resolve.ts',
+        find: 'const processor = pinnedProcessor(allTools, first) ?? allTools.processor;',
+        replace: 'const { processor } = allTools;',
+      },
+      {
+        file: 'lambdas/payments/use/create-payment.ts',
+        find: 'await (pinnedProcessor(tools, first) ?? tools.processor).ready();',
+        replace: 'if (first.sequence === 1) await tools.processor.ready();',
+      },
+    ],
+  },
+  {
+    name: 'former-processor-unreachable',
+    finding: 'B10',
+    fault: 'After a change of the routes, payments at the former processor are not called there any more.',
+    edits: [
+      {
+        file: 'lambdas/payments/use/pinned-processor.ts',
+        find: 'return processors.find(',
+        replace: 'return [processor, ...processors.slice(processors.length)].find(',
+      },
+    ],
+  },
+  {
+    name: 'all-facts-in-one-transaction',
+    finding: 'B11',
+    fault: 'More new facts of a charge than one transaction holds are never recorded.',
+    edits: [
+      {
+        file: 'lambdas/payments/use/record-charge.ts',
+        find: 'export const MAX_TOGETHER = 40;',
+        replace: 'export const MAX_TOGETHER = 4_000;',
+      },
+    ],
+  },
+  {
+    name: 'capture-of-wrong-amount-failed',
+    finding: 'B13',
+    fault: 'A capture that takes another amount is answered as failed, although money was taken.',
+    edits: [
+      {
+        file: 'lambdas/payments/domain/change-answer.ts',
+        find: "const isInReview = payment.status === 'needs_review';",
+        replace: "const isInReview = payment.status === 'needs_review' && change.kind === 'void';",
+      },
+    ],
+  },
+  {
+    name: 'chain-shorter-than-refunds',
+    finding: 'B14',
+    fault: 'A payment with many refunds has more transitions than a chain may have.',
+    edits: [
+      {
+        file: 'lambdas/payments/use/payment-chain.ts',
+        find: 'const MAX_PAGES = 40;',
+        replace: 'const MAX_PAGES = 1;',
+      },
+      { file: 'lambdas/payments/use/payment-chain.ts', find: 'const PAGE = 250;', replace: 'const PAGE = 100;' },
+    ],
+  },
+  {
+    name: 'pending-refunds-not-reserved',
+    fault: 'A pending refund does not reserve its amount.',
+    edits: [
+      {
+        file: 'lambdas/payments/domain/charge-money.ts',
+        find: 'capturedMinor - refundedMinor - pendingMinor - disputedMinor,',
+        replace: 'capturedMinor - refundedMinor - disputedMinor,',
+      },
+    ],
+  },
+  {
+    name: 'hold-changes-together',
+    fault: 'A capture and a cancellation of one hold can be under way at the same time.',
+    edits: [
+      {
+        file: 'lambdas/payments/domain/change.ts',
+        find: "return [...holdChanges.values()].some(({ status }) => status === 'pending');",
+        replace:
+          "return [...holdChanges.values()].every(({ status }) => status === 'pending') && holdChanges.size > 9;",
+      },
+    ],
+  },
+  {
+    name: 'send-window-left-open',
+    fault: 'A payment is sent hours after its claim.',
+    edits: [
+      {
+        file: 'lambdas/payments/domain/settlement.ts',
+        find: 'return nowMs > claimedAtMs + SEND_WINDOW_MS;',
+        replace: 'return nowMs > claimedAtMs + SEND_WINDOW_MS * 100;',
+      },
+    ],
+  },
+  {
+    name: 'absence-believed-at-once',
+    fault: 'A look-up without a result counts as proof of absence although the processor’s books lag.',
+    edits: [
+      {
+        file: 'lambdas/payments/domain/settlement.ts',
+        find: 'const proven = state.nowMs >= state.claimedAtMs + SEND_WINDOW_MS + ABSENCE_PROOF_MS + lagMs;',
+        replace:
+          'const proven = state.nowMs >= state.claimedAtMs + (SEND_WINDOW_MS + ABSENCE_PROOF_MS + lagMs) / 1_000;',
+      },
+      {
+        file: 'lambdas/payments/domain/settlement.ts',
+        find: 'if (windowClosed) return concludeAfterWindow(state);',
+        replace: "if (windowClosed || state.looked === 'absent') return concludeAfterWindow(state);",
+      },
+    ],
+  },
+  {
+    name: 'takeover-takes-nothing-for-sent',
+    fault: 'The next owner of a stale claim believes that nothing was sent, and calls it not attempted.',
+    edits: [
+      {
+        file: 'lambdas/once/use/execute-once.ts',
+        find: "return this.#takeOver(owner, claimedAtMs, released ? 'nothing' : 'maybe');",
+        replace: "return this.#takeOver(owner, claimedAtMs, released ? 'nothing' : 'nothing');",
+      },
+    ],
+  },
+  {
+    name: 'payment-inquiry-forgotten',
+    fault: 'A payment that was answered 202 is in no queue.',
+    edits: [
+      {
+        file: 'lambdas/payments/use/create-payment.ts',
+        find: '...(isAwaited(payment) ? { inquiry:',
+        replace: '...(isAwaited(payment) && payment.amountMinor < 0 ? { inquiry:',
+      },
+    ],
+  },
+  {
+    name: 'change-inquiry-forgotten',
+    fault: 'A refund, capture or cancellation that was answered 202 is in no queue.',
+    edits: [
+      {
+        file: 'lambdas/payments/use/change-payment.ts',
+        find: '...(unknown ? { inquiry:',
+        replace: '...(unknown && nowMs < 0 ? { inquiry:',
+      },
+    ],
+  },
+  {
+    name: 'hold-not-queued',
+    fault: 'A hold is not queued, so nobody voids it when it is not captured.',
+    edits: [
+      {
+        file: 'lambdas/payments/use/queued-with.ts',
+        find: "const authorized = transitions.find(({ type }) => type === 'payment.authorized');",
+        replace: "const authorized = transitions.find(({ type }) => type === 'payment.created');",
+      },
+    ],
+  },
+  {
+    name: 'stray-not-queued',
+    fault: 'A callback records a stray charge and does not queue its return.',
+    edits: [
+      {
+        file: 'lambdas/payments/store/dynamodb-effects.ts',
+        find: '...toReturn.map((charge) => returnItem(this.#tables, charge)),',
+        replace: '...toReturn.slice(9).map((charge) => returnItem(this.#tables, charge)),',
+      },
+    ],
+  },
+  {
+    name: 'return-closed-before-its-end',
+    fault: 'A return that is pending at the bank leaves the queue.',
+    edits: [
+      {
+        file: 'lambdas/resolving/use/return-charges.ts',
+        find: "return rest(money.pendingMinor > 0 ? 'waiting' : 'finished');",
+        replace: "return rest(money.pendingMinor < 0 ? 'waiting' : 'finished');",
+      },
+      {
+        file: 'lambdas/payments/use/queued-with.ts',
+        find: "subject !== undefined && 'chargeId' in subject ? [subject.chargeId] : []",
+        replace: "subject?.kind === 'stray_charge' ? [subject.chargeId] : []",
+      },
+    ],
+  },
+  {
+    name: 'contradiction-without-alarm',
+    fault: 'A fact that contradicts the payment raises no alarm.',
+    edits: [
+      {
+        file: 'lambdas/payments/use/raise-alarms.ts',
+        find: 'if (contradictions.length > 0) alarm',
+        replace: 'if (contradictions.length > 1_000) alarm',
+      },
+    ],
+  },
+  {
+    name: 'late-success-without-alarm',
+    fault: 'Money that came too late raises no alarm.',
+    edits: [
+      {
+        file: 'lambdas/payments/use/raise-alarms.ts',
+        find: "if (transitions.some(({ type }) => type === 'payment.late_success')) alarm",
+        replace:
+          "if (transitions.every(({ type }) => type === 'payment.late_success') && transitions.length > 9) alarm",
+      },
+      {
+        file: 'lambdas/events/use/relay-transitions.ts',
+        find: "if (outcome?.kind === 'published' && is('payment.late_success', each))",
+        replace: "if (outcome?.kind === 'refused' && is('payment.late_success', each))",
+      },
+    ],
+  },
+  {
+    name: 'undecidable-without-alarm',
+    fault: 'A return that the processor does not accept, or an outcome that cannot be known, raises no alarm.',
+    edits: [
+      {
+        file: 'lambdas/functions/payment-jobs.ts',
+        find: 'unavailable: failed, undecidable, order_needs_review: inReview',
+        replace: 'unavailable: failed + undecidable, order_needs_review: inReview',
+      },
+    ],
+  },
+  {
+    name: 'won-dispute-booked-twice',
+    fault: 'The postings of a won dispute have the wrong sign.',
+    edits: [
+      {
+        file: 'lambdas/payments/domain/bookings.ts',
+        find: "return reversed(transfer('disputes', 'processor_clearing', amountMinor, currency));",
+        replace: "return transfer('disputes', 'processor_clearing', amountMinor, currency);",
+      },
+    ],
+  },
+  {
+    name: 'undone-refund-booked-twice',
+    fault: 'The postings of a refund that fails after its success have the wrong sign.',
+    edits: [
+      {
+        file: 'lambdas/payments/domain/bookings.ts',
+        find: "return reversed(transfer(account, 'processor_clearing', amountMinor, currency));",
+        replace: "return transfer(account, 'processor_clearing', amountMinor, currency);",
+      },
+    ],
+  },
+  {
+    name: 'late-money-for-the-merchant',
+    fault: 'Money that came too late is owed to the merchant instead of the payer.',
+    edits: [
+      {
+        file: 'lambdas/payments/domain/bookings.ts',
+        find: "return transfer('processor_clearing', 'late_receipts', amountMinor, currency);",
+        replace: "return transfer('processor_clearing', 'merchant_payable', amountMinor, currency);",
+      },
+    ],
+  },
+  {
+    name: 'reference-freed-too-early',
+    fault: 'Two payments that succeed can hold one reference.',
+    edits: [
+      {
+        file: 'lambdas/payments/domain/payment.ts',
+        find: "return payment.status === 'failed' || payment.status === 'canceled';",
+        replace: "return payment.status !== 'succeeded';",
+      },
+    ],
+  },
+];

@@ -1,0 +1,19 @@
+import { MONEY_MUTANTS } from './money-mutants.ts';
+import { edited, type Mutant } from './mutant.ts';
+import { ONCE_MUTANTS } from './once-mutants.ts';
+
+/** All planted faults. `payonce simulate --mutants` shows how many histories it takes to find each. */
+export const MUTANTS: readonly Mutant[] = [...MONEY_MUTANTS, ...ONCE_MUTANTS];
+
+/** The files that a mutant changes, by path from the root of the repository. */
+export function filesOf({ edits }: Mutant): readonly string[] {
+  return [...new Set(edits.map(({ file }) => file))];
+}
+
+/** @throws Error when the text to replace is not there exactly once */
+export function mutated(mutant: Mutant, file: string, source: string): string {
+  return edited(
+    source,
+    mutant.edits.filter((edit) => edit.file === file),
+  );
+}

@@ -1,0 +1,295 @@
+import type { Mutant } from './mutant.ts';
+
+/** Planted faults in the engine, the stores, events, views, webhooks and orders. */
+export const ONCE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'owner-not-fenced',
+    fault: 'An owner whose claim was taken over can still commit.',
+    edits: [
+      {
+        file: 'lambdas/once/store/record-writes.ts',
+        find: "HELD_BY_OWNER = '#owner = :owner AND #status = :open'",
+        replace: "HELD_BY_OWNER = '(#owner = :owner OR attribute_exists(#owner)) AND #status = :open'",
+      },
+    ],
+  },
+  {
+    name: 'completed-record-overwritten',
+    fault: 'A late owner replaces the stored answer of the owner that finished.',
+    edits: [
+      {
+        file: 'lambdas/once/store/record-writes.ts',
+        find: "HELD_BY_OWNER = '#owner = :owner AND #status = :open'",
+        replace: "HELD_BY_OWNER = '#owner = :owner OR #status <> :open OR #owner <> :owner'",
+      },
+    ],
+  },
+  {
+    name: 'place-in-chain-taken-twice',
+    fault: 'A transition replaces the one that a rival has written.',
+    edits: [
+      {
+        file: 'lambdas/payments/store/items.ts',
+        find: 'Item: transitionRow(transition), ConditionExpression: ROW_IS_NEW }',
+        replace:
+          "Item: transitionRow(transition), ConditionExpression: `${ROW_IS_NEW} OR sequence > :one`, ExpressionAttributeValues: { ':one': 1 } }",
+      },
+    ],
+  },
+  {
+    name: 'expired-answer-replayed',
+    fault: 'A key past its retention is answered as long as its record is still there.',
+    edits: [
+      {
+        file: 'lambdas/once/use/judge-record.ts',
+        find: "if (record.status === 'COMPLETED' && isExpired(record, nowMs)) return",
+        replace: "if (record.status === 'COMPLETED' && isExpired(record, 0)) return",
+      },
+    ],
+  },
+  {
+    name: 'lost-record-answered-again',
+    fault: 'When the record of an answered key is gone, the key is executed and answered again.',
+    edits: [
+      {
+        file: 'lambdas/once/use/execute-once.ts',
+        find: "if (lost.isAnswered) return { kind: 'refused', outcome: expired };",
+        replace: "if (lost.isAnswered && lost.claimedAtMs === 0) return { kind: 'refused', outcome: expired };",
+      },
+    ],
+  },
+  {
+    name: 'other-body-replayed',
+    fault: 'A key with another body gets the stored answer.',
+    edits: [
+      {
+        file: 'lambdas/once/use/judge-record.ts',
+        find: "if (!isSameRequest(record.fingerprint, request.fingerprint)) return { kind: 'payload_mismatch' };\n  if (record.status === 'COMPLETED')",
+        replace:
+          "if (!isSameRequest(record.fingerprint, record.fingerprint)) return { kind: 'payload_mismatch' };\n  if (record.status === 'COMPLETED')",
+      },
+    ],
+  },
+  {
+    name: 'key-scope-without-method-path',
+    fault: 'One key for two routes of a payment names one change.',
+    edits: [
+      {
+        file: 'lambdas/kernel/ids.ts',
+        find: 'const letters = derived(digest, scopeParts(scope)).slice(0, CHANGE_LETTERS);',
+        replace: 'const letters = derived(digest, [scope.key, paymentId]).slice(0, CHANGE_LETTERS);',
+      },
+    ],
+  },
+  {
+    name: 'unsent-claim-believed-after-send',
+    fault: 'A claim is released although its request may have been sent.',
+    edits: [
+      {
+        file: 'lambdas/once/use/execute-once.ts',
+        find: 'this.#provenUnsent = unsent !== undefined;',
+        replace: 'this.#provenUnsent = unsent !== undefined || error !== undefined;',
+      },
+      {
+        file: 'lambdas/payments/use/find-out.ts',
+        find: "if (error instanceof AmbiguousError) return { kind: 'unheard' };\n    throw error;",
+        replace:
+          "if (error instanceof AmbiguousError && sent === 'maybe') return { kind: 'unheard' };\n    throw error;",
+      },
+    ],
+  },
+  {
+    name: 'callback-acknowledged-unread',
+    fault: 'A callback whose charge is unknown yet is acknowledged and not kept.',
+    edits: [
+      {
+        file: 'lambdas/payments/store/dynamodb-effects.ts',
+        find: 'if (orphan !== undefined) {',
+        replace: 'if (orphan !== undefined && adopted !== undefined) {',
+      },
+    ],
+  },
+  {
+    name: 'callback-names-the-charge-only',
+    fault: 'Callbacks about one charge are taken for one event.',
+    edits: [
+      {
+        file: 'lambdas/callbacks/receive-callback.ts',
+        find: 'callbackOperation(tools.digest, event.processorName, event.eventId)',
+        replace: 'callbackOperation(tools.digest, event.processorName, event.chargeId)',
+      },
+    ],
+  },
+  {
+    name: 'older-head-wins',
+    fault: 'An older event replaces the newer head of a payment in the lists.',
+    edits: [
+      {
+        file: 'lambdas/views/use/project-event.ts',
+        find: "if (found !== undefined && found.sequence >= head.sequence) return 'newer';",
+        replace: "if (found !== undefined && found.sequence === head.sequence) return 'newer';",
+      },
+    ],
+  },
+  {
+    name: 'seen-before-its-rows',
+    fault: 'An event counts as projected before its rows are written.',
+    edits: [
+      {
+        file: 'lambdas/views/use/project-event.ts',
+        find: '  await views.put(said.lasting);\n',
+        replace: '  await views.put([said.seen]);\n  await views.put(said.lasting);\n',
+      },
+    ],
+  },
+  {
+    name: 'day-not-reopened',
+    fault: 'The total of a closed day lacks entries that came later.',
+    edits: [
+      {
+        file: 'lambdas/views/use/project-event.ts',
+        find: 'if (said.lasting.length > 0) await reopenDay(',
+        replace: 'if (said.lasting.length > 99) await reopenDay(',
+      },
+    ],
+  },
+  {
+    name: 'refused-entries-not-sent-again',
+    fault: 'Entries that the bus did not take count as published.',
+    edits: [
+      {
+        file: 'lambdas/events/use/relay-transitions.ts',
+        find: "const isDone = outcome?.kind !== 'not_now' && (",
+        replace: "const isDone = outcome?.kind === 'not_now' || (",
+      },
+      {
+        file: 'lambdas/events/use/republish-lost-events.ts',
+        find: 'const LOST_AFTER_MS = 3 * MINUTE_MS;',
+        replace: 'const LOST_AFTER_MS = -10_000 * MINUTE_MS;',
+      },
+    ],
+  },
+  {
+    name: 'cursor-before-items',
+    fault: 'A run of a job goes on after the items that it had no time for.',
+    edits: [
+      {
+        file: 'lambdas/jobs/use/work-page.ts',
+        find: 'const cursor = items === page.items.length ? page.next : page.items[items - 1]?.after;',
+        replace: 'const cursor = page.next ?? (items === page.items.length ? undefined : page.items.at(-1)?.after);',
+      },
+    ],
+  },
+  {
+    name: 'deliveries-told-apart-by-time',
+    fault: 'Two events of one millisecond are one delivery at an endpoint.',
+    edits: [
+      {
+        file: 'lambdas/webhooks/domain/webhook-delivery.ts',
+        find: "JSON.stringify(['webhook_delivery', endpointId, message.eventId])",
+        replace: "JSON.stringify(['webhook_delivery', endpointId, message.occurredAtMs])",
+      },
+    ],
+  },
+  {
+    name: 'redirect-counts-as-taken',
+    fault: 'A webhook that the endpoint refused counts as delivered.',
+    edits: [
+      {
+        file: 'lambdas/webhooks/domain/webhook-delivery.ts',
+        find: 'return status !== undefined && status >= 200 && status < 300;',
+        replace: 'return status !== undefined && status >= 200 && status < 600;',
+      },
+    ],
+  },
+  {
+    name: 'crashed-attempt-forgotten',
+    fault: 'A delivery whose sender died is never sent again.',
+    edits: [
+      {
+        file: 'lambdas/webhooks/domain/webhook-delivery.ts',
+        find: 'return dueAtMs !== undefined && Math.max(dueAtMs, leaseExpiresAtMs) <= nowMs;',
+        replace: 'return dueAtMs !== undefined && leaseExpiresAtMs === 0 && dueAtMs <= nowMs;',
+      },
+    ],
+  },
+  {
+    name: 'attempt-zero-written',
+    finding: 'B04',
+    fault: 'An order whose refund by the merchant fails later gets rows that its reader refuses.',
+    edits: [
+      {
+        file: 'lambdas/orders/domain/order-facts.ts',
+        find: 'const { status, attempt, by } = order.charge;',
+        replace: 'const { status, attempt = 0, by } = order.charge;',
+      },
+    ],
+  },
+  {
+    name: 'goods-for-disputed-money',
+    finding: 'B05',
+    fault: 'Goods are given for money that is disputed or on its way back.',
+    edits: [
+      {
+        file: 'lambdas/orders/use/order-calls.ts',
+        find: 'const { leftMinor = 0, pendingMinor = 0 } = (',
+        replace: 'const { leftMinor: left = 0, pendingMinor = 0, disputedMinor = 0 } = (',
+      },
+      {
+        file: 'lambdas/orders/use/order-calls.ts',
+        find: 'status, leftMinor, pendingMinor,',
+        replace: 'status, leftMinor: left + pendingMinor + disputedMinor, pendingMinor,',
+      },
+    ],
+  },
+  {
+    name: 'no-second-look-before-goods',
+    finding: 'B05',
+    fault: 'An order does not read its payment again before the customer is told.',
+    edits: [
+      {
+        file: 'lambdas/orders/use/drive-order.ts',
+        find: 'if (EFFECTS.has(call) && !(await this.#isPaid())) return;',
+        replace: 'if (EFFECTS.has(call) && this.#drafts.length > 999 && !(await this.#isPaid())) return;',
+      },
+    ],
+  },
+  {
+    name: 'goods-not-released',
+    fault: 'A canceled order keeps its reservation.',
+    edits: [
+      {
+        file: 'lambdas/orders/domain/order-steps.ts',
+        find: "return status === 'none' || status === 'refused' || status === 'released';",
+        replace: "return status !== 'pending';",
+      },
+      {
+        file: 'lambdas/orders/domain/order-steps.ts',
+        find: "if (status === 'given_up' || status === 'pending' || status === 'reserved') {",
+        replace: "if (status === 'pending') {",
+      },
+    ],
+  },
+  {
+    name: 'order-not-opened-again',
+    fault: 'An order whose refund fails days after its cancellation keeps the money.',
+    edits: [
+      {
+        file: 'lambdas/payments/use/queued-with.ts',
+        find: "type === 'refund.failed' || (subject?.kind === 'dispute' && subject.status === 'won')",
+        replace: "type === 'refund.failed' && subject?.kind === 'dispute' && subject.status === 'won'",
+      },
+    ],
+  },
+  {
+    name: 'order-review-without-alarm',
+    fault: 'An order that needs a person raises no alarm.',
+    edits: [
+      {
+        file: 'lambdas/orders/use/drive-order.ts',
+        find: "if (drafts.some(({ type }) => type === 'order.review_required')) alarm",
+        replace: "if (drafts.some(({ type }) => type === 'order.placed')) alarm",
+      },
+    ],
+  },
+];
