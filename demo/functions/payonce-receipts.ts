@@ -8,6 +8,7 @@ import { readConsumerConfig } from '../../lambdas/events/settings.ts';
 import { SqsParking } from '../../lambdas/events/store/sqs-parking.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
 import { systemClock, systemDigest, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotently } from '../../lambdas/once/idempotently.ts';
 import { DynamoDbConsumerRecords } from '../../lambdas/once/store/dynamodb-consumer-records.ts';
@@ -47,7 +48,7 @@ export const handler = idempotently({ unit: 'an event', record: 'its record, wri
     {
       consume: (consumer, event) => consumeEvent({ ...tools, runner }, consumer, event),
       parking: new SqsParking(new SQSClient({ maxAttempts: 1 }), config.parkingQueueUrl),
-      telemetry: consumerTelemetry('demo-receipts', () => systemClock.nowMs()),
+      telemetry: consumerTelemetry('demo-receipts', { instruments: systemInstruments, clock: systemClock }),
     },
   );
   return async (batch: SQSEvent) => {

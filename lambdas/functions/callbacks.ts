@@ -1,33 +1,39 @@
 import { callbacksApi } from '../callbacks/callbacks-api.ts';
 import { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
-import { documentClient } from '../kernel/platform/document-client.ts';
-import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
-import { secretsManager } from '../kernel/platform/secrets-manager.ts';
+import { secrets } from '../kernel/platform/secrets-manager.ts';
+import { type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
+import type { OperationRunner } from '../once/use/operation-runner.ts';
+import { callOnce } from '../outbound/http-call.ts';
 import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
-import { configuredProcessors, configuredSources } from '../processors/configured-processors.ts';
+import {
+  configuredProcessors,
+  configuredSources,
+  type ProcessorsPlatform,
+} from '../processors/configured-processors.ts';
 import { PROCESSORS } from '../processors/registry.ts';
 import { readCallbacksConfig } from '../processors/settings.ts';
 
-const config = readCallbacksConfig(process.env, PROCESSORS);
-const { tables } = config;
-const client = documentClient();
-const pacing = { clock: systemClock, entropy: systemEntropy };
-const { books } = await configuredProcessors(config, systemClock);
-const sources = await configuredSources(config.sources, books, PROCESSORS);
-
-export const handler = idempotently(
+export const handler = await idempotently(
   { unit: 'an event of a processor', record: 'its record, written with the transition that it causes' },
-  (runner) =>
-    callbacksApi({
-      sources,
-      secrets: new ActiveSecrets(secretsManager(), systemClock),
-      effects: new DynamoDbEffects(client, tables, pacing, new DynamoDbStore(client, tables, pacing)),
-      runner,
-      telemetry: standardTelemetry('callbacks'),
-      digest: systemDigest,
-      ...pacing,
-    }),
+  (runner) => wire({ ...systemPlatform(), ...secrets, send: callOnce }, runner),
 );
+
+export async function wire(platform: Platform & ProcessorsPlatform, runner: OperationRunner, processors = PROCESSORS) {
+  const { documents, clock, entropy, digest } = platform;
+  const config = readCallbacksConfig(platform.variables, processors);
+  const { tables } = config;
+  const pacing = { clock, entropy };
+  const { books } = await configuredProcessors(config, platform);
+  return callbacksApi({
+    sources: await configuredSources(config.sources, books, processors),
+    secrets: new ActiveSecrets(await platform.secretsManager(), clock),
+    effects: new DynamoDbEffects(documents, tables, pacing, new DynamoDbStore(documents, tables, pacing)),
+    runner,
+    telemetry: standardTelemetry('callbacks', platform.instruments),
+    digest,
+    ...pacing,
+  });
+}

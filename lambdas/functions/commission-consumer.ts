@@ -4,28 +4,28 @@ import { readConsumerConfig } from '../events/settings.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { COMMISSION_EVENTS } from '../follow-ups/contract.ts';
 import { COMMISSIONS, keepCommission } from '../follow-ups/keep-commission.ts';
-import { documentClient } from '../kernel/platform/document-client.ts';
-import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
+import { queues } from '../kernel/platform/sqs.ts';
+import { type Platform, type Queues, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { DynamoDbConsumerRecords } from '../once/store/dynamodb-consumer-records.ts';
-
-const { tables, parkingQueueUrl } = readConsumerConfig(process.env);
-const pacing = { clock: systemClock, entropy: systemEntropy };
-const tools = {
-  records: new DynamoDbConsumerRecords(documentClient(), tables, pacing),
-  digest: systemDigest,
-  ...pacing,
-};
+import type { OperationRunner } from '../once/use/operation-runner.ts';
 
 export const handler = idempotently(
   { unit: 'a change of a commission', record: 'its record, written with the commission' },
-  (runner) =>
-    createEventHandler(
-      { events: COMMISSION_EVENTS, handler: COMMISSIONS, handle: keepCommission },
-      {
-        consume: ({ handle }, event) => handle({ ...tools, runner }, event),
-        parking: configuredParking(parkingQueueUrl),
-        telemetry: consumerTelemetry('commission-consumer', () => systemClock.nowMs()),
-      },
-    ),
+  (runner) => wire({ ...systemPlatform(), ...queues }, runner),
 );
+
+export function wire(platform: Platform & Queues, runner: OperationRunner) {
+  const { documents, clock, entropy, digest } = platform;
+  const { tables, parkingQueueUrl } = readConsumerConfig(platform.variables);
+  const pacing = { clock, entropy };
+  const tools = { records: new DynamoDbConsumerRecords(documents, tables, pacing), runner, digest, ...pacing };
+  return createEventHandler(
+    { events: COMMISSION_EVENTS, handler: COMMISSIONS, handle: keepCommission },
+    {
+      consume: ({ handle }, event) => handle(tools, event),
+      parking: configuredParking(platform, parkingQueueUrl),
+      telemetry: consumerTelemetry('commission-consumer', platform),
+    },
+  );
+}

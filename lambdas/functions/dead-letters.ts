@@ -1,25 +1,16 @@
 import * as z from 'zod';
 import { REDRIVE_SECONDS } from '../kernel/contract/timing.ts';
-import { documentClient } from '../kernel/platform/document-client.ts';
-import { systemClock, systemEntropy } from '../kernel/platform/platform.ts';
+import { secrets } from '../kernel/platform/secrets-manager.ts';
+import { queues } from '../kernel/platform/sqs.ts';
+import { type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
-import { configuredRedrive } from '../orders/parties/configured-parties.ts';
+import type { OperationRunner } from '../once/use/operation-runner.ts';
+import { configuredRedrive, type PartiesTools } from '../orders/parties/configured-parties.ts';
 import { readPartiesConfig } from '../orders/parties/settings.ts';
 import { type LetterAnswer, type LetterOrder, MOST_LETTERS } from '../outbound/contract.ts';
-import { outboundTelemetry } from '../outbound/outbound-telemetry.ts';
+import { callOnce } from '../outbound/http-call.ts';
 import { listLetters, redriveLetters } from '../outbound/use/redrive-letters.ts';
-
-const config = readPartiesConfig(process.env);
-if (config === undefined) throw new Error('this deployment has no parties, so there are no dead letters');
-const telemetry = standardTelemetry('dead-letters');
-const redrive = await configuredRedrive(config, {
-  client: documentClient(),
-  clock: systemClock,
-  entropy: systemEntropy,
-  observer: outboundTelemetry(),
-});
-const tools = { ...redrive, clock: systemClock, report: (error: unknown) => telemetry.fault('redrive', error) };
 
 const letterOrder = z.strictObject({
   action: z.enum(['list', 'redrive']),
@@ -27,18 +18,27 @@ const letterOrder = z.strictObject({
 }) satisfies z.ZodType<LetterOrder>;
 
 /** Lists or redrives dead letters, for an operator, by `payonce letters`. */
-export const handler = idempotently(
+export const handler = await idempotently(
   { unit: 'a dead letter', record: 'the letter, which is removed once its call has ended' },
-  (runner) =>
-    async (event: unknown): Promise<LetterAnswer> => {
-      const { action, atMost } = readLetterOrder(event);
-      const run = { deadlineMs: systemClock.nowMs() + REDRIVE_SECONDS * 1_000, atMost };
-      const letters = await (action === 'list' ? listLetters(tools, run) : redriveLetters({ ...tools, runner }, run));
-      const stay = letters.filter(({ state }) => state === 'stays').length;
-      telemetry.run(action, {}, { letters: letters.length, stay });
-      return { letters };
-    },
+  (runner) => wire({ ...systemPlatform(), ...queues, ...secrets, send: callOnce }, runner),
 );
+
+export async function wire(platform: Platform & PartiesTools, runner: OperationRunner) {
+  const { clock } = platform;
+  const config = readPartiesConfig(platform.variables);
+  if (config === undefined) throw new Error('this deployment has no parties, so there are no dead letters');
+  const telemetry = standardTelemetry('dead-letters', platform.instruments);
+  const redrive = await configuredRedrive(config, platform);
+  const tools = { ...redrive, runner, clock, report: (error: unknown) => telemetry.fault('redrive', error) };
+  return async (event: unknown): Promise<LetterAnswer> => {
+    const { action, atMost } = readLetterOrder(event);
+    const run = { deadlineMs: clock.nowMs() + REDRIVE_SECONDS * 1_000, atMost };
+    const letters = await (action === 'list' ? listLetters(tools, run) : redriveLetters(tools, run));
+    const stay = letters.filter(({ state }) => state === 'stays').length;
+    telemetry.run(action, {}, { letters: letters.length, stay });
+    return { letters };
+  };
+}
 
 /** Reads the payload of the operator's command. @throws Error that names the invalid field */
 function readLetterOrder(event: unknown): LetterOrder {

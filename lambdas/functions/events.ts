@@ -1,6 +1,5 @@
 import { authenticatedApi } from '../http/authenticated-api.ts';
-import { documentClient } from '../kernel/platform/document-client.ts';
-import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
+import { type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
@@ -8,16 +7,19 @@ import { EVENT_ROUTES } from '../views/http/list-routes.ts';
 import { readEventsConfig } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 
-const { tables } = readEventsConfig(process.env);
-const client = documentClient();
-const pacing = { clock: systemClock, entropy: systemEntropy };
-
 /** Not wrapped in `idempotently`: it only reads. */
-export const handler = authenticatedApi(EVENT_ROUTES, {
-  transitions: new LedgerChains(client, tables, pacing),
-  views: new DynamoDbViews(client, tables.views, pacing),
-  keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
-  telemetry: standardTelemetry('events'),
-  digest: systemDigest,
-  clock: systemClock,
-});
+export const handler = wire(systemPlatform());
+
+export function wire(platform: Platform) {
+  const { documents, clock, entropy, digest } = platform;
+  const { tables } = readEventsConfig(platform.variables);
+  const pacing = { clock, entropy };
+  return authenticatedApi(EVENT_ROUTES, {
+    transitions: new LedgerChains(documents, tables, pacing),
+    views: new DynamoDbViews(documents, tables.views, pacing),
+    keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
+    telemetry: standardTelemetry('events', platform.instruments),
+    digest,
+    clock,
+  });
+}

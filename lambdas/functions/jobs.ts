@@ -4,29 +4,33 @@ import { readJobsApiConfig } from '../jobs/settings.ts';
 import { DynamoDbJobRuns } from '../jobs/store/dynamodb-job-runs.ts';
 import { configuredJobTasks } from '../jobs/store/sqs-job-tasks.ts';
 import { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
-import { documentClient } from '../kernel/platform/document-client.ts';
-import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
-import { secretsManager } from '../kernel/platform/secrets-manager.ts';
+import type { Secrets } from '../kernel/platform/secrets-manager.ts';
+import { secrets } from '../kernel/platform/secrets-manager.ts';
+import { queues } from '../kernel/platform/sqs.ts';
+import { type Platform, type Queues, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
+import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 
-const { tables, credentialSecretId: secretId, queueUrls } = readJobsApiConfig(process.env);
-const client = documentClient();
-const pacing = { clock: systemClock, entropy: systemEntropy };
-const credentials = { secrets: new ActiveSecrets(secretsManager(), systemClock), secretId, clock: systemClock };
-
-export const handler = idempotently(
+export const handler = await idempotently(
   { unit: 'a request for a run', record: 'its record, written with the run' },
-  (runner) =>
-    jobsApi({
-      runs: new DynamoDbJobRuns(client, tables, pacing),
-      tasks: configuredJobTasks(queueUrls),
-      keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
-      verify: (token, path) => verifyJobCredential(credentials, token, path),
-      runner,
-      digest: systemDigest,
-      telemetry: standardTelemetry('jobs'),
-      ...pacing,
-    }),
+  (runner) => wire({ ...systemPlatform(), ...queues, ...secrets }, runner),
 );
+
+export async function wire(platform: Platform & Queues & Secrets, runner: OperationRunner) {
+  const { documents, clock, entropy, digest } = platform;
+  const { tables, credentialSecretId: secretId, queueUrls } = readJobsApiConfig(platform.variables);
+  const pacing = { clock, entropy };
+  const credentials = { secrets: new ActiveSecrets(await platform.secretsManager(), clock), secretId, clock };
+  return jobsApi({
+    runs: new DynamoDbJobRuns(documents, tables, pacing),
+    tasks: configuredJobTasks(platform, queueUrls),
+    keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
+    verify: (token, path) => verifyJobCredential(credentials, token, path),
+    runner,
+    digest,
+    telemetry: standardTelemetry('jobs', platform.instruments),
+    ...pacing,
+  });
+}

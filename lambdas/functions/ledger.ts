@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { authenticatedApi } from '../http/authenticated-api.ts';
 import { Environment } from '../kernel/contract/environment.ts';
-import { documentClient } from '../kernel/platform/document-client.ts';
-import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
+import { type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { readVariables, tableName } from '../kernel/platform/variables.ts';
 import { idempotently } from '../once/idempotently.ts';
+import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { LEDGER_ROUTES } from '../reconciling/http/ledger-routes.ts';
@@ -13,35 +13,36 @@ import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import { ViewLedgerReader } from '../views/use/view-ledger-reader.ts';
 
-const settings = readVariables(
-  z.object({
-    [Environment.idempotencyTable]: tableName,
-    [Environment.ledgerTable]: tableName,
-    [Environment.registryTable]: tableName,
-    [Environment.viewsTable]: tableName,
-  }),
-  process.env,
-);
-const tables = {
-  idempotency: settings[Environment.idempotencyTable],
-  ledger: settings[Environment.ledgerTable],
-  registry: settings[Environment.registryTable],
-};
-const client = documentClient();
-const pacing = { clock: systemClock, entropy: systemEntropy };
-const views = new DynamoDbViews(client, settings[Environment.viewsTable], pacing);
+const settings = z.object({
+  [Environment.idempotencyTable]: tableName,
+  [Environment.ledgerTable]: tableName,
+  [Environment.registryTable]: tableName,
+  [Environment.viewsTable]: tableName,
+});
 
 export const handler = idempotently(
   { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
-  (runner) =>
-    authenticatedApi(LEDGER_ROUTES, {
-      ledger: new ViewLedgerReader(views),
-      views,
-      effects: new DynamoDbEffects(client, tables, pacing, new DynamoDbStore(client, tables, pacing)),
-      keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
-      runner,
-      telemetry: standardTelemetry('ledger'),
-      digest: systemDigest,
-      ...pacing,
-    }),
+  (runner) => wire(systemPlatform(), runner),
 );
+
+export function wire(platform: Platform, runner: OperationRunner) {
+  const { documents, clock, entropy, digest } = platform;
+  const config = readVariables(settings, platform.variables);
+  const tables = {
+    idempotency: config[Environment.idempotencyTable],
+    ledger: config[Environment.ledgerTable],
+    registry: config[Environment.registryTable],
+  };
+  const pacing = { clock, entropy };
+  const views = new DynamoDbViews(documents, config[Environment.viewsTable], pacing);
+  return authenticatedApi(LEDGER_ROUTES, {
+    ledger: new ViewLedgerReader(views),
+    views,
+    effects: new DynamoDbEffects(documents, tables, pacing, new DynamoDbStore(documents, tables, pacing)),
+    keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
+    runner,
+    telemetry: standardTelemetry('ledger', platform.instruments),
+    digest,
+    ...pacing,
+  });
+}

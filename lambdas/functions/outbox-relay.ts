@@ -6,33 +6,38 @@ import { configuredParking } from '../events/store/sqs-parking.ts';
 import { readStreamRecord } from '../events/store/stream-records.ts';
 import type { PublishOutcome } from '../events/use/event-publisher.ts';
 import { relayTransitions } from '../events/use/relay-transitions.ts';
-import { documentClient } from '../kernel/platform/document-client.ts';
-import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
+import { queues } from '../kernel/platform/sqs.ts';
+import { type Bus, type Platform, type Queues, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { ProcessRecords } from '../once/process-records.ts';
+import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
-
-const config = readRelayConfig(process.env);
-const pacing = { clock: systemClock, entropy: systemEntropy };
-const telemetry = relayTelemetry('outbox-relay', () => systemClock.nowMs());
-const tools = {
-  transitions: new LedgerChains(documentClient(), config.tables, pacing),
-  publisher: new EventBridgePublisher(eventBridgeClient(), config.eventBus),
-  parking: configuredParking(config.parkingQueueUrl),
-  relayed: new ProcessRecords<PublishOutcome>(),
-  digest: systemDigest,
-  report: (error: unknown) => telemetry.fault('outbox-relay', error),
-  ...pacing,
-};
 
 /** Publishes the records of the Ledger's Stream. The Stream delivers again from the first record that could not be processed. */
 export const handler = idempotently(
   { unit: 'a record of the Stream', record: 'what the bus has acknowledged in this process' },
-  (runner) =>
-    async ({ Records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> => {
-      const relayed = await relayTransitions({ ...tools, runner }, Records.map(readStreamRecord));
-      telemetry.batch(relayed);
-      const { againFrom } = relayed;
-      return { batchItemFailures: againFrom === undefined ? [] : [{ itemIdentifier: againFrom }] };
-    },
+  (runner) => wire({ ...systemPlatform(), ...queues, eventBridge: eventBridgeClient }, runner),
 );
+
+export function wire(platform: Platform & Queues & Bus, runner: OperationRunner) {
+  const { documents, clock, entropy, digest } = platform;
+  const config = readRelayConfig(platform.variables);
+  const pacing = { clock, entropy };
+  const telemetry = relayTelemetry('outbox-relay', platform);
+  const tools = {
+    transitions: new LedgerChains(documents, config.tables, pacing),
+    publisher: new EventBridgePublisher(platform.eventBridge(), config.eventBus),
+    parking: configuredParking(platform, config.parkingQueueUrl),
+    relayed: new ProcessRecords<PublishOutcome>(),
+    runner,
+    digest,
+    report: (error: unknown) => telemetry.fault('outbox-relay', error),
+    ...pacing,
+  };
+  return async ({ Records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> => {
+    const relayed = await relayTransitions(tools, Records.map(readStreamRecord));
+    telemetry.batch(relayed);
+    const { againFrom } = relayed;
+    return { batchItemFailures: againFrom === undefined ? [] : [{ itemIdentifier: againFrom }] };
+  };
+}

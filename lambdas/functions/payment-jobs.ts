@@ -8,22 +8,23 @@ import type { Job } from '../jobs/use/job.ts';
 import { workRun } from '../jobs/use/work-run.ts';
 import type { JobOf } from '../kernel/contract/jobs.ts';
 import type { AlarmMetric } from '../kernel/contract/metrics.ts';
-import { documentClient } from '../kernel/platform/document-client.ts';
-import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
-import { standardTelemetry } from '../kernel/platform/telemetry.ts';
+import { secrets } from '../kernel/platform/secrets-manager.ts';
+import { queues } from '../kernel/platform/sqs.ts';
+import { type Platform, systemPlatform } from '../kernel/platform/system-platform.ts';
+import { standardTelemetry, type Telemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { ProcessReplayCache } from '../once/process-records.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
-import { configuredParties } from '../orders/parties/configured-parties.ts';
+import { configuredParties, type PartiesTools } from '../orders/parties/configured-parties.ts';
 import { readPartiesConfig } from '../orders/parties/settings.ts';
 import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
-import { outboundTelemetry } from '../outbound/outbound-telemetry.ts';
+import { callOnce } from '../outbound/http-call.ts';
 import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { HOLDS } from '../payments/store/queue-items.ts';
-import { configuredProcessors } from '../processors/configured-processors.ts';
+import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
 import { PROCESSORS } from '../processors/registry.ts';
-import { readPaymentsConfig } from '../processors/settings.ts';
+import { type PaymentsConfig, readPaymentsConfig } from '../processors/settings.ts';
 import { backlogTelemetry } from '../resolving/http/backlog-telemetry.ts';
 import { DynamoDbDueQueue } from '../resolving/store/dynamodb-due-queue.ts';
 import { DynamoDbUnfinishedWork } from '../resolving/store/dynamodb-unfinished.ts';
@@ -34,51 +35,61 @@ import { resolveJob } from '../resolving/use/resolve-all.ts';
 import { type RetriedOrphans, retryOrphansJob } from '../resolving/use/retry-orphans.ts';
 
 const NAME = 'payment-jobs';
-const config = readPaymentsConfig(process.env, PROCESSORS);
-const partiesConfig = readPartiesConfig(process.env);
-const { queueUrl, parkingQueueUrl } = readJobWorkerConfig(process.env, 'payments');
-const { tables } = config;
-const client = documentClient();
-const pacing = { clock: systemClock, entropy: systemEntropy };
-const jobs = jobTelemetry(NAME);
-const telemetry = standardTelemetry(NAME);
-const processors = await configuredProcessors(config, systemClock);
-/** Undefined when the deployment accepts no orders. */
-const parties =
-  partiesConfig === undefined
-    ? undefined
-    : await configuredParties(partiesConfig, { client, observer: outboundTelemetry(), ...pacing });
 
 /** The worker of the jobs that move money. */
-export const handler = idempotently(
+export const handler = await idempotently(
   { unit: 'a page of a run', record: "the run's own row, saved under the job's lock" },
-  (runner) => {
-    const tools = {
-      runs: new DynamoDbJobRuns(client, tables, pacing),
-      tasks: configuredJobTasks({ payments: queueUrl }),
-      jobs: paymentJobs(runner),
-      observer: jobs,
-      runner,
-      clock: systemClock,
-    };
-    return jobWorker({
-      work: (message) => workRun(tools, message),
-      parking: configuredParking(parkingQueueUrl),
-      telemetry: jobs,
-    });
-  },
+  (runner) => wire({ ...systemPlatform(), ...queues, ...secrets, send: callOnce }, runner),
 );
 
-function paymentJobs(runner: OperationRunner) {
-  const store = new DynamoDbStore(client, tables, pacing);
-  const effects = new DynamoDbEffects(client, tables, pacing, store, unreadable);
+export async function wire(
+  platform: Platform & ProcessorsPlatform & PartiesTools,
+  runner: OperationRunner,
+  processors = PROCESSORS,
+) {
+  const { documents, clock, entropy, instruments } = platform;
+  const config = readPaymentsConfig(platform.variables, processors);
+  const { queueUrl, parkingQueueUrl } = readJobWorkerConfig(platform.variables, 'payments');
+  const jobs = jobTelemetry(NAME, instruments);
+  const tools = {
+    runs: new DynamoDbJobRuns(documents, config.tables, { clock, entropy }),
+    tasks: configuredJobTasks(platform, { payments: queueUrl }),
+    jobs: await paymentJobs(platform, config, runner),
+    observer: jobs,
+    runner,
+    clock,
+  };
+  return jobWorker({
+    work: (message) => workRun(tools, message),
+    parking: configuredParking(platform, parkingQueueUrl),
+    telemetry: jobs,
+  });
+}
+
+async function paymentJobs(
+  platform: Platform & ProcessorsPlatform & PartiesTools,
+  config: PaymentsConfig,
+  runner: OperationRunner,
+) {
+  const { documents, clock, entropy, digest, instruments } = platform;
+  const { tables } = config;
+  const partiesConfig = readPartiesConfig(platform.variables);
+  const pacing = { clock, entropy };
+  const telemetry = standardTelemetry(NAME, instruments);
+  /** A row that this code cannot parse stays in its queue and is reported at every read, for an operator. */
+  const unreadable = (error: unknown): void => {
+    telemetry.fault(NAME, error);
+    telemetry.run('resolve unreadable', { undecidable: 1 }, { unreadable: 1 });
+  };
+  const store = new DynamoDbStore(documents, tables, pacing);
+  const effects = new DynamoDbEffects(documents, tables, pacing, store, unreadable);
   const payments = {
     store,
     effects,
-    ...processors,
+    ...(await configuredProcessors(config, platform)),
     runner,
     replays: new ProcessReplayCache(),
-    digest: systemDigest,
+    digest,
     report: (error: unknown) => telemetry.fault(NAME, error),
     // Written at once, so that a later crash does not lose it.
     alarm: (what: AlarmMetric) => telemetry.run('alarm', { [what]: 1 }, { [what]: 1 }),
@@ -88,35 +99,30 @@ function paymentJobs(runner: OperationRunner) {
     resolve: resolveJob({
       ...payments,
       work: observedWork(
-        new DynamoDbUnfinishedWork(client, tables, pacing, store, unreadable),
-        systemClock,
-        backlogTelemetry(),
+        new DynamoDbUnfinishedWork(documents, tables, pacing, store, unreadable),
+        clock,
+        backlogTelemetry(instruments),
       ),
-      orders: new DynamoDbOrders(client, tables, pacing, store, unreadable),
-      ...(parties === undefined ? {} : { parties }),
-      told: tellResolved,
+      orders: new DynamoDbOrders(documents, tables, pacing, store, unreadable),
+      // Without parties the deployment accepts no orders.
+      ...(partiesConfig === undefined ? {} : { parties: await configuredParties(partiesConfig, platform) }),
+      told: (queue, resolved, inReview) => tellResolved(telemetry, queue, resolved, inReview),
     }),
-    'retry-orphans': retryOrphansJob({ ...payments, shelf: effects }, tellRetried),
+    'retry-orphans': retryOrphansJob({ ...payments, shelf: effects }, (retried) => tellRetried(telemetry, retried)),
     'expire-authorizations': expireAuthorizationsJob({
       ...payments,
-      holds: new DynamoDbDueQueue({ client, table: tables.registry, pacing, unreadable }, HOLDS),
+      holds: new DynamoDbDueQueue({ client: documents, table: tables.registry, pacing, unreadable }, HOLDS),
     }),
   } satisfies Readonly<Record<JobOf<'payments'>, Job>>;
 }
 
-function tellResolved(queue: string, resolved: Resolved, inReview: number): void {
+function tellResolved(telemetry: Telemetry, queue: string, resolved: Resolved, inReview: number): void {
   const { finished, failed, undecidable } = resolved;
   const counts = { resolved: finished, unavailable: failed, undecidable, order_needs_review: inReview };
   telemetry.run(`resolve ${queue}`, counts, { ...resolved });
 }
 
-function tellRetried(retried: RetriedOrphans): void {
+function tellRetried(telemetry: Telemetry, retried: RetriedOrphans): void {
   const counts = { orphan_adopted: retried.adopted, orphan_given_up: retried.givenUp };
   telemetry.run('retry orphaned callbacks', counts, { ...retried });
-}
-
-/** A row that this code cannot parse stays in its queue and is reported at every read, for an operator. */
-function unreadable(error: unknown): void {
-  telemetry.fault(NAME, error);
-  telemetry.run('resolve unreadable', { undecidable: 1 }, { unreadable: 1 });
 }

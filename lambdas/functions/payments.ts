@@ -1,14 +1,15 @@
 import { authenticatedApi } from '../http/authenticated-api.ts';
-import { documentClient } from '../kernel/platform/document-client.ts';
-import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
+import { type Platform, secretsLater, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { ProcessReplayCache } from '../once/process-records.ts';
+import type { OperationRunner } from '../once/use/operation-runner.ts';
+import { callOnce } from '../outbound/http-call.ts';
 import { PAYMENT_ROUTES } from '../payments/http/payment-routes.ts';
 import type { PaymentsTools } from '../payments/http/post-payment.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
-import { configuredProcessors } from '../processors/configured-processors.ts';
+import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
 import { PROCESSORS } from '../processors/registry.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
@@ -17,25 +18,26 @@ import { readViewsTable } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import type { ListPaymentsTools } from '../views/use/list-payments.ts';
 
-const config = readPaymentsConfig(process.env, PROCESSORS);
-const client = documentClient();
-const pacing = { clock: systemClock, entropy: systemEntropy };
-const { tables } = config;
-const processors = await configuredProcessors(config, systemClock);
-
-export const handler = idempotently(
+export const handler = await idempotently(
   { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
-  (runner) =>
-    authenticatedApi<PaymentsTools & ListPaymentsTools>([...PAYMENT_ROUTES, getPayments], {
-      store: new DynamoDbStore(client, tables, pacing),
-      transitions: new LedgerTransitions(client, tables, pacing),
-      views: new DynamoDbViews(client, readViewsTable(process.env), pacing),
-      keys: new DynamoDbApiKeyRegistry(client, tables.registry, pacing),
-      ...processors,
-      runner,
-      replays: new ProcessReplayCache(),
-      telemetry: standardTelemetry('payments'),
-      digest: systemDigest,
-      ...pacing,
-    }),
+  (runner) => wire({ ...systemPlatform(), ...secretsLater, send: callOnce }, runner),
 );
+
+export async function wire(platform: Platform & ProcessorsPlatform, runner: OperationRunner, processors = PROCESSORS) {
+  const { documents, clock, entropy, digest } = platform;
+  const config = readPaymentsConfig(platform.variables, processors);
+  const pacing = { clock, entropy };
+  const { tables } = config;
+  return authenticatedApi<PaymentsTools & ListPaymentsTools>([...PAYMENT_ROUTES, getPayments], {
+    store: new DynamoDbStore(documents, tables, pacing),
+    transitions: new LedgerTransitions(documents, tables, pacing),
+    views: new DynamoDbViews(documents, readViewsTable(platform.variables), pacing),
+    keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
+    ...(await configuredProcessors(config, platform)),
+    runner,
+    replays: new ProcessReplayCache(),
+    telemetry: standardTelemetry('payments', platform.instruments),
+    digest,
+    ...pacing,
+  });
+}

@@ -14,17 +14,25 @@ import type { Job } from '../jobs/use/job.ts';
 import { workRun } from '../jobs/use/work-run.ts';
 import { EventMetric } from '../kernel/contract/events.ts';
 import type { JobOf } from '../kernel/contract/jobs.ts';
-import { documentClient } from '../kernel/platform/document-client.ts';
-import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
+import { queues } from '../kernel/platform/sqs.ts';
+import {
+  type Bus,
+  type Platform,
+  type Queues,
+  secretsLater,
+  systemPlatform,
+} from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { DynamoDbConsumerRecords } from '../once/store/dynamodb-consumer-records.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
+import { callOnce } from '../outbound/http-call.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
-import { configuredProcessors } from '../processors/configured-processors.ts';
+import type { ProcessorBooks } from '../payments/use/processor.ts';
+import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
 import { PROCESSORS } from '../processors/registry.ts';
-import { readPaymentsConfig } from '../processors/settings.ts';
+import { type PaymentsConfig, readPaymentsConfig } from '../processors/settings.ts';
 import { booksTelemetry } from '../reconciling/http/books-telemetry.ts';
 import { DynamoDbExpiredRecords, DynamoDbTimeToLive } from '../reconciling/store/dynamodb-expired-records.ts';
 import { purgeExpired } from '../reconciling/use/purge-expired.ts';
@@ -40,50 +48,72 @@ import { configuredTasks } from '../webhooks/transport/webhook-clients.ts';
 import { sweepWebhooksJob } from '../webhooks/use/sweep-webhooks.ts';
 
 const NAME = 'upkeep-jobs';
-const payments = readPaymentsConfig(process.env, PROCESSORS);
-const webhooks = readWebhookConfig(process.env);
-const lostEvents = readLostEventsConfig(process.env);
-const { queueUrl, parkingQueueUrl } = readJobWorkerConfig(process.env, 'upkeep');
-const { tables } = payments;
-const client = documentClient();
-const pacing = { clock: systemClock, entropy: systemEntropy };
-const jobs = jobTelemetry(NAME);
-const telemetry = standardTelemetry(NAME);
-const report = (error: unknown): void => telemetry.fault(NAME, error);
-const { books } = await configuredProcessors(payments, systemClock);
-const store = new DynamoDbStore(client, tables, pacing);
-const transitions = new LedgerChains(client, tables, pacing);
-const views = new DynamoDbViews(client, readViewsTable(process.env), pacing);
 
 /** The worker of the jobs that append nothing to the Ledger. */
-export const handler = idempotently(
+export const handler = await idempotently(
   { unit: 'a page of a run', record: "the run's own row, saved under the job's lock" },
-  (runner) => {
-    const tools = {
-      runs: new DynamoDbJobRuns(client, tables, pacing),
-      tasks: configuredJobTasks({ upkeep: queueUrl }),
-      jobs: { ...sweepingJobs(runner), ...bookkeepingJobs() } satisfies Readonly<Record<JobOf<'upkeep'>, Job>>,
-      observer: jobs,
-      runner,
-      clock: systemClock,
-    };
-    return jobWorker({
-      work: (message) => workRun(tools, message),
-      parking: configuredParking(parkingQueueUrl),
-      telemetry: jobs,
-    });
-  },
+  (runner) =>
+    wire({ ...systemPlatform(), ...queues, ...secretsLater, send: callOnce, eventBridge: eventBridgeClient }, runner),
 );
+
+export async function wire(
+  platform: Platform & ProcessorsPlatform & Queues & Bus,
+  runner: OperationRunner,
+  processors = PROCESSORS,
+) {
+  const { clock, instruments } = platform;
+  const { queueUrl, parkingQueueUrl } = readJobWorkerConfig(platform.variables, 'upkeep');
+  const payments = readPaymentsConfig(platform.variables, processors);
+  const { books } = await configuredProcessors(payments, platform);
+  const stores = openStores(platform, payments);
+  const jobs = jobTelemetry(NAME, instruments);
+  const tools = {
+    runs: new DynamoDbJobRuns(platform.documents, payments.tables, stores.pacing),
+    tasks: configuredJobTasks(platform, { upkeep: queueUrl }),
+    jobs: {
+      ...sweepingJobs(platform, stores, runner),
+      ...bookkeepingJobs(platform, stores, books),
+    } satisfies Readonly<Record<JobOf<'upkeep'>, Job>>,
+    observer: jobs,
+    runner,
+    clock,
+  };
+  return jobWorker({
+    work: (message) => workRun(tools, message),
+    parking: configuredParking(platform, parkingQueueUrl),
+    telemetry: jobs,
+  });
+}
+
+function openStores({ documents, clock, entropy, variables }: Platform, { tables }: PaymentsConfig) {
+  const pacing = { clock, entropy };
+  return {
+    tables,
+    pacing,
+    store: new DynamoDbStore(documents, tables, pacing),
+    transitions: new LedgerChains(documents, tables, pacing),
+    views: new DynamoDbViews(documents, readViewsTable(variables), pacing),
+  };
+}
 
 const MINUTE_MS = 60_000;
 
-function sweepingJobs(runner: OperationRunner) {
+function sweepingJobs(
+  platform: Platform & Queues & Bus,
+  { tables, pacing, store, transitions, views }: ReturnType<typeof openStores>,
+  runner: OperationRunner,
+) {
+  const { documents, clock, digest } = platform;
+  const webhooks = readWebhookConfig(platform.variables);
+  const lostEvents = readLostEventsConfig(platform.variables);
+  const telemetry = standardTelemetry(NAME, platform.instruments);
+  const report = (error: unknown): void => telemetry.fault(NAME, error);
   return {
     'sweep-webhooks': sweepWebhooksJob(
       {
-        due: new DynamoDbWebhooks(client, webhooks.tables, pacing, report),
-        tasks: configuredTasks(webhooks),
-        clock: systemClock,
+        due: new DynamoDbWebhooks(documents, webhooks.tables, pacing, report),
+        tasks: configuredTasks(platform, webhooks),
+        clock,
       },
       (swept) => telemetry.run('sweep webhooks', { webhook_swept: swept }, { swept }),
     ),
@@ -92,10 +122,10 @@ function sweepingJobs(runner: OperationRunner) {
       age: transitions,
       lostAfterMs: lostEvents.lostAfterSeconds * 1000,
       seen: new ProjectedEvents(views),
-      publisher: new EventBridgePublisher(eventBridgeClient(), lostEvents.eventBus),
-      marks: new DynamoDbJobMarks(client, tables.registry, pacing),
+      publisher: new EventBridgePublisher(platform.eventBridge(), lostEvents.eventBus),
+      marks: new DynamoDbJobMarks(documents, tables.registry, pacing),
       runner,
-      digest: systemDigest,
+      digest,
       report,
       beyondReach: (fromMs, untilMs) => {
         const minutes = (untilMs - fromMs) / MINUTE_MS;
@@ -104,38 +134,34 @@ function sweepingJobs(runner: OperationRunner) {
       ...pacing,
     }),
     'release-commissions': releaseCommissionsJob({
-      book: new DynamoDbCommissions({ client, table: tables.registry, pacing, unreadable: report }),
+      book: new DynamoDbCommissions({ client: documents, table: tables.registry, pacing, unreadable: report }),
       payments: store,
-      records: new DynamoDbConsumerRecords(client, tables, pacing),
-      digest: systemDigest,
+      records: new DynamoDbConsumerRecords(documents, tables, pacing),
+      digest,
       ...pacing,
     }),
   } satisfies Partial<Record<JobOf<'upkeep'>, Job>>;
 }
 
-function bookkeepingJobs() {
-  const observer = booksTelemetry();
-  const reconciled = {
-    books,
-    outcomes: transitions,
-    effects: store,
-    views,
-    digest: systemDigest,
-    clock: systemClock,
-    observer,
-  };
+function bookkeepingJobs(
+  { documents, clock, digest, instruments }: Platform,
+  { tables, pacing, store, transitions, views }: ReturnType<typeof openStores>,
+  books: readonly ProcessorBooks[],
+) {
+  const observer = booksTelemetry(instruments);
+  const reconciled = { books, outcomes: transitions, effects: store, views, digest, clock, observer };
   return {
     'reconcile-recent': reconcileRecent(reconciled),
     'reconcile-days': reconcileDays(reconciled),
-    'close-days': closeAllDays({ owners: new DynamoDbOwners(client, tables.registry, pacing), views, ...pacing }),
+    'close-days': closeAllDays({ owners: new DynamoDbOwners(documents, tables.registry, pacing), views, ...pacing }),
     'purge-expired': purgeExpired({
-      records: new DynamoDbExpiredRecords(client, tables.idempotency, pacing),
+      records: new DynamoDbExpiredRecords(documents, tables.idempotency, pacing),
       timeToLive: new DynamoDbTimeToLive(
-        client,
+        documents,
         { idempotency: tables.idempotency, registry: tables.registry },
         pacing,
       ),
-      clock: systemClock,
+      clock,
       observer,
     }),
   } satisfies Partial<Record<JobOf<'upkeep'>, Job>>;

@@ -1,34 +1,42 @@
 import { authenticatedApi } from '../http/authenticated-api.ts';
-import { documentClient } from '../kernel/platform/document-client.ts';
-import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
+import type { Secrets } from '../kernel/platform/secrets-manager.ts';
+import { secrets } from '../kernel/platform/secrets-manager.ts';
+import { queues } from '../kernel/platform/sqs.ts';
+import { type Platform, type Queues, systemPlatform } from '../kernel/platform/system-platform.ts';
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
+import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { WEBHOOK_ROUTES } from '../webhooks/http/webhook-routes.ts';
 import { readCallingConfig } from '../webhooks/settings.ts';
 import { DynamoDbWebhooks } from '../webhooks/store/dynamodb-webhooks.ts';
-import { systemResolve } from '../webhooks/transport/addresses.ts';
+import { type Resolve, systemResolve } from '../webhooks/transport/addresses.ts';
 import { webhookAddresses } from '../webhooks/transport/webhook-addresses.ts';
 import { configuredSecrets, configuredTasks } from '../webhooks/transport/webhook-clients.ts';
 
-const config = readCallingConfig(process.env);
-const client = documentClient();
-const pacing = { clock: systemClock, entropy: systemEntropy };
-const telemetry = standardTelemetry('webhooks');
-
-export const handler = idempotently(
+export const handler = await idempotently(
   { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
-  (runner) =>
-    authenticatedApi(WEBHOOK_ROUTES, {
-      webhooks: new DynamoDbWebhooks(client, config.tables, pacing),
-      keys: new DynamoDbApiKeyRegistry(client, config.tables.registry, pacing),
-      addresses: webhookAddresses(systemResolve, config),
-      secrets: configuredSecrets(config, systemClock),
-      tasks: configuredTasks(config),
-      runner,
-      digest: systemDigest,
-      telemetry,
-      report: (error) => telemetry.fault('enqueue webhooks', error),
-      ...pacing,
-    }),
+  (runner) => wire({ ...systemPlatform(), ...queues, ...secrets, resolve: systemResolve }, runner),
 );
+
+export async function wire(
+  platform: Platform & Queues & Secrets & { readonly resolve: Resolve },
+  runner: OperationRunner,
+) {
+  const { documents, clock, entropy, digest } = platform;
+  const config = readCallingConfig(platform.variables);
+  const pacing = { clock, entropy };
+  const telemetry = standardTelemetry('webhooks', platform.instruments);
+  return authenticatedApi(WEBHOOK_ROUTES, {
+    webhooks: new DynamoDbWebhooks(documents, config.tables, pacing),
+    keys: new DynamoDbApiKeyRegistry(documents, config.tables.registry, pacing),
+    addresses: webhookAddresses(platform.resolve, config),
+    secrets: await configuredSecrets(platform, config),
+    tasks: configuredTasks(platform, config),
+    runner,
+    digest,
+    telemetry,
+    report: (error) => telemetry.fault('enqueue webhooks', error),
+    ...pacing,
+  });
+}

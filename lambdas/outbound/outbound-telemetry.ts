@@ -1,14 +1,12 @@
-import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
-import {
-  METRIC_NAMESPACE,
-  OUTBOUND_SERVICE,
-  type OutboundMetric,
-  VENDOR_DIMENSION,
-} from '../kernel/contract/metrics.ts';
+import { MetricUnit } from '@aws-lambda-powertools/metrics';
+import { OUTBOUND_SERVICE, type OutboundMetric, VENDOR_DIMENSION } from '../kernel/contract/metrics.ts';
+import type { Instruments } from '../kernel/platform/instruments.ts';
 
 /** Counts calls per vendor. Each count is one line in CloudWatch's embedded metric format in the caller's log. */
-export function outboundTelemetry(): { readonly count: (vendor: string, count: OutboundMetric) => void } {
-  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName: OUTBOUND_SERVICE });
+export function outboundTelemetry(instruments: Instruments): {
+  readonly count: (vendor: string, count: OutboundMetric) => void;
+} {
+  const metrics = instruments.metrics(OUTBOUND_SERVICE);
   return {
     count: (vendor, count) => {
       const one = metrics.singleMetric();

@@ -2,7 +2,10 @@ import type { RoutingRule } from '../kernel/contract/environment.ts';
 import { RetryableError } from '../kernel/faults.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
+import type { Instruments } from '../kernel/platform/instruments.ts';
+import type { Secrets } from '../kernel/platform/secrets-manager.ts';
 import type { Clock } from '../kernel/world.ts';
+import type { SendRequest } from '../outbound/http-call.ts';
 import { outboundTelemetry } from '../outbound/outbound-telemetry.ts';
 import { routeTo } from '../payments/domain/routing.ts';
 import type { Processor, ProcessorBooks } from '../payments/use/processor.ts';
@@ -37,8 +40,14 @@ export interface Processors {
   readonly choose: (payment: Parameters<typeof routeTo>[1]) => Processor;
 }
 
-export interface ConnectTools {
+/** What the processors need of the platform. */
+export interface ProcessorsPlatform extends Secrets {
   readonly clock: Clock;
+  readonly instruments: Instruments;
+  readonly send: SendRequest;
+}
+
+export interface ConnectTools extends Pick<ProcessorsPlatform, 'clock' | 'send'> {
   /** Read at each use of a secret, so a rotated secret takes effect without a deployment. */
   readonly secrets: Pick<ActiveSecrets, 'active'>;
   /** Called with the processor's name each time its circuit breaker opens. */
@@ -46,23 +55,23 @@ export interface ConnectTools {
 }
 
 /** Connects the processors that the function was deployed with. Secrets are read from Secrets Manager at their first use. */
-export async function configuredProcessors(config: ProcessorsConfig, clock: Clock): Promise<Processors> {
-  const telemetry = outboundTelemetry();
+export async function configuredProcessors(
+  config: ProcessorsConfig,
+  { secretsManager, clock, instruments, send }: ProcessorsPlatform,
+): Promise<Processors> {
+  const telemetry = outboundTelemetry(instruments);
   // Loaded at the first use, so that a start does not read the Secrets Manager client.
+  const load = async () => {
+    const { ActiveSecrets } = await import('../kernel/platform/active-secrets.ts');
+    return new ActiveSecrets(await secretsManager(), clock);
+  };
   let known: Promise<ActiveSecrets> | undefined;
   return connectProcessors(config, {
     clock,
-    secrets: { active: async (id) => (await (known ??= activeSecrets(clock))).active(id) },
+    send,
+    secrets: { active: async (id) => (await (known ??= load())).active(id) },
     breakerOpened: (name) => telemetry.count(name, 'outbound_breaker_opened'),
   });
-}
-
-async function activeSecrets(clock: Clock): Promise<ActiveSecrets> {
-  const [{ ActiveSecrets }, { secretsManager }] = await Promise.all([
-    import('../kernel/platform/active-secrets.ts'),
-    import('../kernel/platform/secrets-manager.ts'),
-  ]);
-  return new ActiveSecrets(secretsManager(), clock);
 }
 
 /**
@@ -92,7 +101,7 @@ export async function connectProcessors(
 
 function connect(
   { processor, settings, secretIds }: ConfiguredProcessor,
-  { clock, secrets, breakerOpened }: ConnectTools,
+  { clock, send, secrets, breakerOpened }: ConnectTools,
 ): Promise<ConnectedProcessor> {
   const reader = (secretId: string) => async (): Promise<string> => {
     const [secret] = await secrets.active(secretId);
@@ -103,6 +112,7 @@ function connect(
     settings,
     secrets: Object.fromEntries(Object.entries(secretIds).map(([name, id]) => [name, reader(id)])),
     clock,
+    send,
     onBreakerOpened: () => breakerOpened(processor.name),
   });
 }

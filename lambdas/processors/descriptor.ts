@@ -1,4 +1,5 @@
 import type { Clock } from '../kernel/world.ts';
+import type { SendRequest } from '../outbound/http-call.ts';
 import type { Processor, ProcessorBooks } from '../payments/use/processor.ts';
 import type { ProcessorContract, ProcessorSetting } from './contract.ts';
 import type { ReadEvent } from './event-body.ts';
@@ -27,6 +28,7 @@ interface Configured {
   /** Functions that read the current values, by secret name in the contract. */
   readonly secrets: Readonly<Record<string, () => Promise<string>>>;
   readonly clock: Clock;
+  readonly send: SendRequest;
   /** Called each time the processor's circuit breaker opens. */
   readonly onBreakerOpened: () => void;
 }
@@ -34,7 +36,7 @@ interface Configured {
 /** `Configured` for one contract: each setting and each secret is a property under its name. */
 export type Connection<Contract extends ProcessorContract> = SettingValues<Contract['settings']> & {
   readonly [Name in keyof Contract['secrets']]: () => Promise<string>;
-} & Pick<Configured, 'clock' | 'onBreakerOpened'>;
+} & Pick<Configured, 'clock' | 'send' | 'onBreakerOpened'>;
 
 type SettingValues<Settings extends Readonly<Record<string, ProcessorSetting>>> = {
   readonly [Name in keyof Settings as Settings[Name] extends { readonly optional: true } ? never : Name]: string;
@@ -68,10 +70,10 @@ export function describeProcessor<const Contract extends ProcessorContract, Clie
 ): ProcessorDescriptor {
   return {
     ...contract,
-    connect: async ({ settings, secrets, clock, onBreakerOpened }) => {
+    connect: async ({ settings, secrets, ...tools }) => {
       const [client, books] = await Promise.all([code.client(), code.books()]);
       // `readPaymentsConfig` has read the settings and the secrets by this contract.
-      const connection = { ...settings, ...secrets, clock, onBreakerOpened } as ClientOptions & BooksOptions;
+      const connection = { ...settings, ...secrets, ...tools } as ClientOptions & BooksOptions;
       return { client: { ...client(connection), source: contract.source }, books: books(connection) };
     },
     signature: code.signature,

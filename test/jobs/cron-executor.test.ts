@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { cronExecutor } from '../../lambdas/jobs/http/executor.ts';
 import { httpJobRoutes, signer } from '../../lambdas/jobs/store/http-job-routes.ts';
+import { callOnce } from '../../lambdas/outbound/http-call.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { JobsApiHarness } from './jobs-api-harness.ts';
 
@@ -53,7 +54,7 @@ function executor(url = apiUrl): (event: unknown) => Promise<unknown> {
   const { world, credentials } = site.harness;
   return cronExecutor({
     ...world.asking(world.actor('executor')),
-    routes: httpJobRoutes({ apiUrl: url, sign: signer(credentials) }),
+    routes: httpJobRoutes({ apiUrl: url, sign: signer(credentials), send: callOnce }),
     telemetry: {
       request: () => undefined,
       run: (...run) => runs.push(run),

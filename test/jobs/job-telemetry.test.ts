@@ -1,11 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { jobTelemetry } from '../../lambdas/jobs/http/job-telemetry.ts';
+import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
 import { catchWrittenLines } from '../support/written-lines.ts';
 
 const lines = catchWrittenLines();
 
 test('each count is logged immediately, by job, under one service for all workers', () => {
-  const { count } = jobTelemetry('payment-jobs');
+  const { count } = jobTelemetry('payment-jobs', systemInstruments);
   count('resolve', 'job_succeeded', 1);
   count('close-days', 'job_item_failed', 3);
   const written = lines.map((line) => JSON.parse(line) as { _aws: { CloudWatchMetrics: readonly unknown[] } });

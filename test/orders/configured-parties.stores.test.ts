@@ -2,10 +2,15 @@ import { CreateQueueCommand, DeleteQueueCommand, SQSClient } from '@aws-sdk/clie
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type OrderId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
-import { systemClock, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
+import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
+import { systemClock } from '../../lambdas/kernel/platform/platform.ts';
+import { secrets } from '../../lambdas/kernel/platform/secrets-manager.ts';
+import { queues } from '../../lambdas/kernel/platform/sqs.ts';
+import { systemPlatform } from '../../lambdas/kernel/platform/system-platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { configuredParties, configuredRedrive, type Parties } from '../../lambdas/orders/parties/configured-parties.ts';
 import type { PartiesConfig } from '../../lambdas/orders/parties/settings.ts';
+import { callOnce } from '../../lambdas/outbound/http-call.ts';
 import { SqsLetterBox } from '../../lambdas/outbound/store/sqs-letter-box.ts';
 import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
 import { CREDENTIALS } from '../../local/emulator-environment.ts';
@@ -17,11 +22,21 @@ const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 
 let config: PartiesConfig;
 let counts: string[];
+const NO_METER = { addMetric: () => undefined, publishStoredMetrics: () => undefined };
+const singleMetric = () => {
+  let vendor = '';
+  return {
+    addDimension: (_name: string, value: string) => void (vendor = value),
+    addMetric: (count: string) => void counts.push(`${vendor} ${count}`),
+  };
+};
 const tools = () => ({
-  client: documentClient(dynamoDbClient()),
-  clock: systemClock,
-  entropy: systemEntropy,
-  observer: { count: (vendor: string, count: string) => void counts.push(`${vendor} ${count}`) },
+  ...systemPlatform(),
+  ...queues,
+  ...secrets,
+  documents: documentClient(dynamoDbClient()),
+  send: callOnce,
+  instruments: { ...systemInstruments, metrics: () => ({ ...NO_METER, singleMetric }) },
 });
 
 beforeAll(async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import * as z from 'zod';
+import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
 import { outboundTelemetry } from '../../lambdas/outbound/outbound-telemetry.ts';
 import { catchWrittenLines } from '../support/written-lines.ts';
 
@@ -18,7 +19,7 @@ const line = z.looseObject({
 const lines = catchWrittenLines();
 
 test('each count is one line, written immediately, with its vendor', () => {
-  const { count } = outboundTelemetry();
+  const { count } = outboundTelemetry(systemInstruments);
   count('postmark', 'outbound_call');
   count('stock', 'outbound_gave_up');
   const written = lines.map((text) => line.parse(JSON.parse(text)));

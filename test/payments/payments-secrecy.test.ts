@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
 import { standardTelemetry } from '../../lambdas/kernel/platform/telemetry.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { API_KEY, PaymentsApiHarness } from './payments-api-harness.ts';
@@ -65,7 +66,7 @@ async function everyKindOfRequest(harness: PaymentsApiHarness): Promise<void> {
 
 describe('the output of the function', () => {
   test('contains nothing of a body, no unmasked key and no source, for any outcome', async () => {
-    const telemetry = standardTelemetry('payments');
+    const telemetry = standardTelemetry('payments', systemInstruments);
 
     await everyKindOfRequest(new PaymentsApiHarness({ telemetry }));
     await everyKindOfRequest(new PaymentsApiHarness({ telemetry, store: broken }));
@@ -76,7 +77,9 @@ describe('the output of the function', () => {
   });
 
   test('contains a fault with its code, its stack and its causes', async () => {
-    await new PaymentsApiHarness({ telemetry: standardTelemetry('payments'), store: broken }).pay('k-1');
+    await new PaymentsApiHarness({ telemetry: standardTelemetry('payments', systemInstruments), store: broken }).pay(
+      'k-1',
+    );
 
     expect(lines().find(({ message }) => message === 'fault')).toMatchObject({
       level: 'ERROR',
@@ -91,7 +94,7 @@ describe('the output of the function', () => {
   });
 
   test('counts in the embedded metric format, under the namespace Payonce', async () => {
-    const harness = new PaymentsApiHarness({ telemetry: standardTelemetry('payments') });
+    const harness = new PaymentsApiHarness({ telemetry: standardTelemetry('payments', systemInstruments) });
     await harness.pay('k-1');
     await harness.pay('k-1');
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../lambdas/kernel/platform/platform.ts';
+import { callOnce } from '../../lambdas/outbound/http-call.ts';
 import { connectProcessors } from '../../lambdas/processors/configured-processors.ts';
 import { sandbox } from '../../lambdas/processors/sandbox/descriptor.ts';
 import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
@@ -60,7 +61,7 @@ describe('the circuit breaker', () => {
     const secrets = { active: async () => [] };
     const { processor } = await connectProcessors(
       { processors, routes: [] },
-      { clock: systemClock, secrets, breakerOpened },
+      { clock: systemClock, send: callOnce, secrets, breakerOpened },
     );
     await fail(processor, 4);
     expect(opened).toEqual([]);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { callbacksApi } from '../../lambdas/callbacks/callbacks-api.ts';
 import { systemDigest, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { callOnce } from '../../lambdas/outbound/http-call.ts';
 import { configuredSources, connectProcessors } from '../../lambdas/processors/configured-processors.ts';
 import { describeProcessor, type ProcessorDescriptor } from '../../lambdas/processors/descriptor.ts';
 import { PROCESSORS } from '../../lambdas/processors/registry.ts';
@@ -41,7 +42,12 @@ async function deployed(double: TillhouseDouble) {
   const config = readCallbacksConfig(environment(double.url), REGISTRY);
   const clock = new SimulatedClock();
   const store = new Stores();
-  const processors = await connectProcessors(config, { clock, secrets, breakerOpened: () => undefined });
+  const processors = await connectProcessors(config, {
+    clock,
+    send: callOnce,
+    secrets,
+    breakerOpened: () => undefined,
+  });
   const harness = new PaymentsApiHarness({ store, clock, ...processors });
   const callbacks = callbacksApi({
     sources: await configuredSources(config.sources, processors.books, REGISTRY),

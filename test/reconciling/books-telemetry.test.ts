@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { seenAgain } from '../../lambdas/reconciling/domain/mismatch-view.ts';
 import { booksTelemetry } from '../../lambdas/reconciling/http/books-telemetry.ts';
@@ -9,7 +10,7 @@ const lines = catchWrittenLines();
 const written = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 
 test('a gauge is published also when zero, so that an alarm ends and a missing run is noticed', () => {
-  const told = booksTelemetry();
+  const told = booksTelemetry(systemInstruments);
   told.counted({ confirmed: 0, suspected: 3 });
   told.purged(0, []);
   told.counted({ confirmed: 2, suspected: 0 });
@@ -26,7 +27,7 @@ test('a gauge is published also when zero, so that an alarm ends and a missing r
 
 test('a mismatch is a log line with both figures and its owner', () => {
   const open = seenAgain(systemDigest, undefined, lookedAt('k'), apartBy(1700), 5);
-  booksTelemetry().difference('suspected', open);
+  booksTelemetry(systemInstruments).difference('suspected', open);
 
   expect(written()).toMatchObject([
     {

@@ -1,11 +1,12 @@
 import { expect, test } from '@jest/globals';
+import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
 import { backlogTelemetry } from '../../lambdas/resolving/http/backlog-telemetry.ts';
 import { catchWrittenLines } from '../support/written-lines.ts';
 
 const lines = catchWrittenLines();
 
 test('the backlog is published under the names that the alarms use, also when it is empty', () => {
-  const tell = backlogTelemetry();
+  const tell = backlogTelemetry(systemInstruments);
   tell({ open_claims: 0, oldest_open_claim: 0 });
   tell({ unknown_outcomes: 2, oldest_unknown_outcome: 180_000 });
   expect(lines.map((text) => JSON.parse(text) as unknown)).toMatchObject([

@@ -1,10 +1,17 @@
-import { Logger } from '@aws-lambda-powertools/logger';
-import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import { EventMetric } from '../../kernel/contract/events.ts';
-import { type AlarmMetric, METRIC_NAMESPACE } from '../../kernel/contract/metrics.ts';
+import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
+import type { Instruments, Meter } from '../../kernel/platform/instruments.ts';
 import { standardTelemetry, type Telemetry } from '../../kernel/platform/telemetry.ts';
+import type { Clock } from '../../kernel/world.ts';
 
 const LATE_SUCCESS: AlarmMetric = 'late_success';
+
+interface Instrumented {
+  readonly instruments: Instruments;
+  /** Measures the age of events. */
+  readonly clock: Pick<Clock, 'nowMs'>;
+}
 
 /** The result of one message. */
 export interface ConsumedMessage {
@@ -18,11 +25,10 @@ export interface ConsumerTelemetry extends Pick<Telemetry, 'fault'> {
   batch(messages: readonly ConsumedMessage[]): void;
 }
 
-/** Writes JSON lines, and metrics in CloudWatch's embedded metric format. @param nowMs the current time; Unix milliseconds */
-export function consumerTelemetry(serviceName: string, nowMs: () => number): ConsumerTelemetry {
-  const logger = new Logger({ serviceName });
-  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
-  const standard = standardTelemetry(serviceName);
+export function consumerTelemetry(serviceName: string, { instruments, clock }: Instrumented): ConsumerTelemetry {
+  const logger = instruments.logger(serviceName);
+  const metrics = instruments.metrics(serviceName);
+  const standard = standardTelemetry(serviceName, instruments);
   return {
     fault: (requestId, error) => standard.fault(requestId, error),
     batch: (messages) => {
@@ -36,14 +42,14 @@ export function consumerTelemetry(serviceName: string, nowMs: () => number): Con
       };
       logger.info('events', { ...counts, messages: messages.length });
       const occurred = messages.flatMap(({ occurredAtMs }) => (occurredAtMs === undefined ? [] : [occurredAtMs]));
-      publish(metrics, counts, occurred.length === 0 ? undefined : nowMs() - Math.min(...occurred));
+      publish(metrics, counts, occurred.length === 0 ? undefined : clock.nowMs() - Math.min(...occurred));
     },
   };
 }
 
 /** Logs one line for each e-mail about a payment that is not retried automatically. The recipient is not logged. */
-export function unsentLetters(serviceName: string): (payment: string, why: string) => void {
-  const logger = new Logger({ serviceName });
+export function unsentLetters(serviceName: string, instruments: Instruments): (payment: string, why: string) => void {
+  const logger = instruments.logger(serviceName);
   return (payment, why) => logger.warn('unsent', { payment, why });
 }
 
@@ -63,11 +69,10 @@ export interface RelayTelemetry extends Pick<Telemetry, 'fault'> {
   batch(batch: RelayedBatch): void;
 }
 
-/** Writes JSON lines, and metrics in CloudWatch's embedded metric format. @param nowMs the current time; Unix milliseconds */
-export function relayTelemetry(serviceName: string, nowMs: () => number): RelayTelemetry {
-  const logger = new Logger({ serviceName });
-  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
-  const standard = standardTelemetry(serviceName);
+export function relayTelemetry(serviceName: string, { instruments, clock }: Instrumented): RelayTelemetry {
+  const logger = instruments.logger(serviceName);
+  const metrics = instruments.metrics(serviceName);
+  const standard = standardTelemetry(serviceName, instruments);
   return {
     fault: (requestId, error) => standard.fault(requestId, error),
     batch: ({ published, parked, tampered, toReview, lateSuccess, againFrom, oldestMs }) => {
@@ -80,12 +85,12 @@ export function relayTelemetry(serviceName: string, nowMs: () => number): RelayT
         [EventMetric.publishFailed]: againFrom === undefined ? 0 : 1,
       };
       logger.info('relayed', { ...counts });
-      publish(metrics, counts, oldestMs === undefined ? undefined : nowMs() - oldestMs);
+      publish(metrics, counts, oldestMs === undefined ? undefined : clock.nowMs() - oldestMs);
     },
   };
 }
 
-function publish(metrics: Metrics, counts: Readonly<Record<string, number>>, ageMs: number | undefined): void {
+function publish(metrics: Meter, counts: Readonly<Record<string, number>>, ageMs: number | undefined): void {
   for (const [name, count] of Object.entries(counts)) {
     if (count > 0) metrics.addMetric(name, MetricUnit.Count, count);
   }

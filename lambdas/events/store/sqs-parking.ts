@@ -1,4 +1,5 @@
-import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import type { Queues } from '../../kernel/platform/system-platform.ts';
 import type { Parking } from '../use/ledger-stream.ts';
 
 /** The length of the attribute `detail`. Characters. */
@@ -27,8 +28,8 @@ export class SqsParking implements Parking {
 }
 
 /** Retries are off: a message that cannot be parked is delivered again. */
-export function configuredParking(queueUrl: string): Parking {
-  return new SqsParking(new SQSClient({ maxAttempts: 1 }), queueUrl);
+export function configuredParking({ sqs }: Queues, queueUrl: string): Parking {
+  return new SqsParking(sqs({ maxAttempts: 1 }), queueUrl);
 }
 
 /** SQS refuses most control characters, and an empty value. */

@@ -1,6 +1,5 @@
-import { Logger } from '@aws-lambda-powertools/logger';
-import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
-import { METRIC_NAMESPACE } from '../../kernel/contract/metrics.ts';
+import { MetricUnit } from '@aws-lambda-powertools/metrics';
+import type { Instruments } from '../../kernel/platform/instruments.ts';
 import { standardTelemetry } from '../../kernel/platform/telemetry.ts';
 import { JOB_DIMENSION, JOB_SERVICE, type JobMetricName } from '../contract.ts';
 import type { RunId } from '../domain/job-run.ts';
@@ -15,11 +14,11 @@ export interface JobTelemetry {
   readonly fault: (requestId: string, error: unknown) => void;
 }
 
-/** Writes JSON lines, and metrics with the job as a dimension in CloudWatch's embedded metric format. */
-export function jobTelemetry(serviceName: string): JobTelemetry {
-  const logger = new Logger({ serviceName });
-  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName: JOB_SERVICE });
-  const standard = standardTelemetry(serviceName);
+/** Metrics have the job as a dimension. */
+export function jobTelemetry(serviceName: string, instruments: Instruments): JobTelemetry {
+  const logger = instruments.logger(serviceName);
+  const metrics = instruments.metrics(JOB_SERVICE);
+  const standard = standardTelemetry(serviceName, instruments);
   const fault: JobTelemetry['fault'] = (requestId, error) => standard.fault(requestId, error);
   return {
     count: (jobId, metric, times) => {

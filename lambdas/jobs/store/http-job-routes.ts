@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { RetryableError, TerminalError } from '../../kernel/faults.ts';
-import { callOnce } from '../../outbound/http-call.ts';
+import type { SendRequest } from '../../outbound/http-call.ts';
 import { unixSeconds } from '../domain/job-run-object.ts';
 import { type JobCredentialClaims, signJobCredential } from '../job-credential.ts';
 import type { JobRoutes } from '../use/job-routes.ts';
@@ -9,14 +9,15 @@ interface HttpJobRoutesTools {
   /** Base address of the API, without a trailing slash. */
   readonly apiUrl: string;
   readonly sign: (claims: JobCredentialClaims) => Promise<string>;
+  readonly send: SendRequest;
 }
 
 /** The admin routes over HTTP, one call each. Retries belong to Lambda's asynchronous invocation of the executor. */
-export function httpJobRoutes({ apiUrl, sign }: HttpJobRoutesTools): JobRoutes {
+export function httpJobRoutes({ apiUrl, sign, send }: HttpJobRoutesTools): JobRoutes {
   return {
     ask: async ({ runId, path, scopes, scheduledForMs }, { timeoutMs }) => {
       const credential = await sign({ path, runId, scopes });
-      const { status, text } = await callOnce({
+      const { status, text } = await send({
         method: 'POST',
         url: `${apiUrl}${path}`,
         headers: {

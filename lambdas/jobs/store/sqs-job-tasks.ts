@@ -1,6 +1,7 @@
-import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { type JobWorkerName, jobEntry } from '../../kernel/contract/jobs.ts';
 import { RetryableError, TerminalError } from '../../kernel/faults.ts';
+import type { Queues } from '../../kernel/platform/system-platform.ts';
 import { jobMessageText } from '../use/job-message.ts';
 import type { JobTasks } from '../use/job-runs.ts';
 
@@ -41,6 +42,6 @@ const CLIENT = {
 };
 
 /** `JobTasks` with the queues of the function's settings. */
-export function configuredJobTasks(queueUrls: Partial<Record<JobWorkerName, string>>): JobTasks {
-  return sqsJobTasks(new SQSClient(CLIENT), queueUrls);
+export function configuredJobTasks({ sqs }: Queues, queueUrls: Partial<Record<JobWorkerName, string>>): JobTasks {
+  return sqsJobTasks(sqs(CLIENT), queueUrls);
 }

@@ -1,5 +1,9 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 
+export interface Secrets {
+  readonly secretsManager: () => Promise<SecretsManagerClient>;
+}
+
 /** A client that does not retry by itself, and waits no longer than a request can. */
 export function secretsManager(): SecretsManagerClient {
   return new SecretsManagerClient({
@@ -7,3 +11,5 @@ export function secretsManager(): SecretsManagerClient {
     requestHandler: { requestTimeout: 2_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 },
   });
 }
+
+export const secrets: Secrets = { secretsManager: async () => secretsManager() };

@@ -1,8 +1,8 @@
-import { Logger } from '@aws-lambda-powertools/logger';
-import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { EventMetric } from '../contract/events.ts';
-import { type AlarmMetric, METRIC_NAMESPACE } from '../contract/metrics.ts';
+import type { AlarmMetric } from '../contract/metrics.ts';
 import { redactSensitive } from '../sensitive.ts';
+import type { Instruments } from './instruments.ts';
 
 /** What is counted, each under its own name. */
 export type RequestCount =
@@ -60,10 +60,9 @@ export interface Telemetry {
   fault(requestId: string, error: unknown): void;
 }
 
-/** JSON lines, and metrics in CloudWatch's embedded format, both to standard output. */
-export function standardTelemetry(serviceName: string): Telemetry {
-  const logger = new Logger({ serviceName });
-  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName });
+export function standardTelemetry(serviceName: string, instruments: Instruments): Telemetry {
+  const logger = instruments.logger(serviceName);
+  const metrics = instruments.metrics(serviceName);
   return {
     request: (report, counts) => {
       logger.info('request', { ...report });

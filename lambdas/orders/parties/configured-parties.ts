@@ -2,11 +2,15 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { ANY_POSTMARK_TOKEN } from '../../kernel/contract/mail-api.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import { ActiveSecrets } from '../../kernel/platform/active-secrets.ts';
-import { secretsManager } from '../../kernel/platform/secrets-manager.ts';
+import type { Instruments } from '../../kernel/platform/instruments.ts';
+import type { Secrets } from '../../kernel/platform/secrets-manager.ts';
+import type { Queues } from '../../kernel/platform/system-platform.ts';
 import type { CallLimit, Clock, Entropy } from '../../kernel/world.ts';
+import type { SendRequest } from '../../outbound/http-call.ts';
 import { keepOnce } from '../../outbound/keep-once.ts';
-import type { GivenUp, OutboundObserver } from '../../outbound/outbound-calls.ts';
+import type { GivenUp } from '../../outbound/outbound-calls.ts';
 import { createOutboundPolicy, type OutboundPolicy } from '../../outbound/outbound-policy.ts';
+import { outboundTelemetry } from '../../outbound/outbound-telemetry.ts';
 import { DynamoDbSendingClaims } from '../../outbound/store/dynamodb-sending-claims.ts';
 import { letterBoxClient, SqsLetterBox } from '../../outbound/store/sqs-letter-box.ts';
 import type { DeadLetter, LetterBox } from '../../outbound/use/dead-letters.ts';
@@ -27,12 +31,13 @@ export interface Parties {
   readonly mailer: Mailer;
 }
 
-export interface PartiesTools {
-  readonly client: DynamoDBDocumentClient;
+/** What the parties need of the platform. */
+export interface PartiesTools extends Queues, Secrets {
+  readonly documents: DynamoDBDocumentClient;
   readonly clock: Clock;
   readonly entropy: Entropy;
-  /** `outboundTelemetry()` in a function. */
-  readonly observer: OutboundObserver;
+  readonly instruments: Instruments;
+  readonly send: SendRequest;
 }
 
 /** Timeout of one call. A healthy party needs a fraction of it, and a request has time for several. Milliseconds. */
@@ -47,7 +52,7 @@ const CALL_TIMEOUT_MS = 5_000;
  * only thrown: the caller retries, and the call takes effect once.
  */
 export async function configuredParties(config: PartiesConfig, tools: PartiesTools): Promise<Parties> {
-  const letters = new SqsLetterBox(letterBoxClient(), config.deadLettersQueueUrl);
+  const letters = new SqsLetterBox(letterBoxClient(tools), config.deadLettersQueueUrl);
   const { stock, referrals, emails } = connect(config, { ...tools, letters }, 'dead_letter_terminal');
   return { stock, referrals, mailer: createMailer(emails, { clock: tools.clock, givenUp: 'dead_letter_terminal' }) };
 }
@@ -60,7 +65,7 @@ export interface Redrive {
 
 /** For the function that redrives. A call that is given up again throws, and its dead letter stays. */
 export async function configuredRedrive(config: PartiesConfig, tools: PartiesTools): Promise<Redrive> {
-  const letters = new SqsLetterBox(letterBoxClient(), config.deadLettersQueueUrl);
+  const letters = new SqsLetterBox(letterBoxClient(tools), config.deadLettersQueueUrl);
   const parties = { ...connect(config, { ...tools, letters }, 'throw'), clock: tools.clock };
   return { letters, makeAgain: (letter, limit) => makeAgain(parties, letter, limit) };
 }
@@ -74,7 +79,8 @@ function connect(
   tools: PartiesTools & { readonly letters: LetterBox },
   givenUp: GivenUp,
 ): Connected {
-  const { client, clock, entropy, observer } = tools;
+  const { documents, clock, entropy, send } = tools;
+  const observer = outboundTelemetry(tools.instruments);
   const deadLetters = keepOnce(tools.letters);
   const { shopUrl: url, postmark, registryTable } = config;
   const policyOf = (vendor: VendorName, probe: (limit: CallLimit) => Promise<void>): OutboundPolicy =>
@@ -90,10 +96,11 @@ function connect(
   const shop = (vendor: 'stock' | 'referrals', path: string) => ({
     url,
     clock,
+    send,
     givenUp,
-    policy: policyOf(vendor, (limit) => probeShop(vendor, { url, path }, limit)),
+    policy: policyOf(vendor, (limit) => probeShop(vendor, { url, path, send }, limit)),
   });
-  const access = { url: postmark.url, token: tokenOf(postmark.tokenSecretId, clock) };
+  const access = { url: postmark.url, token: tokenOf(postmark.tokenSecretId, tools), send };
   return {
     stock: createShopStock(shop('stock', STOCK_PATH)),
     referrals: createShopReferrals(shop('referrals', CREDITS_PATH)),
@@ -105,16 +112,17 @@ function connect(
         : // Set only for the sandbox, whose search is strongly consistent.
           { maxLagMs: postmark.maxLagMs, isStrong: true }),
       policy: policyOf('postmark', (limit) => probePostmark('postmark', access, limit)),
-      claims: new DynamoDbSendingClaims(client, registryTable, { clock, entropy }, 'postmark'),
+      claims: new DynamoDbSendingClaims(documents, registryTable, { clock, entropy }, 'postmark'),
       clock,
     }),
   };
 }
 
-function tokenOf(secretId: string | undefined, clock: Clock): () => Promise<string> {
+function tokenOf(secretId: string | undefined, { secretsManager, clock }: PartiesTools): () => Promise<string> {
   if (secretId === undefined) return async () => ANY_POSTMARK_TOKEN;
-  const secrets = new ActiveSecrets(secretsManager(), clock);
+  let secrets: ActiveSecrets | undefined;
   return async () => {
+    secrets ??= new ActiveSecrets(await secretsManager(), clock);
     const [token] = await secrets.active(secretId);
     if (token === undefined) throw new RetryableError('postmark_token_unavailable', 'The secret holds no token.');
     return token;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { CallLimit, Clock } from '../../kernel/world.ts';
-import { callOnce, type HttpAnswer } from '../../outbound/http-call.ts';
+import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
 import type { OutboundPolicy } from '../../outbound/outbound-policy.ts';
 import { type SendOptions, type SendOutcome, sendOnce } from '../../outbound/send-once.ts';
 import type { SendingClaims } from '../../outbound/use/sending-claims.ts';
@@ -30,6 +30,8 @@ export interface PostmarkOptions {
   readonly policy: OutboundPolicy;
   readonly claims: SendingClaims;
   readonly clock: Pick<Clock, 'nowMs'>;
+  /** @default callOnce: HTTP */
+  readonly send?: SendRequest;
   /** How long Postmark's search may miss a sent e-mail. Milliseconds. @default five minutes */
   readonly maxLagMs?: number;
   /** Whether the search of the server at `url` is strongly consistent. @default false */
@@ -59,19 +61,20 @@ export const DEFAULT_MAX_LAG_MS = 5 * 60 * 1_000;
  * mailbox can recognize a duplicate; and as metadata, which Postmark's search can find.
  */
 export function createPostmark(options: PostmarkOptions): EmailSender {
-  const { url = POSTMARK_URL, policy, claims, clock, maxLagMs = DEFAULT_MAX_LAG_MS, isStrong = false } = options;
+  const { url = POSTMARK_URL, policy, claims, clock, send = callOnce } = options;
+  const { maxLagMs = DEFAULT_MAX_LAG_MS, isStrong = false } = options;
 
   const post = async (email: Email, { timeoutMs }: CallLimit): Promise<HttpAnswer> => {
     const headers = { ...(await authorized(options.token)), 'content-type': 'application/json' };
     const body = JSON.stringify(emailBody(options.from, email));
-    return callOnce({ method: 'POST', url: `${url}/email`, headers, body, timeoutMs, party: policy.vendor });
+    return send({ method: 'POST', url: `${url}/email`, headers, body, timeoutMs, party: policy.vendor });
   };
   // A search accepts one metadata field, and requires `count` and `offset`.
   const search = async (messageId: string, { timeoutMs }: CallLimit): Promise<HttpAnswer> => {
     const query = new URLSearchParams({ count: '50', offset: '0', [`metadata_${OUR_ID_FIELD}`]: messageId });
     const headers = await authorized(options.token);
     const address = `${url}/messages/outbound?${query.toString()}`;
-    return callOnce({ method: 'GET', url: address, headers, timeoutMs, party: policy.vendor });
+    return send({ method: 'GET', url: address, headers, timeoutMs, party: policy.vendor });
   };
 
   return {
@@ -102,11 +105,11 @@ export function createPostmark(options: PostmarkOptions): EmailSender {
 /** Reads the token's server, to test whether Postmark is available and accepts the token. */
 export async function probePostmark(
   vendor: string,
-  { url = POSTMARK_URL, token }: Pick<PostmarkOptions, 'url' | 'token'>,
+  { url = POSTMARK_URL, token, send = callOnce }: Pick<PostmarkOptions, 'url' | 'token' | 'send'>,
   { timeoutMs }: CallLimit,
 ): Promise<void> {
   const headers = await authorized(token);
-  const answer = await callOnce({ method: 'GET', url: `${url}/server`, headers, timeoutMs, party: vendor });
+  const answer = await send({ method: 'GET', url: `${url}/server`, headers, timeoutMs, party: vendor });
   if (answer.status !== 200) throw vendorFault(vendor, answer);
 }
 

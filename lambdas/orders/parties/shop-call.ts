@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { TerminalError } from '../../kernel/faults.ts';
 import type { CallLimit, Clock } from '../../kernel/world.ts';
-import { callOnce, type HttpAnswer } from '../../outbound/http-call.ts';
+import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
 import type { GivenUp, OutboundCall } from '../../outbound/outbound-calls.ts';
 import type { OutboundPolicy } from '../../outbound/outbound-policy.ts';
 import { standardRetryAfter, tryReadJson, vendorFault } from '../../outbound/vendor-answers.ts';
@@ -13,13 +13,15 @@ export interface ShopOptions {
   readonly url: string;
   readonly policy: OutboundPolicy;
   readonly clock: Pick<Clock, 'nowMs'>;
+  /** @default callOnce: HTTP */
+  readonly send?: SendRequest;
   /** The handling of a call that is given up and could be repeated at any later time. @default throw */
   readonly givenUp?: GivenUp;
 }
 
 /** A call with an effect, under its key. The shop keeps keys permanently, so a repeated call returns the first result. */
 export async function postToShop<T>(
-  { url, policy, clock }: Pick<ShopOptions, 'url' | 'policy' | 'clock'>,
+  { url, policy, clock, send = callOnce }: Omit<ShopOptions, 'givenUp'>,
   request: {
     readonly operation: string;
     readonly path: string;
@@ -42,7 +44,7 @@ export async function postToShop<T>(
         'content-type': 'application/json',
         ...(key === undefined ? {} : { 'idempotency-key': key }),
       };
-      const answer = await callOnce({
+      const answer = await send({
         method: 'POST',
         url: `${url}${path}`,
         headers,
@@ -62,10 +64,10 @@ export async function postToShop<T>(
 /** Reads an order that does not exist, to test whether the service is available. */
 export async function probeShop(
   vendor: string,
-  { url, path }: { readonly url: string; readonly path: string },
+  { url, path, send = callOnce }: Pick<ShopOptions, 'url' | 'send'> & { readonly path: string },
   { timeoutMs }: CallLimit,
 ): Promise<void> {
-  const answer = await callOnce({
+  const answer = await send({
     method: 'GET',
     url: `${url}${path}?order=probe`,
     headers: { accept: 'application/json' },

@@ -4,11 +4,12 @@ import {
   type Message,
   ReceiveMessageCommand,
   SendMessageCommand,
-  SQSClient,
+  type SQSClient,
   SQSServiceException,
 } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
 import { RetryableError } from '../../kernel/faults.ts';
+import type { Queues } from '../../kernel/platform/system-platform.ts';
 import type { DeadLetter, LetterBox, TakenLetter } from '../use/dead-letters.ts';
 
 /** Seconds. Longer than a redrive runs, so that two redrives do not receive the same letter. */
@@ -31,8 +32,8 @@ const message = z.object({
 });
 
 /** Only the SDK retries here. Putting or deleting a letter twice is harmless. */
-export function letterBoxClient(): SQSClient {
-  return new SQSClient({
+export function letterBoxClient({ sqs }: Queues): SQSClient {
+  return sqs({
     maxAttempts: 3,
     requestHandler: { requestTimeout: 3_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 },
   });

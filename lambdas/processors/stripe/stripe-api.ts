@@ -2,6 +2,7 @@ import { Stripe } from 'stripe';
 import * as z from 'zod';
 import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
 import type { CallLimit, Clock } from '../../kernel/world.ts';
+import type { SendRequest } from '../../outbound/http-call.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
 import { mismatch, presentable } from '../answers.ts';
 import { faultOfStatus, stripeTransport } from './stripe-transport.ts';
@@ -19,6 +20,8 @@ export interface StripeOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Without a trailing slash. @default https://api.stripe.com */
   readonly baseUrl?: string;
+  /** @default callOnce: HTTP */
+  readonly send?: SendRequest;
 }
 
 /** Stripe refused the request: 402, or a readable 400, 404 or 422. */
@@ -54,8 +57,8 @@ export type CallStripe = <T>(
   schema: z.ZodType<T>,
 ) => Promise<StripeAnswer<T>>;
 
-export function createStripeApi({ apiKey, clock, baseUrl = STRIPE_URL }: StripeOptions): CallStripe {
-  const httpClient = stripeTransport(baseUrl, clock);
+export function createStripeApi({ apiKey, clock, baseUrl = STRIPE_URL, send }: StripeOptions): CallStripe {
+  const httpClient = stripeTransport(baseUrl, clock, send);
   return async (call, schema) => {
     const stripe = new Stripe(await readKey(apiKey), {
       apiVersion: STRIPE_API_VERSION,

@@ -2,7 +2,7 @@ import type { Stripe } from 'stripe';
 import * as z from 'zod';
 import { AmbiguousError } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
-import { callOnce, type HttpAnswer } from '../../outbound/http-call.ts';
+import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
 import { statusFault } from '../answers.ts';
 
 /** Bytes. A page of a hundred charges with all expanded objects is far smaller. */
@@ -17,11 +17,15 @@ const MAX_ANSWER_BYTES = 4 * 1_024 * 1_024;
  *
  * @param baseUrl without a trailing slash; replaces the package's host, port and protocol
  */
-export function stripeTransport(baseUrl: string, clock: Pick<Clock, 'nowMs'>): Stripe.HttpClient {
+export function stripeTransport(
+  baseUrl: string,
+  clock: Pick<Clock, 'nowMs'>,
+  send: SendRequest = callOnce,
+): Stripe.HttpClient {
   return {
     getClientName: () => 'fetch',
     makeRequest: async (_host, _port, path, method, headers, body, _protocol, timeoutMs) => {
-      const answer = await callOnce({
+      const answer = await send({
         method,
         url: `${baseUrl}${path}`,
         headers: fieldsOf(headers),

@@ -1,15 +1,14 @@
-import { Logger } from '@aws-lambda-powertools/logger';
-import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
-import { METRIC_NAMESPACE } from '../../kernel/contract/metrics.ts';
+import { MetricUnit } from '@aws-lambda-powertools/metrics';
+import type { Instruments } from '../../kernel/platform/instruments.ts';
 import { standardTelemetry } from '../../kernel/platform/telemetry.ts';
 import { BOOKS_SERVICE, BooksMetric } from '../contract.ts';
 import type { MismatchChange, MismatchCounts, OpenMismatch } from '../domain/mismatch-view.ts';
 
-/** Logs JSON lines and publishes metrics in the CloudWatch embedded metric format. Gauges are published also when zero. */
-export function booksTelemetry() {
-  const logger = new Logger({ serviceName: BOOKS_SERVICE });
-  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName: BOOKS_SERVICE });
-  const standard = standardTelemetry(BOOKS_SERVICE);
+/** Gauges are published also when zero. */
+export function booksTelemetry(instruments: Instruments) {
+  const logger = instruments.logger(BOOKS_SERVICE);
+  const metrics = instruments.metrics(BOOKS_SERVICE);
+  const standard = standardTelemetry(BOOKS_SERVICE, instruments);
   return {
     /** One line for each mismatch that becomes suspected, confirmed or gone. */
     difference: (

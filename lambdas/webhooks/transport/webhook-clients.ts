@@ -1,6 +1,7 @@
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { ActiveSecrets } from '../../kernel/platform/active-secrets.ts';
+import type { Secrets } from '../../kernel/platform/secrets-manager.ts';
+import type { Queues } from '../../kernel/platform/system-platform.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { WebhookSecrets, WebhookTasks } from '../use/webhooks.ts';
 import { webhookSecrets } from './webhook-secrets.ts';
@@ -15,8 +16,8 @@ const CLIENT = {
 const MOST_AT_ONCE = 10;
 
 /** The queue of webhook tasks from a function's settings. */
-export function configuredTasks({ tasksQueueUrl }: { readonly tasksQueueUrl: string }): WebhookTasks {
-  return sqsWebhookTasks(new SQSClient(CLIENT), tasksQueueUrl);
+export function configuredTasks({ sqs }: Queues, { tasksQueueUrl }: { readonly tasksQueueUrl: string }): WebhookTasks {
+  return sqsWebhookTasks(sqs(CLIENT), tasksQueueUrl);
 }
 
 /** One message per call, so that no batch fails in part. The sweep enqueues lost tasks again. */
@@ -41,7 +42,10 @@ function sqsWebhookTasks(client: SQSClient, queueUrl: string): WebhookTasks {
 }
 
 /** The secrets of endpoints. The root keys are read from Secrets Manager on demand. */
-export function configuredSecrets({ rootSecretId }: { readonly rootSecretId: string }, clock: Clock): WebhookSecrets {
-  const roots = new ActiveSecrets(new SecretsManagerClient(CLIENT), clock);
+export async function configuredSecrets(
+  { secretsManager, clock }: Secrets & { readonly clock: Clock },
+  { rootSecretId }: { readonly rootSecretId: string },
+): Promise<WebhookSecrets> {
+  const roots = new ActiveSecrets(await secretsManager(), clock);
   return webhookSecrets(() => roots.active(rootSecretId));
 }

@@ -1,0 +1,26 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
+import type { MetricUnit } from '@aws-lambda-powertools/metrics/types';
+import { METRIC_NAMESPACE } from '../contract/metrics.ts';
+
+/** Logs and metrics of one service. */
+export interface Instruments {
+  readonly logger: (serviceName: string) => Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly metrics: (serviceName: string) => Meter;
+}
+
+export interface Meter extends Gauge {
+  publishStoredMetrics(): void;
+  /** A metric with dimensions of its own, published at once. */
+  singleMetric(): Gauge & { addDimension(name: string, value: string): unknown };
+}
+
+interface Gauge {
+  addMetric(name: string, unit: MetricUnit, value: number): unknown;
+}
+
+/** JSON lines, and metrics in CloudWatch's embedded metric format, both to standard output. */
+export const systemInstruments: Instruments = {
+  logger: (serviceName) => new Logger({ serviceName }),
+  metrics: (serviceName) => new Metrics({ namespace: METRIC_NAMESPACE, serviceName }),
+};

@@ -1,0 +1,43 @@
+import type { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import type { SQSClient, SQSClientConfig } from '@aws-sdk/client-sqs';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { Digest } from '../digest.ts';
+import type { Pacing } from './attempts.ts';
+import { documentClient } from './document-client.ts';
+import { type Instruments, systemInstruments } from './instruments.ts';
+import { systemClock, systemDigest, systemEntropy } from './platform.ts';
+import type { Secrets } from './secrets-manager.ts';
+import type { Variables } from './variables.ts';
+
+/** What every function gets from outside its code. What only some need is beside it, so that the others do not bundle it. */
+export interface Platform extends Pacing {
+  readonly variables: Variables;
+  readonly digest: Digest;
+  readonly documents: DynamoDBDocumentClient;
+  readonly instruments: Instruments;
+}
+
+export interface Queues {
+  readonly sqs: (config: SQSClientConfig) => SQSClient;
+}
+
+export interface Bus {
+  readonly eventBridge: () => EventBridgeClient;
+}
+
+/** The platform of a Lambda process. */
+export function systemPlatform(): Platform {
+  return {
+    variables: process.env,
+    clock: systemClock,
+    entropy: systemEntropy,
+    digest: systemDigest,
+    documents: documentClient(),
+    instruments: systemInstruments,
+  };
+}
+
+/** Loads the client at its first use, so that a start does not read it. */
+export const secretsLater: Secrets = {
+  secretsManager: async () => (await import('./secrets-manager.ts')).secretsManager(),
+};
