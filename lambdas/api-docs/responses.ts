@@ -6,6 +6,8 @@ import captured from './examples.json' with { type: 'json' };
 /** Problems that every route may answer with. */
 export const ALWAYS: readonly ProblemCode[] = [
   'unknown_parameter',
+  'card_number_not_allowed',
+  'secret_not_allowed',
   'unauthorized',
   'insufficient_scope',
   'forbidden',
@@ -30,8 +32,6 @@ export const OF_BODY: readonly ProblemCode[] = [
   'body_too_large',
   'unsupported_media_type',
   'invalid_json',
-  'card_number_not_allowed',
-  'secret_not_allowed',
   'unknown_field',
   'invalid_request',
 ];

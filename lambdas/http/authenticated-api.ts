@@ -10,6 +10,7 @@ import { authenticate, type Caller, FoundKeys } from '../tenants/authenticate.ts
 import { type GatewayEvent, type GatewayRequest, type GatewayResult, gatewayRequest } from './gateway-request.ts';
 import { faultAnswer, gatewayResult, isPassing, jsonAnswer, type ProblemExtras, problemAnswer } from './http-answer.ts';
 import { problem } from './problems.ts';
+import { refuseSensitive } from './validate.ts';
 
 /** A request with a matched route and an authenticated caller. */
 export interface Call<Tools, Who = Caller> {
@@ -193,6 +194,8 @@ async function dispatch<Tools, Who extends { readonly tenantId?: TenantId }>(
   if (who.kind === 'insufficient_scope') {
     return refusal(problem('insufficient_scope', 'This API key lacks the scope that this route needs.'), request);
   }
+  const sensitive = refuseSensitive(request);
+  if (sensitive !== undefined) return refusal(sensitive, request);
   return route.handle({ ...asked, caller: who.caller, id: pieces['id'] ?? '', pieces });
 }
 

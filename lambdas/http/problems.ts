@@ -28,13 +28,14 @@ export const PROBLEMS = {
   card_number_not_allowed: {
     status: 400,
     title: 'Card number not allowed',
-    meaning: 'A field contains text that looks like a card number. Send a token from your processor instead.',
+    meaning:
+      'A field, parameter, header or path contains text that looks like a card number. Send a token from your processor instead.',
   },
   secret_not_allowed: {
     status: 400,
     title: 'Secret not allowed',
     meaning:
-      'A field contains text that looks like a secret key. Replace that key now, and send the request without it.',
+      'A field, parameter, header or path contains text that looks like a secret key. Replace that key now, and send the request without it.',
   },
   url_not_allowed: {
     status: 400,

@@ -1,10 +1,11 @@
 import * as z from 'zod';
+import type { Problem } from '../kernel/answer.ts';
 import type { SensitiveKind } from '../kernel/sensitive.ts';
 import { findSensitive } from '../kernel/sensitive.ts';
 import type { GatewayRequest } from './gateway-request.ts';
 import type { JsonObject } from './json-body.ts';
 import type { Parsed } from './problems.ts';
-import { refused, valid } from './problems.ts';
+import { problem, refused, valid } from './problems.ts';
 
 /** Maximum length of a field name in a message. Characters. */
 const LONGEST_NAME = 100;
@@ -18,6 +19,22 @@ export function validateBody<Value>(schema: z.ZodType<Value>, body: JsonObject):
   if (found !== undefined)
     return refused(`${found.kind}_not_allowed`, SENSITIVE_DETAIL[found.kind], nameOf(found.path));
   return validate(schema, body, 'unknown_field');
+}
+
+/** Headers whose text is used beyond the request: it is stored, compared or sent on. */
+const KEPT_HEADERS = ['idempotency-key', 'prefer'] as const;
+
+/** Searches what a request has outside its body for sensitive content. The text itself is never quoted. */
+export function refuseSensitive({ path, query, header }: GatewayRequest): Problem | undefined {
+  const parameters = [...query].flatMap(([name, values]) => [{ param: name, texts: [name, ...values] }]);
+  const headers = KEPT_HEADERS.map((name) => ({ param: name, texts: header(name) }));
+  for (const { param, texts } of [{ param: 'path', texts: path }, ...parameters, ...headers]) {
+    for (const text of texts) {
+      const kind = findSensitive(text);
+      if (kind !== undefined) return problem(`${kind}_not_allowed`, SENSITIVE_DETAIL[kind], nameOf([param]));
+    }
+  }
+  return undefined;
 }
 
 /** Validates the query. A parameter with two different values is refused. */

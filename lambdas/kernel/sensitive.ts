@@ -1,77 +1,204 @@
 /**
- * Finds what must not be kept: card numbers and secret keys, in any text that a client sends. Payments are made with
- * tokens; a card number in a note is a mistake that must not reach a log, an event or a table.
+ * Finds what must not be stored: card numbers and secret keys, in any text that a client sends. Payments are made with
+ * tokens. A card number in a note is a mistake, and must not reach a log, an event or a table.
  */
 export type SensitiveKind = 'card_number' | 'secret';
 
 export function findSensitive(text: string): SensitiveKind | undefined {
-  // Wide digits and the like become plain ones; what cannot be seen does not split a number.
-  const plain = text.normalize('NFKC').replaceAll(INVISIBLE, '');
+  const plain = fold(text);
   if (SECRET.test(plain)) return 'secret';
-  return hasCardNumber(plain) ? 'card_number' : undefined;
+  return hasCardNumber(withoutKnownNumbers(plain)) ? 'card_number' : undefined;
 }
 
-/** For logs: the text with all that is sensitive taken out. */
+/** For logs: the text without anything sensitive. */
 export function redactSensitive(text: string): string {
   return text
     .replaceAll(ALL_SECRETS, '[secret]')
-    .replaceAll(DIGIT_GROUPS, (run) => (hasCardNumber(run) ? '[card number]' : run));
+    .replaceAll(NUMERIC_RUNS, (run) => (hasCardNumber(fold(run)) ? '[card number]' : run));
 }
 
-const INVISIBLE = /[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]/g;
+/** The text with ASCII digits, and without characters that cannot be seen or that only decorate another one. */
+function fold(text: string): string {
+  return text.normalize('NFKC').replaceAll(MARKS, '').replaceAll(FOREIGN_DIGITS, asciiDigit);
+}
 
-/** API keys and webhook secrets of payment providers (ours and others share the form), AWS access keys, private keys. */
-const SECRET_FORMS =
-  '(?<![A-Za-z0-9])(?:(?:sk|rk)_(?:live|test)_[A-Za-z0-9_-]{8,}|whsec_[A-Za-z0-9+/=_-]{8,}|(?:AKIA|ASIA)[A-Z0-9]{16})' +
-  '|-----BEGIN [A-Z ]*PRIVATE KEY-----';
-const SECRET = new RegExp(SECRET_FORMS);
-const ALL_SECRETS = new RegExp(SECRET_FORMS, 'g');
+/** Combining marks and format characters, for example the frame of a keycap or a zero-width space. */
+const MARKS = /[\p{M}\p{Cf}]/gu;
+/** Decimal digits of other scripts. */
+const FOREIGN_DIGITS = /(?![0-9])\p{Nd}/gu;
 
-/** ISO/IEC 7812: a card number has up to 19 digits; the shortest in use that is worth the false alarms has 13. */
-const MIN_DIGITS = 13;
+/** Unicode encodes the ten digits of a script one after the other, and those of two scripts at most side by side. */
+function asciiDigit(digit: string): string {
+  let before = (digit.codePointAt(0) ?? 0) - 1;
+  let count = 0;
+  while (/\p{Nd}/u.test(String.fromCodePoint(before))) {
+    before -= 1;
+    count += 1;
+  }
+  return String(count % 10);
+}
+
+/** API keys, tokens and webhook secrets, by the prefixes that their issuers document. Some issuers share a prefix. */
+const SECRET_FORMS = [
+  '(?:sk|rk)_(?:live|test)_[A-Za-z0-9_-]{8,}', // Stripe and Payonce
+  'whsec_[A-Za-z0-9+/=_-]{8,}', // Standard Webhooks, Stripe
+  '(?:AKIA|ASIA)[A-Z0-9]{16}', // AWS
+  'gh[opsur]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{22,}', // GitHub
+  'glpat-[A-Za-z0-9_-]{20}', // GitLab
+  'npm_[A-Za-z0-9]{36}',
+  'xox[abeprs]-[A-Za-z0-9-]{10,}', // Slack
+  'AIza[A-Za-z0-9_-]{35}', // Google
+  'SG\\.[A-Za-z0-9_-]{16,}\\.[A-Za-z0-9_-]{16,}', // SendGrid
+  'SK[0-9a-f]{32}', // Twilio
+  'shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}', // Shopify
+  'sq0(?:atp|csp)-[A-Za-z0-9_-]{22,}', // Square
+  'access_token\\$(?:production|sandbox)\\$[a-z0-9]{16}\\$[0-9a-f]{32}', // PayPal Braintree
+  'dop_v1_[0-9a-f]{64}', // DigitalOcean
+  'sk-[A-Za-z0-9_-]{32,}', // OpenAI and others
+  'eyJ[A-Za-z0-9_-]{8,}\\.eyJ[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]{8,}', // a JSON Web Token
+].join('|');
+const SECRET_PATTERN = `(?<![A-Za-z0-9])(?:${SECRET_FORMS})|-----BEGIN [A-Z ]*PRIVATE KEY-----`;
+const SECRET = new RegExp(SECRET_PATTERN);
+const ALL_SECRETS = new RegExp(SECRET_PATTERN, 'g');
+
+/** ISO/IEC 7812: a card number has at most 19 digits. Networks that still issue cards use at least 14. */
+const MIN_DIGITS = 14;
 const MAX_DIGITS = 19;
 
-/** Groups of digits with a space, a dash or a dot between them. */
-const DIGIT_GROUPS = /\d+(?:[\s\p{Pd}.]{1,2}\d+)*/gu;
+interface Network {
+  /** The lengths in use. Digits. */
+  readonly lengths: readonly number[];
+  /** Ranges of the first six digits, both ends included. */
+  readonly ranges: readonly (readonly [number, number])[];
+}
 
 /**
- * Who issues which numbers, with the lengths in use. Together with the check digit, one random number of 16 digits in
- * some fifty is taken for a card's.
+ * The ranges that card networks publish. A random number of 16 digits is in one of them, with a right check digit, about once
+ * in fifty times. Short numbers of networks that no longer issue them are left out: they would be taken for article numbers.
  */
-const ISSUERS: readonly RegExp[] = [
-  /^4(?:\d{12}|\d{15}|\d{18})$/, // Visa
-  /^(?:5[1-5]\d\d|222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}$/, // Mastercard
-  /^3[47]\d{13}$/, // American Express
-  /^(?:6011|64[4-9]\d|65\d\d)\d{12,15}$/, // Discover
-  /^35(?:2[89]|[3-8]\d)\d{12,15}$/, // JCB
-  /^3(?:0[0-5]|09|[689]\d)\d{11,16}$/, // Diners Club
-  /^62\d{14,17}$/, // UnionPay
-  /^(?:5018|5020|5038|5893|6304|6759|676[1-3])\d{9,15}$/, // Maestro
-  /^220[0-4]\d{12,15}$/, // Mir
+const NETWORKS: readonly Network[] = [
+  { lengths: [16, 18, 19], ranges: [[400000, 499999]] }, // Visa, and Elo and Dankort within
+  {
+    lengths: [16], // Mastercard
+    ranges: [
+      [510000, 559999],
+      [222100, 272099],
+    ],
+  },
+  {
+    lengths: [15], // American Express, and JCB's old numbers
+    ranges: [
+      [340000, 349999],
+      [370000, 379999],
+      [180000, 180099],
+      [213100, 213199],
+    ],
+  },
+  {
+    lengths: [14, 16, 19], // Diners Club, and Hipercard within
+    ranges: [
+      [300000, 305999],
+      [309500, 309599],
+      [360000, 369999],
+      [380000, 399999],
+    ],
+  },
+  {
+    lengths: [16, 17, 18, 19], // Discover, RuPay, Hipercard, JCB, UnionPay, Mir
+    ranges: [
+      [601100, 601199],
+      [606000, 609999],
+      [640000, 659999],
+      [352800, 358999],
+      [620000, 629999],
+      [810000, 829999],
+      [220000, 220599],
+    ],
+  },
+  {
+    lengths: [15, 16, 17, 18, 19], // Maestro, Verve, Elo, Hiper, InterPayment
+    ranges: [
+      [500000, 509999],
+      [560000, 599999],
+      [630000, 639999],
+      [670000, 679999],
+    ],
+  },
+  {
+    lengths: [16, 19], // Troy, UzCard, Humo, Napas
+    ranges: [
+      [979200, 979299],
+      [860000, 860099],
+      [986000, 986099],
+      [970400, 970499],
+    ],
+  },
 ];
 
-function hasCardNumber(text: string): boolean {
-  for (const [run] of text.matchAll(DIGIT_GROUPS)) {
-    if (groupsHoldCardNumber(run.split(/\D+/))) return true;
+/** Between two digits of a number: no letter, and at most three other characters. Numbers in a list have a comma and a space. */
+const GAP = '(?![,;]\\s)[^\\p{L}\\p{N}]{1,3}';
+const DIGIT_RUNS = new RegExp(`\\d+(?:${GAP}\\d+)*`, 'gu');
+/** The same in a text that is not folded, where marks widen the gaps. */
+const NUMERIC_RUNS = /\p{N}(?:[^\p{L}\p{N}]{0,8}\p{N})*/gu;
+
+function hasCardNumber(plain: string): boolean {
+  for (const [run] of plain.matchAll(DIGIT_RUNS)) {
+    const groups = run.split(/\D+/);
+    if (groups.some(beginsWithCardNumber) || groupsHoldCardNumber(groups, run.match(/\D+/g) ?? [])) return true;
   }
   return false;
 }
 
-/** A number begins and ends where a group does: `order 12, 4242 4242 4242 4242` holds one. */
-function groupsHoldCardNumber(groups: readonly string[]): boolean {
+/** A group that is a card number, perhaps after zeros, or a card number with its expiry and perhaps its check code. */
+function beginsWithCardNumber(group: string): boolean {
+  if (group.length < MIN_DIGITS) return false;
+  const digits = group.replace(LEADING_ZEROS, '');
+  if (isCardNumber(digits)) return true;
+  for (let length = MIN_DIGITS; length <= MAX_DIGITS; length += 1) {
+    if (EXPIRY.test(digits.slice(length)) && isCardNumber(digits.slice(0, length))) return true;
+  }
+  return false;
+}
+
+const LEADING_ZEROS = /^0+/;
+/** MMYY or MMYYYY from 2020 to 2049, and a check code of three or four digits. */
+const EXPIRY = /^(?:0[1-9]|1[0-2])(?:20)?[2-4]\d(?:\d{3,4})?$/;
+
+/** A card number in groups begins and ends where a group does: `order 12 4242 4242 4242 4242` holds one. */
+function groupsHoldCardNumber(groups: readonly string[], gaps: readonly string[]): boolean {
   for (let first = 0; first < groups.length; first += 1) {
-    let digits = '';
-    for (let last = first; last < groups.length && digits.length <= MAX_DIGITS; last += 1) {
+    let digits = groups[first]?.replace(LEADING_ZEROS, '') ?? '';
+    // A number after zeros is found from its first group.
+    if (digits === '') continue;
+    for (let last = first + 1; last < groups.length; last += 1) {
       digits += groups[last] ?? '';
-      if (isCardNumber(digits)) return true;
+      if (digits.length > MAX_DIGITS) break;
+      if (isCardNumber(digits) && isCardGrouping(groups.slice(first, last + 1), gaps.slice(first, last), groups.length))
+        return true;
     }
   }
   return false;
 }
 
+function isCardGrouping(groups: readonly string[], gaps: readonly string[], groupsInRun: number): boolean {
+  const sizes = groups.map(({ length }) => length).join('-');
+  const gapsAreEqual = gaps.every((gap) => gap === gaps[0]);
+  return PRINTED.test(sizes) || (gapsAreEqual && EVEN.test(sizes)) || groupsInRun === 2;
+}
+
+/** As on a card: groups of four, some of them joined, or four, six and the rest. */
+const PRINTED = /^(?:(?:4|8|12)(?:-(?:4|8|12))*(?:-[1-3])?|4-6-[45]|6-(?:10|13))$/;
+/** One, two or three digits at a time, and a rest. */
+const EVEN = /^([1-3])(?:-\1)*(?:-[12])?$/;
+
 function isCardNumber(digits: string): boolean {
   if (digits.length < MIN_DIGITS || digits.length > MAX_DIGITS) return false;
-  return ISSUERS.some((issuer) => issuer.test(digits)) && passesLuhn(digits);
+  const issuer = Number(digits.slice(0, 6));
+  const known = NETWORKS.some(
+    ({ lengths, ranges }) =>
+      lengths.includes(digits.length) && ranges.some(([first, last]) => first <= issuer && issuer <= last),
+  );
+  return known && passesLuhn(digits);
 }
 
 /** The check digit of ISO/IEC 7812-1, annex B. */
@@ -83,4 +210,28 @@ function passesLuhn(digits: string): boolean {
     sum += weighted > 9 ? weighted - 9 : weighted;
   }
   return sum % 10 === 0;
+}
+
+/** Numbers of known forms, which can look like a card number in groups. */
+const KNOWN_NUMBERS = [
+  '[A-Z]{2}\\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?', // an IBAN (ISO 13616)
+  '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}', // a UUID
+  '9[1-5]\\d\\d(?: ?\\d{4}){4} ?\\d\\d', // a parcel of USPS
+  'JJD[0-9 ]{16,25}', // a parcel of DHL
+].join('|');
+const KNOWN = new RegExp(`(?<![A-Za-z0-9])(?:${KNOWN_NUMBERS})(?![A-Za-z0-9])`, 'g');
+const IBAN_START = /^[A-Z]{2}\d/;
+
+function withoutKnownNumbers(plain: string): string {
+  return plain.replaceAll(KNOWN, (text) => (IBAN_START.test(text) && !isIban(text.replaceAll(' ', '')) ? text : ''));
+}
+
+/** The check digits of ISO 7064, MOD 97-10. */
+function isIban(iban: string): boolean {
+  let rest = 0;
+  for (const character of iban.slice(4) + iban.slice(0, 4)) {
+    const value = Number.parseInt(character, 36);
+    rest = (rest * (value > 9 ? 100 : 10) + value) % 97;
+  }
+  return rest === 1;
 }

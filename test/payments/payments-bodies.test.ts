@@ -246,6 +246,25 @@ describe('a card number or a secret', () => {
     expect(reply.text).not.toContain('abcdefgh');
   });
 
+  test('is refused in the key, and the number is not repeated', async () => {
+    const reply = await refusing().pay('4242-4242-4242-4242');
+
+    expect(reply.body).toMatchObject({ status: 400, code: 'card_number_not_allowed', param: 'idempotency-key' });
+    expect(reply.text).not.toContain('4242');
+  });
+
+  test.each([
+    ['path', '/v1/payments/4242424242424242', {}],
+    ['reference', '/v1/payments', { reference: [card] }],
+    [undefined, '/v1/payments', { [card]: ['1'] }],
+  ])('is refused in an address (%s), and the number is not repeated', async (param, path, query) => {
+    const reply = await refusing().get(path, { event: { multiValueQueryStringParameters: query } });
+
+    expect(reply.body).toMatchObject({ status: 400, code: 'card_number_not_allowed' });
+    expect(reply.body['param']).toBe(param);
+    expect(reply.text).not.toContain('4242');
+  });
+
   test('given as a number is not repeated, either', async () => {
     const reply = await refusing().post('{"amount":4242424242424242,"currency":"EUR","source":"tok_ok"}');
 
