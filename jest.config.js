@@ -1,5 +1,5 @@
 const common = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/global-environment.ts',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [
