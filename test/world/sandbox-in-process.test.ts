@@ -152,6 +152,20 @@ describe('the sandbox in process', () => {
     expect(refundsOf(order.paymentId)).toMatchObject([{ refundId: refund.operationId, status: 'succeeded' }]);
   });
 
+  test('lists what was sent under keys, with what its books had shown a minute before', async () => {
+    const { order, chargeId, refund } = await charged();
+    await processor.inside.dispute(chargeId, 950);
+    clock.advance(2 * MINUTE_MS);
+    await processor.change(refund, LIMIT);
+    await processor.charge(order, LIMIT);
+    const { operationId, paymentId, amountMinor } = order;
+    expect(processor.inside.sent).toMatchObject([
+      { kind: 'charge', operationId, paymentId, amountMinor, isRepeated: false },
+      { kind: 'refund', operationId: refund.operationId, paymentId, chargeId, amountMinor: 100, leftBeforeMinor: 1049 },
+      { kind: 'charge', operationId, paymentId, isRepeated: true },
+    ]);
+  });
+
   test('tells its events, and what it will do by itself', async () => {
     const events: string[] = [];
     const later: { afterMs: number; what: () => Promise<void> }[] = [];

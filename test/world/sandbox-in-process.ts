@@ -42,6 +42,23 @@ interface AppliedChange {
   readonly kind: 'capture' | 'void' | 'refund';
 }
 
+/** A request with a key that reached the processor, whatever it answered. */
+interface SentRequest {
+  readonly kind: 'charge' | AppliedChange['kind'];
+  readonly operationId: string;
+  /** The payment that its metadata name. */
+  readonly paymentId: string;
+  /** Undefined for a charge. */
+  readonly chargeId: string | undefined;
+  /** Minor units. */
+  readonly amountMinor: number;
+  readonly atMs: number;
+  /** It was applied before, so sending it again only finds that out. */
+  readonly isRepeated: boolean;
+  /** What the books had shown a minute before: captured, less refunds and open or lost disputes. Minor units. */
+  readonly leftBeforeMinor: number;
+}
+
 /** A charge made at the processor without Payonce. */
 interface ForeignOrder {
   /** The payment and the operation that its metadata name. */
@@ -60,6 +77,7 @@ export interface InsideSandbox {
   readonly all: readonly ProcessorCharge[];
   /** Captures, voids and refunds that were applied under a key, oldest first. */
   readonly applied: readonly AppliedChange[];
+  readonly sent: readonly SentRequest[];
   charge(order: ForeignOrder): Promise<ProcessorCharge>;
   /** Confirms a pending charge, or one that waits for its payer, or one that was declined. */
   approve(chargeId: string): Promise<void>;
@@ -142,7 +160,11 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
     wait: (milliseconds) => waitAs(callers.getStore(), clock, milliseconds),
     baseUrl: SANDBOX_URL,
   };
-  const line = createLine(world, clock, callers);
+  const sent: SentRequest[] = [];
+  const line = createLine(world, clock, callers, (call) => {
+    const request = history.requestOf(call);
+    if (request !== undefined) sent.push(request);
+  });
   const { abilities: defaults, ...client } = createSandboxClient({
     url: SANDBOX_URL,
     clock,
@@ -162,6 +184,7 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
         return history.charges();
       },
       applied: history.applied,
+      sent,
       ...actionsOn(world, history, line.ask),
       delayNext,
       deliverDelayed,
@@ -183,6 +206,8 @@ interface History {
   observe(books: Books): Books;
   charges(): readonly ProcessorCharge[];
   newest(partId: string): Charge;
+  /** @returns undefined for a call without a key */
+  requestOf(call: HttpCall): SentRequest | undefined;
   /** What a look-up shows while books lag: the charges as they were that long ago. */
   asOf(answer: HttpAnswer, call: HttpCall, abilities: ProcessorAbilities): HttpAnswer;
   readonly applied: readonly AppliedChange[];
@@ -204,6 +229,30 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   return {
     applied,
     charges: () => [...shown.values()],
+    requestOf: ({ url, headers, body }) => {
+      const operationId = headers['idempotency-key'];
+      if (operationId === undefined) return undefined;
+      const [, chargeId, kind] = /charges\/([^/]+)\/(capture|void|refunds)$/.exec(url) ?? [];
+      const { amount = 0, metadata } = JSON.parse(body ?? '{}') as { amount?: number; metadata?: { payment?: string } };
+      const atMs = clock.nowMs();
+      const charges = [...versions.values()].map((known) => known.at(-1)?.charge);
+      const charge = charges.find((each) => each?.id === chargeId);
+      const earlier = versions
+        .get(chargeId ?? '')
+        ?.findLast((version) => version.atMs <= atMs - LONG_BEFORE_MS)?.charge;
+      return {
+        kind: kind === undefined ? 'charge' : kind === 'refunds' ? 'refund' : (kind as AppliedChange['kind']),
+        operationId,
+        paymentId: metadata?.payment ?? charge?.metadata['payment'] ?? '',
+        chargeId,
+        amountMinor: amount,
+        atMs,
+        isRepeated:
+          applied.some((each) => each.operationId === operationId) ||
+          (kind === undefined && charges.some((each) => each?.metadata['operation'] === operationId)),
+        leftBeforeMinor: earlier === undefined ? Number.POSITIVE_INFINITY : leftOf(earlier),
+      };
+    },
     newest: (partId) => {
       const charges = [...versions.values()].flatMap((each) => each.at(-1)?.charge ?? []);
       const found = charges.find(
@@ -248,6 +297,12 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   };
 }
 
+const LONG_BEFORE_MS = 60_000;
+
+function leftOf({ amount_captured: captured, amount_refunded: refunded, disputes }: Charge): number {
+  return disputes.reduce((left, { amount, status }) => left - (status === 'won' ? 0 : amount), captured - refunded);
+}
+
 const KINDS: Readonly<Partial<Record<ChargeStatus, 'capture' | 'void'>>> = { succeeded: 'capture', voided: 'void' };
 
 function isNamed({ id, metadata }: Charge['refunds'][number], refundId: string): boolean {
@@ -262,7 +317,12 @@ interface Line extends Pick<SandboxInProcess, 'sends'>, Pick<InsideSandbox, 'del
 }
 
 /** The way between the client and the sandbox: requests pass through the sandbox's router, without a network. */
-function createLine(world: SandboxWorld, clock: Clock, callers: AsyncLocalStorage<Caller>): Line {
+function createLine(
+  world: SandboxWorld,
+  clock: Clock,
+  callers: AsyncLocalStorage<Caller>,
+  onSend: (call: HttpCall) => void,
+): Line {
   const app = createSandbox(world);
   const connection = { isUp: true };
   const sends = new Map<string, number>();
@@ -277,6 +337,7 @@ function createLine(world: SandboxWorld, clock: Clock, callers: AsyncLocalStorag
   const send: SendRequest = async (call) => {
     if (!connection.isUp) throw new RetryableError('processor_unreachable', 'The processor cannot be reached.');
     const key = call.headers['idempotency-key'];
+    onSend(call);
     if (key !== undefined) sends.set(key, (sends.get(key) ?? 0) + 1);
     if (key !== undefined && toDelay > 0) {
       toDelay -= 1;
@@ -323,7 +384,7 @@ async function waitAs(caller: Caller | undefined, clock: Clock, milliseconds: nu
   return new Promise(() => {});
 }
 
-type Actions = Omit<InsideSandbox, 'all' | 'applied' | 'delayNext' | 'deliverDelayed' | 'goDown' | 'comeBack'>;
+type Actions = Omit<InsideSandbox, 'all' | 'applied' | 'sent' | 'delayNext' | 'deliverDelayed' | 'goDown' | 'comeBack'>;
 
 function actionsOn(world: SandboxWorld, history: History, ask: Line['ask']): Actions {
   const end = async (chargeId: string, to: 'succeed' | 'decline'): Promise<void> => {

@@ -1,0 +1,41 @@
+/** What needs a person has rung. */
+import { EventMetric } from '../../../../lambdas/kernel/contract/events.ts';
+import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import type { Violation } from '../contract.ts';
+import type { Seen, Written } from './seen.ts';
+
+/** Once quiet. */
+export function checkAlarms({ world, payments, orders }: Seen): readonly Violation[] {
+  const found: Violation[] = [];
+  const expect = (metric: string, sinceMs: number, what: string, about: string): void => {
+    const hasRung = world.rang.some((each) => each.metric === metric && each.atMs >= sinceMs - 60_000);
+    if (!hasRung)
+      found.push({ oracle: 'what needs a person has rung', what: `${what}, and ${metric} did not ring`, about });
+  };
+  for (const [id, chain] of payments) {
+    for (const { row, atMs } of chain) {
+      if (row.type === 'payment.late_success') expect('late_success', atMs, 'money came too late', id);
+      if (row.type === 'payment.review_required') expect(EventMetric.toReview, atMs, 'it is in review', id);
+    }
+    for (const atMs of contradictions(chain)) expect('contradiction', atMs, 'a refund that was given up succeeded', id);
+  }
+  for (const [id, chain] of orders) {
+    for (const { row, atMs } of chain) {
+      if (row.type === 'order.review_required') expect('order_needs_review', atMs, 'it is in review', id);
+    }
+  }
+  return found;
+}
+
+/** When a refund succeeded that Payonce or an operator had given up. */
+function contradictions(chain: readonly Written<Transition>[]): readonly number[] {
+  const givenUp = new Set<string>();
+  return chain.flatMap(({ row, atMs }) => {
+    const { subject } = row;
+    if (subject?.kind !== 'refund') return [];
+    const isBack = subject.status === 'succeeded' && givenUp.has(subject.refundId);
+    const code = subject.failure?.code;
+    if (code === 'not_attempted' || code === 'decided_by_operator') givenUp.add(subject.refundId);
+    return isBack ? [atMs] : [];
+  });
+}

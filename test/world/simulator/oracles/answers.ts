@@ -1,0 +1,179 @@
+/** What clients were told: one answer per key, and each says what the chain says. */
+import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import type { ClientCall, Violation } from '../contract.ts';
+import type { Seen, StoredAnswer, Written } from './seen.ts';
+
+/** Two clocks differ by at most this. Milliseconds. */
+const SKEW_MS = 10 * 60_000;
+
+/** Final answers that are not 2xx. They are stored. */
+const FINAL_CODES = new Set([
+  'payment_failed',
+  'payment_canceled',
+  'payment_not_attempted',
+  'refund_failed',
+  'refund_not_attempted',
+  'capture_failed',
+  'capture_not_attempted',
+  'cancellation_failed',
+  'cancellation_not_attempted',
+  'order_not_attempted',
+  'order_canceled',
+  'out_of_stock',
+]);
+/** Answers to a key that has a stored answer, besides that answer. */
+const EXPIRED = 'idempotency_key_expired';
+const MISMATCH = 'idempotency_key_payload_mismatch';
+
+interface Answered {
+  readonly call: ClientCall;
+  readonly status: number;
+  readonly body: string;
+  readonly code: string | undefined;
+  readonly atMs: number;
+  readonly operation: string | undefined;
+}
+
+/** Checks the calls under one key. @param stored by operation */
+export function checkKey(calls: readonly ClientCall[], stored: Seen['answers']): readonly Violation[] {
+  const answered = calls.flatMap(answerOf);
+  const first = answered.filter(isStored).sort((left, right) => left.atMs - right.atMs)[0];
+  if (first === undefined) return [];
+  const about = `${first.call.method} ${first.call.path} ${first.call.key}`;
+  const found: Violation[] = [];
+  const wrong = (oracle: string, what: string): void => void found.push({ oracle, what, about });
+  const firstBody = JSON.stringify(first.call.body);
+  const expiresAtMs = expiryOf(first, stored);
+  for (const each of answered) {
+    const isSameBody = JSON.stringify(each.call.body) === firstBody;
+    const isAfter = each.call.sentAtMs > first.atMs;
+    if (isSameBody && isStored(each) && !isSameAnswer(each, first)) {
+      wrong('I3 one answer per key', `was answered ${short(first)} and later ${short(each)}`);
+    }
+    if (!isSameBody && isStored(each)) wrong('F09 other body', `another body was answered ${short(each)}`);
+    if (!isSameBody && isAfter && each.status === 422 && each.code !== MISMATCH && each.code !== undefined) {
+      wrong('F09 other body', `another body was answered ${each.code}`);
+    }
+    if (isAfter && isStored(each) && each.call.sentAtMs > expiresAtMs + SKEW_MS) {
+      wrong('F15 expired key', `was answered ${short(each)} after its retention`);
+    }
+  }
+  const isExpiredEarly = answered.some(({ code, atMs }) => code === EXPIRED && atMs < expiresAtMs - SKEW_MS);
+  if (isExpiredEarly && stored.has(first.operation ?? '')) wrong('F15 expired key', 'expired before its retention');
+  return found;
+}
+
+function answerOf(call: ClientCall): readonly Answered[] {
+  const { answer } = call;
+  if (answer === undefined || call.method === 'GET') return [];
+  const { status, body, atMs } = answer;
+  const { code, id, payment, order } = parsed(body);
+  // A capture and a cancellation are answered with the payment.
+  const isNamed = !/\/(?:capture|cancel)$/.test(call.path);
+  const named = [id, idIn(payment), idIn(order)].find((each) => isNamed && typeof each === 'string');
+  return [
+    {
+      call,
+      status,
+      body,
+      atMs,
+      code: typeof code === 'string' ? code : undefined,
+      operation: typeof named === 'string' ? named : undefined,
+    },
+  ];
+}
+
+function idIn(value: unknown): unknown {
+  return typeof value === 'object' && value !== null && 'id' in value ? value.id : undefined;
+}
+
+function isStored({ status, code }: Answered): boolean {
+  return (status >= 200 && status < 300) || (code !== undefined && FINAL_CODES.has(code));
+}
+
+/** Personal data is in no stored answer once it is erased. */
+const PERSONAL = new Set(['description', 'metadata', 'return_url', 'details_erased', 'email', 'referrer']);
+
+function isSameAnswer(left: Answered, right: Answered): boolean {
+  if (left.status !== right.status) return false;
+  if (left.body === right.body) return true;
+  const isErased = left.body.includes('"details_erased":true') || right.body.includes('"details_erased":true');
+  return isErased && withoutPersonal(left.body) === withoutPersonal(right.body);
+}
+
+function withoutPersonal(body: string): string {
+  return JSON.stringify(parsed(body), (name, value: unknown) => (PERSONAL.has(name) ? undefined : value));
+}
+
+function expiryOf({ operation }: Answered, stored: Seen['answers']): number {
+  const seconds = stored.get(operation ?? '')?.at(-1)?.expiresAtSeconds;
+  return seconds === undefined ? Number.POSITIVE_INFINITY : seconds * 1_000;
+}
+
+function short({ status, body }: Answered): string {
+  return `${status} ${body.slice(0, 160)}`;
+}
+
+function parsed(body: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** I4: a stored answer says what the chain has said by then. */
+export function checkStored(
+  operation: string,
+  { answer, atMs }: StoredAnswer,
+  chain: readonly Written<Transition>[],
+): readonly Violation[] {
+  const then = chain.filter((each) => each.atMs <= atMs);
+  const wrong = (what: string): readonly Violation[] => [
+    { oracle: 'I4 answers say what the chain says', what, about: operation },
+  ];
+  const subjects = then.flatMap(({ row }) => (row.subject === undefined ? [] : [row.subject]));
+  const refund = subjects.findLast((subject) => subject.kind === 'refund' && subject.refundId === operation);
+  const change = subjects.findLast(
+    (subject) => (subject.kind === 'capture' || subject.kind === 'void') && subject.operationId === operation,
+  );
+  const statuses = new Set(then.map(({ row }) => row.payment.status));
+  if (refund?.kind === 'refund') {
+    if (answer.status === 201 && refund.status !== 'succeeded') return wrong(`201, and the refund is ${refund.status}`);
+    if (answer.status >= 400 && refund.status !== 'failed') return wrong(`failed, and the refund is ${refund.status}`);
+    return [];
+  }
+  if (change?.kind === 'capture' || change?.kind === 'void') {
+    const reached = change.kind === 'capture' ? 'succeeded' : 'canceled';
+    if (answer.status === 200 && !statuses.has(reached)) return wrong(`200, and the payment was never ${reached}`);
+    if (answer.status >= 400 && change.status !== 'failed' && isTaken(then))
+      return wrong('failed, and money was taken');
+    return [];
+  }
+  if (operation !== chain[0]?.row.payment.id) return [];
+  if (answer.status === 201 && statuses.size === 1 && statuses.has('processing'))
+    return wrong('201, and it is processing');
+  const isEnded = statuses.has('failed') || statuses.has('canceled');
+  if (answer.status >= 400 && !isEnded) return wrong(`${answer.status}, and the payment has not ended`);
+  return [];
+}
+
+/** Whether the payment succeeded, or is in review because of the amount that was taken. */
+function isTaken(chain: readonly Written<Transition>[]): boolean {
+  const newest = chain.at(-1)?.row.payment;
+  return newest?.status === 'succeeded' || newest?.failure?.code === 'wrong_amount';
+}
+
+/** The calls under each key of each tenant. */
+export function byKey(calls: readonly ClientCall[]): ReadonlyMap<string, readonly ClientCall[]> {
+  const found = new Map<string, ClientCall[]>();
+  for (const call of calls) {
+    if (call.key === undefined || call.method === 'GET') continue;
+    const name = JSON.stringify([call.tenant, call.method, call.path, call.key]);
+    const known = found.get(name);
+    if (known === undefined) found.set(name, [call]);
+    else known.push(call);
+  }
+  return found;
+}

@@ -1,0 +1,113 @@
+/** What holds for a payment after every write: its chain, its states, its postings, and what the processor did under our keys. */
+import { isOwnRefund } from '../../../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
+import type { PaymentStatus } from '../../../../lambdas/payments/domain/payment.ts';
+import { firstBrokenLink, type Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import type { Violation } from '../contract.ts';
+import { chargesOf, dueOn, leftOf, postedOn, sum } from './money.ts';
+import type { Written } from './seen.ts';
+
+type Chain = readonly Written<Transition>[];
+
+/** The states that may follow each state. */
+const NEXT: Readonly<Record<PaymentStatus, readonly PaymentStatus[]>> = {
+  processing: ['requires_action', 'requires_capture', 'succeeded', 'failed', 'canceled', 'needs_review'],
+  requires_action: ['requires_capture', 'succeeded', 'failed', 'canceled', 'needs_review'],
+  requires_capture: ['succeeded', 'canceled', 'needs_review'],
+  needs_review: ['succeeded', 'failed', 'canceled'],
+  succeeded: [],
+  failed: [],
+  canceled: [],
+};
+
+export function checkPayment(id: string, chain: Chain): readonly Violation[] {
+  return [...states(chain), ...postings(chain), ...reservations(chain), ...holdChanges(chain), ...links(chain)].map(
+    (violation) => ({ about: id, ...violation }),
+  );
+}
+
+/** I6. */
+function states(chain: Chain): readonly Violation[] {
+  const found: Violation[] = [];
+  for (const [index, { row }] of chain.entries()) {
+    if (row.sequence !== index + 1) {
+      found.push({ oracle: 'I8 append only', what: `transition ${index + 1} has the sequence ${row.sequence}` });
+    }
+    const before = chain[index - 1]?.row.payment;
+    if (before === undefined) continue;
+    const { status, chargeId, amountCapturedMinor } = row.payment;
+    if (status !== before.status && !NEXT[before.status].includes(status)) {
+      found.push({ oracle: 'I6 states', what: `went from ${before.status} to ${status}` });
+    }
+    if (before.chargeId !== undefined && chargeId !== before.chargeId && before.status !== 'needs_review') {
+      found.push({ oracle: 'I1 one charge', what: `changed its charge from ${before.chargeId} to ${chargeId}` });
+    }
+    if (before.amountCapturedMinor > 0 && amountCapturedMinor !== before.amountCapturedMinor) {
+      found.push({ oracle: 'I2 one set of postings', what: 'was captured twice' });
+    }
+    if (amountCapturedMinor > row.payment.amountMinor) {
+      found.push({
+        oracle: 'I2 one set of postings',
+        what: `took ${amountCapturedMinor} of ${row.payment.amountMinor}`,
+      });
+    }
+  }
+  return found;
+}
+
+/** I2: what was posted is what happened, once each. */
+function postings(chain: Chain): readonly Violation[] {
+  const posted = postedOn(chain);
+  const due = dueOn(chain);
+  const found: Violation[] = [];
+  for (const name of new Set([...Object.keys(posted), ...Object.keys(due)])) {
+    const is = posted[name] ?? 0;
+    const must = due[name] ?? 0;
+    if (is !== must) found.push({ oracle: 'I2 one set of postings', what: `${name} is ${is} and must be ${must}` });
+  }
+  const newest = chain.at(-1)?.row.payment;
+  if (newest === undefined) return found;
+  const own = newest.chargeId === undefined ? undefined : chargesOf(chain).get(newest.chargeId);
+  const refundedMinor = own?.isOwn === true ? leftOf(own).refundedMinor : 0;
+  if (newest.amountRefundedMinor !== refundedMinor) {
+    const what = `shows ${newest.amountRefundedMinor} refunded and has ${refundedMinor}`;
+    found.push({ oracle: 'I2 one set of postings', what });
+  }
+  return found;
+}
+
+/** What our own refunds reserve or have given back never exceeds what was captured. */
+function reservations(chain: Chain): readonly Violation[] {
+  return [...chargesOf(chain)].flatMap(([chargeId, { capturedMinor, refunds }]) => {
+    const own = [...refunds].filter(([id, { status }]) => isOwnRefund(id) && status !== 'failed');
+    const promisedMinor = sum(own.map(([, refund]) => refund));
+    if (promisedMinor <= capturedMinor) return [];
+    const what = `refunds of ${promisedMinor} are under way or done for ${chargeId}, which took ${capturedMinor}`;
+    return [{ oracle: 'F31 refunds are reserved', what }];
+  });
+}
+
+/** A capture and a cancellation exclude each other. */
+function holdChanges(chain: Chain): readonly Violation[] {
+  const pending = new Set<string>();
+  for (const { row } of chain) {
+    const { subject, payment } = row;
+    if (payment.status !== 'requires_capture' && payment.status !== 'requires_action') pending.clear();
+    if (subject?.kind !== 'capture' && subject?.kind !== 'void') continue;
+    if (subject.status === 'pending') pending.add(subject.operationId);
+    else pending.delete(subject.operationId);
+    if (pending.size > 1) {
+      return [{ oracle: 'F31 one change of a hold', what: `${[...pending].join(' and ')} are under way together` }];
+    }
+  }
+  return [];
+}
+
+/** I8. The notes are in a row of their own; the hash covers their commitment. */
+function links(chain: Chain): readonly Violation[] {
+  const broken = firstBrokenLink(
+    systemDigest,
+    chain.map(({ row }) => row),
+  );
+  return broken === undefined ? [] : [{ oracle: 'I8 hash chain', what: `the link of transition ${broken} is broken` }];
+}

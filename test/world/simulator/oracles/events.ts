@@ -1,0 +1,217 @@
+/** Once quiet, events, lists, balances and webhooks equal a fold of the Ledger. */
+import { PUBLIC_EVENT_TYPES } from '../../../../lambdas/events/domain/event.ts';
+import { RegistryRow, ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import { isOrderOutcome } from '../../../../lambdas/orders/domain/order.ts';
+import { isOutcome } from '../../../../lambdas/payments/domain/payment.ts';
+import type { Posting } from '../../../../lambdas/payments/domain/posting.ts';
+import { parseViewRow } from '../../../../lambdas/views/store/dynamodb-views.ts';
+import { parseBook, parseDelivery } from '../../../../lambdas/webhooks/store/webhook-items.ts';
+import type { Observed, Violation } from '../contract.ts';
+import type { Seen } from './seen.ts';
+
+/** An outcome of the Ledger: it is one event. */
+interface Outcome {
+  readonly chainId: string;
+  readonly sequence: number;
+  readonly type: string;
+  readonly owner: string;
+  readonly isPublic: boolean;
+  /** In the time of the world. Unix milliseconds. */
+  readonly atMs: number;
+  readonly postings: readonly Posting[];
+}
+
+export function checkEvents(seen: Seen): readonly Violation[] {
+  const outcomes = outcomesOf(seen);
+  return [...published(seen.world, outcomes), ...lists(seen, outcomes), ...webhooks(seen.world, outcomes)];
+}
+
+function outcomesOf({ payments, orders }: Seen): readonly Outcome[] {
+  const found: Outcome[] = [];
+  for (const [chainId, chain] of payments) {
+    for (const { row, atMs } of chain) {
+      const { type, sequence, postings, payment } = row;
+      if (!isOutcome(type)) continue;
+      const owner = `${payment.tenantId}#${payment.mode}`;
+      found.push({ chainId, sequence, type, owner, atMs, postings, isPublic: isPublic(type) });
+    }
+  }
+  for (const [chainId, chain] of orders) {
+    for (const { row, atMs } of chain) {
+      const { type, sequence, order } = row;
+      if (!isOrderOutcome(type)) continue;
+      const owner = `${order.tenantId}#${order.mode}`;
+      found.push({ chainId, sequence, type, owner, atMs, postings: [], isPublic: isPublic(type) });
+    }
+  }
+  return found;
+}
+
+function isPublic(type: string): boolean {
+  return PUBLIC_EVENT_TYPES.some((each) => each === type);
+}
+
+/** The chain and the sequence that an event is about: I4. */
+interface Named {
+  readonly event: { readonly id: string; readonly sequence: number; readonly type: string };
+  readonly payment?: { readonly id: string };
+  readonly order?: { readonly id: string };
+}
+
+function published(world: Observed, outcomes: readonly Outcome[]): readonly Violation[] {
+  const ids = new Map<string, string>();
+  for (const { detail } of world.published) {
+    const { event, payment, order } = (typeof detail === 'string' ? JSON.parse(detail) : detail) as Named;
+    ids.set(`${(payment ?? order)?.id} ${event.sequence}`, event.type);
+  }
+  const found: Violation[] = [];
+  for (const { chainId, sequence, type } of outcomes) {
+    const told = ids.get(`${chainId} ${sequence}`);
+    ids.delete(`${chainId} ${sequence}`);
+    if (told === type) continue;
+    const what = told === undefined ? `${type} was never published` : `${type} was published as ${told}`;
+    found.push({ oracle: 'I4 events', what, about: chainId });
+  }
+  for (const [name, type] of ids)
+    found.push({ oracle: 'I4 events', what: `${type} is not in the Ledger`, about: name });
+  return found;
+}
+
+// --------------------------------------------------------------------------------------------------------------- lists
+
+function lists({ world, payments }: Seen, outcomes: readonly Outcome[]): readonly Violation[] {
+  const rows = world.database.items(world.tables.views).map(parseViewRow);
+  const found: Violation[] = [];
+  const wrong = (what: string, about: string): void =>
+    void found.push({ oracle: 'lists are a fold of the Ledger', what, about });
+  const of = (prefix: string) => rows.filter(({ partition }) => partition.startsWith(prefix));
+  const heads = Map.groupBy(of(ViewsRow.payment), ({ chainId }) => chainId ?? '');
+  for (const [id, chain] of payments) {
+    const newest = chain.findLast(({ row }) => isOutcome(row.type))?.row;
+    const own = heads.get(id as never) ?? [];
+    heads.delete(id as never);
+    if (own.length > 1) wrong('is in a list twice', id);
+    if (newest === undefined) continue;
+    const [head] = own;
+    const { status } = newest.payment;
+    if (head === undefined) wrong('is in no list', id);
+    else if (!head.body.includes(`"${status}"`) || head.list?.includes(`#${status}#`) !== true)
+      wrong(`is ${status} and listed as ${head.list} ${head.body}`, id);
+  }
+  for (const id of heads.keys()) wrong('is listed and not in the Ledger', id);
+  const listed = new Map(of(ViewsRow.event).map((row) => [`${row.chainId} ${row.sequence}`, row.body]));
+  for (const { chainId, sequence, type, isPublic: isListed } of outcomes) {
+    const body = listed.get(`${chainId} ${sequence}`);
+    if (isListed && body?.includes(`"${type}"`) !== true) wrong(`the event ${type} is not listed`, chainId);
+  }
+  return [...found, ...balances(rows, outcomes)];
+}
+
+type Row = ReturnType<typeof parseViewRow>;
+
+/** The book of all, and the totals of closed days. */
+function balances(rows: readonly Row[], outcomes: readonly Outcome[]): readonly Violation[] {
+  const due = new Map<string, number>();
+  for (const { owner, postings } of outcomes) post(due, owner, postings);
+  const entered = new Map<string, number>();
+  const perDay = new Map<string, number>();
+  const book = rows.filter(({ partition }) => new RegExp(`^${ViewsRow.book}.*#all#\\d+$`).test(partition));
+  for (const { partition, sort, body } of book) {
+    const [tenant, mode] = partition.slice(ViewsRow.book.length).split('#');
+    const { legs } = JSON.parse(body) as { legs: readonly Posting[] };
+    post(entered, `${tenant}#${mode}`, legs);
+    post(perDay, `${tenant}#${mode} ${dayOf(sort)}`, legs);
+  }
+  const found = differences('the entries', due, entered);
+  const totals = new Map<string, number>();
+  const closed = new Set<string>();
+  for (const { partition, sort, body } of rows.filter((row) => row.partition.startsWith(ViewsRow.total))) {
+    const total = JSON.parse(body) as {
+      kind: string;
+      sums?: readonly { account: string; currency: string; debit: string; credit: string }[];
+    };
+    if (total.kind !== 'total') continue;
+    const day = `${partition.slice(ViewsRow.total.length)} ${dayOf(sort)}`;
+    closed.add(day);
+    for (const { account, currency, debit, credit } of total.sums ?? []) {
+      totals.set(`${day} ${account} ${currency}`, Number(debit) - Number(credit));
+    }
+  }
+  const ofClosed = [...perDay].filter(([name]) => closed.has(name.split(' ').slice(0, 2).join(' ')));
+  return [...found, ...differences('the total of a day', new Map(ofClosed), totals)];
+}
+
+function post(sums: Map<string, number>, owner: string, postings: readonly Posting[]): void {
+  for (const { account, currency, direction, amountMinor } of postings) {
+    const name = `${owner} ${account} ${currency}`;
+    sums.set(name, (sums.get(name) ?? 0) + (direction === 'debit' ? amountMinor : -amountMinor));
+  }
+}
+
+function differences(
+  what: string,
+  due: ReadonlyMap<string, number>,
+  found: ReadonlyMap<string, number>,
+): readonly Violation[] {
+  return [...new Set([...due.keys(), ...found.keys()])].flatMap((name) => {
+    const [must = 0, is = 0] = [due.get(name), found.get(name)];
+    if (must === is) return [];
+    return [
+      { oracle: 'balances are a fold of the Ledger', what: `${what} say ${is}, and the Ledger ${must}`, about: name },
+    ];
+  });
+}
+
+/** Places begin with fifteen digits of milliseconds. */
+function dayOf(sort: string): number {
+  return Math.floor(Number(sort.slice(0, 15)) / 86_400_000);
+}
+
+// ------------------------------------------------------------------------------------------------------------ webhooks
+
+/** What an endpoint was told, and that it was told of everything since it was there. */
+function webhooks(world: Observed, outcomes: readonly Outcome[]): readonly Violation[] {
+  const { database, tables } = world;
+  const found: Violation[] = [];
+  const wrong = (what: string, about: string): void =>
+    void found.push({ oracle: 'webhooks tell how it ended', what, about });
+  const accepted = new Set(
+    world.webhooks.flatMap((each) => (each.accepted ? [`${each.endpointId} ${each.eventId}`] : [])),
+  );
+  const deliveries = database.items(tables.registry, RegistryRow.webhookDelivery).map(parseDelivery);
+  const made = new Set(deliveries.map(({ endpointId, eventId }) => `${endpointId} ${placeIn(eventId)}`));
+  for (const { endpointId, eventId, status, tries } of deliveries) {
+    if (status === 'pending') wrong(`the delivery of ${eventId} is pending`, endpointId);
+    if (status === 'delivered' && !accepted.has(`${endpointId} ${eventId}`))
+      wrong(`${eventId} was not accepted`, endpointId);
+    if (status === 'failed' && tries < 10 && isEnabled(world, endpointId))
+      wrong(`${eventId} was given up after ${tries} tries`, endpointId);
+  }
+  for (const { endpoints, tenantId, mode } of database
+    .items(tables.registry, RegistryRow.webhookEndpoints)
+    .map(parseBook)) {
+    for (const { id, events, disabled, createdAtMs } of endpoints) {
+      if (disabled !== undefined) continue;
+      for (const { owner, chainId, sequence, type, atMs, isPublic: isTold } of outcomes) {
+        const isWanted = isTold && events.some((each) => each === '*' || each === type);
+        const isLater = atMs > createdAtMs + 10 * 60_000;
+        if (owner !== `${tenantId}#${mode}` || !isWanted || !isLater) continue;
+        if (!made.has(`${id} ${chainId} ${sequence}`)) wrong(`was never told of ${type} of ${chainId}`, id);
+      }
+    }
+  }
+  return found;
+}
+
+function isEnabled({ database, tables }: Observed, endpointId: string): boolean {
+  const books = database.items(tables.registry, RegistryRow.webhookEndpoints).map(parseBook);
+  return books.some(({ endpoints }) =>
+    endpoints.some(({ id, disabled }) => id === endpointId && disabled === undefined),
+  );
+}
+
+/** The chain and the sequence in an event's id. */
+function placeIn(eventId: string): string {
+  const [, order = '', letters = '', digits = ''] = /^evt_((?:ord_)?)([a-z2-7]{32})(\d{6})/.exec(eventId) ?? [];
+  return `${order === '' ? 'pay_' : order}${letters} ${Number(digits)}`;
+}

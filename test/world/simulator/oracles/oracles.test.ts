@@ -1,0 +1,335 @@
+import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { LedgerRow, RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import { returnOperation, storedOperationId } from '../../../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
+import type { Payment, Refund, TransitionDraft } from '../../../../lambdas/payments/domain/payment.ts';
+import { nextTransition } from '../../../../lambdas/payments/domain/transition.ts';
+import type { CreatePayment } from '../../../../lambdas/payments/use/create-payment.ts';
+import type { ChangeOrder } from '../../../../lambdas/payments/use/processor.ts';
+import { callback } from '../../../callbacks/callback-harness.ts';
+import { ChangeHarness, change } from '../../../payments/change-harness.ts';
+import { paymentRequest } from '../../../payments/payment-fixtures.ts';
+import { BY_REQUEST } from '../../../support/causes.ts';
+import type { Item } from '../../dynamodb-values.ts';
+import { TABLES } from '../../tables.ts';
+import { watched } from './watched.ts';
+
+/** Each oracle with a world that violates it. */
+
+const MINUTE_MS = 60_000;
+const LIMIT = { timeoutMs: 8_000 };
+
+let harness: ChangeHarness;
+let world: ReturnType<typeof watched>;
+let events: number;
+beforeEach(() => {
+  harness = new ChangeHarness();
+  world = watched(harness);
+  events = 0;
+});
+
+async function paid(key: string, source = 'tok_ok', capture: CreatePayment['capture'] = 'automatic') {
+  const request = paymentRequest(key, { source, capture });
+  await harness.pay(request);
+  return { request, charge: harness.chargeOf(request) };
+}
+
+async function tell(charge: string): Promise<void> {
+  events += 1;
+  await harness.deliver(callback(`oracle_${events}`, charge));
+}
+
+/** A failed payment whose charge succeeded later. */
+async function stray(key: string) {
+  const request = paymentRequest(key, { source: 'tok_async' });
+  await harness.pay(request);
+  const charge = harness.chargeOf(request);
+  await harness.processor.inside.decline(charge);
+  await tell(charge);
+  await harness.processor.inside.approve(charge);
+  await tell(charge);
+  return { request, charge };
+}
+
+/** Appends a transition that no decision has made. */
+async function append(request: CreatePayment, draft: Partial<TransitionDraft> & { payment?: Payment }): Promise<void> {
+  const { newest } = await harness.chain(request);
+  const whole = { type: 'payment.fee_reported' as const, payment: newest.payment, postings: [], ...draft };
+  const occasion = { occurredAtMs: harness.clock.nowMs(), cause: BY_REQUEST };
+  await harness.store.write([nextTransition(systemDigest, newest, whole, occasion)]);
+}
+
+const put = (table: string, item: Item) =>
+  harness.store.database.client.send(new PutCommand({ TableName: table, Item: item }));
+
+async function removeAll(prefix: string): Promise<void> {
+  for (const { pk, sk } of harness.store.database.items(TABLES.registry, prefix)) {
+    await harness.store.database.client.send(new DeleteCommand({ TableName: TABLES.registry, Key: { pk, sk } }));
+  }
+}
+
+const refundOf = (refundId: string, charge: string, changes: Partial<Refund> = {}): Refund => ({
+  kind: 'refund',
+  refundId,
+  chargeId: charge,
+  amountMinor: 700,
+  status: 'pending',
+  createdAtMs: 0,
+  ...changes,
+});
+
+test('a healthy world violates no oracle', async () => {
+  const { request } = await paid('healthy');
+  await harness.change(change(request, 'part', { kind: 'refund', amountMinor: 300 }));
+  const late = await stray('late');
+  await harness.returnCharges();
+  const disputed = await paid('disputed');
+  const dispute = await harness.processor.inside.dispute(disputed.charge, 400);
+  await tell(disputed.charge);
+  expect(world.now()).toEqual([]);
+  await harness.processor.inside.closeDispute(dispute, 'won');
+  await tell(disputed.charge);
+  world.rang.push({ metric: 'late_success', atMs: harness.clock.nowMs(), count: 1, dimensions: {} });
+  expect(harness.refundedAtProcessor(late.request)).toBe(1000);
+  expect(world.atTheEnd()).toEqual([]);
+});
+
+describe('the chain of a payment', () => {
+  test('may not go back from its end', async () => {
+    const { request } = await paid('back', 'tok_declined');
+    const { payment } = (await harness.chain(request)).newest;
+    await append(request, { payment: { ...payment, status: 'processing' } });
+    expect(world.now()).toContain('I6 states');
+  });
+
+  test('may not post what did not happen', async () => {
+    const { request } = await paid('posted');
+    const leg = { amountMinor: 5, currency: 'EUR' } as const;
+    await append(request, {
+      postings: [
+        { account: 'processor_clearing', direction: 'debit', ...leg },
+        { account: 'merchant_payable', direction: 'credit', ...leg },
+      ],
+    });
+    expect(world.now()).toEqual(['I2 one set of postings']);
+  });
+
+  test('may not reserve more than was captured', async () => {
+    const { request, charge } = await paid('reserved');
+    for (const letter of ['a', 'b']) {
+      const refundId = `ref_${letter.repeat(58)}`;
+      await append(request, { type: 'refund.pending', subject: refundOf(refundId, charge) });
+    }
+    expect(world.now()).toContain('F31 refunds are reserved');
+  });
+
+  test('may not have two changes of its hold under way', async () => {
+    const { request } = await paid('held', 'tok_ok', 'manual');
+    for (const kind of ['capture', 'void'] as const) {
+      const subject = { kind, operationId: `op_${kind}`, amountMinor: 1000, status: 'pending' } as const;
+      await append(request, { type: `${kind}.pending`, subject });
+    }
+    expect(world.now()).toContain('F31 one change of a hold');
+  });
+
+  test('may not be changed', async () => {
+    const { request } = await paid('changed');
+    const [row] = harness.store.database.items(TABLES.ledger, `${LedgerRow.payment}${request.paymentId}`);
+    await put(TABLES.ledger, { ...row, occurredAtMs: 1 });
+    expect(world.now()).toContain('I8 append only');
+  });
+
+  test('may not have a broken link', async () => {
+    const { request } = await paid('linked');
+    const { newest } = await harness.chain(request);
+    const occasion = { occurredAtMs: 0, cause: BY_REQUEST };
+    const draft = { type: 'payment.fee_reported' as const, payment: newest.payment, postings: [] };
+    const next = nextTransition(systemDigest, newest, draft, occasion);
+    await harness.store.write([{ ...next, occurredAtMs: 7 }]);
+    expect(world.now()).toEqual(['I8 hash chain']);
+  });
+
+  test('may not hold a row that its reader refuses', async () => {
+    const { request } = await paid('unreadable');
+    const [row] = harness.store.database.items(TABLES.ledger, `${LedgerRow.payment}${request.paymentId}`);
+    await put(TABLES.ledger, { ...row, sk: 'T#000009', sequence: 0 }).catch(() => undefined);
+    expect(world.now()).toEqual(['every row is readable']);
+  });
+
+  test('may not share its reference with another', async () => {
+    for (const key of ['one', 'two']) {
+      const request = paymentRequest(key, { reference: `order_${key}` });
+      await harness.pay(request);
+      const { payment } = (await harness.chain(request)).newest;
+      await append(request, { payment: { ...payment, reference: 'order' } });
+    }
+    expect(world.now()).toContain('one payment of a reference');
+  });
+});
+
+describe('a processor', () => {
+  const refund = (request: CreatePayment, chargeId: string, amountMinor: number): ChangeOrder => ({
+    operationId: returnOperation(systemDigest, request.paymentId, chargeId, { attempt: 1, amountMinor }),
+    paymentId: request.paymentId,
+    chargeId,
+    currency: 'EUR',
+    change: { kind: 'refund', amountMinor },
+  });
+
+  test('gets no refund of money that the chain knows to be disputed', async () => {
+    const { request, charge } = await paid('gone');
+    await harness.processor.inside.dispute(charge, 800);
+    await tell(charge);
+    harness.clock.advance(5 * MINUTE_MS);
+    await harness.processor.change(refund(request, charge, 300), LIMIT);
+    expect(world.now()).toContain('money is decided on again before a send');
+  });
+
+  test('gets no later refund before its books are read', async () => {
+    const { request, charge } = await paid('unheard');
+    await harness.processor.inside.dispute(charge, 800);
+    harness.clock.advance(5 * MINUTE_MS);
+    await harness.processor.change(refund(request, charge, 300), LIMIT);
+    expect(world.now()).toContain('the books are read before a later send');
+  });
+
+  test('gets no charge after the send window', async () => {
+    const request = paymentRequest('window', { source: 'tok_timeout_not_charged' });
+    await harness.pay(request);
+    harness.clock.advance(60 * MINUTE_MS);
+    const { amountMinor, currency, source, capture, paymentId } = request;
+    const operationId = storedOperationId(paymentId);
+    await harness.processor.charge({ operationId, paymentId, amountMinor, currency, source, capture }, LIMIT);
+    expect(world.now()).toContain('F05 send window');
+  });
+
+  test('holds what the books say', async () => {
+    const { request, charge } = await paid('held');
+    await harness.processor.inside.refund(charge, 100);
+    expect(world.atTheEnd()).toEqual(['I9 processor and books']);
+    await tell(charge);
+    expect(harness.refundedAtProcessor(request)).toBe(100);
+    expect(world.atTheEnd()).toEqual([]);
+  });
+
+  test('has no charge of a payment that is called not attempted', async () => {
+    const { request, charge } = await paid('attempted', 'tok_async');
+    expect(charge).not.toBe('');
+    harness.clock.advance(MINUTE_MS);
+    const { payment } = (await harness.chain(request)).newest;
+    const failure = { code: 'not_attempted', message: 'The processor was never asked.' };
+    await append(request, { type: 'payment.failed', payment: { ...payment, status: 'failed', failure } });
+    expect(world.atTheEnd()).toContain('F05 absence is proven');
+  });
+});
+
+describe('what is unfinished', () => {
+  const ORACLE = 'whatever is unfinished is in a queue';
+
+  test.each([
+    ['an unknown payment', RegistryRow.inquiry, () => paid('unknown', 'tok_async')],
+    ['a hold', RegistryRow.hold, () => paid('hold', 'tok_ok', 'manual')],
+    ['a stray charge', RegistryRow.return, () => stray('stray')],
+    [
+      'a pending refund of the processor',
+      RegistryRow.inquiry,
+      async () => {
+        const { charge } = await paid('foreign');
+        await harness.processor.inside.refund(charge, 100, 'pending');
+        await tell(charge);
+      },
+    ],
+    [
+      'an open dispute',
+      RegistryRow.inquiry,
+      async () => {
+        const { charge } = await paid('dispute');
+        await harness.processor.inside.dispute(charge, 100);
+        await tell(charge);
+      },
+    ],
+  ])('is in a queue: %s', async (_what, queue, make) => {
+    await make();
+    expect(world.now()).toEqual([]);
+    await removeAll(queue);
+    expect(world.now()).toEqual([ORACLE]);
+  });
+
+  test('does not stay once all is quiet', async () => {
+    const { request } = await paid('left', 'tok_ok', 'manual');
+    await stray('kept');
+    world.queues['WebhookQueue'] = 1;
+    world.queues['WebhookDeadLetters'] = 1;
+    const left = world.all().filter(({ oracle }) => oracle === 'nothing is left once quiet');
+    expect(left.map(({ what }) => what)).toEqual([
+      'the hold was not voided',
+      expect.stringContaining('1000 of the stray charge'),
+      '1 messages are in WebhookQueue',
+    ]);
+    expect(left[0]?.about).toBe(request.paymentId);
+  });
+
+  test('is no claim without an answer', async () => {
+    const dying = { ...harness.processor, charge: () => Promise.reject(new Error('the process is gone')) };
+    await harness.pay(paymentRequest('dead'), { processor: dying }).catch(() => undefined);
+    expect(world.now()).toEqual([]);
+    expect(world.atTheEnd()).toContain('nothing is left once quiet');
+  });
+});
+
+describe('an answer', () => {
+  const call = (status: number, body: object, changes: object = {}) => ({
+    step: 1,
+    tenant: 'acme',
+    method: 'POST',
+    path: '/v1/payments',
+    key: 'k',
+    body: { amount: 1 },
+    sentAtMs: 1,
+    answer: { status, headers: {}, body: JSON.stringify(body), atMs: 2 },
+    ...changes,
+  });
+
+  test('is the same for one key', () => {
+    world.calls.push(call(201, { id: 'pay_1', status: 'succeeded' }), call(503, { code: 'unavailable' }));
+    expect(world.atTheEnd()).toEqual([]);
+    world.calls.push(call(201, { id: 'pay_1', status: 'failed' }));
+    expect(world.atTheEnd()).toEqual(['I3 one answer per key']);
+  });
+
+  test('is not given to another body', () => {
+    const body = { id: 'pay_1' };
+    world.calls.push(call(201, body), call(201, body, { body: { amount: 2 }, sentAtMs: 9 }));
+    expect(world.atTheEnd()).toEqual(['F09 other body']);
+  });
+
+  test('is not given after its retention', async () => {
+    const { request } = await paid('kept');
+    const atMs = harness.clock.nowMs();
+    const body = { id: request.paymentId };
+    world.calls.push(call(201, body), call(201, body, { sentAtMs: atMs + 9 * 24 * 60 * MINUTE_MS }));
+    expect(world.atTheEnd()).toEqual(['F15 expired key']);
+  });
+
+  test('is stored once', async () => {
+    const { request } = await paid('stored');
+    const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
+    await put(TABLES.idempotency, { ...row, answer: { status: 402, headers: {}, body: '{}' } });
+    expect(world.now()).toEqual(['I3 one stored answer']);
+  });
+
+  test('says what the chain says', async () => {
+    const { request } = await paid('said');
+    const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
+    harness.store.deleteRecord(storedOperationId(request.paymentId));
+    await put(TABLES.idempotency, { ...row, answer: { status: 402, headers: {}, body: '{}' } });
+    expect(world.atTheEnd()).toContain('I4 answers say what the chain says');
+  });
+});
+
+test('late money that has not rung is a violation', async () => {
+  await stray('silent');
+  await harness.returnCharges();
+  expect(world.atTheEnd()).toEqual(['what needs a person has rung']);
+});

@@ -1,0 +1,92 @@
+/** I10 and F30: goods, mail and credit only for money that is there; an order is settled or fully undone, never both. */
+import { orderStepOperation, parseOrderId } from '../../../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
+import type { OrderTransition } from '../../../../lambdas/orders/domain/order-transition.ts';
+import type { Violation } from '../contract.ts';
+import { chargesOf, leftOf } from './money.ts';
+import { byPayment, heldOf } from './processors.ts';
+import type { Seen, Written } from './seen.ts';
+
+/** The time between the last look at the payment and the deed: a call may take it. Milliseconds. */
+const CALL_MS = 60_000;
+
+interface Deed {
+  readonly what: 'goods' | 'mail' | 'credit';
+  readonly atMs: number;
+}
+
+/** After every step, for each order. */
+export function checkOrder(id: string, chain: readonly Written<OrderTransition>[], seen: Seen): readonly Violation[] {
+  const deeds = deedsFor(id, seen);
+  const found = deeds.flatMap((deed) => paidFor(deed, id, chain, seen));
+  for (const what of ['goods', 'mail', 'credit'] as const) {
+    const times = deeds.filter((deed) => deed.what === what).length;
+    if (times > 1) found.push({ oracle: 'once for an order', what: `${what} ${times} times`, about: id });
+  }
+  return found;
+}
+
+/** What was done for an order: reserved under its key, mailed, credited. */
+function deedsFor(id: string, { world }: Seen): readonly Deed[] {
+  const orderId = parseOrderId(id);
+  if (orderId === undefined) return [];
+  const keys = {
+    goods: orderStepOperation(systemDigest, 'reserve', orderId) as string,
+    credit: orderStepOperation(systemDigest, 'credit', orderId) as string,
+  };
+  const deeds: Deed[] = [];
+  for (const { kind, key, atMs } of world.shop) {
+    if (kind === 'reserved' && key === keys.goods) deeds.push({ what: 'goods', atMs });
+    if (kind === 'credited' && key === keys.credit) deeds.push({ what: 'credit', atMs });
+  }
+  for (const { subject, atMs } of world.mails) if (subject === `Your order ${id}`) deeds.push({ what: 'mail', atMs });
+  return deeds;
+}
+
+/** I10: by the time of the last look before the deed, the money was there. */
+function paidFor(
+  { what, atMs }: Deed,
+  id: string,
+  chain: readonly Written<OrderTransition>[],
+  { payments }: Seen,
+): readonly Violation[] {
+  const paymentId = chain[0]?.row.order.paymentId;
+  const payment = payments.get(paymentId ?? '')?.filter((each) => each.atMs < atMs - CALL_MS) ?? [];
+  const newest = payment.at(-1)?.row.payment;
+  if (newest?.chargeId === undefined || newest.status !== 'succeeded') return [];
+  const charge = chargesOf(payment).get(newest.chargeId);
+  if (charge === undefined || leftOf(charge).leftMinor > 0) return [];
+  return [{ oracle: 'I10 no goods for money that is gone', what: `${what} although nothing was left`, about: id }];
+}
+
+/** Once quiet. */
+export function checkOrdersEnd(seen: Seen): readonly Violation[] {
+  const { world, orders, payments } = seen;
+  const charges = byPayment(world);
+  return [...orders].flatMap(([id, chain]) => {
+    const order = chain.at(-1)?.row.order;
+    if (order === undefined) return [];
+    const found: Violation[] = [];
+    const wrong = (what: string): void => void found.push({ oracle: 'F30 settled or undone', what, about: id });
+    const reserved =
+      deedsFor(id, seen).filter(({ what }) => what === 'goods').length - releasedFor(order.reservation, seen);
+    const chargeId = payments.get(order.paymentId)?.at(-1)?.row.payment.chargeId;
+    const own = (charges.get(order.paymentId) ?? []).filter((charge) => charge.chargeId === chargeId);
+    const keptMinor = own.reduce((total, charge) => total + heldOf(charge), 0);
+    const isInReview = payments.get(order.paymentId)?.at(-1)?.row.payment.status === 'needs_review';
+    if (order.status === 'canceled') {
+      if (reserved > 0) wrong('is canceled, and its goods are reserved');
+      if (keptMinor > 0 && !isInReview) wrong(`is canceled, and ${keptMinor} is kept`);
+    }
+    if (order.status === 'completed' && reserved !== 1) wrong(`is completed with ${reserved} reservations`);
+    return found;
+  });
+}
+
+function releasedFor({ reservationId }: { readonly reservationId?: string }, { world }: Seen): number {
+  if (reservationId === undefined) return 0;
+  return world.shop.filter(({ kind, order }) => kind === 'released' && JSON.stringify(order).includes(reservationId))
+    .length > 0
+    ? 1
+    : 0;
+}

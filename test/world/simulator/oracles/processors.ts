@@ -1,0 +1,119 @@
+/** What the processors did, against what the Ledger says: I1, I9, and no money sent that is gone. */
+import { LEASE_SECONDS } from '../../../../lambdas/kernel/contract/timing.ts';
+import { chargeOperation, type PaymentId } from '../../../../lambdas/kernel/ids.ts';
+import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
+import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import type { Observed, Violation } from '../contract.ts';
+import { chargesOf, leftOf, postedOn, sum } from './money.ts';
+import type { Seen, Written } from './seen.ts';
+
+/** Two clocks differ by at most this. Milliseconds. */
+const SKEW_MS = 10 * 60_000;
+/** Nobody sends later than this after the claim. Milliseconds. */
+const SEND_WINDOW_MS = 15 * 60_000;
+/** The longest call, and a little. Milliseconds. */
+const CALL_MS = 60_000;
+
+/** After every step. */
+export function checkProcessors({ world, payments }: Seen): readonly Violation[] {
+  return Object.entries(world.processors).flatMap(([name, { inside }]) => {
+    const found: Violation[] = [];
+    const made = new Set<string>();
+    for (const { operationId, kind } of inside.applied) {
+      if (made.has(operationId)) {
+        found.push({
+          oracle: 'I1 one change',
+          what: `${name} applied ${kind} ${operationId} twice`,
+          about: operationId,
+        });
+      }
+      made.add(operationId);
+    }
+    for (const each of inside.sent) {
+      const chain = payments.get(each.paymentId);
+      if (chain !== undefined) found.push(...checkSend(each, chain));
+    }
+    return found;
+  });
+}
+
+type Sent = Observed['processors'][string]['inside']['sent'][number];
+
+/** Money is decided on again right before each send. */
+function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly Violation[] {
+  const { kind, operationId, paymentId, atMs } = sent;
+  if (kind === 'charge') {
+    const claimedAtMs = chain[0]?.atMs ?? atMs;
+    const isLate = atMs > claimedAtMs + SEND_WINDOW_MS + SKEW_MS + CALL_MS;
+    if (!isLate) return [];
+    const minutes = Math.round((atMs - claimedAtMs) / 60_000);
+    return [{ oracle: 'F05 send window', what: `was sent ${minutes} minutes after its claim`, about: paymentId }];
+  }
+  if (kind !== 'refund' || sent.isRepeated || sent.chargeId === undefined) return [];
+  const known = chargesOf(chain.filter((each) => each.atMs < atMs - CALL_MS)).get(sent.chargeId);
+  const knownLeft = known === undefined ? undefined : leftOf(known);
+  const begunAtMs = chain.find(
+    ({ row }) => row.subject?.kind === 'refund' && row.subject.refundId === operationId,
+  )?.atMs;
+  const goneMinor = knownLeft === undefined ? 0 : knownLeft.refundedMinor + knownLeft.disputedMinor;
+  if (known !== undefined && sent.amountMinor > known.capturedMinor - goneMinor) {
+    const what = `a refund of ${sent.amountMinor} was sent although ${goneMinor} of ${known.capturedMinor} was gone`;
+    return [{ oracle: 'money is decided on again before a send', what, about: paymentId }];
+  }
+  // A later owner looks at the books first. A return has no other owner than the resolver.
+  const isLater = begunAtMs === undefined || atMs - begunAtMs > LEASE_SECONDS * 1_000 + SKEW_MS;
+  if (!isLater || sent.amountMinor <= sent.leftBeforeMinor) return [];
+  const what = `a refund of ${sent.amountMinor} was sent although the books had shown ${sent.leftBeforeMinor} for minutes`;
+  return [{ oracle: 'the books are read before a later send', what, about: paymentId }];
+}
+
+/** Once quiet: what the processor holds of each payment is what its books say. */
+export function checkBooks({ world, payments }: Seen): readonly Violation[] {
+  const charges = byPayment(world);
+  return [...payments].flatMap(([id, chain]) => {
+    const newest = chain.at(-1)?.row;
+    if (newest === undefined) return [];
+    const known = chargesOf(chain);
+    const own = charges.get(id) ?? [];
+    const found = own
+      .filter(({ operationId }) => operationId === chargeOperation(id as PaymentId))
+      .flatMap((charge) => attempted(charge, chain));
+    // A charge that nobody has told of is reported by reconciliation, not by the payment.
+    const told = own.filter(({ chargeId }) => known.has(chargeId) || chargeId === newest.payment.chargeId);
+    if (newest.payment.status === 'needs_review') return found;
+    const heldMinor: Record<string, number> = {};
+    for (const charge of told) heldMinor[charge.currency] = (heldMinor[charge.currency] ?? 0) + heldOf(charge);
+    const posted = postedOn(chain);
+    for (const currency of new Set([...Object.keys(heldMinor), newest.payment.currency])) {
+      const booked = (posted[`processor_clearing ${currency}`] ?? 0) + (posted[`fees ${currency}`] ?? 0);
+      const held = heldMinor[currency] ?? 0;
+      if (held === booked) continue;
+      const what = `the processor holds ${held} ${currency}, and the books say ${booked}`;
+      found.push({ oracle: 'I9 processor and books', what, about: id });
+    }
+    return found;
+  });
+}
+
+/** A payment or a refund is called "not attempted" only if nothing was sent. */
+function attempted(charge: ProcessorCharge, chain: readonly Written<Transition>[]): readonly Violation[] {
+  const given = chain.find(({ row }) => row.payment.failure?.code === 'not_attempted');
+  if (given === undefined || charge.createdAtSeconds * 1_000 >= given.atMs) return [];
+  const what = `was called not attempted, and ${charge.chargeId} was there before`;
+  return [{ oracle: 'F05 absence is proven', what, about: chain[0]?.row.payment.id ?? '' }];
+}
+
+/** What the processor holds of a charge: captured, less refunds that succeeded and disputes that are open or lost. Minor units. */
+export function heldOf({ capturedMinor, refunds, disputes }: ProcessorCharge): number {
+  const refundedMinor = sum(refunds.filter(({ status }) => status === 'succeeded'));
+  return capturedMinor - refundedMinor - sum(disputes.filter(({ status }) => status !== 'won'));
+}
+
+export function byPayment({ processors }: Observed): ReadonlyMap<string, readonly ProcessorCharge[]> {
+  const found = new Map<string, ProcessorCharge[]>();
+  for (const charge of Object.values(processors).flatMap(({ inside }) => inside.all)) {
+    if (charge.paymentId === undefined) continue;
+    found.set(charge.paymentId, [...(found.get(charge.paymentId) ?? []), charge]);
+  }
+  return found;
+}

@@ -1,0 +1,114 @@
+import type { Answer } from '../../../../lambdas/kernel/answer.ts';
+import { IdempotencyRow, LedgerRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import type { OrderTransition } from '../../../../lambdas/orders/domain/order-transition.ts';
+import { parseOrderTransition } from '../../../../lambdas/orders/store/order-items.ts';
+import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import { parseTransition } from '../../../../lambdas/payments/store/items.ts';
+import type { Item } from '../../dynamodb-values.ts';
+import type { RowChange } from '../../memory-dynamodb.ts';
+import type { Observed, Violation } from '../contract.ts';
+
+/** A row, and when it was written in the time of the world. Unix milliseconds. */
+export interface Written<Row> {
+  readonly row: Row;
+  readonly atMs: number;
+}
+
+/** An answer that was stored for a key. */
+export interface StoredAnswer {
+  readonly answer: Answer;
+  readonly atMs: number;
+  readonly expiresAtSeconds?: number;
+}
+
+/** What the world's tables have held, collected write by write, so that no check reads everything again. */
+export class Seen {
+  readonly world: Observed;
+  /** By payment, oldest first. */
+  readonly payments = new Map<string, Written<Transition>[]>();
+  /** By order, oldest first. */
+  readonly orders = new Map<string, Written<OrderTransition>[]>();
+  /** By operation: every answer that was stored for it, those of deleted records too. */
+  readonly answers = new Map<string, StoredAnswer[]>();
+  /** Operations that are claimed and not answered. */
+  readonly claims = new Set<string>();
+  /** Payments and orders that were written since the last look. */
+  readonly changed = new Set<string>();
+  /** What is wrong whenever it happens. */
+  readonly #wrong: Violation[] = [];
+
+  constructor(world: Observed) {
+    this.world = world;
+    const { database, tables } = world;
+    for (const table of [tables.ledger, tables.idempotency]) {
+      for (const item of database.items(table)) this.#take({ table, after: item });
+    }
+    database.listen((changes) => changes.forEach((change) => this.#take(change)));
+  }
+
+  /** The violations of writes since the last call. */
+  takeWrong(): readonly Violation[] {
+    return this.#wrong.splice(0);
+  }
+
+  #take({ table, before, after }: RowChange): void {
+    const { tables, nowMs } = this.world;
+    if (table === tables.ledger) this.#takeLedger(before, after, nowMs);
+    if (table === tables.idempotency) this.#takeRecord(before, after, nowMs);
+  }
+
+  #takeLedger(before: Item | undefined, after: Item | undefined, atMs: number): void {
+    const partition = partitionOf(after ?? before);
+    const isOrder = partition.startsWith(LedgerRow.order);
+    const id = partition.slice(partition.indexOf('#') + 1);
+    if (before !== undefined || after === undefined) {
+      this.#wrong.push({ oracle: 'I8 append only', what: 'a row of the Ledger was changed or removed', about: id });
+      return;
+    }
+    this.changed.add(id);
+    if (isOrder) append(this.orders, id, { row: parseOrderTransition(after), atMs });
+    else append(this.payments, id, { row: parseTransition(after), atMs });
+  }
+
+  #takeRecord(before: Item | undefined, after: Item | undefined, atMs: number): void {
+    const operation = partitionOf(after ?? before).slice(IdempotencyRow.record.length);
+    const isOpen = after?.['status'] === 'INPROGRESS';
+    if (isOpen) this.claims.add(operation);
+    else this.claims.delete(operation);
+    if (before?.['status'] === 'COMPLETED' && after !== undefined) {
+      const what = 'the record of a completed operation was written again';
+      this.#wrong.push({ oracle: 'I3 one stored answer', what, about: operation });
+    }
+    const answer = after?.['status'] === 'COMPLETED' ? answerIn(after) : undefined;
+    if (answer === undefined) return;
+    const known = this.answers.get(operation) ?? [];
+    if (known.length > 0 && !known.some((each) => isSame(each.answer, answer))) {
+      const what = 'a second answer was stored that differs from the first';
+      this.#wrong.push({ oracle: 'I3 one stored answer', what, about: operation });
+    }
+    const expires = after?.['expiresAt'];
+    const expiry = typeof expires === 'number' ? { expiresAtSeconds: expires } : {};
+    this.answers.set(operation, [...known, { answer, atMs, ...expiry }]);
+  }
+}
+
+function partitionOf(item: Item | undefined): string {
+  const key = item?.['pk'];
+  return typeof key === 'string' ? key : '';
+}
+
+function append<Row>(chains: Map<string, Row[]>, id: string, row: Row): void {
+  const chain = chains.get(id);
+  if (chain === undefined) chains.set(id, [row]);
+  else chain.push(row);
+}
+
+/** The answer of a payment's, change's or order's record, or of an effect that a caller requested. */
+function answerIn(item: Item): Answer | undefined {
+  const request = item['request'] as { readonly answer?: Answer } | undefined;
+  return (item['answer'] as Answer | undefined) ?? request?.answer;
+}
+
+function isSame(left: Answer, right: Answer): boolean {
+  return left.status === right.status && left.body === right.body;
+}

@@ -1,0 +1,147 @@
+/** Whatever is unfinished is in a queue that a job reads, at every moment; once quiet, what is left waits for somebody else. */
+import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import { chargeOperation, type PaymentId } from '../../../../lambdas/kernel/ids.ts';
+import { isSettled } from '../../../../lambdas/orders/domain/order.ts';
+import type { OrderTransition } from '../../../../lambdas/orders/domain/order-transition.ts';
+import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import {
+  HOLDS,
+  parseChargeToReturn,
+  parseInquiry,
+  parseOpenOrder,
+} from '../../../../lambdas/payments/store/queue-items.ts';
+import type { Observed, Violation } from '../contract.ts';
+import { chargesOf, leftOf } from './money.ts';
+import { byPayment } from './processors.ts';
+import type { Seen, Written } from './seen.ts';
+
+const ORACLE = 'whatever is unfinished is in a queue';
+const DAY_MS = 24 * 60 * 60_000;
+
+/** The entries of the queues, as text. */
+export interface Queued {
+  readonly inquiries: ReadonlySet<string>;
+  readonly returns: ReadonlySet<string>;
+  readonly holds: ReadonlySet<string>;
+  readonly orders: ReadonlySet<string>;
+}
+
+export function queuedIn({ database, tables }: Observed): Queued {
+  const rows = <Row>(prefix: string, parse: (item: Record<string, never>) => Row): readonly Row[] =>
+    database.items(tables.registry, prefix).map((item) => parse(item as Record<string, never>));
+  return {
+    inquiries: new Set(rows(RegistryRow.inquiry, parseInquiry).map((each) => `${each.paymentId} ${each.operationId}`)),
+    returns: new Set(rows(RegistryRow.return, parseChargeToReturn).map((each) => `${each.paymentId} ${each.chargeId}`)),
+    holds: new Set(rows(RegistryRow.hold, HOLDS.parse).map(({ paymentId }) => paymentId)),
+    orders: new Set(rows(RegistryRow.openOrder, parseOpenOrder).map(({ orderId }) => orderId)),
+  };
+}
+
+/** What a payment waits for, and whether something goes on with it. */
+export function checkQueued(
+  id: string,
+  chain: readonly Written<Transition>[],
+  queued: Queued,
+  claims: ReadonlySet<string>,
+): readonly Violation[] {
+  const newest = chain.at(-1)?.row.payment;
+  if (newest === undefined) return [];
+  const found: Violation[] = [];
+  const missing = (what: string): void =>
+    void found.push({ oracle: ORACLE, what: `${what} is in no queue`, about: id });
+  const isAsked = (operation: string): boolean => claims.has(operation) || queued.inquiries.has(`${id} ${operation}`);
+  const operation: string = chargeOperation(id as PaymentId);
+  const isAwaited = newest.status === 'processing' || newest.status === 'requires_action';
+  if (isAwaited && !isAsked(operation)) missing(`the payment, ${newest.status},`);
+  if (newest.status === 'requires_capture' && !queued.holds.has(id)) missing('the hold');
+  const isHeld = newest.status === 'requires_capture' || newest.status === 'requires_action';
+  for (const change of pendingHoldChanges(chain)) if (isHeld && !isAsked(change)) missing(`the change ${change}`);
+  for (const [chargeId, charge] of chargesOf(chain)) {
+    const isReturned = queued.returns.has(`${id} ${chargeId}`);
+    for (const [refundId, { status }] of charge.refunds) {
+      const isOfReturn = refundId.startsWith('rtn_') && isReturned;
+      if (status === 'pending' && !isAsked(refundId) && !isOfReturn) missing(`the pending refund ${refundId}`);
+    }
+    for (const [disputeId, { status }] of charge.disputes) {
+      if (status === 'open' && !isAsked(disputeId)) missing(`the open dispute ${disputeId}`);
+    }
+    if (!charge.isOwn && leftOf(charge).leftMinor > 0 && !isReturned) missing(`the stray charge ${chargeId}`);
+  }
+  return found;
+}
+
+function pendingHoldChanges(chain: readonly Written<Transition>[]): readonly string[] {
+  const pending = new Set<string>();
+  for (const { row } of chain) {
+    const { subject } = row;
+    if (subject?.kind !== 'capture' && subject?.kind !== 'void') continue;
+    if (subject.status === 'pending') pending.add(subject.operationId);
+    else pending.delete(subject.operationId);
+  }
+  return [...pending];
+}
+
+export function checkOrderQueued(
+  id: string,
+  chain: readonly Written<OrderTransition>[],
+  queued: Queued,
+  { claims, world }: Pick<Seen, 'claims' | 'world'>,
+): readonly Violation[] {
+  const newest = chain.at(-1);
+  if (newest === undefined || isSettled(newest.row.order)) return [];
+  const { status, createdAtMs, failedAtMs = createdAtMs } = newest.row.order;
+  // An order in review is watched for thirty days.
+  if (status === 'needs_review' && world.nowMs - failedAtMs > 29 * DAY_MS) return [];
+  if (claims.has(id) || queued.orders.has(id)) return [];
+  return [{ oracle: ORACLE, what: `the order, ${status}, is in no queue`, about: id }];
+}
+
+/** Once quiet. */
+export function checkNothingLeft({ world, payments, orders, claims }: Seen): readonly Violation[] {
+  const found: Violation[] = [];
+  const left = (what: string, about?: string): void =>
+    void found.push({ oracle: 'nothing is left once quiet', what, ...(about === undefined ? {} : { about }) });
+  for (const claim of claims) if (!/^(?:biz|run|rca)_/.test(claim)) left('a claim has no answer', claim);
+  const charges = byPayment(world);
+  for (const [id, chain] of payments) {
+    const newest = chain.at(-1)?.row.payment;
+    if (newest === undefined) continue;
+    const own = charges.get(id) ?? [];
+    const isPendingThere = own.some(({ status }) => status === 'pending' || status === 'requires_action');
+    if (newest.status === 'processing' && !isPendingThere && !isAmbiguous(own)) left('the payment is processing', id);
+    if (newest.status === 'requires_capture') left('the hold was not voided', id);
+    for (const [chargeId, charge] of chargesOf(chain)) {
+      for (const [refundId, { status }] of charge.refunds) {
+        const there = own.flatMap(({ refunds }) => refunds).find((refund) => refund.refundId === refundId);
+        if (status === 'pending' && there?.status !== 'pending') left(`the refund ${refundId} is reserved`, id);
+      }
+      if (!charge.isOwn && charge.status === 'authorized') {
+        const there = own.find((each) => each.chargeId === chargeId);
+        if (there?.status === 'authorized') left(`the stray hold ${chargeId} was not voided`, id);
+      }
+      const { leftMinor } = leftOf(charge);
+      if (!charge.isOwn && leftMinor > 0 && !isForPerson(world)) {
+        left(`${leftMinor} of the stray charge ${chargeId} was not returned`, id);
+      }
+    }
+  }
+  for (const [id, chain] of orders) {
+    const newest = chain.at(-1)?.row.order;
+    if (newest !== undefined && newest.status !== 'needs_review' && !isSettled(newest)) left('the order is open', id);
+  }
+  for (const [queue, messages] of Object.entries(world.queues)) {
+    if (messages > 0 && !/dead|parking|parked|dlq/i.test(queue)) left(`${messages} messages are in ${queue}`);
+  }
+  return found;
+}
+
+/** Two charges under one key: nobody can tell which is the payment’s. */
+function isAmbiguous(charges: readonly { readonly operationId?: string }[]): boolean {
+  const operations = charges.flatMap(({ operationId }) => (operationId === undefined ? [] : [operationId]));
+  return new Set(operations).size < operations.length;
+}
+
+/** The processor has refused the return several times, or a refund there is not known: it rings at each run. */
+function isForPerson({ rang, nowMs }: Observed): boolean {
+  return rang.some(({ metric, atMs }) => metric === 'undecidable' && atMs > nowMs - DAY_MS);
+}

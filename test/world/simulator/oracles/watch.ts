@@ -1,0 +1,89 @@
+import type { Observed, Violation } from '../contract.ts';
+import { checkAlarms } from './alarms.ts';
+import { byKey, checkKey, checkStored } from './answers.ts';
+import { checkPayment } from './books.ts';
+import { checkEvents } from './events.ts';
+import { checkOrder, checkOrdersEnd } from './orders.ts';
+import { checkBooks, checkProcessors } from './processors.ts';
+import { Seen } from './seen.ts';
+import { checkNothingLeft, checkOrderQueued, checkQueued, queuedIn } from './unfinished.ts';
+
+/** The oracles of one history. It is made before the history begins, and looks at the world after each step. */
+export class Watch {
+  readonly #seen: Seen;
+  #unreadable = 0;
+
+  constructor(world: Observed) {
+    this.#seen = new Seen(world);
+  }
+
+  /** What holds at every moment. */
+  afterStep(): readonly Violation[] {
+    const { payments, orders, changed, claims, world } = this.#seen;
+    const found: Violation[] = [...this.#seen.takeWrong(), ...this.#readable()];
+    const queued = queuedIn(world);
+    for (const id of changed) {
+      const payment = payments.get(id);
+      if (payment !== undefined) found.push(...checkPayment(id, payment));
+      const order = orders.get(id);
+      if (order !== undefined) found.push(...checkOrder(id, order, this.#seen));
+    }
+    changed.clear();
+    for (const [id, chain] of payments) found.push(...checkQueued(id, chain, queued, claims));
+    for (const [id, chain] of orders) found.push(...checkOrderQueued(id, chain, queued, this.#seen));
+    found.push(...checkReferences(this.#seen), ...checkProcessors(this.#seen));
+    return found;
+  }
+
+  /** What holds once all faults have ended and nothing is due any more. */
+  onceQuiet(): readonly Violation[] {
+    const seen = this.#seen;
+    const found: Violation[] = [...this.afterStep()];
+    for (const [operation, answers] of seen.answers) {
+      for (const answer of answers) {
+        const chain = seen.payments.get(operation) ?? chainOfChange(operation, seen);
+        if (chain !== undefined) found.push(...checkStored(operation, answer, chain));
+      }
+    }
+    for (const calls of byKey(seen.world.calls).values()) found.push(...checkKey(calls, seen.answers));
+    for (const [id, chain] of seen.orders) found.push(...checkOrder(id, chain, seen));
+    found.push(
+      ...checkBooks(seen),
+      ...checkNothingLeft(seen),
+      ...checkOrdersEnd(seen),
+      ...checkAlarms(seen),
+      ...checkEvents(seen),
+    );
+    return found;
+  }
+
+  /** Rows that their own reader refused: nothing is written that cannot be read back. */
+  #readable(): readonly Violation[] {
+    const { unreadable } = this.#seen.world.database;
+    const found = unreadable.slice(this.#unreadable);
+    this.#unreadable = unreadable.length;
+    return found.map((what) => ({ oracle: 'every row is readable', what }));
+  }
+}
+
+/** The chain of the payment that a change's id names. */
+function chainOfChange(operation: string, { payments }: Seen): ReturnType<Seen['payments']['get']> {
+  const letters = /^(?:ref|cap|can)_([a-z2-7]{32})/.exec(operation)?.[1];
+  return letters === undefined ? undefined : payments.get(`pay_${letters}`);
+}
+
+/** One reference names at most one payment that has not failed. */
+function checkReferences({ payments }: Seen): readonly Violation[] {
+  const holders = new Map<string, string>();
+  const found: Violation[] = [];
+  for (const [id, chain] of payments) {
+    const payment = chain.at(-1)?.row.payment;
+    if (payment?.reference === undefined || payment.status === 'failed' || payment.status === 'canceled') continue;
+    const name = JSON.stringify([payment.tenantId, payment.mode, payment.reference]);
+    const holder = holders.get(name);
+    if (holder !== undefined)
+      found.push({ oracle: 'one payment of a reference', what: `${holder} and ${id}`, about: name });
+    holders.set(name, id);
+  }
+  return found;
+}

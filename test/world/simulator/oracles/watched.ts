@@ -1,0 +1,41 @@
+import type { OrderHarness } from '../../../orders/order-harness.ts';
+import type { ChangeHarness } from '../../../payments/change-harness.ts';
+import { TABLES } from '../../tables.ts';
+import type { Observed } from '../contract.ts';
+import { Watch } from './watch.ts';
+
+type Lists = 'calls' | 'rang' | 'published' | 'webhooks' | 'shop' | 'mails';
+type Writable = { -readonly [Name in Lists]: Observed[Name][number][] };
+
+/** The stores and the processor of a harness as oracles see them. What else they read is written by the test. */
+export function watched({ clock, store, processor }: ChangeHarness | OrderHarness) {
+  const lists: Writable = { calls: [], rang: [], published: [], webhooks: [], shop: [], mails: [] };
+  const queues: Record<string, number> = {};
+  const world: Observed = {
+    get nowMs() {
+      return clock.nowMs();
+    },
+    quiet: false,
+    database: store.database,
+    tables: TABLES,
+    processors: { sandbox: processor },
+    tenants: {},
+    faults: [],
+    reported: [],
+    queues,
+    ...lists,
+  };
+  const watch = new Watch(world);
+  const names = (found: ReturnType<Watch['afterStep']>) => [...new Set(found.map(({ oracle }) => oracle))];
+  return {
+    ...lists,
+    queues,
+    watch,
+    /** The oracles that are violated now. */
+    now: () => names(watch.afterStep()),
+    /** The oracles that are violated once all is quiet. No test here projects or publishes, unless it is about that. */
+    atTheEnd: () =>
+      names(watch.onceQuiet()).filter((name) => !name.includes('fold of the Ledger') && name !== 'I4 events'),
+    all: () => watch.onceQuiet(),
+  };
+}
