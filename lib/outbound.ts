@@ -3,28 +3,31 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { REDRIVE_TIMEOUT_MINUTES } from '../lambdas/kernel/contract/timing.ts';
 import { VENDORS } from '../lambdas/orders/contract.ts';
-import { type FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
+import { EngineFunction } from './constructs/engine-function.ts';
+import type { FunctionLogs } from './constructs/payonce-function.ts';
 import { VendorTrouble } from './constructs/vendor-trouble.ts';
+import type { DataStack } from './data-stack.ts';
 import type { Parties } from './parties.ts';
 
 export interface OutboundProps {
+  readonly data: Pick<DataStack, 'idempotency' | 'ledger' | 'registry'>;
   readonly parties: Parties;
   readonly logs: FunctionLogs;
 }
 
-/** Looks after calls to vendors that were given up: a function makes them again when an operator asks, and alarms tell of them. */
+/** Calls to vendors that were given up: a function that redrives them and records the outcome in their orders, and alarms. */
 export class Outbound extends Construct {
-  readonly redrive: PayonceFunction;
+  readonly redrive: EngineFunction;
 
-  constructor(scope: Construct, id: string, { parties, logs }: OutboundProps) {
+  constructor(scope: Construct, id: string, { data, parties, logs }: OutboundProps) {
     super(scope, id);
     const { deadLetters } = parties;
-    this.redrive = new PayonceFunction(this, 'Redrive', {
+    this.redrive = new EngineFunction(this, 'Redrive', {
       ...logs,
       folder: 'dead-letters',
       timeout: Duration.minutes(REDRIVE_TIMEOUT_MINUTES),
       memoryMb: 256,
-      environment: {},
+      data,
     });
     parties.grantCall(this.redrive);
     this.redrive.role.addToPrincipalPolicy(

@@ -89,7 +89,7 @@ export class ServiceStack extends Stack {
 
     new Resolving(this, 'Resolving', { data, ...ofOrders }).grantResolve(moneyJobs);
     new FollowUps(this, 'FollowUps', { data, logs, ...ofOrders }).grantRelease(upkeep);
-    const outbound = parties === undefined ? undefined : new Outbound(this, 'Outbound', { parties, logs });
+    const outbound = parties === undefined ? undefined : new Outbound(this, 'Outbound', { data, parties, logs });
 
     new ApiDocs(this, 'ApiDocuments', { http, logs });
     if (settings.firewall) new RequestFirewall(this, 'Firewall', { stage: http.api.deploymentStage, settings });

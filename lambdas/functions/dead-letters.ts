@@ -8,9 +8,12 @@ import { idempotently } from '../once/idempotently.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { configuredRedrive, type PartiesTools } from '../orders/parties/configured-parties.ts';
 import { readPartiesConfig } from '../orders/parties/settings.ts';
+import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
 import { type LetterAnswer, type LetterOrder, MOST_LETTERS } from '../outbound/contract.ts';
 import { callOnce } from '../outbound/http-call.ts';
 import { listLetters, redriveLetters } from '../outbound/use/redrive-letters.ts';
+import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
+import { readPaymentsConfig } from '../processors/settings.ts';
 
 const letterOrder = z.strictObject({
   action: z.enum(['list', 'redrive']),
@@ -28,7 +31,10 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
   const config = readPartiesConfig(platform.variables);
   if (config === undefined) throw new Error('this deployment has no parties, so there are no dead letters');
   const telemetry = standardTelemetry('dead-letters', platform.instruments);
-  const redrive = await configuredRedrive(config, platform);
+  const { tables } = readPaymentsConfig(platform.variables, []);
+  const store = new DynamoDbStore(platform.documents, tables, platform);
+  const orders = new DynamoDbOrders(platform.documents, tables, platform, store);
+  const redrive = await configuredRedrive(config, { ...platform, store, orders });
   const tools = { ...redrive, runner, clock, report: (error: unknown) => telemetry.fault('redrive', error) };
   return async (event: unknown): Promise<LetterAnswer> => {
     const { action, atMost } = readLetterOrder(event);

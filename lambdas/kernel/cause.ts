@@ -20,7 +20,7 @@ export type Cause =
   | (Omit<RequestCause, 'by'> & { readonly by: 'operator'; readonly operator: string })
   /** A processor's callback, by the processor's event id. */
   | { readonly by: 'callback'; readonly eventId: string }
-  /** A run of a job, by its run-id. */
+  /** A run of a job, by its run-id; or the redrive of a dead letter, by `redrive:` and the letter's id. */
   | { readonly by: 'run'; readonly runId: string };
 
 export interface RequestCause {

@@ -102,6 +102,10 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:Query ${onlyRows('Views', 'BOOK#*', 'TOTAL#*', 'MISMATCH#*')}`,
     ],
   ],
+  [
+    'OutboundRedrive',
+    [...CALLS_PARTIES, 'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:ReceiveMessage on DeadLetters'],
+  ],
 ];
 
 describe.each(ROLES)('the role of %s', (owner, own) => {
@@ -126,17 +130,6 @@ describe.each(ROLES)('the role of %s', (owner, own) => {
       },
     ]);
   });
-});
-
-test('the role of OutboundRedrive may call the parties of orders and receive dead letters', () => {
-  expect(allowed(roles.get('OutboundRedrive'))).toEqual(
-    [
-      'logs:CreateLogStream, logs:PutLogEvents on Logs',
-      'xray:PutTelemetryRecords, xray:PutTraceSegments on "*"',
-      ...CALLS_PARTIES,
-      'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:ReceiveMessage on DeadLetters',
-    ].sort(),
-  );
 });
 
 /** Those that do not touch the Ledger, or only read it. */

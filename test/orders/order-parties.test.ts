@@ -2,32 +2,26 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { type OrderId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { createMailer } from '../../lambdas/orders/parties/mailer.ts';
 import { makeAgain } from '../../lambdas/orders/parties/make-again.ts';
-import { createPostmark, probePostmark } from '../../lambdas/orders/parties/postmark.ts';
-import { probeShop } from '../../lambdas/orders/parties/shop-call.ts';
-import { CREDITS_PATH, createShopReferrals } from '../../lambdas/orders/parties/shop-referrals.ts';
-import { createShopStock, STOCK_PATH } from '../../lambdas/orders/parties/shop-stock.ts';
 import type { CreditOrder, OrderEmail, ReservationOrder } from '../../lambdas/orders/use/order-parties.ts';
 import type { GivenUp } from '../../lambdas/outbound/outbound-calls.ts';
-import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
 import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
 import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
-import { MemorySendingClaims } from '../outbound/memory-sending-claims.ts';
+import type { MemorySendingClaims } from '../outbound/memory-sending-claims.ts';
 import { type SandboxServer, serveSandbox } from '../sandbox/sandbox-server.ts';
 import { createTestSandbox, type TestSandbox } from '../sandbox/sandbox-world.ts';
-import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { type ConnectedParties, connectParties } from './connected-parties.ts';
+import { OrderHarness } from './order-harness.ts';
 
 const LIMIT = { timeoutMs: 600_000 };
-const MAX_LAG_MS = 30_000;
 const ORDER = 'ord_1' as OrderId;
 
 let clock: SimulatedClock;
 let sandbox: TestSandbox;
 let server: SandboxServer;
 let letters: MemoryLetterBox;
-let parties: ReturnType<typeof connect>;
+let parties: ConnectedParties;
 
 beforeEach(async () => {
   clock = new SimulatedClock();
@@ -40,40 +34,8 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** The state of one process. Another call makes another process that shares the claims. */
-function connect(givenUp: GivenUp, claims = new MemorySendingClaims(clock, countingEntropy())) {
-  const { url } = server;
-  const policyOf = (vendor: string, probe: (limit: { readonly timeoutMs: number }) => Promise<void>) =>
-    createOutboundPolicy({
-      vendor,
-      clock,
-      entropy: { fraction: () => 1 },
-      observer: { count: () => {} },
-      deadLetters: letters,
-      timeoutMs: 10_000,
-      probe,
-    });
-  const shop = (vendor: string, path: string) => ({
-    url,
-    clock,
-    givenUp,
-    policy: policyOf(vendor, (limit) => probeShop(vendor, { url, path }, limit)),
-  });
-  const access = { url, token: async () => 'any' };
-  const policy = policyOf('postmark', (limit) => probePostmark('postmark', access, limit));
-  const emails = createPostmark({ ...access, from: 'shop@example.org', policy, claims, clock, maxLagMs: MAX_LAG_MS });
-  return {
-    claims,
-    emails,
-    stock: createShopStock(shop('stock', STOCK_PATH)),
-    referrals: createShopReferrals(shop('referrals', CREDITS_PATH)),
-    mailer: createMailer(emails, { clock, givenUp }),
-    clock,
-  };
-}
-
 /** As a saga asks again and again, in another process each time. */
-async function askUntilKnown<T>(ask: (again: ReturnType<typeof connect>) => Promise<T>): Promise<T> {
+async function askUntilKnown<T>(ask: (again: ConnectedParties) => Promise<T>): Promise<T> {
   for (let asked = 1; asked <= 10; asked += 1) {
     try {
       return await ask(asked === 1 ? parties : connect('dead_letter_terminal', parties.claims));
@@ -85,6 +47,8 @@ async function askUntilKnown<T>(ask: (again: ReturnType<typeof connect>) => Prom
   throw new Error('asking ten times was not enough');
 }
 
+const connect = (givenUp: GivenUp, claims?: MemorySendingClaims) =>
+  connectParties({ clock, url: server.url, letters }, givenUp, claims);
 const operation = (name = 'op_1') => storedOperationId(name);
 const posts = () => server.requests.filter((request) => request.startsWith('POST')).length;
 
@@ -211,7 +175,8 @@ describe('the mailer', () => {
       redriveLetters(
         {
           letters,
-          makeAgain: (one, limit) => makeAgain(connect('throw', parties.claims), one, limit),
+          makeAgain: (one, limit, id) =>
+            makeAgain({ ...new OrderHarness().tools, ...connect('throw', parties.claims) }, one, limit, id),
           runner: idempotentRunner,
           clock,
           report: () => {},

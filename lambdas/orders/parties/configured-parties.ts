@@ -15,6 +15,7 @@ import { DynamoDbSendingClaims } from '../../outbound/store/dynamodb-sending-cla
 import { letterBoxClient, SqsLetterBox } from '../../outbound/store/sqs-letter-box.ts';
 import type { DeadLetter, LetterBox } from '../../outbound/use/dead-letters.ts';
 import type { VendorName } from '../contract.ts';
+import type { OrderLetterTools } from '../use/call-for-order-again.ts';
 import type { Mailer, ReferralProgram, StockKeeper } from '../use/order-parties.ts';
 import { createMailer } from './mailer.ts';
 import { makeAgain } from './make-again.ts';
@@ -60,14 +61,17 @@ export async function configuredParties(config: PartiesConfig, tools: PartiesToo
 /** The dead letters, and the function that repeats the call of one. */
 export interface Redrive {
   readonly letters: LetterBox;
-  readonly makeAgain: (letter: DeadLetter, limit: CallLimit) => ReturnType<typeof makeAgain>;
+  readonly makeAgain: (letter: DeadLetter, limit: CallLimit, id: string) => ReturnType<typeof makeAgain>;
 }
 
 /** For the function that redrives. A call that is given up again throws, and its dead letter stays. */
-export async function configuredRedrive(config: PartiesConfig, tools: PartiesTools): Promise<Redrive> {
+export async function configuredRedrive(
+  config: PartiesConfig,
+  tools: PartiesTools & OrderLetterTools,
+): Promise<Redrive> {
   const letters = new SqsLetterBox(letterBoxClient(tools), config.deadLettersQueueUrl);
-  const parties = { ...connect(config, { ...tools, letters }, 'throw'), clock: tools.clock };
-  return { letters, makeAgain: (letter, limit) => makeAgain(parties, letter, limit) };
+  const parties = { ...tools, ...connect(config, { ...tools, letters }, 'throw') };
+  return { letters, makeAgain: (letter, limit, id) => makeAgain(parties, letter, limit, id) };
 }
 
 interface Connected extends Pick<Parties, 'stock' | 'referrals'> {

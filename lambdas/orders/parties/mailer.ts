@@ -33,6 +33,8 @@ export function emailOutcome(outcome: SendOutcome): EmailOutcome {
   }
 }
 
-function emailOf({ operationId, to, subject, text, tag }: OrderEmail): Email {
-  return { messageId: operationId, to, subject, text, tag, metadata: {} };
+/** The order is in the metadata, where a redrive of the dead letter finds it. */
+function emailOf({ operationId, orderId, to, subject, text, tag }: OrderEmail): Email {
+  const metadata = orderId === undefined ? {} : { order: orderId };
+  return { messageId: operationId, to, subject, text, tag, metadata };
 }

@@ -1,6 +1,9 @@
 import { TerminalError } from '../../kernel/faults.ts';
-import type { CallLimit, Clock } from '../../kernel/world.ts';
+import { parseOrderId } from '../../kernel/ids.ts';
+import type { CallLimit } from '../../kernel/world.ts';
 import type { DeadLetter } from '../../outbound/use/dead-letters.ts';
+import type { CallMadeAgain } from '../../outbound/use/redrive-letters.ts';
+import { callForOrderAgain, type OrderLetterTools } from '../use/call-for-order-again.ts';
 import type { ReferralProgram, StockKeeper } from '../use/order-parties.ts';
 import { EMAIL_OPERATION, emailOutcome } from './mailer.ts';
 import { type EmailSender, emailSchema } from './postmark.ts';
@@ -8,33 +11,45 @@ import { CREDIT_OPERATION, creditOrderSchema } from './shop-referrals.ts';
 import { RELEASE_OPERATION, releaseSchema } from './shop-stock.ts';
 
 /** The parties of dead letters. A call that is given up again throws, so that no second dead letter is stored. */
-export interface LetterParties {
+export interface LetterParties extends OrderLetterTools {
   readonly emails: EmailSender;
   readonly referrals: ReferralProgram;
   readonly stock: StockKeeper;
-  readonly clock: Pick<Clock, 'nowMs'>;
 }
-
-type MadeAgain =
-  | { readonly kind: 'applied' }
-  | { readonly kind: 'refused'; readonly reason: string }
-  | { readonly kind: 'stays'; readonly reason: string };
 
 /**
  * Repeats the call of a dead letter under the key in its payload. For a vendor without idempotency keys, the sending claim
- * decides: a request that may have been applied is looked up before it is sent again (`sendOnce`).
+ * decides: a request that may have been applied is looked up before it is sent again (`sendOnce`). An e-mail or a credit of an
+ * order is recorded in the order's chain.
  *
+ * @param id the letter's id, which the chain names as the cause
  * @throws RetryableError, AmbiguousError or TerminalError, as the call does
  */
-export async function makeAgain(parties: LetterParties, letter: DeadLetter, limit: CallLimit): Promise<MadeAgain> {
+export async function makeAgain(
+  parties: LetterParties,
+  letter: DeadLetter,
+  limit: CallLimit,
+  id: string,
+): Promise<CallMadeAgain> {
   const { emails, referrals, stock, clock } = parties;
+  const cause = { by: 'run', runId: `redrive:${id}` } as const;
   switch (letter.operation) {
     case EMAIL_OPERATION: {
-      const deadlineMs = clock.nowMs() + limit.timeoutMs;
-      return ended(emailOutcome(await emails.sendEmail(payloadOf(letter, emailSchema), { deadlineMs })));
+      const email = payloadOf(letter, emailSchema);
+      const orderId = parseOrderId(email.metadata['order'] ?? '');
+      const send = async () =>
+        ended(emailOutcome(await emails.sendEmail(email, { deadlineMs: clock.nowMs() + limit.timeoutMs })));
+      // A receipt belongs to no order.
+      return orderId === undefined
+        ? send()
+        : callForOrderAgain(parties, { orderId, cause, call: send, applied: 'email_sent', refused: 'email_refused' });
     }
-    case CREDIT_OPERATION:
-      return ended(await referrals.credit(payloadOf(letter, creditOrderSchema), limit));
+    case CREDIT_OPERATION: {
+      const credit = payloadOf(letter, creditOrderSchema);
+      const call = async () => ended(await referrals.credit(credit, limit));
+      const { orderId } = credit;
+      return callForOrderAgain(parties, { orderId, cause, call, applied: 'credited', refused: 'credit_refused' });
+    }
     case RELEASE_OPERATION:
       await stock.release(payloadOf(letter, releaseSchema).reservationId, limit);
       return { kind: 'applied' };
@@ -48,7 +63,7 @@ type Ended =
   | { readonly kind: 'refused'; readonly failure: { readonly code: string } }
   | { readonly kind: 'needs_review' };
 
-function ended(outcome: Ended): MadeAgain {
+function ended(outcome: Ended): CallMadeAgain {
   switch (outcome.kind) {
     case 'sent':
     case 'credited':

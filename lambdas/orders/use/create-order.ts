@@ -170,7 +170,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
   }
 
   async keep(driven: Driven): Promise<void> {
-    await keepLearnt(this.#tools, driven, this.#request.cause);
+    await keepLearnt(this.#tools, this.#request.orderId, driven.learnt, this.#request.cause);
   }
 
   #first(createdAtMs: number): OrderTransition {

@@ -1,5 +1,7 @@
 import type { Cause } from '../../kernel/cause.ts';
+import type { OrderId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
+import type { Clock } from '../../kernel/world.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import type { OpenOrder } from '../../payments/use/payment-store.ts';
 import type { Order, OrderDraft } from '../domain/order.ts';
@@ -10,6 +12,7 @@ import { nextOrderTransitions } from '../domain/order-transition.ts';
 import { callForOrder, lookAtPayment, type OrderCallContext, type OrderTools } from './order-calls.ts';
 
 import { lengthened, type OrderChain, readOrderChain } from './order-chain.ts';
+import type { OrderStore } from './order-store.ts';
 
 export interface Drive extends OrderCallContext {
   /** Facts that are known and not in the chain yet. @default none */
@@ -151,9 +154,14 @@ class OrderTurn {
   }
 }
 
+export interface AppendTools extends Pick<OrderTools, 'digest' | 'alarm'> {
+  readonly orders: Pick<OrderStore, 'appendToOrder' | 'listOrderTransitions'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
+}
+
 /** Appends drafts to the chain. @returns the new chain, or undefined when a rival has taken their place */
 export async function appendDrafts(
-  tools: OrderTools,
+  tools: AppendTools,
   chain: OrderChain,
   drafts: readonly OrderDraft[],
   cause: Cause,
@@ -173,16 +181,21 @@ export function raiseAlarms({ alarm }: Pick<OrderTools, 'alarm'>, drafts: readon
 }
 
 /**
- * Records the facts of a fenced driver. It may be the only one that knows of a reservation, which the next driver must
- * release.
+ * Records facts, each decided again on the current chain. A fenced driver may be the only one that knows of a reservation, which
+ * the next driver must release.
  *
  *   fenced  reserve? ──────────────────── reserved ── commit: fenced ── append: release pending
  *   owner      └─ refused, given back, canceled ─┘
  */
-export async function keepLearnt(tools: OrderTools, { chain, learnt }: Driven, cause: Cause): Promise<void> {
+export async function keepLearnt(
+  tools: AppendTools,
+  orderId: OrderId,
+  learnt: readonly OrderFact[],
+  cause: Cause,
+): Promise<void> {
   if (learnt.length === 0) return;
   await rounds('this order', async () => {
-    const now = await mustRead(tools, chain.order.id);
+    const now = await mustRead(tools, orderId);
     const drafts: OrderDraft[] = [];
     for (const fact of learnt) {
       const draft = decideOrder(fact, drafts.at(-1)?.order ?? now.order, tools.clock.nowMs());
@@ -196,7 +209,7 @@ export function openOrder({ order, newest }: OrderChain): OpenOrder {
   return { orderId: order.id, createdAtMs: order.failedAtMs ?? order.createdAtMs, sequence: newest.sequence };
 }
 
-export async function mustRead({ orders }: Pick<OrderTools, 'orders'>, orderId: Order['id']): Promise<OrderChain> {
+export async function mustRead({ orders }: Pick<AppendTools, 'orders'>, orderId: OrderId): Promise<OrderChain> {
   const chain = await readOrderChain(orders, orderId);
   invariant(chain !== undefined, 'an order that has begun exists');
   return chain;

@@ -15,6 +15,7 @@ import { changePayment } from '../../payments/use/change-payment.ts';
 import type { CreatePaymentTools } from '../../payments/use/create-payment.ts';
 import { createPayment } from '../../payments/use/create-payment.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
+import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import type { Processor } from '../../payments/use/processor.ts';
 import type { Order, ReversalWay } from '../domain/order.ts';
 import { referralCreditMinor } from '../domain/order.ts';
@@ -147,7 +148,7 @@ async function askForPayment(
 
 /** Reads the payment. @returns undefined when there is none, or the store is unavailable */
 export async function lookAtPayment(
-  { store }: Pick<OrderTools, 'store'>,
+  { store }: { readonly store: Pick<PaymentStore, 'listTransitions'> },
   { paymentId }: Order,
 ): Promise<PaymentFact | undefined> {
   try {
@@ -289,7 +290,7 @@ async function sendEmail(
   const operationId = orderStepOperation(tools.digest, 'confirm', order.id);
   const { email: to } = details;
   invariant(to !== undefined, 'the address of an order is not erased before its e-mail was sent');
-  const email = { operationId, to, tag: CONFIRMATION_TAG, ...confirmationEmail(order, details) };
+  const email = { operationId, orderId: order.id, to, tag: CONFIRMATION_TAG, ...confirmationEmail(order, details) };
   const outcome = await tools.mailer.send(email, limitOf(tools, LATE_TIMEOUT_MS, context));
   switch (outcome.kind) {
     case 'sent':

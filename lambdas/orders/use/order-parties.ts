@@ -53,6 +53,8 @@ export interface ReferralProgram {
 /** An e-mail. It is sent once for each operation id. */
 export interface OrderEmail {
   readonly operationId: OperationId;
+  /** The order that records the outcome. @default none: a receipt */
+  readonly orderId?: OrderId;
   readonly to: string;
   readonly subject: string;
   readonly text: string;

@@ -15,8 +15,11 @@ export type CallMadeAgain =
 
 export interface RedriveTools {
   readonly letters: LetterBox;
-  /** @throws only faults (`kernel/faults.ts`) */
-  readonly makeAgain: (letter: DeadLetter, limit: CallLimit) => Promise<CallMadeAgain>;
+  /**
+   * @param id the letter's id in the queue
+   * @throws only faults (`kernel/faults.ts`)
+   */
+  readonly makeAgain: (letter: DeadLetter, limit: CallLimit, id: string) => Promise<CallMadeAgain>;
   readonly runner: OperationRunner;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Reports errors that are not faults: bugs, for example letters with an unexpected payload. */
@@ -71,7 +74,7 @@ function redriveLetter(tools: RedriveTools, taken: TakenLetter): Promise<LetterR
       letter === undefined
         ? { kind: 'refused', outcome: reportOf(taken, 'stays', UNREADABLE) }
         : { kind: 'claimed', held: letter },
-    execute: (held) => callAgain(tools, held),
+    execute: (held) => callAgain(tools, held, taken.id),
     commit: async (came, { reason }) => {
       if (came.kind !== 'stays') await tools.letters.remove(taken);
       return reportOf(taken, came.kind, came.kind === 'applied' ? reason : came.reason);
@@ -79,9 +82,9 @@ function redriveLetter(tools: RedriveTools, taken: TakenLetter): Promise<LetterR
   });
 }
 
-async function callAgain({ makeAgain, report }: RedriveTools, letter: DeadLetter): Promise<CallMadeAgain> {
+async function callAgain({ makeAgain, report }: RedriveTools, letter: DeadLetter, id: string): Promise<CallMadeAgain> {
   try {
-    return await makeAgain(letter, { timeoutMs: CALL_MS });
+    return await makeAgain(letter, { timeoutMs: CALL_MS }, id);
   } catch (error) {
     const fault = error instanceof RetryableError || error instanceof AmbiguousError || error instanceof TerminalError;
     if (fault) return { kind: 'stays', reason: error.code };

@@ -81,7 +81,7 @@ async function driveOn(
     const appended = await appendDrafts(tools, driven.chain, driven.drafts, cause);
     if (appended !== undefined) return came(appended);
     // A rival wrote first. The next run continues from there.
-    await keepLearnt(tools, driven, cause);
+    await keepLearnt(tools, orderId, driven.learnt, cause);
     return came(driven.chain);
   } catch (error) {
     throw error instanceof NothingBegun ? error.cause : error;

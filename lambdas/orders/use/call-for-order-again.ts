@@ -1,0 +1,44 @@
+import type { Cause } from '../../kernel/cause.ts';
+import type { OrderId } from '../../kernel/ids.ts';
+import type { CallMadeAgain } from '../../outbound/use/redrive-letters.ts';
+import type { PaymentStore } from '../../payments/use/payment-store.ts';
+import { isMoneyGone, type OrderFact } from '../domain/order-facts.ts';
+import { type AppendTools, keepLearnt } from './drive-order.ts';
+import { lookAtPayment } from './order-calls.ts';
+import { readOrderChain } from './order-chain.ts';
+
+export interface OrderLetterTools extends AppendTools {
+  readonly store: Pick<PaymentStore, 'listTransitions'>;
+}
+
+interface CallAgain {
+  readonly orderId: OrderId;
+  readonly cause: Cause;
+  readonly call: () => Promise<CallMadeAgain>;
+  /** The fact of a call that took effect. */
+  readonly applied: 'email_sent' | 'credited';
+  readonly refused: 'email_refused' | 'credit_refused';
+}
+
+/**
+ * Repeats a call of an order whose driver has given it up, and records the outcome in the order. The call has no effect if the
+ * order was reversed, or while its money is gone. A repeated redrive makes the call under the same key and finds its record.
+ *
+ * @throws RetryableError when the outcome could not be recorded: the letter stays, and the next redrive records it
+ */
+export async function callForOrderAgain(
+  tools: OrderLetterTools,
+  { orderId, cause, call, applied, refused }: CallAgain,
+): Promise<CallMadeAgain> {
+  const chain = await readOrderChain(tools.orders, orderId);
+  if (chain === undefined) return { kind: 'stays', reason: 'order_unknown' };
+  if (chain.order.failure !== undefined) return { kind: 'refused', reason: 'order_canceled' };
+  const payment = await lookAtPayment(tools, chain.order);
+  if (payment === undefined) return { kind: 'stays', reason: 'payment_unavailable' };
+  if (isMoneyGone(payment)) return { kind: 'stays', reason: 'payment_refunded' };
+  const came = await call();
+  if (came.kind === 'stays') return came;
+  const fact: OrderFact = { kind: came.kind === 'applied' ? applied : refused };
+  await keepLearnt(tools, orderId, [fact], cause);
+  return came;
+}

@@ -1,0 +1,57 @@
+import { createMailer } from '../../lambdas/orders/parties/mailer.ts';
+import { createPostmark, probePostmark } from '../../lambdas/orders/parties/postmark.ts';
+import { probeShop } from '../../lambdas/orders/parties/shop-call.ts';
+import { CREDITS_PATH, createShopReferrals } from '../../lambdas/orders/parties/shop-referrals.ts';
+import { createShopStock, STOCK_PATH } from '../../lambdas/orders/parties/shop-stock.ts';
+import type { GivenUp } from '../../lambdas/outbound/outbound-calls.ts';
+import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
+import type { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
+import { MemorySendingClaims } from '../outbound/memory-sending-claims.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import type { SimulatedClock } from '../support/simulated-clock.ts';
+
+const MAX_LAG_MS = 30_000;
+
+interface Around {
+  readonly clock: SimulatedClock;
+  /** Of the sandbox that plays the parties. */
+  readonly url: string;
+  readonly letters: MemoryLetterBox;
+}
+
+export type ConnectedParties = ReturnType<typeof connectParties>;
+
+/** The state of one process. Another call makes another process that shares the claims. */
+export function connectParties(
+  { clock, url, letters }: Around,
+  givenUp: GivenUp,
+  claims = new MemorySendingClaims(clock, countingEntropy()),
+) {
+  const policyOf = (vendor: string, probe: (limit: { readonly timeoutMs: number }) => Promise<void>) =>
+    createOutboundPolicy({
+      vendor,
+      clock,
+      entropy: { fraction: () => 1 },
+      observer: { count: () => {} },
+      deadLetters: letters,
+      timeoutMs: 10_000,
+      probe,
+    });
+  const shop = (vendor: string, path: string) => ({
+    url,
+    clock,
+    givenUp,
+    policy: policyOf(vendor, (limit) => probeShop(vendor, { url, path }, limit)),
+  });
+  const access = { url, token: async () => 'any' };
+  const policy = policyOf('postmark', (limit) => probePostmark('postmark', access, limit));
+  const emails = createPostmark({ ...access, from: 'shop@example.org', policy, claims, clock, maxLagMs: MAX_LAG_MS });
+  return {
+    claims,
+    emails,
+    stock: createShopStock(shop('stock', STOCK_PATH)),
+    referrals: createShopReferrals(shop('referrals', CREDITS_PATH)),
+    mailer: createMailer(emails, { clock, givenUp }),
+    clock,
+  };
+}

@@ -1,0 +1,159 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { orderStepOperation, paymentOfOrder } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { makeAgain } from '../../lambdas/orders/parties/make-again.ts';
+import type { OrderLetterTools } from '../../lambdas/orders/use/call-for-order-again.ts';
+import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
+import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
+import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
+import { type SandboxServer, serveSandbox } from '../sandbox/sandbox-server.ts';
+import { createTestSandbox, type TestSandbox } from '../sandbox/sandbox-world.ts';
+import { type ConnectedParties, connectParties } from './connected-parties.ts';
+import { OrderHarness, orderRequest } from './order-harness.ts';
+
+const LATE_BOUND_MS = 3 * 24 * 60 * 60_000;
+const HIDDEN_MS = 6 * 60_000;
+
+let harness: OrderHarness;
+let sandbox: TestSandbox;
+let server: SandboxServer;
+let letters: MemoryLetterBox;
+let claims: ConnectedParties['claims'];
+
+beforeEach(async () => {
+  harness = new OrderHarness();
+  sandbox = createTestSandbox();
+  server = await serveSandbox(sandbox.handler);
+  letters = new MemoryLetterBox(harness.clock);
+  ({ claims } = connect('throw'));
+});
+afterEach(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+function connect(givenUp: 'throw' | 'dead_letter_terminal') {
+  return connectParties({ clock: harness.clock, url: server.url, letters }, givenUp, claims);
+}
+
+/** An order whose e-mail cannot be sent before a fix, and whose credit conflicts with an earlier one under its key. */
+async function brokenOrder(key: string): Promise<CreateOrder> {
+  const request = orderRequest(key, { email: 'account@example.com' });
+  const { mailer, referrals } = connect('dead_letter_terminal');
+  const credit = { orderId: request.orderId, referrer: 'ref_friend', currency: 'EUR' };
+  const operationId = orderStepOperation(systemDigest, 'credit', request.orderId);
+  await connect('throw').referrals.credit({ ...credit, operationId, amountMinor: 1 }, { timeoutMs: 5_000 });
+  await harness.order(request, { mailer, referrals });
+  harness.clock.advance(LATE_BOUND_MS);
+  await harness.resolveFor(60, { mailer, referrals });
+  expect(await harness.read(request)).toMatchObject({ email: { status: 'failed' }, referral: { status: 'failed' } });
+  return request;
+}
+
+function redrive(changes: Partial<OrderLetterTools> = {}) {
+  const { emails, stock, referrals } = connect('throw');
+  const parties = { ...harness.tools, ...changes, emails, stock, referrals };
+  return redriveLetters(
+    {
+      letters,
+      makeAgain: (letter, limit, id) => makeAgain(parties, letter, limit, id),
+      runner: idempotentRunner,
+      clock: harness.clock,
+      report: (error) => {
+        throw error;
+      },
+    },
+    { deadlineMs: harness.clock.nowMs() + 300_000, atMost: 10 },
+  );
+}
+
+const sent = async ({ orderId }: CreateOrder) =>
+  sandbox.books.emailsLabelled(`metadata_payonce=${orderStepOperation(systemDigest, 'confirm', orderId)}`);
+
+/** A dead letter of the order's e-mail or credit as another process stores it. */
+async function copyOf(operation: string): Promise<void> {
+  const found = (await letters.take(10)).filter(({ letter }) => letter?.operation === operation);
+  for (const { letter } of found) if (letter !== undefined) await letters.put(letter);
+  harness.clock.advance(HIDDEN_MS);
+}
+
+test('a dead letter that is redriven after the order gave up is recorded in the order, once', async () => {
+  const request = await brokenOrder('given_up');
+  await copyOf('email.send');
+  const reports = await redrive();
+  expect(reports.filter(({ operation }) => operation === 'email.send')).toMatchObject([
+    { state: 'applied' },
+    { state: 'applied' },
+  ]);
+  expect(await harness.read(request)).toMatchObject({ status: 'completed', email: { status: 'sent' } });
+  expect((await harness.typesOf(request)).filter((type) => type === 'email.sent')).toHaveLength(1);
+  expect(await sent(request)).toHaveLength(1);
+  const newest = (await harness.transitions(request.orderId)).at(-1);
+  expect(newest?.cause).toEqual({ by: 'run', runId: `redrive:${reports[0]?.id}` });
+});
+
+test('a redrive that dies between the e-mail and its record is repeated, and recorded once', async () => {
+  const request = await brokenOrder('crash');
+  const { orders } = harness.tools;
+  const dying: OrderLetterTools['orders'] = {
+    listOrderTransitions: (...page) => orders.listOrderTransitions(...page),
+    appendToOrder: () => Promise.reject(new RetryableError('store_throttled', 'no')),
+  };
+  expect(await redrive({ orders: dying })).toContainEqual(
+    expect.objectContaining({ operation: 'email.send', state: 'stays', reason: 'store_throttled' }),
+  );
+  expect(await harness.read(request)).toMatchObject({ email: { status: 'failed' } });
+  expect(await redrive()).toContainEqual(expect.objectContaining({ operation: 'email.send', state: 'applied' }));
+  expect(await harness.read(request)).toMatchObject({ email: { status: 'sent' } });
+  expect(await sent(request)).toHaveLength(1);
+});
+
+test('a dead letter of an order whose money is gone stays, and takes effect when the money is back', async () => {
+  const request = await brokenOrder('disputed');
+  const [charge] = harness.processor.charges(paymentOfOrder(systemDigest, request.orderId));
+  const dispute = await harness.processor.inside.dispute(String(charge?.chargeId), 2_000);
+  const told = (eventId: string) =>
+    receiveCallback(
+      { ...harness.tools, effects: harness.store, books: harness.processor },
+      { processorName: 'sandbox', eventId, type: 'charge.changed', chargeId: String(charge?.chargeId) },
+    );
+  await told('opened');
+  const refused = await redrive();
+  expect(new Set(refused.map(({ state, reason }) => `${state} ${reason}`))).toEqual(
+    new Set(['stays payment_refunded']),
+  );
+  expect(await sent(request)).toEqual([]);
+  await harness.processor.inside.closeDispute(dispute, 'won');
+  await told('closed');
+  expect(await redrive()).toContainEqual(expect.objectContaining({ operation: 'email.send', state: 'applied' }));
+  expect(await sent(request)).toHaveLength(1);
+});
+
+test('a dead letter of a canceled order is removed without effect', async () => {
+  const request = orderRequest('canceled', { email: 'account@example.com' });
+  const { mailer } = connect('dead_letter_terminal');
+  await harness.order(request, { mailer, stock: { ...harness.shop.stock, reserve: outOfStock } });
+  expect(await harness.read(request)).toMatchObject({ status: 'canceled' });
+  await mailer
+    .send(
+      {
+        operationId: orderStepOperation(systemDigest, 'confirm', request.orderId),
+        orderId: request.orderId,
+        to: request.email,
+        subject: 'Your order',
+        text: 'Thank you.',
+        tag: 'order-confirmation',
+      },
+      { timeoutMs: 5_000 },
+    )
+    .catch(() => undefined);
+  expect(await redrive()).toMatchObject([{ state: 'refused', reason: 'order_canceled' }]);
+  expect(await redrive()).toEqual([]);
+  expect(await sent(request)).toEqual([]);
+});
+
+async function outOfStock() {
+  return { kind: 'refused', failure: { code: 'out_of_stock', message: 'None left.' } } as const;
+}
