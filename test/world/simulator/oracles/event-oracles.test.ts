@@ -1,0 +1,158 @@
+import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { eventOf } from '../../../../lambdas/events/domain/event.ts';
+import { RegistryRow, ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../../../lambdas/once/idempotent-runner.ts';
+import { isOutcome } from '../../../../lambdas/payments/domain/payment.ts';
+import { detailsOf } from '../../../../lambdas/payments/domain/transition.ts';
+import type { CreatePayment } from '../../../../lambdas/payments/use/create-payment.ts';
+import { DynamoDbViews } from '../../../../lambdas/views/store/dynamodb-views.ts';
+import { closeDays } from '../../../../lambdas/views/use/close-days.ts';
+import { projectEvent } from '../../../../lambdas/views/use/project-event.ts';
+import { newDelivery } from '../../../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { bookRow, deliveryRow } from '../../../../lambdas/webhooks/store/webhook-items.ts';
+import { ChangeHarness, change } from '../../../payments/change-harness.ts';
+import { paymentRequest } from '../../../payments/payment-fixtures.ts';
+import { countingEntropy } from '../../../support/counting-entropy.ts';
+import { TABLES } from '../../tables.ts';
+import { watched } from './watched.ts';
+
+const DAY_MS = 24 * 60 * 60_000;
+const entropy = countingEntropy();
+
+let harness: ChangeHarness;
+let world: ReturnType<typeof watched>;
+let views: DynamoDbViews;
+let request: CreatePayment;
+beforeEach(async () => {
+  harness = new ChangeHarness();
+  world = watched(harness);
+  const { client } = harness.store.database;
+  views = new DynamoDbViews(client, TABLES.views, { clock: harness.clock, entropy });
+  request = paymentRequest('told');
+  await harness.pay(request);
+  await harness.change(change(request, 'part', { kind: 'refund', amountMinor: 300 }));
+});
+
+/** What relay and projector do. */
+async function publish(): Promise<void> {
+  const { transitions, first } = await harness.chain(request);
+  for (const transition of transitions.filter(({ type }) => isOutcome(type))) {
+    const event = eventOf(systemDigest, transition, detailsOf(first));
+    world.published.push({ detailType: event.event.type, detail: event, atMs: harness.clock.nowMs() });
+    await projectEvent({ views, runner: idempotentRunner }, event);
+  }
+}
+
+const named = () => [...new Set(world.all().map(({ oracle }) => oracle))];
+
+type Item = Readonly<Record<string, unknown>>;
+
+function rowOf(prefix: string): Item {
+  const [row] = harness.store.database.items(TABLES.views, prefix);
+  if (row === undefined) throw new Error(`there is no row ${prefix}`);
+  return row;
+}
+
+const putView = (item: Item) =>
+  harness.store.database.client.send(new PutCommand({ TableName: TABLES.views, Item: item }));
+const remove = ({ pk, sk }: Item) =>
+  harness.store.database.client.send(new DeleteCommand({ TableName: TABLES.views, Key: { pk, sk } }));
+
+test('a world whose events were published and projected violates no oracle', async () => {
+  await publish();
+  harness.clock.advance(3 * DAY_MS);
+  const { tenantId, mode } = request;
+  await closeDays({ views, clock: harness.clock, entropy }, { tenantId, mode }, 9);
+  expect(world.all()).toEqual([]);
+});
+
+test('an event that was never published is a violation', () => {
+  expect(named()).toEqual(['I4 events', 'lists are a fold of the Ledger', 'balances are a fold of the Ledger']);
+});
+
+test('an event that is not in the Ledger is a violation', async () => {
+  await publish();
+  const { detail, ...rest } = world.published[0] ?? { detail: {} };
+  const { event, payment } = detail as { event: object; payment: object };
+  world.published.push({ detailType: '', atMs: 0, ...rest, detail: { payment, event: { ...event, sequence: 9 } } });
+  expect(named()).toEqual(['I4 events']);
+});
+
+describe('the lists', () => {
+  beforeEach(publish);
+
+  test('have every payment', async () => {
+    await remove(rowOf(ViewsRow.payment));
+    expect(named()).toEqual(['lists are a fold of the Ledger']);
+  });
+
+  test('have the newest state of a payment', async () => {
+    const row = rowOf(ViewsRow.payment);
+    await putView({ ...row, body: '{"status":"processing"}' });
+    expect(named()).toEqual(['lists are a fold of the Ledger']);
+  });
+
+  test('have every event', async () => {
+    await remove(rowOf(ViewsRow.event));
+    expect(named()).toEqual(['lists are a fold of the Ledger']);
+  });
+
+  test('have every entry', async () => {
+    await remove(rowOf(`${ViewsRow.book}${request.tenantId}#${request.mode}#all`));
+    expect(named()).toEqual(['balances are a fold of the Ledger']);
+  });
+
+  test('have the total of each closed day', async () => {
+    harness.clock.advance(3 * DAY_MS);
+    const { tenantId, mode } = request;
+    await closeDays({ views, clock: harness.clock, entropy }, { tenantId, mode }, 9);
+    const row = rowOf(ViewsRow.total);
+    const sums = [{ account: 'refunds', currency: 'EUR', debit: '299', credit: '0' }];
+    await putView({ ...row, body: JSON.stringify({ kind: 'total', token: 't', sums }) });
+    expect(named()).toEqual(['balances are a fold of the Ledger']);
+  });
+});
+
+describe('an endpoint', () => {
+  const endpoint = { id: 'we_one', url: 'https://shop.example', events: ['*' as const], secrets: [], createdAtMs: 0 };
+  const put = (item: Item) =>
+    harness.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item: item }));
+
+  beforeEach(async () => {
+    await publish();
+    const { tenantId, mode } = request;
+    await put(bookRow({ tenantId, mode, revision: 1, endpoints: [endpoint] }));
+    for (const { detail, atMs } of world.published) {
+      const { id, type } = (detail as { event: { id: string; type: string } }).event;
+      const message = { eventId: id, type, occurredAtMs: atMs };
+      const delivery = newDelivery(systemDigest, { tenantId, mode }, endpoint, message, atMs);
+      const { dueAtMs: _due, ...sent } = delivery;
+      await put(deliveryRow({ ...sent, status: 'delivered', tries: 1, deliveredAtMs: atMs }));
+      world.webhooks.push({ endpointId: endpoint.id, eventId: id, atMs, body: '{}', accepted: true });
+    }
+  });
+
+  test('is told of everything', () => {
+    expect(world.all()).toEqual([]);
+  });
+
+  test('is told of an event that has no delivery', async () => {
+    const [row] = harness.store.database.items(TABLES.registry, RegistryRow.webhookDelivery);
+    const Key = { pk: row?.['pk'], sk: row?.['sk'] };
+    await harness.store.database.client.send(new DeleteCommand({ TableName: TABLES.registry, Key }));
+    expect(named()).toEqual(['webhooks tell how it ended']);
+  });
+
+  test('has accepted what counts as delivered', () => {
+    world.webhooks.pop();
+    expect(named()).toEqual(['webhooks tell how it ended']);
+  });
+
+  test('has no delivery pending once all is quiet', async () => {
+    const [row] = harness.store.database.items(TABLES.registry, RegistryRow.webhookDelivery);
+    await put({ ...row, status: 'pending', dueAtMs: 1 });
+    expect(named()).toEqual(['webhooks tell how it ended']);
+  });
+});

@@ -1,0 +1,96 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { receiveCallback } from '../../../../lambdas/callbacks/receive-callback.ts';
+import { orderStepOperation, paymentOfOrder } from '../../../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
+import type { Order, OrderTransitionType } from '../../../../lambdas/orders/domain/order.ts';
+import { nextOrderTransitions } from '../../../../lambdas/orders/domain/order-transition.ts';
+import { callback } from '../../../callbacks/callback-harness.ts';
+import { OrderHarness, orderRequest } from '../../../orders/order-harness.ts';
+import { BY_REQUEST } from '../../../support/causes.ts';
+import type { ShopDeed } from '../contract.ts';
+import { watched } from './watched.ts';
+
+const MINUTE_MS = 60_000;
+
+let harness: OrderHarness;
+let world: ReturnType<typeof watched>;
+const request = orderRequest('watched');
+const { orderId } = request;
+beforeEach(async () => {
+  harness = new OrderHarness();
+  world = watched(harness);
+  await harness.order(request);
+});
+
+function deed(kind: ShopDeed['kind']): ShopDeed {
+  const step = kind === 'credited' ? 'credit' : 'reserve';
+  return { kind, key: orderStepOperation(systemDigest, step, orderId), order: {}, atMs: harness.clock.nowMs() };
+}
+
+const mail = () => ({ to: 'a@b.c', subject: `Your order ${orderId}`, metadata: {}, atMs: harness.clock.nowMs() });
+
+/** Appends a step that no driver has made. */
+async function become(type: OrderTransitionType, changes: Partial<Order>): Promise<void> {
+  const newest = (await harness.transitions(orderId)).at(-1);
+  if (newest === undefined) throw new Error('there is no such order');
+  const drafts = [{ type, order: { ...newest.order, ...changes } }];
+  const occasion = { occurredAtMs: harness.clock.nowMs(), cause: BY_REQUEST };
+  await harness.store.appendToOrder({ transitions: nextOrderTransitions(systemDigest, newest, drafts, occasion) });
+}
+
+/** The payer disputes everything, and the callback arrives. */
+async function disputed(): Promise<void> {
+  const [charge] = harness.processor.charges(paymentOfOrder(systemDigest, orderId));
+  await harness.processor.inside.dispute(charge?.chargeId ?? '', 2_000);
+  const tools = { ...harness.tools, effects: harness.store, books: harness.processor };
+  await receiveCallback(tools, callback('opened', charge?.chargeId ?? ''));
+  harness.clock.advance(5 * MINUTE_MS);
+}
+
+test('an order that is completed with its goods, its mail and its credit violates no oracle', () => {
+  world.shop.push(deed('reserved'), deed('credited'));
+  world.mails.push(mail());
+  expect(world.atTheEnd()).toEqual([]);
+});
+
+describe('an order', () => {
+  test.each(['reserved', 'credited'] as const)('is not %s twice', (kind) => {
+    world.shop.push(deed(kind), deed(kind));
+    expect(world.atTheEnd()).toContain('once for an order');
+  });
+
+  test('is mailed once', () => {
+    world.mails.push(mail(), mail());
+    expect(world.atTheEnd()).toContain('once for an order');
+  });
+
+  test('gets nothing once its money is gone', async () => {
+    await disputed();
+    world.shop.push(deed('reserved'));
+    expect(world.atTheEnd()).toEqual(['I10 no goods for money that is gone']);
+  });
+
+  test('is not completed without goods', () => {
+    expect(world.atTheEnd()).toEqual(['F30 settled or undone']);
+  });
+
+  test('does not keep money or goods once it is canceled', async () => {
+    world.shop.push(deed('reserved'));
+    await become('order.canceled', { status: 'canceled' });
+    const found = world.all().filter(({ oracle }) => oracle === 'F30 settled or undone');
+    expect(found.map(({ what }) => what)).toEqual([
+      'is canceled, and its goods are reserved',
+      'is canceled, and 2000 is kept',
+    ]);
+  });
+
+  test('is in the queue while it is open', async () => {
+    await become('order.processing', { status: 'processing' });
+    expect(world.now()).toEqual(['whatever is unfinished is in a queue']);
+  });
+
+  test('rings when it needs a person', async () => {
+    await become('order.review_required', { status: 'needs_review', failedAtMs: harness.clock.nowMs() });
+    expect(world.atTheEnd()).toContain('what needs a person has rung');
+  });
+});
