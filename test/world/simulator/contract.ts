@@ -176,6 +176,8 @@ export interface RunningSystem extends Observed {
   api(request: ApiRequest): Promise<ClientCall>;
   /** Called with each event that a processor has to tell. @default it is delivered at once, once */
   onCallback(take: (processor: string, event: SandboxEvent) => void): void;
+  /** Called with what a processor does by itself later, for example the end of a pending charge. @default it is done then */
+  onLater(take: (processor: string, afterMs: number, what: () => Promise<void>) => void): void;
   /** Signs the event with the processor's secret, now, and posts it to the callbacks function. @returns the status */
   callback(processor: string, event: SandboxEvent): Promise<number>;
   /** Work under way goes on in the old processes; new processes have the new settings. */
@@ -198,9 +200,10 @@ export interface RunningSystem extends Observed {
   endpointAnswers(url: string, status: number | 'timeout'): void;
   /** Makes the bank, the payer or a user of the processor's dashboard act, as one process with the name of the step. */
   inside<Result>(processor: string, act: (inside: SandboxInProcess['inside']) => Promise<Result>): Promise<Result>;
-  at(atMs: number, what: () => void | Promise<void>): void;
+  /** Does it at that time. @param name stable when other steps are taken away, for example `step 3` */
+  at(atMs: number, name: string, what: () => void | Promise<void>): void;
   sleep(ms: number): Promise<void>;
-  /** From 0 up to 1, from the seed and the label alone. */
+  /** From 0 up to, not including, 1: `fractionOf` the seed and the label. */
   decide(label: string): number;
 }
 

@@ -1,0 +1,17 @@
+import type { Act } from './act.ts';
+import { BANK_ACTS } from './bank.ts';
+import { CLIENT_ACTS } from './clients.ts';
+import { MERCHANT_ACTS } from './merchants.ts';
+import { OPERATOR_ACTS } from './operators.ts';
+import { WORLD_ACTS } from './world.ts';
+
+export const ACTS: readonly Act[] = [...CLIENT_ACTS, ...MERCHANT_ACTS, ...BANK_ACTS, ...OPERATOR_ACTS, ...WORLD_ACTS];
+
+const BY_NAME: ReadonlyMap<string, Act> = new Map(ACTS.map((each) => [each.name, each]));
+
+/** @throws Error when there is none */
+export function actNamed(name: string): Act {
+  const found = BY_NAME.get(name);
+  if (found === undefined) throw new Error(`there is no act ${name}`);
+  return found;
+}

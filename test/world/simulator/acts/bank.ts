@@ -1,0 +1,342 @@
+import type { Refund } from '../../../../lambdas/kernel/contract/sandbox-api.ts';
+import { type Act, type Arguments, act, type Draft, type Drawing } from './act.ts';
+import { chargeOf, deedAt, onCharge, paymentOf } from './objects.ts';
+
+/** What payers, their banks, and other users of the processor’s account do. Payonce learns of it by callbacks, or not at all. */
+
+interface OfCharge extends Arguments {
+  /** Which of the payment’s charges. @default the first */
+  readonly charge?: number;
+}
+
+interface Amount extends OfCharge {
+  /** Minor units. */
+  readonly amount: number;
+}
+
+const amountOf = ({ root }: Drawing): number => Number(root?.['amount'] ?? 1000);
+const sourceOf = ({ root }: Drawing): string => String(root?.['source']);
+const isHeld = ({ root }: Drawing): boolean => root?.['capture'] === 'manual';
+
+function share(drawing: Drawing, shares: readonly number[]): number {
+  return Math.max(1, Math.round(amountOf(drawing) * drawing.dice.pick(shares)));
+}
+
+/** The second charge, if a stray was made before, half of the time. */
+function which({ dice, earlier }: Drawing): OfCharge {
+  return earlier.some(({ act: name }) => name === 'stray') && dice.chance(0.5) ? { charge: 1 } : {};
+}
+
+const ordinal = (charge: number | undefined): string => (charge === undefined ? '' : ` (charge ${charge + 1})`);
+
+const approve = act<OfCharge>({
+  name: 'approve',
+  actor: 'payer',
+  feature: 'actions',
+  about: 'payment',
+  weight: 10,
+  pace: ['seconds', 'minutes', 'hours', 'days'],
+  draw: (drawing) => (sourceOf(drawing) === 'tok_action' ? {} : undefined),
+  play: (scene, step) => onCharge(scene, step, (inside, { chargeId }) => inside.approve(chargeId)),
+  tell: ({ of }, { name }) => `the payer approves ${name(of)}`,
+});
+
+const refuse = act<OfCharge>({
+  name: 'refuse',
+  actor: 'payer',
+  feature: 'actions',
+  about: 'payment',
+  weight: 3,
+  pace: ['seconds', 'minutes', 'hours'],
+  draw: (drawing) => (sourceOf(drawing) === 'tok_action' ? {} : undefined),
+  play: (scene, step) => onCharge(scene, step, (inside, { chargeId }) => inside.decline(chargeId)),
+  tell: ({ of }, { name }) => `the payer refuses ${name(of)}`,
+});
+
+const lateSuccess = act<OfCharge>({
+  name: 'late_success',
+  actor: 'bank',
+  feature: 'late_success',
+  about: 'payment',
+  weight: 12,
+  pace: ['seconds', 'minutes', 'hours', 'days'],
+  draw: (drawing) =>
+    /declined|action|late/.test(sourceOf(drawing)) && !drawing.earlier.some(({ act: name }) => name === 'late_success')
+      ? {}
+      : undefined,
+  leadsTo: ({ dice, has }): readonly Draft[] => [
+    ...(has('disputes') && dice.chance(0.5)
+      ? [{ act: 'dispute', pace: ['instant', 'minutes', 'days'], given: { amount: 0 } } as const]
+      : []),
+    ...(has('refund_failures') && dice.chance(0.4)
+      ? [{ act: 'fail_refund', pace: ['days'], given: { which: 'newest' } } as const]
+      : []),
+  ],
+  play: (scene, step) => onCharge(scene, step, (inside, { chargeId }) => inside.approve(chargeId)),
+  tell: ({ of }, { name }) => `the bank confirms the charge of ${name(of)} after all`,
+});
+
+const dispute = act<Amount>({
+  name: 'dispute',
+  actor: 'payer',
+  feature: 'disputes',
+  about: 'payment',
+  weight: 6,
+  pace: ['instant', 'seconds', 'minutes', 'hours', 'days'],
+  draw: (drawing) => ({ amount: share(drawing, [1, 1, 0.5, 0.3]), ...which(drawing) }),
+  leadsTo: ({ dice }, { charge }): readonly Draft[] =>
+    dice.chance(0.6)
+      ? [
+          {
+            act: 'close_dispute',
+            pace: ['instant', 'hours', 'days'],
+            given: { outcome: dice.pick(['won', 'lost']), ...(charge === undefined ? {} : { charge }) },
+          },
+        ]
+      : [],
+  play: (scene, step) =>
+    onCharge(scene, step, (inside, { chargeId, capturedMinor }) =>
+      inside.dispute(chargeId, step.amount === 0 ? capturedMinor : step.amount),
+    ),
+  tell: ({ of, amount, charge }, { name, money }) =>
+    `the payer disputes ${amount === 0 ? 'all' : money(amount, of)} of ${name(of)}${ordinal(charge)}`,
+});
+
+interface Close extends OfCharge {
+  readonly outcome: 'won' | 'lost';
+}
+
+const closeDispute = act<Close>({
+  name: 'close_dispute',
+  actor: 'bank',
+  feature: 'disputes',
+  about: 'payment',
+  weight: 0,
+  pace: ['hours', 'days'],
+  draw: ({ dice }) => ({ outcome: dice.pick(['won', 'lost']) }),
+  play: (scene, step) =>
+    onCharge(scene, step, async (inside, { disputes }) => {
+      const open = disputes.find(({ status }) => status === 'open');
+      return open === undefined ? 'nothing' : inside.closeDispute(open.disputeId, step.outcome);
+    }),
+  tell: ({ of, outcome, charge }, { name }) => `the dispute of ${name(of)}${ordinal(charge)} is ${outcome}`,
+});
+
+interface EndRefund extends OfCharge {
+  /** `own`: one that Payonce made; `newest`: any. */
+  readonly which: 'own' | 'newest';
+}
+
+const failRefund = act<EndRefund>({
+  name: 'fail_refund',
+  actor: 'bank',
+  feature: 'refund_failures',
+  about: 'payment',
+  weight: 3,
+  pace: ['minutes', 'hours', 'days'],
+  draw: (drawing) =>
+    drawing.earlier.some(({ act: name }) => /refund|late_success|stray|order/.test(name))
+      ? { which: 'newest', ...which(drawing) }
+      : undefined,
+  play: (scene, step) =>
+    onCharge(scene, step, async (inside, { refunds }) => {
+      const isOwn = ({ refundId }: { readonly refundId: string }) => !refundId.startsWith('re_');
+      const found = refunds.findLast((each) => each.status !== 'failed' && (step.which === 'newest' || isOwn(each)));
+      return found === undefined ? 'nothing' : inside.endRefund(found.refundId, 'failed');
+    }),
+  tell: ({ of, which: refund, charge }, { name }) =>
+    `the bank fails the newest ${refund === 'own' ? 'own ' : ''}refund of ${name(of)}${ordinal(charge)}`,
+});
+
+const finishRefund = act<OfCharge>({
+  name: 'finish_refund',
+  actor: 'bank',
+  feature: 'refund_failures',
+  about: 'payment',
+  weight: 1,
+  pace: ['hours', 'days'],
+  draw: (drawing) => (drawing.earlier.some(({ act: name }) => name.includes('refund')) ? which(drawing) : undefined),
+  play: (scene, step) =>
+    onCharge(scene, step, async (inside, { refunds }) => {
+      const found = refunds.find(({ status }) => status === 'pending');
+      return found === undefined ? 'nothing' : inside.endRefund(found.refundId, 'succeeded');
+    }),
+  tell: ({ of, charge }, { name }) => `the bank completes the pending refund of ${name(of)}${ordinal(charge)}`,
+});
+
+const expire = act<OfCharge>({
+  name: 'expire',
+  actor: 'bank',
+  feature: 'dashboard',
+  about: 'payment',
+  weight: 3,
+  pace: ['hours', 'days'],
+  draw: (drawing) => (isHeld(drawing) || sourceOf(drawing) === 'tok_action' ? {} : undefined),
+  play: (scene, step) => onCharge(scene, step, (inside, { chargeId }) => inside.expire(chargeId)),
+  tell: ({ of }, { name }) => `the bank releases the hold of ${name(of)}`,
+});
+
+interface ForeignRefund extends Amount {
+  readonly begins: 'pending' | 'succeeded';
+}
+
+const foreignRefund = act<ForeignRefund>({
+  name: 'foreign_refund',
+  actor: 'dashboard',
+  feature: 'dashboard',
+  about: 'payment',
+  weight: 4,
+  pace: ['seconds', 'minutes', 'hours', 'days'],
+  draw: (drawing) => ({
+    amount: share(drawing, [1, 1, 0.5, 0.3]),
+    begins: drawing.dice.chance(0.5) ? 'pending' : 'succeeded',
+    ...which(drawing),
+  }),
+  leadsTo: ({ dice, has }): readonly Draft[] =>
+    has('refund_failures') && dice.chance(0.6)
+      ? [{ act: 'fail_refund', pace: ['minutes', 'days'], given: { which: 'newest' } }]
+      : [],
+  play: (scene, step) =>
+    onCharge(scene, step, (inside, { chargeId }) => inside.refund(chargeId, step.amount, step.begins)),
+  tell: ({ of, amount, begins, charge }, { name, money }) =>
+    `someone refunds ${money(amount, of)} of ${name(of)}${ordinal(charge)} at the processor` +
+    (begins === 'pending' ? '; it is pending' : ''),
+});
+
+const foreignCapture = act<Amount>({
+  name: 'foreign_capture',
+  actor: 'dashboard',
+  feature: 'dashboard',
+  about: 'payment',
+  weight: 4,
+  pace: ['seconds', 'minutes', 'hours'],
+  draw: (drawing) => (isHeld(drawing) ? { amount: share(drawing, [1, 0.5, 0.999]) } : undefined),
+  play: (scene, step) => onCharge(scene, step, (inside, { chargeId }) => inside.capture(chargeId, step.amount)),
+  tell: ({ of, amount }, { name, money }) => `someone captures ${money(amount, of)} of ${name(of)} at the processor`,
+});
+
+const foreignVoid = act<OfCharge>({
+  name: 'foreign_void',
+  actor: 'dashboard',
+  feature: 'dashboard',
+  about: 'payment',
+  weight: 2,
+  pace: ['seconds', 'minutes', 'hours'],
+  draw: (drawing) => (isHeld(drawing) ? {} : undefined),
+  play: (scene, step) => onCharge(scene, step, (inside, { chargeId }) => inside.void(chargeId)),
+  tell: ({ of }, { name }) => `someone voids ${name(of)} at the processor`,
+});
+
+interface Stray extends Arguments {
+  readonly amount: number;
+  /** Whether its metadata name the payment’s own operation too. */
+  readonly named: boolean;
+  readonly source: string;
+}
+
+const stray = act<Stray>({
+  name: 'stray',
+  actor: 'dashboard',
+  feature: 'strays',
+  about: 'payment',
+  weight: 4,
+  pace: ['instant', 'seconds', 'minutes', 'hours', 'days'],
+  draw: (drawing) => ({
+    amount: share(drawing, [1, 1, 0.5]),
+    named: drawing.dice.chance(0.3),
+    source: drawing.dice.weighted(['tok_ok', 'tok_async', 'tok_declined'], (source) => (source === 'tok_ok' ? 6 : 1)),
+  }),
+  play: async (scene, step) => {
+    const paymentId = paymentOf(scene, step);
+    if (paymentId === undefined) return 'nothing';
+    const processor = chargeOf(scene, step)?.processor ?? scene.system.settings.defaultProcessor;
+    const { amount, source, named } = step;
+    const operation = named ? { operationId: paymentId } : {};
+    return deedAt(scene, processor, (inside) =>
+      inside.charge({ paymentId, ...operation, amountMinor: amount, source }),
+    );
+  },
+  tell: ({ of, amount, source }, { name, money }) =>
+    `another charge of ${money(amount, of)} from ${source} appears for ${name(of)}`,
+});
+
+/** The processor’s books show another amount than was requested. No callback tells of it. */
+const wrongAmount = act<Amount>({
+  name: 'wrong_amount',
+  actor: 'bank',
+  feature: 'wrong_amounts',
+  about: 'payment',
+  weight: 5,
+  pace: ['instant'],
+  draw: (drawing) =>
+    isHeld(drawing) || /async|action|timeout_charged|malformed/.test(sourceOf(drawing))
+      ? { amount: share(drawing, [0.999, 0.5]) }
+      : undefined,
+  leadsTo: ({ dice, has }): readonly Draft[] => [
+    ...(has('dashboard') && dice.chance(0.3)
+      ? [{ act: 'foreign_refund', pace: ['minutes'], given: { amount: 1, begins: 'succeeded' } } as const]
+      : []),
+    ...(has('decisions') && dice.chance(0.6)
+      ? [
+          {
+            act: 'decide',
+            pace: ['hours', 'days'],
+            given: { outcome: dice.pick(['succeeded', 'failed']), charge: 0, amount: 999, dry: false },
+          } as const,
+        ]
+      : []),
+  ],
+  play: (scene, step) =>
+    onCharge(scene, step, async (inside, { chargeId, status, refunds, disputes }) =>
+      status === 'declined' || status === 'voided' || refunds.length > 0 || disputes.length > 0
+        ? 'nothing'
+        : inside.correct(chargeId, { status: 'succeeded', amount_captured: step.amount }),
+    ),
+  tell: ({ of, amount }, { name, money }) => `the processor captures ${money(amount, of)} for ${name(of)}`,
+});
+
+interface Flood extends Arguments {
+  readonly count: number;
+}
+
+/** Many refunds of one minor unit, made at the processor. */
+const flood = act<Flood>({
+  name: 'flood',
+  actor: 'dashboard',
+  feature: 'floods',
+  about: 'payment',
+  weight: 8,
+  pace: ['minutes', 'hours'],
+  draw: ({ dice }) => ({ count: dice.pick([120, 300]) }),
+  play: (scene, step) =>
+    onCharge(scene, step, async (inside, { chargeId, capturedMinor, refunds }) => {
+      const count = Math.min(step.count, capturedMinor) - 1;
+      if (count < 1 || refunds.length > 0) return 'nothing';
+      const made = Array.from({ length: count }, (_, index): Refund => {
+        const id = `re_${chargeId}_${index}`;
+        return { id, object: 'refund', charge: chargeId, amount: 1, status: 'succeeded', metadata: {} };
+      });
+      await inside.correct(chargeId, { refunds: made, amount_refunded: count });
+      // One callback tells of all of them.
+      return inside.refund(chargeId, 1);
+    }),
+  tell: ({ of, count }, { name, money }) =>
+    `someone makes ${count} refunds of ${money(1, of)} of ${name(of)} at the processor`,
+});
+
+export const BANK_ACTS: readonly Act[] = [
+  approve,
+  refuse,
+  lateSuccess,
+  dispute,
+  closeDispute,
+  failRefund,
+  finishRefund,
+  expire,
+  foreignRefund,
+  foreignCapture,
+  foreignVoid,
+  stray,
+  wrongAmount,
+  flood,
+];

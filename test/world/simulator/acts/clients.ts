@@ -1,0 +1,186 @@
+import { type Act, act, type Drawing } from './act.ts';
+import { ask, endOf, keyOf, paymentOf } from './objects.ts';
+
+/** What merchants’ systems request for their customers. */
+
+interface Money {
+  readonly tenant: string;
+  readonly amount: number;
+  readonly currency: string;
+  readonly source: string;
+}
+
+/** Sources by the feature that has them. `tok_ok` is always drawn too. */
+const SOURCES = {
+  declines: ['tok_declined'],
+  silence: [
+    'tok_timeout_charged',
+    'tok_timeout_not_charged',
+    'tok_malformed',
+    'tok_flaky',
+    'tok_slow',
+    'tok_rate_limited',
+  ],
+  actions: ['tok_action'],
+  async: ['tok_async', 'tok_async_declined'],
+  late_success: ['tok_declined', 'tok_async_declined', 'tok_callback_late_success'],
+} as const;
+
+export const TENANTS = ['shop', 'studio'] as const;
+
+function drawMoney({ dice, has }: Drawing): Money {
+  const features = (Object.keys(SOURCES) as (keyof typeof SOURCES)[]).filter(has);
+  const plain = features.length === 0 || dice.chance(0.4);
+  return {
+    tenant: dice.chance(0.85) ? TENANTS[0] : TENANTS[1],
+    amount: dice.chance(0.7) ? 1000 : dice.magnitude(1, 99_999),
+    currency: has('second_processor') && dice.chance(0.5) ? 'USD' : 'EUR',
+    source: plain
+      ? dice.weighted(['tok_ok', 'tok_fee'], (source) => (source === 'tok_ok' ? 5 : 1))
+      : dice.pick(SOURCES[dice.pick(features)]),
+  };
+}
+
+interface Pay extends Money, Readonly<Record<string, unknown>> {
+  readonly capture: 'automatic' | 'manual';
+  readonly reference?: string;
+  /** Requests with the same key, at once. */
+  readonly copies: number;
+  /** Seconds that a copy waits for the first one. */
+  readonly wait?: number;
+}
+
+const pay = act<Pay>({
+  name: 'pay',
+  actor: 'client',
+  about: 'nothing',
+  makes: 'payment',
+  weight: 0,
+  pace: ['hours'],
+  draw: (drawing) => {
+    const { dice, has } = drawing;
+    return {
+      ...drawMoney(drawing),
+      capture: has('holds') && dice.chance(0.6) ? 'manual' : 'automatic',
+      ...(has('references') ? { reference: `purchase-${dice.whole(1, 2)}` } : {}),
+      copies: has('copies') && dice.chance(0.5) ? dice.whole(2, 4) : 1,
+      ...(has('copies') && dice.chance(0.3) ? { wait: 5 } : {}),
+    };
+  },
+  play: async (scene, step) => {
+    const { amount, currency, source, capture, reference, copies, wait } = step;
+    const body = { amount, currency, source, capture, ...(reference === undefined ? {} : { reference }) };
+    const request = {
+      method: 'POST',
+      path: '/v1/payments',
+      key: keyOf(step),
+      body,
+      ...(wait === undefined ? {} : { prefer: `wait=${wait}` }),
+    };
+    const [first] = await Promise.all(Array.from({ length: copies }, () => ask(scene, step, request)));
+    return first === undefined ? 'nothing' : endOf(first);
+  },
+  tell: ({ id, amount, capture, source, copies, reference, tenant }, { name, money }) =>
+    `${tenant} ${capture === 'manual' ? 'authorizes' : 'charges'} ${money(amount, id)} from ${source} as ${name(id)}` +
+    `${copies > 1 ? `, with ${copies} requests at once` : ''}${reference === undefined ? '' : `, named ${reference}`}`,
+});
+
+interface Order extends Money, Readonly<Record<string, unknown>> {
+  readonly sku: string;
+  readonly email: string;
+  readonly referrer?: string;
+}
+
+const order = act<Order>({
+  name: 'order',
+  actor: 'client',
+  feature: 'orders',
+  about: 'nothing',
+  makes: 'order',
+  weight: 0,
+  pace: ['hours'],
+  draw: (drawing) => {
+    const { dice, has } = drawing;
+    const troubled = has('party_outages');
+    return {
+      ...drawMoney(drawing),
+      sku: troubled && dice.chance(0.4) ? dice.pick(['sku_none', 'sku_timeout', 'sku_flaky']) : 'sku_tea',
+      email: `${troubled && dice.chance(0.3) ? dice.pick(['timeout', 'flaky', 'account', 'bounce']) : 'ada'}@example.com`,
+      ...(dice.chance(0.4)
+        ? {
+            referrer:
+              troubled && dice.chance(0.4) ? dice.pick(['ref_nobody', 'ref_timeout', 'ref_flaky']) : 'ref_friend',
+          }
+        : {}),
+    };
+  },
+  play: async (scene, step) => {
+    const { amount, currency, source, sku, email, referrer } = step;
+    const items = [{ sku, quantity: 2 }];
+    const body = { amount, currency, source, items, email, ...(referrer === undefined ? {} : { referrer }) };
+    return endOf(await ask(scene, step, { method: 'POST', path: '/v1/orders', key: keyOf(step), body }));
+  },
+  tell: ({ id, tenant, amount, source, sku, email, referrer }, { name, money }) =>
+    `${tenant} takes ${name(id)}: ${money(amount, id)} from ${source}, ${sku}, a mail to ${email}` +
+    (referrer === undefined ? '' : `, a credit for ${referrer}`),
+});
+
+interface Retry extends Readonly<Record<string, unknown>> {
+  readonly of: number;
+  /** Whether the body differs from the first one’s. */
+  readonly changed: boolean;
+  readonly wait?: number;
+}
+
+const RETRIED = new Set(['pay', 'order', 'capture', 'cancel', 'refund']);
+
+const retry = act<Retry>({
+  name: 'retry',
+  actor: 'client',
+  feature: 'retries',
+  about: 'payment',
+  weight: 5,
+  pace: ['instant', 'seconds', 'minutes', 'days'],
+  draw: ({ dice, has, earlier }) => ({
+    of: dice.pick(earlier.filter(({ act: name }) => RETRIED.has(name))).id,
+    changed: has('changed_bodies') && dice.chance(0.2),
+    ...(dice.chance(0.3) ? { wait: dice.whole(1, 8) } : {}),
+  }),
+  play: async (scene, step) => {
+    const first = scene.system.calls.find(({ step: id, method }) => id === step.of && method === 'POST');
+    if (first === undefined) return 'nothing';
+    const { method, path, key, body } = first;
+    const sent = step.changed ? { ...(body as object), amount: 7 } : body;
+    const prefer = step.wait === undefined ? {} : { prefer: `wait=${step.wait}` };
+    return endOf(
+      await ask(scene, step, { method, path, ...(key === undefined ? {} : { key }), body: sent, ...prefer }),
+    );
+  },
+  tell: ({ of, changed, wait }, { name }) =>
+    `the client sends the request for ${name(of)} again${changed ? ' with another amount' : ''}` +
+    (wait === undefined ? '' : `, and waits ${wait} s`),
+});
+
+const LOOKS = ['', '/transitions', '/refunds', '/disputes'] as const;
+
+interface Look extends Readonly<Record<string, unknown>> {
+  readonly at: (typeof LOOKS)[number];
+}
+
+const look = act<Look>({
+  name: 'look',
+  actor: 'client',
+  feature: 'looks',
+  about: 'payment',
+  weight: 1,
+  pace: ['instant', 'seconds', 'hours'],
+  draw: ({ dice }) => ({ at: dice.pick(LOOKS) }),
+  play: async (scene, step) => {
+    const paymentId = paymentOf(scene, step);
+    if (paymentId === undefined) return 'nothing';
+    return endOf(await ask(scene, step, { method: 'GET', path: `/v1/payments/${paymentId}${step.at}` }));
+  },
+  tell: ({ of, at }, { name }) => `the client reads ${name(of)}${at}`,
+});
+
+export const CLIENT_ACTS: readonly Act[] = [pay, order, retry, look];

@@ -1,0 +1,161 @@
+import type { Act, Arguments, Draft, Drawing, Pace, Subject } from './acts/act.ts';
+import { ACTS, actNamed } from './acts/all-acts.ts';
+import type { History, Step } from './contract.ts';
+import { chanceOf, FEATURES, type Feature, profileNamed } from './profiles.ts';
+import { Dice } from './random.ts';
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Milliseconds. The longest wait is beyond the retention of a payment’s key. */
+const PACES: Readonly<Record<Pace, readonly [number, number]>> = {
+  instant: [1, 500],
+  seconds: [SECOND_MS, 90 * SECOND_MS],
+  minutes: [MINUTE_MS, 90 * MINUTE_MS],
+  hours: [HOUR_MS, 30 * HOUR_MS],
+  days: [DAY_MS, 9 * DAY_MS],
+};
+
+/** Acts about nothing, for example outages. They happen around an act of a subject. */
+const MOST_SURROUNDINGS = 4;
+/** Acts that follow one another, for example refund, failure of the refund, and so on. */
+const MOST_FOLLOWERS = 12;
+/** Draws of an act, until one fits the subject. */
+const MOST_DRAWS = 6;
+
+/** The history of a seed: always the same one. @throws Error when there is no such profile */
+export function generate(seed: number, profileName: string): History {
+  const profile = profileNamed(profileName);
+  const dice = new Dice(seed, profileName);
+  const on = new Set(FEATURES.filter((feature) => dice.named(feature).chance(chanceOf(profile, feature))));
+  const writer = new Writer(dice, on);
+  writer.begin();
+  const subjects = dice.whole(...profile.subjects);
+  for (let subject = 1; subject <= subjects; subject += 1)
+    writer.subject(dice.named(`subject ${subject}`), profile.acts, subject);
+  writer.surround(dice.named('surroundings'));
+  return { seed, profile: profileName, steps: writer.steps(), muted: [] };
+}
+
+/** Writes the steps of one history. Ids are given in the order of writing. */
+class Writer {
+  readonly #dice: Dice;
+  readonly #on: ReadonlySet<Feature>;
+  readonly #steps: Step[] = [];
+
+  constructor(dice: Dice, on: ReadonlySet<Feature>) {
+    this.#dice = dice;
+    this.#on = on;
+  }
+
+  /** In the order of time. */
+  steps(): readonly Step[] {
+    return this.#steps.toSorted((one, other) => one.atMs - other.atMs || one.id - other.id);
+  }
+
+  /** What holds for the whole history. */
+  begin(): void {
+    this.#draw(actNamed('faults'), this.#drawing(this.#dice.named('faults'), undefined, []), 0);
+    this.#draw(actNamed('habits'), this.#drawing(this.#dice.named('habits'), undefined, []), 0);
+    if (!this.#has('second_processor') && !this.#has('cron')) return;
+    this.#draw(actNamed('deploy'), this.#drawing(this.#dice.named('deploy'), undefined, []), 0);
+  }
+
+  /** A payment, an order or an endpoint, and what happens to it. */
+  subject(dice: Dice, [least, most]: readonly [number, number], number: number): void {
+    const makers = ACTS.filter((act) => act.makes !== undefined && this.#isOn(act));
+    // The first is no endpoint, because without a payment nothing happens to an endpoint.
+    const maker = dice.weighted(makers, ({ makes }) => (makes !== 'endpoint' ? 2 : number === 1 ? 0 : 1));
+    const root = this.#draw(maker, this.#drawing(dice, undefined, []), MINUTE_MS + wait(dice, maker.pace));
+    if (root === undefined || maker.makes === undefined) return;
+    const earlier = [root];
+    const acts = this.#actsAbout(maker.makes);
+    const count = acts.length === 0 ? 0 : dice.whole(least, most);
+    for (let act = 1; act <= count && earlier.length <= MOST_FOLLOWERS; act += 1) {
+      const ofAct = dice.named(`act ${act}`);
+      const step = this.#drawFitting(acts, this.#drawing(ofAct, root, earlier));
+      if (step !== undefined) earlier.push(...step);
+    }
+  }
+
+  /** Acts that are about nothing, each at about the time of another act. */
+  surround(dice: Dice): void {
+    const acts = this.#actsAbout('nothing').filter(({ makes }) => makes === undefined);
+    const anchors = this.#steps.filter(({ atMs }) => atMs > 0);
+    if (acts.length === 0 || anchors.length === 0) return;
+    const count = dice.whole(0, MOST_SURROUNDINGS);
+    for (let number = 1; number <= count; number += 1) {
+      const ofAct = dice.named(`act ${number}`);
+      const act = ofAct.weighted(acts, ({ weight }) => weight);
+      const waitMs = wait(ofAct, act.pace) * (ofAct.chance(0.5) ? -1 : 1);
+      const atMs = Math.max(1, ofAct.pick(anchors).atMs + waitMs);
+      this.#draw(act, this.#drawing(ofAct, undefined, []), atMs);
+    }
+  }
+
+  #drawFitting(acts: readonly Act[], drawing: Drawing): readonly Step[] | undefined {
+    const { dice, earlier, root } = drawing;
+    for (let attempt = 1; attempt <= MOST_DRAWS; attempt += 1) {
+      const act = dice.weighted(acts, ({ weight }) => weight);
+      const after = dice.chance(0.7) ? earlier.at(-1) : root;
+      const step = this.#draw(act, drawing, (after?.atMs ?? 0) + wait(dice, act.pace));
+      if (step !== undefined) return [step, ...this.#follow(act, drawing, step)];
+    }
+    return undefined;
+  }
+
+  #follow(act: Act, drawing: Drawing, step: Step): readonly Step[] {
+    const steps: Step[] = [];
+    for (const draft of act.leadsTo?.(drawing, step, step.id) ?? []) {
+      const next = this.#write(draft, drawing, step.atMs + wait(drawing.dice, draft.pace));
+      steps.push(next, ...this.#follow(actNamed(draft.act), drawing, next));
+      if (steps.length >= MOST_FOLLOWERS) break;
+    }
+    return steps;
+  }
+
+  #draw(act: Act, drawing: Drawing, atMs: number): Step | undefined {
+    const given = act.draw(drawing);
+    return given === undefined ? undefined : this.#write({ act: act.name, pace: act.pace, given }, drawing, atMs);
+  }
+
+  #write({ act, given }: Draft, { root }: Drawing, atMs: number): Step {
+    const about: Arguments = root === undefined ? {} : { of: root.id };
+    const { of = about['of'] } = given;
+    // What it is about was drawn earlier, but can happen later.
+    const afterMs = this.#steps.find(({ id }) => id === of)?.atMs ?? -1;
+    const step: Step = {
+      id: this.#steps.length + 1,
+      atMs: Math.max(atMs, afterMs + 1),
+      actor: actNamed(act).actor,
+      act,
+      ...about,
+      ...given,
+    };
+    this.#steps.push(step);
+    return step;
+  }
+
+  #actsAbout(subject: Subject): readonly Act[] {
+    const isAbout = (about: Subject): boolean => about === subject || (subject === 'order' && about === 'payment');
+    return ACTS.filter((act) => isAbout(act.about) && act.weight > 0 && this.#isOn(act));
+  }
+
+  #isOn({ feature }: Act): boolean {
+    return feature === undefined || this.#has(feature);
+  }
+
+  #has(feature: Feature): boolean {
+    return this.#on.has(feature);
+  }
+
+  #drawing(dice: Dice, root: Step | undefined, earlier: readonly Step[]): Drawing {
+    return { dice, has: (feature) => this.#has(feature), root, earlier };
+  }
+}
+
+function wait(dice: Dice, pace: readonly Pace[]): number {
+  return dice.magnitude(...PACES[dice.pick(pace)]);
+}

@@ -1,0 +1,69 @@
+import type { SandboxEvent } from '../../../lambdas/kernel/contract/sandbox-api.ts';
+import type { CallbackHabits, Scene } from './acts/act.ts';
+import { actNamed } from './acts/all-acts.ts';
+import type { History, RunningSystem, Step } from './contract.ts';
+
+/** How a step ended: `done`, `nothing` when it met no object, a refusal, or the status of an answer. */
+export interface StepEnd {
+  readonly step: Step;
+  readonly end: string;
+}
+
+const PROMPT: CallbackHabits = { lost: 0, doubled: 0, late: 0, lateMs: 0, slow: 0 };
+
+/** The waits after a callback that was not taken. Real processors go on for days; one that is lost after that is lost. */
+const AGAIN_MS = [5_000, 60_000, 600_000, 3_600_000, 21_600_000] as const;
+
+/** A late callback is at least this late, so that another one can overtake it. Milliseconds. */
+const LEAST_LATE_MS = 100;
+
+/** Plays the steps of a history at their times, and delivers the processors’ callbacks. @returns the ends so far, growing */
+export function perform(system: RunningSystem, { steps }: History): readonly StepEnd[] {
+  const byId = new Map<unknown, Step>(steps.map((step) => [step.id, step]));
+  const scene: Scene = { system, stepOf: (id) => byId.get(id), habits: new Map() };
+  const ends: StepEnd[] = [];
+  const startMs = system.nowMs;
+  deliverCallbacks(scene);
+  for (const step of steps)
+    system.at(startMs + step.atMs, `step ${step.id}`, async () => {
+      ends.push({ step, end: await actNamed(step.act).play(scene, step) });
+    });
+  return ends;
+}
+
+function deliverCallbacks({ system, habits }: Scene): void {
+  const counts = new Map<string, number>();
+  const nameOf = (kind: string, about: string): string => {
+    const count = (counts.get(`${kind} ${about}`) ?? 0) + 1;
+    counts.set(`${kind} ${about}`, count);
+    return `${kind} ${about} ${count}`;
+  };
+  const lateness = (name: string, { late, lateMs }: Pick<CallbackHabits, 'late' | 'lateMs'>): number =>
+    system.decide(`${name} late`) < late
+      ? Math.round(LEAST_LATE_MS + system.decide(`${name} how late`) ** 2 * lateMs)
+      : Math.round(system.decide(`${name} soon`) * 50);
+
+  const deliver = (processor: string, event: SandboxEvent, name: string, attempt: number, waitMs: number): void =>
+    system.at(system.nowMs + waitMs, `${name} attempt ${attempt}`, async () => {
+      const status = await system.callback(processor, event);
+      const againMs = AGAIN_MS[attempt - 1];
+      if ((status < 200 || status > 299) && againMs !== undefined)
+        deliver(processor, event, name, attempt + 1, againMs);
+    });
+
+  system.onCallback((processor, event) => {
+    const habit = habits.get(processor) ?? PROMPT;
+    // Named after the payment, because ids of the processor change when a step is taken away.
+    const name = nameOf('callback', event.data.payment ?? processor);
+    if (system.decide(`${name} lost`) < habit.lost) return;
+    const copies = system.decide(`${name} doubled`) < habit.doubled ? 2 : 1;
+    for (let copy = 1; copy <= copies; copy += 1)
+      deliver(processor, event, `${name} copy ${copy}`, 1, lateness(`${name} copy ${copy}`, habit));
+  });
+  system.onLater((processor, afterMs, what) => {
+    const habit = habits.get(processor) ?? PROMPT;
+    const name = nameOf('later', processor);
+    const lateMs = lateness(name, { late: habit.slow, lateMs: habit.lateMs });
+    system.at(system.nowMs + afterMs + lateMs, name, what);
+  });
+}
