@@ -74,14 +74,12 @@ export class ServiceStack extends Stack {
     events.grantRepublishLost(upkeep);
 
     const orders = parties === undefined ? undefined : new Orders(this, 'Orders', { ...room, parties });
-
     const reconciling = new Reconciling(this, 'Reconciling', room);
     reconciling.grantCompare(upkeep);
 
     const views = new Views(this, 'Views', { data, logs });
-    views.grantListPayments(payments.api);
+    views.grantLists({ payments: payments.api, orders: orders?.api, events: events.api });
     views.grantReadBooks(reconciling.api);
-    views.grantListEvents(events.api);
     views.grantKeep(upkeep);
 
     const webhooks = new Webhooks(this, 'Webhooks', { ...room, allowLoopback: settings.allowLoopbackWebhooks });

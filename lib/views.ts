@@ -34,19 +34,25 @@ export class Views extends Construct {
     new EventConsumer(this, 'Events', { bus: data.events.bus, consumer: this.projector, events: ALL_EVENTS });
   }
 
-  /** Lets `grantee` list payments. */
-  grantListPayments(grantee: PayonceFunction): void {
-    this.#grantList(grantee, [ViewsRow.payment, ViewsRow.reference]);
-    const views = this.#data.views;
-    views.grantRowsOfIndex(grantee, 'ListByStatus', ViewsTable.listsIndex.name, [ViewsRow.payment]);
+  /** Lets each of these functions read its lists. @param api.orders undefined where no orders are taken */
+  grantLists(api: {
+    readonly payments: PayonceFunction;
+    readonly orders: PayonceFunction | undefined;
+    readonly events: PayonceFunction;
+  }): void {
+    const { views } = this.#data;
+    const { payment, reference, dispute, order, event } = ViewsRow;
+    const { name: index } = ViewsTable.listsIndex;
+    this.#grantList(api.payments, [payment, reference, dispute]);
+    views.grantRowsOfIndex(api.payments, 'ListByStatus', index, [payment]);
     // The payments of a reference are found by its rows.
-    views.grantRows(grantee, 'ReadHeads', ['dynamodb:GetItem'], [ViewsRow.payment]);
-  }
-
-  /** Lets `grantee` list events. */
-  grantListEvents(grantee: PayonceFunction): void {
-    this.#grantList(grantee, [ViewsRow.event]);
-    this.#data.views.grantRowsOfIndex(grantee, 'ListByType', ViewsTable.listsIndex.name, [ViewsRow.event]);
+    views.grantRows(api.payments, 'ReadHeads', ['dynamodb:GetItem'], [payment]);
+    if (api.orders !== undefined) {
+      this.#grantList(api.orders, [order]);
+      views.grantRowsOfIndex(api.orders, 'ListByStatus', index, [order]);
+    }
+    this.#grantList(api.events, [event]);
+    views.grantRowsOfIndex(api.events, 'ListByType', index, [event]);
   }
 
   /** Lets `grantee` list entries of the books and mismatches, and add entries up. */

@@ -3,7 +3,9 @@ import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { Scopes } from '../kernel/contract/api.ts';
 import { dispute, payment, refund } from '../payments/http/payment-objects.ts';
 import { cancelBody, captureBody, refundBody } from '../payments/http/payment-schemas.ts';
+import { disputesQuery } from '../views/http/list-routes.ts';
 import { disputesOfPayment, refundList } from './answer-schemas.ts';
+import { disputeList, LAGS } from './list-schemas.ts';
 import { keyed, reading } from './operations.ts';
 
 const path = z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) });
@@ -123,6 +125,16 @@ export const disputePaths: ZodOpenApiPathsObject = {
       scope: Scopes.paymentsRead,
       path,
       answers: { 200: { description: 'The disputes.', schema: disputesOfPayment } },
+    }),
+  },
+  '/v1/disputes': {
+    get: reading({
+      operationId: 'listDisputes',
+      summary: 'List disputes',
+      description: `The disputes of all payments, newest first, each as it is now. ${LAGS}`,
+      scope: Scopes.paymentsRead,
+      query: disputesQuery,
+      answers: { 200: { description: 'A page of disputes.', schema: disputeList } },
     }),
   },
   '/v1/disputes/{id}': {

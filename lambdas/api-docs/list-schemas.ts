@@ -1,20 +1,40 @@
 import * as z from 'zod';
 import { EVENT_VERSION, PUBLIC_EVENT_TYPES } from '../events/domain/event.ts';
-import { payment } from '../payments/http/payment-objects.ts';
+import { order } from '../orders/http/order-object.ts';
+import { dispute, payment } from '../payments/http/payment-objects.ts';
+import { MOST_EXAMINED } from '../views/use/list-page.ts';
 
 /** What the lists answer that are shown newest first. */
+
+export const LAGS = 'The list is made from events and lags by about a second; objects that are read by id do not lag.';
 
 const hasMore = z.boolean().meta({
   description: 'Whether there are more in the requested direction: older ones, or newer ones with `ending_before`.',
 });
 
-export const paymentList = z
-  .looseObject({
+const nextCursor = z
+  .string()
+  .exactOptional()
+  .meta({
+    description:
+      'Given while `has_more` is true: request the next page with it as `starting_after`, or as `ending_before`. It is the last ' +
+      `id that was examined. A page is full unless no more than ${MOST_EXAMINED} entries were examined and too few of them match ` +
+      'the filters; it can then be short or empty although there are more.',
+  });
+
+const listOf = (entry: z.ZodType) =>
+  z.looseObject({
     object: z.literal('list'),
-    data: z.array(payment).meta({ description: 'Newest first.' }),
+    data: z.array(entry).meta({ description: 'Newest first.' }),
     has_more: hasMore,
-  })
-  .meta({ id: 'PaymentList' });
+    next_cursor: nextCursor,
+  });
+
+export const paymentList = listOf(payment).meta({ id: 'PaymentList' });
+
+export const disputeList = listOf(dispute).meta({ id: 'DisputeList' });
+
+export const orderList = listOf(order).meta({ id: 'OrderList' });
 
 export const event = z
   .looseObject({
@@ -41,10 +61,4 @@ export const event = z
   })
   .meta({ id: 'Event' });
 
-export const eventList = z
-  .looseObject({
-    object: z.literal('list'),
-    data: z.array(event).meta({ description: 'Newest first.' }),
-    has_more: hasMore,
-  })
-  .meta({ id: 'EventList' });
+export const eventList = listOf(event).meta({ id: 'EventList' });

@@ -3,11 +3,21 @@ import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { Scopes } from '../kernel/contract/api.ts';
 import { order } from '../orders/http/order-object.ts';
 import { createOrderBody } from '../orders/http/order-schemas.ts';
+import { ordersQuery } from '../views/http/list-routes.ts';
+import { LAGS, orderList } from './list-schemas.ts';
 import { keyed, reading } from './operations.ts';
 
 /** Orders: payments with the steps around them. */
 export const orderPaths: ZodOpenApiPathsObject = {
   '/v1/orders': {
+    get: reading({
+      operationId: 'listOrders',
+      summary: 'List orders',
+      description: `Newest first, each as it is now. ${LAGS}`,
+      scope: Scopes.paymentsRead,
+      query: ordersQuery,
+      answers: { 200: { description: 'A page of orders.', schema: orderList } },
+    }),
     post: keyed({
       operationId: 'createOrder',
       summary: 'Create an order',

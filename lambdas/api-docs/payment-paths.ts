@@ -5,10 +5,8 @@ import { createPaymentBody, payment } from '../payments/http/payment-objects.ts'
 import { transitionPageQuery } from '../payments/http/payment-schemas.ts';
 import { eventsQuery, paymentsQuery } from '../views/http/list-routes.ts';
 import { transitionList } from './answer-schemas.ts';
-import { event, eventList, paymentList } from './list-schemas.ts';
+import { event, eventList, LAGS, paymentList } from './list-schemas.ts';
 import { keyed, reading } from './operations.ts';
-
-const LAGS = 'The list is made from events and lags by about a second; objects that are read by id do not lag.';
 
 const path = z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) });
 

@@ -10,12 +10,17 @@ import { ORDER_ROUTES } from '../orders/http/order-routes.ts';
 import { configuredParties, type PartiesTools } from '../orders/parties/configured-parties.ts';
 import { readPartiesConfig } from '../orders/parties/settings.ts';
 import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
+import type { OrderTools } from '../orders/use/order-calls.ts';
 import { callOnce } from '../outbound/http-call.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
 import { PROCESSORS } from '../processors/registry.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
+import { getOrders } from '../views/http/list-routes.ts';
+import { readViewsTable } from '../views/settings.ts';
+import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
+import type { ListOrdersTools } from '../views/use/list-orders.ts';
 
 export const handler = await idempotently(
   { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
@@ -35,9 +40,10 @@ export async function wire(
   const { tables } = config;
   const telemetry = standardTelemetry('orders', platform.instruments);
   const store = new DynamoDbStore(documents, tables, pacing);
-  return authenticatedApi(ORDER_ROUTES, {
+  return authenticatedApi<OrderTools & ListOrdersTools>([...ORDER_ROUTES, getOrders], {
     store,
     orders: new DynamoDbOrders(documents, tables, pacing, store),
+    views: new DynamoDbViews(documents, readViewsTable(platform.variables), pacing),
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     ...(await configuredProcessors(config, platform)),
     ...(await configuredParties(parties, platform)),

@@ -13,7 +13,7 @@ import { configuredProcessors, type ProcessorsPlatform } from '../processors/con
 import { PROCESSORS } from '../processors/registry.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
-import { getPayments } from '../views/http/list-routes.ts';
+import { PAYMENT_LIST_ROUTES } from '../views/http/list-routes.ts';
 import { readViewsTable } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import type { ListPaymentsTools } from '../views/use/list-payments.ts';
@@ -28,7 +28,7 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
   const config = readPaymentsConfig(platform.variables, processors);
   const pacing = { clock, entropy };
   const { tables } = config;
-  return authenticatedApi<PaymentsTools & ListPaymentsTools>([...PAYMENT_ROUTES, getPayments], {
+  return authenticatedApi<PaymentsTools & ListPaymentsTools>([...PAYMENT_ROUTES, ...PAYMENT_LIST_ROUTES], {
     store: new DynamoDbStore(documents, tables, pacing),
     transitions: new LedgerTransitions(documents, tables, pacing),
     views: new DynamoDbViews(documents, readViewsTable(platform.variables), pacing),

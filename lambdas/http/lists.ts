@@ -66,7 +66,13 @@ export function askedPage(asked: AskedPage) {
 /** The outcome of a request for a page. */
 type Listed =
   | { readonly kind: 'unknown_cursor'; readonly param: string }
-  | { readonly kind: 'found'; readonly rows: readonly { readonly body: string }[]; readonly hasMore: boolean };
+  | {
+      readonly kind: 'found';
+      readonly rows: readonly { readonly body: string }[];
+      readonly hasMore: boolean;
+      /** While there are more: the id from which the next page continues. */
+      readonly next?: string;
+    };
 
 /** The answer with a page. Every cursor that is not an object of the caller gets the same refusal. */
 export function listHandled(outcome: Listed, what: string, request: GatewayRequest): Handled {
@@ -74,6 +80,7 @@ export function listHandled(outcome: Listed, what: string, request: GatewayReque
     const detail = `${outcome.param} must be the id of one of your ${what}.`;
     return refusal(problem('invalid_request', detail, outcome.param), request);
   }
-  const data = outcome.rows.map(({ body }): unknown => JSON.parse(body));
-  return found({ object: 'list', data, has_more: outcome.hasMore });
+  const { rows, hasMore, next } = outcome;
+  const data = rows.map(({ body }): unknown => JSON.parse(body));
+  return found({ object: 'list', data, has_more: hasMore, ...(next === undefined ? {} : { next_cursor: next }) });
 }

@@ -72,6 +72,8 @@ export function deriveChangeId(digest: Digest, kind: ChangeKind, paymentId: Paym
 }
 
 const PART_PREFIXES = { refund: CHANGE_PREFIXES.refund, dispute: 'dsp_' } as const;
+/** With the processor's id at its end. */
+export const DISPUTE_ID = /^dsp_[a-z2-7]{32}_.{1,255}$/;
 const PART_ID = /^(?:ref|rtn|dsp)_(?<payment>[a-z2-7]{32})(?:[a-z2-7]{26}|_.+)$/;
 
 /**
@@ -96,7 +98,7 @@ export function deriveOrderId(digest: Digest, scope: KeyScope): OrderId {
   return `ord_${derived(digest, scopeParts(scope))}` as OrderId;
 }
 
-const ORDER_ID = /^ord_[a-z2-7]{32}$/;
+export const ORDER_ID = /^ord_[a-z2-7]{32}$/;
 
 /** @returns undefined when `text` is not of the form of an order id */
 export function parseOrderId(text: string): OrderId | undefined {

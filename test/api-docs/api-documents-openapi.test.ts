@@ -15,7 +15,7 @@ import {
 import { received } from '../../lambdas/api-docs/callback-path.ts';
 import captured from '../../lambdas/api-docs/examples.json' with { type: 'json' };
 import { jobList, jobRun, jobRunList } from '../../lambdas/api-docs/job-answers.ts';
-import { event, eventList, paymentList } from '../../lambdas/api-docs/list-schemas.ts';
+import { disputeList, event, eventList, orderList, paymentList } from '../../lambdas/api-docs/list-schemas.ts';
 import * as webhookAnswers from '../../lambdas/api-docs/webhook-answers.ts';
 import { PROBLEMS } from '../../lambdas/http/problems.ts';
 import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
@@ -29,14 +29,15 @@ import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
 import { cancelBody, captureBody, refundBody } from '../../lambdas/payments/http/payment-schemas.ts';
 import { LEDGER_ROUTES } from '../../lambdas/reconciling/http/ledger-routes.ts';
 import { correctionBody, decisionBody } from '../../lambdas/reconciling/http/ledger-schemas.ts';
-import { EVENT_ROUTES, getPayments } from '../../lambdas/views/http/list-routes.ts';
+import { EVENT_ROUTES, getOrders, PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/list-routes.ts';
 import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import * as webhookBodies from '../../lambdas/webhooks/http/webhook-schemas.ts';
 import { document, operations, resolved } from './described-api.ts';
 
 /** Routes by method and path. */
 const routes = [
-  getPayments,
+  ...PAYMENT_LIST_ROUTES,
+  getOrders,
   ...PAYMENT_ROUTES,
   ...ORDER_ROUTES,
   ...EVENT_ROUTES,
@@ -101,6 +102,8 @@ const exact = {
   mismatchList: mismatchList.strict(),
   order: order.strict(),
   paymentList: paymentList.strict(),
+  disputeList: disputeList.strict(),
+  orderList: orderList.strict(),
   event: event.strict(),
   eventList: eventList.strict(),
 };
@@ -162,6 +165,8 @@ describe('each example of a body', () => {
     JobRunList: jobRunList.strict(),
     StartJobRun: startRunBody,
     PaymentList: exact.paymentList,
+    DisputeList: exact.disputeList,
+    OrderList: exact.orderList,
     Event: exact.event,
     EventList: exact.eventList,
     Callback: z.looseObject({ id: z.string() }),

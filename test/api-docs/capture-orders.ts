@@ -22,6 +22,8 @@ export async function captureOrders(examples: CapturedExamples): Promise<void> {
     const shown = await api.ask('GET', `/v1/orders/${String(reply.body['id'])}`);
     examples.answer('getOrder', name, summary, shown);
   }
+  const page = await api.ask('GET', '/v1/orders?limit=1');
+  examples.answer('listOrders', 'page', 'The newest order, with more to follow', page);
   const unknown = await api.order('k-3', { ...body, source: 'tok_async' });
   examples.answer('createOrder', 'processing', 'Outcome not known yet', unknown);
 }

@@ -3,7 +3,6 @@ import { PaymentsApiHarness } from '../payments/payments-api-harness.ts';
 import { held, taken } from '../payments/provoked-changes.ts';
 import { dataOf } from '../reconciling/ledger-api-harness.ts';
 import { EventsApiHarness } from '../views/events-api-harness.ts';
-import { ProjectedViews } from '../views/projected-views.ts';
 import type { CapturedExamples } from './captured-examples.ts';
 import { deskAtSandbox, silent } from './provoked-problems.ts';
 
@@ -44,7 +43,7 @@ export async function captureLists(examples: CapturedExamples): Promise<void> {
   const behind = new PaymentsApiHarness();
   const { store, clock, processor } = behind;
   const named = { ...processor, name: 'sandbox' };
-  const harness = new PaymentsApiHarness({ store, clock, views: new ProjectedViews(store), processor: named });
+  const harness = new PaymentsApiHarness({ store, clock, processor: named });
   const events = new EventsApiHarness(behind);
   await harness.pay('k-1');
   const [event] = dataOf(examples.answer('listEvents', 'page', 'All events', await events.get('/v1/events')));
@@ -109,6 +108,8 @@ export async function captureDisputes(examples: CapturedExamples): Promise<void>
   const [dispute] = dataOf(list);
   const lost = await payment.harness.get(`/v1/disputes/${String(dispute?.['id'])}`);
   examples.answer('getDispute', 'lost', 'The dispute was lost', lost);
+  const all = await payment.harness.get('/v1/disputes?status=lost');
+  examples.answer('listDisputes', 'lost', 'The disputes that were lost', all);
   const shown = await payment.harness.get(`/v1/payments/${payment.id}`);
   examples.answer('getPayment', 'disputed', 'A dispute was lost', shown);
 }

@@ -10,6 +10,7 @@ import { API_KEY, PaymentsApiHarness, type Reply } from '../payments/payments-ap
 import { PROVOKED_CHANGES } from '../payments/provoked-changes.ts';
 import { LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
 import { PROVOKED_WEBHOOKS } from '../webhooks/webhook-harness.ts';
+import type { Stores } from '../world/stores.ts';
 
 /** Problems that the gateway answers before the function is called. */
 export const GATEWAY_CODES = ['forbidden', 'rate_limited', 'timeout'] as const;
@@ -65,8 +66,11 @@ async function letGo(): Promise<Reply> {
   const processor = { ...harness.processor, name: 'sandbox' };
   const tools = { store: harness.store, clock: harness.clock, processor };
   const dying: PaymentStore = new Proxy(harness.store, {
-    get: (store, name: keyof PaymentStore) =>
-      name === 'commit' ? () => Promise.reject(new Error('the process is gone')) : store[name].bind(store),
+    get: (store, name: keyof Stores) => {
+      if (name === 'commit') return () => Promise.reject(new Error('the process is gone'));
+      const own: unknown = store[name];
+      return typeof own === 'function' ? (own.bind(store) as unknown) : own;
+    },
   });
   await new PaymentsApiHarness({ ...tools, store: dying }).pay('k', { capture: 'manual' });
   const [{ chargeId, paymentId } = {}] = harness.processor.inside.all;

@@ -59,7 +59,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:PutItem ${rows('REF#*', 'DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'HOLD#*')}`,
-      `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*', 'REFERENCE#*')}`,
+      `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*', 'REFERENCE#*', 'DISPUTE#*')}`,
       // Of the index.
       `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*')}`,
       `dynamodb:GetItem ${onlyRows('Views', 'PAYMENT#*')}`,
@@ -82,6 +82,9 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem on Idempotency',
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:PutItem ${rows('DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
+      `dynamodb:Query ${onlyRows('Views', 'ORDER#*')}`,
+      // Of the index.
+      `dynamodb:Query ${onlyRows('Views', 'ORDER#*')}`,
       ...CALLS_PARTIES,
     ],
   ],

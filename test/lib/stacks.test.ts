@@ -4,7 +4,7 @@ import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
 import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
 import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
 import { LEDGER_ROUTES } from '../../lambdas/reconciling/http/ledger-routes.ts';
-import { EVENT_ROUTES, getPayments } from '../../lambdas/views/http/list-routes.ts';
+import { EVENT_ROUTES, getOrders, PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/list-routes.ts';
 import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import { DataStack } from '../../lib/data-stack.ts';
 import { synthesize } from '../support/synth.ts';
@@ -137,8 +137,8 @@ describe('the API', () => {
   });
 
   test.each([
-    ['Payments', [...PAYMENT_ROUTES, getPayments]],
-    ['Orders', ORDER_ROUTES],
+    ['Payments', [...PAYMENT_ROUTES, ...PAYMENT_LIST_ROUTES]],
+    ['Orders', [...ORDER_ROUTES, getOrders]],
     ['EventsApi', EVENT_ROUTES],
     ['ReconcilingApi', LEDGER_ROUTES],
     ['JobsApi', JOB_ROUTES],

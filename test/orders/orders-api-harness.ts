@@ -5,7 +5,10 @@ import { orderOperation, parseOrderId } from '../../lambdas/kernel/ids.ts';
 import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
 import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
+import { getOrders } from '../../lambdas/views/http/list-routes.ts';
+import type { ListOrdersTools } from '../../lambdas/views/use/list-orders.ts';
 import { API_KEY, ApiHarness, type Asked, type Reply } from '../payments/payments-api-harness.ts';
+import { ProjectedViews } from '../views/projected-views.ts';
 import { OrderHarness } from './order-harness.ts';
 
 const TEA = {
@@ -34,7 +37,9 @@ export class OrdersApiHarness extends ApiHarness {
     const { keys, telemetry } = this;
     const report = (error: unknown) => telemetry.fault('orders', error);
     const tools = { ...this.harness.tools, report, replays: new ProcessReplayCache(), ...this.#changes };
-    return authenticatedApi<OrderTools>(ORDER_ROUTES, { ...tools, keys, telemetry });
+    const views = new ProjectedViews(this.harness.store);
+    const routes = [...ORDER_ROUTES, getOrders];
+    return authenticatedApi<OrderTools & ListOrdersTools>(routes, { ...tools, views, keys, telemetry });
   }
 
   /** Orders tea for 20.00 EUR, on a friend's word, unless `body` says otherwise. */

@@ -11,7 +11,7 @@ import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
 import type { PaymentsTools } from '../../lambdas/payments/http/post-payment.ts';
 import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/tenants/api-key-registry.ts';
-import { getPayments } from '../../lambdas/views/http/list-routes.ts';
+import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/list-routes.ts';
 import type { ListPaymentsTools } from '../../lambdas/views/use/list-payments.ts';
 import { undescribed } from '../api-docs/described-api.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
@@ -111,10 +111,12 @@ export class PaymentsApiHarness extends ApiHarness {
 
   protected open(): (event: GatewayEvent) => Promise<GatewayResult> {
     processes += 1;
-    return authenticatedApi<PaymentsTools & ListPaymentsTools>([...PAYMENT_ROUTES, getPayments], {
-      store: this.store,
-      views: new ProjectedViews(this.store),
-      transitions: this.store.ledger,
+    const { store = this.store } = this.#changes;
+    const behind = store instanceof Stores ? store : this.store;
+    return authenticatedApi<PaymentsTools & ListPaymentsTools>([...PAYMENT_ROUTES, ...PAYMENT_LIST_ROUTES], {
+      store,
+      views: new ProjectedViews(behind),
+      transitions: behind.ledger,
       processor: this.processor,
       runner: idempotentRunner,
       replays: new ProcessReplayCache(),

@@ -5,6 +5,7 @@ import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { isPublicType } from '../../lambdas/views/domain/views.ts';
 import { eventsOfRange } from '../../lambdas/views/use/read-event.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
+import { Stores } from '../world/stores.ts';
 import { ProjectedViews } from './projected-views.ts';
 import { BEGIN_MS, chainFor, paymentPlans } from './view-histories.ts';
 
@@ -14,7 +15,9 @@ const MOST_PAGES = 1_000;
 
 /** The Views of the written transitions. */
 async function projected(written: readonly Transition[]): Promise<ProjectedViews> {
-  const made = new ProjectedViews({ allTransitions: () => written });
+  const store = new Stores();
+  await store.write(written);
+  const made = new ProjectedViews(store);
   await made.range({ partition: 'none', from: '', until: '', limit: 1 });
   return made;
 }

@@ -1,12 +1,13 @@
 import { DeleteCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { LedgerRow, RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
-import type { OperationId, OrderId } from '../../lambdas/kernel/ids.ts';
+import { LedgerTable } from '../../lambdas/kernel/contract/tables.ts';
+import { type ChainId, isOrderId, type OperationId, type OrderId } from '../../lambdas/kernel/ids.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { operationOfKey, recordKey } from '../../lambdas/once/store/record-items.ts';
 import { DynamoDbOrders } from '../../lambdas/orders/store/dynamodb-orders.ts';
 import { LedgerChains } from '../../lambdas/orders/store/ledger-chains.ts';
 import type { OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../../lambdas/orders/use/order-store.ts';
-import type { Transition } from '../../lambdas/payments/domain/transition.ts';
+import type { OutcomePlace, Transition } from '../../lambdas/payments/domain/transition.ts';
 import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { appendItem, notesPut, parseTransition } from '../../lambdas/payments/store/items.ts';
@@ -122,6 +123,19 @@ export class Stores extends DynamoDbStore implements EffectStore, OrphanShelf, U
   /** Payment by payment, each in the order of its chain. */
   allTransitions(): readonly Transition[] {
     return this.database.items(TABLES.ledger, LedgerRow.payment).map(parseTransition);
+  }
+
+  /** Of payments and orders, chain by chain, each in order. */
+  outcomes(): readonly OutcomePlace[] {
+    return this.database
+      .items(TABLES.ledger)
+      .filter((item) => LedgerTable.recentOutcomesIndex.partitionKey in item)
+      .map(({ pk, sequence }) => {
+        const id = (pk as string).split('#').at(-1) as ChainId;
+        return isOrderId(id)
+          ? { orderId: id, sequence: Number(sequence) }
+          : { paymentId: id, sequence: Number(sequence) };
+      });
   }
 
   /** The records of effects, of every kind. */

@@ -53,6 +53,8 @@ export const RegistryRow = {
 export const ViewsRow = {
   payment: 'PAYMENT#',
   reference: 'REFERENCE#',
+  order: 'ORDER#',
+  dispute: 'DISPUTE#',
   book: 'BOOK#',
   total: 'TOTAL#',
   event: 'EVENT#',

@@ -12,7 +12,7 @@ export const ORDER_STATUSES = [
   'needs_review',
 ] as const;
 
-type OrderStatus = (typeof ORDER_STATUSES)[number];
+export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
 interface Progress<Status extends string> {
   readonly status: Status;

@@ -274,6 +274,8 @@ export interface HoldChange {
   readonly decision?: OperatorDecision;
 }
 
+export const DISPUTE_STATUSES = ['open', 'won', 'lost'] as const;
+
 export interface Dispute {
   readonly kind: 'dispute';
   /** The processor's id. */
@@ -283,7 +285,7 @@ export interface Dispute {
   readonly amountMinor: number;
   /** The currency of a stray charge, when it is not the payment's. */
   readonly currency?: string;
-  readonly status: 'open' | 'won' | 'lost';
+  readonly status: (typeof DISPUTE_STATUSES)[number];
   /** When it was recorded. Unix milliseconds. */
   readonly createdAtMs: number;
 }

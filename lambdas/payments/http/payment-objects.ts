@@ -3,7 +3,7 @@ import { freeText } from '../../http/validate.ts';
 import { CURRENCIES, isCurrency, largestAmountMinor } from '../../kernel/currency.ts';
 import { everyField } from '../../kernel/fields.ts';
 import type { PaymentField, PaymentNotes, PaymentTerms } from '../domain/payment.ts';
-import { CANCEL_REASONS, PAYMENT_STATUSES } from '../domain/payment.ts';
+import { CANCEL_REASONS, DISPUTE_STATUSES, PAYMENT_STATUSES } from '../domain/payment.ts';
 
 /**
  * The schema of a payment in requests, and of a payment and a refund in answers, in events and in the API documents. Objects
@@ -174,7 +174,7 @@ export const dispute = z
     charge_id: z.string().meta({ description: 'The disputed charge at the processor.' }),
     amount: shownAmount('The disputed amount'),
     currency: z.string().meta({ example: 'EUR' }),
-    status: z.enum(['open', 'won', 'lost']).meta({
+    status: z.enum(DISPUTE_STATUSES).meta({
       description:
         'The payer’s bank has the money while the status is `open` or `lost`. `won` means that it came back.',
     }),

@@ -18,7 +18,14 @@ import type {
   Refund,
   StrayCharge,
 } from '../domain/payment.ts';
-import { CANCEL_REASONS, isOutcome, notesOf, PAYMENT_STATUSES, TRANSITION_TYPES } from '../domain/payment.ts';
+import {
+  CANCEL_REASONS,
+  DISPUTE_STATUSES,
+  isOutcome,
+  notesOf,
+  PAYMENT_STATUSES,
+  TRANSITION_TYPES,
+} from '../domain/payment.ts';
 import { ACCOUNTS, type Posting } from '../domain/posting.ts';
 import {
   type FirstDetails,
@@ -42,7 +49,7 @@ const disputeItem = itemSchema<Dispute>()({
   chargeId: z.string(),
   amountMinor: minorUnits,
   currency: z.string().exactOptional(),
-  status: z.enum(['open', 'won', 'lost']),
+  status: z.enum(DISPUTE_STATUSES),
   createdAtMs: z.int(),
 });
 

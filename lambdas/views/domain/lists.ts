@@ -1,7 +1,8 @@
 import type { PublicEventType } from '../../events/domain/event.ts';
 import { ViewsRow } from '../../kernel/contract/rows.ts';
-import type { ChainId, Mode, PaymentId, TenantId } from '../../kernel/ids.ts';
+import type { ChainId, Mode, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
+import type { OrderStatus } from '../../orders/domain/order.ts';
 import type { PaymentStatus } from '../../payments/domain/payment.ts';
 import type { Account } from '../../payments/domain/posting.ts';
 
@@ -13,6 +14,9 @@ import type { Account } from '../../payments/domain/posting.ts';
  * | payments                 | `PAYMENT#owner#shard`             | table        |
  * | payments with a status   | `PAYMENT#owner#status#shard`      | index `lists`|
  * | payments of a reference  | `REFERENCE#owner#reference`       | table        |
+ * | orders                   | `ORDER#owner#shard`               | table        |
+ * | orders with a status     | `ORDER#owner#status#shard`        | index `lists`|
+ * | disputes                 | `DISPUTE#owner`                   | table        |
  * | events                   | `EVENT#owner#shard`               | table        |
  * | events of a type         | `EVENT#owner#type#shard`          | index `lists`|
  * | entries                  | `BOOK#owner#all#shard`            | table        |
@@ -66,11 +70,6 @@ function owned({ tenantId, mode }: ViewOwner): string {
 
 // ------------------------------------------------------------------------------------------------------------- payments
 
-/** @param createdSeconds Unix seconds: payments of the same second are sorted by id */
-export function paymentPlace(createdSeconds: number, id: PaymentId): string {
-  return placeOf(createdSeconds * 1000, id);
-}
-
 export function paymentPartition(owner: ViewOwner, id: PaymentId): string {
   return paymentShard(owner, shardOf(id));
 }
@@ -95,6 +94,34 @@ function paymentShard(owner: ViewOwner, shard: number): string {
 
 function statusShard(owner: ViewOwner, status: PaymentStatus, shard: number): string {
   return `${ViewsRow.payment}${owned(owner)}#${status}#${shard}`;
+}
+
+// --------------------------------------------------------------------------------------------------- orders and disputes
+
+export function orderPartition(owner: ViewOwner, id: OrderId): string {
+  return orderShard(owner, shardOf(id));
+}
+
+export function orderStatusPartition(owner: ViewOwner, status: OrderStatus, id: OrderId): string {
+  return orderStatusShard(owner, status, shardOf(id));
+}
+
+export function orderList(owner: ViewOwner, status: OrderStatus | undefined): ViewList {
+  if (status === undefined) return { partitions: sharded((shard) => orderShard(owner, shard)) };
+  return { partitions: sharded((shard) => orderStatusShard(owner, status, shard)), indexed: true };
+}
+
+function orderShard(owner: ViewOwner, shard: number): string {
+  return `${ViewsRow.order}${owned(owner)}#${shard}`;
+}
+
+function orderStatusShard(owner: ViewOwner, status: OrderStatus, shard: number): string {
+  return `${ViewsRow.order}${owned(owner)}#${status}#${shard}`;
+}
+
+/** No shards: one payment of some hundred is disputed. */
+export function disputePartition(owner: ViewOwner): string {
+  return `${ViewsRow.dispute}${owned(owner)}`;
 }
 
 // --------------------------------------------------------------------------------------------------------------- events
@@ -188,6 +215,11 @@ const TIME_DIGITS = 15;
 /** Sort keys before and after all rows of a partition. */
 export const FIRST_PLACE = '0';
 export const LAST_PLACE = ':';
+
+/** The place of a payment, an order or a dispute. Those of the same second are sorted by id. @param createdSeconds Unix seconds */
+export function createdPlace(createdSeconds: number, id: string): string {
+  return placeOf(createdSeconds * 1000, id);
+}
 
 /** @param ms Unix milliseconds */
 export function placeOf(ms: number, id?: string): string {

@@ -1,16 +1,20 @@
 import type { OrderEvent, PaymentEvent, PayonceEvent, PublicEventType } from '../../events/domain/event.ts';
 import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
 import type { ChainId, OrderId, PaymentId } from '../../kernel/ids.ts';
-import type { OutcomeType, PaymentStatus } from '../../payments/domain/payment.ts';
+import type { OrderStatus } from '../../orders/domain/order.ts';
+import type { Dispute, OutcomeType, PaymentStatus } from '../../payments/domain/payment.ts';
 import type { Account, Posting } from '../../payments/domain/posting.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
 import {
   bookPartition,
   bookPlace,
+  createdPlace,
+  disputePartition,
   eventPartition,
   eventPlace,
+  orderPartition,
+  orderStatusPartition,
   paymentPartition,
-  paymentPlace,
   referencePartition,
   seenKey,
   statusPartition,
@@ -41,8 +45,11 @@ export interface EventViews {
   readonly lasting: readonly ViewRow[];
   /** Also lasting, and the same for every event of the payment. Written before the first head. */
   readonly ofReference: readonly ViewRow[];
-  /** The payment after this event. It replaces the head of an earlier event, never that of a later one. Absent for orders. */
-  readonly head?: ViewRow;
+  /**
+   * The payment or the order after this event, and the dispute that the event is about. Each replaces the head of an earlier
+   * event, never that of a later one.
+   */
+  readonly heads: readonly ViewRow[];
   /** Written last: if it exists, all rows above were written. */
   readonly seen: ViewRow;
 }
@@ -60,13 +67,24 @@ export function viewsOf(event: PayonceEvent): EventViews {
 
 function orderViews(event: OrderEvent): EventViews {
   const owner = { tenantId: event.tenant, mode: event.mode };
-  const { id, type, sequence } = event.event;
-  const chainId = event.order.id as OrderId;
+  const { id, type, sequence, data } = event.event;
+  // As `orderObject` renders it.
+  const { id: chainId, status, created } = data.object as unknown as OrderFields;
   return {
     owner,
     occurredAtMs: event.occurredAtMs,
     lasting: [eventRow(owner, event, chainId, type)],
     ofReference: [],
+    heads: [
+      {
+        partition: orderPartition(owner, chainId),
+        sort: createdPlace(created, chainId),
+        list: orderStatusPartition(owner, status, chainId),
+        chainId,
+        sequence,
+        body: JSON.stringify({ status } satisfies OrderHeadBody),
+      },
+    ],
     seen: { ...seenKey(chainId, sequence), chainId, sequence, body: JSON.stringify(id) },
   };
 }
@@ -78,7 +96,15 @@ function paymentViews(event: PaymentEvent): EventViews {
   // As `paymentObject` renders it.
   const payment = event.payment as PaymentEvent['payment'] & PaymentFields;
   const { id: paymentId, status, reference } = payment;
-  const sort = paymentPlace(payment.created, paymentId);
+  const sort = createdPlace(payment.created, paymentId);
+  const head = {
+    partition: paymentPartition(owner, paymentId),
+    sort,
+    list: statusPartition(owner, status, paymentId),
+    chainId: paymentId,
+    sequence,
+    body: JSON.stringify({ status } satisfies HeadBody),
+  };
   return {
     owner,
     occurredAtMs,
@@ -87,16 +113,19 @@ function paymentViews(event: PaymentEvent): EventViews {
       reference === null
         ? []
         : [{ partition: referencePartition(owner, reference), sort, chainId: paymentId, sequence: 0, body: '{}' }],
-    head: {
-      partition: paymentPartition(owner, paymentId),
-      sort,
-      list: statusPartition(owner, status, paymentId),
-      chainId: paymentId,
-      sequence,
-      body: JSON.stringify({ status } satisfies HeadBody),
-    },
+    heads: [head, ...disputeHead(owner, event, paymentId)],
     seen: { ...seenKey(paymentId, sequence), chainId: paymentId, sequence, body: JSON.stringify(id) },
   };
+}
+
+function disputeHead(owner: ViewOwner, { event }: PaymentEvent, chainId: PaymentId): readonly ViewRow[] {
+  const { data, sequence } = event;
+  const { object } = data;
+  if (object['object'] !== 'dispute') return [];
+  // As `disputeObject` renders it.
+  const { id, created, status } = object as unknown as DisputeFields;
+  const body = JSON.stringify({ status } satisfies DisputeHeadBody);
+  return [{ partition: disputePartition(owner), sort: createdPlace(created, id), chainId, sequence, body }];
 }
 
 /** Whether the event is visible to merchants. */
@@ -113,9 +142,32 @@ interface PaymentFields {
   readonly created: number;
 }
 
+interface OrderFields {
+  readonly id: OrderId;
+  readonly status: OrderStatus;
+  /** Unix seconds. */
+  readonly created: number;
+}
+
+interface DisputeFields {
+  readonly id: string;
+  readonly status: Dispute['status'];
+  /** Unix seconds. */
+  readonly created: number;
+}
+
 /** What the row of a payment says. */
 export interface HeadBody {
   readonly status: PaymentStatus;
+}
+
+interface OrderHeadBody {
+  readonly status: OrderStatus;
+}
+
+/** What the row of a dispute says. */
+export interface DisputeHeadBody {
+  readonly status: Dispute['status'];
 }
 
 /** What the row of an event says. */

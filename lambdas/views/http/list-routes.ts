@@ -5,8 +5,11 @@ import { askedPage, hasOneCursor, listHandled, ONE_CURSOR, pageOf } from '../../
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, freeText, validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
-import { PAYMENT_ID } from '../../kernel/ids.ts';
-import { PAYMENT_STATUSES } from '../../payments/domain/payment.ts';
+import { DISPUTE_ID, ORDER_ID, PAYMENT_ID } from '../../kernel/ids.ts';
+import { ORDER_STATUSES } from '../../orders/domain/order.ts';
+import { DISPUTE_STATUSES, PAYMENT_STATUSES } from '../../payments/domain/payment.ts';
+import { type ListDisputesTools, listDisputes } from '../use/list-disputes.ts';
+import { type ListOrdersTools, listOrders } from '../use/list-orders.ts';
 import { type ListPaymentsTools, listPayments } from '../use/list-payments.ts';
 import { listEvents, type ReadEventTools, readOwnEvent } from '../use/read-event.ts';
 import type { ViewStore } from '../use/view-store.ts';
@@ -26,6 +29,26 @@ export const paymentsQuery = z
   })
   .refine(hasOneCursor, ONE_CURSOR);
 
+export const ordersQuery = z
+  .strictObject({
+    status: z
+      .enum(ORDER_STATUSES, `must be one of ${ORDER_STATUSES.join(', ')}`)
+      .optional()
+      .meta({ description: 'Only orders with this status.' }),
+    ...pageOf('orders', ORDER_ID),
+  })
+  .refine(hasOneCursor, ONE_CURSOR);
+
+export const disputesQuery = z
+  .strictObject({
+    status: z
+      .enum(DISPUTE_STATUSES, `must be one of ${DISPUTE_STATUSES.join(', ')}`)
+      .optional()
+      .meta({ description: 'Only disputes with this status.' }),
+    ...pageOf('disputes', DISPUTE_ID),
+  })
+  .refine(hasOneCursor, ONE_CURSOR);
+
 export const eventsQuery = z
   .strictObject({
     type: z
@@ -36,8 +59,7 @@ export const eventsQuery = z
   })
   .refine(hasOneCursor, ONE_CURSOR);
 
-/** Exported alone, because it is part of the payments API. */
-export const getPayments: Route<ListPaymentsTools> = {
+const getPayments: Route<ListPaymentsTools> = {
   method: 'GET',
   path: '/v1/payments',
   scope: Scopes.paymentsRead,
@@ -51,6 +73,36 @@ export const getPayments: Route<ListPaymentsTools> = {
       ...askedPage(page),
     });
     return listHandled(outcome, 'payments', request);
+  },
+};
+
+const getDisputes: Route<ListDisputesTools> = {
+  method: 'GET',
+  path: '/v1/disputes',
+  scope: Scopes.paymentsRead,
+  handle: async ({ tools, caller, request }) => {
+    const query = validateQuery(disputesQuery, request.query);
+    if (query.kind === 'refused') return refusal(query.problem, request);
+    const { status, ...page } = query.value;
+    const asked = { ...(status === undefined ? {} : { status }), ...askedPage(page) };
+    return listHandled(await listDisputes(tools, caller, asked), 'disputes', request);
+  },
+};
+
+/** The lists of the payments API. They only read. */
+export const PAYMENT_LIST_ROUTES: readonly Route<ListPaymentsTools>[] = [getPayments, getDisputes];
+
+/** The list of the orders API. It only reads. */
+export const getOrders: Route<ListOrdersTools> = {
+  method: 'GET',
+  path: '/v1/orders',
+  scope: Scopes.paymentsRead,
+  handle: async ({ tools, caller, request }) => {
+    const query = validateQuery(ordersQuery, request.query);
+    if (query.kind === 'refused') return refusal(query.problem, request);
+    const { status, ...page } = query.value;
+    const asked = { ...(status === undefined ? {} : { status }), ...askedPage(page) };
+    return listHandled(await listOrders(tools, caller, asked), 'orders', request);
   },
 };
 

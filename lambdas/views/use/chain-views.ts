@@ -59,10 +59,10 @@ function ownerOf({ tenantId, mode }: ViewOwner): ViewOwner {
 
 /** @returns the keys of implied rows that are missing or differ, assuming that all events were projected */
 export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: ChainViews): Promise<readonly ViewKey[]> {
-  const [newest] = events;
   const implied = [
     ...events.flatMap(({ lasting, seen }) => [...lasting, seen]),
-    ...(newest === undefined ? [] : [...newest.ofReference, ...headOf(newest)]),
+    ...events.slice(0, 1).flatMap(({ ofReference }) => ofReference),
+    ...newestHeads(events),
   ];
   const wrong: ViewKey[] = [];
   for (const row of implied) {
@@ -75,29 +75,33 @@ export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: Chai
 /** Whether the Ledger implies this row now or did so earlier, because the Views lag behind. */
 export function isImplied({ events }: ChainViews, row: ViewRow): boolean {
   return events.some((event) =>
-    [...event.lasting, ...event.ofReference, ...headOf(event), event.seen].some((each) => sameRow(each, row)),
+    [...event.lasting, ...event.ofReference, ...event.heads, event.seen].some((each) => sameRow(each, row)),
   );
 }
 
 /**
- * Writes a payment's head again, and the row of its reference. A newer head is kept: the projector was faster. A head that the
- * Ledger never implied is replaced in place, so that no list is without the payment.
+ * Writes the heads again, and the row of the reference. A newer head is kept: the projector was faster. A head that the Ledger
+ * never implied is replaced in place, so that no list is without the object.
  */
-export async function restoreHead(views: ViewStore, { events }: ChainViews): Promise<void> {
-  const [newest] = events;
-  if (newest === undefined) return;
-  const { ofReference, head } = newest;
-  await views.put(ofReference);
-  if (head === undefined) return;
-  await rounds('the head of a payment', async () => {
-    const found = await views.read(head);
-    if (found !== undefined && (found.sequence > head.sequence || sameRow(found, head))) return 'right';
-    return (await views.exchange([{ key: head, from: found ?? null, to: head }])) ? 'restored' : 'again';
-  });
+export async function restoreHeads(views: ViewStore, { events }: ChainViews): Promise<void> {
+  await views.put(events.slice(0, 1).flatMap(({ ofReference }) => ofReference));
+  for (const head of newestHeads(events)) {
+    await rounds('the head of a payment or an order', async () => {
+      const found = await views.read(head);
+      if (found !== undefined && (found.sequence > head.sequence || sameRow(found, head))) return 'right';
+      return (await views.exchange([{ key: head, from: found ?? null, to: head }])) ? 'restored' : 'again';
+    });
+  }
 }
 
-function headOf({ head }: Pick<EventViews, 'head'>): readonly ViewRow[] {
-  return head === undefined ? [] : [head];
+/** @param events newest first */
+function newestHeads(events: readonly EventViews[]): readonly ViewRow[] {
+  const byKey = new Map<string, ViewRow>();
+  for (const head of events.flatMap(({ heads }) => heads)) {
+    const key = `${head.partition} ${head.sort}`;
+    if (!byKey.has(key)) byKey.set(key, head);
+  }
+  return [...byKey.values()];
 }
 
 function sameRow(left: ViewRow, right: ViewRow): boolean {

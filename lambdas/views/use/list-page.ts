@@ -1,4 +1,4 @@
-import { FIRST_PLACE, LAST_PLACE, placeOf, type ViewList } from '../domain/lists.ts';
+import { FIRST_PLACE, idOf, LAST_PLACE, placeOf, type ViewList } from '../domain/lists.ts';
 import type { ViewRow } from '../domain/views.ts';
 import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
@@ -20,6 +20,69 @@ export interface Listed {
   readonly rows: readonly ViewRow[];
   /** Whether there are more rows in the requested direction. */
   readonly hasMore: boolean;
+  /** While there are more: the id from which the next page continues. */
+  readonly next?: string;
+}
+
+/** How the rows of a list become objects. */
+export interface Shown {
+  /** Whether the row matches the filters; with the row that is shown for it. @default every row matches */
+  readonly pick?: (row: ViewRow) => Promise<ViewRow | undefined>;
+  /** @returns the row with the API's object as its body; undefined when the object does not exist or does not match */
+  readonly show: (row: ViewRow) => Promise<ViewRow | undefined>;
+}
+
+/** Rows that one request examines at most. It bounds the cost of a filter that few rows match. */
+export const MOST_EXAMINED = 1_000;
+/** Rows per read, once the first read did not fill the page. */
+const CHUNK = 250;
+
+/**
+ * A page of objects. Rows that match no filter are passed over until the page is full, the list ends, or
+ * {@link MOST_EXAMINED} rows were examined. Only in the last case can a page with more behind it be short, or empty; `next` is
+ * then the last row that was examined.
+ */
+export async function shownPage(
+  views: Pick<ViewStore, 'range'>,
+  list: ViewList,
+  page: ListPage,
+  { pick, show }: Shown,
+): Promise<Listed> {
+  const upwards = page.before !== undefined;
+  const rows: ViewRow[] = [];
+  /** The row of the last object. */
+  let end: ViewRow | undefined;
+  /** The row that was examined last. */
+  let at: ViewRow | undefined;
+  const listed = (next?: ViewRow): Listed => ({
+    rows: upwards ? rows.toReversed() : rows,
+    hasMore: next !== undefined,
+    ...(next === undefined ? {} : { next: idOf(next.sort) }),
+  });
+  for (let examined = 0; examined < MOST_EXAMINED; ) {
+    const limit = at === undefined ? page.limit : Math.min(CHUNK, MOST_EXAMINED - examined);
+    const chunk = await listPage(views, list, { ...page, ...(at === undefined ? {} : cursorAt(at, upwards)), limit });
+    const inOrder = upwards ? chunk.rows.toReversed() : chunk.rows;
+    const picked = pick === undefined ? inOrder : await Promise.all(inOrder.map(pick));
+    const kept = inOrder.flatMap((row, index) => (picked[index] === undefined ? [] : [{ row, found: picked[index] }]));
+    const taken = kept.slice(0, page.limit - rows.length);
+    const objects = await Promise.all(taken.map(async ({ row, found }) => ({ row, object: await show(found) })));
+    for (const { row, object } of objects) {
+      if (object === undefined) continue;
+      rows.push(object);
+      end = row;
+    }
+    const isFull = rows.length === page.limit;
+    if (isFull && (kept.length > taken.length || (pick === undefined && chunk.hasMore))) return listed(end);
+    examined += chunk.rows.length;
+    at = (kept.length > taken.length ? taken.at(-1)?.row : inOrder.at(-1)) ?? at;
+    if (!chunk.hasMore && kept.length === taken.length) return listed();
+  }
+  return listed(at);
+}
+
+function cursorAt({ sort }: ViewRow, upwards: boolean): Pick<ListPage, 'after' | 'before'> {
+  return upwards ? { before: sort } : { after: sort };
 }
 
 /** Reads about twice the rows of the page, with one or more queries per partition, whatever the length of the list. */
@@ -47,4 +110,32 @@ function later(left: string, right: string): string {
 
 function earlier(left: string, right: string): string {
   return left < right ? left : right;
+}
+
+/** An object of another tenant is an `unknown_cursor`, so that the answer reveals nothing about it. */
+export type ListOutcome =
+  | { readonly kind: 'unknown_cursor'; readonly param: 'starting_after' | 'ending_before' }
+  | ({ readonly kind: 'found' } & Listed);
+
+interface Cursors {
+  readonly after: string | undefined;
+  readonly before: string | undefined;
+  /** Sort key of the caller's object with this id; undefined when the caller has none. */
+  readonly placed: (id: string) => Promise<string | undefined>;
+}
+
+/** Resolves the ids of the cursors to sort keys, then lists. */
+export async function listFrom(
+  { after, before, placed }: Cursors,
+  list: (cursors: Pick<ListPage, 'after' | 'before'>) => Promise<Listed>,
+): Promise<ListOutcome> {
+  const behind = after === undefined ? undefined : await placed(after);
+  if (after !== undefined && behind === undefined) return { kind: 'unknown_cursor', param: 'starting_after' };
+  const ahead = before === undefined ? undefined : await placed(before);
+  if (before !== undefined && ahead === undefined) return { kind: 'unknown_cursor', param: 'ending_before' };
+  const listed = await list({
+    ...(behind === undefined ? {} : { after: behind }),
+    ...(ahead === undefined ? {} : { before: ahead }),
+  });
+  return { kind: 'found', ...listed };
 }

@@ -37,7 +37,7 @@ export function projectEvent(
 export async function writeViews({ views }: Pick<ProjectTools, 'views'>, said: EventViews): Promise<void> {
   await views.put(said.lasting);
   if (said.lasting.length > 0) await reopenDay(views, said.owner, said.occurredAtMs);
-  await advanceHead(views, said);
+  await advanceHeads(views, said);
   await views.put([said.seen]);
 }
 
@@ -59,13 +59,14 @@ export async function reopenDay(views: ViewStore, owner: ViewOwner, occurredAtMs
   });
 }
 
-/** The newer head wins. One row says both that the payment exists and in which list of a status it is. */
-async function advanceHead(views: ViewStore, { ofReference, head }: EventViews): Promise<void> {
-  if (head === undefined) return;
-  await rounds('the head of a payment', async () => {
-    const found = await views.read(head);
-    if (found !== undefined && found.sequence >= head.sequence) return 'newer';
-    if (found === undefined) await views.put(ofReference);
-    return (await views.exchange([{ key: head, from: found ?? null, to: head }])) ? 'advanced' : 'again';
-  });
+/** The newer head wins. One row says both that the object exists and in which list of a status it is. */
+async function advanceHeads(views: ViewStore, { ofReference, heads }: EventViews): Promise<void> {
+  for (const [index, head] of heads.entries()) {
+    await rounds('the head of a payment or an order', async () => {
+      const found = await views.read(head);
+      if (found !== undefined && found.sequence >= head.sequence) return 'newer';
+      if (found === undefined && index === 0) await views.put(ofReference);
+      return (await views.exchange([{ key: head, from: found ?? null, to: head }])) ? 'advanced' : 'again';
+    });
+  }
 }

@@ -3,8 +3,7 @@ import { type LedgerEventTools, readLedgerEvent } from '../../events/use/ledger-
 import type { Owner } from '../../tenants/owners.ts';
 import { eventList, eventPlace, idOf, placeOf, timeOf, type ViewOwner } from '../domain/lists.ts';
 import { type EventBody, isPublicType } from '../domain/views.ts';
-import { type ListPage, listPage } from './list-page.ts';
-import { type ListOutcome, listFrom } from './list-payments.ts';
+import { type ListOutcome, type ListPage, listFrom, shownPage } from './list-page.ts';
 import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
 
@@ -51,16 +50,19 @@ export async function listEvents(
     const found = await readOwnEvent(tools, caller, id);
     return found === undefined ? undefined : eventPlace({ occurredAtMs: found.occurredAtMs, id });
   };
-  return listFrom({ after, before, placed }, async (cursors) => {
-    const { rows, hasMore } = await listPage(tools.views, eventList(caller, type), { ...page, ...cursors });
-    const events = await Promise.all(
-      rows.map(async (row) => {
-        const found = await readOwnEvent(tools, caller, idOf(row.sort));
-        return found === undefined ? [] : [{ ...row, body: JSON.stringify(found.event) }];
-      }),
-    );
-    return { rows: events.flat(), hasMore };
-  });
+  return listFrom({ after, before, placed }, (cursors) =>
+    shownPage(
+      tools.views,
+      eventList(caller, type),
+      { ...page, ...cursors },
+      {
+        show: async (row) => {
+          const found = await readOwnEvent(tools, caller, idOf(row.sort));
+          return found === undefined ? undefined : { ...row, body: JSON.stringify(found.event) };
+        },
+      },
+    ),
+  );
 }
 
 /** A page of one account owner's events in a range of time. */

@@ -4,7 +4,7 @@ import type { ChainId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { isOfComparison, timeOf, type ViewKey, type ViewOwner } from '../domain/lists.ts';
 import { DAY_MS, type ViewRow } from '../domain/views.ts';
-import { isImplied, type LedgerTools, readChainViews, restoreHead, wrongRows } from './chain-views.ts';
+import { isImplied, type LedgerTools, readChainViews, restoreHeads, wrongRows } from './chain-views.ts';
 import { type CloseDaysTools, closeDays, closedSums, sumEntries } from './close-days.ts';
 import type { LedgerWalk } from './ledger-walk.ts';
 import { reopenDay, writeViews } from './project-event.ts';
@@ -192,7 +192,7 @@ class Rebuild {
     const said = await readChainViews(this.#tools, chainId);
     if (said === undefined) return;
     this.#owners.set(JSON.stringify(said.owner), said.owner);
-    await restoreHead(this.#tools.views, said);
+    await restoreHeads(this.#tools.views, said);
     for (const event of said.events) await writeViews(this.#tools, event);
     this.#counts.projected += 1;
   }

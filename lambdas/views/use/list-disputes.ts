@@ -1,0 +1,61 @@
+import { partId, paymentOfPart } from '../../kernel/ids.ts';
+import { type Dispute, disputeObject } from '../../payments/domain/payment.ts';
+import type { PaymentStore } from '../../payments/use/payment-store.ts';
+import { readPayment } from '../../payments/use/read-payment.ts';
+import type { Owner } from '../../tenants/owners.ts';
+import { createdPlace, disputePartition, idOf } from '../domain/lists.ts';
+import type { DisputeHeadBody, ViewRow } from '../domain/views.ts';
+import { type ListOutcome, type ListPage, listFrom, shownPage } from './list-page.ts';
+import type { ViewStore } from './view-store.ts';
+
+export interface ListDisputesTools {
+  readonly views: Pick<ViewStore, 'range'>;
+  readonly store: PaymentStore;
+}
+
+/** The cursors are dispute ids from the request, not validated. */
+export interface ListDisputes extends ListPage {
+  readonly status?: Dispute['status'];
+}
+
+/**
+ * A page of the disputes of all of the caller's payments, newest first, each as it is now. The `body` of a row is the API's
+ * object. There is no list for each status: disputes are few, and the rows say their status.
+ *
+ * @throws RetryableError when it cannot be read now
+ */
+export async function listDisputes(
+  { views, store }: ListDisputesTools,
+  caller: Owner,
+  { status, after, before, ...page }: ListDisputes,
+): Promise<ListOutcome> {
+  const read = async (id: string): Promise<Readonly<Record<string, unknown>> | undefined> => {
+    const found = await readPayment(store, caller, paymentOfPart(id) ?? '');
+    if (found.kind === 'not_found') return undefined;
+    const { payment } = found;
+    const dispute = payment.disputes?.find(({ disputeId }) => partId('dispute', payment.id, disputeId) === id);
+    return dispute && disputeObject(dispute, payment);
+  };
+  const placed = async (id: string): Promise<string | undefined> => {
+    const dispute = await read(id);
+    return dispute && createdPlace(Number(dispute['created']), id);
+  };
+  const pick = async (row: ViewRow) =>
+    status === undefined || (JSON.parse(row.body) as DisputeHeadBody).status === status ? row : undefined;
+  const show = async (row: ViewRow): Promise<ViewRow | undefined> => {
+    const dispute = await read(idOf(row.sort));
+    if (dispute === undefined || (status !== undefined && dispute['status'] !== status)) return undefined;
+    return { ...row, body: JSON.stringify(dispute) };
+  };
+  return listFrom({ after, before, placed }, (cursors) =>
+    shownPage(
+      views,
+      { partitions: [disputePartition(caller)] },
+      { ...page, ...cursors },
+      {
+        ...(status === undefined ? {} : { pick }),
+        show,
+      },
+    ),
+  );
+}

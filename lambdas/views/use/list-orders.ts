@@ -1,0 +1,54 @@
+import { type ChainId, isOrderId } from '../../kernel/ids.ts';
+import type { OrderStatus } from '../../orders/domain/order.ts';
+import { orderObject } from '../../orders/domain/order-answer.ts';
+import { readOrder } from '../../orders/use/order-chain.ts';
+import type { OrderStore } from '../../orders/use/order-store.ts';
+import type { Owner } from '../../tenants/owners.ts';
+import { createdPlace, orderList } from '../domain/lists.ts';
+import { type ListOutcome, type ListPage, listFrom, shownPage } from './list-page.ts';
+import type { ViewStore } from './view-store.ts';
+
+export interface ListOrdersTools {
+  readonly views: Pick<ViewStore, 'range'>;
+  readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
+}
+
+/** The cursors are order ids from the request, not validated. */
+export interface ListOrders extends ListPage {
+  readonly status?: OrderStatus;
+}
+
+/**
+ * A page of the caller's orders, newest first, each as it is now: most steps of an order are no events. The `body` of a row is
+ * the API's object. With a status, an order whose status has changed since is left out.
+ *
+ * @throws RetryableError when it cannot be read now
+ */
+export async function listOrders(
+  { views, orders }: ListOrdersTools,
+  caller: Owner,
+  { status, after, before, ...page }: ListOrders,
+): Promise<ListOutcome> {
+  const placed = async (id: string): Promise<string | undefined> => {
+    const found = await readOrder(orders, caller, id);
+    return found && createdPlace(Math.floor(found.order.createdAtMs / 1000), found.order.id);
+  };
+  const shown = async (id: ChainId | undefined): Promise<string | undefined> => {
+    const found = id !== undefined && isOrderId(id) ? await readOrder(orders, caller, id) : undefined;
+    if (found === undefined || (status !== undefined && found.order.status !== status)) return undefined;
+    return JSON.stringify(orderObject(found.order, found.details));
+  };
+  return listFrom({ after, before, placed }, (cursors) =>
+    shownPage(
+      views,
+      orderList(caller, status),
+      { ...page, ...cursors },
+      {
+        show: async (row) => {
+          const body = await shown(row.chainId);
+          return body === undefined ? undefined : { ...row, body };
+        },
+      },
+    ),
+  );
+}

@@ -1,0 +1,103 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { createdPlace, idOf } from '../../lambdas/views/domain/lists.ts';
+import type { ViewRow } from '../../lambdas/views/domain/views.ts';
+import { type Listed, MOST_EXAMINED, shownPage } from '../../lambdas/views/use/list-page.ts';
+import { MemoryViews } from './memory-views.ts';
+
+const LIST = { partitions: ['LIST#0', 'LIST#1'] };
+const idAt = (index: number) => `id_${String(index).padStart(5, '0')}`;
+const placeOfId = (id: string) => createdPlace(Number(id.slice(3)), id);
+
+/** @param bodies of the rows, oldest first */
+async function listOf(bodies: readonly string[]): Promise<MemoryViews> {
+  const views = new MemoryViews();
+  await views.put(
+    bodies.map((body, index) => ({
+      partition: `LIST#${index % 2}`,
+      sort: placeOfId(idAt(index)),
+      sequence: 0,
+      body,
+    })),
+  );
+  return views;
+}
+
+const isWanted = async (row: ViewRow) => (row.body === 'wanted' ? row : undefined);
+
+/** A client that requests pages until there are no more. */
+async function walked(
+  views: MemoryViews,
+  limit: number,
+  { upwards = false, pick = isWanted, show = async (row: ViewRow): Promise<ViewRow | undefined> => row } = {},
+) {
+  const pages: Listed[] = [];
+  let cursor: string | undefined = upwards ? placeOfId(idAt(0)).replace(/#.*/, '') : undefined;
+  for (let count = 0; count < 1_000; count += 1) {
+    const from = cursor === undefined ? {} : upwards ? { before: cursor } : { after: cursor };
+    const page = await shownPage(views, LIST, { limit, ...from }, { pick, show });
+    pages.push(page);
+    if (!page.hasMore) break;
+    cursor = placeOfId(page.next ?? '');
+  }
+  const ids = (upwards ? pages.toReversed() : pages).flatMap(({ rows }) => rows.map(({ sort }) => idOf(sort)));
+  return { pages, ids };
+}
+
+describe('a page of a filtered list', () => {
+  test('is full while there are more, and the walk finds each match once, in both directions', async () => {
+    const lists = fc.record({
+      bodies: fc.array(fc.constantFrom('wanted', 'other'), { maxLength: 80 }),
+      limit: fc.integer({ min: 1, max: 7 }),
+      upwards: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(lists, async ({ bodies, limit, upwards }) => {
+        const expected = bodies.flatMap((body, index) => (body === 'wanted' ? [idAt(index)] : [])).toReversed();
+        const { pages, ids } = await walked(await listOf(bodies), limit, { upwards });
+        expect(ids).toEqual(expected);
+        for (const { rows, hasMore } of pages) expect(hasMore ? rows.length : limit).toBe(limit);
+        // The first page with nothing behind it ends the walk.
+        expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / limit)));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('leaves out objects that no longer match, and is full nevertheless', async () => {
+    const lists = fc.array(fc.constantFrom('wanted', 'gone'), { maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(lists, fc.integer({ min: 1, max: 5 }), async (bodies, limit) => {
+        const pick = async (row: ViewRow) => row;
+        const expected = bodies.flatMap((body, index) => (body === 'wanted' ? [idAt(index)] : [])).toReversed();
+        const { pages, ids } = await walked(await listOf(bodies), limit, { pick, show: isWanted });
+        expect(ids).toEqual(expected);
+        for (const { rows, hasMore } of pages) expect(hasMore ? rows.length : limit).toBe(limit);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('examines a bounded number of rows: the walk goes on from the last of them, and ends', async () => {
+    const bodies = Array.from({ length: 2 * MOST_EXAMINED + 500 }, (_, index) => (index === 7 ? 'wanted' : 'other'));
+    const views = await listOf(bodies);
+    let read = 0;
+    const range = views.range.bind(views);
+    views.range = async (asked) => {
+      const rows = await range(asked);
+      read += rows.length;
+      return rows;
+    };
+    const first = await shownPage(views, LIST, { limit: 10 }, { pick: isWanted, show: isWanted });
+    expect(first).toEqual({ rows: [], hasMore: true, next: idAt(bodies.length - MOST_EXAMINED) });
+    expect(read).toBeLessThan(2 * MOST_EXAMINED);
+
+    const { pages, ids } = await walked(views, 10);
+    expect(ids).toEqual([idAt(7)]);
+    expect(pages.map(({ rows, hasMore }) => [rows.length, hasMore])).toEqual([
+      [0, true],
+      [0, true],
+      [1, false],
+    ]);
+  });
+});

@@ -1,0 +1,173 @@
+import { describe, expect, test } from '@jest/globals';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { readChainViews } from '../../lambdas/views/use/chain-views.ts';
+import { OrdersApiHarness } from '../orders/orders-api-harness.ts';
+import { type ApiHarness, PaymentsApiHarness, type Reply } from '../payments/payments-api-harness.ts';
+import { dataOf, LedgerApiHarness } from '../reconciling/ledger-api-harness.ts';
+import { ProjectedViews } from './projected-views.ts';
+
+const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
+const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
+
+const idsOf = (reply: Reply) => dataOf(reply).map(({ id }) => String(id));
+const lists = (api: ApiHarness, path: string) => async (search: string) => idsOf(await api.get(`${path}?${search}`));
+
+/** The ids of all pages, of two objects each. */
+async function walked(api: ApiHarness, path: string, cursor: 'starting_after' | 'ending_before', start: string) {
+  const ids: string[] = [];
+  let next = start;
+  for (let pages = 0; pages < 20 && next !== ''; pages += 1) {
+    const { body } = await api.get(`${path}?limit=2&${cursor}=${next}`);
+    ids.push(...(cursor === 'starting_after' ? idsOf({ body } as Reply) : idsOf({ body } as Reply).toReversed()));
+    const { next_cursor: further } = body;
+    next = typeof further === 'string' ? further : '';
+  }
+  return cursor === 'starting_after' ? ids : ids.toReversed();
+}
+
+async function isHiddenFromOthers(api: ApiHarness, path: string, id: string): Promise<void> {
+  api.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
+  api.registerKey(LIVE_KEY, { mode: 'live' });
+  for (const key of [OTHER_KEY, LIVE_KEY]) {
+    const headers = { Authorization: `Bearer ${key}` };
+    expect((await api.get(path, { headers })).body).toEqual({ object: 'list', data: [], has_more: false });
+    const cursor = await api.get(`${path}?starting_after=${id}`, { headers });
+    expect(cursor.body).toMatchObject({ status: 400, code: 'invalid_request', param: 'starting_after' });
+  }
+}
+
+describe('the list of orders', () => {
+  const PATH = '/v1/orders';
+
+  async function ordered() {
+    const api = new OrdersApiHarness();
+    const { clock } = api.harness;
+    const ids: string[] = [];
+    const sources = ['tok_ok', 'tok_ok', 'tok_declined', 'tok_async', 'tok_ok'];
+    for (const [index, source] of sources.entries()) {
+      const { body } = await api.order(`k-${index}`, { source });
+      ids.unshift(((body['order'] ?? body) as { id: string }).id);
+      clock.advance(1000);
+    }
+    return { api, ids, list: lists(api, PATH) };
+  }
+
+  test('shows each order with the same bytes as its read by id, newest first', async () => {
+    const { api, ids } = await ordered();
+    const shown = await Promise.all(ids.map(async (id) => (await api.get(`${PATH}/${id}`)).text));
+    expect((await api.get(PATH)).text).toBe(`{"object":"list","data":[${shown.join(',')}],"has_more":false}`);
+  });
+
+  test('is filtered by status and time, and follows changes of status', async () => {
+    const { api, ids, list } = await ordered();
+    const [last, waiting, declined, second, first] = ids;
+    expect(await list('status=completed')).toEqual([last, second, first]);
+    expect(await list('status=canceled')).toEqual([declined]);
+    expect(await list('status=processing')).toEqual([waiting]);
+    const from = Math.floor(Number(dataOf(await api.get(PATH)).at(-1)?.['created']));
+    expect(await list(`created_from=${from + 1}&created_to=${from + 3}`)).toEqual([declined, second]);
+
+    const { harness } = api;
+    const [charge] = harness.processor.inside.all.filter(({ status }) => status === 'pending');
+    invariant(charge !== undefined, 'one charge is pending');
+    await harness.processor.inside.approve(charge.chargeId);
+    await harness.resolveFor(3);
+    expect(await list('status=processing')).toEqual([]);
+    expect(await list('status=completed')).toEqual([last, waiting, second, first]);
+  });
+
+  test('is paged in both directions by the ids of orders', async () => {
+    const { api, ids } = await ordered();
+    const [last = '', ...older] = ids;
+    expect(await walked(api, PATH, 'starting_after', last)).toEqual(older);
+    expect(await walked(api, PATH, 'ending_before', ids.at(-1) ?? '')).toEqual(ids.slice(0, -1));
+  });
+
+  test('shows nothing of another tenant or mode', async () => {
+    const { api, ids } = await ordered();
+    await isHiddenFromOthers(api, PATH, ids[0] ?? '');
+  });
+});
+
+describe('the list of disputes', () => {
+  const PATH = '/v1/disputes';
+
+  /** Three payments; the first has two disputes, the last has none. */
+  async function disputed() {
+    const api = new PaymentsApiHarness();
+    const ledger = new LedgerApiHarness({}, api);
+    const { inside } = api.processor;
+    const payments = [await ledger.paid('k-1'), await ledger.paid('k-2'), await ledger.paid('k-3')];
+    const opened: string[] = [];
+    for (const [payment, amount] of [
+      [0, 400],
+      [1, 1000],
+      [0, 600],
+    ] as const) {
+      const id = payments[payment];
+      const charge = inside.all[payment];
+      invariant(id !== undefined && charge !== undefined, 'it was charged');
+      opened.push(await inside.dispute(charge.chargeId, amount));
+      await ledger.learn(id);
+      api.clock.advance(1000);
+    }
+    const close = async (index: number, status: 'won' | 'lost') => {
+      await inside.closeDispute(opened[index] ?? '', status);
+      for (const id of payments) await ledger.learn(id);
+    };
+    const ids = idsOf(await api.get(PATH));
+    return { api, payments, opened, ids, close, list: lists(api, PATH) };
+  }
+
+  test('shows the disputes of all payments, newest first, as reads by id show them', async () => {
+    const { api, ids, opened, payments } = await disputed();
+    const shown = await Promise.all(ids.map(async (id) => (await api.get(`${PATH}/${id}`)).body));
+    expect(dataOf(await api.get(PATH))).toEqual(shown);
+    expect(ids.map((id) => id.slice('dsp_'.length + 33))).toEqual(opened.toReversed());
+    expect(shown.map(({ payment }) => payment)).toEqual([payments[0], payments[1], payments[0]]);
+  });
+
+  test('is filtered by status and time, and follows changes of status', async () => {
+    const { api, ids, close, list } = await disputed();
+    const [third, second, first] = ids;
+    expect(await list('status=open')).toEqual(ids);
+    await close(0, 'won');
+    await close(1, 'lost');
+    expect(await list('status=open')).toEqual([third]);
+    expect(await list('status=won')).toEqual([first]);
+    expect(await list('status=lost')).toEqual([second]);
+    const from = Number((await api.get(`${PATH}/${first}`)).body['created']);
+    expect(await list(`created_from=${from + 1}&created_to=${from + 2}`)).toEqual([second]);
+  });
+
+  test('is paged in both directions by the ids of disputes', async () => {
+    const { api, ids } = await disputed();
+    expect(await walked(api, PATH, 'starting_after', ids[0] ?? '')).toEqual(ids.slice(1));
+    expect(await walked(api, PATH, 'ending_before', ids.at(-1) ?? '')).toEqual(ids.slice(0, -1));
+  });
+
+  test('shows nothing of another tenant or mode', async () => {
+    const { api, ids } = await disputed();
+    await isHiddenFromOthers(api, PATH, ids[0] ?? '');
+  });
+
+  test('has rows that the Ledger implies, so that a rebuild restores them', async () => {
+    const { api, payments, close } = await disputed();
+    await close(0, 'won');
+    const views = new ProjectedViews(api.store);
+    await views.range({ partition: 'none', from: '', until: '', limit: 1 });
+    const [id] = payments;
+    const tools = { store: api.store, orders: api.store, digest: systemDigest };
+    const said = await readChainViews(tools, id as never);
+    const rows = views.views
+      .all()
+      .filter(({ partition, chainId }) => partition.startsWith('DISPUTE#') && chainId === id);
+    const heads = said?.events.flatMap(({ heads: all }) => all.slice(1)) ?? [];
+    // The won dispute is implied as it was opened too; the newest row is stored.
+    expect(heads).toHaveLength(3);
+    expect(rows).toHaveLength(2);
+    for (const row of rows) expect(heads).toContainEqual(row);
+  });
+});
